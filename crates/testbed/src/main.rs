@@ -1,0 +1,2 @@
+//! The program `everytab-testbed`.
+fn main() {}
