@@ -1,0 +1,189 @@
+//! What can go wrong with a private Postgres, each in one line that names what to do.
+//!
+//! Postgres tells its troubles in prose only; [`PostgresError::from_complaint`] is the one place
+//! that reads that prose.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a private Postgres did not start, answer or stop.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PostgresError {
+    /// No folder holds both `initdb` and `postgres`.
+    #[error(
+        "no Postgres server found (looked in $EVERYTAB_PG_BIN, pg_config --bindir, \
+         /usr/lib/postgresql/*/bin and PATH): apt-get install postgresql"
+    )]
+    NotFound,
+    /// `$EVERYTAB_PG_BIN` is set and of no use.
+    #[error("EVERYTAB_PG_BIN={} holds no working initdb and postgres", .0.display())]
+    NotThere(PathBuf),
+    /// All found are older than the functions need.
+    #[error("Postgres {found} in {} is too old, {needed} or later is needed", folder.display())]
+    TooOld {
+        /// Major version found.
+        found: u32,
+        /// Oldest major version that will do.
+        needed: u32,
+        /// Where it was found.
+        folder: PathBuf,
+    },
+    /// The cluster was made by a major version that is not installed.
+    #[error(
+        "the cluster was made by Postgres {cluster}, installed is {installed}: \
+         apt-get install postgresql-{cluster}, or start with another folder"
+    )]
+    OtherVersion {
+        /// Major version that made the cluster.
+        cluster: u32,
+        /// Major versions found, joined by commas.
+        installed: String,
+    },
+    /// Another process holds the folder's lock.
+    #[error("{} is already in use by process {holder}", dir.display())]
+    InUse {
+        /// The folder.
+        dir: PathBuf,
+        /// The process number that the holder wrote, or a question mark.
+        holder: String,
+    },
+    /// A file or folder belongs to somebody else.
+    #[error("{} belongs to user {owner}: run as that user or as root, or name another folder", path.display())]
+    NotOurs {
+        /// What belongs to another.
+        path: PathBuf,
+        /// Its owner's number.
+        owner: u32,
+    },
+    /// The socket folder exists and is not private to the server's user.
+    #[error("{} exists and is not a private folder of user {user}: delete it", path.display())]
+    SocketFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The user who should own it.
+        user: u32,
+    },
+    /// The server's user can't enter a cluster that is already there.
+    #[error("user {user} cannot enter {}: allow it (chmod o+x) on each folder above", path.display())]
+    CannotEnter {
+        /// The cluster.
+        path: PathBuf,
+        /// The server's user.
+        user: u32,
+    },
+    /// Neither `postgres` nor `nobody` exists.
+    #[error("Postgres refuses to run as root, and there is no user postgres or nobody to run as")]
+    NoUser,
+    /// No room.
+    #[error("no space left on the disk of {}", .0.display())]
+    DiskFull(PathBuf),
+    /// initdb failed.
+    #[error("cannot make a Postgres cluster in {}: {complaint}", path.display())]
+    Initdb {
+        /// Where.
+        path: PathBuf,
+        /// Its last words.
+        complaint: String,
+    },
+    /// The server ended before it was ready.
+    #[error("Postgres did not start: {complaint} (log: {})", log.display())]
+    Start {
+        /// Its last words.
+        complaint: String,
+        /// The whole story.
+        log: PathBuf,
+    },
+    /// A server could not be stopped.
+    #[error("Postgres (process {0}) does not stop, not even when told to end at once")]
+    DoesNotStop(u32),
+    /// psql refused.
+    #[error("psql: {0}")]
+    Psql(String),
+    /// A test's database URL that `with-postgres` did not write.
+    #[error("{variable}={value} is not of the form postgres:///postgres?host=/folder&...")]
+    TestUrl {
+        /// The variable.
+        variable: &'static str,
+        /// What it holds.
+        value: String,
+    },
+    /// The operating system refused.
+    #[error("cannot {verb} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl PostgresError {
+    /// For `map_err`: `cannot <verb> <path>: ...`, and a full disk told apart.
+    pub(crate) fn io(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull(path),
+            _ => Self::Io { verb, path, source },
+        }
+    }
+
+    /// The line of `output` that says why, with a full disk told apart.
+    pub(crate) fn from_complaint(
+        output: &str,
+        path: &Path,
+        otherwise: impl FnOnce(String) -> Self,
+    ) -> Self {
+        if output.contains("No space left on device") || output.contains("Disk quota exceeded") {
+            return Self::DiskFull(path.to_path_buf());
+        }
+        otherwise(complaint_in(output))
+    }
+}
+
+/// The last line marked as an error, without its prefix, with its hint; else the last line.
+fn complaint_in(output: &str) -> String {
+    let marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "];
+    let mut found = None;
+    for (number, line) in output.lines().enumerate() {
+        if let Some(rest) = marks.iter().find_map(|mark| line.split_once(mark)) {
+            found = Some((number, rest.1.trim().to_owned()));
+        }
+    }
+    let Some((number, mut complaint)) = found else {
+        let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        return last.unwrap_or("it said nothing").to_owned();
+    };
+    let following = output.lines().skip(number + 1).take(2);
+    if let Some(hint) = following.filter_map(|line| line.split_once("HINT: ")).next() {
+        complaint.push_str(": ");
+        complaint.push_str(hint.1.trim());
+    }
+    complaint
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_error_line_and_its_hint_are_the_complaint() {
+        let log = "2026 LOG:  starting\n2026 [1] FATAL:  lock file \"x\" exists\n\
+                   2026 [1] HINT:  Is another postmaster running?\n2026 LOG:  bye\n";
+        assert_eq!(complaint_in(log), "lock file \"x\" exists: Is another postmaster running?");
+        assert_eq!(complaint_in("one\ntwo\n\n"), "two");
+        assert_eq!(complaint_in(""), "it said nothing");
+    }
+
+    #[test]
+    fn a_full_disk_is_told_apart_wherever_it_is_said() {
+        let path = Path::new("/somewhere");
+        let said = "FATAL:  could not write to file \"base/1/2\": No space left on device";
+        let error = PostgresError::from_complaint(said, path, PostgresError::Psql);
+        assert_eq!(error.to_string(), "no space left on the disk of /somewhere");
+        let error = PostgresError::io("write", path)(io::ErrorKind::StorageFull.into());
+        assert_eq!(error.to_string(), "no space left on the disk of /somewhere");
+    }
+}
