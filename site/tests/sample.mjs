@@ -1,0 +1,171 @@
+// Owns a made-up site: a manifest and bundles of tabs whose names, titles and icons are drawn by
+// code from a seed, so that no stranger's page or logo is needed to try the page out.
+
+import * as zlib from "node:zlib";
+import { generator } from "../js/random.js";
+
+const FIRST = "amber birch cedar delta ember fjord grove harbor iris juniper kelp lumen maple north"
+  .split(" ").concat("ocean pine quartz river stone tidal upland velvet willow yarrow zephyr".split(" "));
+const SECOND = "bakery books bikes cafe choir clinic dance design farm film garden guitar kitchen lab"
+  .split(" ").concat("library market museum pottery press radio school sewing tea theatre tools".split(" "));
+const TITLES = [
+  (a, b) => `${cap(a)} ${cap(b)}`,
+  (a, b) => `${cap(b)} in the ${cap(a)} valley: opening hours, prices and how to find us`,
+  (a, b) => `Home - ${cap(a)} ${cap(b)} Society`,
+  (a, b) => `${cap(a)}${cap(b)}.example | Welcome`,
+  (a, b) => `Die ${cap(a)}-Werkstatt für ${cap(b)} und schöne Dinge`,
+  (a) => `Мастерская «${cap(a)}» — главная страница`,
+  (a) => `${cap(a)} 図書館 ようこそ`,
+  (a) => `مكتبة ${cap(a)} الصفحة الرئيسية`,
+  (a) => `${cap(a)} 자전거 수리점`,
+  (a, b) => `Ελληνικά ${b} — αρχική σελίδα`,
+  (a, b) => `The ${a} ${b} 🌿`,
+  (a, b) => `${b}`,
+];
+
+/** Titles that must be shown as they are and do nothing. */
+export const HOSTILE_TITLES = [
+  "<script>document.documentElement.dataset.owned = 1</script>",
+  "<img src=x onerror=\"document.documentElement.dataset.owned = 1\">",
+  "\u202egnippils txeT\u202c",
+  "Z\u0351\u034b\u0343a\u0363\u0350l\u0349\u0353g\u033c\u0319o\u0341\u0340 ".repeat(10),
+  "W".repeat(300),
+  "{{constructor.constructor('document.documentElement.dataset.owned = 1')()}}",
+];
+
+function cap(word) {
+  return word[0].toUpperCase() + word.slice(1);
+}
+
+/** `bundles` bundles of about `tabsABundle` tabs: {manifest, bundle(n)}, both ready for JSON. */
+export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 0 }) {
+  const prefix = "scans/00000000-0000-4000-8000-000000000001/";
+  const hosts = bundles * tabsABundle;
+  return {
+    prefix,
+    manifest: {
+      scan: "00000000-0000-4000-8000-000000000001",
+      crawl: "CC-MAIN-2099-05",
+      bundles,
+      prefix,
+      generated_at: "2099-02-01T00:00:00Z",
+      hosts,
+      with_icon: Math.floor(hosts * 0.8),
+    },
+    bundle(number) {
+      if (emptyEvery > 0 && number % emptyEvery === 0) return { entries: [] };
+      const entries = [];
+      for (let slot = 0; slot < tabsABundle; slot += 1) {
+        entries.push(sampleTab(number * tabsABundle + slot, seed));
+      }
+      return { entries };
+    },
+  };
+}
+
+function sampleTab(index, seed) {
+  const random = generator(seed * 7919 + index);
+  const pick = (list) => list[Math.floor(random() * list.length)];
+  const [a, b] = [pick(FIRST), pick(SECOND)];
+  const hostile = index % 97 === 5;
+  const title = hostile ? HOSTILE_TITLES[index % HOSTILE_TITLES.length] : pick(TITLES)(a, b);
+  const secure = random() < 0.85;
+  const host = `${random() < 0.3 ? "www." : ""}${a}-${b}-${index}.example`;
+  const entry = { url: `http${secure ? "s" : ""}://${host}`, title, icon: "" };
+  if (random() < 0.8) {
+    const side = pick([16, 32, 32, 32]);
+    entry.icon = iconPng(side, random).toString("base64");
+    entry.icon_w = side;
+    entry.icon_h = side;
+  }
+  entry.iframe_ok = secure && random() < 0.6;
+  return entry;
+}
+
+/** A little picture as favicons are: a shape in one colour upon another, edges smoothed. */
+export function iconPng(side, random) {
+  const colours = [colour(random()), random() < 0.6 ? [255, 255, 255, 255] : colour(random())];
+  const ground = GROUNDS[Math.floor(random() * GROUNDS.length)];
+  const figure = FIGURES[Math.floor(random() * FIGURES.length)];
+  const pixels = Buffer.alloc(side * (side * 4 + 1));
+  const samples = 4;
+  for (let y = 0; y < side; y += 1) {
+    for (let x = 0; x < side; x += 1) {
+      const sum = [0, 0, 0, 0];
+      for (let s = 0; s < samples * samples; s += 1) {
+        const u = ((x + (0.5 + (s % samples)) / samples) / side) * 2 - 1;
+        const v = ((y + (0.5 + Math.floor(s / samples)) / samples) / side) * 2 - 1;
+        const shown = ground(u, v) ? colours[figure(u, v) ? 1 : 0] : [0, 0, 0, 0];
+        shown.forEach((value, i) => {
+          sum[i] += i < 3 ? (value * shown[3]) / 255 : value;
+        });
+      }
+      const alpha = sum[3] / samples ** 2;
+      const at = y * (side * 4 + 1) + 1 + x * 4;
+      for (let i = 0; i < 3; i += 1) {
+        pixels[at + i] = sum[3] > 0 ? Math.round((sum[i] * 255) / sum[3]) : 0;
+      }
+      pixels[at + 3] = Math.round(alpha);
+    }
+  }
+  return png(side, side, pixels);
+}
+
+const GROUNDS = [
+  (u, v) => u * u + v * v < 0.98,
+  (u, v) => Math.abs(u) ** 5 + Math.abs(v) ** 5 < 0.95,
+  () => true,
+  (u, v) => Math.abs(u) + Math.abs(v) < 1,
+  (u, v) => v < 0.9 && v > 2 * Math.abs(u) - 1,
+];
+const FIGURES = [
+  (u, v) => u * u + v * v < 0.2,
+  (u, v) => Math.abs(u) < 0.16 || Math.abs(v) < 0.16,
+  (u, v) => Math.abs(u * u + v * v - 0.35) < 0.14,
+  (u, v) => Math.sin(v * 9) > 0.2,
+  (u, v) => v > u * 0.4,
+  (u, v) => Math.abs(u) < 0.5 && Math.abs(v) < 0.5 && (Math.abs(u) > 0.25 || v < -0.1),
+  (u, v) => Math.hypot(u - 0.25, v + 0.2) < 0.4 || Math.hypot(u + 0.3, v - 0.25) < 0.25,
+];
+
+function colour(hue) {
+  const channel = (shift) => {
+    const t = (hue + shift) % 1;
+    return Math.round(255 * (0.15 + 0.65 * Math.min(1, Math.max(0, Math.abs(t * 6 - 3) - 1))));
+  };
+  return [channel(0), channel(1 / 3), channel(2 / 3), 255];
+}
+
+function png(width, height, filteredRows) {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 6, 0, 0, 0], 8);
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  return Buffer.concat([
+    signature,
+    chunk("IHDR", header),
+    chunk("IDAT", zlib.deflateSync(filteredRows, { level: 9 })),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+function chunk(name, data) {
+  const body = Buffer.concat([Buffer.from(name, "latin1"), data]);
+  const framed = Buffer.alloc(body.length + 8);
+  framed.writeUInt32BE(data.length, 0);
+  body.copy(framed, 4);
+  framed.writeUInt32BE(crc32(body), body.length + 4);
+  return framed;
+}
+
+/** zlib's own since Node 20.15; by the table-free definition before. */
+function crc32(bytes) {
+  if (zlib.crc32) return zlib.crc32(bytes);
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}

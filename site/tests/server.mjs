@@ -1,0 +1,59 @@
+// Owns a static server on loopback for the tests: the page's own files and a made-up scan, below
+// any path prefix, with the headers of a CDN; answers can be replaced to play trouble.
+
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+
+const SITE = fileURLToPath(new URL("../", import.meta.url));
+const TYPES = { html: "text/html", css: "text/css", js: "text/javascript", json: "application/json" };
+export const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; " +
+  "img-src 'self' data:; connect-src 'self'; frame-src https:; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'";
+
+/**
+ * Serves the page and `sample` below `base`. `replace(path)` may answer {status, body} or
+ * "drop" (the connection ends) instead. Resolves to {url, asked, close}.
+ */
+export async function serveSample(sample, { base = "/", port = 0, replace = () => null } = {}) {
+  const asked = [];
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
+    asked.push(path);
+    const inside = path.startsWith(base) ? path.slice(base.length) : null;
+    const answer = inside === null ? { status: 404 } : (replace(inside) ?? find(sample, inside));
+    if (answer === "drop") {
+      request.socket.destroy();
+      return;
+    }
+    const type = TYPES[(inside || "index.html").split(".").pop()] ?? "text/plain";
+    response.writeHead(answer.status, {
+      "content-type": `${type}; charset=utf-8`,
+      "content-security-policy": POLICY,
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+    });
+    response.end(answer.body ?? "");
+  });
+  await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}${base}`,
+    asked,
+    close: () => new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    }),
+  };
+}
+
+function find(sample, path) {
+  if (path === "manifest.json") return { status: 200, body: JSON.stringify(sample.manifest) };
+  const bundle = /^tabs\/(\d+)\.json$/.exec(path.slice(sample.prefix.length));
+  if (path.startsWith(sample.prefix) && bundle && Number(bundle[1]) < sample.manifest.bundles) {
+    return { status: 200, body: JSON.stringify(sample.bundle(Number(bundle[1]))) };
+  }
+  if (path === "" || /^(?:index\.html|(?:js|css)\/[a-z]+\.(?:js|css))$/.test(path)) {
+    return { status: 200, body: readFileSync(SITE + (path || "index.html")) };
+  }
+  return { status: 404 };
+}
