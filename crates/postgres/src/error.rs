@@ -49,7 +49,10 @@ pub enum PostgresError {
         holder: String,
     },
     /// A file or folder belongs to somebody else.
-    #[error("{} belongs to user {owner}: run as that user or as root, or name another folder", path.display())]
+    #[error(
+        "{} belongs to user {owner}: run as that user or as root, or name another folder",
+        path.display()
+    )]
     NotOurs {
         /// What belongs to another.
         path: PathBuf,
@@ -65,7 +68,10 @@ pub enum PostgresError {
         user: u32,
     },
     /// The server's user can't enter a cluster that is already there.
-    #[error("user {user} cannot enter {}: allow it (chmod o+x) on each folder above", path.display())]
+    #[error(
+        "user {user} cannot enter {}: allow it (chmod o+x) on each folder above",
+        path.display()
+    )]
     CannotEnter {
         /// The cluster.
         path: PathBuf,

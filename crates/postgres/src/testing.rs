@@ -89,8 +89,8 @@ impl TestServer {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("test_{}_{made}_{:x}", std::process::id(), nanoseconds());
-        let sql =
-            format!("create database \"{name}\" template \"{}\"", template.unwrap_or("template0"));
+        let template = template.unwrap_or("template0");
+        let sql = format!("create database \"{name}\" template \"{template}\"");
         match self.psql("postgres", &sql) {
             Ok(_) => name,
             Err(error) => panic!("{sql}: {error}"),
@@ -99,7 +99,8 @@ impl TestServer {
 
     /// Makes the database `name` once per server, however many test processes ask at once:
     /// `prepare` fills it, given its superuser's URL, and must close its connections. Afterwards
-    /// it takes no connections and is there to be copied by [`fresh_database`](Self::fresh_database).
+    /// it takes no connections and is there to be copied by
+    /// [`fresh_database`](Self::fresh_database).
     ///
     /// # Panics
     ///

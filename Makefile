@@ -1,0 +1,70 @@
+# Every way to build, run and check EveryTab. `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+CARGO ?= cargo
+# nextest where it is installed (a process a test, a clear summary); else cargo's own runner.
+NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
+DENY := $(shell $(CARGO) deny --version >/dev/null 2>&1 && echo yes)
+WITH_POSTGRES := $(CARGO) run --quiet --locked --package everytab-postgres --bin with-postgres --
+SITE_TESTS := site/tests/*.test.js site/tests/*.test.mjs
+# Arguments for the program or test runner behind a target: make demo ARGS="--workers 3".
+ARGS ?=
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Scan some hosts on this machine and serve the page (DEMO=live|recorded|generated)
+	@scripts/install.sh --for demo
+	@scripts/demo.sh $(ARGS)
+
+.PHONY: build
+build: ## Build the programs, optimised, into target/release
+	$(CARGO) build --release --locked --package everytab-worker
+
+.PHONY: test
+test: ## Check and test everything, as .ci/run does
+	@scripts/install.sh --for test
+	@$(MAKE) lint verify $(if $(DENY),deny)
+	@$(MAKE) test-rust test-site
+
+.PHONY: test-rust
+test-rust: ## Run the Rust tests against a private Postgres
+	$(CARGO) build --quiet --locked --workspace --all-targets
+	$(CARGO) test --quiet --locked --workspace --doc
+ifeq ($(NEXTEST),yes)
+	$(WITH_POSTGRES) $(CARGO) nextest run --locked --workspace $(ARGS)
+else
+	$(WITH_POSTGRES) $(CARGO) test --locked --workspace --lib --bins --tests $(ARGS)
+endif
+
+.PHONY: test-site
+test-site: ## Run the page's tests
+	node --test $(SITE_TESTS)
+
+.PHONY: lint
+lint: ## Formatting, clippy, the house's own rules
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --quiet --locked --workspace --all-targets -- -D warnings
+	scripts/check-house.sh
+
+.PHONY: fmt
+fmt: ## Format the Rust code
+	$(CARGO) fmt --all
+
+.PHONY: verify
+verify: ## Check that documents and generated files match the code
+	scripts/check-docs.sh
+
+.PHONY: deny
+deny: ## Check the licences and sources of all dependencies (needs cargo-deny)
+	$(CARGO) deny --workspace --locked check bans licenses sources
+
+.PHONY: clean
+clean: ## Delete what was built (scans stay in everytab-data)
+	$(CARGO) clean

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Installs what EveryTab needs from Debian's packages, and only what is missing.
+#
+#   scripts/install.sh [--for demo|test]
+#
+# demo: a C compiler, a Postgres server, CA certificates. test: that, and Node.js with Chromium
+# for the page's tests. Rust is never installed, only asked for.
+# Runs as root or with sudo; where neither is to be had it prints the line to run.
+set -euo pipefail
+
+OLDEST_POSTGRES=15
+OLDEST_NODE=18
+
+purpose=demo
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --for) purpose="${2:-}"; shift ;;
+        --for=*) purpose="${1#--for=}" ;;
+        *) purpose= ;;
+    esac
+    shift || true
+done
+case "$purpose" in
+    demo | test) ;;
+    *) echo "usage: scripts/install.sh [--for demo|test]" >&2; exit 2 ;;
+esac
+
+have() { command -v "$1" >/dev/null 2>&1; }
+say() { echo "install: $*" >&2; }
+
+have_postgres_server() {
+    local program version
+    for program in "${EVERYTAB_PG_BIN:-/nowhere}/postgres" /usr/lib/postgresql/*/bin/postgres \
+        "$(command -v postgres || true)"; do
+        [ -x "$program" ] && [ -x "$(dirname "$program")/initdb" ] || continue
+        version="$("$program" --version | sed -E 's/.*\(PostgreSQL\) ([0-9]+).*/\1/')"
+        [ "$version" -ge "$OLDEST_POSTGRES" ] && return 0
+    done
+    return 1
+}
+
+have_c_compiler() {
+    have cc && echo '#include <stdlib.h>' | cc -E -x c - >/dev/null 2>&1
+}
+
+have_node() {
+    have node && [ "$(node --version | sed -E 's/^v([0-9]+).*/\1/')" -ge "$OLDEST_NODE" ]
+}
+
+have_browser() {
+    have chromium || have chromium-browser || have google-chrome
+}
+
+if ! have cargo; then
+    say "a Rust toolchain is missing: see https://rustup.rs (rust-version is in Cargo.toml)"
+    exit 1
+fi
+
+packages=()
+have_c_compiler || packages+=(gcc libc6-dev)
+[ -s /etc/ssl/certs/ca-certificates.crt ] || packages+=(ca-certificates)
+have_postgres_server || packages+=(postgresql)
+if [ "$purpose" = test ]; then
+    have_node || packages+=(nodejs)
+    have_browser || packages+=(chromium)
+fi
+if [ ${#packages[@]} -eq 0 ]; then
+    exit 0
+fi
+
+if ! have apt-get; then
+    say "missing: ${packages[*]} (Debian's names). Install them by this system's means."
+    exit 1
+fi
+if [ "$(id -u)" = 0 ]; then
+    as_root=()
+elif have sudo; then
+    as_root=(sudo)
+else
+    say "run as root: apt-get install ${packages[*]}"
+    exit 1
+fi
+
+apt() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "$@" >/dev/null
+}
+
+say "installing ${packages[*]}"
+apt update
+case " ${packages[*]} " in
+    *" postgresql "*)
+        # EveryTab runs its own server from the binaries: Debian's need not make and start one.
+        apt install --no-install-recommends postgresql-common
+        "${as_root[@]}" sed -i -E 's/^#?create_main_cluster *=.*/create_main_cluster = false/' \
+            /etc/postgresql-common/createcluster.conf
+        ;;
+esac
+apt install --no-install-recommends "${packages[@]}"
+say "done"
