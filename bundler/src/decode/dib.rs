@@ -1,0 +1,179 @@
+//! Windows bitmaps: the device independent bitmap (DIB) of BMP files and of ICO entries.
+//!
+//! Owns the headers (12, 16..64, 40, 52, 56, 108 and 124 bytes), masks, palette and where pixels
+//! begin. Invariant: nothing is allocated for sides above the limit. Source: MS-WMF 2.2.2, and
+//! what browsers make of the bmpsuite.
+
+use super::dib_rows::{Rows, decode_rle, decode_rows};
+use super::{MAX_SIDE_PIXELS, read_u16, read_u32};
+use crate::pixels::Pixels;
+
+/// How the pixels are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Storage {
+    /// Plain rows of 1, 2, 4, 8, 16, 24 or 32 bits a pixel.
+    Rows,
+    /// Run lengths of 4 bits a pixel.
+    Rle4,
+    /// Run lengths of 8 bits a pixel.
+    Rle8,
+}
+
+/// What the header says, checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DibHeader {
+    pub(crate) width: u32,
+    /// Rows; an ICO entry counts its mask too, so there it is double.
+    pub(crate) height: u32,
+    pub(crate) top_down: bool,
+    pub(crate) bits: u32,
+    pub(crate) storage: Storage,
+    /// Bits of red, green, blue and alpha in a pixel of 16 or 32 bits; alpha 0 where none.
+    pub(crate) masks: [u32; 4],
+    palette_at: usize,
+    palette_entry_bytes: usize,
+    palette_entries: usize,
+}
+
+impl DibHeader {
+    /// Reads the header at the start of `dib`.
+    pub(crate) fn parse(dib: &[u8]) -> Option<Self> {
+        let header_bytes = read_u32(dib, 0)? as usize;
+        if header_bytes == 12 {
+            return Self::parse_core(dib);
+        }
+        if !(16..=128).contains(&header_bytes) {
+            return None;
+        }
+        // Fields behind a short OS/2 2.x header are absent and count as 0.
+        let field = |at: usize| if at + 4 <= header_bytes { read_u32(dib, at) } else { Some(0) };
+        let (width, height) = (read_u32(dib, 4)?.cast_signed(), read_u32(dib, 8)?.cast_signed());
+        let bits = u32::from(read_u16(dib, 14)?);
+        let compression = field(16)?;
+        let storage = match (compression, bits) {
+            (0, 1 | 2 | 4 | 8 | 16 | 24 | 32) | (3 | 6, 16 | 32) => Storage::Rows,
+            (1, 8) => Storage::Rle8,
+            (2, 4) => Storage::Rle4,
+            _ => return None,
+        };
+        let has_fields = matches!(compression, 3 | 6);
+        let masks_inside = has_fields && header_bytes >= 52;
+        let alpha_known = compression == 6 || header_bytes >= 56;
+        let masks = match (has_fields, bits) {
+            (true, _) => {
+                let alpha = if alpha_known { read_u32(dib, 52)? } else { 0 };
+                [read_u32(dib, 40)?, read_u32(dib, 44)?, read_u32(dib, 48)?, alpha]
+            }
+            (false, 16) => [0x7C00, 0x03E0, 0x001F, 0],
+            (false, _) => [0x00FF_0000, 0x0000_FF00, 0x0000_00FF, 0],
+        };
+        let masks_behind = match (has_fields && !masks_inside, compression) {
+            (false, _) => 0,
+            (true, 6) => 16,
+            (true, _) => 12,
+        };
+        let used = field(32)? as usize;
+        let most = if bits <= 8 { 1usize << bits } else { 0 };
+        Some(Self {
+            width: u32::try_from(width).ok()?,
+            height: height.unsigned_abs(),
+            top_down: height < 0,
+            bits,
+            storage,
+            masks,
+            palette_at: header_bytes + masks_behind,
+            palette_entry_bytes: 4,
+            palette_entries: if used == 0 || bits <= 8 && used > most { most } else { used },
+        })
+    }
+
+    /// BITMAPCOREHEADER of OS/2 1.x: 16-bit sides, palette of 3 bytes an entry.
+    fn parse_core(dib: &[u8]) -> Option<Self> {
+        let bits = u32::from(read_u16(dib, 10)?);
+        if !matches!(bits, 1 | 2 | 4 | 8 | 16 | 24 | 32) {
+            return None;
+        }
+        Some(Self {
+            width: u32::from(read_u16(dib, 4)?),
+            height: u32::from(read_u16(dib, 6)?),
+            top_down: false,
+            bits,
+            storage: Storage::Rows,
+            masks: if bits == 16 {
+                [0x7C00, 0x03E0, 0x1F, 0]
+            } else {
+                [0xFF_0000, 0xFF00, 0xFF, 0]
+            },
+            palette_at: 12,
+            palette_entry_bytes: 3,
+            palette_entries: if bits <= 8 { 1 << bits } else { 0 },
+        })
+    }
+
+    /// Where pixels begin if nothing else says: right behind the palette.
+    pub(crate) fn end(&self) -> usize {
+        self.palette_at
+            .saturating_add(self.palette_entries.saturating_mul(self.palette_entry_bytes))
+    }
+
+    /// The palette as RGB, ended by `pixels_at` or the end of the bytes where those come first.
+    fn palette(&self, dib: &[u8], pixels_at: usize) -> Vec<[u8; 3]> {
+        let end = self.end().min(pixels_at).min(dib.len());
+        let bytes = dib.get(self.palette_at..end).unwrap_or_default();
+        let entries = bytes.chunks_exact(self.palette_entry_bytes).take(256);
+        entries.map(|entry| [entry[2], entry[1], entry[0]]).collect()
+    }
+
+    /// Decodes `height` rows whose data begin at `pixels_at`. Alpha is 255 except where masks
+    /// name it, or with `fourth_byte_is_alpha` the fourth byte of a 32-bit pixel.
+    pub(crate) fn decode(
+        &self,
+        dib: &[u8],
+        height: u32,
+        pixels_at: usize,
+        fourth_byte_is_alpha: bool,
+    ) -> Result<Vec<u8>, &'static str> {
+        let sides = 1..=MAX_SIDE_PIXELS;
+        if !sides.contains(&self.width) || !sides.contains(&height) {
+            return Err("sides out of range");
+        }
+        let mut masks = self.masks;
+        if fourth_byte_is_alpha && masks[3] == 0 && self.bits == 32 {
+            masks[3] = 0xFF00_0000 & !(masks[0] | masks[1] | masks[2]);
+        }
+        let rows = Rows {
+            width: self.width as usize,
+            height: height as usize,
+            top_down: self.top_down,
+            bits: self.bits as usize,
+            palette: self.palette(dib, pixels_at),
+            masks,
+        };
+        let data = dib.get(pixels_at..).ok_or("pixels begin past the end")?;
+        match self.storage {
+            Storage::Rows => decode_rows(&rows, data),
+            Storage::Rle4 | Storage::Rle8 => decode_rle(&rows, data),
+        }
+    }
+}
+
+const FILE_HEADER_BYTES: usize = 14;
+
+/// Sides of a BMP file by its header.
+pub(crate) fn bmp_sides(bytes: &[u8]) -> Option<(u32, u32)> {
+    let header = DibHeader::parse(bytes.get(FILE_HEADER_BYTES..)?)?;
+    Some((header.width, header.height))
+}
+
+/// Decodes a BMP file.
+pub(crate) fn decode_bmp(bytes: &[u8]) -> Result<Pixels, &'static str> {
+    let dib = bytes.get(FILE_HEADER_BYTES..).ok_or("no header")?;
+    let header = DibHeader::parse(dib).ok_or("unreadable header")?;
+    let named = read_u32(bytes, 10).ok_or("no header")? as usize;
+    // An offset that points into the headers or past the end is a lie; then the usual place.
+    let named = named
+        .checked_sub(FILE_HEADER_BYTES)
+        .filter(|at| (header.palette_at..dib.len()).contains(at));
+    let rgba = header.decode(dib, header.height, named.unwrap_or(header.end()), false)?;
+    Pixels::new(header.width, header.height, rgba).ok_or("sides out of range")
+}

@@ -1,0 +1,191 @@
+//! The pixel data of a DIB: plain rows of any depth, and run lengths.
+//!
+//! Invariants: the output is always `width * height * 4` bytes; a picture that ends too soon is
+//! an error, never a half-filled picture. Must not know headers.
+
+/// What the rows need to know of their header.
+pub(crate) struct Rows {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) top_down: bool,
+    pub(crate) bits: usize,
+    pub(crate) palette: Vec<[u8; 3]>,
+    pub(crate) masks: [u32; 4],
+}
+
+impl Rows {
+    /// Row of the picture that the `stored`-th stored row is.
+    fn row(&self, stored: usize) -> usize {
+        if self.top_down { stored } else { self.height - 1 - stored }
+    }
+
+    /// An index past the palette is black, as in browsers.
+    fn colour(&self, index: usize) -> [u8; 4] {
+        let [red, green, blue] = self.palette.get(index).copied().unwrap_or_default();
+        [red, green, blue, 255]
+    }
+}
+
+/// One channel of a packed pixel: its bits, moved down and stretched to 0..=255.
+#[derive(Clone, Copy)]
+struct Channel {
+    shift: u32,
+    most: u32,
+}
+
+impl Channel {
+    fn new(mask: u32) -> Option<Self> {
+        let shift = mask.trailing_zeros() % 32;
+        let most = mask >> shift;
+        // Bits with a hole between them are no number.
+        (most.wrapping_add(1) & most == 0).then_some(Self { shift, most })
+    }
+
+    fn of(self, pixel: u32, absent: u8) -> u8 {
+        if self.most == 0 {
+            return absent;
+        }
+        let (value, most) = (u64::from(pixel >> self.shift & self.most), u64::from(self.most));
+        // At most 255, for value is at most most.
+        ((value * 255 + most / 2) / most) as u8
+    }
+}
+
+/// Decodes plain rows, each padded to 4 bytes.
+pub(crate) fn decode_rows(rows: &Rows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let stride = (rows.width * rows.bits).div_ceil(32) * 4;
+    let row_bytes = (rows.width * rows.bits).div_ceil(8);
+    // Padding behind the last row is often left out.
+    if data.len() < stride * (rows.height - 1) + row_bytes {
+        return Err("pixel data end too soon");
+    }
+    let mut channels = [Channel { shift: 0, most: 0 }; 4];
+    for (channel, mask) in channels.iter_mut().zip(rows.masks) {
+        *channel = Channel::new(mask).ok_or("a colour mask with holes")?;
+    }
+    let mut rgba = vec![0; rows.width * rows.height * 4];
+    for stored in 0..rows.height {
+        let source = &data[stored * stride..][..row_bytes];
+        let target = &mut rgba[rows.row(stored) * rows.width * 4..][..rows.width * 4];
+        for (x, pixel) in target.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            *pixel = match rows.bits {
+                16 => {
+                    packed(&channels, u32::from(source[2 * x + 1]) << 8 | u32::from(source[2 * x]))
+                }
+                24 => [source[3 * x + 2], source[3 * x + 1], source[3 * x], 255],
+                32 => {
+                    let bytes = &source[4 * x..4 * x + 4];
+                    packed(&channels, u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+                }
+                bits => {
+                    let at = x * bits;
+                    let byte = usize::from(source[at / 8]);
+                    rows.colour(byte >> (8 - bits - at % 8) & ((1 << bits) - 1))
+                }
+            };
+        }
+    }
+    Ok(rgba)
+}
+
+fn packed(channels: &[Channel; 4], pixel: u32) -> [u8; 4] {
+    let [red, green, blue, alpha] = channels;
+    [red.of(pixel, 0), green.of(pixel, 0), blue.of(pixel, 0), alpha.of(pixel, 255)]
+}
+
+/// Decodes run lengths of 4 or 8 bits. Pixels that no run touches are transparent, as in browsers.
+pub(crate) fn decode_rle(rows: &Rows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
+    const SHORT: &str = "run lengths end too soon";
+    let mut canvas = Canvas { rows, rgba: vec![0; rows.width * rows.height * 4], x: 0, stored: 0 };
+    let mut rest = data;
+    while canvas.stored < rows.height {
+        let Some(([count, value], after)) = rest.split_first_chunk::<2>() else {
+            // The end mark is often forgotten when the last row is full.
+            let full = canvas.stored + 1 == rows.height && canvas.x >= rows.width;
+            return if full { Ok(canvas.rgba) } else { Err(SHORT) };
+        };
+        rest = after;
+        match (*count, *value) {
+            (0, 0) => (canvas.x, canvas.stored) = (0, canvas.stored + 1),
+            (0, 1) => break,
+            (0, 2) => {
+                let ([right, up], after) = rest.split_first_chunk::<2>().ok_or(SHORT)?;
+                rest = after;
+                canvas.x = (canvas.x + usize::from(*right)).min(rows.width);
+                canvas.stored += usize::from(*up);
+            }
+            (0, count) => {
+                let count = usize::from(count);
+                let bytes = (count * rows.bits).div_ceil(8);
+                let literal = rest.get(..bytes).ok_or(SHORT)?;
+                for index in 0..count {
+                    canvas.put(literal_index(literal, index, rows.bits));
+                }
+                rest = rest.get(bytes.next_multiple_of(2)..).unwrap_or_default();
+            }
+            (count, value) => {
+                for index in 0..usize::from(count) {
+                    canvas.put(literal_index(&[value], index % (8 / rows.bits), rows.bits));
+                }
+            }
+        }
+    }
+    Ok(canvas.rgba)
+}
+
+fn literal_index(bytes: &[u8], index: usize, bits: usize) -> usize {
+    let byte = usize::from(bytes[index * bits / 8]);
+    if bits == 8 { byte } else { byte >> (4 - index % 2 * 4) & 15 }
+}
+
+struct Canvas<'a> {
+    rows: &'a Rows,
+    rgba: Vec<u8>,
+    x: usize,
+    stored: usize,
+}
+
+impl Canvas<'_> {
+    /// Sets the next pixel of the row; what runs past the right edge is dropped.
+    fn put(&mut self, index: usize) {
+        if self.x < self.rows.width && self.stored < self.rows.height {
+            let at = (self.rows.row(self.stored) * self.rows.width + self.x) * 4;
+            self.rgba[at..at + 4].copy_from_slice(&self.rows.colour(index));
+        }
+        self.x += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(bits: usize, width: usize, height: usize) -> Rows {
+        let palette = (0..16).map(|index| [index * 16, 0, index]).collect();
+        Rows { width, height, top_down: true, bits, palette, masks: [0xF800, 0x07E0, 0x1F, 0] }
+    }
+
+    #[test]
+    fn each_depth_reads_its_bits_from_the_left() {
+        let reds = |bits, data: &[u8]| -> Vec<u8> {
+            let rgba = decode_rows(&rows(bits, 4, 1), data).unwrap();
+            rgba.chunks(4).map(|pixel| pixel[0]).collect()
+        };
+        assert_eq!(reds(1, &[0b1010_0000]), [16, 0, 16, 0]);
+        assert_eq!(reds(2, &[0b1101_1000]), [48, 16, 32, 0]);
+        assert_eq!(reds(4, &[0x1F, 0x20]), [16, 240, 32, 0]);
+        assert_eq!(reds(8, &[1, 2, 3, 99]), [16, 32, 48, 0]);
+        assert_eq!(reds(16, &[0, 0xF8, 0, 0, 0xFF, 0x07, 0, 0x80]), [255, 0, 0, 132]);
+        assert!(decode_rows(&rows(8, 4, 2), &[0; 7]).is_err());
+    }
+
+    #[test]
+    fn run_lengths_draw_runs_literals_and_deltas() {
+        let data = [2, 0x12, 0, 4, 0x34, 0x56, 0, 0, 0, 2, 1, 0, 1, 0x70, 0, 1];
+        let rgba = decode_rle(&rows(4, 6, 2), &data).unwrap();
+        let reds: Vec<u8> = rgba.chunks(4).map(|pixel| pixel[0]).collect();
+        assert_eq!(reds, [16, 32, 48, 64, 80, 96, 0, 112, 0, 0, 0, 0]);
+        assert_eq!((rgba[4 * 6 + 3], rgba[4 * 7 + 3]), (0, 255));
+        assert!(decode_rle(&rows(8, 4, 2), &[4, 1]).is_err());
+    }
+}

@@ -1,0 +1,54 @@
+//! JPEG through `zune-jpeg`, by its integer scalar code: its SIMD paths need not give the same
+//! pixels, and pixels must not depend on the machine. CMYK and YCCK become RGB as the decoder
+//! does it, colour profiles and EXIF rotation are ignored.
+
+use zune_core::bytestream::ZCursor;
+use zune_core::colorspace::ColorSpace;
+use zune_core::options::DecoderOptions;
+use zune_jpeg::JpegDecoder;
+
+use super::MAX_SIDE_PIXELS;
+use crate::pixels::Pixels;
+
+/// Passes of a progressive JPEG; real ones have about ten.
+const MAX_SCANS: usize = 64;
+
+/// Sides by the first frame header (SOF).
+pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
+    let mut at = 2;
+    loop {
+        // Bytes between segments are skipped, as decoders do.
+        let skipped = bytes
+            .get(at..)?
+            .windows(2)
+            .position(|pair| pair[0] == 0xFF && !matches!(pair[1], 0 | 0xFF))?;
+        at += skipped + 2;
+        let side =
+            |at: usize| Some(u32::from(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?)));
+        match bytes[at - 1] {
+            0xC4 | 0xC8 | 0xCC => {}
+            0xC0..=0xCF => return Some((side(at + 5)?, side(at + 3)?)),
+            // Markers that stand alone.
+            0x01 | 0xD0..=0xD8 => continue,
+            0xD9 | 0xDA => return None,
+            _ => {}
+        }
+        at += (side(at)? as usize).max(2);
+    }
+}
+
+/// Decodes a JPEG.
+pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, String> {
+    let options = DecoderOptions::default()
+        .set_use_unsafe(false)
+        .set_strict_mode(false)
+        .set_max_width(MAX_SIDE_PIXELS as usize)
+        .set_max_height(MAX_SIDE_PIXELS as usize)
+        .jpeg_set_max_scans(MAX_SCANS)
+        .jpeg_set_out_colorspace(ColorSpace::RGBA);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    let rgba = decoder.decode().map_err(|error| error.to_string())?;
+    let info = decoder.info().ok_or("no header")?;
+    Pixels::new(u32::from(info.width), u32::from(info.height), rgba)
+        .ok_or_else(|| "sides out of range".to_owned())
+}

@@ -1,0 +1,208 @@
+//! What an SVG would cost to draw, counted before it is drawn.
+//!
+//! Owns the bounds: attributes of an element, style rules times elements, nesting, the picture
+//! with every reference followed (`use`, patterns, masks, clips, markers: what grows without
+//! bound in a kilobyte of text), pattern tiles, dashes. Costs are counted from above and without
+//! a clock, so an SVG is refused on every machine or on none.
+
+use std::collections::HashMap;
+
+use resvg::tiny_skia::{PathSegment, Transform};
+use resvg::usvg::roxmltree::{Document, Node, NodeId};
+use resvg::usvg::{BlendMode, ClipPath, Group, Mask, Node as Drawn, Paint, Path, Tree};
+
+use super::svg_style::{Reference, References};
+use crate::error::IconError;
+
+/// `=` signs in one tag; the XML parser compares each attribute with each before it.
+const MAX_TAG_ATTRIBUTES: usize = 512;
+/// Nesting of elements, references followed; the drawing code recurses.
+const MAX_DEPTH: usize = 96;
+/// Elements drawn, with 32 bytes of attributes counted as one more.
+const MAX_COST: u64 = 50_000;
+/// Style rules times elements.
+const MAX_RULE_MATCHES: usize = 1_000_000;
+/// Pixels of all pattern tiles together.
+const MAX_TILE_PIXELS: f64 = 1_000_000.0;
+/// Dashes of all strokes together.
+const MAX_DASHES: f64 = 50_000.0;
+
+fn refused(reason: &'static str) -> IconError {
+    IconError::SvgRefused { reason }
+}
+
+/// Bounds that must hold before the XML parser runs.
+pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
+    let signs = |tag: &str| tag.bytes().filter(|&byte| byte == b'=').count();
+    // Quoted values hold few signs; style and script text would be cut at any `>` too.
+    if text.split('<').any(|tag| tag.len() > MAX_TAG_ATTRIBUTES && signs(tag) > MAX_TAG_ATTRIBUTES)
+    {
+        return Err(refused("too many attributes"));
+    }
+    Ok(())
+}
+
+/// Bounds of the document with every reference followed.
+pub(crate) fn check_document(document: &Document) -> Result<(), IconError> {
+    let references = References::read(document);
+    let elements = document.descendants().filter(Node::is_element).count();
+    if references.rule_count().saturating_mul(elements) > MAX_RULE_MATCHES {
+        return Err(refused("too many style rules"));
+    }
+    let mut counter = Counter { references, known: HashMap::new() };
+    counter.visit(document.root_element(), 0).map(|_| ())
+}
+
+#[derive(Clone, Copy)]
+struct Cost {
+    drawn: u64,
+    height: usize,
+}
+
+struct Counter<'a, 'input> {
+    references: References<'a, 'input>,
+    /// `None` while a node is being counted: met again, it refers to itself.
+    known: HashMap<NodeId, Option<Cost>>,
+}
+
+impl<'a, 'input> Counter<'a, 'input> {
+    fn visit(&mut self, node: Node<'a, 'input>, depth: usize) -> Result<Cost, IconError> {
+        match self.known.get(&node.id()) {
+            Some(None) => return Err(refused("a reference to itself")),
+            Some(Some(cost)) if depth + cost.height > MAX_DEPTH => {
+                return Err(refused("nested too deep"));
+            }
+            Some(Some(cost)) => return Ok(*cost),
+            None if depth > MAX_DEPTH => return Err(refused("nested too deep")),
+            None => {}
+        }
+        self.known.insert(node.id(), None);
+        let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
+        let own = 1 + attribute_bytes as u64 / 32;
+        // Children and `use` are drawn once; a paint once for each thing that inherits it.
+        let (mut cost, mut painted) = (Cost { drawn: own, height: 0 }, 1u64);
+        let mut once = 0u64;
+        for child in node.children().filter(Node::is_element) {
+            let child = self.visit(child, depth + 1)?;
+            cost.drawn = cost.drawn.saturating_add(child.drawn);
+            cost.height = cost.height.max(child.height + 1);
+        }
+        for (reference, target) in self.references.of(node) {
+            let target = self.visit(target, depth + 1)?;
+            cost.height = cost.height.max(target.height + 1);
+            match reference {
+                Reference::Drawn => cost.drawn = cost.drawn.saturating_add(target.drawn),
+                Reference::Once => once = once.saturating_add(target.drawn),
+                Reference::Inherited => painted = painted.saturating_add(target.drawn),
+                // One at every vertex, and a vertex takes 2 bytes at least.
+                Reference::Marker => painted = painted.saturating_add(target.drawn * 16),
+            }
+        }
+        cost.drawn = cost.drawn.saturating_mul(painted).saturating_add(once);
+        if cost.drawn > MAX_COST {
+            return Err(refused("too much to draw"));
+        }
+        self.known.insert(node.id(), Some(cost));
+        Ok(cost)
+    }
+}
+
+/// Bounds of the resolved picture, drawn with `transform`.
+pub(crate) fn check_tree(tree: &Tree, transform: Transform) -> Result<(), IconError> {
+    if !tree.filters().is_empty() {
+        return Err(refused("filters"));
+    }
+    let mut totals = Totals { tile_pixels: 0.0, dashes: 0.0 };
+    totals.group(tree.root(), transform)
+}
+
+struct Totals {
+    tile_pixels: f64,
+    dashes: f64,
+}
+
+impl Totals {
+    fn group(&mut self, group: &Group, transform: Transform) -> Result<(), IconError> {
+        // These two divide by the processor's approximate reciprocal, which vendors do differently.
+        if matches!(group.blend_mode(), BlendMode::ColorBurn | BlendMode::ColorDodge) {
+            return Err(refused("blend mode"));
+        }
+        let transform = transform.pre_concat(group.transform());
+        let mut clip = group.clip_path();
+        while let Some(path) = clip {
+            self.group(path.root(), transform.pre_concat(path.transform()))?;
+            clip = ClipPath::clip_path(path);
+        }
+        let mut mask = group.mask();
+        while let Some(path) = mask {
+            self.group(path.root(), transform)?;
+            mask = Mask::mask(path);
+        }
+        for child in group.children() {
+            match child {
+                Drawn::Group(group) => self.group(group, transform)?,
+                Drawn::Path(path) => self.path(path, transform)?,
+                Drawn::Image(_) | Drawn::Text(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&mut self, path: &Path, transform: Transform) -> Result<(), IconError> {
+        let fill = path.fill().map(resvg::usvg::Fill::paint);
+        let stroke = path.stroke().map(resvg::usvg::Stroke::paint);
+        for paint in fill.into_iter().chain(stroke) {
+            let Paint::Pattern(pattern) = paint else { continue };
+            let (sx, sy) = transform.pre_concat(pattern.transform()).get_scale();
+            let rect = pattern.rect();
+            self.tile_pixels += f64::from(rect.width() * sx) * f64::from(rect.height() * sy);
+            // NaN must not pass.
+            if !(self.tile_pixels <= MAX_TILE_PIXELS) {
+                return Err(refused("pattern too large"));
+            }
+            self.group(pattern.root(), Transform::from_scale(sx, sy))?;
+        }
+        if let Some(dashes) = path.stroke().and_then(|stroke| stroke.dasharray()) {
+            let period: f64 = dashes.iter().map(|&dash| f64::from(dash)).sum();
+            self.dashes += length_from_above(path) / period * dashes.len() as f64;
+            if !(self.dashes <= MAX_DASHES) {
+                return Err(refused("too many dashes"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Length of the path's control polygon, which no curve exceeds.
+fn length_from_above(path: &Path) -> f64 {
+    let mut length = 0.0;
+    let mut at = (0.0f64, 0.0f64);
+    let mut start = at;
+    let mut go = |to: resvg::tiny_skia::Point, at: &mut (f64, f64)| {
+        let to = (f64::from(to.x), f64::from(to.y));
+        length += (to.0 - at.0).hypot(to.1 - at.1);
+        *at = to;
+    };
+    for segment in path.data().segments() {
+        match segment {
+            PathSegment::MoveTo(to) => {
+                at = (f64::from(to.x), f64::from(to.y));
+                start = at;
+            }
+            PathSegment::LineTo(to) => go(to, &mut at),
+            PathSegment::QuadTo(control, to) => {
+                go(control, &mut at);
+                go(to, &mut at);
+            }
+            PathSegment::CubicTo(first, second, to) => {
+                go(first, &mut at);
+                go(second, &mut at);
+                go(to, &mut at);
+            }
+            PathSegment::Close => {
+                go(resvg::tiny_skia::Point::from_xy(start.0 as f32, start.1 as f32), &mut at);
+            }
+        }
+    }
+    length
+}

@@ -1,0 +1,82 @@
+//! What `inspect icon` prints about one file.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::convert::to_tab_icon;
+use crate::measure::measure;
+
+/// One line of `inspect icon`; `None` is null: what does not apply or could not be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IconReport {
+    /// Name of the file as given.
+    pub file: String,
+    /// MIME type by content.
+    pub content_type: Option<String>,
+    /// Width in pixels by the header; of an ICO that of the best entry for 32 px.
+    pub width: Option<u32>,
+    /// Height, likewise.
+    pub height: Option<u32>,
+    /// Bytes of the file.
+    pub bytes: usize,
+    /// SHA-256 of the file, in hex.
+    pub sha256: String,
+    /// The tab icon, base64.
+    pub png_base64: Option<String>,
+    /// Width of the tab icon.
+    pub png_w: Option<u32>,
+    /// Height of the tab icon.
+    pub png_h: Option<u32>,
+    /// Bytes of the tab icon.
+    pub png_bytes: Option<usize>,
+    /// Kind and reason why there is no tab icon.
+    pub error: Option<String>,
+}
+
+/// Looks at one icon. Any bytes give a report.
+#[must_use]
+pub fn inspect_icon(file_name: &str, bytes: &[u8]) -> IconReport {
+    let measured = measure(bytes).ok();
+    let format = measured.map(|m| m.format).or_else(|| crate::sniff::sniff(bytes));
+    let sides = measured.filter(|m| m.width > 0 && m.height > 0);
+    let converted = to_tab_icon(bytes);
+    let icon = converted.as_ref().ok();
+    IconReport {
+        file: file_name.to_owned(),
+        content_type: format.map(|format| format.content_type().to_owned()),
+        width: sides.map(|m| m.width),
+        height: sides.map(|m| m.height),
+        bytes: bytes.len(),
+        sha256: hex(&Sha256::digest(bytes)),
+        png_base64: icon.map(|icon| STANDARD.encode(&icon.png)),
+        png_w: icon.map(|icon| icon.width),
+        png_h: icon.map(|icon| icon.height),
+        png_bytes: icon.map(|icon| icon.png.len()),
+        error: converted.as_ref().err().map(|error| format!("{}: {error}", error.kind())),
+    }
+}
+
+/// Lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_file_is_a_line_with_its_error() {
+        let report = inspect_icon("x.ico", b"<!doctype html>");
+        let json = serde_json::to_string(&report).unwrap();
+        let expected = concat!(
+            r#"{"file":"x.ico","content_type":null,"width":null,"height":null,"bytes":15,"#,
+            r#""sha256":"fe26c59e91ac8de694b2531dc3bdc1b7faf471d3d7e4e00870af60f5f22897cb","#,
+            r#""png_base64":null,"png_w":null,"png_h":null,"png_bytes":null,"#,
+            r#""error":"not_image_html: an HTML page, not an image"}"#,
+        );
+        assert_eq!(json, expected);
+    }
+}

@@ -1,0 +1,40 @@
+//! Which tabs of a shard go into which of its bundles.
+
+use std::ops::Range;
+
+/// Spreads `tabs` over `bundles` evenly and in order: ranges that join, whose lengths differ by
+/// at most one, the longer ones spread out too. No bundles, no ranges.
+#[must_use]
+pub fn spread(tabs: usize, bundles: usize) -> Vec<Range<usize>> {
+    // Products of two usize fit in u128.
+    let cut = |bundle: usize| (bundle as u128 * tabs as u128 / (bundles.max(1) as u128)) as usize;
+    (0..bundles).map(|bundle| cut(bundle)..cut(bundle + 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn few_tabs_leave_empty_bundles_between() {
+        assert_eq!(spread(2, 4), [0..0, 0..1, 1..1, 1..2]);
+        assert_eq!(spread(0, 2), [0..0, 0..0]);
+        assert_eq!(spread(5, 0), []);
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_join_cover_everything_and_differ_by_one(
+            tabs in 0usize..10_000,
+            bundles in 1usize..300,
+        ) {
+            let ranges = spread(tabs, bundles);
+            prop_assert_eq!(ranges.len(), bundles);
+            prop_assert_eq!((ranges[0].start, ranges[bundles - 1].end), (0, tabs));
+            prop_assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+            let least = tabs / bundles;
+            prop_assert!(ranges.iter().all(|range| (least..=least + 1).contains(&range.len())));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The size of a picture from its header, without decoding it.
+//!
+//! Invariant: what a decoder would allocate is known here first; a decoder of a raster format
+//! gives exactly these sides or an error. For ICO and CUR the sides are those of the entry that
+//! suits a tab of 32 pixels best, by the picture inside, because directories lie.
+
+use crate::decode::{MAX_SIDE_PIXELS, dib, gif, ico, jpeg, webp};
+use crate::error::IconError;
+use crate::sniff::svg_root::{self, SvgRoot};
+use crate::sniff::{Format, identify};
+
+/// Format and sides of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// Format by content.
+    pub format: Format,
+    /// MIME type of the format, as [`Format::content_type`] has it.
+    pub content_type: &'static str,
+    /// Width in pixels; of an SVG the nominal width in CSS pixels, 0 where it names none.
+    pub width: u32,
+    /// Height, likewise.
+    pub height: u32,
+}
+
+/// Format and sides of `bytes`.
+///
+/// # Errors
+/// `Empty`, `Html`, `NotAnImage`, `AvifUnsupported`, or `Corrupt` where the header breaks the
+/// rules of its format. Size is not judged here: see [`check_sides`].
+pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
+    let format = identify(bytes)?;
+    let sides = match format {
+        Format::Png => png_sides(bytes),
+        Format::Ico | Format::Cur => ico::best_entry_sides(bytes),
+        Format::Gif => gif::sides(bytes),
+        Format::Jpeg => jpeg::sides(bytes),
+        Format::Bmp => dib::bmp_sides(bytes),
+        Format::Webp => webp::sides(bytes),
+        Format::Svg => Some(svg_root::find(bytes).as_ref().map_or((0, 0), svg_sides)),
+        Format::Avif => return Err(IconError::AvifUnsupported),
+    };
+    let (width, height) = sides.ok_or_else(|| IconError::corrupt(format, "unreadable header"))?;
+    if format != Format::Svg && (width == 0 || height == 0) {
+        return Err(IconError::corrupt(format, "a side of 0 pixels"));
+    }
+    Ok(Measured { format, content_type: format.content_type(), width, height })
+}
+
+/// Refuses sides that no decoder here may allocate. An SVG is drawn at the size of a tab icon,
+/// so its nominal size is free.
+///
+/// # Errors
+/// `TooLarge`.
+pub fn check_sides(measured: &Measured) -> Result<(), IconError> {
+    let Measured { format, width, height, .. } = *measured;
+    if format != Format::Svg && (width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS) {
+        return Err(IconError::TooLarge { width, height });
+    }
+    Ok(())
+}
+
+/// Sides by the IHDR chunk, which PNG demands to be the first.
+pub(crate) fn png_sides(bytes: &[u8]) -> Option<(u32, u32)> {
+    if bytes.get(12..16)? != b"IHDR" {
+        return None;
+    }
+    let side = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
+    Some((side(16)?, side(20)?))
+}
+
+/// Nominal sides in CSS pixels: width and height, else those of the viewBox in their proportion,
+/// else 0 (unknown).
+fn svg_sides(root: &SvgRoot) -> (u32, u32) {
+    let view_box: Vec<f64> = root.view_box.as_deref().map_or_else(Vec::new, |text| {
+        let numbers = text.split(|c: char| c == ',' || c.is_ascii_whitespace());
+        numbers.filter(|part| !part.is_empty()).map_while(|part| part.parse().ok()).collect()
+    });
+    let view_box = match view_box[..] {
+        [_, _, width, height] if width > 0.0 && height > 0.0 => Some((width, height)),
+        _ => None,
+    };
+    let width = root.width.as_deref().and_then(css_pixels);
+    let height = root.height.as_deref().and_then(css_pixels);
+    let (width, height) = match (width, height, view_box) {
+        (Some(width), Some(height), _) => (width, height),
+        (Some(width), None, Some((w, h))) => (width, width * h / w),
+        (None, Some(height), Some((w, h))) => (height * w / h, height),
+        (None, None, Some(sides)) => sides,
+        _ => return (0, 0),
+    };
+    // `as` saturates, so any float gives a number.
+    ((width.round() as u32).max(1), (height.round() as u32).max(1))
+}
+
+/// A CSS length in pixels; `None` for percentages, unknown units, and what is not above 0.
+fn css_pixels(text: &str) -> Option<f64> {
+    let text = text.trim_ascii();
+    let split = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E' || c == '%');
+    // "1em" and "1ex" begin with a letter that a number may hold.
+    let unit_at = ["em", "ex"].iter().find_map(|unit| text.strip_suffix(unit).map(str::len));
+    let (number, unit) = text.split_at(unit_at.or(split).unwrap_or(text.len()));
+    let factor = match unit {
+        "" | "px" => 1.0,
+        "pt" => 4.0 / 3.0,
+        "pc" => 16.0,
+        "in" => 96.0,
+        "cm" => 96.0 / 2.54,
+        "mm" => 96.0 / 25.4,
+        "em" => 16.0,
+        "ex" => 8.0,
+        _ => return None,
+    };
+    number.trim_ascii_end().parse::<f64>().ok().map(|n| n * factor).filter(|&pixels| pixels > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn svg_sides_come_from_width_height_and_view_box() {
+        let sides = |attributes: &str| {
+            let text = format!("<svg xmlns='http://www.w3.org/2000/svg' {attributes}/>");
+            let measured = measure(text.as_bytes()).unwrap();
+            (measured.width, measured.height)
+        };
+        assert_eq!(sides("width='16' height='24px'"), (16, 24));
+        assert_eq!(sides("width='1em' height='1in'"), (16, 96));
+        assert_eq!(sides("width='1e2' height='12pt'"), (100, 16));
+        assert_eq!(sides("viewBox='0,0 40 20'"), (40, 20));
+        assert_eq!(sides("width='100%' height='100%' viewBox='0 0 40 20'"), (40, 20));
+        assert_eq!(sides("width='80' viewBox='0 0 40 20'"), (80, 40));
+        assert_eq!(sides("viewBox='0 0 0 20'"), (0, 0));
+        assert_eq!(sides("width='-1' height='NaN'"), (0, 0));
+        assert_eq!(sides("width='1e30' height='1'"), (u32::MAX, 1));
+    }
+
+    #[test]
+    fn a_header_without_sides_is_corrupt_not_zero() {
+        assert_eq!(measure(b"\x89PNG\r\n\x1a\n").unwrap_err().kind(), "image_corrupt");
+        let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+        png.extend([0, 0, 0, 0, 0, 0, 0, 9]);
+        assert_eq!(measure(&png).unwrap_err().kind(), "image_corrupt");
+    }
+}

@@ -1,0 +1,219 @@
+//! What format bytes are, by content alone: declared types and names lie too often.
+//!
+//! Owns the magic numbers (rules.md 3.16, WHATWG MIME Sniffing 6) and the HTML test. An SVG is an
+//! XML document whose root is `svg` in the SVG namespace, not text that holds `<svg`: an HTML
+//! error page with an inline logo is no icon. Gzip'd SVG is refused: a coding layer is the
+//! transport's affair. Must not know how anything is decoded.
+
+pub mod svg_root;
+
+use crate::error::IconError;
+
+/// The image formats known by content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// PNG, APNG too.
+    Png,
+    /// Windows icon.
+    Ico,
+    /// Windows cursor: an icon with a hotspot.
+    Cur,
+    /// GIF 87a or 89a.
+    Gif,
+    /// JPEG.
+    Jpeg,
+    /// Windows bitmap.
+    Bmp,
+    /// WebP, lossy, lossless or extended.
+    Webp,
+    /// AVIF still or sequence: known, not decoded.
+    Avif,
+    /// SVG, plain XML.
+    Svg,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 9] = [
+        Self::Png,
+        Self::Ico,
+        Self::Cur,
+        Self::Gif,
+        Self::Jpeg,
+        Self::Bmp,
+        Self::Webp,
+        Self::Avif,
+        Self::Svg,
+    ];
+
+    /// Short name in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Ico => "ico",
+            Self::Cur => "cur",
+            Self::Gif => "gif",
+            Self::Jpeg => "jpeg",
+            Self::Bmp => "bmp",
+            Self::Webp => "webp",
+            Self::Avif => "avif",
+            Self::Svg => "svg",
+        }
+    }
+
+    /// The MIME type that we record. For ICO and CUR it is `image/x-icon`, the type that the
+    /// WHATWG MIME Sniffing Standard computes for both, not IANA's `image/vnd.microsoft.icon`.
+    #[must_use]
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Ico | Self::Cur => "image/x-icon",
+            Self::Gif => "image/gif",
+            Self::Jpeg => "image/jpeg",
+            Self::Bmp => "image/bmp",
+            Self::Webp => "image/webp",
+            Self::Avif => "image/avif",
+            Self::Svg => "image/svg+xml",
+        }
+    }
+}
+
+/// The format of `bytes`, `None` where it is no image known here.
+#[must_use]
+pub fn sniff(bytes: &[u8]) -> Option<Format> {
+    let binary = match bytes {
+        [0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, ..] => Some(Format::Png),
+        [0xFF, 0xD8, 0xFF, ..] => Some(Format::Jpeg),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Format::Gif),
+        [0, 0, 1, 0, ..] => Some(Format::Ico),
+        [0, 0, 2, 0, ..] => Some(Format::Cur),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Format::Webp),
+        // Text may begin with "BM" too: the size of the header behind it must be a known one.
+        [b'B', b'M', ..] if matches!(bytes.get(14..18), Some([12..=128, 0, 0, 0])) => {
+            Some(Format::Bmp)
+        }
+        _ if is_avif(bytes) => Some(Format::Avif),
+        _ => None,
+    };
+    binary.or_else(|| svg_root::find(bytes).map(|_| Format::Svg))
+}
+
+/// The format of `bytes`, or the reason why they are no image.
+///
+/// # Errors
+/// `Empty`, `Html` or `NotAnImage`.
+pub fn identify(bytes: &[u8]) -> Result<Format, IconError> {
+    match sniff(bytes) {
+        Some(format) => Ok(format),
+        None if bytes.is_empty() => Err(IconError::Empty),
+        None if looks_like_html(bytes) => Err(IconError::Html),
+        None => Err(IconError::NotAnImage),
+    }
+}
+
+/// ISO BMFF whose `ftyp` box names an AVIF brand, as major or as compatible one.
+fn is_avif(bytes: &[u8]) -> bool {
+    let Some((size, rest)) = bytes.split_first_chunk::<4>() else { return false };
+    let Some(brands) = rest.strip_prefix(b"ftyp") else { return false };
+    let box_length = (u32::from_be_bytes(*size) as usize).clamp(8, 256) - 8;
+    let brands = &brands[..box_length.min(brands.len())];
+    // The second group of four is the minor version, which no brand equals.
+    brands.as_chunks::<4>().0.iter().any(|brand| matches!(brand, b"avif" | b"avis"))
+}
+
+/// True where a browser that sniffs would take `bytes` for HTML (WHATWG MIME Sniffing 7.1),
+/// or where they are an XHTML document.
+#[must_use]
+pub fn looks_like_html(bytes: &[u8]) -> bool {
+    const TAGS: [&[u8]; 20] = [
+        b"<!doctype html",
+        b"<html",
+        b"<head",
+        b"<script",
+        b"<iframe",
+        b"<h1",
+        b"<div",
+        b"<font",
+        b"<table",
+        b"<a",
+        b"<style",
+        b"<title",
+        b"<b",
+        b"<body",
+        b"<br",
+        b"<p",
+        b"<meta",
+        b"<link",
+        b"<center",
+        b"<h2",
+    ];
+    let mut rest = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    loop {
+        rest = rest.trim_ascii_start();
+        if TAGS.iter().any(|tag| starts_with_tag(rest, tag)) {
+            return true;
+        }
+        // A comment or processing instruction in front says nothing yet.
+        let end: &[u8] = match rest {
+            [b'<', b'!', b'-', b'-', ..] => b"-->",
+            [b'<', b'?', ..] => b"?>",
+            _ => return false,
+        };
+        match rest.windows(end.len()).position(|window| window == end) {
+            Some(at) => rest = &rest[at + end.len()..],
+            None => return rest.starts_with(b"<!--"),
+        }
+    }
+}
+
+fn starts_with_tag(bytes: &[u8], tag: &[u8]) -> bool {
+    let Some((head, tail)) = bytes.split_at_checked(tag.len()) else { return false };
+    let ends = matches!(tail.first(), None | Some(b'>' | b'/' | b' ' | b'\t' | b'\n' | b'\r'));
+    ends && head.eq_ignore_ascii_case(tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_magic_number_names_its_format() {
+        let bmp = [b"BM".as_slice(), &[0; 12], &[40, 0, 0, 0]].concat();
+        let cases: [(&[u8], Format); 9] = [
+            (b"\x89PNG\r\n\x1a\n", Format::Png),
+            (b"\xff\xd8\xff\xe0", Format::Jpeg),
+            (b"GIF89a", Format::Gif),
+            (b"\0\0\x01\0\x01\0", Format::Ico),
+            (b"\0\0\x02\0\x01\0", Format::Cur),
+            (&bmp, Format::Bmp),
+            (b"RIFF\0\0\0\0WEBPVP8 ", Format::Webp),
+            (b"\0\0\0\x1cftypmif1\0\0\0\0mif1avif", Format::Avif),
+            (b"<svg xmlns='http://www.w3.org/2000/svg'/>", Format::Svg),
+        ];
+        for (bytes, format) in cases {
+            assert_eq!(identify(bytes), Ok(format));
+        }
+    }
+
+    #[test]
+    fn soft_404s_and_other_bodies_are_named_for_what_they_are() {
+        let html: [&[u8]; 6] = [
+            b"<!DOCTYPE html><body><svg xmlns='http://www.w3.org/2000/svg'></svg>",
+            b"\n\t <html><body><svg xmlns='http://www.w3.org/2000/svg'/>",
+            b"\xEF\xBB\xBF<!-- gone --><HTML>",
+            b"<?xml version='1.0'?>\n<!DOCTYPE html PUBLIC \"x\"><html>",
+            b"<h1>404</h1>",
+            b"<br />",
+        ];
+        for bytes in html {
+            assert_eq!(identify(bytes), Err(IconError::Html), "{}", bytes.escape_ascii());
+        }
+        assert_eq!(identify(b""), Err(IconError::Empty));
+        let other: [&[u8]; 6] =
+            [b"\x1f\x8b\x08", b"BMW cars", b"{}", b"\r\n\x89PNG\r\n\x1a\n", b"<blink>", b"<?xml "];
+        for bytes in other {
+            assert_eq!(identify(bytes), Err(IconError::NotAnImage), "{}", bytes.escape_ascii());
+        }
+    }
+}

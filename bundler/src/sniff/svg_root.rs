@@ -1,0 +1,277 @@
+//! The root element of an SVG, read without parsing the document.
+//!
+//! Owns the XML prolog: byte order mark, declaration, comments, doctype with its entities (as
+//! Illustrator writes the namespace), processing instructions. One pass, no recursion, entity
+//! text never expanded twice. Must not know how SVG is drawn.
+
+use std::borrow::Cow;
+
+/// The SVG namespace.
+pub const SVG_NAMESPACE: &str = "http://www.w3.org/2000/svg";
+/// Bytes of SVG that are looked at; larger documents are refused.
+pub const MAX_SVG_BYTES: usize = 256 * 1024;
+/// Entities of a doctype that are kept, and the length of an expanded attribute.
+const MAX_ENTITIES: usize = 64;
+const MAX_ATTRIBUTE_BYTES: usize = 4096;
+
+/// What the root element says about the size of the picture.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SvgRoot {
+    /// Attribute `width`, as written.
+    pub width: Option<String>,
+    /// Attribute `height`, as written.
+    pub height: Option<String>,
+    /// Attribute `viewBox`, as written.
+    pub view_box: Option<String>,
+}
+
+/// The text of an XML document: UTF-8, UTF-16 with a byte order mark, else each byte as the
+/// character of its number. (Only text content would suffer, and text is never drawn.)
+#[must_use]
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
+    let utf_16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = rest.as_chunks::<2>().0.iter().map(|&pair| unit(pair)).collect();
+        Cow::Owned(String::from_utf16_lossy(&units))
+    };
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => utf_16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf_16(rest, u16::from_be_bytes),
+        _ => match std::str::from_utf8(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect()),
+        },
+    }
+}
+
+/// The root of an SVG document, `None` for anything else.
+#[must_use]
+pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
+    // Nearly every body that is no SVG ends here, before any copy is made.
+    let first = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start().first();
+    if !matches!(first, Some(b'<' | 0xFE | 0xFF)) {
+        return None;
+    }
+    let text = text(&bytes[..bytes.len().min(MAX_SVG_BYTES)]);
+    let mut scanner = Scanner { rest: &text, entities: Vec::new() };
+    scanner.skip_prolog()?;
+    scanner.root()
+}
+
+struct Scanner<'a> {
+    rest: &'a str,
+    entities: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Scanner<'a> {
+    /// Goes behind `prefix`, if the text begins with it.
+    fn eat(&mut self, prefix: &str) -> bool {
+        let rest = self.rest.strip_prefix(prefix);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// What stands before `end`; goes behind it.
+    fn until(&mut self, end: &str) -> Option<&'a str> {
+        let (before, after) = self.rest.split_once(end)?;
+        self.rest = after;
+        Some(before)
+    }
+
+    fn skip_space(&mut self) {
+        self.rest = self.rest.trim_ascii_start();
+    }
+
+    /// A name: everything up to space or a character that ends one.
+    fn name(&mut self) -> Option<&'a str> {
+        let ends = |c: char| c.is_ascii_whitespace() || "<>/='\"[]&;".contains(c);
+        let (name, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
+        self.rest = rest;
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// A quoted literal, without its quotes.
+    fn quoted(&mut self) -> Option<&'a str> {
+        if self.eat("\"") { self.until("\"") } else { self.eat("'").then(|| self.until("'"))? }
+    }
+
+    fn skip_prolog(&mut self) -> Option<()> {
+        // An XML declaration stands at the very start or the document is malformed (XML 1.0, 2.8).
+        self.eat("<?xml").then(|| self.until("?>")).unwrap_or(Some(""))?;
+        loop {
+            self.skip_space();
+            if self.eat("<!--") {
+                self.until("-->")?;
+            } else if self.eat("<!DOCTYPE") {
+                self.doctype()?;
+            } else if self.rest.starts_with("<?xml ") {
+                return None;
+            } else if self.eat("<?") {
+                self.until("?>")?;
+            } else {
+                return Some(());
+            }
+        }
+    }
+
+    fn doctype(&mut self) -> Option<()> {
+        loop {
+            self.skip_space();
+            if self.eat(">") {
+                return Some(());
+            } else if self.eat("[") {
+                self.internal_subset()?;
+            } else if self.rest.starts_with(['"', '\'']) {
+                self.quoted()?;
+            } else {
+                self.name()?;
+            }
+        }
+    }
+
+    fn internal_subset(&mut self) -> Option<()> {
+        loop {
+            self.skip_space();
+            if self.eat("]") {
+                return Some(());
+            } else if self.eat("<!--") {
+                self.until("-->")?;
+            } else if self.eat("<?") {
+                self.until("?>")?;
+            } else if self.eat("<!ENTITY") {
+                self.entity()?;
+            } else if self.eat("<!") {
+                self.declaration_end()?;
+            } else {
+                return None;
+            }
+        }
+    }
+
+    fn entity(&mut self) -> Option<()> {
+        self.skip_space();
+        let name = self.name()?;
+        self.skip_space();
+        if self.rest.starts_with(['"', '\'']) {
+            let value = self.quoted()?;
+            if self.entities.len() < MAX_ENTITIES {
+                self.entities.push((name, value));
+            }
+        }
+        self.declaration_end()
+    }
+
+    /// To the `>` that ends a declaration; quoted ones don't count.
+    fn declaration_end(&mut self) -> Option<()> {
+        loop {
+            let at = self.rest.find(['>', '"', '\''])?;
+            self.rest = &self.rest[at..];
+            if self.eat(">") {
+                return Some(());
+            }
+            self.quoted()?;
+        }
+    }
+
+    fn root(&mut self) -> Option<SvgRoot> {
+        if !self.eat("<") {
+            return None;
+        }
+        let name = self.name()?;
+        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+        let declares =
+            if prefix.is_empty() { "xmlns".to_owned() } else { format!("xmlns:{prefix}") };
+        if local != "svg" {
+            return None;
+        }
+        let (mut root, mut in_namespace) = (SvgRoot::default(), false);
+        loop {
+            self.skip_space();
+            if self.eat(">") || self.eat("/>") {
+                return in_namespace.then_some(root);
+            }
+            let attribute = self.name()?;
+            self.skip_space();
+            if !self.eat("=") {
+                return None;
+            }
+            self.skip_space();
+            let value = self.quoted()?;
+            match attribute {
+                "width" => root.width = Some(self.expand(value)),
+                "height" => root.height = Some(self.expand(value)),
+                "viewBox" => root.view_box = Some(self.expand(value)),
+                _ if attribute == declares => in_namespace = self.expand(value) == SVG_NAMESPACE,
+                _ => {}
+            }
+        }
+    }
+
+    /// Attribute text with the doctype's entities put in, once.
+    fn expand(&self, value: &str) -> String {
+        let mut text = String::new();
+        let mut rest = value;
+        while let Some((before, after)) = rest.split_once('&') {
+            text.push_str(before);
+            let (name, tail) = after.split_once(';').unwrap_or((after, ""));
+            let known = self.entities.iter().find(|(entity, _)| *entity == name);
+            text.push_str(known.map_or("", |(_, value)| value));
+            rest = tail;
+            if text.len() > MAX_ATTRIBUTE_BYTES {
+                break;
+            }
+        }
+        text.push_str(rest);
+        text.truncate(text.floor_char_boundary(MAX_ATTRIBUTE_BYTES));
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="1" viewBox='0 0 2 3'/>"#;
+
+    #[test]
+    fn the_root_is_found_behind_everything_that_may_stand_in_front() {
+        let doctype = r#"<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x>y" [
+            <!ENTITY ns_svg "http://www.w3.org/2000/svg"> <!-- ]> --> <!ELEMENT a (b)>
+            <!ENTITY other '>'>]>"#;
+        let cases = [
+            PLAIN.to_owned(),
+            format!("\u{feff}<?xml version='1.0'?>\n<!-- <html> --><?style x?>\n{PLAIN}"),
+            format!("<?xml version='1.0'?>{doctype}{}", PLAIN.replace(SVG_NAMESPACE, "&ns_svg;")),
+            PLAIN.replace("<svg xmlns", "<s:svg xmlns:s"),
+        ];
+        for case in &cases {
+            let root = find(case.as_bytes()).unwrap_or_else(|| panic!("no root in {case}"));
+            assert_eq!(root.width.as_deref(), Some("1"));
+            assert_eq!(root.view_box.as_deref(), Some("0 0 2 3"));
+            assert_eq!(root.height, None);
+        }
+        let wide: Vec<u8> = "\u{feff}"
+            .chars()
+            .chain(PLAIN.chars())
+            .flat_map(|c| (c as u16).to_le_bytes())
+            .collect();
+        assert!(find(&wide).is_some());
+    }
+
+    #[test]
+    fn text_that_merely_holds_svg_is_none() {
+        let cases = [
+            "<html><svg xmlns='http://www.w3.org/2000/svg'/></html>",
+            "<svg width='1'/>",
+            "<svg xmlns='http://www.w3.org/1999/xhtml'/>",
+            "<svg xmlns='http://www.w3.org/2000/svg'",
+            "<svg xmlns=http://www.w3.org/2000/svg>",
+            "\n<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg'/>",
+            "<!DOCTYPE html><svg xmlns='http://www.w3.org/2000/svg/extra'>",
+            "<!doctype svg><svg xmlns='http://www.w3.org/2000/svg'/>",
+            "<",
+        ];
+        for case in cases {
+            assert_eq!(find(case.as_bytes()), None, "{case}");
+        }
+    }
+}

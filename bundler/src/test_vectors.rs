@@ -1,0 +1,143 @@
+//! The digest by which machines tell whether they would write the same icons.
+//!
+//! A scan fixes [`encoder_digest`]; a worker with another digest takes no bundle jobs. The
+//! vectors are pictures made by integer code here, through every step that a real icon takes:
+//! sniff, decode, scale, PNG. Invariant: vectors are only added together with a reason, for they
+//! change the digest. Nothing here comes from a web site.
+
+use sha2::{Digest, Sha256};
+
+use crate::convert::to_tab_icon_with;
+use crate::inspect::hex;
+use crate::pixels::Pixels;
+use crate::png_out::{Palette, encode};
+
+/// A gradient as JPEG, baseline and 4:2:0, and as lossy WebP: formats that nothing here writes.
+const FOREIGN: [&[u8]; 2] =
+    [include_bytes!("../vectors/gradient.jpg"), include_bytes!("../vectors/gradient.webp")];
+
+/// Curves, arcs, gradients, a clip, a mask, a pattern, dashes and opacity.
+const SVG: &str = concat!(
+    r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 77 61"><defs>"##,
+    r##"<linearGradient id="l" x2=".7" y2="1"><stop stop-color="#e31"/>"##,
+    r##"<stop offset=".8" stop-color="#14c" stop-opacity=".6"/></linearGradient>"##,
+    r##"<radialGradient id="r" fx=".3"><stop stop-color="#fd0"/>"##,
+    r##"<stop offset="1" stop-color="#083"/></radialGradient>"##,
+    r##"<clipPath id="c"><path d="M5 9A30 22 31 1 1 70 40Q40 66 9 51Z"/></clipPath>"##,
+    r##"<mask id="m"><circle cx="40" cy="30" r="27" fill="#ccc"/></mask>"##,
+    r##"<pattern id="p" width="9" height="7" patternUnits="userSpaceOnUse">"##,
+    r##"<path d="M0 0L9 7" stroke="#507" stroke-width="1.3"/></pattern></defs>"##,
+    r##"<rect width="77" height="61" rx="13" fill="url(#l)" clip-path="url(#c)"/>"##,
+    r##"<g mask="url(#m)" transform="rotate(17 38 30)"><ellipse cx="37" cy="31" rx="31" ry="17" "##,
+    r##"fill="url(#r)"/><rect x="9" y="20" width="60" height="20" fill="url(#p)"/></g>"##,
+    r##"<path d="M7 50C20 0 50 0 70 55" fill="none" stroke="#123" stroke-width="2.7" "##,
+    r##"stroke-dasharray="7 3 2" stroke-linecap="round" opacity=".8"/></svg>"##,
+);
+
+/// SHA-256 over the tab icons of all vectors, lossless and quantized.
+#[must_use]
+pub fn encoder_digest() -> [u8; 32] {
+    let mut digest = Sha256::new();
+    for vector in vectors() {
+        for palette in [Palette::Lossless, Palette::Quantized] {
+            match to_tab_icon_with(&vector, palette) {
+                Ok(icon) => digest.update(&icon.png),
+                // A machine that can't decode a vector must not agree with one that can.
+                Err(error) => digest.update(error.to_string()),
+            }
+        }
+    }
+    digest.finalize().into()
+}
+
+/// [`encoder_digest`] in lower-case hex.
+#[must_use]
+pub fn encoder_digest_hex() -> String {
+    hex(&encoder_digest())
+}
+
+/// The files that the digest is over.
+pub(crate) fn vectors() -> Vec<Vec<u8>> {
+    let mut files: Vec<Vec<u8>> = FOREIGN.iter().map(|&bytes| bytes.to_vec()).collect();
+    files.push(SVG.as_bytes().to_vec());
+    for (seed, (width, height)) in
+        [(16, 16), (32, 32), (33, 47), (48, 48), (180, 180), (512, 300), (1000, 20), (3, 700)]
+            .into_iter()
+            .enumerate()
+    {
+        for style in 0..4 {
+            files.push(encode(&picture(width, height, style, seed as u32 + 1)));
+        }
+        files.push(bmp(&picture(width, height, 1, seed as u32 + 1)));
+    }
+    files
+}
+
+/// A picture of one of four kinds: noise with alpha, a smooth blend, flat shapes, grey disc.
+fn picture(width: u32, height: u32, style: u32, seed: u32) -> Pixels {
+    let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
+    let mut noise = || {
+        // xorshift32 (Marsaglia 2003).
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state
+    };
+    let mut rgba = Vec::with_capacity(width as usize * height as usize * 4);
+    for y in 0..height {
+        for x in 0..width {
+            let (across, down) = ((x * 255 / width) as u8, (y * 255 / height) as u8);
+            let pixel = match style {
+                0 => noise().to_le_bytes(),
+                1 => [across, down, across.midpoint(255 - down), 255],
+                2 => {
+                    let cell = (x * 5 / width + y * 4 / height * seed) % 3;
+                    [[20, 90, 200, 255], [250, 250, 250, 255], [0, 0, 0, 0]][cell as usize]
+                }
+                _ => {
+                    let (dx, dy) = (i64::from(across) - 127, i64::from(down) - 127);
+                    let edge = (16_000 - dx * dx - dy * dy).clamp(0, 2550) / 10;
+                    [across / 4 * 3, across / 4 * 3, across / 4 * 3, edge as u8]
+                }
+            };
+            rgba.extend(pixel);
+        }
+    }
+    // The rows above are width * height pixels, and the sides are those listed.
+    Pixels::new(width, height, rgba).expect("sides within limits and a pixel for each place")
+}
+
+/// A BMP of 24 bits.
+fn bmp(pixels: &Pixels) -> Vec<u8> {
+    let mut file = b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0".to_vec();
+    file.extend(pixels.width().to_le_bytes());
+    file.extend(pixels.height().to_le_bytes());
+    file.extend([1, 0, 24, 0]);
+    file.extend([0; 24]);
+    for row in pixels.rgba().rchunks_exact(pixels.width() as usize * 4) {
+        let start = file.len();
+        file.extend(row.as_chunks::<4>().0.iter().flat_map(|&[r, g, b, _]| [b, g, r]));
+        let padded = start + (file.len() - start).next_multiple_of(4);
+        file.resize(padded, 0);
+    }
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::to_tab_icon;
+
+    #[test]
+    fn every_vector_becomes_an_icon() {
+        for (index, vector) in vectors().iter().enumerate() {
+            let icon = to_tab_icon(vector).unwrap_or_else(|error| panic!("{index}: {error}"));
+            assert!(!icon.png.is_empty() && icon.width.max(icon.height) <= 32);
+        }
+    }
+
+    #[test]
+    fn the_digest_is_the_one_of_this_version() {
+        assert_eq!(encoder_digest_hex(), include_str!("../vectors/digest.txt").trim());
+    }
+}
