@@ -4,9 +4,8 @@
 // Must not know: formats, geometry, how a tab is drawn.
 
 import { bundlePath, fetchJson, readBundle, readManifest } from "./bundles.js";
-import { HoverCard } from "./card.js";
 import { firstTabOfRow, neighbour, rowLayout, rowOfTab, rowsOfTabs } from "./layout.js";
-import { SiteWindow } from "./open.js";
+import { HoverCard, SiteWindow } from "./open.js";
 import { seedOfHash, seedOfNumber, shuffledOrder } from "./random.js";
 import { TabStream } from "./stream.js";
 import { TabWall } from "./tabs.js";
@@ -63,8 +62,8 @@ function deal() {
   askFrame();
 }
 
-async function fetchTabs(number) {
-  const { value, trouble } = await fetchJson(bundlePath(manifest, number));
+async function fetchTabs(number, again) {
+  const { value, trouble } = await fetchJson(bundlePath(manifest, number), again);
   if (trouble) return { trouble };
   const tabs = readBundle(value);
   return tabs === null ? { trouble: "broken" } : { tabs };

@@ -11,8 +11,9 @@ const MAX_HELD_TABS = 6_000;
 const MAX_BAD_IN_A_ROW = 6;
 
 /**
- * `order` draws bundle numbers, `fetchTabs(number)` answers {tabs} or {trouble}, `onChange` is
- * called whenever more can be shown. `tabsABundle` is a first guess, mended as bundles come.
+ * `order` draws bundle numbers; `fetchTabs(number, again)` answers {tabs} or {trouble}, `again`
+ * where a stored copy may be the bad one; `onChange` is called whenever more can be shown.
+ * `tabsABundle` is a first guess, mended as bundles come.
  */
 export class TabStream {
   constructor({ order, fetchTabs, onChange, tabsABundle = 100, maxHeldTabs = MAX_HELD_TABS }) {
@@ -101,9 +102,10 @@ export class TabStream {
   #depart(flights) {
     let expected = this.total + flights.length * this.guess;
     while (flights.length < FETCHES_AT_ONCE && expected < this.wanted) {
-      const number = this.again.shift() ?? this.order.next();
+      const again = this.again.shift();
+      const number = again ?? this.order.next();
       if (number === null) return;
-      flights.push({ number, answer: this.fetchTabs(number) });
+      flights.push({ number, answer: this.fetchTabs(number, again !== undefined) });
       expected += this.guess;
     }
   }

@@ -15,6 +15,7 @@ export class TabWall {
     this.container = container;
     this.tabAt = tabAt;
     this.rows = [];
+    this.spare = [];
     this.cells = new WeakMap();
     /** The tab that the keyboard stands on, and the one whose page is open. */
     this.cursor = 0;
@@ -26,6 +27,7 @@ export class TabWall {
     this.layout = layout;
     this.container.replaceChildren();
     this.rows = [];
+    this.spare = [];
     this.container.style.setProperty("--row-height", `${layout.rowHeightPx}px`);
   }
 
@@ -42,8 +44,8 @@ export class TabWall {
       while (rows.length > 0 && rows[0].number < first) this.#moveToEnd(rows);
       while (rows.length > 0 && rows.at(-1).number >= end) this.#moveToStart(rows);
     }
-    while (rows.length < end - first) this.#addRow(rows);
-    while (rows.length > end - first) rows.pop().node.remove();
+    while (rows.length < end - first) rows.push(this.#takeRow());
+    while (rows.length > end - first) this.#parkRow(rows.pop());
     rows.forEach((row, i) => this.#paintRow(row, first + i, total));
     this.#placeTabStop();
     // A node painted anew must not carry the focus over to another site.
@@ -95,18 +97,26 @@ export class TabWall {
     this.container.prepend(row.node);
   }
 
-  #addRow(rows) {
+  #takeRow() {
+    const row = this.spare.pop() ?? this.#newRow();
+    row.node.hidden = false;
+    this.container.append(row.node);
+    return row;
+  }
+
+  #parkRow(row) {
+    row.number = -1;
+    row.node.hidden = true;
+    this.spare.push(row);
+  }
+
+  #newRow() {
     const node = document.createElement("div");
     node.className = "row";
-    const row = { node, number: -1, first: 0, cells: [], complete: false, total: 0 };
-    for (let column = 0; column < this.layout.maxColumns; column += 1) {
-      const cell = newCell();
-      row.cells.push(cell);
-      this.cells.set(cell.link, cell);
-      node.append(cell.link);
-    }
-    rows.push(row);
-    this.container.append(node);
+    const cells = Array.from({ length: this.layout.maxColumns }, newCell);
+    for (const cell of cells) this.cells.set(cell.link, cell);
+    node.append(...cells.map((cell) => cell.link));
+    return { node, cells, number: -1, first: 0, complete: false };
   }
 
   #paintRow(row, number, total) {

@@ -25,8 +25,8 @@ test("a manifest of zero bundles is a manifest", () => {
 
 test("what is no manifest is refused", () => {
   const bad = [
-    null, 1, "x", [], {}, { bundles: 1 }, { ...MANIFEST, bundles: -1 }, { ...MANIFEST, bundles: 1.5 },
-    { ...MANIFEST, bundles: "3" }, { ...MANIFEST, bundles: 1e300 },
+    null, 1, "x", [], {}, { bundles: 1 },
+    ...[-1, 1.5, "3", 1e300, null].map((bundles) => ({ ...MANIFEST, bundles })),
   ];
   for (const value of bad) assert.equal(readManifest(value), null, JSON.stringify(value));
 });
@@ -72,7 +72,7 @@ test("a tab without an icon or a title is still a tab", () => {
 test("only plain http and https addresses are linked", () => {
   const bad = [
     undefined, null, 5, "", "example.com", "javascript:alert(1)", "JaVaScRiPt:alert(1)",
-    " \tjavascript:alert(1)", "data:text/html,x", "blob:https://example.com/x", "file:///etc/passwd",
+    " \tjavascript:alert(1)", "data:text/html,x", "blob:https://a.example/x", "file:///etc/passwd",
     "ftp://example.com", "https://user@example.com", "https://user:pass@example.com", "https://",
     `https://example.com/${"a".repeat(2048)}`,
   ];
@@ -137,14 +137,14 @@ test("random garbage in any field never throws", () => {
   const random = generator(77);
   const pick = (list) => list[Math.floor(random() * list.length)];
   const junk = () => pick([
-    null, undefined, 0, -1, NaN, "", "\ud800", "x".repeat(5_000), [], {}, [[]], true, "https://[", ICON,
-    "https://a.example", () => 1, Symbol.iterator, 10n,
+    null, undefined, 0, -1, NaN, "", "\ud800", "x".repeat(5_000), [], {}, [[]], true, ICON,
+    "https://[", "https://a.example", () => 1, Symbol.iterator, 10n,
   ]);
   for (let i = 0; i < 20_000; i += 1) {
     const entry = { url: junk(), title: junk(), icon: junk(), iframe_ok: junk() };
     const tabs = readBundle({ entries: [entry, junk()] });
     for (const tab of tabs) assert.match(tab.url, /^https?:\/\//);
-    readManifest({ bundles: junk(), prefix: junk(), overrides: junk(), hosts: junk(), crawl: junk() });
+    readManifest({ bundles: junk(), prefix: junk(), overrides: junk(), hosts: junk() });
   }
 });
 

@@ -173,7 +173,8 @@ export class Page {
     const windowsVirtualKeyCode = codes[key] ?? arrows[key] ?? 0;
     const text = key === "Enter" ? "\r" : undefined;
     const event = { key, code, windowsVirtualKeyCode, ...extra };
-    await this.call("Input.dispatchKeyEvent", { type: text ? "keyDown" : "rawKeyDown", text, ...event });
+    const type = text ? "keyDown" : "rawKeyDown";
+    await this.call("Input.dispatchKeyEvent", { type, text, ...event });
     await this.call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
   }
 

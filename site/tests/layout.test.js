@@ -91,8 +91,10 @@ test("up and down move by one row and keep near the same place", () => {
   const total = firstTabOfRow(layout, 50);
   for (let tab = 0; tab < total; tab += 1) {
     const row = rowOfTab(layout, tab);
-    const share = (at) =>
-      (at - firstTabOfRow(layout, rowOfTab(layout, at)) + 0.5) / tabsInRow(layout, rowOfTab(layout, at));
+    const share = (at) => {
+      const its = rowOfTab(layout, at);
+      return (at - firstTabOfRow(layout, its) + 0.5) / tabsInRow(layout, its);
+    };
     for (const [key, step] of [["ArrowUp", -1], ["ArrowDown", 1]]) {
       const next = neighbour(layout, tab, key, total);
       if (row + step < 0 || row + step >= 50) {

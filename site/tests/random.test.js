@@ -46,7 +46,7 @@ test("every position is about equally often any number", () => {
       seen[at][number] += 1;
     });
   }
-  for (const row of seen) for (const times of row) assert.ok(times > 850 && times < 1_150, `${row}`);
+  for (const times of seen.flat()) assert.ok(times > 850 && times < 1_150, `${seen}`);
 });
 
 test("a hundred million bundles can be drawn from without holding them", () => {

@@ -4,10 +4,11 @@
 import * as zlib from "node:zlib";
 import { generator } from "../js/random.js";
 
-const FIRST = "amber birch cedar delta ember fjord grove harbor iris juniper kelp lumen maple north"
-  .split(" ").concat("ocean pine quartz river stone tidal upland velvet willow yarrow zephyr".split(" "));
-const SECOND = "bakery books bikes cafe choir clinic dance design farm film garden guitar kitchen lab"
-  .split(" ").concat("library market museum pottery press radio school sewing tea theatre tools".split(" "));
+const FIRST = ("amber birch cedar delta ember fjord grove harbor iris juniper kelp lumen maple " +
+  "north ocean pine quartz river stone tidal upland velvet willow yarrow zephyr").split(" ");
+const SECOND = ("bakery books bikes cafe choir clinic dance design farm film garden guitar " +
+  "kitchen lab library market museum pottery press radio school sewing tea theatre tools")
+  .split(" ");
 const TITLES = [
   (a, b) => `${cap(a)} ${cap(b)}`,
   (a, b) => `${cap(b)} in the ${cap(a)} valley: opening hours, prices and how to find us`,
@@ -41,6 +42,7 @@ function cap(word) {
 export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 0 }) {
   const prefix = "scans/00000000-0000-4000-8000-000000000001/";
   const hosts = bundles * tabsABundle;
+  const icons = new Map();
   return {
     prefix,
     manifest: {
@@ -56,14 +58,17 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
       if (emptyEvery > 0 && number % emptyEvery === 0) return { entries: [] };
       const entries = [];
       for (let slot = 0; slot < tabsABundle; slot += 1) {
-        entries.push(sampleTab(number * tabsABundle + slot, seed));
+        entries.push(sampleTab(number * tabsABundle + slot, seed, icons));
       }
       return { entries };
     },
   };
 }
 
-function sampleTab(index, seed) {
+/** How many different icons a site has: drawing them is the slow part. */
+const ICONS = 240;
+
+function sampleTab(index, seed, icons) {
   const random = generator(seed * 7919 + index);
   const pick = (list) => list[Math.floor(random() * list.length)];
   const [a, b] = [pick(FIRST), pick(SECOND)];
@@ -73,8 +78,12 @@ function sampleTab(index, seed) {
   const host = `${random() < 0.3 ? "www." : ""}${a}-${b}-${index}.example`;
   const entry = { url: `http${secure ? "s" : ""}://${host}`, title, icon: "" };
   if (random() < 0.8) {
-    const side = pick([16, 32, 32, 32]);
-    entry.icon = iconPng(side, random).toString("base64");
+    const which = Math.floor(random() * ICONS);
+    const side = which % 4 === 0 ? 16 : 32;
+    if (!icons.has(which)) {
+      icons.set(which, iconPng(side, generator(which)).toString("base64"));
+    }
+    entry.icon = icons.get(which);
     entry.icon_w = side;
     entry.icon_h = side;
   }

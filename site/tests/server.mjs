@@ -6,7 +6,12 @@ import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 
 const SITE = fileURLToPath(new URL("../", import.meta.url));
-const TYPES = { html: "text/html", css: "text/css", js: "text/javascript", json: "application/json" };
+const TYPES = {
+  html: "text/html",
+  css: "text/css",
+  js: "text/javascript",
+  json: "application/json",
+};
 export const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; " +
   "img-src 'self' data:; connect-src 'self'; frame-src https:; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'";

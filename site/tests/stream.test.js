@@ -6,10 +6,11 @@ import { partOfTab, TabStream } from "../js/stream.js";
 /** A stream over `sizes` (tabs in each bundle); `answer(number)` may replace what comes. */
 function streamOf(sizes, { answer = () => null, ...options } = {}) {
   const asked = [];
+  const askedAgain = [];
   const stream = new TabStream({
     order: shuffledOrder(5, sizes.length),
-    fetchTabs: async (number) => {
-      asked.push(number);
+    fetchTabs: async (number, again) => {
+      (again ? askedAgain : asked).push(number);
       // Later bundles answer first, as networks please.
       await new Promise((resolve) => setTimeout(resolve, number % 3));
       const tabs = Array.from({ length: sizes[number] }, (_, slot) => `${number}/${slot}`);
@@ -18,7 +19,7 @@ function streamOf(sizes, { answer = () => null, ...options } = {}) {
     onChange: () => {},
     ...options,
   });
-  return { stream, asked };
+  return { stream, asked, askedAgain };
 }
 
 function drawn(count) {
@@ -66,7 +67,7 @@ test("an empty scan ends at once", async () => {
 test("a missing bundle is set aside and comes at the end when tried again", async () => {
   let missing = true;
   const [, second] = drawn(4);
-  const { stream } = streamOf([2, 2, 2, 2], {
+  const { stream, askedAgain } = streamOf([2, 2, 2, 2], {
     answer: (number) => (missing && number === second ? { trouble: "missing" } : null),
   });
   await stream.fillTo(100);
@@ -79,6 +80,7 @@ test("a missing bundle is set aside and comes at the end when tried again", asyn
   assert.equal(stream.total, 8);
   assert.equal(stream.at(6), `${second}/0`);
   assert.deepEqual(stream.skipped, []);
+  assert.deepEqual(askedAgain, [second], "past any stored copy, and that one alone");
 });
 
 test("a silent network stops the line, and it goes on in the same order", async () => {
