@@ -19,7 +19,7 @@ export function rowLayout(widthPx, coarse) {
   const base = Math.max(MIN_COLUMNS, Math.round(widthPx / targetPx));
   const swing = base >= 12 ? 2 : 1;
   const counts = PATTERN.map((step) => {
-    const wished = base < 5 ? base + Math.sign(step) : base + step * swing;
+    const wished = base < 8 ? base + Math.sign(step) : base + step * swing;
     return Math.max(MIN_COLUMNS, wished);
   });
   const starts = [];
