@@ -1,0 +1,38 @@
+//! Embeds the SQL files: `MIGRATIONS`, `FUNCTIONS` and `GRANTS`.
+
+use std::{env, fmt::Write as _, fs, path::Path};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let root = env::var("CARGO_MANIFEST_DIR")?;
+    let mut code = String::new();
+    for (constant, folders) in
+        [("MIGRATIONS", &["migrations"][..]), ("FUNCTIONS", &["functions"][..])]
+    {
+        writeln!(code, "const {constant}: &[(&str, &str)] = &[")?;
+        for folder in folders {
+            println!("cargo::rerun-if-changed={folder}");
+            for file in sql_files(&Path::new(&root).join(folder))? {
+                writeln!(code, "({file:?}, include_str!(r\"{root}/{folder}/{file}\")),")?;
+            }
+        }
+        writeln!(code, "];")?;
+    }
+    println!("cargo::rerun-if-changed=grants.sql");
+    writeln!(code, "const GRANTS: &str = include_str!(r\"{root}/grants.sql\");")?;
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("sql.rs"), code)?;
+    Ok(())
+}
+
+fn sql_files(folder: &Path) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let mut names = Vec::new();
+    if folder.is_dir() {
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".sql") {
+                names.push(name);
+            }
+        }
+    }
+    names.sort();
+    Ok(names)
+}

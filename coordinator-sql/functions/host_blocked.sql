@@ -1,0 +1,11 @@
+-- Whether a hostname was on the blocklist, itself or by a suffix, when the scan started.
+create or replace function coordinator.host_blocked(p_scan integer, p_hostname text)
+returns boolean language sql stable set search_path = everytab, pg_temp as $$
+    with labels as (select string_to_array(p_hostname, '.') as label)
+    select exists (select from scan_blocklist b
+                    where b.scan = p_scan and b.kind = 'hostname' and b.pattern = p_hostname)
+        or exists (select from scan_blocklist b, labels,
+                          generate_series(1, cardinality(label)) first_label
+                    where b.scan = p_scan and b.kind = 'suffix'
+                      and b.pattern = array_to_string(label[first_label:], '.'));
+$$;

@@ -1,0 +1,51 @@
+-- Leases up to p_wanted ready jobs of the given kinds, furthest stage first. Sweeps in passing.
+-- p_encoder is the digest of the worker's icon encoder: bundle-shard jobs of a scan that fixed
+-- another are passed over. p_hint is the lowest job id worth looking at (0: all), so that a scan
+-- of the index stays short while old row versions cannot be removed.
+create or replace function coordinator.lease(
+    p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hint bigint)
+returns table (
+    job_id bigint, scan integer, scan_id uuid, kind text, part integer, lease_number integer,
+    lease_token uuid, lease_ms integer, attempts integer, crashes integer, rate integer)
+language plpgsql security definer set search_path = everytab, pg_temp as $$
+#variable_conflict use_column
+declare
+    target record;
+    wanted integer := p_wanted;
+    taken integer;
+begin
+    perform coordinator.sweep(50);
+    for target in
+        select s.scan, s.scan_id, s.lease_ms, s.rate, st.kind from scans s join stages st using (scan)
+         where s.state = 'running' and not st.paused and st.outstanding > 0
+           and st.kind = any (p_kinds::job_kind[])
+           and (st.kind <> 'bundle-shard' or s.encoder = p_encoder)
+         order by s.scan, st.kind desc
+    loop
+        exit when wanted <= 0;
+        return query
+        with ready as materialized (
+            select r.job_id from jobs r
+             where r.scan = target.scan and r.kind = target.kind
+               and r.state = 'pending' and r.not_before is null and r.job_id >= p_hint
+             order by r.priority, r.job_id
+             limit wanted
+               for no key update skip locked)
+        update jobs j
+           set state = 'leased', lease_number = j.lease_number + 1,
+               lease_token = gen_random_uuid(), holder = p_holder, chunks = 0,
+               leased_at = clock_timestamp(),
+               lease_until = clock_timestamp() + target.lease_ms * interval '1 ms'
+          from ready
+         where j.job_id = ready.job_id and j.state = 'pending' and j.not_before is null
+        returning j.job_id, j.scan, target.scan_id, j.kind::text, j.part, j.lease_number,
+                  j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
+                  target.rate;
+        get diagnostics taken = row_count;
+        wanted := wanted - taken;
+        if taken > 0 then
+            update stages st set started_at = clock_timestamp()
+             where st.scan = target.scan and st.kind = target.kind and st.started_at is null;
+        end if;
+    end loop;
+end $$;

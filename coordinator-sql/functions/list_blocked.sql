@@ -1,0 +1,6 @@
+-- The blocklist, in order.
+create or replace function coordinator.list_blocked()
+returns table (kind text, pattern text, reason text, added_at timestamptz)
+language sql stable security definer set search_path = everytab, pg_temp as $$
+    select b.kind, b.pattern, b.reason, b.added_at from blocklist b order by 1, 2;
+$$;

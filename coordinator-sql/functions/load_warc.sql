@@ -1,0 +1,32 @@
+-- The hosts of a shard in their order (hash, hostname), one capture a hostname, picked by a total
+-- order: https, newest fetch_time, WARC file name, offset. host_no is the place in that order.
+create or replace function coordinator.load_warc(p_scan integer, p_shard integer)
+returns table (host_no integer, hostname text, https boolean, warc_path text, warc_offset bigint,
+               warc_length bigint, blocked boolean, duplicates integer)
+language plpgsql stable security definer set search_path = everytab, pg_temp as $$
+#variable_conflict use_column
+declare
+    bounds record;
+    any_blocked boolean;
+begin
+    select * into bounds from coordinator.shard_bounds(p_scan, p_shard);
+    select exists (select from scan_blocklist b where b.scan = p_scan and b.kind <> 'title')
+      into any_blocked;
+    return query
+    with chosen as (
+        select distinct on (h.hash, h.hostname)
+               h.hash, h.hostname, h.https, w.path, h.warc_offset, h.warc_length,
+               count(*) over (partition by h.hash, h.hostname) as captures
+          from hosts h
+          join jobs j on j.scan = p_scan and j.kind = 'index' and j.part = h.file
+           and j.lease_number = h.lease_number and j.state = 'completed'
+          join warc_files w using (warc_file)
+         where h.scan = p_scan and h.hash between bounds.lowest and bounds.highest
+         order by h.hash, h.hostname collate "C", h.https desc, h.fetch_time desc,
+                  w.path collate "C", h.warc_offset)
+    select (row_number() over (order by c.hash, c.hostname collate "C") - 1)::integer, c.hostname,
+           c.https, c.path, c.warc_offset, c.warc_length,
+           any_blocked and coordinator.host_blocked(p_scan, c.hostname),
+           (c.captures - 1)::integer
+      from chosen c order by 1;
+end $$;

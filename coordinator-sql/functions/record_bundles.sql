@@ -1,0 +1,19 @@
+-- Records what a bundle-shard job wrote. False: the lease is lost.
+create or replace function coordinator.record_bundles(
+    p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
+    p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer,
+    p_bytes bigint, p_digest bytea)
+returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    fence record;
+begin
+    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
+    if not fence.held or not fence.fresh then
+        return fence.held;
+    end if;
+    insert into bundles (scan, shard, lease_number, first_bundle, bundles, tabs, with_icon, bytes,
+                         digest)
+    values (fence.scan, fence.part, p_lease_number, p_first_bundle, p_bundles, p_tabs, p_with_icon,
+            p_bytes, p_digest);
+    return true;
+end $$;

@@ -1,0 +1,27 @@
+-- Appends a fenced chunk of captures (at most 5,000) of an index job. False: the lease is lost.
+create or replace function coordinator.record_hosts(
+    p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
+    p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamptz[],
+    p_warc_paths text[], p_offsets bigint[], p_lengths bigint[])
+returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    fence record;
+begin
+    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
+    if not fence.held or not fence.fresh then
+        return fence.held;
+    end if;
+    -- Sorted, so that two workers that meet the same new files cannot deadlock.
+    insert into warc_files (path)
+    select distinct path from unnest(p_warc_paths) named (path)
+     where not exists (select from warc_files known where known.path = named.path) order by path
+    on conflict (path) do nothing;
+    insert into hosts (scan, file, lease_number, hash, hostname, https, fetch_time, warc_file,
+                       warc_offset, warc_length)
+    select fence.scan, fence.part, p_lease_number, h.hash, h.hostname, h.https, h.fetch_time,
+           w.warc_file, h.warc_offset, h.warc_length
+      from unnest(p_hashes, p_hostnames, p_https, p_fetch_times, p_warc_paths, p_offsets, p_lengths)
+           as h (hash, hostname, https, fetch_time, path, warc_offset, warc_length)
+      join warc_files w using (path);
+    return true;
+end $$;

@@ -1,0 +1,43 @@
+-- All that `scan status` shows, as one JSON document: the scan, its stages with counts and
+-- outcomes, who holds what, the last errors, and where counters and rows disagree.
+create or replace function coordinator.scan_status(p_scan integer)
+returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
+    select jsonb_build_object(
+        'scan', s.scan_id, 'crawl', s.crawl, 'state', s.state, 'settings', s.settings,
+        'rate', s.rate, 'shards', s.shards, 'bundles_per_shard', s.bundles_per_shard,
+        'started_at', s.started_at, 'finished_at', s.finished_at, 'now', clock_timestamp(),
+        'outstanding', (select sum(st.outstanding) from stages st where st.scan = p_scan),
+        'stages', (
+            select jsonb_agg(jsonb_build_object(
+                'kind', st.kind, 'outstanding', st.outstanding, 'done', st.done,
+                'discarded', st.discarded, 'paused', st.paused, 'started_at', st.started_at,
+                'finished_at', st.finished_at,
+                'leased', (select count(*) from jobs j where j.scan = p_scan
+                              and j.kind = st.kind and j.state = 'leased')) order by st.kind)
+              from stages st where st.scan = p_scan),
+        'outcomes', coalesce((
+            select jsonb_object_agg(kind, sections) from (
+                select kind, jsonb_object_agg(key, names) as sections from (
+                    select o.kind, o.key, jsonb_object_agg(o.name, o.amount) as names
+                      from coordinator.scan_outcomes(p_scan) o group by 1, 2) by_section
+                 group by 1) by_kind), '{}'),
+        'workers', coalesce((
+            select jsonb_agg(to_jsonb(w) order by w.holder) from (
+                select j.holder, count(*) as leases, array_agg(distinct j.kind) as kinds,
+                       min(j.leased_at) as oldest_lease
+                  from jobs j where j.scan = p_scan and j.state = 'leased'
+                 group by 1) w), '[]'),
+        'errors', coalesce((
+            select jsonb_agg(to_jsonb(e)) from (
+                select ev.at, ev.event, j.kind, j.part, j.job_id, ev.holder, ev.message
+                  from job_events ev join jobs j using (job_id)
+                 where ev.scan = p_scan and ev.event in ('retry', 'discard', 'expired')
+                 order by ev.at desc limit 10) e), '[]'),
+        'events', coalesce((
+            select jsonb_object_agg(event, amount) from (
+                select ev.event, count(*) as amount from job_events ev
+                 where ev.scan = p_scan group by 1) counted), '{}'),
+        'drift', coalesce((
+            select jsonb_agg(to_jsonb(a)) from coordinator.audit_scan(p_scan) a), '[]'))
+      from scans s where s.scan = p_scan;
+$$;

@@ -1,0 +1,16 @@
+-- The worker's role executes what a worker needs and touches no table. Everything else is the
+-- owner's: starting, cancelling and changing scans, and the blocklist.
+revoke all on schema everytab from public;
+revoke all on all tables in schema everytab from public;
+revoke all on all functions in schema coordinator from public;
+grant usage on schema coordinator to everytab_worker;
+grant execute on function
+    coordinator.schema_digest, coordinator.lease, coordinator.renew, coordinator.complete,
+    coordinator.retry, coordinator.discard, coordinator.release, coordinator.sweep,
+    coordinator.record_hosts, coordinator.record_pages, coordinator.record_icons,
+    coordinator.record_bundles, coordinator.load_scan, coordinator.load_index,
+    coordinator.load_warc, coordinator.load_icon, coordinator.load_bundle_shard,
+    coordinator.bundled_shards, coordinator.scan_outcomes, coordinator.scan_progress,
+    coordinator.scan_number, coordinator.scan_status, coordinator.list_scans,
+    coordinator.audit_scan, coordinator.job_history
+    to everytab_worker;

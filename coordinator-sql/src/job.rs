@@ -1,0 +1,94 @@
+//! Jobs and leases as values.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use uuid::Uuid;
+
+use crate::Error;
+
+/// The kinds of job, in pipeline order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum JobKind {
+    /// Reads one parquet file of the crawl's index.
+    Index,
+    /// Reads the home pages of a shard.
+    Warc,
+    /// Fetches the icons of a shard.
+    Icon,
+    /// Selects, converts and writes the bundles of a shard.
+    BundleShard,
+    /// Merges one hostname range of the search index.
+    Search,
+    /// Publishes the scan.
+    Publish,
+}
+
+impl JobKind {
+    /// All kinds in pipeline order.
+    pub const ALL: [Self; 6] =
+        [Self::Index, Self::Warc, Self::Icon, Self::BundleShard, Self::Search, Self::Publish];
+
+    /// The kind's name in SQL, logs and statistics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Index => "index",
+            Self::Warc => "warc",
+            Self::Icon => "icon",
+            Self::BundleShard => "bundle-shard",
+            Self::Search => "search",
+            Self::Publish => "publish",
+        }
+    }
+}
+
+impl fmt::Display for JobKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for JobKind {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+            .ok_or_else(|| Error::Unexpected(format!("the job kind {name:?}")))
+    }
+}
+
+/// What every write of a job must show: (job, lease number, random lease token).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fence {
+    /// The job.
+    pub job_id: i64,
+    /// Counts the job's leases and only grows.
+    pub lease_number: i32,
+    /// Random, drawn by Postgres when the lease was given.
+    pub token: Uuid,
+}
+
+/// The right to work on a job for a time. Finishing consumes it.
+#[must_use = "a lease that is dropped keeps its job until it runs out"]
+#[derive(Debug)]
+pub struct Lease {
+    /// The fence of this lease.
+    pub fence: Fence,
+    /// The scan's number in this database.
+    pub scan: i32,
+    /// The scan's id, which names its objects.
+    pub scan_id: Uuid,
+    /// What to do.
+    pub kind: JobKind,
+    /// Shard, index file or hostname range; 0 for publish.
+    pub part: i32,
+    /// How long the lease lasts unless renewed.
+    pub length: Duration,
+    /// Failures of earlier runs.
+    pub attempts: i32,
+    /// Earlier leases that ran out.
+    pub crashes: i32,
+    /// The fleet's icon requests a second, if limited.
+    pub rate: Option<i32>,
+}

@@ -1,0 +1,184 @@
+//! Loading a job's input: what the completed jobs before it recorded.
+
+use serde_json::Value;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::{Coordinator, Error};
+
+/// What every job needs to know of its scan.
+#[derive(Debug, Clone, FromRow)]
+pub struct ScanInfo {
+    /// The scan's id, which names its objects.
+    pub scan_id: Uuid,
+    /// The crawl.
+    pub crawl: String,
+    /// The settings, frozen at scan start.
+    pub settings: Value,
+    /// Shards, once the hosts are counted.
+    pub shards: Option<i32>,
+    /// Bundles a shard, once the hosts are counted.
+    pub bundles_per_shard: Option<i32>,
+    /// When the scan was started.
+    pub started_at: chrono::DateTime<chrono::Utc>,
+}
+
+/// The input of an index job.
+#[derive(Debug, Clone, FromRow)]
+pub struct CrawlFile {
+    /// The parquet file, below the crawl's source.
+    pub path: String,
+    /// Captures wanted of it at most.
+    pub max_captures: Option<i64>,
+}
+
+/// A host of a warc job, with the capture that was picked.
+#[derive(Debug, Clone, FromRow)]
+pub struct WarcHost {
+    /// The host's place in its shard.
+    pub host_no: i32,
+    /// The hostname.
+    pub hostname: String,
+    /// Whether the capture was read over https.
+    pub https: bool,
+    /// The WARC file, below the crawl's source.
+    pub warc_path: String,
+    /// Where the record's gzip member begins, in bytes.
+    pub warc_offset: i64,
+    /// The member's length, in bytes.
+    pub warc_length: i64,
+    /// Whether the blocklist names the host.
+    pub blocked: bool,
+    /// Captures of the same hostname that were passed over.
+    pub duplicates: i32,
+}
+
+/// A host of an icon job.
+#[derive(Debug, Clone, FromRow)]
+pub struct IconHost {
+    /// The host's place in its shard.
+    pub host_no: i32,
+    /// The hostname.
+    pub hostname: String,
+    /// The candidates, as the warc job wrote them (JSON).
+    pub candidates: String,
+}
+
+/// A host of a bundle-shard job with its usable icons, best first.
+#[derive(Debug, Clone, FromRow)]
+pub struct BundleHost {
+    /// The host's place in its shard.
+    pub host_no: i32,
+    /// The hostname.
+    pub hostname: String,
+    /// Whether its page was read over https.
+    pub https: bool,
+    /// Whether an https page of another origin may frame it.
+    pub frameable: bool,
+    /// The title as a tab shows it.
+    pub title: Option<String>,
+    /// Whether the blocklist names the host or its title.
+    pub blocked: bool,
+    /// The lease number that names the shard's archive; none where icons were discarded.
+    pub archive_lease_number: Option<i32>,
+    /// The icons' URLs.
+    pub icon_urls: Vec<String>,
+    /// Where their records begin in the archive.
+    pub archive_offsets: Vec<i64>,
+    /// Their records' lengths.
+    pub archive_lengths: Vec<i64>,
+}
+
+/// One number of a stage: of `inputs`, `outcomes` or `counts`.
+#[derive(Debug, Clone, FromRow)]
+pub struct OutcomeCount {
+    /// The stage.
+    pub kind: String,
+    /// inputs, outcomes or counts.
+    pub key: String,
+    /// What was counted.
+    pub name: String,
+    /// How many.
+    pub amount: i64,
+}
+
+impl Coordinator {
+    /// What every job needs to know of its scan.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or has no such scan.
+    pub async fn load_scan(&self, scan: i32) -> Result<ScanInfo, Error> {
+        let mut rows = self.rows("select * from coordinator.load_scan($1)", scan, None).await?;
+        rows.pop().ok_or_else(|| Error::Unexpected(format!("no scan number {scan}")))
+    }
+
+    /// The input of an index job.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or has no such file.
+    pub async fn load_index(&self, scan: i32, file: i32) -> Result<CrawlFile, Error> {
+        let sql = "select * from coordinator.load_index($1, $2)";
+        let mut rows = self.rows(sql, scan, Some(file)).await?;
+        rows.pop().ok_or_else(|| Error::Unexpected(format!("no index file number {file}")))
+    }
+
+    /// The input of a warc job.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_warc(&self, scan: i32, shard: i32) -> Result<Vec<WarcHost>, Error> {
+        self.rows("select * from coordinator.load_warc($1, $2)", scan, Some(shard)).await
+    }
+
+    /// The input of an icon job.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_icon(&self, scan: i32, shard: i32) -> Result<Vec<IconHost>, Error> {
+        self.rows("select * from coordinator.load_icon($1, $2)", scan, Some(shard)).await
+    }
+
+    /// The input of a bundle-shard job.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_bundle_shard(&self, scan: i32, shard: i32) -> Result<Vec<BundleHost>, Error> {
+        self.rows("select * from coordinator.load_bundle_shard($1, $2)", scan, Some(shard)).await
+    }
+
+    /// The shards whose bundles are written, ascending.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn bundled_shards(&self, scan: i32) -> Result<Vec<i32>, Error> {
+        let sql = "select shard from coordinator.bundled_shards($1) shard";
+        Ok(self.rows::<(i32,)>(sql, scan, None).await?.into_iter().map(|(shard,)| shard).collect())
+    }
+
+    /// Inputs, outcomes and other counts of each stage.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn scan_outcomes(&self, scan: i32) -> Result<Vec<OutcomeCount>, Error> {
+        self.rows("select * from coordinator.scan_outcomes($1)", scan, None).await
+    }
+
+    pub(crate) async fn rows<T>(
+        &self,
+        sql: &'static str,
+        scan: i32,
+        part: Option<i32>,
+    ) -> Result<Vec<T>, Error>
+    where
+        T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
+    {
+        let mut transaction = self.begin().await?;
+        let mut query = sqlx::query_as(sql).bind(scan);
+        if let Some(part) = part {
+            query = query.bind(part);
+        }
+        let rows = query.persistent(false).fetch_all(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(rows)
+    }
+}

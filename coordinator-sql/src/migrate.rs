@@ -1,0 +1,81 @@
+//! Migrating: tables by append-only files, then every function's and view's current text again.
+
+use sha2::{Digest, Sha256};
+
+use crate::{Coordinator, Error};
+
+include!(concat!(env!("OUT_DIR"), "/sql.rs"));
+
+/// Makes the schemas and the worker's role, which belongs to the whole cluster: another database's
+/// migration may make it at the same moment.
+const PRELUDE: &str = "
+create schema if not exists everytab;
+create schema if not exists coordinator;
+do $$ begin
+    if not exists (select from pg_roles where rolname = 'everytab_worker') then
+        create role everytab_worker login;
+    end if;
+exception when duplicate_object or unique_violation then null;
+end $$;
+create table if not exists everytab.migrations (
+    name text primary key,
+    digest text not null,
+    applied_at timestamptz not null default clock_timestamp());
+";
+
+/// The digest of every SQL file of this program, in hexadecimal.
+pub fn schema_digest() -> String {
+    let mut digest = Sha256::new();
+    for (name, text) in MIGRATIONS.iter().chain(FUNCTIONS) {
+        digest.update(name.as_bytes());
+        digest.update([0]);
+        digest.update(text.as_bytes());
+        digest.update([0]);
+    }
+    digest.update(GRANTS.as_bytes());
+    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Coordinator {
+    /// Brings the database to this program's schema, in one transaction. Answers the names of the
+    /// migrations that were new; running it again changes nothing.
+    ///
+    /// # Errors
+    /// When a statement fails, or the role may not create roles and schemas; nothing is changed.
+    pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
+        let mut transaction = self.begin().await?;
+        let lock = "select pg_advisory_xact_lock(4937291844)";
+        sqlx::raw_sql(lock).execute(&mut *transaction).await?;
+        sqlx::raw_sql(PRELUDE).execute(&mut *transaction).await?;
+        let known: Vec<String> =
+            sqlx::query_scalar("select name from everytab.migrations order by name")
+                .persistent(false)
+                .fetch_all(&mut *transaction)
+                .await?;
+        let mut applied = Vec::new();
+        for (name, text) in MIGRATIONS {
+            if !known.iter().any(|k| k == name) {
+                sqlx::raw_sql(*text).execute(&mut *transaction).await?;
+                applied.push(*name);
+            }
+        }
+        for (_, text) in FUNCTIONS {
+            sqlx::raw_sql(*text).execute(&mut *transaction).await?;
+        }
+        sqlx::raw_sql(GRANTS).execute(&mut *transaction).await?;
+        for (name, _) in MIGRATIONS {
+            sqlx::query(
+                "insert into everytab.migrations (name, digest) values ($1, $2)
+                 on conflict (name) do update set digest = excluded.digest,
+                 applied_at = excluded.applied_at",
+            )
+            .bind(name)
+            .bind(schema_digest())
+            .persistent(false)
+            .execute(&mut *transaction)
+            .await?;
+        }
+        transaction.commit().await?;
+        Ok(applied)
+    }
+}

@@ -1,0 +1,292 @@
+//! What an operator does, as the owner of the schema: scans, the blocklist, history.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::{FromRow, Postgres};
+use uuid::Uuid;
+
+use crate::{Coordinator, Error, Fence, JobKind};
+
+/// A scan to start.
+#[derive(Debug, Clone)]
+pub struct NewScan {
+    /// Its id, unique over all databases.
+    pub scan_id: Uuid,
+    /// The crawl.
+    pub crawl: String,
+    /// Settings that every worker obeys from now to the scan's end.
+    pub settings: Value,
+    /// How long a lease lasts, in milliseconds.
+    pub lease_ms: i32,
+    /// The digest of the icon encoder that bundles must come from.
+    pub encoder: String,
+    /// The index files, below the crawl's source, and how many captures are wanted of each.
+    pub files: Vec<(String, Option<i64>)>,
+}
+
+/// A scan in a list.
+#[derive(Debug, Clone, FromRow)]
+pub struct ScanSummary {
+    /// Its id.
+    pub scan_id: Uuid,
+    /// The crawl.
+    pub crawl: String,
+    /// running, paused, finished, finished_with_discards or cancelled.
+    pub state: String,
+    /// Jobs not ended.
+    pub outstanding: i64,
+    /// Jobs discarded.
+    pub discarded: i64,
+    /// When it was started.
+    pub started_at: DateTime<Utc>,
+    /// When it ended.
+    pub finished_at: Option<DateTime<Utc>>,
+}
+
+/// One event of a job's history.
+#[derive(Debug, Clone, FromRow)]
+pub struct JobEvent {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// What: completed, retry, release, expired, discard, reopened or revoked.
+    pub event: String,
+    /// Under which lease.
+    pub lease_number: i32,
+    /// Whose.
+    pub holder: Option<String>,
+    /// Why, or the result.
+    pub message: Option<String>,
+}
+
+/// An entry of the blocklist.
+#[derive(Debug, Clone, FromRow)]
+pub struct BlockedPattern {
+    /// hostname, suffix or title.
+    pub kind: String,
+    /// The hostname, the domain suffix, or a pattern for titles with % and _.
+    pub pattern: String,
+    /// Why.
+    pub reason: Option<String>,
+    /// Since when.
+    pub added_at: DateTime<Utc>,
+}
+
+impl Coordinator {
+    /// Writes a scan and its index jobs in one transaction; answers its number.
+    ///
+    /// # Errors
+    /// When there are no files, or Postgres refuses.
+    pub async fn start_scan(&self, scan: &NewScan) -> Result<i32, Error> {
+        let (paths, wanted): (Vec<&str>, Vec<Option<i64>>) =
+            scan.files.iter().map(|(path, wanted)| (path.as_str(), *wanted)).unzip();
+        let mut transaction = self.begin().await?;
+        let number = sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)")
+            .bind(scan.scan_id)
+            .bind(&scan.crawl)
+            .bind(&scan.settings)
+            .bind(scan.lease_ms)
+            .bind(&scan.encoder)
+            .bind(paths)
+            .bind(wanted)
+            .persistent(false)
+            .fetch_one(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(number)
+    }
+
+    /// The number of a scan by its id, or of the newest one.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn scan_number(&self, scan_id: Option<Uuid>) -> Result<Option<i32>, Error> {
+        let query = sqlx::query_scalar("select coordinator.scan_number($1)").bind(scan_id);
+        self.one(query).await
+    }
+
+    /// All that `scan status` shows, as one JSON document.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn scan_status(&self, scan: i32) -> Result<Value, Error> {
+        self.one(sqlx::query_scalar("select coordinator.scan_status($1)").bind(scan)).await
+    }
+
+    /// All scans, newest first.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn list_scans(&self) -> Result<Vec<ScanSummary>, Error> {
+        self.all(sqlx::query_as("select * from coordinator.list_scans()")).await
+    }
+
+    /// Ends a scan. False: it has ended already.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn cancel_scan(&self, scan: i32) -> Result<bool, Error> {
+        self.one(sqlx::query_scalar("select coordinator.cancel_scan($1)").bind(scan)).await
+    }
+
+    /// Pauses or resumes a scan, or one stage of it. False: nothing to change.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn pause_scan(
+        &self,
+        scan: i32,
+        kind: Option<JobKind>,
+        pause: bool,
+    ) -> Result<bool, Error> {
+        let query = sqlx::query_scalar("select coordinator.pause_scan($1, $2, $3)")
+            .bind(scan)
+            .bind(kind.map(JobKind::as_str))
+            .bind(pause);
+        self.one(query).await
+    }
+
+    /// Sets the fleet's icon requests a second.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn set_rate(&self, scan: i32, rate: Option<i32>) -> Result<bool, Error> {
+        let query = sqlx::query_scalar("select coordinator.set_rate($1, $2)").bind(scan).bind(rate);
+        self.one(query).await
+    }
+
+    /// Reopens discarded jobs (all, of a kind, or one), or the icon jobs of the shards that hold
+    /// an icon of `outcome`. Answers how many.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn retry_jobs(
+        &self,
+        scan: i32,
+        kind: Option<JobKind>,
+        job_id: Option<i64>,
+        outcome: Option<&str>,
+    ) -> Result<i32, Error> {
+        let query = sqlx::query_scalar("select coordinator.retry_jobs($1, $2, $3, $4)")
+            .bind(scan)
+            .bind(kind.map(JobKind::as_str))
+            .bind(job_id)
+            .bind(outcome);
+        self.one(query).await
+    }
+
+    /// Takes back every lease, counting no crash: what `local` does with those of its own folder.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn revoke_leases(&self, scan: Option<i32>, reason: &str) -> Result<i32, Error> {
+        let query =
+            sqlx::query_scalar("select coordinator.revoke_leases($1, $2)").bind(scan).bind(reason);
+        self.one(query).await
+    }
+
+    /// A job's history, in time order.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn job_history(&self, job_id: i64) -> Result<Vec<JobEvent>, Error> {
+        self.all(sqlx::query_as("select * from coordinator.job_history($1)").bind(job_id)).await
+    }
+
+    /// The archives that a scan's rows refer to, as (shard, lease number).
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn referenced_archives(&self, scan: i32) -> Result<Vec<(i32, i32)>, Error> {
+        self.rows("select * from coordinator.referenced_archives($1)", scan, None).await
+    }
+
+    /// Forgets a scan that has ended. False: it runs.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn drop_scan(&self, scan: i32) -> Result<bool, Error> {
+        self.one(sqlx::query_scalar("select coordinator.drop_scan($1)").bind(scan)).await
+    }
+
+    /// Adds a pattern to the blocklist.
+    ///
+    /// # Errors
+    /// When Postgres refuses it.
+    pub async fn block(
+        &self,
+        kind: &str,
+        pattern: &str,
+        reason: Option<&str>,
+    ) -> Result<(), Error> {
+        let mut transaction = self.begin().await?;
+        sqlx::query("select coordinator.block($1, $2, $3)")
+            .bind(kind)
+            .bind(pattern)
+            .bind(reason)
+            .persistent(false)
+            .execute(&mut *transaction)
+            .await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Takes a pattern off the blocklist. False: it was not on it.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn unblock(&self, kind: &str, pattern: &str) -> Result<bool, Error> {
+        let query =
+            sqlx::query_scalar("select coordinator.unblock($1, $2)").bind(kind).bind(pattern);
+        self.one(query).await
+    }
+
+    /// The blocklist, in order.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn list_blocked(&self) -> Result<Vec<BlockedPattern>, Error> {
+        self.all(sqlx::query_as("select * from coordinator.list_blocked()")).await
+    }
+
+    /// Gives back up to `limit` expired leases; any worker does this in passing.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn sweep(&self, limit: i32) -> Result<i32, Error> {
+        self.one(sqlx::query_scalar("select coordinator.sweep($1)").bind(limit)).await
+    }
+
+    /// Whether a fence still holds its job.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn holds(&self, holder: &str, fence: Fence) -> Result<bool, Error> {
+        Ok(self.renew(holder, &[fence]).await?.held.contains(&fence.job_id))
+    }
+
+    async fn one<'q, T>(
+        &self,
+        query: sqlx::query::QueryScalar<'q, Postgres, T, sqlx::postgres::PgArguments>,
+    ) -> Result<T, Error>
+    where
+        (T,): for<'r> FromRow<'r, sqlx::postgres::PgRow>,
+        T: Send + Unpin,
+    {
+        let mut transaction = self.begin().await?;
+        let value = query.persistent(false).fetch_one(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(value)
+    }
+
+    async fn all<'q, T>(
+        &self,
+        query: sqlx::query::QueryAs<'q, Postgres, T, sqlx::postgres::PgArguments>,
+    ) -> Result<Vec<T>, Error>
+    where
+        T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
+    {
+        let mut transaction = self.begin().await?;
+        let rows = query.persistent(false).fetch_all(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(rows)
+    }
+}
