@@ -3,6 +3,7 @@
 //! Postgres tells its troubles in prose only; [`PostgresError::from_complaint`] is the one place
 //! that reads that prose.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -136,21 +137,31 @@ impl PostgresError {
         }
     }
 
-    /// The line of `output` that says why, with a full disk told apart.
+    /// The line of `output` that says why, with a full disk told apart: by the words, or, since a
+    /// full disk also swallows the words, by trying to write beside `path`.
     pub(crate) fn from_complaint(
         output: &str,
         path: &Path,
         otherwise: impl FnOnce(String) -> Self,
     ) -> Self {
-        if output.contains("No space left on device") || output.contains("Disk quota exceeded") {
+        let words = ["No space left on device", "Disk quota exceeded", "Check free disk space"];
+        if words.iter().any(|word| output.contains(word)) || is_full(path) {
             return Self::DiskFull(path.to_path_buf());
         }
         otherwise(complaint_in(output))
     }
 }
 
+fn is_full(path: &Path) -> bool {
+    let probe = path.with_extension("probe");
+    let written = fs::write(&probe, [1; 1 << 16]);
+    let _ = fs::remove_file(&probe);
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    written.is_err_and(|error| full.contains(&error.kind()))
+}
+
 /// The last line marked as an error, without its prefix, with its hint; else the last line.
-fn complaint_in(output: &str) -> String {
+pub(crate) fn complaint_in(output: &str) -> String {
     let marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "];
     let mut found = None;
     for (number, line) in output.lines().enumerate() {

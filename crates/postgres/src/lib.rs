@@ -33,6 +33,7 @@
 mod binaries;
 mod cluster;
 mod error;
+mod lock;
 mod orphans;
 mod place;
 mod process;
@@ -77,7 +78,7 @@ pub struct PrivatePostgres {
     server: server::Server,
     place: place::Place,
     psql: PathBuf,
-    _lock: place::FolderLock,
+    _lock: lock::FolderLock,
 }
 
 impl PrivatePostgres {
@@ -91,7 +92,7 @@ impl PrivatePostgres {
     /// [`PostgresError`].
     pub fn start(settings: PostgresSettings) -> Result<Self, PostgresError> {
         let dir = place::make_folder(&settings.dir)?;
-        let lock = place::FolderLock::take(&dir)?;
+        let lock = lock::FolderLock::take(&dir)?;
         let place = place::Place::choose(&dir)?;
         orphans::stop_all_in(&place.data)?;
         let binaries = binaries::find(cluster::version_of(&place.data)?)?;

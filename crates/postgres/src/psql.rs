@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::error::PostgresError;
+use crate::error::{self, PostgresError};
 
 /// Names the socket file; nothing listens on TCP.
 pub(crate) const PORT: u16 = 5432;
@@ -76,7 +76,7 @@ pub(crate) fn run(psql: &Path, url: &str, sql: &str) -> Result<String, PostgresE
     let output = written.0.map_err(PostgresError::io("run", psql))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(PostgresError::from_complaint(&said, psql, PostgresError::Psql));
+        return Err(PostgresError::Psql(error::complaint_in(&said)));
     }
     written.1.map_err(PostgresError::io("write to", psql))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())

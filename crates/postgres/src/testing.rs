@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::PostgresError;
-use crate::place::{FolderLock, Place};
+use crate::lock::FolderLock;
+use crate::place::Place;
 use crate::{ADMIN_USER, PostgresSettings, PrivatePostgres, binaries, orphans, psql};
 
 /// Where `with-postgres` tells its command the superuser's URL.

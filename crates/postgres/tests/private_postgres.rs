@@ -272,6 +272,36 @@ fn a_folder_that_cannot_be_made_is_named() {
 }
 
 #[test]
+fn a_full_disk_is_said_in_one_line_and_is_survived() {
+    // A small disk of our own, in a mount namespace that ends with the script.
+    let dir = open_folder();
+    let script = r#"
+        disk() { mount -t tmpfs -o "size=$1,mode=755" none "$DISK" 2>/dev/null || exit 77; }
+        disk 20m; "$WITH_POSTGRES" --dir "$DISK/pg" -- true; umount "$DISK"
+        disk 80m; "$WITH_POSTGRES" --dir "$DISK/pg" -- true && echo made
+        dd if=/dev/zero of="$DISK/rest" bs=64k 2>/dev/null
+        "$WITH_POSTGRES" --dir "$DISK/pg" -- true
+        rm "$DISK/rest"; "$WITH_POSTGRES" --dir "$DISK/pg" -- echo goes on"#;
+    let run = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .env("DISK", dir.path())
+        .env("WITH_POSTGRES", env!("CARGO_BIN_EXE_with-postgres"))
+        .output()
+        .unwrap();
+    if !we_are_root() || run.status.code() == Some(77) {
+        eprintln!("skipped: cannot mount a small disk here");
+        return;
+    }
+    let (said, answered) = (String::from_utf8_lossy(&run.stderr), run.stdout);
+    let disk = dir.path().display();
+    let expected = format!(
+        "with-postgres: no space left on the disk of {disk}/pg/data.making\n\
+         with-postgres: no space left on the disk of {disk}/pg/data\n"
+    );
+    assert_eq!((said.as_ref(), answered.as_slice()), (expected.as_str(), &b"made\ngoes on\n"[..]));
+}
+
+#[test]
 fn under_a_folder_that_the_servers_user_cannot_enter_the_cluster_goes_elsewhere() {
     if !we_are_root() {
         eprintln!("skipped: only root runs the server as another user");
