@@ -1,0 +1,100 @@
+//! Which addresses are the public internet, by the special-purpose registries of IANA.
+//!
+//! IPv4 is public unless a registry row says otherwise. IPv6 is public only inside 2000::/3, the
+//! one block given out, minus its special rows. An IPv4 address inside an IPv6 one (mapped,
+//! NAT64, 6to4) is judged as the IPv4 address that a packet would reach.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+const fn v4(a: u8, b: u8, c: u8, prefix: u8) -> Ipv4Net {
+    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, 0), prefix)
+}
+
+const fn v6(a: u16, b: u16, c: u16, prefix: u8) -> Ipv6Net {
+    Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0), prefix)
+}
+
+/// IPv4 blocks that are not the public internet, or hold no host of it.
+const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
+    v4(0, 0, 0, 8),
+    v4(10, 0, 0, 8),
+    v4(100, 64, 0, 10),
+    v4(127, 0, 0, 8),
+    v4(169, 254, 0, 16),
+    v4(172, 16, 0, 12),
+    v4(192, 0, 0, 24),
+    v4(192, 0, 2, 24),
+    v4(192, 88, 99, 24),
+    v4(192, 168, 0, 16),
+    v4(198, 18, 0, 15),
+    v4(198, 51, 100, 24),
+    v4(203, 0, 113, 24),
+    v4(224, 0, 0, 4),
+    v4(240, 0, 0, 4),
+];
+
+/// The one IPv6 block that is given out.
+const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 0, 3);
+/// Its rows that are not public: protocol assignments with Teredo, and the documentation blocks.
+const NOT_PUBLIC_V6: [Ipv6Net; 3] =
+    [v6(0x2001, 0, 0, 23), v6(0x2001, 0xdb8, 0, 32), v6(0x3fff, 0, 0, 20)];
+
+const MAPPED: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96);
+const NAT64: Ipv6Net = v6(0x64, 0xff9b, 0, 96);
+const SIX_TO_FOUR: Ipv6Net = v6(0x2002, 0, 0, 16);
+
+/// True for an address of the public internet.
+#[must_use]
+pub fn is_public(address: IpAddr) -> bool {
+    match effective(address) {
+        IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|block| block.contains(&address)),
+        IpAddr::V6(address) => {
+            GLOBAL_V6.contains(&address)
+                && !NOT_PUBLIC_V6.iter().any(|block| block.contains(&address))
+        }
+    }
+}
+
+/// The IPv4 address that an IPv6 address stands for, else the address itself.
+fn effective(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = address else { return address };
+    let octets = v6.octets();
+    let embedded = if MAPPED.contains(&v6) || NAT64.contains(&v6) {
+        octets.get(12..16)
+    } else if SIX_TO_FOUR.contains(&v6) {
+        octets.get(2..6)
+    } else {
+        None
+    };
+    match embedded {
+        Some(&[a, b, c, d]) => IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
+        _ => address,
+    }
+}
+
+/// What may be dialled: the public internet, minus `deny`, plus `allow`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Guard {
+    /// Ranges allowed by an explicit setting although they are not public.
+    pub allow: Vec<IpNet>,
+    /// Ranges never dialled, public or allowed: our own networks, a database.
+    pub deny: Vec<IpNet>,
+}
+
+impl Guard {
+    /// True if the address may be dialled. Ask of the very address that is dialled, each time.
+    #[must_use]
+    pub fn allows(&self, address: IpAddr) -> bool {
+        let effective = effective(address);
+        let is_in = |ranges: &[IpNet]| {
+            ranges.iter().any(|range| range.contains(&address) || range.contains(&effective))
+        };
+        !is_in(&self.deny) && (is_in(&self.allow) || is_public(address))
+    }
+}
+
+#[cfg(test)]
+#[path = "address_tests.rs"]
+mod tests;

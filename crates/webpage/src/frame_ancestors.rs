@@ -1,0 +1,290 @@
+//! `frame-ancestors` of Content Security Policy Level 3: which origins may frame a page.
+//!
+//! Sources are matched against the viewer's origin as CSP3 6.7.2 says ("does url match
+//! expression in origin", with redirect count 0). What is no source by the grammar matches
+//! nothing.
+
+use url::{Host, Url};
+
+/// The source list of one policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AncestorList {
+    sources: Vec<String>,
+}
+
+/// A page whose viewer is judged.
+pub(crate) struct Match<'a> {
+    /// The page that would be framed.
+    pub(crate) page: Option<&'a Url>,
+    /// The page that would frame it; `None` is some https origin that no list names.
+    pub(crate) viewer: Option<&'a Url>,
+}
+
+/// The `frame-ancestors` lists of a `Content-Security-Policy` value, one a policy that has one.
+/// A comma parts policies; of two directives with one name the first counts.
+pub(crate) fn lists(value: &str) -> Vec<AncestorList> {
+    value.split(',').filter_map(list).collect()
+}
+
+fn list(policy: &str) -> Option<AncestorList> {
+    let directives = policy.split(';').filter(|directive| directive.is_ascii());
+    let mut words = directives.map(str::split_ascii_whitespace).find_map(|mut words| {
+        words.next().filter(|name| name.eq_ignore_ascii_case("frame-ancestors")).map(|_| words)
+    })?;
+    let mut sources: Vec<String> = Vec::new();
+    words.by_ref().take(MAX_SOURCES).for_each(|word| sources.push(word.to_owned()));
+    Some(AncestorList { sources })
+}
+
+/// Sources kept of one list. A list that names more than this names no viewer we know.
+const MAX_SOURCES: usize = 500;
+
+impl AncestorList {
+    /// True if nobody may frame the page: no source at all, or only `'none'`.
+    pub(crate) fn is_none(&self) -> bool {
+        match self.sources.as_slice() {
+            [] => true,
+            [only] => only.eq_ignore_ascii_case("'none'"),
+            _ => false,
+        }
+    }
+
+    /// True if a source names hosts, so that the answer depends on who asks.
+    pub(crate) fn names_hosts(&self) -> bool {
+        self.sources.iter().any(|source| {
+            HostSource::parse(source).is_some_and(|host| host.host != "*" && host.path_is_root())
+        })
+    }
+
+    /// The sources as written, parted by a space.
+    pub(crate) fn text(&self) -> String {
+        self.sources.join(" ")
+    }
+
+    /// True if the viewer matches a source of this list.
+    pub(crate) fn allows(&self, who: &Match<'_>) -> bool {
+        !self.is_none() && self.sources.iter().any(|source| who.matches(source))
+    }
+}
+
+impl Match<'_> {
+    fn viewer_scheme(&self) -> &str {
+        self.viewer.map_or("https", Url::scheme)
+    }
+
+    fn matches(&self, source: &str) -> bool {
+        if source == "*" {
+            return matches!(self.viewer_scheme(), "http" | "https");
+        }
+        if source.eq_ignore_ascii_case("'self'") {
+            return self.is_self();
+        }
+        if let Some(scheme) = source.strip_suffix(':').filter(|scheme| is_scheme(scheme)) {
+            return scheme_matches(scheme, self.viewer_scheme());
+        }
+        HostSource::parse(source).is_some_and(|host| self.matches_host(&host))
+    }
+
+    fn is_self(&self) -> bool {
+        let (Some(page), Some(viewer)) = (self.page, self.viewer) else { return false };
+        let defaults = |url: &Url| url.port().is_none();
+        page.origin() == viewer.origin()
+            || (page.host() == viewer.host()
+                && page.scheme() == "http"
+                && viewer.scheme() == "https"
+                && defaults(page)
+                && defaults(viewer))
+    }
+
+    fn matches_host(&self, source: &HostSource<'_>) -> bool {
+        let page_scheme = self.page.map_or("https", Url::scheme);
+        let scheme = source.scheme.unwrap_or(page_scheme);
+        if !scheme_matches(scheme, self.viewer_scheme()) || !source.path_is_root() {
+            return false;
+        }
+        let host_matches = match self.viewer.map(Url::host) {
+            // An unknown viewer has a name that only the bare wildcard covers.
+            None => source.host == "*",
+            Some(Some(Host::Domain(host))) => host_part_matches(source.host, host),
+            Some(_) => false,
+        };
+        let port = self.viewer.and_then(Url::port);
+        host_matches && port_part_matches(source.port, port, self.viewer_scheme())
+    }
+}
+
+/// `A` is the policy's scheme, `B` the viewer's: the same, or http upgraded.
+fn scheme_matches(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b) || (a.eq_ignore_ascii_case("http") && b == "https")
+}
+
+fn host_part_matches(pattern: &str, host: &str) -> bool {
+    let ends_with = |end: &str| {
+        host.len()
+            .checked_sub(end.len())
+            .and_then(|at| host.get(at..))
+            .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+    };
+    match pattern.strip_prefix('*') {
+        Some("") => true,
+        // `*.example.com` keeps its dot, so that example.com itself does not match.
+        Some(end) => host.len() > end.len() && ends_with(end),
+        None => pattern.eq_ignore_ascii_case(host),
+    }
+}
+
+fn port_part_matches(pattern: Option<&str>, port: Option<u16>, scheme: &str) -> bool {
+    let default = if scheme == "https" { 443 } else { 80 };
+    match pattern {
+        None => port.is_none(),
+        Some("*") => true,
+        Some(digits) => digits.parse() == Ok(port.unwrap_or(default)),
+    }
+}
+
+/// `[scheme "://"] host [":" port] [path]`.
+struct HostSource<'a> {
+    scheme: Option<&'a str>,
+    host: &'a str,
+    port: Option<&'a str>,
+    path: &'a str,
+}
+
+impl<'a> HostSource<'a> {
+    fn parse(source: &'a str) -> Option<Self> {
+        let (scheme, rest) = match source.split_once("://") {
+            Some((scheme, rest)) if is_scheme(scheme) => (Some(scheme), rest),
+            Some(_) => return None,
+            None => (None, source),
+        };
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let (host, port) = match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        };
+        let port_is_good = port.is_none_or(|port| {
+            port == "*" || (!port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+        let path_is_good = !path.contains(['?', '#']);
+        (is_host(host) && port_is_good && path_is_good).then_some(Self { scheme, host, port, path })
+    }
+
+    /// A viewer is an origin, whose path is "/": other paths never match.
+    fn path_is_root(&self) -> bool {
+        matches!(self.path, "" | "/")
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+}
+
+fn is_host(text: &str) -> bool {
+    if text == "*" {
+        return true;
+    }
+    let labels = text.strip_prefix("*.").unwrap_or(text);
+    let labels = labels.strip_suffix('.').unwrap_or(labels);
+    labels.split('.').all(|label| {
+        !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether `viewer` may frame a page at `page` under `value`, in every list.
+    fn allows(value: &str, page: &str, viewer: &str) -> bool {
+        let (page, viewer) = (Url::parse(page).unwrap(), Url::parse(viewer).unwrap());
+        let who = Match { page: Some(&page), viewer: Some(&viewer) };
+        let lists = lists(value);
+        assert!(!lists.is_empty(), "no list in {value}");
+        lists.iter().all(|list| list.allows(&who))
+    }
+
+    #[test]
+    fn sources_match_the_viewer_as_csp_says() {
+        let (page, viewer) = ("https://page.example/", "https://v.example");
+        for (source, expected) in [
+            ("*", true),
+            ("https:", true),
+            ("http:", true),
+            ("HTTPS:", true),
+            ("wss:", false),
+            ("data:", false),
+            ("v.example", true),
+            ("V.EXAMPLE", true),
+            ("https://v.example", true),
+            ("http://v.example", true),
+            ("https://v.example/", true),
+            ("https://v.example/app", false),
+            ("https://v.example:443", true),
+            ("https://v.example:*", true),
+            ("https://v.example:8443", false),
+            ("https://v.example:80", false),
+            ("v.example?q", false),
+            ("*.v.example", false),
+            ("*.example", true),
+            ("https://*.example", true),
+            ("https://*", true),
+            ("*:*", true),
+            ("*:8443", false),
+            ("other.example", false),
+            ("xv.example", false),
+            ("'self'", false),
+            ("'none'", false),
+            ("'NONE'", false),
+            ("'none' https://v.example", true),
+            ("'self' https://v.example", true),
+            ("'unsafe-inline'", false),
+            ("'nonce-abc'", false),
+            ("v..example", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                allows(&format!("frame-ancestors {source}"), page, viewer),
+                expected,
+                "{source}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_https_source_does_not_cover_an_http_viewer() {
+        assert!(!allows("frame-ancestors https:", "http://p.example/", "http://v.example"));
+        assert!(allows("frame-ancestors http:", "http://p.example/", "http://v.example"));
+        assert!(!allows("frame-ancestors v.example", "https://p.example/", "http://v.example"));
+        assert!(allows("frame-ancestors v.example", "http://p.example/", "https://v.example"));
+    }
+
+    #[test]
+    fn addresses_never_match_and_self_is_the_same_origin() {
+        assert!(!allows("frame-ancestors 192.0.2.1", "https://p.example/", "https://192.0.2.1"));
+        assert!(!allows(
+            "frame-ancestors [2001:db8::1]",
+            "https://p.example/",
+            "https://[2001:db8::1]"
+        ));
+        assert!(allows("frame-ancestors 'self'", "https://p.example/a", "https://p.example"));
+        assert!(allows("frame-ancestors 'self'", "http://p.example/a", "https://p.example"));
+        assert!(!allows("frame-ancestors 'self'", "https://p.example/a", "http://p.example"));
+        assert!(!allows("frame-ancestors 'self'", "https://p.example/", "https://p.example:8443"));
+    }
+
+    #[test]
+    fn policies_are_parted_by_commas_and_the_first_directive_counts() {
+        let count = |value: &str| lists(value).len();
+        assert_eq!(count("default-src 'none'"), 0);
+        assert_eq!(count("frame-ancestors a, default-src b, frame-ancestors c"), 2);
+        assert_eq!(count("frame-ancestorsx *; xframe-ancestors *"), 0);
+        assert_eq!(count("frame-ancestors\u{e9} *"), 0);
+        assert_eq!(lists("Frame-Ancestors a ; frame-ancestors b")[0].text(), "a");
+        assert_eq!(lists("frame-ancestors \u{e9}; frame-ancestors b")[0].text(), "b");
+        assert_eq!(lists(";; frame-ancestors\ta\t b ;")[0].text(), "a b");
+        let (page, viewer) = ("https://p.example/", "https://v.example");
+        assert!(!allows("frame-ancestors *, frame-ancestors 'none'", page, viewer));
+        assert!(allows("frame-ancestors *, frame-ancestors https:", page, viewer));
+    }
+}

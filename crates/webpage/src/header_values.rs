@@ -1,0 +1,88 @@
+//! Reading one field out of a header list: duplicates joined, commas split outside quotes.
+//!
+//! Source: Fetch, "get, decode, and split". A header list is `(name, value bytes)` in order of
+//! arrival. Values are decoded isomorphically, so no byte is lost or refused.
+
+/// A header list in order of arrival, duplicates kept.
+pub(crate) type Headers = [(String, Vec<u8>)];
+
+/// All lines of `name` joined by `", "`, or `None` when there is none.
+pub(crate) fn combined(headers: &Headers, name: &str) -> Option<String> {
+    let mut joined: Option<String> = None;
+    for value in lines(headers, name) {
+        match &mut joined {
+            None => joined = Some(isomorphic(value)),
+            Some(text) => {
+                text.push_str(", ");
+                text.extend(value.iter().map(|byte| char::from(*byte)));
+            }
+        }
+    }
+    joined
+}
+
+/// The raw lines of `name`, in order.
+pub(crate) fn lines<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    headers
+        .iter()
+        .filter(move |(field, _)| field.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.as_slice())
+}
+
+/// Fetch's "get, decode, and split": commas split, except inside a quoted string.
+pub(crate) fn split(joined: &str) -> Vec<&str> {
+    let bytes = joined.as_bytes();
+    let mut values = Vec::new();
+    let (mut start, mut at, mut quoted) = (0, 0, false);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\\' if quoted => at += 1,
+            b',' if !quoted => {
+                values.push(trimmed(joined.get(start..at).unwrap_or_default()));
+                start = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    values.push(trimmed(joined.get(start..).unwrap_or_default()));
+    values
+}
+
+/// Each byte as the code point of the same number.
+pub(crate) fn isomorphic(value: &[u8]) -> String {
+    value.iter().map(|byte| char::from(*byte)).collect()
+}
+
+fn trimmed(value: &str) -> &str {
+    value.trim_matches([' ', '\t'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_split_only_outside_quotes() {
+        assert_eq!(split("a, b"), ["a", "b"]);
+        assert_eq!(split(""), [""]);
+        assert_eq!(split("a,"), ["a", ""]);
+        assert_eq!(split("\"a,b\", c"), ["\"a,b\"", "c"]);
+        assert_eq!(split("\"a\\\",b\",c"), ["\"a\\\",b\"", "c"]);
+        assert_eq!(split("\"a,b"), ["\"a,b"]);
+        assert_eq!(split("\"a\\"), ["\"a\\"]);
+    }
+
+    #[test]
+    fn duplicates_are_joined_in_order_and_names_ignore_case() {
+        let headers = [
+            ("X-A".to_owned(), b"1".to_vec()),
+            ("x-b".to_owned(), vec![]),
+            ("x-a".to_owned(), vec![0xe9]),
+        ];
+        assert_eq!(combined(&headers, "x-a").as_deref(), Some("1, é"));
+        assert_eq!(combined(&headers, "x-b").as_deref(), Some(""));
+        assert_eq!(combined(&headers, "x-c"), None);
+    }
+}

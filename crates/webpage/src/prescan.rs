@@ -1,0 +1,229 @@
+//! WHATWG HTML 13.2.3.2, "prescan a byte stream to determine its encoding".
+//!
+//! Exact, and not an HTML parse: it skips comments and reads attributes by its own simpler
+//! rules. The caller cuts the input to the first 1,024 bytes. Running out of bytes at any point
+//! ends the scan, after which only an XML declaration can still name an encoding.
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+
+/// The encoding that the first bytes of a page declare, if they do.
+pub(crate) fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
+    if bytes.starts_with(b"<\0?\0x\0") {
+        return Some(UTF_16LE);
+    }
+    if bytes.starts_with(b"\0<\0?\0x") {
+        return Some(UTF_16BE);
+    }
+    Scan { bytes, at: 0 }.run().or_else(|| xml_encoding(bytes))
+}
+
+/// "Algorithm for extracting a character encoding from a meta element" on a `content` value.
+pub(crate) fn encoding_in_content(content: &[u8]) -> Option<&'static Encoding> {
+    let mut rest = content;
+    loop {
+        let at = rest.windows(7).position(|window| window.eq_ignore_ascii_case(b"charset"))?;
+        rest = rest.get(at + 7..)?.trim_ascii_start();
+        if let Some(after) = rest.strip_prefix(b"=") {
+            rest = after.trim_ascii_start();
+            break;
+        }
+    }
+    let label = match rest.first()? {
+        quote @ (b'"' | b'\'') => {
+            let inner = rest.get(1..)?;
+            inner.get(..inner.iter().position(|byte| byte == quote)?)?
+        }
+        _ => {
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || *byte == b';';
+            rest.get(..rest.iter().position(ends).unwrap_or(rest.len()))?
+        }
+    };
+    Encoding::for_label(label)
+}
+
+/// What a meta element's label comes to: UTF-16 is UTF-8, x-user-defined is windows-1252.
+pub(crate) fn as_declared_by_meta(encoding: &'static Encoding) -> &'static Encoding {
+    if encoding == UTF_16LE || encoding == UTF_16BE {
+        UTF_8
+    } else if encoding == X_USER_DEFINED {
+        WINDOWS_1252
+    } else {
+        encoding
+    }
+}
+
+/// "Get an XML encoding": `<?xml ... encoding="label" ... >` at the very start.
+fn xml_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+    let declaration = bytes.strip_prefix(b"<?xml")?;
+    let declaration = declaration.get(..declaration.iter().position(|byte| *byte == b'>')?)?;
+    let at = declaration.windows(8).position(|window| window == b"encoding")?;
+    let skip_low = |mut rest: &'_ [u8]| -> usize {
+        let whole = rest.len();
+        while let [0..=0x20, after @ ..] = rest {
+            rest = after;
+        }
+        whole - rest.len()
+    };
+    let rest = declaration.get(at + 8..)?;
+    let rest = rest.get(skip_low(rest)..)?.strip_prefix(b"=")?;
+    let rest = rest.get(skip_low(rest)..)?;
+    let (quote, rest) = rest.split_first()?;
+    if !matches!(quote, b'"' | b'\'') {
+        return None;
+    }
+    let label = rest.get(..rest.iter().position(|byte| byte == quote)?)?;
+    if label.iter().any(|byte| *byte <= 0x20) {
+        return None;
+    }
+    let encoding = Encoding::for_label(label)?;
+    Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
+}
+
+struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+struct Attribute {
+    name: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// What one `<meta` said. A known `need_pragma` with no `charset` is the standard's "failure".
+#[derive(Default)]
+struct Meta {
+    got_pragma: bool,
+    need_pragma: Option<bool>,
+    charset: Option<&'static Encoding>,
+}
+
+impl Scan<'_> {
+    /// `None` is either "nothing declared" or "ran out of bytes"; the standard treats them alike.
+    fn run(&mut self) -> Option<&'static Encoding> {
+        while self.at < self.bytes.len() {
+            let rest = self.bytes.get(self.at..)?;
+            if rest.starts_with(b"<!--") {
+                // The two dashes of the end may be those of the start, as in `<!-->`.
+                let end = rest.get(2..)?.windows(3).position(|window| window == b"-->")?;
+                self.at += 2 + end + 2;
+            } else if is_meta(rest) {
+                self.at += 5;
+                if let Some(encoding) = self.meta()? {
+                    return Some(encoding);
+                }
+            } else if is_tag(rest) {
+                let ends = |byte: &u8| is_space(*byte) || *byte == b'>';
+                self.at += rest.iter().position(ends)?;
+                while self.attribute()?.is_some() {}
+            } else if let [b'<', b'!' | b'/' | b'?', ..] = rest {
+                self.at += rest.iter().position(|byte| *byte == b'>')?;
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Reads the attributes of a `<meta`; the outer `None` is the end of the bytes.
+    fn meta(&mut self) -> Option<Option<&'static Encoding>> {
+        let mut meta = Meta::default();
+        let mut seen: Vec<Vec<u8>> = Vec::new();
+        while let Some(Attribute { name, value }) = self.attribute()? {
+            if seen.contains(&name) {
+                continue;
+            }
+            match name.as_slice() {
+                b"http-equiv" => meta.got_pragma |= value == b"content-type",
+                b"content" => {
+                    if let Some(encoding) = encoding_in_content(&value)
+                        && meta.need_pragma.is_none()
+                    {
+                        meta.charset = Some(encoding);
+                        meta.need_pragma = Some(true);
+                    }
+                }
+                b"charset" => {
+                    meta.charset = Encoding::for_label(&value);
+                    meta.need_pragma = Some(false);
+                }
+                _ => {}
+            }
+            seen.push(name);
+        }
+        Some(match meta.need_pragma {
+            None => None,
+            Some(true) if !meta.got_pragma => None,
+            Some(_) => meta.charset.map(as_declared_by_meta),
+        })
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// "Get an attribute": the outer `None` is the end of the bytes, the inner "no attribute".
+    fn attribute(&mut self) -> Option<Option<Attribute>> {
+        while is_space(self.byte()?) || self.byte()? == b'/' {
+            self.at += 1;
+        }
+        if self.byte()? == b'>' {
+            return Some(None);
+        }
+        let (mut name, mut value) = (Vec::new(), Vec::new());
+        loop {
+            match self.byte()? {
+                b'=' if !name.is_empty() => break,
+                byte if is_space(byte) => break,
+                b'/' | b'>' => return Some(Some(Attribute { name, value })),
+                byte => name.push(byte.to_ascii_lowercase()),
+            }
+            self.at += 1;
+        }
+        self.skip_space()?;
+        if self.byte()? != b'=' {
+            return Some(Some(Attribute { name, value }));
+        }
+        self.at += 1;
+        self.skip_space()?;
+        match self.byte()? {
+            quote @ (b'"' | b'\'') => {
+                self.at += 1;
+                while self.byte()? != quote {
+                    value.push(self.byte()?.to_ascii_lowercase());
+                    self.at += 1;
+                }
+                self.at += 1;
+            }
+            _ => {
+                while !is_space(self.byte()?) && self.byte()? != b'>' {
+                    value.push(self.byte()?.to_ascii_lowercase());
+                    self.at += 1;
+                }
+            }
+        }
+        Some(Some(Attribute { name, value }))
+    }
+
+    fn skip_space(&mut self) -> Option<()> {
+        while is_space(self.byte()?) {
+            self.at += 1;
+        }
+        Some(())
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')
+}
+
+fn is_meta(rest: &[u8]) -> bool {
+    rest.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"<meta"))
+        && rest.get(5).is_some_and(|byte| is_space(*byte) || *byte == b'/')
+}
+
+fn is_tag(rest: &[u8]) -> bool {
+    matches!(rest, [b'<', letter, ..] | [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+#[path = "prescan_tests.rs"]
+mod tests;

@@ -1,0 +1,111 @@
+//! The prescan's cases: each is `(first bytes, encoding or "" for none)`.
+
+use super::*;
+
+const CASES: &[(&[u8], &str)] = &[
+    // Plain forms.
+    (b"<meta charset=\"ISO-8859-2\">", "ISO-8859-2"),
+    (b"<meta charset='iso8859-2'>", "ISO-8859-2"),
+    (b"<meta charset=iso8859-2>", "ISO-8859-2"),
+    (b"<META CHARSET=ISO8859-2>", "ISO-8859-2"),
+    (b"<meta\ncharset\n=\n\"gbk\"\n>", "GBK"),
+    (b"<meta/charset=gbk>", "GBK"),
+    (b"<meta/ /charset=gbk/>", ""),
+    (b"<meta charset=gbk />", "GBK"),
+    (b"<meta\x0ccharset=gbk>", "GBK"),
+    (b"<meta charset=\"  gbk  \">", "GBK"),
+    (b"<meta name=x charset=gbk>", "GBK"),
+    // Not a meta.
+    (b"<metacharset=gbk>", ""),
+    (b"<metaa charset=gbk>", ""),
+    (b"<meta>charset=gbk", ""),
+    (b"< meta charset=gbk>", ""),
+    (b"</meta charset=gbk>", ""),
+    (b"meta charset=gbk>", ""),
+    // A label that names nothing; the next meta still counts.
+    (b"<meta charset=utf8mb4>", ""),
+    (b"<meta charset=bogus><meta charset=gbk>", "GBK"),
+    (b"<meta charset=gbk><meta charset=utf-8>", "GBK"),
+    (b"<meta charset><meta charset=gbk>", "GBK"),
+    (b"<meta charset=><meta charset=gbk>", "GBK"),
+    // The pragma.
+    (b"<meta http-equiv=content-type content='text/html; charset=gbk'>", "GBK"),
+    (b"<meta content='text/html; charset=gbk' http-equiv=Content-Type>", "GBK"),
+    (b"<meta content='text/html; charset=gbk'>", ""),
+    (b"<meta http-equiv=refresh content='0; charset=gbk'>", ""),
+    (b"<meta http-equiv=content-type content='charset=gbk'>", "GBK"),
+    (b"<meta http-equiv=content-type content='charsetcharset=gbk'>", "GBK"),
+    (b"<meta http-equiv=content-type content='charset charset = gbk'>", "GBK"),
+    (b"<meta http-equiv=content-type content='charset=\"gbk\"'>", "GBK"),
+    (b"<meta http-equiv=content-type content='charset=\"gbk'>", ""),
+    (b"<meta http-equiv=content-type content='charset=gbk;q'>", "GBK"),
+    (b"<meta http-equiv=content-type content='text/html'>", ""),
+    (b"<meta http-equiv=content-type content='charset='>", ""),
+    // An attribute of its own beats the pragma, in either order, even when it fails.
+    (b"<meta http-equiv=content-type content='charset=gbk' charset=utf-8>", "UTF-8"),
+    (b"<meta charset=utf-8 http-equiv=content-type content='charset=gbk'>", "UTF-8"),
+    (b"<meta charset=bogus http-equiv=content-type content='charset=gbk'>", ""),
+    (b"<meta content='charset=gbk' charset=bogus http-equiv=content-type>", ""),
+    // The first of two attributes of one name.
+    (b"<meta charset=gbk charset=utf-8>", "GBK"),
+    (b"<meta http-equiv=x http-equiv=content-type content='charset=gbk'>", ""),
+    // Encodings that a meta cannot mean.
+    (b"<meta charset=utf-16>", "UTF-8"),
+    (b"<meta charset=utf-16be>", "UTF-8"),
+    (b"<meta charset=x-user-defined>", "windows-1252"),
+    (b"<meta charset=iso-2022-kr>", "replacement"),
+    // Comments, and what only looks like one.
+    (b"<!--<meta charset=gbk>-->", ""),
+    (b"<!--<meta charset=gbk>--><meta charset=utf-8>", "UTF-8"),
+    (b"<!--><meta charset=gbk>", "GBK"),
+    (b"<!---><meta charset=gbk>", "GBK"),
+    (b"<!-- > <meta charset=gbk>", ""),
+    (b"<!-- --!> <meta charset=gbk> --><meta charset=utf-8>", "UTF-8"),
+    (b"<! <meta charset=gbk>", ""),
+    (b"<!doctype html><meta charset=gbk>", "GBK"),
+    (b"<?php <meta charset=gbk> ?><meta charset=utf-8>", "UTF-8"),
+    (b"</ <meta charset=gbk>", ""),
+    // Inside the attributes of another tag, and inside a script, where it counts.
+    (b"<a title='<meta charset=gbk>'><meta charset=utf-8>", "UTF-8"),
+    (b"<a title=<meta charset=gbk><meta charset=utf-8>", "UTF-8"),
+    (b"</a title='<meta charset=gbk>'><meta charset=utf-8>", "UTF-8"),
+    (b"<script>'<meta charset=gbk>'</script>", "GBK"),
+    (b"<a<meta charset=gbk>", ""),
+    (b"<a =b><meta charset=gbk>", "GBK"),
+    // Cut short.
+    (b"<meta charset=gbk", ""),
+    (b"<meta charset='gbk>", ""),
+    (b"<meta", ""),
+    (b"<", ""),
+    (b"", ""),
+    // XML declarations.
+    (b"<?xml version='1.0' encoding='gbk'?>", "GBK"),
+    (b"<?xml encoding = \"gbk\"?><p>", "GBK"),
+    (b"<?xml encoding='utf-16'?>", "UTF-8"),
+    (b"<?xml encoding='gbk'?><meta charset=utf-8>", "UTF-8"),
+    (b" <?xml encoding='gbk'?>", ""),
+    (b"<?xml encoding=gbk?>", ""),
+    (b"<?xml encoding='g bk'?>", ""),
+    (b"<?xml ?><a encoding='gbk'>", ""),
+    (b"<?xml encoding='gbk'", ""),
+    (b"<\0?\0x\0m\0", "UTF-16LE"),
+    (b"\0<\0?\0x\0m", "UTF-16BE"),
+];
+
+#[test]
+fn every_case_gives_the_encoding_of_the_standard() {
+    for (bytes, expected) in CASES {
+        let found = prescan(bytes).map_or("", |encoding| encoding.name());
+        assert_eq!(found, *expected, "{}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn every_prefix_of_every_case_gives_an_answer() {
+    for (bytes, _) in CASES {
+        for end in 0..bytes.len() {
+            prescan(&bytes[..end]);
+            encoding_in_content(&bytes[..end]);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Cases of RFC 9309 and of Google's suite (where the two differ, the RFC's).
+
+use super::*;
+
+fn allowed(file: &str, path: &str) -> bool {
+    Robots::parse(file.as_bytes()).allowed("EveryTabBot", path)
+}
+
+#[test]
+fn groups_that_name_us_are_merged_and_the_star_speaks_only_without_them() {
+    let file = "User-agent: everytabbot\nDisallow: /a\n\nUser-agent: *\nDisallow: /\n\n\
+                User-Agent: x\nuser-agent: EVERYTABBOT\nDisallow: /b\n";
+    assert!(!allowed(file, "/a"));
+    assert!(!allowed(file, "/b"));
+    assert!(allowed(file, "/c"));
+    let star = "User-agent: other\nDisallow: /a\nUser-agent: *\nDisallow: /b";
+    assert!(allowed(star, "/a"));
+    assert!(!allowed(star, "/b"));
+    assert!(allowed("User-agent: EveryTabBot\nUser-agent: *\nDisallow:", "/b"));
+    assert!(allowed("User-agent: EveryTabBot\n\nUser-agent: *\nAllow: /b", "/b"));
+    assert!(allowed("User-agent: *\nDisallow: /\n\nUser-agent: EveryTabBot\nAllow: /x", "/b"));
+}
+
+#[test]
+fn user_agent_lines_are_read_as_product_tokens() {
+    for (agent, names_us) in [
+        ("EveryTabBot/1.0", true),
+        ("everytabbot (+https://bot.example)", true),
+        ("*", true),
+        ("* junk", true),
+        ("*junk", false),
+        ("EveryTab", false),
+        ("EveryTabBotX", false),
+        ("EveryTabBot-News", false),
+        ("", false),
+    ] {
+        let file = format!("User-agent: {agent}\nDisallow: /");
+        assert_eq!(allowed(&file, "/a"), !names_us, "{agent}");
+    }
+}
+
+#[test]
+fn other_lines_neither_open_nor_close_a_group() {
+    assert!(allowed("Disallow: /\nUser-agent: *\nDisallow: /x", "/a"));
+    let shared = "User-agent: a\nSitemap: https://x.example/\njunk\n\nUser-agent: EveryTabBot\n\
+                  Crawl-delay: 5\nDisallow: /";
+    assert!(!allowed(shared, "/a"));
+    assert!(!Robots::parse(shared.as_bytes()).allowed("a", "/a"));
+    let apart = "User-agent: a\nDisallow:\nUser-agent: EveryTabBot\nDisallow: /";
+    assert!(Robots::parse(apart.as_bytes()).allowed("a", "/a"));
+}
+
+#[test]
+fn the_longest_rule_decides_and_allow_wins_a_tie() {
+    let check = |rules: &str, path, expected| {
+        assert_eq!(allowed(&format!("user-agent: *\n{rules}"), path), expected, "{rules} {path}");
+    };
+    check("disallow: /x/page.html\nallow: /x/", "/x/page.html", false);
+    check("allow: /x/page.html\ndisallow: /x/", "/x/page.html", true);
+    check("disallow: /x/page.html\nallow: /x/page.html", "/x/page.html", true);
+    check("disallow: /\nallow: /", "/x", true);
+    check("allow: /p\ndisallow: /", "/page", true);
+    check("allow: /page\ndisallow: /*.htm", "/page.htm", false);
+    check("allow: /$\ndisallow: /", "/", true);
+    check("allow: /$\ndisallow: /", "/page.htm", false);
+    check("disallow:", "/x", true);
+    check("disallow: /\ndisallow:", "/x", false);
+    check("disallow: /Fish", "/fish", true);
+    check("disallow: x", "/x", true);
+    check("disallow: /x", "/", true);
+    check("disallow: /", "", false);
+    check("disallow: /", "/robots.txt", true);
+    check("disallow: /", "/robots.txt?a", true);
+    check("disallow: /", "/robots.txtx", false);
+}
+
+#[test]
+fn wildcards_and_anchors() {
+    for (pattern, path, expected) in [
+        ("/fish*.php", "/fish.php", true),
+        ("/fish*.php", "/fishheads/catfish.php?parameters", true),
+        ("/fish*.php", "/Fish.PHP", false),
+        ("/*.php$", "/folder/filename.php", true),
+        ("/*.php$", "/filename.php?parameters", false),
+        ("/*.php$", "/filename.php/", false),
+        ("/*.php", "/windows.PHP", false),
+        ("*", "/anything", true),
+        ("*$", "/anything", true),
+        ("**a**b", "/xaxb", true),
+        ("/a*b*c$", "/abcbc", true),
+        ("/a*b*c$", "/abcb", false),
+        ("/a*a$", "/a", false),
+        ("/a*a$", "/aa", true),
+        ("/a$b", "/a$b", true),
+        ("/a$b", "/a", false),
+        ("/a$$", "/a$", true),
+        ("/a$", "/a", true),
+        ("/a$", "/ab", false),
+        ("$", "/", false),
+        ("/foo/*/qux", "/foo/bar/qux/x", true),
+        ("/foo/*/qux", "/foo/qux", false),
+    ] {
+        let file = format!("user-agent: *\ndisallow: {pattern}");
+        assert_eq!(!allowed(&file, path), expected, "{pattern} {path}");
+    }
+}
+
+#[test]
+fn both_sides_are_compared_in_one_form() {
+    for (pattern, path, expected) in [
+        ("/foo/bar/ツ", "/foo/bar/%E3%83%84", true),
+        ("/foo/bar/%e3%83%84", "/foo/bar/%E3%83%84", true),
+        ("/foo/bar/%E3%83%84", "/foo/bar/ツ", true),
+        // RFC 9309 2.2.2, last row of its table.
+        ("/foo/bar/%62%61%7A", "/foo/bar/baz", true),
+        ("/foo/bar/baz", "/foo/bar/%62%61%7a", true),
+        ("/foo?q=https://a.b", "/foo?q=https://a.b", true),
+        ("/foo?q=https://a.b", "/foo?q=https%3A%2F%2Fa.b", false),
+        // RFC 9309 2.2.3.
+        ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html", true),
+        ("/path/file-with-a-%2A.html", "/path/file-with-a-x.html", false),
+        ("/path/foo-%24", "/path/foo-$", true),
+        ("/path/foo-%24", "/path/foo-", false),
+        ("/a b", "/a%20b", true),
+        ("/a%", "/a%", true),
+        ("/a%zz", "/a%zz", true),
+        ("/a%2", "/a%2f", true),
+    ] {
+        let file = format!("user-agent: *\ndisallow: {pattern}");
+        assert_eq!(!allowed(&file, path), expected, "{pattern} {path}");
+    }
+}
+
+#[test]
+fn lines_are_read_leniently() {
+    for file in [
+        "\u{feff}user-agent: *\ndisallow: /x",
+        "user-agent: *\r\ndisallow: /x\r\n",
+        "user-agent: *\rdisallow: /x\r",
+        "USER-AGENT :*\n  DISALLOW\t:\t/x  # comment",
+        "user-agent: * # all\n#disallow: /y\ndisallow: /x#y",
+        "user-agent *\ndisallow /x",
+        "useragent: *\ndisalow: /x",
+        "<html>\nuser-agent: *\n<p>\ndisallow: /x",
+    ] {
+        assert!(!allowed(file, "/x"), "{file:?}");
+        assert!(allowed(file, "/y"), "{file:?}");
+    }
+    let cut_mark = [b"\xef\xbb".as_slice(), b"user-agent: *\ndisallow: /x"].concat();
+    assert!(!Robots::parse(&cut_mark).allowed("a", "/x"));
+    assert!(allowed("<!doctype html><title>disallow: /</title>", "/x"));
+    assert!(allowed("", "/x"));
+}
+
+#[test]
+fn a_missing_file_allows_all_and_an_unreachable_one_nothing() {
+    assert!(Robots::default().allowed("a", "/x"));
+    assert!(!Robots::disallow_all().allowed("a", "/x"));
+    assert!(Robots::disallow_all().allowed("a", "/robots.txt"));
+}
+
+#[test]
+fn the_file_and_its_lines_are_cut_at_their_limits() {
+    let mut file = "user-agent: *\n".to_owned();
+    file.push_str(&"#\n".repeat(MAX_ROBOTS_BYTES / 2));
+    file.push_str("disallow: /");
+    assert!(allowed(&file, "/x"));
+    // What follows the cut would have made the rule a longer one.
+    let line = format!("user-agent: *\ndisallow: /{}x", " ".repeat(MAX_LINE_BYTES));
+    assert!(!allowed(&line, "/a"));
+}
+
+#[test]
+fn hostile_wildcards_are_read_to_the_end() {
+    let rule = format!("disallow: /{}b$\n", "*a".repeat(800));
+    let file = format!("user-agent: *\n{}", rule.repeat(300));
+    assert!(allowed(&file, &format!("/{}", "a".repeat(8000))));
+    let many = format!("user-agent: *\n{}", "disallow:*a*b\n".repeat(36_000));
+    assert!(allowed(&many, &format!("/{}", "a".repeat(8000))));
+}

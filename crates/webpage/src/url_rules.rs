@@ -1,0 +1,128 @@
+//! Which URLs are fit to be fetched. The host's form is normalised by the URL parser, so that
+//! `2130706433`, `0x7f.1` and `127.1` come out as the address they mean; whether an address may
+//! be dialled is [`crate::address`]'s question.
+
+use std::net::IpAddr;
+
+use serde::Serialize;
+use url::{Host, Url};
+
+/// The longest URL that is fetched or kept.
+pub const MAX_URL_BYTES: usize = 2048;
+
+/// The ports that web servers use; others belong to services that a page should not reach.
+pub const ALLOWED_PORTS: [u16; 4] = [80, 443, 8080, 8443];
+
+/// Why a URL is not fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// Longer than [`MAX_URL_BYTES`].
+    #[error("the URL is longer than {MAX_URL_BYTES} bytes")]
+    TooLong,
+    /// Not a URL.
+    #[error("not a URL")]
+    Unparsable,
+    /// Neither http nor https.
+    #[error("the scheme is neither http nor https")]
+    Scheme,
+    /// A port outside [`ALLOWED_PORTS`].
+    #[error("the port is not one that web servers use")]
+    Port,
+}
+
+/// Takes an absolute URL to the form that is fetched: no user info, no fragment.
+///
+/// # Errors
+/// The [`Refusal`] that names the first rule it breaks.
+pub fn vet_url(url: &str) -> Result<Url, Refusal> {
+    if url.len() > MAX_URL_BYTES {
+        return Err(Refusal::TooLong);
+    }
+    let url = Url::parse(url).map_err(|_| Refusal::Unparsable)?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Refusal::Scheme);
+    }
+    if !url.port_or_known_default().is_some_and(|port| ALLOWED_PORTS.contains(&port)) {
+        return Err(Refusal::Port);
+    }
+    let url = without_userinfo_and_fragment(url);
+    // Parsing may lengthen it: a space becomes three characters.
+    if url.as_str().len() > MAX_URL_BYTES { Err(Refusal::TooLong) } else { Ok(url) }
+}
+
+/// The address that a URL names literally, which no resolver will ever be asked about.
+#[must_use]
+pub fn literal_address(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        Host::Ipv4(address) => Some(address.into()),
+        Host::Ipv6(address) => Some(address.into()),
+        Host::Domain(_) => None,
+    }
+}
+
+/// The URL that a request and a key are made of.
+pub(crate) fn without_userinfo_and_fragment(mut url: Url) -> Url {
+    url.set_fragment(None);
+    // Both fail only for URLs that cannot have user info.
+    url.set_username("").ok();
+    url.set_password(None).ok();
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vetted(url: &str) -> Result<String, Refusal> {
+        vet_url(url).map(String::from)
+    }
+
+    #[test]
+    fn a_url_is_taken_to_the_form_that_is_fetched() {
+        let same = |url: &str, form: &str| assert_eq!(vetted(url).as_deref(), Ok(form));
+        same("HTTP://User:pw@EXAMPLE.com:80/a b?q#f", "http://example.com/a%20b?q");
+        same("https://example.com", "https://example.com/");
+        same("https://example.com:8443/", "https://example.com:8443/");
+        same("http://bücher.example/", "http://xn--bcher-kva.example/");
+        same("http://ex%61mple.com/", "http://example.com/");
+        same("http:\\\\example.com\\a", "http://example.com/a");
+        same("  http://example.com/\t", "http://example.com/");
+    }
+
+    #[test]
+    fn odd_forms_of_an_address_come_out_as_that_address() {
+        for form in ["2130706433", "0x7f.1", "127.1", "0177.0.0.1", "%31%32%37.0.0.1", "127.0.0.1."]
+        {
+            let url = vet_url(&format!("http://{form}/")).unwrap();
+            let address = literal_address(&url).map(|address| address.to_string());
+            assert_eq!(address.as_deref(), Some("127.0.0.1"), "{form}");
+        }
+        let url = vet_url("http://[::ffff:a9fe:a9fe]/").unwrap();
+        let expected: IpAddr = "::ffff:169.254.169.254".parse().unwrap();
+        assert_eq!(literal_address(&url), Some(expected));
+        assert_eq!(literal_address(&vet_url("http://localhost./").unwrap()), None);
+    }
+
+    #[test]
+    fn each_rule_refuses_by_its_name() {
+        assert_eq!(vetted("ftp://example.com/"), Err(Refusal::Scheme));
+        assert_eq!(vetted("file:///etc/passwd"), Err(Refusal::Scheme));
+        assert_eq!(vetted("gopher://example.com:80/"), Err(Refusal::Scheme));
+        assert_eq!(vetted("data:,"), Err(Refusal::Scheme));
+        assert_eq!(vetted("/relative"), Err(Refusal::Unparsable));
+        assert_eq!(vetted("http://"), Err(Refusal::Unparsable));
+        assert_eq!(vetted("http://a b/"), Err(Refusal::Unparsable));
+        assert_eq!(vetted("http://256.256.256.256/"), Err(Refusal::Unparsable));
+        for port in [0, 22, 25, 53, 6379, 65535] {
+            assert_eq!(vetted(&format!("http://a.example:{port}/")), Err(Refusal::Port), "{port}");
+        }
+        let of_length = |length: usize| format!("http://a.example/{}", "x".repeat(length - 17));
+        assert!(vetted(&of_length(2048)).is_ok());
+        assert_eq!(vetted(&of_length(2049)), Err(Refusal::TooLong));
+        assert_eq!(
+            vetted(&format!("http://a.example/{}", " x".repeat(1000))),
+            Err(Refusal::TooLong)
+        );
+    }
+}
