@@ -1,0 +1,227 @@
+//! Which files a crawl's index has, which crawls there are, and which files a limited scan reads.
+//!
+//! Formats: `cc-index-table.paths.gz`, one path a line relative to the bucket, of all subsets;
+//! `collinfo.json`, an array of objects with an `id`. Invariant: the same lists give the same
+//! answers in the same order. Must not know: where the lists come from.
+
+use std::io::Read;
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::home_page::is_relative_path;
+
+/// A list of 300 files a subset has about 100 KB.
+const MAX_LIST_BYTES: u64 = 64 << 20;
+/// Up to this many files, each may give all the hosts that are wanted.
+const FEW_FILES: usize = 8;
+/// A file that is opened at all should give at least so many hosts: opening it costs most.
+const MIN_CAPTURES_A_FILE: u64 = 1_000;
+/// Hosts for which one more file is opened, so that the hosts are spread over the index.
+const HOSTS_A_FILE: u64 = 100;
+
+/// Why a list cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ListError {
+    /// The gzip data are broken or cut short.
+    #[error("the list is not whole gzip: {0}")]
+    Gzip(String),
+    /// It is larger than any such list is.
+    #[error("the list has more than {MAX_LIST_BYTES} bytes")]
+    TooLarge,
+    /// It is not text.
+    #[error("the list is not UTF-8 text")]
+    NotText,
+    /// A line is not a path that can be appended to the bucket's address.
+    #[error("line {line} of the list is not a relative path: {text:?}")]
+    NotAPath {
+        /// Counted from 1.
+        line: usize,
+        /// The line, at most 80 characters of it.
+        text: String,
+    },
+    /// There is not one parquet file of the subset `warc` in it.
+    #[error("the list names no parquet file of subset=warc")]
+    Empty,
+    /// `collinfo.json` is not the JSON that it should be.
+    #[error("the list of crawls is not what it should be: {0}")]
+    Crawls(String),
+}
+
+/// The parquet files of `subset=warc` in a paths list (gzip or plain), sorted, each once.
+pub fn warc_subset_files(list: &[u8]) -> Result<Vec<String>, ListError> {
+    let text = String::from_utf8(plain_bytes(list)?).map_err(|_| ListError::NotText)?;
+    let mut files = Vec::new();
+    for (index, line) in text.lines().map(str::trim_ascii).enumerate() {
+        if line.is_empty() {
+            continue;
+        }
+        if !is_relative_path(line) {
+            let text = line.chars().take(80).collect();
+            return Err(ListError::NotAPath { line: index + 1, text });
+        }
+        if line.split('/').any(|step| step == "subset=warc") && line.ends_with(".parquet") {
+            files.push(line.to_owned());
+        }
+    }
+    files.sort_unstable();
+    files.dedup();
+    if files.is_empty() { Err(ListError::Empty) } else { Ok(files) }
+}
+
+fn plain_bytes(list: &[u8]) -> Result<Vec<u8>, ListError> {
+    let mut plain = Vec::new();
+    if list.starts_with(&[0x1f, 0x8b]) {
+        let mut reader = MultiGzDecoder::new(list).take(MAX_LIST_BYTES + 1);
+        reader.read_to_end(&mut plain).map_err(|error| ListError::Gzip(error.to_string()))?;
+    } else {
+        plain.extend_from_slice(list);
+    }
+    if plain.len() as u64 > MAX_LIST_BYTES { Err(ListError::TooLarge) } else { Ok(plain) }
+}
+
+#[derive(serde::Deserialize)]
+struct Collection {
+    id: String,
+}
+
+/// The ids of the crawls in a `collinfo.json`, newest first. Ids that are no crawl's are left out.
+pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
+    let collections: Vec<Collection> =
+        serde_json::from_slice(collinfo).map_err(|error| ListError::Crawls(error.to_string()))?;
+    let mut ids: Vec<String> = collections.into_iter().map(|collection| collection.id).collect();
+    ids.retain(|id| is_crawl_id(id));
+    // CC-MAIN-<year>-<week, two digits>: the order of the text is the order of time.
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    ids.dedup();
+    if ids.is_empty() { Err(ListError::Crawls("it names no crawl".into())) } else { Ok(ids) }
+}
+
+/// The newest crawl of a `collinfo.json`.
+pub fn newest_crawl_id(collinfo: &[u8]) -> Result<String, ListError> {
+    let newest = crawl_ids(collinfo)?.into_iter().next();
+    newest.ok_or_else(|| ListError::Crawls("it names no crawl".into()))
+}
+
+/// Whether `id` has the form of a crawl's name, such as `CC-MAIN-2026-05`: `CC-MAIN-`, then
+/// digits and hyphens. Such a name is safe inside a path.
+pub fn is_crawl_id(id: &str) -> bool {
+    id.strip_prefix("CC-MAIN-").is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit())
+            && rest.len() <= 16
+            && rest.chars().all(|c| c.is_ascii_digit() || c == '-')
+    })
+}
+
+/// The bucket's path of the list of index files of crawl `id`.
+pub fn paths_list(id: &str) -> String {
+    format!("crawl-data/{id}/cc-index-table.paths.gz")
+}
+
+/// Which of `files` a scan of about `hosts` hosts reads, and how many captures it takes of each at
+/// most. The files are evenly spaced, one for each hundred hosts and at least eight (or as many
+/// hosts); the caps add up to at least `hosts`, with room for files that have fewer.
+pub fn files_for_limit<File: Clone>(files: &[File], hosts: u64) -> Vec<(File, u64)> {
+    let wanted = hosts.div_ceil(HOSTS_A_FILE).max(hosts.min(FEW_FILES as u64));
+    let count = usize::try_from(wanted).unwrap_or(usize::MAX).min(files.len());
+    let cap = if files.len() <= FEW_FILES {
+        hosts
+    } else {
+        let share = hosts.div_ceil((count as u64).max(1));
+        share.saturating_mul(2).max(MIN_CAPTURES_A_FILE)
+    };
+    // The middle of each of `count` equal stretches of the list.
+    let position = |nth: usize| (2 * nth as u128 + 1) * files.len() as u128 / (2 * count as u128);
+    (0..count)
+        .filter_map(|nth| usize::try_from(position(nth)).ok().and_then(|at| files.get(at)))
+        .map(|file| (file.clone(), cap))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn list() -> String {
+        let mut list = String::new();
+        for subset in ["crawldiagnostics", "robotstxt", "warc"] {
+            for part in [1, 0] {
+                list.push_str(&format!(
+                    "cc-index/table/cc-main/warc/crawl=CC-MAIN-2026-05/subset={subset}/\
+                     part-{part:05}-x.c000.gz.parquet\n"
+                ));
+            }
+        }
+        list
+    }
+
+    #[test]
+    fn the_list_gives_the_warc_subset_in_order_plain_or_gzipped() {
+        let files = warc_subset_files(list().as_bytes()).unwrap();
+        assert_eq!(files.len(), 2);
+        assert!(files[0].contains("subset=warc/part-00000-"), "{files:?}");
+        assert!(files[1].contains("subset=warc/part-00001-"), "{files:?}");
+
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(list().replace('\n', "\r\n").as_bytes()).unwrap();
+        let gzipped = encoder.finish().unwrap();
+        assert_eq!(warc_subset_files(&gzipped).unwrap(), files);
+        let cut = warc_subset_files(&gzipped[..gzipped.len() - 9]);
+        assert!(matches!(cut, Err(ListError::Gzip(_))), "{cut:?}");
+    }
+
+    #[test]
+    fn a_list_that_would_leave_the_bucket_is_refused() {
+        let error = warc_subset_files(b"a/subset=warc/x.parquet\n../subset=warc/y.parquet\n");
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "line 2 of the list is not a relative path: \"../subset=warc/y.parquet\""
+        );
+        assert_eq!(warc_subset_files(b"\n"), Err(ListError::Empty));
+        assert_eq!(warc_subset_files(b"\xff"), Err(ListError::NotText));
+    }
+
+    #[test]
+    fn the_newest_crawl_is_found_whatever_the_order() {
+        let collinfo = br#"[{"id":"CC-MAIN-2025-51","name":"December 2025"},
+            {"id":"CC-MAIN-2026-05","cdx-api":"x"},{"id":"CC-MAIN-2026-04"},{"id":"NEWS"},
+            {"id":"CC-MAIN-2009-2010"}]"#;
+        assert_eq!(newest_crawl_id(collinfo).unwrap(), "CC-MAIN-2026-05");
+        assert_eq!(crawl_ids(collinfo).unwrap().len(), 4);
+        for bad in ["", "{}", "[]", r#"[{"id":5}]"#, r#"[{"id":"CC-MAIN-../x"}]"#] {
+            assert!(matches!(newest_crawl_id(bad.as_bytes()), Err(ListError::Crawls(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_limit_spreads_over_the_index_and_reads_few_files() {
+        let files: Vec<usize> = (0..300).collect();
+        let chosen = files_for_limit(&files, 300);
+        let numbers: Vec<usize> = chosen.iter().map(|(file, _)| *file).collect();
+        assert_eq!(numbers, [18, 56, 93, 131, 168, 206, 243, 281]);
+        assert!(chosen.iter().all(|(_, cap)| *cap == 1_000));
+
+        let many = files_for_limit(&files, 10_000_000);
+        assert_eq!(many.len(), 300);
+        assert_eq!(many.first(), Some(&(0, 66_668)));
+        assert_eq!(files_for_limit(&files, 3).len(), 3);
+        assert_eq!(files_for_limit(&files, 0), []);
+        assert_eq!(files_for_limit(&files[..1], 300), [(0, 300)]);
+        assert_eq!(files_for_limit::<usize>(&[], 300), []);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_caps_of_a_limit_are_enough_and_no_file_comes_twice(
+            count in 0..2_000_usize, hosts in 0..10_000_000_u64,
+        ) {
+            let files: Vec<usize> = (0..count).collect();
+            let chosen = files_for_limit(&files, hosts);
+            assert!(chosen.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            let caps: u64 = chosen.iter().map(|(_, cap)| cap).sum();
+            assert!(caps >= hosts || files.is_empty());
+            assert_eq!(chosen.is_empty(), hosts == 0 || files.is_empty());
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The HTTP response in a record: status, header fields, and the body with its codings removed.
+//!
+//! Common Crawl stores bodies decoded and renames the fields that no longer hold to
+//! `X-Crawl-Content-Encoding` and so on; other archives store them as transferred. So codings are
+//! removed by what the plain fields say, and only where the bytes agree.
+//! Invariant: a body that is not what its fields say stays as it is.
+
+use super::coding::{self, Decoded};
+use super::headers::{Headers, without_line_end};
+use super::record::{Record, RecordType};
+
+/// Decoded bodies are cut here, as [`super::Limits::max_block_bytes`] cuts blocks by default.
+const MAX_BODY_BYTES: u64 = 6 << 20;
+
+/// Why a record holds no HTTP response.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    /// The record is of a type that holds none.
+    #[error("the record is no response")]
+    NotAResponse,
+    /// The block does not begin with `HTTP/`.
+    #[error("the block is no HTTP message: it begins with {0:?}")]
+    NotHttp(String),
+    /// The status line has no three-digit status.
+    #[error("the HTTP status line has no status: {0:?}")]
+    NoStatus(String),
+}
+
+/// An HTTP response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpResponse {
+    /// The status, 100 to 999.
+    pub status: u16,
+    /// The header fields; of Common Crawl, some with `x-crawl-` before their name.
+    pub headers: Headers,
+    /// The body, its transfer and content codings removed.
+    pub body: Vec<u8>,
+    /// A content coding that is still on the body, because it is not known here (`zstd`, ...).
+    pub remaining_coding: Option<String>,
+    /// Whether the body is known not to be whole.
+    pub is_truncated: bool,
+}
+
+impl Record {
+    /// Whether the record's type is one that holds an HTTP response.
+    pub fn is_response(&self) -> bool {
+        matches!(self.record_type, RecordType::Response | RecordType::Revisit)
+    }
+
+    /// Reads the block of a response or revisit record as an HTTP response.
+    pub fn http_response(&self) -> Result<HttpResponse, HttpError> {
+        if !self.is_response() {
+            return Err(HttpError::NotAResponse);
+        }
+        let (head, body) = split_head(&self.block);
+        let line_end = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
+        let (status_line, fields) = head.split_at(line_end);
+        let status = status(without_line_end(status_line))?;
+        let headers = Headers::parse(fields.strip_prefix(b"\n").unwrap_or_default());
+        let is_truncated = self.truncation.is_some();
+        let Decoded { body, remaining_coding, is_cut } =
+            coding::remove_codings(&headers, body, is_truncated, MAX_BODY_BYTES);
+        let is_truncated = is_truncated || is_cut;
+        Ok(HttpResponse { status, headers, body, remaining_coding, is_truncated })
+    }
+}
+
+/// The head, to before the first empty line, and what follows that. A message without an empty
+/// line is all head.
+pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
+    let mut line_start = 0;
+    while let Some(length) =
+        message.get(line_start..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n'))
+    {
+        let line_end = line_start + length;
+        let line = message.get(line_start..line_end).unwrap_or_default();
+        let is_empty = without_line_end(line).is_empty();
+        if is_empty && line_start > 0 {
+            let head = message.get(..line_start).unwrap_or_default();
+            return (head, message.get(line_end + 1..).unwrap_or_default());
+        }
+        line_start = line_end + 1;
+    }
+    (message, &[])
+}
+
+/// The status of a status line; the reason after it may be missing.
+fn status(line: &[u8]) -> Result<u16, HttpError> {
+    const SHOWN_BYTES: usize = 40;
+    let shown = || line.get(..SHOWN_BYTES).unwrap_or(line).escape_ascii().to_string();
+    let is_http = line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"HTTP/"));
+    if !is_http {
+        return Err(HttpError::NotHttp(shown()));
+    }
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let status = words.nth(1).filter(|word| word.len() == 3).and_then(|word| {
+        let text = std::str::from_utf8(word).ok()?;
+        text.parse::<u16>().ok().filter(|status| *status >= 100)
+    });
+    status.ok_or_else(|| HttpError::NoStatus(shown()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(block: &[u8]) -> Result<HttpResponse, HttpError> {
+        let record = Record {
+            version: "WARC/1.1".into(),
+            record_type: RecordType::Response,
+            headers: Headers::default(),
+            block: block.to_vec(),
+            truncation: None,
+        };
+        record.http_response()
+    }
+
+    #[test]
+    fn status_lines_of_the_web_are_understood() {
+        for line in ["HTTP/1.1 200 OK", "HTTP/1.0 200", "http/1.1  200  fine", "HTTP/2 200 "] {
+            let parsed = response(format!("{line}\r\nA: b\r\n\r\nbody").as_bytes()).unwrap();
+            assert_eq!(
+                (parsed.status, parsed.body.as_slice()),
+                (200, b"body".as_slice()),
+                "{line}"
+            );
+            assert_eq!(parsed.headers.get("a"), Some(b"b".as_slice()));
+        }
+        for line in ["HTTP/1.1", "HTTP/1.1 OK", "HTTP/1.1 20", "HTTP/1.1 +20", "HTTP/1.1 099"] {
+            assert!(matches!(response(line.as_bytes()), Err(HttpError::NoStatus(_))), "{line}");
+        }
+        assert!(matches!(response(b"<html>"), Err(HttpError::NotHttp(_))));
+        assert!(matches!(response(b""), Err(HttpError::NotHttp(_))));
+    }
+
+    #[test]
+    fn bare_line_feeds_and_a_missing_empty_line_are_understood() {
+        let parsed = response(b"HTTP/1.1 200 OK\nA: 1\n\nx\n\ny").unwrap();
+        assert_eq!(parsed.body, b"x\n\ny");
+        let parsed = response(b"HTTP/1.1 204 No Content\r\nA: 1\r\n").unwrap();
+        assert_eq!((parsed.status, parsed.body.len()), (204, 0));
+        assert_eq!(parsed.headers.get("a"), Some(b"1".as_slice()));
+        let parsed = response(b"HTTP/1.1 302 \r\r\nA: 1\r\r\n\r\r\nz").unwrap();
+        assert_eq!((parsed.status, parsed.body.as_slice()), (302, b"z".as_slice()));
+    }
+}

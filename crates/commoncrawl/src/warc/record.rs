@@ -1,0 +1,187 @@
+//! One record: its header, its block, and how to read it from inflated bytes.
+//!
+//! Invariants: the block is never longer than `Content-Length` says nor than the limit; why it is
+//! shorter is marked. Must not know: gzip, HTTP.
+
+use std::io::{self, BufRead, Read};
+
+use super::Limits;
+use super::error::WarcError;
+use super::headers::{Headers, without_line_end};
+
+/// The kinds of records (WARC 1.1 6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordType {
+    /// What the following records are.
+    Warcinfo,
+    /// What a server answered, protocol head and all.
+    Response,
+    /// A resource without protocol head.
+    Resource,
+    /// What a client asked.
+    Request,
+    /// About another record.
+    Metadata,
+    /// An answer whose content is in another record.
+    Revisit,
+    /// Another form of another record's content.
+    Conversion,
+    /// More of a record that was cut in pieces.
+    Continuation,
+    /// A kind that the standard does not know, as it is written; empty if none is written.
+    Other(String),
+}
+
+impl RecordType {
+    fn from_name(name: &str) -> Self {
+        match name.to_ascii_lowercase().as_str() {
+            "warcinfo" => Self::Warcinfo,
+            "response" => Self::Response,
+            "resource" => Self::Resource,
+            "request" => Self::Request,
+            "metadata" => Self::Metadata,
+            "revisit" => Self::Revisit,
+            "conversion" => Self::Conversion,
+            "continuation" => Self::Continuation,
+            _ => Self::Other(name.to_owned()),
+        }
+    }
+}
+
+/// Why a block is not the whole content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Truncation {
+    /// The archive says so: the value of `WARC-Truncated` (`length`, `time`, `disconnect`, ...).
+    Recorded(String),
+    /// The block is larger than [`Limits::max_block_bytes`].
+    Limit,
+    /// The data end before the block does.
+    DataEnd,
+}
+
+/// One WARC record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The version line, such as `WARC/1.0`.
+    pub version: String,
+    /// `WARC-Type`.
+    pub record_type: RecordType,
+    /// All fields of the record's header.
+    pub headers: Headers,
+    /// The block: for HTTP, the head of the message and its body as it was transferred.
+    pub block: Vec<u8>,
+    /// Set where the block is not the whole content.
+    pub truncation: Option<Truncation>,
+}
+
+impl Record {
+    /// `WARC-Target-URI`, without the angle brackets that some writers put around it. Bytes that
+    /// are not UTF-8 are taken each as one code point.
+    pub fn target_uri(&self) -> Option<String> {
+        let value = self.headers.get("warc-target-uri")?;
+        let inner = value.strip_prefix(b"<").and_then(|rest| rest.strip_suffix(b">"));
+        let uri = inner.unwrap_or(value);
+        let text = std::str::from_utf8(uri).map(str::to_owned);
+        Some(text.unwrap_or_else(|_| super::headers::isomorphic(uri)))
+    }
+
+    /// `WARC-Record-ID` as it is written, angle brackets and all.
+    pub fn record_id(&self) -> Option<String> {
+        self.headers.text("warc-record-id")
+    }
+
+    /// `WARC-Date` as it is written.
+    pub fn date(&self) -> Option<String> {
+        self.headers.text("warc-date")
+    }
+}
+
+/// Reads one record from inflated bytes; `None` where nothing but line ends is left.
+///
+/// Of a block over the limit, the rest stays unread: [`Unread`] says how much.
+pub(super) fn read<R: BufRead>(
+    input: &mut R,
+    limits: Limits,
+) -> Result<Option<(Record, Unread)>, WarcError> {
+    let Some(version) = read_version(input)? else { return Ok(None) };
+    let headers = Headers::parse(&read_header_lines(input, limits)?);
+    let length = headers.get("content-length").and_then(decimal).ok_or(WarcError::ContentLength)?;
+    let record_type = RecordType::from_name(&headers.text("warc-type").unwrap_or_default());
+
+    let kept = length.min(limits.max_block_bytes);
+    let mut block = Vec::new();
+    let mut content = input.by_ref().take(kept);
+    content.read_to_end(&mut block).map_err(|error| WarcError::from_inflating(&error))?;
+
+    let truncation = if (block.len() as u64) < kept {
+        Some(Truncation::DataEnd)
+    } else if kept < length {
+        Some(Truncation::Limit)
+    } else {
+        headers.text("warc-truncated").map(Truncation::Recorded)
+    };
+    let unread = Unread(length - kept);
+    Ok(Some((Record { version, record_type, headers, block, truncation }, unread)))
+}
+
+/// Bytes of a record's block that were left in the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unread(pub(super) u64);
+
+impl Unread {
+    /// Reads over them, to come to the next record.
+    pub(super) fn skip<R: BufRead>(self, input: &mut R) -> Result<(), WarcError> {
+        let mut rest = input.by_ref().take(self.0);
+        let skipped = io::copy(&mut rest, &mut io::sink());
+        skipped.map(drop).map_err(|error| WarcError::from_inflating(&error))
+    }
+}
+
+/// Reads over line ends to the version line and over that.
+fn read_version<R: BufRead>(input: &mut R) -> Result<Option<String>, WarcError> {
+    const MAX_VERSION_LINE_BYTES: u64 = 64;
+    loop {
+        let mut line = Vec::new();
+        let mut start = input.by_ref().take(MAX_VERSION_LINE_BYTES);
+        start.read_until(b'\n', &mut line).map_err(|error| WarcError::from_inflating(&error))?;
+        if line.is_empty() {
+            return Ok(None);
+        }
+        let text = without_line_end(line.strip_suffix(b"\n").unwrap_or(&line));
+        if text.is_empty() {
+            continue;
+        }
+        if !text.starts_with(b"WARC/") {
+            return Err(WarcError::for_start(text));
+        }
+        if !line.ends_with(b"\n") {
+            return Err(WarcError::HeaderCut);
+        }
+        return Ok(Some(super::headers::isomorphic(text.trim_ascii())));
+    }
+}
+
+/// Reads the header's lines and the empty line after them.
+fn read_header_lines<R: BufRead>(input: &mut R, limits: Limits) -> Result<Vec<u8>, WarcError> {
+    let mut lines = Vec::new();
+    loop {
+        let start = lines.len();
+        let room = limits.max_header_bytes.saturating_sub(start as u64);
+        let mut next = input.by_ref().take(room);
+        next.read_until(b'\n', &mut lines).map_err(|error| WarcError::from_inflating(&error))?;
+        let line = lines.get(start..).unwrap_or_default();
+        let Some(line) = line.strip_suffix(b"\n") else {
+            let is_over = lines.len() as u64 >= limits.max_header_bytes;
+            let too_large = WarcError::HeaderTooLarge(limits.max_header_bytes);
+            return Err(if is_over { too_large } else { WarcError::HeaderCut });
+        };
+        if without_line_end(line).is_empty() {
+            return Ok(lines);
+        }
+    }
+}
+
+fn decimal(value: &[u8]) -> Option<u64> {
+    let is_digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(value).ok().filter(|_| is_digits)?.parse().ok()
+}

@@ -1,0 +1,161 @@
+//! All records of an archive, one gzip member each, or plain.
+//!
+//! Owns finding the next record after one that cannot be read. Invariants: every byte belongs to a
+//! record, to the padding between records, or to an error item; the iteration ends.
+
+use std::io::BufReader;
+
+use flate2::bufread::GzDecoder;
+
+use super::Limits;
+use super::error::WarcError;
+use super::member::GZIP_MAGIC;
+use super::record::{self, Record, Truncation};
+
+/// Iterates over the records of a whole archive: `(offset, record)`, where `offset` is the byte
+/// offset of the record's gzip member (records that share a member share it) or of the record.
+///
+/// A record that cannot be read is an error item; the iteration goes on at the next gzip member or
+/// plain record that begins with `WARC/`. An ARC or Zstandard file is one error item.
+#[derive(Debug)]
+pub struct Records<'a> {
+    archive: &'a [u8],
+    position: usize,
+    limits: Limits,
+    member: Option<Member<'a>>,
+}
+
+#[derive(Debug)]
+struct Member<'a> {
+    start: usize,
+    reader: BufReader<GzDecoder<&'a [u8]>>,
+}
+
+type Item = (u64, Result<Record, WarcError>);
+
+impl<'a> Records<'a> {
+    /// The records of `archive`, the bytes of a whole file.
+    pub fn new(archive: &'a [u8], limits: Limits) -> Self {
+        Self { archive, position: 0, limits, member: None }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.archive.get(self.position..).unwrap_or_default()
+    }
+
+    fn next_in_member(&mut self, mut member: Member<'a>) -> Option<Item> {
+        let start = member.start;
+        let read = record::read(&mut member.reader, self.limits).and_then(|read| {
+            let Some((record, unread)) = read else { return Ok(None) };
+            unread.skip(&mut member.reader)?;
+            Ok(Some(record))
+        });
+        match read {
+            Ok(Some(record)) => {
+                self.member = Some(member);
+                Some((start as u64, Ok(record)))
+            }
+            Ok(None) => {
+                let after = member.reader.into_inner().into_inner();
+                // Always forward: a member has at least its magic.
+                self.position = (self.archive.len() - after.len()).max(start + 1);
+                None
+            }
+            Err(error) => Some(self.fail(start, error)),
+        }
+    }
+
+    fn next_plain(&mut self) -> Item {
+        let start = self.position;
+        let mut rest = self.rest();
+        let before = rest.len();
+        match record::read(&mut rest, self.limits) {
+            Ok(Some((record, unread))) => {
+                if record.truncation == Some(Truncation::DataEnd) {
+                    // The length may be a lie that swallowed the records after it.
+                    self.position = find_record(self.archive, start + 1);
+                } else {
+                    let unread = usize::try_from(unread.0).unwrap_or(usize::MAX);
+                    let read = (before - rest.len()).saturating_add(unread).max(1);
+                    self.position = start.saturating_add(read);
+                }
+                (start as u64, Ok(record))
+            }
+            Ok(None) => {
+                self.position = self.archive.len();
+                (start as u64, Err(WarcError::Empty))
+            }
+            Err(error) => self.fail(start, error),
+        }
+    }
+
+    fn fail(&mut self, start: usize, error: WarcError) -> Item {
+        self.position = match error {
+            WarcError::Arc | WarcError::Zstandard => self.archive.len(),
+            _ => find_record(self.archive, start + 1),
+        };
+        (start as u64, Err(error))
+    }
+}
+
+impl Iterator for Records<'_> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(member) = self.member.take() {
+                match self.next_in_member(member) {
+                    Some(item) => return Some(item),
+                    None => continue,
+                }
+            }
+            self.position += self.rest().iter().take_while(|byte| is_padding(**byte)).count();
+            let rest = self.rest();
+            if rest.is_empty() {
+                return None;
+            }
+            if !rest.starts_with(&GZIP_MAGIC) {
+                return Some(self.next_plain());
+            }
+            let reader = BufReader::new(GzDecoder::new(rest));
+            self.member = Some(Member { start: self.position, reader });
+        }
+    }
+}
+
+/// Line ends between records, and the zeros that block devices and copies leave at the end.
+fn is_padding(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n' | 0)
+}
+
+/// Where the next record begins, at or after `from`: a gzip member whose content begins with
+/// `WARC/`, or a line that does. The archive's length if there is none.
+fn find_record(archive: &[u8], from: usize) -> usize {
+    const NEEDLE: &[u8] = b"WARC/";
+    let tail = archive.get(from..).unwrap_or_default();
+    let found = tail.iter().enumerate().position(|(index, byte)| match byte {
+        0x1f => begins_a_record(tail.get(index..).unwrap_or_default()),
+        b'W' => {
+            let follows_line_end = archive.get(from + index - 1) == Some(&b'\n');
+            follows_line_end && tail.get(index..).is_some_and(|rest| rest.starts_with(NEEDLE))
+        }
+        _ => false,
+    });
+    found.map_or(archive.len(), |index| from + index)
+}
+
+/// Whether a gzip member begins here whose content is a WARC record.
+fn begins_a_record(bytes: &[u8]) -> bool {
+    // Enough for the header and the first bytes of any member, and little work a false alarm.
+    const LOOK_BYTES: usize = 1_024;
+    const RESERVED_FLAGS: u8 = 0xe0;
+    let looks_so = bytes.starts_with(&GZIP_MAGIC)
+        && bytes.get(3).is_some_and(|flags| flags & RESERVED_FLAGS == 0);
+    if !looks_so {
+        return false;
+    }
+    let mut start = [0; 5];
+    let look = bytes.get(..LOOK_BYTES).unwrap_or(bytes);
+    let read = std::io::Read::read_exact(&mut GzDecoder::new(look), &mut start);
+    read.is_ok() && start == *b"WARC/"
+}

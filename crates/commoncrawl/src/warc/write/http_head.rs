@@ -1,0 +1,136 @@
+//! The head that a stored response gets, so that it is true of the decoded body beside it.
+//!
+//! As Common Crawl does: `Content-Encoding`, `Transfer-Encoding` and a `Content-Length` that no
+//! longer holds get `X-Crawl-` before their name, and the length of what is stored is added.
+
+use super::WriteError;
+use crate::warc::headers::Headers;
+use crate::warc::http::split_head;
+
+/// Builds the head of a response whose decoded body has `body_length` bytes.
+///
+/// A name or value cannot break the head: names that are no token (RFC 9110 5.6.2) are left out,
+/// control characters in values and in `reason` become spaces.
+pub fn http_head<'a>(
+    status: u16,
+    reason: &str,
+    headers: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
+    body_length: u64,
+) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {status:03} ").into_bytes();
+    push_value(&mut head, reason.as_bytes());
+    head.extend_from_slice(b"\r\n");
+    push_fields(&mut head, headers, body_length);
+    head
+}
+
+/// Rewrites a head as it came over the wire (status line, fields, perhaps an empty line) for a
+/// decoded body of `body_length` bytes. Its own names and values stay as they are, folds joined.
+pub fn stored_head(raw: &[u8], body_length: u64) -> Vec<u8> {
+    let (head, _) = split_head(raw);
+    let line_end = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
+    let (status_line, fields) = head.split_at(line_end);
+    let mut stored = Vec::with_capacity(head.len() + 64);
+    push_value(&mut stored, status_line.trim_ascii());
+    if !stored.starts_with(b"HTTP/") {
+        stored.splice(..0, *b"HTTP/1.1 000 ");
+    }
+    stored.extend_from_slice(b"\r\n");
+    let headers = Headers::parse(fields.strip_prefix(b"\n").unwrap_or_default());
+    let fields = headers.fields().iter();
+    let fields = fields.map(|(name, value)| (name.as_bytes(), value.as_slice()));
+    push_fields(&mut stored, fields, body_length);
+    stored
+}
+
+/// Whether `head` is a head that readers will find the end of.
+pub(super) fn check(head: &[u8]) -> Result<(), WriteError> {
+    let (fields, rest) = split_head(head);
+    let is_whole = head.starts_with(b"HTTP/") && rest.is_empty() && fields.len() < head.len();
+    if is_whole { Ok(()) } else { Err(WriteError::HttpHead) }
+}
+
+fn push_fields<'a>(
+    head: &mut Vec<u8>,
+    headers: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
+    body_length: u64,
+) {
+    let body_length = body_length.to_string();
+    for (name, value) in headers {
+        if name.is_empty() || !name.iter().all(is_token_byte) {
+            continue;
+        }
+        if name.eq_ignore_ascii_case(b"content-length") && value == body_length.as_bytes() {
+            continue;
+        }
+        let no_longer_holds = [&b"content-encoding"[..], b"transfer-encoding", b"content-length"];
+        if no_longer_holds.iter().any(|other| name.eq_ignore_ascii_case(other)) {
+            head.extend_from_slice(b"X-Crawl-");
+        }
+        head.extend_from_slice(name);
+        head.extend_from_slice(b": ");
+        push_value(head, value.trim_ascii());
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(format!("Content-Length: {body_length}\r\n\r\n").as_bytes());
+}
+
+fn push_value(head: &mut Vec<u8>, value: &[u8]) {
+    head.extend(value.iter().map(|byte| if byte.is_ascii_control() { b' ' } else { *byte }));
+}
+
+fn is_token_byte(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(head: Vec<u8>) -> String {
+        String::from_utf8(head).unwrap()
+    }
+
+    #[test]
+    fn codings_that_are_gone_are_kept_under_another_name() {
+        let headers: [(&[u8], &[u8]); 4] = [
+            (b"content-type", b"image/png"),
+            (b"Content-Encoding", b"gzip"),
+            (b"transfer-encoding", b"chunked"),
+            (b"content-length", b"77"),
+        ];
+        assert_eq!(
+            text(http_head(200, "OK", headers, 5)),
+            "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\nX-Crawl-Content-Encoding: gzip\r\n\
+             X-Crawl-transfer-encoding: chunked\r\nX-Crawl-content-length: 77\r\n\
+             Content-Length: 5\r\n\r\n"
+        );
+        let kept: [(&[u8], &[u8]); 1] = [(b"Content-Length", b"5")];
+        assert_eq!(text(http_head(404, "", kept, 5)), "HTTP/1.1 404 \r\nContent-Length: 5\r\n\r\n");
+    }
+
+    #[test]
+    fn a_header_cannot_break_the_head() {
+        let headers: [(&[u8], &[u8]); 3] =
+            [(b"a b", b"1"), (b"", b"2"), (b"x", b"1\r\nInjected: yes\r\n\r\n<html>")];
+        let head = http_head(200, "O\r\nK", headers, 0);
+        assert!(check(&head).is_ok());
+        assert_eq!(
+            text(head),
+            "HTTP/1.1 200 O  K\r\nx: 1  Injected: yes    <html>\r\nContent-Length: 0\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn a_head_from_the_wire_is_rewritten() {
+        let raw = b"HTTP/1.0 200 OK\nSet-Cookie: a\nset-cookie: b\nX: 1\n  2\n\nbody";
+        assert_eq!(
+            text(stored_head(raw, 4)),
+            "HTTP/1.0 200 OK\r\nset-cookie: a\r\nset-cookie: b\r\nx: 1 2\r\n\
+             Content-Length: 4\r\n\r\n"
+        );
+        assert!(check(&stored_head(b"", 0)).is_ok());
+        assert!(check(b"HTTP/1.1 200 OK\r\n").is_err());
+        assert!(check(b"HTTP/1.1 200 OK\r\n\r\nbody").is_err());
+    }
+}

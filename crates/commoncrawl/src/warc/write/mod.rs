@@ -1,0 +1,250 @@
+//! Writing archives: WARC 1.1, one gzip member a record, digests and ids on every record.
+//!
+//! Invariants: the bytes are a pure function of what was passed in; nothing that is passed in can
+//! end a header line; the offsets returned cut exactly one gzip member each. A `response` record's
+//! head tells the truth about its stored body (see [`http_head`]), so that any reader gives the
+//! body back as it was passed in. Must not know: where the bytes go, what an icon is.
+
+mod fields;
+mod http_head;
+mod identity;
+
+use std::io::Write;
+use std::net::IpAddr;
+
+use libdeflater::{CompressionLvl, Compressor};
+
+pub use fields::WriteError;
+pub use http_head::{http_head, stored_head};
+pub use identity::{record_id, sha256_digest};
+
+use crate::date::format_seconds;
+use fields::Fields;
+
+/// The profile of revisits whose content is, byte for byte, that of an earlier record (WARC 1.1
+/// 6.7.2).
+const IDENTICAL_CONTENT: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+const HTTP_RESPONSE: &str = "application/http; msgtype=response";
+
+/// Where a record lies: byte offset and length of its gzip member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// Offset from the start of the archive.
+    pub offset: u64,
+    /// Length of the member.
+    pub length: u64,
+}
+
+/// A record that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Where it lies.
+    pub position: Position,
+    /// Its `WARC-Record-ID` without angle brackets: `urn:uuid:...`.
+    pub record_id: String,
+    /// Its `WARC-Payload-Digest`: `sha256:` and 64 hexadecimal digits. For a revisit, that of the
+    /// content it refers to.
+    pub payload_digest: String,
+}
+
+/// What the archive's first record says of it.
+#[derive(Debug, Clone)]
+pub struct ArchiveInfo<'a> {
+    /// The archive's file name.
+    pub file_name: &'a str,
+    /// When it was begun, microseconds since 1970.
+    pub date_micros: i64,
+    /// Fields of the block, such as `("software", "everytab-worker/0.1.0")`.
+    pub fields: &'a [(&'a str, &'a str)],
+}
+
+/// Why less than all of a body is stored (`WARC-Truncated`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TruncatedBecause {
+    /// A size limit.
+    Length,
+    /// A time limit.
+    Time,
+    /// The connection broke.
+    Disconnect,
+}
+
+/// An answer, its body decoded.
+#[derive(Debug, Clone)]
+pub struct Response<'a> {
+    /// The URL that was asked for.
+    pub target_uri: &'a str,
+    /// When, in microseconds since 1970.
+    pub date_micros: i64,
+    /// The address that answered.
+    pub ip_address: Option<IpAddr>,
+    /// The head, from [`http_head`] or [`stored_head`].
+    pub http_head: &'a [u8],
+    /// The body without transfer and content codings.
+    pub body: &'a [u8],
+    /// Set where the body is not whole.
+    pub truncated: Option<TruncatedBecause>,
+}
+
+/// An answer whose body is already in the archive.
+#[derive(Debug, Clone)]
+pub struct Revisit<'a> {
+    /// The URL that was asked for.
+    pub target_uri: &'a str,
+    /// When, in microseconds since 1970.
+    pub date_micros: i64,
+    /// The address that answered.
+    pub ip_address: Option<IpAddr>,
+    /// The head of this answer.
+    pub http_head: &'a [u8],
+    /// [`Written::payload_digest`] of the record that has the body.
+    pub payload_digest: &'a str,
+    /// [`Written::record_id`] of that record.
+    pub refers_to_record_id: &'a str,
+    /// The URL of that record.
+    pub refers_to_target_uri: &'a str,
+    /// The date of that record, in microseconds since 1970.
+    pub refers_to_date_micros: i64,
+}
+
+/// A resource that no HTTP answer brought, such as the content of a `data:` URL.
+#[derive(Debug, Clone)]
+pub struct Resource<'a> {
+    /// Its URI.
+    pub target_uri: &'a str,
+    /// When it was taken, in microseconds since 1970.
+    pub date_micros: i64,
+    /// Its media type.
+    pub content_type: &'a str,
+    /// Its bytes.
+    pub body: &'a [u8],
+}
+
+/// Writes one archive to `output`.
+pub struct ArchiveWriter<W> {
+    output: W,
+    offset: u64,
+    warcinfo_id: String,
+    compressor: Compressor,
+    record: Vec<u8>,
+    member: Vec<u8>,
+}
+
+impl<W: Write> ArchiveWriter<W> {
+    /// Starts an archive with its `warcinfo` record.
+    pub fn new(output: W, info: &ArchiveInfo<'_>) -> Result<Self, WriteError> {
+        let mut block = Vec::new();
+        for (name, value) in info.fields {
+            block.extend_from_slice(Fields::line(name, value)?.as_bytes());
+        }
+        let digest = sha256_digest(&[&block]);
+        let id = record_id("warcinfo", info.file_name, info.date_micros, &digest);
+        let mut writer = Self {
+            output,
+            offset: 0,
+            warcinfo_id: id.clone(),
+            compressor: Compressor::new(CompressionLvl::default()),
+            record: Vec::new(),
+            member: Vec::new(),
+        };
+        let mut fields = Fields::new("warcinfo", &id, &format_seconds(info.date_micros))?;
+        fields.add("WARC-Filename", info.file_name)?;
+        fields.add("WARC-Block-Digest", &digest)?;
+        fields.add("Content-Type", "application/warc-fields")?;
+        writer.write(fields, &[&block])?;
+        Ok(writer)
+    }
+
+    /// Writes a `response` record.
+    pub fn response(&mut self, response: &Response<'_>) -> Result<Written, WriteError> {
+        http_head::check(response.http_head)?;
+        let payload_digest = sha256_digest(&[response.body]);
+        let block = [response.http_head, response.body];
+        let (mut fields, record_id) =
+            self.start("response", response.target_uri, response.date_micros, &payload_digest)?;
+        fields.add_address(response.ip_address)?;
+        if let Some(reason) = response.truncated {
+            let reason = match reason {
+                TruncatedBecause::Length => "length",
+                TruncatedBecause::Time => "time",
+                TruncatedBecause::Disconnect => "disconnect",
+            };
+            fields.add("WARC-Truncated", reason)?;
+        }
+        fields.add("WARC-Block-Digest", &sha256_digest(&block))?;
+        fields.add("Content-Type", HTTP_RESPONSE)?;
+        let position = self.write(fields, &block)?;
+        Ok(Written { position, record_id, payload_digest })
+    }
+
+    /// Writes a `revisit` record of the profile "identical payload digest".
+    pub fn revisit(&mut self, revisit: &Revisit<'_>) -> Result<Written, WriteError> {
+        http_head::check(revisit.http_head)?;
+        let digest = revisit.payload_digest;
+        let (mut fields, record_id) =
+            self.start("revisit", revisit.target_uri, revisit.date_micros, digest)?;
+        fields.add_address(revisit.ip_address)?;
+        fields.add("WARC-Profile", IDENTICAL_CONTENT)?;
+        fields.add("WARC-Refers-To", &format!("<{}>", revisit.refers_to_record_id))?;
+        fields.add("WARC-Refers-To-Target-URI", revisit.refers_to_target_uri)?;
+        let date = format_seconds(revisit.refers_to_date_micros);
+        fields.add("WARC-Refers-To-Date", &date)?;
+        fields.add("WARC-Block-Digest", &sha256_digest(&[revisit.http_head]))?;
+        fields.add("Content-Type", HTTP_RESPONSE)?;
+        let position = self.write(fields, &[revisit.http_head])?;
+        Ok(Written { position, record_id, payload_digest: digest.to_owned() })
+    }
+
+    /// Writes a `resource` record.
+    pub fn resource(&mut self, resource: &Resource<'_>) -> Result<Written, WriteError> {
+        let payload_digest = sha256_digest(&[resource.body]);
+        let (mut fields, record_id) =
+            self.start("resource", resource.target_uri, resource.date_micros, &payload_digest)?;
+        fields.add("WARC-Block-Digest", &payload_digest)?;
+        fields.add("Content-Type", resource.content_type)?;
+        let position = self.write(fields, &[resource.body])?;
+        Ok(Written { position, record_id, payload_digest })
+    }
+
+    /// Bytes written so far: the offset of the next record.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Flushes and gives the output back.
+    pub fn finish(mut self) -> Result<W, WriteError> {
+        self.output.flush()?;
+        Ok(self.output)
+    }
+
+    fn start(
+        &self,
+        kind: &str,
+        target_uri: &str,
+        date_micros: i64,
+        payload_digest: &str,
+    ) -> Result<(Fields, String), WriteError> {
+        let id = record_id(kind, target_uri, date_micros, payload_digest);
+        let mut fields = Fields::new(kind, &id, &format_seconds(date_micros))?;
+        fields.add("WARC-Target-URI", target_uri)?;
+        fields.add("WARC-Warcinfo-ID", &format!("<{}>", self.warcinfo_id))?;
+        fields.add("WARC-Payload-Digest", payload_digest)?;
+        Ok((fields, id))
+    }
+
+    fn write(&mut self, fields: Fields, block: &[&[u8]]) -> Result<Position, WriteError> {
+        self.record.clear();
+        self.record.extend_from_slice(&fields.finish(block.iter().map(|part| part.len()).sum()));
+        block.iter().for_each(|part| self.record.extend_from_slice(part));
+        self.record.extend_from_slice(b"\r\n\r\n");
+        self.member.resize(self.compressor.gzip_compress_bound(self.record.len()), 0);
+        let length = self
+            .compressor
+            .gzip_compress(&self.record, &mut self.member)
+            .map_err(|_| WriteError::Compress)?;
+        self.output.write_all(self.member.get(..length).ok_or(WriteError::Compress)?)?;
+        let position = Position { offset: self.offset, length: length as u64 };
+        self.offset = self.offset.saturating_add(position.length);
+        Ok(position)
+    }
+}

@@ -1,0 +1,312 @@
+//! Index files made by the test: schema variants, order, ties, limits, bad values.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, NullArray};
+use everytab_commoncrawl::index::{
+    Capture, IndexError, IndexOptions, IndexReader, Protocol, Step, read_bytes,
+};
+use proptest::prelude::*;
+use support::{
+    Layout, PLAIN, Row, columns, home_page, parquet, parquet_of, read_all, read_limited,
+};
+
+fn hostnames(captures: &[Capture]) -> Vec<&str> {
+    captures.iter().map(|capture| capture.hostname.as_str()).collect()
+}
+
+#[test]
+fn every_schema_variant_gives_the_same_captures() {
+    let rows = [home_page("a.example"), home_page("b.example"), home_page("www.b.example")];
+    let expected = read_all(&parquet(&rows, PLAIN)).0;
+    assert_eq!(hostnames(&expected), ["a.example", "b.example", "www.b.example"]);
+    assert_eq!(expected[0].fetch_time_micros, 1_770_000_000_000_000);
+    for bits in 0..16_u32 {
+        let layout = Layout {
+            rows_a_group: 2,
+            wide_numbers: bits & 1 != 0,
+            millis: bits & 2 != 0,
+            dictionary: bits & 4 != 0,
+            optional_columns: bits & 8 != 0,
+        };
+        assert_eq!(read_all(&parquet(&rows, layout)).0, expected, "{layout:?}");
+    }
+}
+
+#[test]
+fn each_condition_of_the_filter_keeps_a_row_out() {
+    let page = || home_page("a.example");
+    let unwanted = [
+        Row { path: Some("/index.html"), ..page() },
+        Row { path: None, ..page() },
+        Row { query: Some(""), ..page() },
+        Row { query: Some("q=1"), ..page() },
+        Row { port: Some(8_080), ..page() },
+        Row { status: Some(404), ..page() },
+        Row { status: None, ..page() },
+        Row { mime_type: Some("application/xhtml+xml"), ..page() },
+        Row { mime_type: None, ..page() },
+        Row { protocol: Some("ftp"), ..page() },
+        Row { protocol: None, ..page() },
+    ];
+    for row in unwanted {
+        let (captures, counts) = read_all(&parquet(&[row.clone(), home_page("b.example")], PLAIN));
+        assert_eq!(hostnames(&captures), ["b.example"], "{row:?}");
+        assert_eq!((counts.rows, counts.not_home_pages), (2, 1), "{row:?}");
+    }
+}
+
+#[test]
+fn impossible_values_are_counted_as_malformed() {
+    let page = || home_page("a.example");
+    let bad = [
+        Row { surtkey: None, ..page() },
+        Row { hostname: None, ..page() },
+        Row { hostname: Some(String::new()), ..page() },
+        Row { hostname: Some("A.example".into()), ..page() },
+        Row { hostname: Some("a\0.example".into()), ..page() },
+        Row { hostname: Some("a".repeat(254)), ..page() },
+        Row { filename: None, ..page() },
+        Row { filename: Some("../secret.warc.gz"), ..page() },
+        Row { offset: None, ..page() },
+        Row { offset: Some(-1), ..page() },
+        Row { offset: Some(i64::MAX), ..page() },
+        Row { length: Some(0), ..page() },
+        Row { length: Some(-7), ..page() },
+        Row { fetch_time_millis: None, ..page() },
+        Row { fetch_time_millis: Some(i64::MAX), ..page() },
+    ];
+    let layout = Layout { wide_numbers: true, millis: true, ..PLAIN };
+    for row in bad {
+        let (captures, counts) = read_all(&parquet(&[row.clone(), home_page("b.example")], layout));
+        assert_eq!(hostnames(&captures), ["b.example"], "{row:?}");
+        assert_eq!((counts.home_pages, counts.malformed), (2, 1), "{row:?}");
+    }
+}
+
+#[test]
+fn interleaved_www_rows_keep_one_best_capture_a_hostname() {
+    let at = |hostname: &str, protocol, millis| Row {
+        protocol: Some(protocol),
+        fetch_time_millis: Some(millis),
+        ..home_page(hostname)
+    };
+    let rows = [
+        at("x.example", "http", 900),
+        at("www.x.example", "https", 100),
+        at("x.example", "https", 200),
+        at("www.x.example", "https", 300),
+        at("x.example", "https", 100),
+        at("y.example", "http", 1),
+    ];
+    for rows_a_group in [1, 2, 100] {
+        let (captures, counts) = read_all(&parquet(&rows, Layout { rows_a_group, ..PLAIN }));
+        assert_eq!(hostnames(&captures), ["www.x.example", "x.example", "y.example"]);
+        let chosen: Vec<_> =
+            captures.iter().map(|c| (c.protocol, c.fetch_time_micros / 1_000)).collect();
+        assert_eq!(chosen, [(Protocol::Https, 300), (Protocol::Https, 200), (Protocol::Http, 1)]);
+        assert_eq!(counts.duplicates_removed, 3);
+    }
+}
+
+#[test]
+fn ties_are_settled_by_file_name_then_offset_in_any_order() {
+    let at = |filename, offset| Row {
+        filename: Some(filename),
+        offset: Some(offset),
+        ..home_page("x.example")
+    };
+    let mut rows = vec![at("b.warc.gz", 1), at("a.warc.gz", 9), at("a.warc.gz", 5)];
+    for _ in 0..3 {
+        rows.rotate_left(1);
+        let (captures, _) = read_all(&parquet(&rows, PLAIN));
+        assert_eq!(captures.len(), 1);
+        assert_eq!(captures[0].warc_filename, "a.warc.gz");
+        assert_eq!(captures[0].warc_record_offset, 5);
+    }
+}
+
+#[test]
+fn a_missing_column_is_named() {
+    for name in ["url_surtkey", "url_host_name", "content_mime_type", "warc_record_length"] {
+        let mut columns = columns(&[home_page("a.example")], PLAIN);
+        columns.retain(|(column, _)| *column != name);
+        let error = read_bytes(&parquet_of(columns, PLAIN), IndexOptions::default()).next();
+        assert_eq!(error, Some(Err(IndexError::MissingColumn(name))));
+    }
+}
+
+#[test]
+fn a_column_of_another_type_is_named_and_one_of_nulls_is_null() {
+    let replace = |name: &str, array: ArrayRef| {
+        let mut columns = columns(&[home_page("a.example")], PLAIN);
+        for (column, values) in &mut columns {
+            if *column == name {
+                *values = Arc::clone(&array);
+            }
+        }
+        parquet_of(columns, PLAIN)
+    };
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0]));
+    for name in ["fetch_status", "fetch_time", "url_path"] {
+        let file = replace(name, Arc::clone(&floats));
+        let error = read_bytes(&file, IndexOptions::default()).next();
+        let Some(Err(IndexError::ColumnType { name: named, .. })) = error else {
+            panic!("{name}: {error:?}");
+        };
+        assert_eq!(named, name);
+    }
+    let nulls: ArrayRef = Arc::new(NullArray::new(1));
+    assert_eq!(read_all(&replace("url_query", Arc::clone(&nulls))).0.len(), 1);
+    assert_eq!(read_all(&replace("url_host_name", Arc::clone(&nulls))).1.malformed, 1);
+    assert_eq!(read_all(&replace("url_path", nulls)).1.not_home_pages, 1);
+}
+
+/// 40 row groups of 10 rows; group 25 has the longest hostnames.
+fn many_groups() -> bytes::Bytes {
+    let rows: Vec<Row> = (0..400)
+        .map(|n| {
+            let padding = if n / 10 == 25 { "long".repeat(20) } else { String::new() };
+            home_page(&format!("host{n:03}{padding}.example"))
+        })
+        .collect();
+    parquet(&rows, Layout { rows_a_group: 10, ..PLAIN })
+}
+
+#[test]
+fn a_limit_reads_few_row_groups_and_gives_the_same_hosts_each_time() {
+    let file = many_groups();
+    let whole = read_all(&file).1.bytes_read;
+    let (captures, counts) = read_limited(&file, 5);
+    assert_eq!(captures.len(), 5);
+    assert_eq!(counts.row_groups_read, 1);
+    assert_eq!(counts.row_groups, 40);
+    assert!(counts.bytes_read < whole, "{counts:?}");
+    // The first key after the start of group 25 may have better captures before it.
+    assert!(captures[0].hostname.starts_with("host251long"), "{captures:?}");
+    assert_eq!(read_limited(&file, 5), (captures, counts));
+    assert_eq!(read_limited(&file, 0).0, []);
+}
+
+#[test]
+fn a_limit_that_the_file_cannot_fill_gives_all_of_it_once() {
+    let file = many_groups();
+    let (mut all, _) = read_all(&file);
+    for limit in [400, 1_000] {
+        let (mut captures, counts) = read_limited(&file, limit);
+        captures.sort_by(|a, b| a.hostname.cmp(&b.hostname));
+        all.sort_by(|a, b| a.hostname.cmp(&b.hostname));
+        assert_eq!(captures, all);
+        assert_eq!(counts.rows, 400);
+    }
+}
+
+#[test]
+fn reading_from_the_middle_still_finds_the_best_capture_of_the_first_key() {
+    let mut rows: Vec<Row> = (0..20).map(|n| home_page(&format!("h{n:02}.example"))).collect();
+    rows[9] = Row { fetch_time_millis: Some(9_999_999_999_999), ..home_page("h10.example") };
+    rows[15] = home_page(&format!("h15{}.example", "x".repeat(100)));
+    let file = parquet(&rows, Layout { rows_a_group: 10, ..PLAIN });
+    let (captures, counts) = read_limited(&file, 1_000);
+    assert!(captures[0].hostname.starts_with("h11"), "starts in the second group: {captures:?}");
+    let best: Vec<_> = captures.iter().filter(|c| c.hostname == "h10.example").collect();
+    assert_eq!(best.len(), 1);
+    assert_eq!(best[0].fetch_time_micros, 9_999_999_999_999_000);
+    assert_eq!(counts.duplicates_removed, 1);
+}
+
+#[test]
+fn the_reader_asks_for_one_row_group_at_a_time_and_only_needed_columns() {
+    let file = many_groups();
+    let options = IndexOptions { first_read_bytes: 64, ..IndexOptions::default() };
+    let mut reader = IndexReader::new(file.len() as u64, options);
+    let (mut largest, mut asked) = (0, 0);
+    let counts = loop {
+        match reader.next().unwrap() {
+            Step::Need(ranges) => {
+                let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+                asked += 1;
+                // The first two reads are the footer's.
+                largest = largest.max(if asked > 2 { bytes } else { 0 });
+                assert!(ranges.len() <= 12, "{ranges:?}");
+                let data =
+                    ranges.iter().map(|r| file.slice(r.start as usize..r.end as usize)).collect();
+                reader.supply(ranges, data).unwrap();
+            }
+            Step::Captures(captures) => assert!(!captures.is_empty()),
+            Step::Done(counts) => break counts,
+        }
+    };
+    assert_eq!(asked, 42);
+    assert_eq!(counts.rows, 400);
+    assert!(largest < file.len() as u64 / 10, "{largest} of {}", file.len());
+    assert_eq!(reader.next(), Ok(Step::Done(counts)), "the end is final");
+}
+
+#[test]
+fn supplying_other_bytes_than_asked_for_is_an_error() {
+    let file = many_groups();
+    let mut reader = IndexReader::new(file.len() as u64, IndexOptions::default());
+    let Ok(Step::Need(ranges)) = reader.next() else { panic!("the footer is needed") };
+    let short = file.slice(1..file.len().min(ranges[0].end as usize - ranges[0].start as usize));
+    let error = reader.supply(ranges.clone(), vec![short]).unwrap_err();
+    assert!(matches!(error, IndexError::WrongSupply(_)), "{error}");
+    let error = reader.supply(ranges, vec![]).unwrap_err();
+    assert_eq!(error.to_string(), "wrong bytes supplied: 0 pieces for 1 ranges");
+}
+
+#[test]
+fn a_row_group_over_the_memory_limit_is_refused() {
+    let options = IndexOptions { max_row_group_bytes: 100, ..IndexOptions::default() };
+    let error = read_bytes(&many_groups(), options).next();
+    assert!(matches!(error, Some(Err(IndexError::RowGroupTooLarge { row_group: 0, .. }))));
+}
+
+fn any_row() -> impl Strategy<Value = Row> {
+    let hostname = prop_oneof![Just("x.example"), Just("www.x.example"), Just("y.example")];
+    let protocol = prop_oneof![Just("http"), Just("https")];
+    let path = prop_oneof![9 => Just("/"), 1 => Just("/a")];
+    (hostname, protocol, path, 0..3_i64, 0..3_i64).prop_map(
+        |(hostname, protocol, path, millis, offset)| Row {
+            protocol: Some(protocol),
+            path: Some(path),
+            fetch_time_millis: Some(millis),
+            offset: Some(offset),
+            ..home_page(hostname)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_the_order_the_best_capture_of_each_host_is_among_those_given(
+        rows in prop::collection::vec(any_row(), 1..60), rows_a_group in 1..20_usize,
+    ) {
+        let (captures, _) = read_all(&parquet(&rows, Layout { rows_a_group, ..PLAIN }));
+        let best = |captures: &mut dyn Iterator<Item = Capture>| {
+            let mut best = BTreeMap::<String, Capture>::new();
+            for capture in captures {
+                let held = best.entry(capture.hostname.clone()).or_insert(capture.clone());
+                if capture.preference(held).is_lt() {
+                    *held = capture;
+                }
+            }
+            best
+        };
+        // Each row alone in a file: what the filter makes of it, without any deduplication.
+        let each = rows.iter().flat_map(|row| {
+            read_all(&parquet(std::slice::from_ref(row), PLAIN)).0
+        });
+        let expected = best(&mut each.collect::<Vec<_>>().into_iter());
+        prop_assert_eq!(best(&mut captures.clone().into_iter()), expected);
+
+        let (limited, _) = read_limited(&parquet(&rows, Layout { rows_a_group, ..PLAIN }), 2);
+        let given: BTreeSet<_> = limited.iter().map(|capture| &capture.hostname).collect();
+        prop_assert!(limited.len() <= 2 && !given.is_empty() || captures.is_empty());
+    }
+}
