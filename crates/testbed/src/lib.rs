@@ -1,1 +1,41 @@
-//! (to be written)
+//! A small internet on loopback, from one seed number.
+//!
+//! Owns a name server, the web (HTTP and HTTPS) of any number of hosts, a crawl bucket in the
+//! layout of Common Crawl's, and the content of all three, recorded or generated. Everything that
+//! a client is told is a pure function of (settings, question): no clock, no counter, no order.
+//! Must not know the worker: it is used by its address, over its wires, by anything.
+//!
+//! ```text
+//! running    starts and stops          dns        names to addresses
+//! settings   what it is made from      listeners  sockets; addresses that drop packets
+//! mix        shares of behaviours      web        what connections and requests get
+//! generate   hosts, pages, WARC        bucket     the crawl's files, as a folder and over HTTP
+//! recorded   icons of a folder         draw       icons made by code
+//! ```
+
+mod address;
+mod behaviour;
+mod bucket;
+mod certificates;
+mod counters;
+mod dice;
+mod dns;
+mod draw;
+mod error;
+mod generate;
+mod internet;
+mod listeners;
+mod mix;
+mod recorded;
+mod running;
+#[cfg(feature = "s3")]
+pub mod s3;
+mod settings;
+mod web;
+
+pub use behaviour::Behaviour;
+pub use counters::Counts;
+pub use error::TestbedError;
+pub use mix::Mix;
+pub use running::{ClientSettings, Running, SmallInternet};
+pub use settings::{Content, Latency, Settings};

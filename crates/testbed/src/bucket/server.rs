@@ -1,0 +1,246 @@
+//! The bucket over HTTP: GET, HEAD and byte ranges of the files in its folder.
+
+use std::convert::Infallible;
+use std::io::SeekFrom;
+use std::net::Ipv4Addr;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{
+    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, RANGE,
+};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::counters::Counters;
+use crate::error::TestbedError;
+
+/// Bytes read and sent at a time.
+const CHUNK: usize = 64 * 1_024;
+/// Connections at once; more wait.
+const MAX_CONNECTIONS: usize = 1_024;
+/// A client that does not send its request head within this is dropped.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
+
+type Body = BoxBody<Bytes, std::io::Error>;
+
+/// A folder behind an HTTP address of 127.0.0.1.
+pub(crate) struct BucketServer {
+    listener: TcpListener,
+    port: u16,
+}
+
+impl BucketServer {
+    pub(crate) async fn bind() -> Result<Self, TestbedError> {
+        let listen = TestbedError::listen;
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(listen("bucket"))?;
+        let port = listener.local_addr().map_err(listen("bucket"))?.port();
+        Ok(Self { listener, port })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    /// Serves until dropped; dropping ends every connection.
+    pub(crate) async fn serve(self, folder: PathBuf, counters: Counters) {
+        let folder: Arc<Path> = folder.into();
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.len() >= MAX_CONNECTIONS {
+                connections.join_next().await;
+            }
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        let (folder, counters) = (Arc::clone(&folder), counters.clone());
+                        connections.spawn(async move {
+                            let service = service_fn(move |request| {
+                                counters.bucket_request();
+                                let folder = Arc::clone(&folder);
+                                async move { Ok::<_, Infallible>(respond(&folder, &request).await) }
+                            });
+                            // A client that breaks off is its own business.
+                            let _ = hyper::server::conn::http1::Builder::new()
+                                .timer(TokioTimer::new())
+                                .header_read_timeout(HEAD_TIMEOUT)
+                                .serve_connection(TokioIo::new(stream), service)
+                                .await;
+                        });
+                    }
+                    Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+                },
+                Some(_) = connections.join_next() => {}
+            }
+        }
+    }
+}
+
+async fn respond(folder: &Path, request: &Request<Incoming>) -> Response<Body> {
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        return error(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed");
+    }
+    let Some(path) = locate(folder, request.uri().path()) else {
+        return error(StatusCode::NOT_FOUND, "NoSuchKey");
+    };
+    let Ok(mut file) = File::open(&path).await else {
+        return error(StatusCode::NOT_FOUND, "NoSuchKey");
+    };
+    let size = match file.metadata().await {
+        Ok(metadata) if metadata.is_file() => metadata.len(),
+        _ => return error(StatusCode::NOT_FOUND, "NoSuchKey"),
+    };
+    let range = request.headers().get(RANGE).and_then(|value| value.to_str().ok());
+    let (status, start, length) = match range.map(|range| parse_range(range, size)) {
+        None | Some(Wanted::Everything) => (StatusCode::OK, 0, size),
+        Some(Wanted::Part { start, length }) => (StatusCode::PARTIAL_CONTENT, start, length),
+        Some(Wanted::Nothing) => {
+            let mut response = error(StatusCode::RANGE_NOT_SATISFIABLE, "InvalidRange");
+            set(&mut response, CONTENT_RANGE, format!("bytes */{size}"));
+            return response;
+        }
+    };
+    if file.seek(SeekFrom::Start(start)).await.is_err() {
+        return error(StatusCode::INTERNAL_SERVER_ERROR, "InternalError");
+    }
+    let body = match request.method() {
+        &Method::HEAD => Empty::new().map_err(|never| match never {}).boxed(),
+        _ => stream(file, length),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    set(&mut response, CONTENT_LENGTH, length.to_string());
+    set(&mut response, ACCEPT_RANGES, "bytes".to_owned());
+    set(&mut response, CONTENT_TYPE, content_type(&path).to_owned());
+    set(&mut response, ETAG, format!("\"{size:x}\""));
+    if status == StatusCode::PARTIAL_CONTENT {
+        let last = start + length - 1;
+        set(&mut response, CONTENT_RANGE, format!("bytes {start}-{last}/{size}"));
+    }
+    response
+}
+
+fn set(response: &mut Response<Body>, name: http::HeaderName, value: String) {
+    if let Ok(value) = HeaderValue::try_from(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+/// Errors in the words of S3.
+fn error(status: StatusCode, code: &str) -> Response<Body> {
+    let text =
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>\n");
+    let mut response = Response::new(Full::from(text).map_err(|never| match never {}).boxed());
+    *response.status_mut() = status;
+    set(&mut response, CONTENT_TYPE, "application/xml".to_owned());
+    response
+}
+
+fn stream(file: File, length: u64) -> Body {
+    let chunks = futures_util::stream::try_unfold((file, length), |(mut file, left)| async move {
+        if left == 0 {
+            return Ok(None);
+        }
+        let mut chunk = BytesMut::with_capacity(CHUNK);
+        let want = left.min(CHUNK as u64);
+        let got = (&mut file).take(want).read_buf(&mut chunk).await?;
+        if got == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(Some((Frame::data(chunk.freeze()), (file, left - got as u64))))
+    });
+    BodyExt::boxed(StreamBody::new(chunks))
+}
+
+/// The file that a URL path names; none if it would lead out of the folder.
+fn locate(folder: &Path, url_path: &str) -> Option<PathBuf> {
+    let name = percent_decode(url_path.strip_prefix('/')?)?;
+    let inside = Path::new(&name).components().all(|part| matches!(part, Component::Normal(_)));
+    (inside && !name.is_empty()).then(|| folder.join(name))
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (hex, after) = rest.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[derive(Debug, Eq, PartialEq)]
+enum Wanted {
+    Everything,
+    Part { start: u64, length: u64 },
+    Nothing,
+}
+
+/// One range of RFC 9110, 14.1.2. What does not parse is ignored, as the RFC says.
+fn parse_range(range: &str, size: u64) -> Wanted {
+    let Some((first, last)) = range.strip_prefix("bytes=").and_then(|set| set.split_once('-'))
+    else {
+        return Wanted::Everything;
+    };
+    let (start, end) = match (first.parse::<u64>(), last.parse::<u64>()) {
+        (Ok(first), Ok(last)) if first <= last => (first, last.saturating_add(1).min(size)),
+        (Ok(first), Err(_)) if last.is_empty() => (first, size),
+        (Err(_), Ok(suffix)) if first.is_empty() => (size.saturating_sub(suffix), size),
+        _ => return Wanted::Everything,
+    };
+    match end.checked_sub(start) {
+        None | Some(0) => Wanted::Nothing,
+        Some(length) => Wanted::Part { start, length },
+    }
+}
+
+fn content_type(path: &Path) -> &'static str {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => "application/json",
+        Some("gz") => "application/gzip",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_to_the_file() {
+        assert_eq!(parse_range("bytes=2-4", 10), Wanted::Part { start: 2, length: 3 });
+        assert_eq!(parse_range("bytes=8-99", 10), Wanted::Part { start: 8, length: 2 });
+        assert_eq!(parse_range("bytes=7-", 10), Wanted::Part { start: 7, length: 3 });
+        assert_eq!(parse_range("bytes=-4", 10), Wanted::Part { start: 6, length: 4 });
+        assert_eq!(parse_range("bytes=-0", 10), Wanted::Nothing);
+        assert_eq!(parse_range("bytes=10-", 10), Wanted::Nothing);
+        assert_eq!(parse_range("bytes=5-4", 10), Wanted::Everything);
+        assert_eq!(parse_range("lines=1-2", 10), Wanted::Everything);
+    }
+
+    #[test]
+    fn no_path_leads_out_of_the_folder() {
+        let folder = Path::new("/b");
+        assert_eq!(locate(folder, "/a%3Db/c"), Some(PathBuf::from("/b/a=b/c")));
+        for path in ["/../x", "/a/%2e%2e/x", "//etc/passwd", "/", "/%zz", "x", "/%2Fetc"] {
+            assert_eq!(locate(folder, path), None, "{path}");
+        }
+    }
+}

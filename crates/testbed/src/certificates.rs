@@ -1,0 +1,152 @@
+//! Certificates: an authority made at start, and a leaf for each name when it is asked for.
+//!
+//! Owns the authority's key, which never leaves memory; only its certificate is written out.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose, date_time_ymd,
+};
+use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{default_provider, sign::any_ecdsa_type};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
+use rustls::sign::{CertifiedKey, SigningKey};
+
+use crate::behaviour::Behaviour;
+use crate::error::TestbedError;
+
+/// Leaves kept; the table starts anew when it is full.
+const MAX_KEPT: usize = 4_096;
+
+/// The authority and what it has signed lately.
+pub(crate) struct Certificates {
+    authority: CertifiedIssuer<'static, KeyPair>,
+    leaf_key: KeyPair,
+    signing_key: Arc<dyn SigningKey>,
+    provider: Arc<CryptoProvider>,
+    kept: Mutex<HashMap<(String, Fault), Arc<CertifiedKey>>>,
+}
+
+/// What is wrong with a leaf.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Fault {
+    None,
+    WrongName,
+    Expired,
+    SelfSigned,
+}
+
+impl Certificates {
+    /// Makes a new authority.
+    pub(crate) fn new() -> Result<Self, TestbedError> {
+        let mut params = CertificateParams::new(Vec::new())?;
+        params.distinguished_name.push(DnType::CommonName, "Small internet authority");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2090, 1, 1);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+        // One key for all leaves: making keys is the dear part, and nothing here is secret.
+        let leaf_key = KeyPair::generate()?;
+        let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
+        let signing_key = any_ecdsa_type(&der)?;
+        let provider = Arc::new(default_provider());
+        Ok(Self { authority, leaf_key, signing_key, provider, kept: Mutex::default() })
+    }
+
+    /// The authority's certificate, for clients to trust.
+    pub(crate) fn authority_pem(&self) -> String {
+        self.authority.pem()
+    }
+
+    /// The leaf for a name, made if it is not at hand.
+    pub(crate) fn leaf(&self, host: &str, behaviour: Behaviour) -> Option<Arc<CertifiedKey>> {
+        let fault = match behaviour {
+            Behaviour::CertificateWrongName => Fault::WrongName,
+            Behaviour::CertificateExpired => Fault::Expired,
+            Behaviour::CertificateSelfSigned => Fault::SelfSigned,
+            _ => Fault::None,
+        };
+        let key = (host.to_owned(), fault);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(leaf) = kept.get(&key) {
+            return Some(Arc::clone(leaf));
+        }
+        let leaf = Arc::new(self.make(host, fault).ok()?);
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(key, Arc::clone(&leaf));
+        Some(leaf)
+    }
+
+    /// The server side's TLS settings for one connection.
+    pub(crate) fn server_config(
+        &self,
+        leaf: Arc<CertifiedKey>,
+        http2: bool,
+    ) -> Result<Arc<ServerConfig>, rustls::Error> {
+        let mut config = self.config(Some(leaf))?;
+        if http2 {
+            config.alpn_protocols.push(b"h2".to_vec());
+        }
+        config.alpn_protocols.push(b"http/1.1".to_vec());
+        Ok(Arc::new(config))
+    }
+
+    /// Settings with no certificate to show: every handshake fails.
+    pub(crate) fn refusing_config(&self) -> Result<Arc<ServerConfig>, rustls::Error> {
+        self.config(None).map(Arc::new)
+    }
+
+    fn config(&self, leaf: Option<Arc<CertifiedKey>>) -> Result<ServerConfig, rustls::Error> {
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(AtMostOneLeaf(leaf)));
+        // Settings live as long as one connection: there is no session to come back to.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(config)
+    }
+
+    fn make(&self, host: &str, fault: Fault) -> Result<CertifiedKey, rcgen::Error> {
+        let name = if fault == Fault::WrongName { "parked.example" } else { host };
+        let mut params = CertificateParams::new(vec![name.to_owned()])?;
+        params.distinguished_name.push(DnType::CommonName, "Small internet leaf");
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = match fault {
+            Fault::Expired => date_time_ymd(2021, 1, 1),
+            _ => date_time_ymd(2090, 1, 1),
+        };
+        let leaf = if fault == Fault::SelfSigned {
+            params.self_signed(&self.leaf_key)?
+        } else {
+            params.signed_by(&self.leaf_key, &self.authority)?
+        };
+        let chain = vec![leaf.der().clone()];
+        Ok(CertifiedKey::new(chain, Arc::clone(&self.signing_key)))
+    }
+}
+
+impl fmt::Debug for Certificates {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Certificates")
+    }
+}
+
+/// Gives a connection the leaf that was chosen for it.
+#[derive(Debug)]
+struct AtMostOneLeaf(Option<Arc<CertifiedKey>>);
+
+impl ResolvesServerCert for AtMostOneLeaf {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.0.clone()
+    }
+}

@@ -1,0 +1,160 @@
+//! What the small internet saw: proof of what a client did, above all of its politeness.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+
+use crate::behaviour::Behaviour;
+
+/// A copy of the counts at one moment.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Counts {
+    /// Questions that the name server got.
+    pub dns_questions: u64,
+    /// Connections that the web listeners accepted.
+    pub connections: u64,
+    /// HTTP requests, by the behaviour of the host that they were for.
+    pub requests: BTreeMap<Behaviour, u64>,
+    /// Of those, requests for `/robots.txt`.
+    pub robots_requests: u64,
+    /// Requests that the bucket answered.
+    pub bucket_requests: u64,
+    /// Connections open now.
+    pub open_connections: u64,
+    /// The most connections that were open at once.
+    pub most_connections: u64,
+    /// The most connections that were open at once to one address, and which.
+    pub most_per_address: Option<(u32, IpAddr)>,
+    /// The most connections that were open at once to one host, and which.
+    pub most_per_host: Option<(u32, String)>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    counts: Counts,
+    open_per_address: HashMap<IpAddr, u32>,
+    open_per_host: HashMap<String, u32>,
+}
+
+/// The live counters, shared by every task.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counters(Arc<Mutex<State>>);
+
+impl Counters {
+    pub(crate) fn read(&self) -> Counts {
+        self.lock().counts.clone()
+    }
+
+    pub(crate) fn dns_question(&self) {
+        self.lock().counts.dns_questions += 1;
+    }
+
+    pub(crate) fn bucket_request(&self) {
+        self.lock().counts.bucket_requests += 1;
+    }
+
+    pub(crate) fn request(&self, behaviour: Behaviour, path: &str) {
+        let mut state = self.lock();
+        *state.counts.requests.entry(behaviour).or_default() += 1;
+        if path == "/robots.txt" {
+            state.counts.robots_requests += 1;
+        }
+    }
+
+    /// Counts a connection until the value is dropped.
+    pub(crate) fn connection(&self, address: IpAddr) -> Connection {
+        let mut state = self.lock();
+        let State { counts, open_per_address, .. } = &mut *state;
+        counts.connections += 1;
+        counts.open_connections += 1;
+        counts.most_connections = counts.most_connections.max(counts.open_connections);
+        raise(open_per_address, address, &mut counts.most_per_address);
+        drop(state);
+        Connection { counters: self.clone(), address, host: None }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere leaves plain numbers behind: still worth reading.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One open connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    counters: Counters,
+    address: IpAddr,
+    host: Option<String>,
+}
+
+impl Connection {
+    /// Says which host the connection is for, once that is known. The first name counts.
+    pub(crate) fn is_for(&mut self, host: &str) {
+        if self.host.is_none() {
+            let mut state = self.counters.lock();
+            let State { counts, open_per_host, .. } = &mut *state;
+            raise(open_per_host, host.to_owned(), &mut counts.most_per_host);
+            drop(state);
+            self.host = Some(host.to_owned());
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let mut state = self.counters.lock();
+        state.counts.open_connections = state.counts.open_connections.saturating_sub(1);
+        lower(&mut state.open_per_address, self.address);
+        if let Some(host) = self.host.take() {
+            lower(&mut state.open_per_host, host);
+        }
+    }
+}
+
+fn raise<K: Clone + Eq + Hash>(open: &mut HashMap<K, u32>, key: K, most: &mut Option<(u32, K)>) {
+    let now = open.entry(key.clone()).or_default();
+    *now = now.saturating_add(1);
+    if most.as_ref().is_none_or(|(before, _)| *before < *now) {
+        *most = Some((*now, key));
+    }
+}
+
+fn lower<K: Eq + Hash>(open: &mut HashMap<K, u32>, key: K) {
+    if let Entry::Occupied(mut entry) = open.entry(key) {
+        // Gone at zero, so that the table holds what is open and not what ever was.
+        match entry.get().checked_sub(1) {
+            None | Some(0) => drop(entry.remove()),
+            Some(left) => *entry.get_mut() = left,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn the_most_at_once_is_kept_and_closed_connections_leave_nothing() {
+        let counters = Counters::default();
+        let address = IpAddr::V4(Ipv4Addr::new(127, 1, 2, 3));
+        let mut first = counters.connection(address);
+        first.is_for("a.example");
+        let mut second = counters.connection(address);
+        second.is_for("a.example");
+        drop((first, second));
+        drop(counters.connection(address));
+        let counts = counters.read();
+        assert_eq!(counts.most_per_address, Some((2, address)));
+        assert_eq!(counts.most_per_host, Some((2, "a.example".to_owned())));
+        assert_eq!((counts.connections, counts.open_connections), (3, 0));
+        let state = counters.lock();
+        assert!(state.open_per_address.is_empty() && state.open_per_host.is_empty());
+    }
+}

@@ -1,0 +1,181 @@
+//! Icons drawn by code: what a URL looks like is a pure function of (seed, host, path).
+//!
+//! The host fixes the motif, so that all its icons look alike; the path fixes format, size and
+//! the kind of pixels. Must not know HTTP.
+
+mod canvas;
+mod encode;
+mod ico;
+mod motif;
+
+use crate::dice::Dice;
+use motif::Motif;
+
+/// An icon as it would be served.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Drawn {
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Formats that a path can ask for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Format {
+    Png,
+    Ico,
+    Gif,
+    Jpeg,
+    Bmp,
+    Webp,
+    Svg,
+}
+
+impl Format {
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Ico => "image/x-icon",
+            Self::Gif => "image/gif",
+            Self::Jpeg => "image/jpeg",
+            Self::Bmp => "image/bmp",
+            Self::Webp => "image/webp",
+            Self::Svg => "image/svg+xml",
+        }
+    }
+}
+
+/// The icon at a path, or none where the path does not look like an icon's.
+pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
+    let format = format_of(path)?;
+    let mut dice = Dice::new(seed, &["icon", host, path]);
+    // Some servers keep a PNG under the name of an ICO; the bytes decide, not the name.
+    let format = match format {
+        Format::Ico if dice.permille(120) => Format::Png,
+        Format::Png if dice.permille(15) => Format::Jpeg,
+        Format::Jpeg if dice.permille(50) => Format::Png,
+        other => other,
+    };
+    let size = size_of(path).unwrap_or_else(|| {
+        let sizes = [(16, 18), (32, 34), (48, 12), (64, 10), (96, 4), (128, 8), (192, 8), (512, 2)];
+        dice.weighted(&sizes)
+    });
+    let motif = Motif::of_host(seed, host);
+    let body = match format {
+        Format::Svg => motif.svg(size),
+        Format::Ico => ico::encode(&motif, &mut dice),
+        Format::Png => encode::png(&motif, size, &mut dice)?,
+        Format::Gif => encode::by_library(&motif, size, image::ImageFormat::Gif)?,
+        Format::Jpeg => encode::by_library(&motif, size, image::ImageFormat::Jpeg)?,
+        Format::Bmp => encode::by_library(&motif, size, image::ImageFormat::Bmp)?,
+        Format::Webp => encode::by_library(&motif, size, image::ImageFormat::WebP)?,
+    };
+    Some(Drawn { content_type: format.content_type(), body })
+}
+
+/// Bytes that begin as the format that the path names and are no image.
+pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
+    let mut dice = Dice::new(seed, &["broken icon", host, path]);
+    let format = format_of(path).unwrap_or(Format::Png);
+    let start: &[u8] = match format {
+        Format::Png => b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x20\0\0\0\x20\x08\x06\0\0\0",
+        // One entry, whose bytes would lie far outside the file.
+        Format::Ico => b"\0\0\x01\0\x01\0\x20\x20\0\0\x01\0\x20\0\xff\xff\xff\x7f\xff\xff\xff\x7f",
+        Format::Gif => b"GIF89a\x20\0\x20\0\xf7\0\0",
+        Format::Jpeg => b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0",
+        Format::Bmp => b"BM\0\x10\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0",
+        Format::Webp => b"RIFF\0\x10\0\0WEBPVP8L",
+        Format::Svg => {
+            b"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><path d=\""
+        }
+    };
+    let mut body = start.to_vec();
+    for _ in 0..dice.between(0, 400) {
+        // Never a byte that could end an element, so that the SVG stays broken.
+        body.push((dice.next() as u8) & 0x1f);
+    }
+    Drawn { content_type: format.content_type(), body }
+}
+
+fn format_of(path: &str) -> Option<Format> {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    Some(match extension {
+        Some("png") => Format::Png,
+        Some("ico" | "cur") => Format::Ico,
+        Some("gif") => Format::Gif,
+        Some("jpg" | "jpeg") => Format::Jpeg,
+        Some("bmp") => Format::Bmp,
+        Some("webp") => Format::Webp,
+        Some("svg") => Format::Svg,
+        None if name.contains("icon") || name.contains("logo") => Format::Png,
+        _ => return None,
+    })
+}
+
+/// The size that a file name gives: the last number of two or three digits in it.
+fn size_of(path: &str) -> Option<u32> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let numbers = name.split(|letter: char| !letter.is_ascii_digit());
+    let sized = numbers
+        .filter(|digits| (2..=3).contains(&digits.len()))
+        .filter_map(|digits| digits.parse().ok())
+        .filter(|size| (16..=512).contains(size))
+        .next_back();
+    sized.or_else(|| name.starts_with("apple-touch-icon").then_some(180))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_decodes_at_the_size_that_its_name_gives() {
+        for number in 0..40 {
+            let host = format!("h{number}.example");
+            for (extension, format) in [
+                ("png", image::ImageFormat::Png),
+                ("gif", image::ImageFormat::Gif),
+                ("bmp", image::ImageFormat::Bmp),
+                ("webp", image::ImageFormat::WebP),
+            ] {
+                let path = format!("/img/icon-48x48.{extension}");
+                let drawn = icon(1, &host, &path).unwrap();
+                let format = match drawn.content_type {
+                    "image/jpeg" => image::ImageFormat::Jpeg,
+                    _ => format,
+                };
+                let decoded = image::load_from_memory_with_format(&drawn.body, format).unwrap();
+                assert_eq!((decoded.width(), decoded.height()), (48, 48), "{host}{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_url_has_the_same_bytes_and_hosts_differ() {
+        for path in ["/favicon.ico", "/a.svg", "/b-32x32.png"] {
+            assert_eq!(icon(5, "a.example", path), icon(5, "a.example", path));
+            assert_ne!(icon(5, "a.example", path), icon(5, "b.example", path));
+            assert_ne!(icon(5, "a.example", path), icon(6, "a.example", path));
+        }
+        assert_eq!(icon(5, "a.example", "/index.html"), None);
+    }
+
+    #[test]
+    fn broken_icons_do_not_decode() {
+        for number in 0..50 {
+            for extension in ["png", "gif", "jpg", "bmp", "webp"] {
+                let path = format!("/{number}.{extension}");
+                let drawn = broken(1, "a.example", &path);
+                assert!(image::load_from_memory(&drawn.body).is_err(), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_from_file_names() {
+        assert_eq!(size_of("/img/favicon-96x96.png"), Some(96));
+        assert_eq!(size_of("/apple-touch-icon.png"), Some(180));
+        assert_eq!(size_of("/apple-touch-icon-120x120.png"), Some(120));
+        assert_eq!(size_of("/2026/01/logo.png"), None);
+    }
+}

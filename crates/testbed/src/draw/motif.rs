@@ -1,0 +1,247 @@
+//! What a host's icons show: a ground, a figure and two colours, all integer arithmetic.
+
+use std::fmt::Write;
+
+use super::canvas::Canvas;
+use crate::dice::Dice;
+
+/// Coordinates run from 0 to this on both axes.
+const SIDE: i64 = 4_096;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Ground {
+    None,
+    Square,
+    Rounded,
+    Disc,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Figure {
+    Disc,
+    Ring,
+    Triangle,
+    Diamond,
+    Bars,
+    Cross,
+    /// Five columns of five cells, mirrored: bit `row * 3 + column` of the left three columns.
+    Cells(u16),
+}
+
+/// The looks of one host.
+#[derive(Clone, Debug)]
+pub(super) struct Motif {
+    ground: Ground,
+    figure: Figure,
+    pub(super) back: [u8; 3],
+    pub(super) front: [u8; 3],
+    shaded: bool,
+}
+
+impl Motif {
+    /// Drawn from (seed, host) alone.
+    pub(super) fn of_host(seed: u64, host: &str) -> Self {
+        let mut dice = Dice::new(seed, &["motif", host]);
+        let grounds =
+            [(Ground::None, 25), (Ground::Square, 30), (Ground::Rounded, 25), (Ground::Disc, 20)];
+        let ground = dice.weighted(&grounds);
+        let cells = Figure::Cells((dice.below(0x7ffe) + 1) as u16);
+        let figure = dice.pick(&[
+            Figure::Disc,
+            Figure::Ring,
+            Figure::Triangle,
+            Figure::Diamond,
+            Figure::Bars,
+            Figure::Cross,
+            cells,
+            cells,
+            cells,
+        ]);
+        let hue = dice.below(1_536);
+        let back = colour(hue, dice.between(60, 230));
+        let front = match ground {
+            Ground::None => colour(hue, 200),
+            _ if dice.permille(600) => [255, 255, 255],
+            _ => colour(hue + dice.between(400, 1_100), 255),
+        };
+        Self { ground, figure, back, front, shaded: dice.permille(300) }
+    }
+
+    /// Whether every pixel is opaque.
+    pub(super) fn is_opaque(&self) -> bool {
+        self.ground == Ground::Square
+    }
+
+    /// The picture, `size` pixels on a side.
+    pub(super) fn draw(&self, size: u32) -> Canvas {
+        let samples: i64 = if size <= 64 { 4 } else { 2 };
+        let step = i64::from(size) * samples * 2;
+        let mut pixels = Vec::with_capacity((size as usize).saturating_mul(size as usize));
+        for y in 0..i64::from(size) {
+            for x in 0..i64::from(size) {
+                let mut sum = [0_i64; 4];
+                for sample in 0..samples * samples {
+                    let at =
+                        |pixel: i64, part: i64| (2 * (pixel * samples + part) + 1) * SIDE / step;
+                    let (down, right) = (at(y, sample / samples), at(x, sample % samples));
+                    if let Some(found) = self.at(right, down) {
+                        for (sum, part) in sum.iter_mut().zip(found) {
+                            *sum += i64::from(part);
+                        }
+                        sum[3] += 255;
+                    }
+                }
+                pixels.push(average(sum, samples * samples));
+            }
+        }
+        Canvas { size, pixels }
+    }
+
+    /// The colour at a point, none outside of ground and figure.
+    fn at(&self, x: i64, y: i64) -> Option<[u8; 3]> {
+        let colour = if self.figure_covers(x, y) {
+            self.front
+        } else if self.ground_covers(x, y) {
+            self.back
+        } else {
+            return None;
+        };
+        if !self.shaded {
+            return Some(colour);
+        }
+        // Darker by up to a quarter towards the foot.
+        Some(colour.map(|part| (i64::from(part) * (4 * SIDE - y) / (4 * SIDE)) as u8))
+    }
+
+    fn ground_covers(&self, x: i64, y: i64) -> bool {
+        let centre = SIDE / 2;
+        match self.ground {
+            Ground::None => false,
+            Ground::Square => true,
+            Ground::Disc => within(x - centre, y - centre, centre),
+            Ground::Rounded => {
+                let radius = SIDE / 5;
+                let past = |at: i64| (radius - at).max(at - (SIDE - radius)).max(0);
+                within(past(x), past(y), radius)
+            }
+        }
+    }
+
+    fn figure_covers(&self, x: i64, y: i64) -> bool {
+        let (across, down) = (x - SIDE / 2, y - SIDE / 2);
+        let reach = if self.ground == Ground::None { SIDE * 15 / 32 } else { SIDE * 10 / 32 };
+        match self.figure {
+            Figure::Disc => within(across, down, reach),
+            Figure::Ring => within(across, down, reach) && !within(across, down, reach / 2),
+            Figure::Triangle => down.abs() <= reach && 2 * across.abs() <= down + reach,
+            Figure::Diamond => across.abs() + down.abs() <= reach,
+            Figure::Bars => {
+                let inside = across.abs() <= reach && down.abs() <= reach;
+                inside && (across + reach) * 5 / (2 * reach + 1) % 2 == 0
+            }
+            Figure::Cross => {
+                let (small, large) = sorted(across.abs(), down.abs());
+                large <= reach && small <= reach / 3
+            }
+            Figure::Cells(bits) => {
+                if across.abs() > reach || down.abs() > reach {
+                    return false;
+                }
+                let cell = |at: i64| ((at + reach) * 5 / (2 * reach + 1)).clamp(0, 4);
+                let column = cell(across).min(4 - cell(across));
+                bits >> (cell(down) * 3 + column) & 1 == 1
+            }
+        }
+    }
+
+    /// The same motif as SVG text.
+    pub(super) fn svg(&self, size: u32) -> Vec<u8> {
+        let (back, front) = (hex(self.back), hex(self.front));
+        let mut text = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" \
+             width=\"{size}\" height=\"{size}\" viewBox=\"0 0 4096 4096\">\n"
+        );
+        let ground = match self.ground {
+            Ground::None => String::new(),
+            Ground::Square => format!("<path fill=\"{back}\" d=\"M0 0h4096v4096H0z\"/>\n"),
+            Ground::Rounded => {
+                format!("<rect width=\"4096\" height=\"4096\" rx=\"819\" fill=\"{back}\"/>\n")
+            }
+            Ground::Disc => {
+                format!("<circle cx=\"2048\" cy=\"2048\" r=\"2048\" fill=\"{back}\"/>\n")
+            }
+        };
+        text.push_str(&ground);
+        let reach = if self.ground == Ground::None { 1_920 } else { 1_280 };
+        let _ = write!(text, "<g transform=\"translate(2048 2048) scale({reach})\"");
+        let _ = writeln!(text, " fill=\"{front}\">{}</g>\n</svg>", self.figure_svg());
+        text.into_bytes()
+    }
+
+    /// The figure in a square from -1 to 1.
+    fn figure_svg(&self) -> String {
+        match self.figure {
+            Figure::Disc => "<circle r=\"1\"/>".to_owned(),
+            Figure::Ring => "<path fill-rule=\"evenodd\" d=\"M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z\
+                 M-.5 0a.5.5 0 1 0 1 0a.5.5 0 1 0-1 0z\"/>"
+                .to_owned(),
+            Figure::Triangle => "<path d=\"M0-1L1 1H-1z\"/>".to_owned(),
+            Figure::Diamond => "<polygon points=\"0,-1 1,0 0,1 -1,0\"/>".to_owned(),
+            Figure::Bars => "<path d=\"M-1-1h.4V1H-1zM-.2-1h.4V1h-.4zM.6-1H1V1H.6z\"/>".to_owned(),
+            Figure::Cross => {
+                "<path d=\"M-1-.33h2v.66h-2z\"/><path d=\"M-.33-1h.66v2h-.66z\"/>".to_owned()
+            }
+            Figure::Cells(bits) => cells_svg(bits),
+        }
+    }
+}
+
+fn cells_svg(bits: u16) -> String {
+    let mut text = String::new();
+    for (row, column) in (0..5_i32).flat_map(|row| (0..5_i32).map(move |column| (row, column))) {
+        if bits >> (row * 3 + column.min(4 - column)) & 1 == 1 {
+            let (x, y) = (column * 4 - 10, row * 4 - 10);
+            let _ = write!(text, "<rect transform=\"scale(.1)\" x=\"{x}\" y=\"{y}\"");
+            text.push_str(" width=\"4\" height=\"4\"/>");
+        }
+    }
+    text
+}
+
+/// Premultiplied sums of samples to a straight colour.
+fn average(sum: [i64; 4], samples: i64) -> [u8; 4] {
+    let hits = sum[3] / 255;
+    if hits == 0 {
+        return [0; 4];
+    }
+    let part = |at: usize| (sum[at] / hits) as u8;
+    [part(0), part(1), part(2), (sum[3] / samples) as u8]
+}
+
+fn within(across: i64, down: i64, radius: i64) -> bool {
+    across * across + down * down <= radius * radius
+}
+
+fn sorted(one: i64, other: i64) -> (i64, i64) {
+    (one.min(other), one.max(other))
+}
+
+/// A colour by hue (0 to 1535, round and round) and brightness (0 to 255).
+fn colour(hue: u64, bright: u64) -> [u8; 3] {
+    let (sextant, rise) = (hue % 1_536 / 256, hue % 256);
+    let fall = 255 - rise;
+    let (red, green, blue) = match sextant {
+        0 => (255, rise, 0),
+        1 => (fall, 255, 0),
+        2 => (0, 255, rise),
+        3 => (0, fall, 255),
+        4 => (rise, 0, 255),
+        _ => (255, 0, fall),
+    };
+    // Half saturated: logos are seldom pure.
+    [red, green, blue].map(|part| ((part * 3 + 255) / 4 * bright / 255) as u8)
+}
+
+fn hex(colour: [u8; 3]) -> String {
+    format!("#{:02x}{:02x}{:02x}", colour[0], colour[1], colour[2])
+}

@@ -1,0 +1,54 @@
+//! What can go wrong when a small internet starts. One line a failure, naming the thing at fault.
+
+use std::path::PathBuf;
+
+/// Why a small internet could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum TestbedError {
+    /// A file or folder could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A listening socket could not be made.
+    #[error("cannot listen for {what}: {source}")]
+    Listen {
+        /// Which listener: `dns`, `http`, `https` or `bucket`.
+        what: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The certificate authority or a leaf could not be made.
+    #[error("cannot make a certificate: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// The TLS side refused its settings.
+    #[error("cannot set up TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The index of the generated crawl could not be written.
+    #[error("cannot write the index {}: {source}", path.display())]
+    Parquet {
+        /// The parquet file.
+        path: PathBuf,
+        /// What the writer said.
+        source: parquet::errors::ParquetError,
+    },
+    /// The settings contradict themselves or the folder named is not a recorded crawl.
+    #[error("{0}")]
+    Settings(String),
+}
+
+impl TestbedError {
+    /// For `map_err` on file operations: keeps the path beside what the system said.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+
+    /// For `map_err` on socket operations.
+    pub(crate) fn listen(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Listen { what, source }
+    }
+}

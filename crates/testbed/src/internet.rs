@@ -1,0 +1,116 @@
+//! What every server of the small internet shares: settings, content, counters, and the few
+//! functions from a hostname to what it is.
+
+use std::net::Ipv4Addr;
+
+use crate::address;
+use crate::behaviour::Behaviour;
+use crate::counters::Counters;
+use crate::dice::Dice;
+use crate::generate::World;
+use crate::mix::Mix;
+use crate::recorded::Recording;
+use crate::settings::Latency;
+
+/// Where pages and icons come from.
+#[derive(Debug)]
+pub(crate) enum Library {
+    Recorded(Recording),
+    Generated(World),
+}
+
+/// One small internet. All methods are pure functions of the settings and their arguments.
+#[derive(Debug)]
+pub(crate) struct Internet {
+    pub(crate) seed: u64,
+    pub(crate) mix: Mix,
+    pub(crate) latency: Latency,
+    pub(crate) library: Library,
+    pub(crate) counters: Counters,
+    /// Whether `::1` exists, so that a refused connection can be a real one.
+    pub(crate) has_ipv6: bool,
+}
+
+/// Hosts that many sites take icons from. They are fine whatever the mix says: one such host
+/// misbehaving would bend every share.
+pub(crate) const SHARED_HOSTS: [&str; 4] = [
+    "cdn.themes.example",
+    "static.shopkeeper.example",
+    "assets.sitebuilder.example",
+    "icons.forum-software.example",
+];
+
+impl Internet {
+    /// Whether the name is one of this internet's hosts.
+    pub(crate) fn knows(&self, host: &str) -> bool {
+        SHARED_HOSTS.contains(&host)
+            || match &self.library {
+                Library::Recorded(_) => looks_public(host),
+                Library::Generated(world) => world.index_of(host).is_some(),
+            }
+    }
+
+    /// How the host behaves.
+    pub(crate) fn behaviour(&self, host: &str) -> Behaviour {
+        if SHARED_HOSTS.contains(&host) {
+            Behaviour::Fine
+        } else {
+            self.mix.behaviour(self.seed, host)
+        }
+    }
+
+    /// The host's own loopback address.
+    pub(crate) fn address(&self, host: &str) -> Ipv4Addr {
+        address::of_host(self.seed, host, self.behaviour(host))
+    }
+
+    /// The addresses of a host that points into private networks: a third of such hosts have a
+    /// public address beside the private one.
+    pub(crate) fn private_answer(&self, host: &str) -> Vec<Ipv4Addr> {
+        let private = address::private_of_host(self.seed, host);
+        if Dice::new(self.seed, &["mixed addresses", host]).permille(333) {
+            vec![address::of_host(self.seed, host, Behaviour::Fine), private]
+        } else {
+            vec![private]
+        }
+    }
+
+    /// Whether the host offers HTTP/2 over TLS.
+    pub(crate) fn speaks_http2(&self, host: &str) -> bool {
+        !self.behaviour(host).needs_http1() && Dice::new(self.seed, &["http2", host]).permille(600)
+    }
+}
+
+/// Whether a name could be one of the public internet's: two labels or more, letters, digits,
+/// hyphens and underscores, no trailing number.
+fn looks_public(host: &str) -> bool {
+    let label_fits = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    };
+    let last_is_a_name =
+        host.rsplit('.').next().is_some_and(|last| !last.bytes().all(|b| b.is_ascii_digit()));
+    host.len() <= 253
+        && host.contains('.')
+        && host.split('.').all(label_fits)
+        && last_is_a_name
+        && !host.ends_with(".local")
+        && !host.ends_with(".localhost")
+        && !host.ends_with(".invalid")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_public;
+
+    #[test]
+    fn names_of_the_public_internet_are_told_from_others() {
+        for host in ["example.com", "xn--mortenmller-mgb.dk", "a_b.example.co.uk"] {
+            assert!(looks_public(host), "{host}");
+        }
+        let long = format!("{}.example", "a".repeat(64));
+        for host in ["localhost", "10.0.0.1", "a..b", "", ".com", "printer.local", "a b.c", &long] {
+            assert!(!looks_public(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The shares in which behaviours occur, and the draw of a host's behaviour from them.
+
+use serde::Serialize;
+
+use crate::behaviour::Behaviour;
+use crate::dice::Dice;
+use crate::error::TestbedError;
+
+/// Shares are counted in parts of this many.
+const WHOLE: u32 = 1_000_000;
+
+/// Which share of all hosts behaves how; the rest is fine. Shares are parts per million.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Mix {
+    shares: Vec<(Behaviour, u32)>,
+    missing_favicon: u32,
+}
+
+impl Mix {
+    /// Every host is fine.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { shares: Vec::new(), missing_favicon: 0 }
+    }
+
+    /// A little of everything that the web does, at rates near what crawls of icons meet.
+    #[must_use]
+    pub fn light() -> Self {
+        use Behaviour as B;
+        let shares = [
+            (B::Slow, 20_000),
+            (B::DnsNxdomain, 15_000),
+            (B::DnsServfail, 2_000),
+            (B::DnsNoAddress, 2_000),
+            (B::DnsPrivateAddress, 1_000),
+            (B::ConnectTimeout, 2_000),
+            (B::NeverAnswers, 1_000),
+            (B::StallsInBody, 1_000),
+            (B::Refused, 6_000),
+            (B::Reset, 2_000),
+            (B::TlsHandshakeFailure, 4_000),
+            (B::CertificateWrongName, 6_000),
+            (B::CertificateExpired, 5_000),
+            (B::CertificateSelfSigned, 4_000),
+            (B::NotFound, 20_000),
+            (B::Gone, 500),
+            (B::Forbidden, 15_000),
+            (B::TooManyRequests, 1_000),
+            (B::ServerError, 4_000),
+            (B::Unavailable, 3_000),
+            (B::HtmlInsteadOfIcon, 20_000),
+            (B::EmptyBody, 5_000),
+            (B::TooLarge, 500),
+            (B::TooLargeUnannounced, 500),
+            (B::RedirectChain, 30_000),
+            (B::RedirectTooMany, 500),
+            (B::RedirectLoop, 1_000),
+            (B::RedirectPrivate, 300),
+            (B::RedirectOtherHost, 10_000),
+            (B::RedirectBadScheme, 300),
+            (B::BrokenImage, 3_000),
+            (B::LengthTooLong, 500),
+            (B::LengthTooShort, 500),
+            (B::Gzip, 20_000),
+            (B::WrongContentType, 30_000),
+            (B::RobotsDisallow, 10_000),
+            (B::RobotsUnavailable, 2_000),
+        ];
+        Self { shares: shares.to_vec(), missing_favicon: 250_000 }
+    }
+
+    /// The bad day that a scan must finish: of hosts DNS 5 %, timeout 3 %, refused 2 %, 4xx 6 %,
+    /// 5xx 1 %, not an image 4 %, too large 0.1 %.
+    #[must_use]
+    pub fn issue() -> Self {
+        use Behaviour as B;
+        let shares = [
+            (B::DnsNxdomain, 40_000),
+            (B::DnsServfail, 5_000),
+            (B::DnsNoAddress, 5_000),
+            (B::ConnectTimeout, 10_000),
+            (B::NeverAnswers, 10_000),
+            (B::StallsInBody, 10_000),
+            (B::Refused, 20_000),
+            (B::NotFound, 45_000),
+            (B::Gone, 2_500),
+            (B::Forbidden, 10_000),
+            (B::TooManyRequests, 2_500),
+            (B::ServerError, 6_000),
+            (B::Unavailable, 4_000),
+            (B::HtmlInsteadOfIcon, 35_000),
+            (B::BrokenImage, 5_000),
+            (B::TooLarge, 500),
+            (B::TooLargeUnannounced, 500),
+        ];
+        Self { shares: shares.to_vec(), missing_favicon: 0 }
+    }
+
+    /// All hosts behave one way: for tests of that way.
+    #[must_use]
+    pub fn only(behaviour: Behaviour) -> Self {
+        Self::none().with(behaviour, WHOLE)
+    }
+
+    /// Sets the share of one behaviour, in parts per million of the hosts.
+    #[must_use]
+    pub fn with(mut self, behaviour: Behaviour, parts_per_million: u32) -> Self {
+        self.shares.retain(|(known, _)| *known != behaviour);
+        self.shares.push((behaviour, parts_per_million));
+        self
+    }
+
+    /// Sets the share of hosts, whatever else they do, that have no `/favicon.ico` (404).
+    #[must_use]
+    pub fn with_missing_favicon(mut self, parts_per_million: u32) -> Self {
+        self.missing_favicon = parts_per_million;
+        self
+    }
+
+    /// The mix called `light`, `issue` or `none`.
+    ///
+    /// # Errors
+    /// Any other name.
+    pub fn named(name: &str) -> Result<Self, TestbedError> {
+        match name {
+            "light" => Ok(Self::light()),
+            "issue" => Ok(Self::issue()),
+            "none" => Ok(Self::none()),
+            _ => Err(TestbedError::Settings(format!("no mix {name}: light, issue or none"))),
+        }
+    }
+
+    /// The share set for a behaviour, in parts per million (0 for `Fine`: it has the rest).
+    #[must_use]
+    pub fn share(&self, behaviour: Behaviour) -> u32 {
+        let held = self.shares.iter().find(|(known, _)| *known == behaviour);
+        held.map_or(0, |(_, share)| *share)
+    }
+
+    /// # Errors
+    /// Shares that add up to more than all hosts.
+    pub(crate) fn check(&self) -> Result<(), TestbedError> {
+        let total: u64 = self.shares.iter().map(|(_, share)| u64::from(*share)).sum();
+        if total > u64::from(WHOLE) || self.missing_favicon > WHOLE {
+            return Err(TestbedError::Settings(format!(
+                "the mix gives {total} parts of {WHOLE}: more than all hosts"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The behaviour of a host: a pure function of (seed, hostname).
+    #[must_use]
+    pub fn behaviour(&self, seed: u64, host: &str) -> Behaviour {
+        let mut drawn = Dice::new(seed, &["behaviour", host]).below(u64::from(WHOLE));
+        for (behaviour, share) in &self.shares {
+            match drawn.checked_sub(u64::from(*share)) {
+                Some(rest) => drawn = rest,
+                None => return *behaviour,
+            }
+        }
+        Behaviour::Fine
+    }
+
+    /// Whether a host lacks `/favicon.ico`: a pure function of (seed, hostname).
+    pub(crate) fn lacks_favicon(&self, seed: u64, host: &str) -> bool {
+        Dice::new(seed, &["lacks favicon", host]).below(u64::from(WHOLE))
+            < u64::from(self.missing_favicon)
+    }
+}
+
+impl Default for Mix {
+    fn default() -> Self {
+        Self::light()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_issue_mix_gives_the_shares_that_it_names() {
+        use Behaviour as B;
+        let mix = Mix::issue();
+        let sum = |of: &[Behaviour]| of.iter().map(|b| mix.share(*b)).sum::<u32>();
+        assert_eq!(sum(&[B::DnsNxdomain, B::DnsServfail, B::DnsNoAddress]), 50_000);
+        assert_eq!(sum(&[B::ConnectTimeout, B::NeverAnswers, B::StallsInBody]), 30_000);
+        assert_eq!(sum(&[B::Refused]), 20_000);
+        assert_eq!(sum(&[B::NotFound, B::Gone, B::Forbidden, B::TooManyRequests]), 60_000);
+        assert_eq!(sum(&[B::ServerError, B::Unavailable]), 10_000);
+        assert_eq!(sum(&[B::HtmlInsteadOfIcon, B::BrokenImage]), 40_000);
+        assert_eq!(sum(&[B::TooLarge, B::TooLargeUnannounced]), 1_000);
+    }
+
+    #[test]
+    fn drawn_shares_are_near_the_set_ones() {
+        let mix = Mix::issue();
+        let drawn = (0..100_000)
+            .filter(|i| mix.behaviour(3, &format!("h{i}.example")) == Behaviour::NotFound)
+            .count();
+        assert!((4_200..4_800).contains(&drawn), "{drawn}");
+    }
+
+    #[test]
+    fn every_named_mix_adds_up_and_an_overfull_one_is_refused() {
+        for name in ["light", "issue", "none"] {
+            Mix::named(name).unwrap().check().unwrap();
+        }
+        assert!(Mix::named("heavy").is_err());
+        let overfull = Mix::only(Behaviour::Slow).with(Behaviour::Gone, 1);
+        assert!(overfull.check().is_err());
+    }
+}

@@ -1,0 +1,227 @@
+//! What a request gets: a pure function of the internet's settings and (scheme, host, target).
+//!
+//! Must not know how an answer is put on the wire.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::{redirects, robots};
+use crate::behaviour::Behaviour;
+use crate::dice::Dice;
+use crate::draw;
+use crate::internet::{Internet, Library};
+
+/// The most that the fetcher takes: what is too large is larger than this.
+const TOO_LARGE_FROM: u64 = 512 * 1_024;
+
+/// What a URL has, before a behaviour spoils it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Picture {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Bytes,
+}
+
+/// How the body is framed and ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Ending {
+    /// Content-Length, true.
+    Length,
+    /// No Content-Length: chunked.
+    Unannounced,
+    /// Content-Length of this many bytes, whatever comes; the connection ends after it.
+    Declared(usize),
+    /// Content-Length of the whole, this many bytes, then silence.
+    StallAfter(usize),
+}
+
+/// An answer, ready for the wire.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Bytes,
+    pub(crate) delay: Duration,
+    pub(crate) ending: Ending,
+}
+
+impl Answer {
+    pub(crate) fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
+        let headers = match content_type {
+            "" => Vec::new(),
+            _ => vec![header("content-type", content_type)],
+        };
+        let (delay, ending) = (Duration::ZERO, Ending::Length);
+        Self { status, headers, body: body.into(), delay, ending }
+    }
+
+    /// A short HTML page, as servers send with an error.
+    pub(crate) fn page(status: u16, title: &str) -> Self {
+        let body = format!(
+            "<!DOCTYPE html><html><head><title>{title}</title></head>\
+             <body><h1>{title}</h1><svg width=\"1\" height=\"1\"></svg></body></html>\n"
+        );
+        Self::new(status, "text/html; charset=utf-8", body)
+    }
+
+    pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push(header(name, value));
+        self
+    }
+}
+
+fn header(name: &str, value: impl Into<String>) -> (String, String) {
+    (name.to_owned(), value.into())
+}
+
+/// One request, as far as it matters.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) https: bool,
+    pub(crate) host: String,
+    /// Path and query, as sent.
+    pub(crate) target: String,
+}
+
+impl Request {
+    pub(crate) fn path(&self) -> &str {
+        self.target.split(['?', '#']).next().unwrap_or("/")
+    }
+}
+
+/// Answers a request away from the event loop: drawing and reading take their time.
+pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer {
+    if !internet.knows(&request.host) {
+        return Answer::page(421, "Misdirected Request");
+    }
+    internet.counters.request(internet.behaviour(&request.host), request.path());
+    let internet = Arc::clone(internet);
+    let made = tokio::task::spawn_blocking(move || make(&internet, &request)).await;
+    made.unwrap_or_else(|_| Answer::page(500, "Internal Server Error"))
+}
+
+/// The answer itself.
+pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
+    let behaviour = internet.behaviour(&request.host);
+    let mut answer = if request.path() == "/robots.txt" {
+        robots::answer(internet, request, behaviour)
+    } else {
+        misbehave(internet, request, behaviour)
+    };
+    answer.delay = internet.latency.base;
+    if behaviour == Behaviour::Slow {
+        let latency = &internet.latency;
+        let (least, most) = (latency.slow_at_least.as_millis(), latency.slow_at_most.as_millis());
+        let mut dice = Dice::new(internet.seed, &["slow", &request.host, &request.target]);
+        answer.delay += Duration::from_millis(dice.between(least as u64, most as u64));
+    }
+    answer
+}
+
+fn misbehave(internet: &Internet, request: &Request, behaviour: Behaviour) -> Answer {
+    use Behaviour as B;
+    let mut dice = Dice::new(internet.seed, &["answer", &request.host, &request.target]);
+    match behaviour {
+        B::NotFound => Answer::page(404, "Not Found"),
+        B::Gone => Answer::page(410, "Gone"),
+        B::Forbidden => Answer::page(403, "Forbidden"),
+        B::TooManyRequests => too_many_requests(internet, request),
+        B::ServerError => Answer::page(500, "Internal Server Error"),
+        B::Unavailable => Answer::page(503, "Service Unavailable"),
+        B::HtmlInsteadOfIcon => Answer::page(200, "Welcome"),
+        B::EmptyBody => Answer::new(200, "image/x-icon", Bytes::new()),
+        B::TooLarge | B::TooLargeUnannounced => {
+            let size = dice.between(TOO_LARGE_FROM + 1, 2 * TOO_LARGE_FROM) as usize;
+            let mut body = b"\x89PNG\r\n\x1a\n".to_vec();
+            body.resize(size, 0);
+            let mut answer = Answer::new(200, "image/png", body);
+            if behaviour == B::TooLargeUnannounced {
+                answer.ending = Ending::Unannounced;
+            }
+            answer
+        }
+        B::BrokenImage => {
+            let broken = draw::broken(internet.seed, &request.host, request.path());
+            Answer::new(200, broken.content_type, broken.body)
+        }
+        B::RedirectChain
+        | B::RedirectTooMany
+        | B::RedirectLoop
+        | B::RedirectPrivate
+        | B::RedirectOtherHost
+        | B::RedirectBadScheme => redirects::answer(internet, request, behaviour)
+            .unwrap_or_else(|unwound| content(internet, &unwound)),
+        _ => spoil(content(internet, request), behaviour, &mut dice),
+    }
+}
+
+fn too_many_requests(internet: &Internet, request: &Request) -> Answer {
+    let answer = Answer::page(429, "Too Many Requests");
+    let mut dice = Dice::new(internet.seed, &["retry after", &request.host]);
+    match dice.below(3) {
+        0 => answer,
+        1 => answer.with("retry-after", "1"),
+        _ => answer.with("retry-after", "7200"),
+    }
+}
+
+/// What the URL has: an icon, or nothing.
+pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
+    let path = request.path();
+    if path == "/favicon.ico" && internet.mix.lacks_favicon(internet.seed, &request.host) {
+        return Answer::page(404, "Not Found");
+    }
+    let picture = match &internet.library {
+        Library::Recorded(recording) => recording.picture(internet.seed, request),
+        Library::Generated(_) => {
+            draw::icon(internet.seed, &request.host, path).map(|drawn| Picture {
+                status: 200,
+                headers: vec![header("content-type", drawn.content_type)],
+                body: drawn.body.into(),
+            })
+        }
+    };
+    match picture {
+        Some(Picture { status, headers, body }) => {
+            Answer { headers, ..Answer::new(status, "", body) }
+        }
+        None if path == "/" => Answer::page(200, &request.host),
+        None => Answer::page(404, "Not Found"),
+    }
+}
+
+/// Faults of form over content that is there.
+fn spoil(mut answer: Answer, behaviour: Behaviour, dice: &mut Dice) -> Answer {
+    let length = answer.body.len();
+    match behaviour {
+        Behaviour::StallsInBody => answer.ending = Ending::StallAfter(length / 2),
+        Behaviour::LengthTooLong => {
+            let more = dice.between(1, 5_000) as usize;
+            answer.ending = Ending::Declared(length.saturating_add(more));
+        }
+        Behaviour::LengthTooShort => answer.ending = Ending::Declared(length / 2),
+        Behaviour::WrongContentType => {
+            answer.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+            let wrong = ["text/html", "application/octet-stream", "text/plain", "image/png", ""];
+            let wrong = dice.pick(&wrong);
+            if !wrong.is_empty() {
+                answer = answer.with("content-type", wrong);
+            }
+        }
+        Behaviour::Gzip => {
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
+            // Writing to memory does not fail; if it did, the plain body is a right answer too.
+            if let Ok(packed) = gzip.write_all(&answer.body).and_then(|()| gzip.finish()) {
+                answer.body = packed.into();
+                answer = answer.with("content-encoding", "gzip");
+            }
+        }
+        _ => {}
+    }
+    answer
+}

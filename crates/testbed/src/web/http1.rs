@@ -1,0 +1,196 @@
+//! HTTP/1.1 by hand: the only way to lie about lengths and to stop in the middle.
+//!
+//! Requests without a body (GET and HEAD), one after another on a connection.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
+
+use super::answer::{self, Answer, Ending, Request};
+use super::keep_silent;
+use crate::counters::Connection;
+use crate::internet::Internet;
+
+/// A request head longer than this ends the connection.
+const MAX_HEAD: usize = 16 * 1_024;
+/// An idle client is dropped after this.
+const IDLE: Duration = Duration::from_secs(30);
+/// A client that does not read is dropped after this.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Serves until the client leaves. `tls_host` is the name of the handshake, on https.
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    tls_host: Option<String>,
+    internet: &Arc<Internet>,
+    mut connection: Connection,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    while let Some(head) = read_head(&mut stream, &mut buffer).await? {
+        let Some(Head { method, target, host, close }) = parse(&head) else {
+            return write(&mut stream, &Answer::page(400, "Bad Request"), false, true).await;
+        };
+        let Some(host) = host.or_else(|| tls_host.clone()) else {
+            return write(&mut stream, &Answer::page(400, "Bad Request"), false, true).await;
+        };
+        connection.is_for(&host);
+        let head_only = method == "HEAD";
+        let answer = if head_only || method == "GET" {
+            let request = Request { https: tls_host.is_some(), host, target };
+            answer::answer(internet, request).await
+        } else {
+            Answer::page(405, "Method Not Allowed")
+        };
+        if !answer.delay.is_zero() {
+            tokio::time::sleep(answer.delay).await;
+        }
+        write(&mut stream, &answer, head_only, close).await?;
+        match answer.ending {
+            Ending::StallAfter(_) if !head_only => return keep_silent(stream).await,
+            Ending::Declared(_) => return finish(stream).await,
+            _ if close => return finish(stream).await,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Ends the connection so that the client gets what was sent before it.
+async fn finish<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) -> io::Result<()> {
+    timeout(WRITE_TIMEOUT, stream.shutdown()).await?
+}
+
+/// The bytes up to the empty line; none when the client is gone.
+async fn read_head<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<Vec<u8>>> {
+    loop {
+        if let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
+            let rest = buffer.split_off(end + 4);
+            return Ok(Some(std::mem::replace(buffer, rest)));
+        }
+        if buffer.len() >= MAX_HEAD {
+            return Ok(None);
+        }
+        if timeout(IDLE, stream.read_buf(buffer)).await?? == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+/// A request line and the two fields that matter.
+#[derive(Debug, Eq, PartialEq)]
+struct Head {
+    method: String,
+    target: String,
+    host: Option<String>,
+    close: bool,
+}
+
+fn parse(head: &[u8]) -> Option<Head> {
+    let text = std::str::from_utf8(head).ok()?;
+    let mut lines = text.split("\r\n");
+    let mut line = lines.next()?.split(' ');
+    let (method, target, version) = (line.next()?, line.next()?, line.next()?);
+    if !target.starts_with('/') || !version.starts_with("HTTP/1.") {
+        return None;
+    }
+    let mut host = None;
+    let mut close = version == "HTTP/1.0";
+    for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+        let value = value.trim();
+        if name.eq_ignore_ascii_case("host") {
+            let name = value.split(':').next().unwrap_or(value);
+            host = Some(name.trim_end_matches('.').to_ascii_lowercase());
+        } else if name.eq_ignore_ascii_case("connection") {
+            close = value.eq_ignore_ascii_case("close");
+        }
+    }
+    Some(Head { method: method.to_owned(), target: target.to_owned(), host, close })
+}
+
+async fn write<S: AsyncWrite + Unpin>(
+    stream: &mut S,
+    answer: &Answer,
+    head_only: bool,
+    close: bool,
+) -> io::Result<()> {
+    let bytes = encode(answer, head_only, close);
+    timeout(WRITE_TIMEOUT, async {
+        stream.write_all(&bytes).await?;
+        stream.flush().await
+    })
+    .await?
+}
+
+/// Every byte that goes on the wire for an answer.
+fn encode(answer: &Answer, head_only: bool, close: bool) -> Vec<u8> {
+    let status = answer.status;
+    let reason = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
+    let mut head = format!("HTTP/1.1 {status} {}\r\n", reason.unwrap_or("Unknown"));
+    for (name, value) in &answer.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let bodiless = matches!(status, 204 | 304);
+    let (framing, sent) = match answer.ending {
+        _ if bodiless => (String::new(), 0),
+        Ending::Length => (content_length(answer.body.len()), answer.body.len()),
+        Ending::Declared(length) => (content_length(length), answer.body.len()),
+        Ending::StallAfter(sent) => (content_length(answer.body.len()), sent),
+        Ending::Unannounced => ("transfer-encoding: chunked\r\n".to_owned(), answer.body.len()),
+    };
+    head.push_str(&framing);
+    if close || matches!(answer.ending, Ending::Declared(_)) {
+        head.push_str("connection: close\r\n");
+    }
+    head.push_str("\r\n");
+    let mut bytes = head.into_bytes();
+    let body = answer.body.get(..sent).unwrap_or(&answer.body);
+    if head_only || bodiless {
+        return bytes;
+    }
+    if answer.ending == Ending::Unannounced {
+        for chunk in body.chunks(16 * 1_024) {
+            bytes.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            bytes.extend_from_slice(chunk);
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(b"0\r\n\r\n");
+    } else {
+        bytes.extend_from_slice(body);
+    }
+    bytes
+}
+
+fn content_length(length: usize) -> String {
+    format!("content-length: {length}\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_head_gives_method_target_and_host() {
+        let head = parse(b"GET /a?b HTTP/1.1\r\nHost: X.example.:80\r\n\r\n").unwrap();
+        assert_eq!((head.method.as_str(), head.target.as_str()), ("GET", "/a?b"));
+        assert_eq!((head.host.as_deref(), head.close), (Some("x.example"), false));
+        assert_eq!(parse(b"GET http://x/ HTTP/1.1\r\n\r\n"), None);
+        assert_eq!(parse(b"\xff\r\n\r\n"), None);
+    }
+
+    #[test]
+    fn a_lying_length_is_written_as_it_is_told() {
+        let mut answer = Answer::new(200, "image/png", "12345");
+        answer.ending = Ending::Declared(9);
+        let text = String::from_utf8(encode(&answer, false, false)).unwrap();
+        assert!(text.contains("content-length: 9\r\n") && text.ends_with("\r\n\r\n12345"));
+        answer.ending = Ending::Unannounced;
+        let text = String::from_utf8(encode(&answer, false, false)).unwrap();
+        assert!(text.ends_with("5\r\n12345\r\n0\r\n\r\n") && !text.contains("content-length"));
+    }
+}
