@@ -1,1 +1,3 @@
-//! (to be written)
+//! The EveryTab worker: one program for every stage of a scan.
+
+pub mod fetch;

@@ -1,0 +1,80 @@
+//! The time one fetch has: an absolute deadline that stands still while we wait our turn.
+//!
+//! Must not know: what is done in that time.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::outcome::Outcome;
+
+/// The deadline of one fetch, redirects and body included.
+pub(crate) struct Clock {
+    deadline: Instant,
+}
+
+impl Clock {
+    pub(crate) fn start(total: Duration) -> Clock {
+        Clock { deadline: Instant::now() + total }
+    }
+
+    /// Runs what the peer is not to blame for; the time it takes does not count.
+    pub(crate) async fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> T {
+        let began = Instant::now();
+        let done = waiting.await;
+        self.deadline += began.elapsed();
+        done
+    }
+
+    /// Runs one step that has `step` of its own: `late` if that is over, `TotalTimeout` if the
+    /// fetch's time is over first.
+    pub(crate) async fn within<T>(
+        &self,
+        step: Duration,
+        late: Outcome,
+        running: impl Future<Output = T>,
+    ) -> Result<T, Outcome> {
+        let step_deadline = Instant::now() + step;
+        let (deadline, late) = if self.deadline < step_deadline {
+            (self.deadline, Outcome::TotalTimeout)
+        } else {
+            (step_deadline, late)
+        };
+        timeout_at(deadline, running).await.map_err(|_elapsed| late)
+    }
+
+    /// Runs one step that may take whatever is left.
+    pub(crate) async fn until_deadline<T>(
+        &self,
+        running: impl Future<Output = T>,
+    ) -> Result<T, Outcome> {
+        timeout_at(self.deadline, running).await.map_err(|_elapsed| Outcome::TotalTimeout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_our_turn_does_not_count_and_running_does() {
+        let mut clock = Clock::start(Duration::from_secs(10));
+        clock.wait(tokio::time::sleep(Duration::from_secs(60))).await;
+        let nine = tokio::time::sleep(Duration::from_secs(9));
+        assert_eq!(clock.until_deadline(nine).await, Ok(()));
+        let late = clock
+            .within(Duration::from_secs(5), Outcome::FirstByteTimeout, std::future::pending::<()>())
+            .await;
+        assert_eq!(late, Err(Outcome::TotalTimeout));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_that_is_late_before_the_deadline_has_its_own_name() {
+        let clock = Clock::start(Duration::from_secs(10));
+        let late = clock
+            .within(Duration::from_secs(5), Outcome::FirstByteTimeout, std::future::pending::<()>())
+            .await;
+        assert_eq!(late, Err(Outcome::FirstByteTimeout));
+    }
+}

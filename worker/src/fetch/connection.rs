@@ -1,0 +1,194 @@
+//! Open HTTP connections: speaking on one, and keeping one for the next icon of its origin.
+//!
+//! A connection and the tasks that drive it end when its last owner drops it, whatever the peer
+//! does. Heads are bounded (256 fields, 64 KiB), windows too.
+//! Must not know: how it was dialled, what is asked.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinSet;
+
+use super::certificate::Certificate;
+use super::politeness::Politeness;
+
+const MAX_HEADER_FIELDS: usize = 256;
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+const HTTP2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;
+const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 512 * 1024;
+/// Connections kept by one group of icons: its origin's two and those it was redirected to.
+const MAX_IDLE: usize = 4;
+
+type Tasks = Mutex<JoinSet<()>>;
+
+/// Spawns a connection's tasks so that they end with it.
+#[derive(Clone)]
+struct Owner(Weak<Tasks>);
+
+impl<F> hyper::rt::Executor<F> for Owner
+where
+    F: Future + Send + 'static,
+    F::Output: Send,
+{
+    fn execute(&self, task: F) {
+        if let Some(tasks) = self.0.upgrade() {
+            // Spawning does not panic, so the set is never half changed.
+            let mut tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            tasks.spawn(async move {
+                task.await;
+            });
+        }
+    }
+}
+
+enum Sender {
+    Http1(http1::SendRequest<Empty<Bytes>>),
+    Http2(http2::SendRequest<Empty<Bytes>>),
+}
+
+/// One open connection, ready for a request.
+pub(crate) struct Connection {
+    sender: Sender,
+    /// What was dialled.
+    pub(crate) endpoint: SocketAddr,
+    /// What was found about its certificate; none over http.
+    pub(crate) certificate: Option<Certificate>,
+    /// Whether it has carried a request before.
+    pub(crate) is_reused: bool,
+    _tasks: Arc<Tasks>,
+}
+
+impl Connection {
+    /// Begins HTTP on a connected stream.
+    pub(crate) async fn begin<S>(
+        stream: S,
+        speaks_http2: bool,
+        endpoint: SocketAddr,
+        certificate: Option<Certificate>,
+    ) -> hyper::Result<Connection>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let tasks: Arc<Tasks> = Arc::default();
+        let owner = Owner(Arc::downgrade(&tasks));
+        let stream = TokioIo::new(stream);
+        let sender = if speaks_http2 {
+            let (sender, driver) = http2::Builder::new(owner.clone())
+                .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
+                .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
+                .max_header_list_size(MAX_HEAD_BYTES as u32)
+                .handshake(stream)
+                .await?;
+            hyper::rt::Executor::execute(&owner, driver);
+            Sender::Http2(sender)
+        } else {
+            let (sender, driver) = http1::Builder::new()
+                .max_headers(MAX_HEADER_FIELDS)
+                .max_buf_size(MAX_HEAD_BYTES)
+                .ignore_invalid_headers_in_responses(true)
+                .allow_spaces_after_header_name_in_responses(true)
+                .allow_obsolete_multiline_headers_in_responses(true)
+                .handshake(stream)
+                .await?;
+            hyper::rt::Executor::execute(&owner, driver);
+            Sender::Http1(sender)
+        };
+        Ok(Connection { sender, endpoint, certificate, is_reused: false, _tasks: tasks })
+    }
+
+    pub(crate) fn speaks_http2(&self) -> bool {
+        matches!(self.sender, Sender::Http2(_))
+    }
+
+    /// Sends one request and waits for the head of its answer.
+    pub(crate) async fn send(
+        &mut self,
+        request: Request<Empty<Bytes>>,
+    ) -> hyper::Result<Response<Incoming>> {
+        match &mut self.sender {
+            Sender::Http1(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await
+            }
+            Sender::Http2(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await
+            }
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        match &self.sender {
+            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http2(sender) => sender.is_closed(),
+        }
+    }
+
+    /// Another handle on the same connection, where the protocol allows several requests at once.
+    fn share(&self) -> Option<Connection> {
+        let Sender::Http2(sender) = &self.sender else { return None };
+        Some(Connection {
+            sender: Sender::Http2(sender.clone()),
+            endpoint: self.endpoint,
+            certificate: self.certificate,
+            is_reused: true,
+            _tasks: Arc::clone(&self._tasks),
+        })
+    }
+}
+
+struct Kept {
+    origin: String,
+    connection: Connection,
+    _right: OwnedSemaphorePermit,
+}
+
+/// The idle connections of one group of icons. They close when the group ends.
+#[derive(Default)]
+pub(crate) struct Pool {
+    kept: Mutex<Vec<Kept>>,
+}
+
+impl Pool {
+    /// An open connection to `origin`, if one is kept.
+    pub(crate) fn take(&self, origin: &str) -> Option<Connection> {
+        let mut kept = self.kept();
+        kept.retain(|one| !one.connection.is_closed());
+        let at = kept.iter().position(|one| one.origin == origin)?;
+        if let Some(shared) = kept[at].connection.share() {
+            return Some(shared);
+        }
+        let mut connection = kept.remove(at).connection;
+        connection.is_reused = true;
+        Some(connection)
+    }
+
+    /// Keeps an open connection without a request on it, if there is room for one more.
+    pub(crate) fn keep(&self, origin: &str, connection: Connection, politeness: &Politeness) {
+        let mut kept = self.kept();
+        let has_shared = |one: &Kept| one.origin == origin && one.connection.speaks_http2();
+        if connection.is_closed() || (connection.speaks_http2() && kept.iter().any(has_shared)) {
+            return;
+        }
+        if kept.len() >= MAX_IDLE {
+            kept.remove(0);
+        }
+        if let Some(right) = politeness.try_keep_idle() {
+            kept.push(Kept { origin: origin.to_owned(), connection, _right: right });
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+        // A panic cannot leave the list half changed: each change is one call.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,253 @@
+//! The fetcher: one URL, its redirects by hand, every hop vetted, to exactly one outcome.
+//!
+//! Nothing is dialled that the guard did not allow, on any hop. What the process itself is to
+//! blame for (no descriptors, no route, standing still) voids a fetch; it runs again a few times,
+//! then the trouble is the caller's to handle.
+//! Must not know: hosts' candidates, images, jobs.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use everytab_webpage::address::Guard;
+use tokio::sync::Semaphore;
+
+use super::breaker::Breaker;
+use super::certificate::Trust;
+use super::clock::Clock;
+use super::connection::Pool;
+use super::cookies::Cookies;
+use super::dead_origins::DeadOrigins;
+use super::dial::has_ipv6_route;
+use super::endpoints::DeadEndpoints;
+use super::fetched::{Fetched, Hop};
+use super::hop::{Answer, Trip};
+use super::outcome::{Outcome, Stop, Trouble};
+use super::politeness::Politeness;
+use super::request::Purpose;
+use super::resolver::Resolver;
+use super::robots::RobotsCache;
+use super::settings::{FetchSettings, RobotsPolicy};
+use super::stall::StallWatch;
+use super::target::Target;
+
+/// How often a void fetch runs again before its trouble is handed on, and the first pause.
+const RUNS_OF_A_VOID_FETCH: u32 = 4;
+/// Hashing and measuring take microseconds; more threads would only take them from sockets.
+const HANDS: usize = 4;
+const PAUSE_AFTER_TROUBLE: Duration = Duration::from_millis(250);
+
+/// What all fetches of a worker share.
+pub(crate) struct Shared {
+    pub(crate) settings: FetchSettings,
+    pub(crate) guard: Guard,
+    pub(crate) resolver: Resolver,
+    pub(crate) endpoints: DeadEndpoints,
+    pub(crate) politeness: Politeness,
+    pub(crate) trust: Trust,
+    pub(crate) stalls: StallWatch,
+    pub(crate) breaker: Breaker,
+    pub(crate) has_ipv6: bool,
+    pub(crate) robots_agent: String,
+    /// Threads that may look at bodies at once.
+    pub(crate) hands: Semaphore,
+}
+
+/// Fetches strangers' URLs. Clones share everything; one is enough for a worker.
+#[derive(Clone)]
+pub struct Fetcher {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// A setting that the fetcher cannot work with, in one line.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SettingsError(String);
+
+impl Fetcher {
+    /// Makes a fetcher. To be called within a tokio runtime, which it then watches for stalls.
+    ///
+    /// # Errors
+    /// A certificate file that cannot be read, resolver settings that make no sense, a user agent
+    /// that no header can carry.
+    pub fn new(settings: FetchSettings) -> Result<Fetcher, SettingsError> {
+        http::HeaderValue::from_str(&settings.user_agent)
+            .map_err(|_| SettingsError("the user agent holds control characters".to_owned()))?;
+        let guard =
+            Guard { allow: settings.allow_ranges.clone(), deny: settings.deny_ranges.clone() };
+        let token = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
+        let agent = &settings.user_agent;
+        let robots_agent = agent[..agent.find(|c| !token(c)).unwrap_or(agent.len())].to_owned();
+        let shared = Shared {
+            resolver: Resolver::new(&settings, guard.clone()).map_err(SettingsError)?,
+            trust: Trust::new(settings.ca_file.as_deref()).map_err(SettingsError)?,
+            endpoints: DeadEndpoints::new(),
+            politeness: Politeness::new(&settings),
+            stalls: StallWatch::start(),
+            breaker: Breaker::new(&settings),
+            has_ipv6: has_ipv6_route(),
+            robots_agent,
+            hands: Semaphore::new(HANDS),
+            guard,
+            settings,
+        };
+        Ok(Fetcher { shared: Arc::new(shared) })
+    }
+
+    /// Fetches one URL for itself: redirects, robots.txt if it counts, one outcome.
+    ///
+    /// # Errors
+    /// [`Trouble`] of our own that did not pass.
+    pub async fn fetch_one(&self, url: &str) -> Result<Fetched, Trouble> {
+        let robots = RobotsCache::new();
+        let known = DeadOrigins::default();
+        self.shared.fetch(&robots, &Pool::default(), &known, url).await
+    }
+
+    /// The limit per address is the fleet's; so many workers are alive.
+    pub fn share_addresses_with(&self, live_workers: usize) {
+        self.shared.politeness.share_with(live_workers);
+    }
+
+    /// Requests on the wire, and how many there may be: when the first is well below the second,
+    /// the next shard can be leased.
+    pub fn slots(&self) -> (usize, usize) {
+        self.shared.politeness.slots()
+    }
+
+    /// Asks whether the network is there again: the resolver answers for at least one of `names`
+    /// with an address. If so, the circuit is closed.
+    ///
+    /// # Errors
+    /// What is still wrong.
+    pub async fn canaries(&self, names: &[String]) -> Result<(), Trouble> {
+        self.shared.resolver.canary().await?;
+        for name in names {
+            if self.shared.resolver.has_address(name).await? {
+                self.shared.breaker.reset();
+                return Ok(());
+            }
+        }
+        Err(Trouble::MostOriginsFail)
+    }
+}
+
+impl Shared {
+    /// One URL, again if our own trouble voided it.
+    pub(crate) async fn fetch(
+        &self,
+        robots: &RobotsCache,
+        pool: &Pool,
+        known: &DeadOrigins,
+        url: &str,
+    ) -> Result<Fetched, Trouble> {
+        let robots = (self.settings.robots == RobotsPolicy::Obey).then_some(robots);
+        let mut run = 1;
+        loop {
+            match travel(self, robots, pool, known, Purpose::Icon, url).await {
+                Err(trouble) if run < RUNS_OF_A_VOID_FETCH => {
+                    tracing::debug!(url, trouble = trouble.as_str(), run, "void fetch runs again");
+                    tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << run)).await;
+                    run += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Follows one URL to its end. Without `robots` nobody is asked for permission.
+pub(crate) async fn travel(
+    shared: &Shared,
+    robots: Option<&RobotsCache>,
+    pool: &Pool,
+    known: &DeadOrigins,
+    purpose: Purpose,
+    url: &str,
+) -> Result<Fetched, Trouble> {
+    let began = Instant::now();
+    let clock = Clock::start(shared.settings.total_timeout);
+    let fetched = Fetched::new(url);
+    let mut trip = Trip { shared, pool, purpose, clock, cookies: Cookies::default(), fetched };
+    let ended = follow(&mut trip, robots, known).await;
+    let mut fetched = trip.fetched;
+    fetched.timings.sum();
+    match ended {
+        Ok(()) if fetched.body.is_empty() => fetched.outcome = Outcome::EmptyBody,
+        Ok(()) => fetched.outcome = Outcome::Ok,
+        Err(Stop::Trouble(trouble)) => return Err(trouble),
+        Err(Stop::Outcome(outcome)) => {
+            // Deadlines that passed while this process stood still say nothing about the peer.
+            if outcome.is_a_matter_of_time() && shared.stalls.since(began) {
+                return Err(Trouble::Stalled);
+            }
+            fetched.outcome = outcome;
+        }
+    }
+    Ok(fetched)
+}
+
+async fn follow(
+    trip: &mut Trip<'_>,
+    robots: Option<&RobotsCache>,
+    known: &DeadOrigins,
+) -> Result<(), Stop> {
+    let mut target = Target::first(&trip.fetched.url)?;
+    let mut seen = HashSet::new();
+    let mut redirects = 0;
+    loop {
+        let cookie = trip.cookies.header(&target.url);
+        if !seen.insert((target.url.to_string(), cookie)) {
+            return Err(Outcome::RedirectLoop.into());
+        }
+        target.url.as_str().clone_into(&mut trip.fetched.final_url);
+        let hop = Hop { url: target.url.to_string(), address: None, status: None };
+        trip.fetched.hops.push(hop);
+        let answer = match visit(trip, robots, known, &target).await {
+            Err(Stop::Outcome(Outcome::IpBlocked)) if redirects > 0 => {
+                return Err(Outcome::RedirectBlocked.into());
+            }
+            other => other?,
+        };
+        let Answer::Redirect(location) = answer else { return Ok(()) };
+        if redirects >= trip.shared.settings.max_redirects {
+            return Err(Outcome::RedirectLimit.into());
+        }
+        redirects += 1;
+        let next = target.redirected(&location)?;
+        trip.fetched.was_downgraded |= target.is_https && !next.is_https;
+        target = next;
+    }
+}
+
+/// One hop, unless it is known or forbidden. The literal address is vetted before anything else
+/// is asked of the host, its robots.txt included.
+async fn visit(
+    trip: &mut Trip<'_>,
+    robots: Option<&RobotsCache>,
+    known: &DeadOrigins,
+    target: &Target,
+) -> Result<Answer, Stop> {
+    if target.literal.is_some_and(|address| !trip.shared.guard.allows(address)) {
+        return Err(Outcome::IpBlocked.into());
+    }
+    let asked = match known.verdict(&target.origin) {
+        Some(outcome) => Err(outcome.into()),
+        None => match robots {
+            Some(robots) => {
+                let check = robots.check(trip.shared, trip.pool, target);
+                match trip.clock.wait(check).await? {
+                    Ok(()) => trip.ask(target).await,
+                    Err(outcome) => Err(outcome.into()),
+                }
+            }
+            None => trip.ask(target).await,
+        },
+    };
+    if let Err(Stop::Outcome(outcome)) = &asked
+        && outcome.kills_origin()
+    {
+        trip.fetched.dead_origin = Some((target.origin.clone(), *outcome));
+    }
+    asked
+}

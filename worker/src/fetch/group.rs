@@ -1,0 +1,195 @@
+//! The icons of one origin: one after the other in canonical order, two at a time.
+//!
+//! Candidate n starts when all before n - 1 have ended, and sees what those found dead, no more
+//! and no less: so its outcome does not depend on timing. The group's connections end with it.
+//! Must not know: hosts, other origins.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use chrono::Utc;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesOrdered;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::connection::Pool;
+use super::content::judge;
+use super::dead_origins::DeadOrigins;
+use super::fetched::Fetched;
+use super::fetcher::Shared;
+use super::outcome::{Outcome, Trouble};
+use super::robots::RobotsCache;
+use super::shard::Ended;
+use super::spool::Spool;
+use super::target::Target;
+
+/// What the groups of a shard share.
+pub(crate) struct Work {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) robots: RobotsCache,
+    pub(crate) urls: Vec<String>,
+    pub(crate) spool: Arc<Spool>,
+    pub(crate) has_later_pass: bool,
+}
+
+/// The URLs of one origin, in canonical order.
+pub(crate) struct Group {
+    origin: String,
+    pub(crate) url_nos: Vec<usize>,
+    not_before: Option<Instant>,
+    is_later_pass: bool,
+}
+
+impl Group {
+    pub(crate) fn new(origin: String) -> Group {
+        Group { origin, url_nos: Vec::new(), not_before: None, is_later_pass: false }
+    }
+
+    /// Groups of what is worth trying again. An origin that asked us to wait is left alone until
+    /// the longest of its waits is over.
+    pub(crate) fn for_later_pass(work: &Work, ended: &[Option<Ended>]) -> Vec<Group> {
+        let longest = work.shared.settings.retry_after_max;
+        let mut groups: Vec<Group> = Vec::new();
+        let mut group_nos: HashMap<String, usize> = HashMap::new();
+        for (url_no, end) in ended.iter().enumerate() {
+            let Some(end) = end.as_ref().filter(|end| end.is_worth_a_retry(longest)) else {
+                continue;
+            };
+            let Ok(target) = Target::first(&work.urls[url_no]) else { continue };
+            let group_no = *group_nos.entry(target.origin.clone()).or_insert_with(|| {
+                let group = Group::new(target.origin);
+                groups.push(Group { is_later_pass: true, ..group });
+                groups.len() - 1
+            });
+            let group = &mut groups[group_no];
+            group.url_nos.push(url_no);
+            if let Some(wait) = end.retry_after {
+                let since = (Utc::now() - end.ended_at).to_std().unwrap_or_default();
+                let until = Instant::now() + wait.saturating_sub(since);
+                group.not_before = group.not_before.max(Some(until));
+            }
+        }
+        groups
+    }
+
+    /// Fetches them all. Gives each URL's number and end.
+    pub(crate) async fn run(self, work: Arc<Work>) -> Result<Vec<(usize, Ended)>, Trouble> {
+        if let Some(not_before) = self.not_before {
+            tokio::time::sleep_until(not_before).await;
+        }
+        let pool = Pool::default();
+        let window = work.shared.settings.per_host.max(1);
+        let longest = work.shared.settings.retry_after_max;
+        let may_defer = work.has_later_pass && !self.is_later_pass;
+        let mut known = DeadOrigins::default();
+        let mut told_to_wait: Option<Ended> = None;
+        let mut ends = Vec::with_capacity(self.url_nos.len());
+        let mut under_way = FuturesOrdered::new();
+        let mut waiting = self.url_nos.iter().copied();
+        loop {
+            while under_way.len() < window {
+                let Some(url_no) = waiting.next() else { break };
+                under_way.push_back(settle(
+                    &work,
+                    &pool,
+                    url_no,
+                    known.clone(),
+                    told_to_wait.clone(),
+                ));
+            }
+            let Some(settled) = under_way.next().await else { return Ok(ends) };
+            let (url_no, end) = settled?;
+            if let Some((origin, outcome)) = &end.dead_origin {
+                known.add(origin, *outcome);
+            }
+            let is_told = end.retry_after.is_some_and(|wait| wait > Duration::ZERO);
+            if may_defer && is_told && end.is_worth_a_retry(longest) {
+                told_to_wait.get_or_insert_with(|| end.clone());
+            }
+            if ends.is_empty() && !self.is_later_pass {
+                work.shared.breaker.note(&self.origin, end.outcome);
+            }
+            ends.push((url_no, end));
+        }
+    }
+}
+
+/// One URL to its end. An origin that has just asked us to wait is not asked again in this pass:
+/// its URLs go to the later pass with the answer that the first of them got.
+async fn settle(
+    work: &Arc<Work>,
+    pool: &Pool,
+    url_no: usize,
+    known: DeadOrigins,
+    told_to_wait: Option<Ended>,
+) -> Result<(usize, Ended), Trouble> {
+    if let Some(told) = told_to_wait {
+        return Ok((url_no, Ended { was_tried: false, bytes: 0, duration_ms: 0, ..told }));
+    }
+    let mut fetched = work.shared.fetch(&work.robots, pool, &known, &work.urls[url_no]).await?;
+    let end = of_fetched(&mut fetched);
+    if end.outcome != Outcome::Ok {
+        return Ok((url_no, end));
+    }
+    let (head, body) = (std::mem::take(&mut fetched.http_head), fetched.body.clone());
+    let kept = keep(work, end, head, body).await;
+    // Only now does the body's room go back.
+    drop(fetched);
+    Ok((url_no, kept?))
+}
+
+fn of_fetched(fetched: &mut Fetched) -> Ended {
+    let last = fetched.hops.last();
+    Ended {
+        outcome: fetched.outcome,
+        bytes: u32::try_from(fetched.body.len()).unwrap_or(u32::MAX),
+        duration_ms: fetched.timings.total,
+        status: fetched.status,
+        final_url: (fetched.final_url != fetched.url).then(|| fetched.final_url.clone()),
+        address: last.and_then(|hop| hop.address),
+        certificate: fetched.certificate,
+        was_tried: fetched.hops.iter().any(|hop| hop.address.is_some()),
+        retry_after: fetched.retry_after,
+        dead_origin: fetched.dead_origin.take(),
+        ..Ended::untried(fetched.outcome)
+    }
+}
+
+/// Looks at a body and keeps it if it is an image, away from the threads that serve sockets.
+pub(crate) async fn keep(
+    work: &Arc<Work>,
+    mut end: Ended,
+    head: Vec<u8>,
+    body: Bytes,
+) -> Result<Ended, Trouble> {
+    end.bytes = u32::try_from(body.len()).unwrap_or(u32::MAX);
+    let spool = Arc::clone(&work.spool);
+    let _hand = work.shared.hands.acquire().await.map_err(|_closed| Trouble::Memory)?;
+    let looked = tokio::task::spawn_blocking(move || {
+        let (outcome, facts) = judge(&body);
+        if outcome != Outcome::Ok {
+            return Ok((outcome, facts, None));
+        }
+        let sha256: [u8; 32] = Sha256::digest(&body).into();
+        let payload = spool.add(&head, &body, sha256)?;
+        Ok::<_, std::io::Error>((outcome, facts, Some((sha256, payload))))
+    });
+    match looked.await {
+        Ok(Ok((outcome, facts, kept))) => {
+            end.outcome = outcome;
+            end.facts = facts;
+            end.sha256 = kept.map(|(sha256, _)| sha256);
+            end.payload = kept.map(|(_, payload)| payload);
+        }
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the spool of icon bodies");
+            return Err(Trouble::Spool);
+        }
+        // A decoder that panics on these bytes panics on them everywhere: only this icon is lost.
+        Err(_) => end.outcome = Outcome::ImageCorrupt,
+    }
+    Ok(end)
+}

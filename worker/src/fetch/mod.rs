@@ -1,0 +1,52 @@
+//! Strangers' URLs: fetched politely, safely, and each to exactly one outcome.
+//!
+//! `shard` takes the candidates of a shard and gives one result for each; `group` walks one
+//! origin's icons; `fetcher` follows one URL; `hop` is one request. Below them: `resolver`
+//! (names), `dial` (sockets and TLS), `connection` (HTTP), `body`, `cookies`, `robots`. Beside
+//! them: `politeness` (whose turn it is), `endpoints` and `dead_origins` (what is known dead),
+//! `clock`, `stall` and `breaker` (is it us?).
+//!
+//! Invariants: what is dialled was vetted as an address, on every hop; everything a stranger can
+//! grow is bounded; an outcome depends on answers about its own URL, name and address alone; our
+//! own trouble is a [`Trouble`], never an [`Outcome`]. Nothing here knows jobs or Postgres.
+//!
+//! HTTP is hyper under a connector of our own and not reqwest, which hides which step failed,
+//! which address was dialled, and what was wrong with a certificate.
+
+mod body;
+mod breaker;
+pub mod certificate;
+mod clock;
+mod connection;
+pub mod content;
+mod cookies;
+mod dead_origins;
+mod dial;
+mod endpoints;
+pub mod fetched;
+pub mod fetcher;
+mod group;
+mod hop;
+pub mod outcome;
+mod politeness;
+mod request;
+mod resolver;
+mod robots;
+pub mod settings;
+pub mod shard;
+pub mod spool;
+mod stall;
+mod target;
+#[cfg(test)]
+mod tests;
+
+pub use certificate::Certificate;
+pub use content::{ImageFacts, judge};
+pub use fetched::{Fetched, Hop, Timings};
+pub use fetcher::{Fetcher, SettingsError};
+pub use outcome::{Outcome, Retry, SeedName, Trouble};
+pub use settings::{FetchSettings, RobotsPolicy};
+pub use shard::{
+    Candidate, Ended, HostCandidates, IconResult, ShardOptions, ShardOutcome, fetch_shard,
+};
+pub use spool::{Payload, Span, Spool};

@@ -1,0 +1,266 @@
+//! Names to addresses, through a resolver that the operator chose.
+//!
+//! A name has one lookup at a time however many ask (single flight), two attempts with a deadline
+//! each, and a bounded cache of clear answers. If any address of a name is not allowed, the whole
+//! name is refused: mixed answers are how rebinding begins. A resolver that answers nobody is our
+//! trouble, told from a name that nobody answers for by asking for a canary.
+//! Must not know: URLs, connections, robots.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use everytab_webpage::address::Guard;
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::{
+    ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
+};
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError, NetError};
+use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::proto::rr::{Name, RData, RecordType};
+use lru::LruCache;
+use tokio::sync::{OnceCell, Semaphore};
+use tokio::time::timeout;
+
+use super::outcome::{Outcome, Trouble};
+use super::settings::FetchSettings;
+
+/// Lookups on the wire at once; each costs one socket.
+const LOOKUPS_IN_FLIGHT: usize = 2_000;
+/// Names whose answers are kept; a crawl sees most names once.
+const CACHED_NAMES: usize = 16_384;
+/// Addresses kept of one answer; a name with more is tried at these.
+const MAX_ADDRESSES: usize = 8;
+const TTL_MIN: Duration = Duration::from_secs(60);
+const TTL_MAX: Duration = Duration::from_secs(3_600);
+
+/// What a name has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Resolved {
+    /// At least one address; every one allowed.
+    Addresses(Arc<[IpAddr]>),
+    /// No address that may be dialled, and why.
+    Failed(Outcome),
+}
+
+type Flight = Arc<OnceCell<Result<(Resolved, Instant), Trouble>>>;
+
+struct Memory {
+    answers: LruCache<String, (Resolved, Instant)>,
+    flights: HashMap<String, Flight>,
+    last_sign_of_life: Option<Instant>,
+}
+
+/// The resolver of one fetcher.
+pub(crate) struct Resolver {
+    hickory: TokioResolver,
+    guard: Guard,
+    attempt_timeout: Duration,
+    canary: String,
+    lookups: Semaphore,
+    canary_turn: tokio::sync::Mutex<()>,
+    memory: Mutex<Memory>,
+}
+
+enum Asked {
+    Answer(Vec<IpAddr>, Instant),
+    NoSuchName,
+    NoSuchRecord,
+    Failure,
+    Silence,
+    Ours(Trouble),
+}
+
+impl Resolver {
+    /// Errors: a line naming what is wrong with the machine's resolver settings.
+    pub(crate) fn new(settings: &FetchSettings, guard: Guard) -> Result<Resolver, String> {
+        let mut builder = match settings.dns {
+            Some(address) => TokioResolver::builder_with_config(
+                single_server(address),
+                TokioRuntimeProvider::default(),
+            ),
+            None => TokioResolver::builder_tokio()
+                .map_err(|e| format!("the machine's resolver settings: {e} (set --dns)"))?,
+        };
+        set_options(builder.options_mut(), settings.dns_timeout);
+        let hickory = builder.build().map_err(|e| format!("the resolver: {e}"))?;
+        let cached = NonZeroUsize::new(CACHED_NAMES).unwrap_or(NonZeroUsize::MIN);
+        Ok(Resolver {
+            hickory,
+            guard,
+            attempt_timeout: settings.dns_timeout,
+            canary: settings.canary_name.clone(),
+            lookups: Semaphore::new(LOOKUPS_IN_FLIGHT),
+            canary_turn: tokio::sync::Mutex::new(()),
+            memory: Mutex::new(Memory {
+                answers: LruCache::new(cached),
+                flights: HashMap::new(),
+                last_sign_of_life: None,
+            }),
+        })
+    }
+
+    /// The addresses of `host` (as the URL has it, a trailing dot allowed), all of them allowed.
+    pub(crate) async fn resolve(&self, host: &str) -> Result<Resolved, Trouble> {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let flight = {
+            let mut memory = self.memory();
+            if let Some((resolved, until)) = memory.answers.get(&host)
+                && Instant::now() < *until
+            {
+                return Ok(resolved.clone());
+            }
+            Arc::clone(memory.flights.entry(host.clone()).or_default())
+        };
+        // If the task that asks is dropped, the next in line asks: the cell stays empty.
+        let landed = flight.get_or_init(|| self.ask_for_both(&host)).await.clone();
+        let mut memory = self.memory();
+        if memory.flights.get(&host).is_some_and(|current| Arc::ptr_eq(current, &flight)) {
+            memory.flights.remove(&host);
+            if let Ok((resolved, until)) = &landed
+                && *until > Instant::now()
+            {
+                memory.answers.put(host, (resolved.clone(), *until));
+            }
+        }
+        landed.map(|(resolved, _)| resolved)
+    }
+
+    /// Whether the resolver answers anything at all.
+    pub(crate) async fn canary(&self) -> Result<(), Trouble> {
+        let since = Instant::now();
+        let _turn = self.canary_turn.lock().await;
+        if self.memory().last_sign_of_life.is_some_and(|seen| seen >= since) {
+            return Ok(());
+        }
+        match self.ask(&self.canary, RecordType::A).await {
+            Asked::Silence => Err(Trouble::ResolverUnreachable),
+            Asked::Ours(trouble) => Err(trouble),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether `name` has an address just now, whatever is remembered of it.
+    pub(crate) async fn has_address(&self, name: &str) -> Result<bool, Trouble> {
+        match self.ask(name, RecordType::A).await {
+            Asked::Answer(..) => Ok(true),
+            Asked::Ours(trouble) => Err(trouble),
+            _ => Ok(false),
+        }
+    }
+
+    async fn ask_for_both(&self, host: &str) -> Result<(Resolved, Instant), Trouble> {
+        let started = Instant::now();
+        // The semaphore is never closed; waiting here costs the fetch nothing.
+        let _permit = self.lookups.acquire().await.map_err(|_| Trouble::ResolverUnreachable)?;
+        let mut asked = self.ask(host, RecordType::A).await;
+        if matches!(asked, Asked::NoSuchRecord) {
+            asked = self.ask(host, RecordType::AAAA).await;
+        }
+        let clear_until = Instant::now() + TTL_MIN;
+        let uncached = Instant::now();
+        Ok(match asked {
+            Asked::Answer(addresses, until) => (self.judge(addresses), until),
+            Asked::NoSuchName => (Resolved::Failed(Outcome::DnsNxdomain), clear_until),
+            Asked::NoSuchRecord => (Resolved::Failed(Outcome::DnsNoAddress), clear_until),
+            Asked::Failure => (Resolved::Failed(Outcome::DnsServfail), uncached),
+            Asked::Ours(trouble) => return Err(trouble),
+            Asked::Silence => {
+                let alive = self.memory().last_sign_of_life.is_some_and(|seen| seen >= started);
+                if !alive {
+                    self.canary().await?;
+                }
+                (Resolved::Failed(Outcome::DnsTimeout), uncached)
+            }
+        })
+    }
+
+    fn judge(&self, mut addresses: Vec<IpAddr>) -> Resolved {
+        if addresses.is_empty() {
+            return Resolved::Failed(Outcome::DnsNoAddress);
+        }
+        if !addresses.iter().all(|address| self.guard.allows(*address)) {
+            return Resolved::Failed(Outcome::IpBlocked);
+        }
+        addresses.truncate(MAX_ADDRESSES);
+        Resolved::Addresses(addresses.into())
+    }
+
+    /// One question, asked a second time if nothing came back.
+    async fn ask(&self, host: &str, record_type: RecordType) -> Asked {
+        let Ok(name) = Name::from_ascii(format!("{host}.")) else {
+            return Asked::NoSuchName;
+        };
+        let mut last = Asked::Silence;
+        for _attempt in 0..2 {
+            let lookup = self.hickory.lookup(name.clone(), record_type);
+            last = match timeout(self.attempt_timeout, lookup).await {
+                Err(_elapsed) => Asked::Silence,
+                Ok(Ok(lookup)) => {
+                    let addresses = lookup.answers().iter().filter_map(|r| match &r.data {
+                        RData::A(a) => Some(IpAddr::V4(a.0)),
+                        RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
+                        _ => None,
+                    });
+                    let now = Instant::now();
+                    let left = lookup.valid_until().saturating_duration_since(now);
+                    let addresses: Vec<IpAddr> = addresses.collect();
+                    if addresses.is_empty() {
+                        Asked::NoSuchRecord
+                    } else {
+                        Asked::Answer(addresses, now + left.clamp(TTL_MIN, TTL_MAX))
+                    }
+                }
+                Ok(Err(error)) => of_error(&error),
+            };
+            if !matches!(last, Asked::Silence | Asked::Ours(_)) {
+                self.memory().last_sign_of_life = Some(Instant::now());
+                break;
+            }
+        }
+        last
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // A panic elsewhere cannot leave the maps half changed: each change is one call.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn of_error(error: &NetError) -> Asked {
+    match error {
+        NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
+            ResponseCode::NXDomain => Asked::NoSuchName,
+            ResponseCode::NoError => Asked::NoSuchRecord,
+            _ => Asked::Failure,
+        },
+        NetError::Io(error) => match Trouble::of_io(error) {
+            Some(trouble) => Asked::Ours(trouble),
+            None => Asked::Silence,
+        },
+        NetError::Timeout | NetError::NoConnections | NetError::Busy => Asked::Silence,
+        _ => Asked::Failure,
+    }
+}
+
+fn single_server(address: SocketAddr) -> ResolverConfig {
+    let mut udp = ConnectionConfig::udp();
+    udp.port = address.port();
+    let mut tcp = ConnectionConfig::tcp();
+    tcp.port = address.port();
+    let server = NameServerConfig::new(address.ip(), true, vec![udp, tcp]);
+    ResolverConfig::from_parts(None, Vec::new(), vec![server])
+}
+
+fn set_options(options: &mut ResolverOpts, attempt_timeout: Duration) {
+    options.attempts = 1;
+    options.timeout = attempt_timeout;
+    options.num_concurrent_reqs = 1;
+    // The default of 32 answers "busy" as soon as truncated answers go to TCP.
+    options.max_active_requests = 4_096;
+    options.cache_size = 0;
+    options.use_hosts_file = ResolveHosts::Never;
+}

@@ -1,0 +1,8 @@
+//! The fetcher against real sockets on loopback.
+
+mod answers;
+mod safety;
+mod shard_robots;
+mod shards;
+mod support;
+mod tls;
