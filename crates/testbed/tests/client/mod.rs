@@ -1,0 +1,99 @@
+//! A plain client for the tests: asks the name server over UDP, dials what it says.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use everytab_testbed::{Behaviour, Content, Latency, Mix, Running, Settings, SmallInternet};
+use hickory_proto::op::{Message, Query, ResponseCode};
+use hickory_proto::rr::{Name, RData, RecordType};
+use tempfile::TempDir;
+use tokio::net::UdpSocket;
+
+/// An internet whose hosts all behave one way, with the folder that it lives in.
+pub(crate) async fn internet_of(behaviour: Behaviour) -> (Running, TempDir) {
+    start(Mix::only(behaviour)).await
+}
+
+/// A small generated internet with this mix.
+pub(crate) async fn start(mix: Mix) -> (Running, TempDir) {
+    let scratch = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        seed: 11,
+        content: Content::Generated { hosts: 12 },
+        behaviours: mix,
+        scratch_dir: scratch.path().to_owned(),
+        latency: Latency::default(),
+    };
+    (SmallInternet::start(settings).await.unwrap(), scratch)
+}
+
+/// One question over UDP; none when no answer comes.
+pub(crate) async fn ask(server: SocketAddr, host: &str, kind: RecordType) -> Option<Message> {
+    let mut message = Message::query();
+    message.metadata.recursion_desired = true;
+    message.add_query(Query::query(Name::from_ascii(format!("{host}.")).unwrap(), kind));
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    socket.send_to(&message.to_vec().unwrap(), server).await.unwrap();
+    let mut buffer = [0; 4_096];
+    let received = tokio::time::timeout(Duration::from_millis(500), socket.recv(&mut buffer)).await;
+    Some(Message::from_vec(&buffer[..received.ok()?.unwrap()]).unwrap())
+}
+
+/// All addresses of a host, or why there are none.
+pub(crate) async fn addresses(running: &Running, host: &str) -> Result<Vec<IpAddr>, ResponseCode> {
+    let mut found = Vec::new();
+    for kind in [RecordType::A, RecordType::AAAA] {
+        let answer = ask(running.client.dns, host, kind).await.expect("an answer");
+        if answer.metadata.response_code != ResponseCode::NoError {
+            return Err(answer.metadata.response_code);
+        }
+        for record in &answer.answers {
+            match &record.data {
+                RData::A(address) => found.push(IpAddr::V4(address.0)),
+                RData::AAAA(address) => found.push(IpAddr::V6(address.0)),
+                other => panic!("an address, not {other}"),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The port dialled for a scheme.
+pub(crate) fn port(running: &Running, scheme: &str) -> u16 {
+    let of = if scheme == "https" { 443 } else { 80 };
+    running.client.dial_ports.iter().find(|(from, _)| *from == of).unwrap().1
+}
+
+/// Fetches a URL without following redirects.
+pub(crate) async fn get(
+    running: &Running,
+    scheme: &str,
+    host: &str,
+    target: &str,
+) -> Result<reqwest::Response, reqwest::Error> {
+    let address = addresses(running, host).await.expect("a name that resolves")[0];
+    let port = port(running, scheme);
+    let authority = reqwest::Certificate::from_pem(running.ca_pem.as_bytes()).unwrap();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .tls_certs_only([authority])
+        .connect_timeout(Duration::from_millis(700))
+        .timeout(Duration::from_secs(3))
+        .resolve(host, SocketAddr::new(address, port))
+        .build()
+        .unwrap();
+    client.get(format!("{scheme}://{host}:{port}{target}")).send().await
+}
+
+/// The error and all that caused it, as one text.
+pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}

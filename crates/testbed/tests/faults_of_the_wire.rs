@@ -1,0 +1,141 @@
+//! Names, connections and handshakes that fail, each as the behaviour says and in no other way.
+
+#[allow(dead_code, reason = "each test program uses some of it")]
+mod client;
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use client::{addresses, ask, causes, get, internet_of, port};
+use everytab_testbed::Behaviour;
+use hickory_proto::op::ResponseCode;
+use hickory_proto::rr::RecordType;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+const SHORT: Duration = Duration::from_millis(700);
+
+#[tokio::test]
+async fn names_fail_as_their_behaviour_says() {
+    for (behaviour, code) in [
+        (Behaviour::DnsNxdomain, ResponseCode::NXDomain),
+        (Behaviour::DnsServfail, ResponseCode::ServFail),
+    ] {
+        let (running, _scratch) = internet_of(behaviour).await;
+        for host in running.hosts() {
+            assert_eq!(addresses(&running, &host).await, Err(code), "{host}");
+        }
+        running.stop().await;
+    }
+    let (running, _scratch) = internet_of(Behaviour::DnsNoAddress).await;
+    let host = running.hosts().next().unwrap();
+    assert_eq!(addresses(&running, &host).await, Ok(Vec::new()));
+    let (running, _scratch) = internet_of(Behaviour::DnsNeverAnswers).await;
+    let host = running.hosts().next().unwrap();
+    assert!(ask(running.client.dns, &host, RecordType::A).await.is_none());
+}
+
+#[tokio::test]
+async fn a_name_of_no_host_does_not_exist_and_case_does_not_matter() {
+    let (running, _scratch) = internet_of(Behaviour::Fine).await;
+    for host in ["nobody.example", "localhost", "com", "www.example.com"] {
+        assert_eq!(addresses(&running, host).await, Err(ResponseCode::NXDomain), "{host}");
+    }
+    let host = running.hosts().next().unwrap();
+    let found = addresses(&running, &host).await.unwrap();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].is_loopback());
+    assert_eq!(addresses(&running, &host.to_uppercase()).await.unwrap(), found);
+}
+
+#[tokio::test]
+async fn private_addresses_are_given_where_the_behaviour_says() {
+    let (running, _scratch) = internet_of(Behaviour::DnsPrivateAddress).await;
+    for host in running.hosts() {
+        let found = addresses(&running, &host).await.unwrap();
+        assert!(found.iter().any(|address| !address.is_loopback()), "{host}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_refused_by_the_system() {
+    let (running, _scratch) = internet_of(Behaviour::Refused).await;
+    let host = running.hosts().next().unwrap();
+    let address = addresses(&running, &host).await.unwrap()[0];
+    for scheme in ["http", "https"] {
+        let dialled = SocketAddr::new(address, port(&running, scheme));
+        let connected = timeout(SHORT, TcpStream::connect(dialled)).await.unwrap();
+        if address == IpAddr::V6(Ipv6Addr::LOCALHOST) {
+            assert_eq!(connected.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+        } else {
+            println!("no ::1 here: a refusal is a reset");
+            let read = connected.unwrap().read(&mut [0; 8]).await;
+            assert_eq!(read.unwrap_err().kind(), ErrorKind::ConnectionReset);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_connection_request_is_never_answered() {
+    let (running, _scratch) = internet_of(Behaviour::ConnectTimeout).await;
+    for host in running.hosts() {
+        let address = addresses(&running, &host).await.unwrap()[0];
+        for scheme in ["http", "https"] {
+            let dialled = SocketAddr::new(address, port(&running, scheme));
+            let connecting = timeout(SHORT, TcpStream::connect(dialled)).await;
+            assert!(connecting.is_err(), "{dialled} answered");
+        }
+    }
+    assert_eq!(running.counts().connections, 0);
+}
+
+#[tokio::test]
+async fn a_silent_host_accepts_and_says_nothing() {
+    let (running, _scratch) = internet_of(Behaviour::NeverAnswers).await;
+    let host = running.hosts().next().unwrap();
+    let error = get(&running, "http", &host, "/favicon.ico").await.unwrap_err();
+    assert!(error.is_timeout() && !error.is_connect(), "{}", causes(&error));
+    let error = get(&running, "https", &host, "/favicon.ico").await.unwrap_err();
+    assert!(error.is_timeout(), "{}", causes(&error));
+}
+
+#[tokio::test]
+async fn a_reset_connection_ends_in_a_reset() {
+    let (running, _scratch) = internet_of(Behaviour::Reset).await;
+    let host = running.hosts().next().unwrap();
+    let address = addresses(&running, &host).await.unwrap()[0];
+    let dialled = SocketAddr::new(address, port(&running, "http"));
+    let mut stream = TcpStream::connect(dialled).await.unwrap();
+    let read = timeout(SHORT, stream.read(&mut [0; 8])).await.unwrap();
+    assert_eq!(read.unwrap_err().kind(), ErrorKind::ConnectionReset);
+}
+
+#[tokio::test]
+async fn handshakes_fail_and_http_still_works() {
+    let (running, _scratch) = internet_of(Behaviour::TlsHandshakeFailure).await;
+    let host = running.hosts().next().unwrap();
+    let error = get(&running, "https", &host, "/favicon.ico").await.unwrap_err();
+    assert!(causes(&error).contains("fatal alert"), "{}", causes(&error));
+    assert_eq!(get(&running, "http", &host, "/favicon.ico").await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn certificates_have_the_fault_that_they_are_said_to_have() {
+    for (behaviour, fault) in [
+        (Behaviour::CertificateWrongName, "not valid for name"),
+        (Behaviour::CertificateExpired, "expired"),
+        (Behaviour::CertificateSelfSigned, "UnknownIssuer"),
+    ] {
+        let (running, _scratch) = internet_of(behaviour).await;
+        let host = running.hosts().next().unwrap();
+        let error = get(&running, "https", &host, "/favicon.ico").await.unwrap_err();
+        assert!(causes(&error).contains(fault), "{behaviour:?}: {}", causes(&error));
+    }
+    let (running, _scratch) = internet_of(Behaviour::Fine).await;
+    for host in running.hosts() {
+        let answer = get(&running, "https", &host, "/favicon.ico").await.unwrap();
+        assert_eq!(answer.status(), 200, "{host}");
+    }
+}
