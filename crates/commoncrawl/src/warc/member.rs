@@ -31,7 +31,8 @@ pub fn read_record(bytes: &[u8], limits: Limits) -> Result<Record, WarcError> {
         Some(inflated) => first_record(&mut inflated.as_slice(), limits),
         None => {
             let mut reader = BufReader::new(GzDecoder::new(bytes));
-            let record = first_record(&mut reader, limits)?;
+            let record = first_record(&mut reader, limits)
+                .map_err(|error| member_error(error, &mut reader, limits))?;
             if record.truncation != Some(Truncation::Limit) {
                 finish_member(&mut reader, limits)?;
             }
@@ -49,6 +50,15 @@ fn first_record<R: BufRead>(input: &mut R, limits: Limits) -> Result<Record, War
 /// two line ends, or a few records; a member that goes on and on is left at the limit.
 fn finish_member<R: BufRead>(reader: &mut R, limits: Limits) -> Result<(), WarcError> {
     record::Unread(limits.max_block_bytes).skip(reader)
+}
+
+/// What is wrong with a member whose content is no record: where its checksum is wrong too, that.
+pub(super) fn member_error<R: BufRead>(
+    error: WarcError,
+    reader: &mut R,
+    limits: Limits,
+) -> WarcError {
+    finish_member(reader, limits).err().unwrap_or(error)
 }
 
 /// All of the first gzip member of `bytes`; `None` where its size is not known or over the limit,

@@ -3,13 +3,13 @@
 //! Owns finding the next record after one that cannot be read. Invariants: every byte belongs to a
 //! record, to the padding between records, or to an error item; the iteration ends.
 
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 
 use flate2::bufread::GzDecoder;
 
 use super::Limits;
 use super::error::WarcError;
-use super::member::GZIP_MAGIC;
+use super::member::{GZIP_MAGIC, member_error};
 use super::record::{self, Record, Truncation};
 
 /// Iterates over the records of a whole archive: `(offset, record)`, where `offset` is the byte
@@ -48,6 +48,7 @@ impl<'a> Records<'a> {
         let read = record::read(&mut member.reader, self.limits).and_then(|read| {
             let Some((record, unread)) = read else { return Ok(None) };
             unread.skip(&mut member.reader)?;
+            skip_line_ends(&mut member.reader)?;
             Ok(Some(record))
         });
         match read {
@@ -61,7 +62,10 @@ impl<'a> Records<'a> {
                 self.position = (self.archive.len() - after.len()).max(start + 1);
                 None
             }
-            Err(error) => Some(self.fail(start, error)),
+            Err(error) => {
+                let error = member_error(error, &mut member.reader, self.limits);
+                Some(self.fail(start, error))
+            }
         }
     }
 
@@ -119,6 +123,19 @@ impl Iterator for Records<'_> {
             }
             let reader = BufReader::new(GzDecoder::new(rest));
             self.member = Some(Member { start: self.position, reader });
+        }
+    }
+}
+
+/// Reads over the line ends after a record. At the end of the member that checks its checksum, so
+/// that a record of wrong bytes is not given before its error.
+fn skip_line_ends(reader: &mut impl BufRead) -> Result<(), WarcError> {
+    loop {
+        let bytes = reader.fill_buf().map_err(|error| WarcError::from_inflating(&error))?;
+        let line_ends = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        reader.consume(line_ends);
+        if line_ends == 0 {
+            return Ok(());
         }
     }
 }
