@@ -42,6 +42,8 @@ pub struct Candidate {
     pub declared_type: Option<String>,
     /// The link's `sizes`, as written.
     pub declared_sizes: Option<String>,
+    /// Whether the link was an apple-touch-icon: such icons rank after all others.
+    pub apple_touch: bool,
 }
 
 /// How many declared icons did not become candidates, by reason.
@@ -101,6 +103,7 @@ pub fn candidates(page: &Page) -> Candidates {
             source: CandidateSource::FaviconIco,
             declared_type: None,
             declared_sizes: None,
+            apple_touch: false,
         });
     }
     for class in [IconClass::Icon, IconClass::AppleTouch] {
@@ -159,6 +162,7 @@ impl Chosen {
                 source: CandidateSource::LinkRel,
                 declared_type: icon.mime.clone(),
                 declared_sizes: icon.sizes.clone(),
+                apple_touch: icon.class == IconClass::AppleTouch,
             });
             return;
         };

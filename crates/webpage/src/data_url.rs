@@ -115,7 +115,7 @@ pub(crate) fn hex_pair(digits: &[u8]) -> Option<u8> {
 /// Infra's "forgiving-base64 decode".
 fn forgiving_base64(mut bytes: Vec<u8>) -> Result<Vec<u8>, DataUrlError> {
     bytes.retain(|byte| !byte.is_ascii_whitespace());
-    if bytes.len() % 4 == 0 {
+    if bytes.len().is_multiple_of(4) {
         for _ in 0..2 {
             if bytes.last() == Some(&b'=') {
                 bytes.pop();

@@ -258,21 +258,32 @@ impl<'a> Found<'a> {
         let attribute = |wanted: &[u8]| {
             let is_wanted =
                 |attribute: &&Attribute<'_>| self.name(attribute).eq_ignore_ascii_case(wanted);
-            element.attributes().iter().find(is_wanted).map(|found| self.bytes(&value(found)))
+            let found = element.attributes().iter().find(is_wanted)?;
+            Some(self.unescaped(&value(found)))
         };
-        let labelled = attribute(b"charset").and_then(Encoding::for_label);
+        let labelled = attribute(b"charset").and_then(|label| Encoding::for_label(&label));
         let encoding = labelled.or_else(|| {
             let pragma = attribute(b"http-equiv")?;
             if !pragma.eq_ignore_ascii_case(b"content-type") {
                 return None;
             }
-            prescan::encoding_in_content(attribute(b"content")?)
+            prescan::encoding_in_content(&attribute(b"content")?)
         });
         self.meta_encoding = encoding.map(prescan::as_declared_by_meta);
     }
 
     fn name(&self, attribute: &Attribute<'_>) -> &'a [u8] {
         attribute.name_source_location().map_or(&[], |span| self.bytes(&span.bytes()))
+    }
+
+    /// A value with its character references decoded; of use for what is ASCII.
+    fn unescaped(&self, span: &Span) -> Cow<'a, [u8]> {
+        let bytes = self.bytes(span);
+        if !bytes.contains(&b'&') {
+            return Cow::Borrowed(bytes);
+        }
+        let text = htmlize::unescape_attribute(String::from_utf8_lossy(bytes));
+        Cow::Owned(text.into_owned().into_bytes())
     }
 
     fn finish(mut self) -> Markup {

@@ -1,0 +1,175 @@
+//! Any bytes give a result, and no result outgrows its limits.
+
+use everytab_webpage::candidates::{MAX_DECLARED, candidates};
+use everytab_webpage::title::MAX_TAB_TITLE_CHARACTERS;
+use everytab_webpage::{
+    Robots, Verdict, data_url, is_public, sizes, tab_title, understand, vet_url,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Pieces that lie next to each other in pages; random bytes alone never make a tag.
+fn soup() -> impl Strategy<Value = Vec<u8>> {
+    let pieces = [
+        "<title>",
+        "</title>",
+        "<link rel=icon href=",
+        "<link rel='apple-touch-icon' href='",
+        "'>",
+        ">",
+        "<base href=",
+        "data:,",
+        "data:;base64,AA==",
+        "//a.example/",
+        "/b",
+        "<!--",
+        "-->",
+        "<svg>",
+        "</svg>",
+        "<math>",
+        "<template>",
+        "</template>",
+        "<script>",
+        "</script>",
+        "<noscript>",
+        "<meta charset=",
+        "utf-8",
+        "gbk",
+        "iso-2022-jp",
+        "utf-16",
+        "\u{1b}$B",
+        "<meta http-equiv=content-type content='charset=",
+        "&amp;",
+        "&#0;",
+        "&#x110000;",
+        "\0",
+        "\u{feff}",
+        "é",
+        "<p>",
+        "<select>",
+        "<frameset>",
+        "\"",
+        "<",
+        "&",
+        " ",
+        "<?xml encoding='",
+    ];
+    let piece = prop_oneof![
+        8 => proptest::sample::select(pieces.to_vec()).prop_map(|piece| piece.as_bytes().to_vec()),
+        1 => vec(any::<u8>(), 0..8),
+    ];
+    vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+fn header() -> impl Strategy<Value = (String, Vec<u8>)> {
+    let names =
+        ["content-type", "content-security-policy", "x-frame-options", "content-disposition"];
+    let words = [
+        "text/html",
+        "charset=",
+        "utf-8",
+        ";",
+        ",",
+        "\"",
+        "'none'",
+        "'self'",
+        "frame-ancestors ",
+        "https:",
+        "*",
+        "*.a.example",
+        "deny",
+        "SAMEORIGIN",
+        " ",
+        "\\",
+        ":",
+        "//",
+        "é",
+    ];
+    let value =
+        vec(proptest::sample::select(words.to_vec()), 0..12).prop_map(|w| w.concat().into_bytes());
+    (proptest::sample::select(names.to_vec()), value)
+        .prop_map(|(name, value)| (name.to_owned(), value))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn a_page_of_any_bytes_is_understood_within_its_limits(
+        url in "(https?://[a-z.]{0,9}/?)|.{0,9}",
+        headers in vec(header(), 0..4),
+        body in prop_oneof![soup(), vec(any::<u8>(), 0..300)],
+    ) {
+        let page = understand(&url, &headers, &body);
+        prop_assert_eq!(&page, &understand(&url, &headers, &body));
+        prop_assert!(!page.title.text.contains('\0'));
+        let found = candidates(&page);
+        prop_assert!(found.list.len() <= 1 + MAX_DECLARED);
+        for candidate in &found.list {
+            prop_assert!(candidate.url.len() <= 16 << 10);
+            prop_assert!(["http:", "https:", "data:"].iter().any(|s| candidate.url.starts_with(s)));
+        }
+        let mut urls: Vec<_> = found.list.iter().map(|candidate| &candidate.url).collect();
+        urls.sort_unstable();
+        urls.dedup();
+        prop_assert_eq!(urls.len(), found.list.len());
+        let answers = [None, page.url.as_ref()].map(|viewer| page.framing.frameable(viewer));
+        prop_assert!(page.framing.verdict != Verdict::Allowed || answers[0]);
+        prop_assert!(page.framing.verdict != Verdict::Blocked || !answers[0]);
+    }
+
+    #[test]
+    fn a_tab_title_of_any_text_is_bounded_and_settled(title in ".{0,700}") {
+        let once = tab_title(&title);
+        prop_assert!(once.chars().count() <= MAX_TAB_TITLE_CHARACTERS);
+        prop_assert!(!once.chars().any(char::is_control));
+        prop_assert_eq!(tab_title(&once), once.clone());
+    }
+
+    #[test]
+    fn robots_of_any_bytes_answer(
+        file in prop_oneof![
+            vec(any::<u8>(), 0..300),
+            "(user-agent: ?[a*]{1,2}\n|(dis)?allow: ?[/ab*$%2A]{0,8}[\r\n#]){0,20}"
+                .prop_map(String::into_bytes),
+        ],
+        path in "/[ab*$%2A]{0,8}",
+    ) {
+        let robots = Robots::parse(&file);
+        prop_assert_eq!(robots.allowed("a", &path), robots.allowed("A", &path));
+        prop_assert!(robots.allowed("a", "/robots.txt"));
+    }
+
+    #[test]
+    fn a_robots_pattern_matches_as_the_naive_definition_says(
+        pattern in "/[ab*]{0,7}[$]?",
+        path in "/[ab]{0,8}",
+    ) {
+        let file = format!("user-agent: *\ndisallow: {pattern}");
+        let blocked = !Robots::parse(file.as_bytes()).allowed("x", &path);
+        prop_assert_eq!(blocked, naive(pattern.as_bytes(), path.as_bytes()), "{} {}", pattern, path);
+    }
+
+    #[test]
+    fn urls_of_any_text_are_vetted(text in ".{0,60}", bytes in any::<[u8; 16]>()) {
+        if let Ok(url) = vet_url(&text) {
+            prop_assert_eq!(vet_url(url.as_str()), Ok(url.clone()));
+        }
+        data_url::decode(&format!("data:{text}"), 40).map_or(Ok(()), |found| {
+            prop_assert!(found.bytes.len() <= 40);
+            Ok(())
+        })?;
+        prop_assert!(sizes::parse(&text).pixels.iter().all(|(width, height)| *width > 0 && *height > 0));
+        let address = std::net::Ipv6Addr::from(bytes);
+        prop_assert!(!is_public(address.into()) || bytes[0] >> 5 == 1 || bytes[0] == 0);
+    }
+}
+
+fn naive(pattern: &[u8], path: &[u8]) -> bool {
+    match pattern {
+        [] => true,
+        [b'$'] => path.is_empty(),
+        [b'*', rest @ ..] => (0..=path.len()).any(|at| naive(rest, &path[at..])),
+        [byte, rest @ ..] => path.first() == Some(byte) && naive(rest, &path[1..]),
+    }
+}
