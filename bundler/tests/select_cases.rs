@@ -1,5 +1,7 @@
 //! The table of cases that selection here and in SQL must pass alike.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use everytab_bundler::select::{Candidate, best_first};
 use serde::Deserialize;
 

@@ -22,7 +22,10 @@ const ENTRY_BYTES: usize = 16;
 /// One picture of the file, measured by its own header.
 #[derive(Debug, Clone, Copy)]
 struct Entry<'a> {
+    /// The file from the picture's first byte on: the length in the directory lies, often 0.
     payload: &'a [u8],
+    /// That length; it ends the mask only.
+    length: usize,
     width: u32,
     height: u32,
     bits: u32,
@@ -32,9 +35,7 @@ impl<'a> Entry<'a> {
     fn read(file: &'a [u8], index: usize) -> Option<Self> {
         let entry = file.get(HEADER_BYTES + index * ENTRY_BYTES..)?.get(..ENTRY_BYTES)?;
         let (length, offset) = (read_u32(entry, 8)? as usize, read_u32(entry, 12)? as usize);
-        let rest = file.get(offset..)?;
-        // A length past the end is common and mostly harmless: the picture's own header decides.
-        let payload = &rest[..length.min(rest.len())];
+        let payload = file.get(offset..)?;
         let (width, height, bits) = if payload.starts_with(b"\x89PNG") {
             let (width, height) = png_sides(payload)?;
             (width, height, png_bits(payload)?)
@@ -44,7 +45,7 @@ impl<'a> Entry<'a> {
         };
         let sides = 1..=MAX_SIDE_PIXELS;
         let usable = sides.contains(&width) && sides.contains(&height);
-        usable.then_some(Self { payload, width, height, bits })
+        usable.then_some(Self { payload, length, width, height, bits })
     }
 
     /// Nearest size of at least 32 first, then the largest below; deepest; squares; as stored.
@@ -70,7 +71,10 @@ impl<'a> Entry<'a> {
         if header.bits < 32 || no_alpha {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;
             let mask_at = at.saturating_add(stride * self.height as usize);
-            self.apply_mask(&mut rgba, self.payload.get(mask_at..).unwrap_or_default(), &header);
+            // What follows a picture without a mask is the next picture.
+            let end = if self.length < mask_at { usize::MAX } else { self.length };
+            let mask = self.payload.get(mask_at..end.min(self.payload.len()));
+            self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header);
         }
         Pixels::new(self.width, self.height, rgba).ok_or("sides out of range")
     }

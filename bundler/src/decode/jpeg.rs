@@ -41,14 +41,17 @@ pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, String> {
     let options = DecoderOptions::default()
         .set_use_unsafe(false)
-        .set_strict_mode(false)
+        .set_strict_mode(true)
         .set_max_width(MAX_SIDE_PIXELS as usize)
         .set_max_height(MAX_SIDE_PIXELS as usize)
         .jpeg_set_max_scans(MAX_SCANS)
-        .jpeg_set_out_colorspace(ColorSpace::RGBA);
+        .jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    let rgba = decoder.decode().map_err(|error| error.to_string())?;
+    // RGB, for the decoder's way from CMYK to RGBA writes three bytes a pixel (zune-jpeg 0.5.15).
+    let rgb = decoder.decode().map_err(|error| error.to_string())?;
     let info = decoder.info().ok_or("no header")?;
+    let pixels = rgb.as_chunks::<3>().0.iter();
+    let rgba = pixels.flat_map(|&[red, green, blue]| [red, green, blue, 255]).collect();
     Pixels::new(u32::from(info.width), u32::from(info.height), rgba)
         .ok_or_else(|| "sides out of range".to_owned())
 }

@@ -13,13 +13,16 @@ use resvg::usvg::{BlendMode, ClipPath, Group, Mask, Node as Drawn, Paint, Path, 
 
 use super::svg_style::{Reference, References};
 use crate::error::IconError;
+use crate::sniff::svg_root::entity_growth;
 
 /// `=` signs in one tag; the XML parser compares each attribute with each before it.
 const MAX_TAG_ATTRIBUTES: usize = 512;
+/// Bytes that entities may add; those of drawing programs add a few hundred.
+const MAX_ENTITY_BYTES: usize = 64 * 1024;
 /// Nesting of elements, references followed; the drawing code recurses.
 const MAX_DEPTH: usize = 96;
 /// Elements drawn, with 32 bytes of attributes counted as one more.
-const MAX_COST: u64 = 50_000;
+const MAX_COST: u64 = 20_000;
 /// Style rules times elements.
 const MAX_RULE_MATCHES: usize = 1_000_000;
 /// Pixels of all pattern tiles together.
@@ -38,6 +41,9 @@ pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
     if text.split('<').any(|tag| tag.len() > MAX_TAG_ATTRIBUTES && signs(tag) > MAX_TAG_ATTRIBUTES)
     {
         return Err(refused("too many attributes"));
+    }
+    if entity_growth(text).is_none_or(|bytes| bytes > MAX_ENTITY_BYTES) {
+        return Err(refused("entities"));
     }
     Ok(())
 }
@@ -86,6 +92,7 @@ impl<'a, 'input> Counter<'a, 'input> {
             let child = self.visit(child, depth + 1)?;
             cost.drawn = cost.drawn.saturating_add(child.drawn);
             cost.height = cost.height.max(child.height + 1);
+            within(cost.drawn)?;
         }
         for (reference, target) in self.references.of(node) {
             let target = self.visit(target, depth + 1)?;
@@ -95,16 +102,21 @@ impl<'a, 'input> Counter<'a, 'input> {
                 Reference::Once => once = once.saturating_add(target.drawn),
                 Reference::Inherited => painted = painted.saturating_add(target.drawn),
                 // One at every vertex, and a vertex takes 2 bytes at least.
-                Reference::Marker => painted = painted.saturating_add(target.drawn * 16),
+                Reference::Marker => {
+                    painted = painted.saturating_add(target.drawn.saturating_mul(16));
+                }
             }
+            within(cost.drawn.saturating_mul(painted).saturating_add(once))?;
         }
         cost.drawn = cost.drawn.saturating_mul(painted).saturating_add(once);
-        if cost.drawn > MAX_COST {
-            return Err(refused("too much to draw"));
-        }
+        within(cost.drawn)?;
         self.known.insert(node.id(), Some(cost));
         Ok(cost)
     }
+}
+
+fn within(cost: u64) -> Result<(), IconError> {
+    if cost > MAX_COST { Err(refused("too much to draw")) } else { Ok(()) }
 }
 
 /// Bounds of the resolved picture, drawn with `transform`.
@@ -156,8 +168,7 @@ impl Totals {
             let (sx, sy) = transform.pre_concat(pattern.transform()).get_scale();
             let rect = pattern.rect();
             self.tile_pixels += f64::from(rect.width() * sx) * f64::from(rect.height() * sy);
-            // NaN must not pass.
-            if !(self.tile_pixels <= MAX_TILE_PIXELS) {
+            if exceeds(self.tile_pixels, MAX_TILE_PIXELS) {
                 return Err(refused("pattern too large"));
             }
             self.group(pattern.root(), Transform::from_scale(sx, sy))?;
@@ -165,12 +176,17 @@ impl Totals {
         if let Some(dashes) = path.stroke().and_then(|stroke| stroke.dasharray()) {
             let period: f64 = dashes.iter().map(|&dash| f64::from(dash)).sum();
             self.dashes += length_from_above(path) / period * dashes.len() as f64;
-            if !(self.dashes <= MAX_DASHES) {
+            if exceeds(self.dashes, MAX_DASHES) {
                 return Err(refused("too many dashes"));
             }
         }
         Ok(())
     }
+}
+
+/// NaN exceeds everything.
+fn exceeds(value: f64, most: f64) -> bool {
+    value.is_nan() || value > most
 }
 
 /// Length of the path's control polygon, which no curve exceeds.

@@ -1,5 +1,6 @@
 //! Fewer colours through `quantizr`: at most 64, no dithering. Off unless asked for: its sums are
-//! floats, so its pixels are held to be equal on all machines by the test vectors only.
+//! floats, in the order of a hash table whose layout is the architecture's, so machines of one
+//! kind agree, and others only as far as the test vectors show.
 
 use quantizr::{Image, Options, QuantizeResult};
 

@@ -57,6 +57,27 @@ pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
     scanner.root()
 }
 
+/// Bytes that the entities of a document's doctype would add to it, counted from above; `None`
+/// where they can't be counted: more than 64 of them, or one inside another.
+#[must_use]
+pub fn entity_growth(text: &str) -> Option<usize> {
+    let mut scanner = Scanner { rest: text, entities: Vec::new() };
+    scanner.skip_prolog()?;
+    if scanner.entities.len() >= MAX_ENTITIES {
+        return None;
+    }
+    let mut growth = 0usize;
+    for (name, value) in &scanner.entities {
+        // Character references are no entities.
+        if value.replace("&#", "").contains('&') {
+            return None;
+        }
+        let uses = text.matches(&format!("&{name};")).count();
+        growth = growth.saturating_add(uses.saturating_mul(value.len()));
+    }
+    Some(growth)
+}
+
 struct Scanner<'a> {
     rest: &'a str,
     entities: Vec<(&'a str, &'a str)>,
@@ -96,7 +117,9 @@ impl<'a> Scanner<'a> {
 
     fn skip_prolog(&mut self) -> Option<()> {
         // An XML declaration stands at the very start or the document is malformed (XML 1.0, 2.8).
-        self.eat("<?xml").then(|| self.until("?>")).unwrap_or(Some(""))?;
+        if self.eat("<?xml") {
+            self.until("?>")?;
+        }
         loop {
             self.skip_space();
             if self.eat("<!--") {
