@@ -147,7 +147,8 @@ proptest! {
     ) {
         let file = format!("user-agent: *\ndisallow: {pattern}");
         let blocked = !Robots::parse(file.as_bytes()).allowed("x", &path);
-        prop_assert_eq!(blocked, naive(pattern.as_bytes(), path.as_bytes()), "{} {}", pattern, path);
+        let expected = naive(pattern.as_bytes(), path.as_bytes());
+        prop_assert_eq!(blocked, expected, "{} {}", pattern, path);
     }
 
     #[test]
@@ -159,7 +160,7 @@ proptest! {
             prop_assert!(found.bytes.len() <= 40);
             Ok(())
         })?;
-        prop_assert!(sizes::parse(&text).pixels.iter().all(|(width, height)| *width > 0 && *height > 0));
+        prop_assert!(sizes::parse(&text).pixels.iter().all(|size| size.0 > 0 && size.1 > 0));
         let address = std::net::Ipv6Addr::from(bytes);
         prop_assert!(!is_public(address.into()) || bytes[0] >> 5 == 1 || bytes[0] == 0);
     }
