@@ -1,4 +1,4 @@
-//! Moments as text: microseconds since 1970 to the form that WARC headers use, and back.
+//! Moments as text: microseconds since 1970 in the form that WARC headers use.
 //!
 //! Invariant: every `i64` has a text. Must not know: the time it is now.
 

@@ -1,6 +1,11 @@
 //! Every index file of the corpus: schema versions, counts, and the records that rows point at.
 
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests may fail and do I/O"
+)]
 
 mod support;
 

@@ -1,5 +1,7 @@
 //! Index files that are cut short or have wrong bytes: a clear error, never a panic.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
+
 mod support;
 
 use bytes::Bytes;
@@ -59,7 +61,7 @@ fn a_footer_that_claims_more_than_the_file_has_is_truncated() {
 fn a_wrong_byte_anywhere_gives_an_error_or_a_result() {
     let whole = file();
     for at in 0..whole.len() {
-        for wrong in [0x00, 0xff, whole[at] ^ 0x01, whole[at] ^ 0x80] {
+        for wrong in [0xff, whole[at] ^ (1 << (at % 8))] {
             let mut bytes = whole.to_vec();
             bytes[at] = wrong;
             if let Err(error) = outcome(&Bytes::from(bytes)) {

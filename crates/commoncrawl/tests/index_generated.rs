@@ -1,5 +1,7 @@
 //! Index files made by the test: schema variants, order, ties, limits, bad values.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};

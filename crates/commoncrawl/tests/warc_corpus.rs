@@ -1,6 +1,11 @@
 //! Every archive of the corpus: counts, bodies against their recorded digests, odd files.
 
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests may fail and do I/O"
+)]
 
 mod support;
 

@@ -1,5 +1,7 @@
 //! Archives made by the test: damage, odd forms, limits, and what was written read back.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
+
 mod support;
 
 use std::io::Write;

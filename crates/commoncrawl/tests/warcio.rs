@@ -5,7 +5,9 @@
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "the test runs another program on a file it wrote"
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests may fail and do I/O"
 )]
 
 use std::process::Command;

@@ -2,8 +2,11 @@
 
 #![allow(
     dead_code,
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "each test program uses a part of it, and tests may read files"
+    reason = "each test program uses a part of it, and tests may fail and read files"
 )]
 
 use std::path::{Path, PathBuf};
