@@ -1,3 +1,19 @@
 //! The EveryTab worker: one program for every stage of a scan.
 
+pub mod commands;
+pub mod config;
+pub mod context;
+pub mod crawl;
+pub mod failure;
 pub mod fetch;
+pub mod holder;
+pub mod jobs;
+pub mod limits;
+pub mod local;
+pub mod progress;
+pub mod runner;
+pub mod scan_settings;
+pub mod scan_start;
+pub mod scan_stats;
+pub mod serve;
+pub mod telemetry;

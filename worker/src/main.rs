@@ -1,2 +1,27 @@
-//! The program `everytab-worker`.
-fn main() {}
+//! The program `everytab-worker`: the command line, the runtime, the exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use everytab_worker::{commands, config::Cli, failure::Exit};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: no runtime: {error}");
+            return Exit::Failed.into();
+        }
+    };
+    let outcome = runtime.block_on(commands::dispatch(cli));
+    // A blocking task that hangs must not keep a finished command from ending.
+    runtime.shutdown_background();
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            eprintln!("error: {}", failure.message);
+            failure.exit.into()
+        }
+    }
+}

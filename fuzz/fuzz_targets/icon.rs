@@ -1,0 +1,17 @@
+//! Any bytes as an icon: a small PNG that is an icon itself, or a classified refusal.
+#![no_main]
+
+use everytab_bundler::convert::{TabIcon, to_tab_icon};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(TabIcon { png, width, height, .. }) = to_tab_icon(bytes) else { return };
+    assert!((1..=32).contains(&width) && (1..=32).contains(&height), "{width}x{height}");
+    let again = to_tab_icon(bytes).expect("the same bytes give the same answer");
+    assert_eq!(png, again.png);
+    // A picture of 2x2 and less is refused, and a thin one may be scaled down to that.
+    if width.max(height) > 2 {
+        let (measured, pixels) = everytab_bundler::decode::decode(&png).expect("we read our PNGs");
+        assert_eq!((pixels.width(), pixels.height()), (width, height), "{measured:?}");
+    }
+});

@@ -1,0 +1,19 @@
+//! Any bytes as a parquet file of the index: captures and counts that add up, or an error.
+#![no_main]
+
+use bytes::Bytes;
+use everytab_commoncrawl::index::{IndexOptions, read_bytes};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut file = read_bytes(&Bytes::copy_from_slice(bytes), IndexOptions::default());
+    let mut given = 0;
+    for capture in file.by_ref() {
+        if capture.is_err() {
+            return;
+        }
+        given += 1;
+    }
+    let counts = file.counts().expect("a file without an error has counts");
+    assert!(counts.add_up() && counts.captures == given, "{given} given, {counts:?}");
+});

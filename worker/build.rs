@@ -1,0 +1,29 @@
+//! Embeds the page (`site/`): `SITE_FILES`, one (name, bytes) a file.
+
+use std::{
+    env,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let site = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("../site").canonicalize()?;
+    let mut files = vec![site.join("index.html")];
+    for folder in ["css", "js"] {
+        println!("cargo::rerun-if-changed={}", site.join(folder).display());
+        for entry in fs::read_dir(site.join(folder))? {
+            files.push(entry?.path());
+        }
+    }
+    files.sort();
+    let mut code = String::from("const SITE_FILES: &[(&str, &[u8])] = &[\n");
+    for file in files {
+        println!("cargo::rerun-if-changed={}", file.display());
+        let name = file.strip_prefix(&site)?.display().to_string();
+        writeln!(code, "({name:?}, include_bytes!({:?})),", file.display().to_string())?;
+    }
+    code.push_str("];\n");
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("site.rs"), code)?;
+    Ok(())
+}

@@ -1,0 +1,291 @@
+//! `local`: a whole scan on this machine, by the same worker processes that a fleet runs, against
+//! a private Postgres. Killed or stopped at any moment, it goes on from there when run again.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use everytab_coordinator::{ConnectSettings, Coordinator};
+use everytab_postgres::{PostgresSettings, PrivatePostgres};
+use everytab_testbed::{Content, Mix, Running, Settings, SmallInternet};
+use tokio::sync::watch;
+
+use crate::{
+    commands::stop,
+    config::{FetchArgs, ScanOptions},
+    crawl,
+    failure::{Exit, Failure, Outcome},
+    limits,
+    local::{Children, Plan, watch_scan},
+    progress,
+    scan_start::{self, Places},
+};
+
+/// Options of `local`.
+#[derive(Debug, Args)]
+pub struct LocalArgs {
+    /// Scan a small internet on loopback: recorded in DIR, or generated without it
+    #[arg(long, env = "EVERYTAB_SAMPLE", value_name = "DIR", num_args = 0..=1,
+          default_missing_value = "", conflicts_with = "source")]
+    sample: Option<String>,
+    /// Crawl to scan: its id, or latest
+    #[arg(long, env = "EVERYTAB_CRAWL")]
+    crawl: Option<String>,
+    /// The crawl's bucket
+    #[arg(long, env = "EVERYTAB_SOURCE")]
+    source: Option<String>,
+    /// Read an S3 bucket without credentials
+    #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
+    public: bool,
+    /// Folder for everything: the database, the archive, the site
+    #[arg(long, env = "EVERYTAB_DIR", default_value = "./everytab-data")]
+    dir: PathBuf,
+    /// Where the icons are archived, instead of DIR/archive
+    #[arg(long, env = "EVERYTAB_ARCHIVE")]
+    archive: Option<String>,
+    /// Where the site is published, instead of DIR/site
+    #[arg(long, env = "EVERYTAB_SITE")]
+    site: Option<String>,
+    /// Worker processes
+    #[arg(long, env = "EVERYTAB_WORKERS", default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..=64))]
+    workers: u16,
+    /// Serve the site here when the scan has ended
+    #[arg(long, env = "EVERYTAB_SERVE", value_name = "ADDR")]
+    serve: Option<SocketAddr>,
+    /// End when the scan has, also with --serve
+    #[arg(long, env = "EVERYTAB_EXIT_WHEN_DONE")]
+    exit_when_done: bool,
+    /// Start another scan although the folder holds a finished one
+    #[arg(long)]
+    again: bool,
+    /// Hosts of the generated small internet
+    #[arg(long, env = "EVERYTAB_SAMPLE_HOSTS", default_value_t = 300,
+          value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    sample_hosts: u64,
+    /// The number that the small internet is made from
+    #[arg(long, env = "EVERYTAB_SAMPLE_SEED", default_value_t = 1)]
+    sample_seed: u64,
+    /// How its hosts misbehave: none, light or issue; light for generated, none for recorded ones
+    #[arg(long, env = "EVERYTAB_SAMPLE_MIX")]
+    sample_mix: Option<String>,
+    #[command(flatten)]
+    options: ScanOptions,
+    #[command(flatten)]
+    fetch: FetchArgs,
+}
+
+/// Scans on this machine.
+///
+/// # Errors
+/// When a part cannot be started, or the folder holds another unfinished scan.
+pub async fn run(args: LocalArgs) -> Outcome {
+    let dir = absolute(&args.dir)?;
+    let children = Children::default();
+    let at_once = children.clone();
+    let stop = stop::on_signal(move || at_once.kill())?;
+    // Children and servers are bound to the thread that starts them: this one, which lives longest.
+    let postgres = start_postgres(&dir)?;
+    let outcome = scan(&args, &dir, &postgres, &children, stop).await;
+    children.kill();
+    postgres.stop()?;
+    outcome
+}
+
+async fn scan(
+    args: &LocalArgs,
+    dir: &Path,
+    postgres: &PrivatePostgres,
+    children: &Children,
+    mut stop: watch::Receiver<bool>,
+) -> Outcome {
+    let coordinator = prepare_database(postgres).await?;
+    let internet = match &args.sample {
+        Some(sample) => Some(start_internet(args, sample, dir).await?),
+        None => None,
+    };
+    let plan = plan(args, dir, internet.as_ref()).await?;
+    let number = find_or_start(args, &coordinator, &plan).await?;
+    let mut fetch = args.fetch.clone();
+    if let Some(internet) = &internet {
+        use_small_internet(&mut fetch, internet)?;
+    }
+    let worker_url = postgres.url(DATABASE, "everytab_worker");
+    let temporary = dir.join("temporary");
+    children.start(args.workers, &worker_url, &temporary, &fetch, stop.clone()).await?;
+    let status = watch_scan(&coordinator, number, children, &mut stop).await?;
+    children.stop(limits::DRAIN).await;
+    let state = status["state"].as_str().unwrap_or_default().to_owned();
+    for line in progress::summary(&status) {
+        println!("{line}");
+    }
+    if matches!(state.as_str(), "running" | "paused") {
+        eprintln!("stopped; the same command goes on from here");
+        return Ok(Exit::Drained);
+    }
+    println!("site     {}", plan.places.site);
+    if let Some(address) = args.serve.filter(|_| !args.exit_when_done) {
+        serve(&plan.places.site, address, stop).await?;
+    }
+    Ok(match state.as_str() {
+        "finished_with_discards" => Exit::Discards,
+        _ => Exit::Done,
+    })
+}
+
+const DATABASE: &str = "everytab";
+
+
+fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
+    let about =
+        |error: std::io::Error| Failure::new(format!("--dir {}: {error}", dir.display()));
+    std::fs::create_dir_all(dir).map_err(about)?;
+    let dir = dir.canonicalize().map_err(about)?;
+    std::fs::create_dir_all(dir.join("temporary")).map_err(about)?;
+    // What a killed worker left there belongs to nobody.
+    for entry in std::fs::read_dir(dir.join("temporary")).map_err(about)? {
+        let path = entry.map_err(about)?.path();
+        if path.is_file() {
+            std::fs::remove_file(path).map_err(about)?;
+        }
+    }
+    Ok(dir)
+}
+
+fn start_postgres(dir: &Path) -> Result<PrivatePostgres, Failure> {
+    Ok(PrivatePostgres::start(PostgresSettings::new(dir.join("postgres")))?)
+}
+
+async fn prepare_database(postgres: &PrivatePostgres) -> Result<Coordinator, Failure> {
+    let exists = postgres.psql(
+        "postgres",
+        "select 1 from pg_database where datname = 'everytab'",
+    )?;
+    if exists.trim().is_empty() {
+        postgres.psql("postgres", "create database everytab")?;
+    }
+    let url = postgres.url(DATABASE, everytab_postgres::ADMIN_USER);
+    let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await?;
+    coordinator.migrate().await?;
+    // Whoever held a lease of this folder is gone: its Postgres was.
+    coordinator.revoke_leases(None, "local was started again").await?;
+    Ok(coordinator)
+}
+
+async fn start_internet(args: &LocalArgs, sample: &str, dir: &Path) -> Result<Running, Failure> {
+    let scratch_dir = dir.join("small-internet");
+    let (content, behaviours) = match sample {
+        "" => (Content::Generated { hosts: args.sample_hosts }, Mix::light()),
+        folder => {
+            let folder = Path::new(folder);
+            let dir = folder.canonicalize().map_err(|error| {
+                Failure::usage(format!("--sample {}: {error}", folder.display()))
+            })?;
+            (Content::Recorded { dir }, Mix::none())
+        }
+    };
+    let behaviours = match &args.sample_mix {
+        Some(name) => Mix::named(name)?,
+        None => behaviours,
+    };
+    let settings = Settings {
+        content,
+        behaviours,
+        ..Settings::generated(args.sample_seed, 0, scratch_dir)
+    };
+    Ok(SmallInternet::start(settings).await?)
+}
+
+/// The crawl and the places that the options mean.
+async fn plan(
+    args: &LocalArgs,
+    dir: &Path,
+    internet: Option<&Running>,
+) -> Result<Plan, Failure> {
+    let folder = |name: &str| format!("file://{}", dir.join(name).display());
+    let source = match (internet, &args.source) {
+        (Some(internet), _) => format!("file://{}", internet.client.bucket_dir.display()),
+        (None, Some(source)) => source.clone(),
+        (None, None) => crawl::PUBLIC_SOURCE.to_owned(),
+    };
+    let crawl = match (&args.crawl, internet) {
+        (Some(crawl), _) => crawl::resolve(&source, crawl).await?,
+        (None, Some(internet)) => internet.client.crawl.clone(),
+        (None, None) => {
+            return Err(Failure::usage(
+                "what to scan? give --sample for a small internet, --sample DIR for a recorded \
+                 one, or --crawl ID (latest is the newest) with --limit N",
+            ));
+        }
+    };
+    let places = Places {
+        source,
+        source_is_public: args.public,
+        archive: args.archive.clone().unwrap_or_else(|| folder("archive")),
+        site: args.site.clone().unwrap_or_else(|| folder("site")),
+        private: None,
+    };
+    Ok(Plan { crawl, places })
+}
+
+/// The scan to work on: the one that the folder holds, if it is the same, else a new one.
+async fn find_or_start(
+    args: &LocalArgs,
+    coordinator: &Coordinator,
+    plan: &Plan,
+) -> Result<i32, Failure> {
+    if let Some(newest) = coordinator.scan_number(None).await? {
+        let info = coordinator.load_scan(newest).await?;
+        let wanted = serde_json::to_value(scan_start::settings(&plan.places, &args.options))?;
+        let is_same = info.crawl == plan.crawl && info.settings == wanted;
+        let status = coordinator.scan_status(newest).await?;
+        let is_running = matches!(status["state"].as_str(), Some("running" | "paused"));
+        if is_running && !is_same && !args.again {
+            return Err(Failure::new(format!(
+                "{} holds an unfinished scan of {} with other settings: run the command that \
+                 began it, choose another --dir, or give --again to cancel it and begin anew",
+                args.dir.display(),
+                info.crawl
+            )));
+        }
+        if is_same && (is_running || !args.again) {
+            return Ok(newest);
+        }
+        if is_running {
+            coordinator.cancel_scan(newest).await?;
+        }
+    }
+    let started = scan_start::start(coordinator, &plan.crawl, &plan.places, &args.options).await?;
+    tracing::info!(scan = %started.0, crawl = plan.crawl, index_files = started.2, "scan started");
+    Ok(started.1)
+}
+
+fn use_small_internet(fetch: &mut FetchArgs, internet: &Running) -> Result<(), Failure> {
+    let client = &internet.client;
+    fetch.dns = Some(client.dns);
+    fetch.ca_file = Some(client.ca_file.clone());
+    fetch.dial_ports = client.dial_ports.clone();
+    for range in &client.allow_ranges {
+        fetch.allow_ranges.push(range.parse()?);
+    }
+    Ok(())
+}
+
+async fn serve(
+    site: &str,
+    address: SocketAddr,
+    mut stop: watch::Receiver<bool>,
+) -> Result<(), Failure> {
+    let Some(dir) = site.strip_prefix("file://") else {
+        return Err(Failure::usage(format!("--serve serves a folder, and the site is at {site}")));
+    };
+    let until = async move {
+        let _ = stop.wait_for(|stop| *stop).await;
+    };
+    let serving = crate::serve::serve(PathBuf::from(dir), address, until).await?;
+    println!("page     http://{}/   (Ctrl-C ends)", serving.address);
+    serving.finished.await?;
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! One file a command: what a person types and sees.
+
+pub mod backup;
+pub mod blocklist;
+pub mod database;
+pub mod doctor;
+pub mod inspect;
+pub mod local;
+pub mod migrate;
+pub mod plan;
+pub mod publish;
+pub mod run;
+pub mod scan;
+pub mod serve;
+pub mod stop;
+pub mod takedown;
+
+use crate::{
+    config::{Cli, Command},
+    failure::Outcome,
+    telemetry,
+};
+
+/// Does what the command line says.
+///
+/// # Errors
+/// One line for a person, and the exit code.
+pub async fn dispatch(cli: Cli) -> Outcome {
+    let quiet = matches!(
+        cli.command,
+        Some(Command::Inspect(_) | Command::Plan(_) | Command::Scan(_) | Command::Doctor(_))
+    );
+    telemetry::start(if quiet { "warn" } else { "info" });
+    match cli.command {
+        None => run::run(cli.run).await,
+        Some(Command::Run(args)) => run::run(*args).await,
+        Some(Command::Local(args)) => local::run(*args).await,
+        Some(Command::Scan(args)) => scan::run(args).await,
+        Some(Command::Migrate(args)) => migrate::run(args).await,
+        Some(Command::Serve(args)) => serve::run(args).await,
+        Some(Command::Publish(args)) => publish::run(args).await,
+        Some(Command::Backup(args)) => backup::backup(args).await,
+        Some(Command::Restore(args)) => backup::restore(args).await,
+        Some(Command::Blocklist(args)) => blocklist::run(args).await,
+        Some(Command::Doctor(args)) => doctor::run(*args).await,
+        Some(Command::Plan(args)) => plan::run(args).await,
+        Some(Command::Takedown(args)) => takedown::run(args).await,
+        Some(Command::Inspect(args)) => inspect::run(*args).await,
+    }
+}

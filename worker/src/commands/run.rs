@@ -1,0 +1,128 @@
+//! `run`: take jobs from the database and do them.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use everytab_bundler::test_vectors::encoder_digest_hex;
+use everytab_coordinator::Coordinator;
+use everytab_storage::StoreSettings;
+
+use crate::{
+    commands::{database, stop},
+    config::{DatabaseArgs, FetchArgs, Role, parse_duration},
+    context::{Context, Fetchers},
+    failure::{Exit, Failure, Outcome},
+    fetch::{Fetcher, RobotsPolicy},
+    holder::holder_name,
+    limits,
+    runner::{self, RunEnd, RunSettings},
+};
+
+/// Options of `run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// Which jobs to take
+    #[arg(long = "role", env = "EVERYTAB_ROLE", value_enum, value_delimiter = ',',
+          default_value = "all")]
+    pub roles: Vec<Role>,
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// End when the scan has: 0 when it finished, 3 with discarded jobs
+    #[arg(long, env = "EVERYTAB_EXIT_WHEN_DONE")]
+    pub exit_when_done: bool,
+    /// How long leased jobs may take to finish after SIGTERM before they are given back
+    #[arg(long, env = "EVERYTAB_DRAIN", value_name = "DURATION", value_parser = parse_duration)]
+    pub drain: Option<Duration>,
+    /// Folder for temporary files
+    #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
+    pub temporary: Option<PathBuf>,
+    #[command(flatten)]
+    fetch: FetchArgs,
+}
+
+/// Works until the scan is done or a signal says stop.
+///
+/// # Errors
+/// When the database cannot be reached for good, or a setting makes no sense.
+pub async fn run(args: RunArgs) -> Outcome {
+    let stop = stop::on_signal(|| {})?;
+    let coordinator = database::connect_patiently(&args.database, limits::LEASE).await?;
+    let context = context(&args.fetch, args.temporary.clone())?;
+    let settings = RunSettings {
+        holder: holder_name(),
+        kinds: Role::kinds(&args.roles),
+        encoder: encoder_digest_hex(),
+        exit_when_done: args.exit_when_done,
+        drain: args.drain.unwrap_or(limits::DRAIN),
+        bundle_jobs: std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    work(coordinator, context, settings, stop).await
+}
+
+async fn work(
+    coordinator: Coordinator,
+    context: Context,
+    settings: RunSettings,
+    stop: tokio::sync::watch::Receiver<bool>,
+) -> Outcome {
+    tracing::info!(holder = settings.holder, "worker started");
+    let end = runner::run(coordinator, context, settings, stop).await?;
+    tracing::info!(?end, "worker ended");
+    Ok(match end {
+        RunEnd::Finished => Exit::Done,
+        RunEnd::FinishedWithDiscards => Exit::Discards,
+        RunEnd::Drained => Exit::Drained,
+    })
+}
+
+/// What jobs need on this machine.
+///
+/// # Errors
+/// When the fetcher cannot be set up, or there is no folder for temporary files.
+pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context, Failure> {
+    fetch.warn();
+    let open_files = raise_open_files();
+    let mut fetch = fetch.clone();
+    // Two sockets a request (connection and look-up), and as much again for everything else: too
+    // few means waiting, never failing.
+    let most = usize::try_from(open_files / 4).unwrap_or(usize::MAX).max(1);
+    if fetch.in_flight > most {
+        tracing::warn!(
+            open_files,
+            "--in-flight {} is more than a quarter of the open-file limit; using {most}",
+            fetch.in_flight
+        );
+        fetch.in_flight = most;
+    }
+    let fetcher = |robots| Fetcher::new(fetch.settings(robots));
+    let fetchers =
+        Fetchers { obeying: fetcher(RobotsPolicy::Obey)?, ignoring: fetcher(RobotsPolicy::Off)? };
+    let temporary = temporary.unwrap_or_else(std::env::temp_dir);
+    std::fs::create_dir_all(&temporary).map_err(|error| {
+        Failure::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
+    })?;
+    Ok(Context::new(StoreSettings::default(), fetchers, temporary))
+}
+
+/// Raises the open-file limit as far as it goes; answers what it is.
+pub fn raise_open_files() -> u64 {
+    rlimit::raise().unwrap_or(limits::OPEN_FILES_AT_LEAST)
+}
+
+mod rlimit {
+    //! The one system call that std does not have.
+    #![allow(unsafe_code)]
+
+    pub(super) fn raise() -> Option<u64> {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: getrlimit writes one rlimit to the address of one.
+        if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+            return None;
+        }
+        let before = limit.rlim_cur;
+        limit.rlim_cur = limit.rlim_max;
+        // SAFETY: setrlimit reads one rlimit from the address of one.
+        let raised = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } == 0;
+        Some(if raised { limit.rlim_cur } else { before })
+    }
+}

@@ -1,0 +1,308 @@
+//! `scan`: start, watch and change scans.
+
+use std::{io::IsTerminal as _, time::Duration};
+
+use clap::{Args, Subcommand};
+use everytab_coordinator::{Coordinator, JobKind};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::{
+    commands::{database, gc},
+    config::{DatabaseArgs, ScanOptions},
+    crawl,
+    failure::{Exit, Failure, Outcome},
+    progress,
+    scan_start::{self, Places},
+};
+
+/// Options of `scan`.
+#[derive(Debug, Args)]
+pub struct ScanArgs {
+    #[command(subcommand)]
+    command: ScanCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ScanCommand {
+    /// Start a scan of a crawl
+    Start(StartArgs),
+    /// Show where a scan stands
+    Status(StatusArgs),
+    /// List all scans, newest first
+    List {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a scan; what is done stays
+    Cancel(OneScan),
+    /// Do discarded jobs again
+    Retry(RetryArgs),
+    /// Stop leasing jobs of a scan, or of one stage
+    Pause(StageArgs),
+    /// Go on with a paused scan or stage
+    Resume(StageArgs),
+    /// Change a running scan, such as rate=500 or rate=off
+    Set {
+        #[command(flatten)]
+        scan: OneScan,
+        /// NAME=VALUE; rate is the fleet's icon requests a second
+        #[arg(required = true)]
+        settings: Vec<String>,
+    },
+    /// Show everything that befell a job
+    History {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// The job's number, as `scan status` shows it
+        job: i64,
+    },
+    /// Remove old sites and unreferenced archives
+    Gc(gc::GcArgs),
+}
+
+#[derive(Debug, Args)]
+struct OneScan {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The scan's id; without it, the newest
+    #[arg(long, env = "EVERYTAB_SCAN")]
+    scan: Option<Uuid>,
+}
+
+impl OneScan {
+    async fn find(&self) -> Result<(Coordinator, i32), Failure> {
+        let coordinator = database::connect(&self.database).await?;
+        let number = database::scan_number(&coordinator, self.scan).await?;
+        Ok((coordinator, number))
+    }
+}
+
+#[derive(Debug, Args)]
+struct StartArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The crawl's id, such as CC-MAIN-2026-05, or latest
+    #[arg(long, env = "EVERYTAB_CRAWL")]
+    crawl: String,
+    /// The crawl's bucket
+    #[arg(long, env = "EVERYTAB_SOURCE", default_value = crawl::PUBLIC_SOURCE)]
+    source: String,
+    /// Read an S3 bucket without credentials
+    #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
+    public: bool,
+    /// Where the icons are archived (file:// or s3://)
+    #[arg(long, env = "EVERYTAB_ARCHIVE")]
+    archive: String,
+    /// Where the site is published (file:// or s3://)
+    #[arg(long, env = "EVERYTAB_SITE")]
+    site: String,
+    /// Private prefix with the blocklist.txt that takedowns write
+    #[arg(long, env = "EVERYTAB_PRIVATE")]
+    private: Option<String>,
+    #[command(flatten)]
+    options: ScanOptions,
+}
+
+#[derive(Debug, Args)]
+struct StatusArgs {
+    #[command(flatten)]
+    scan: OneScan,
+    /// Keep showing it until the scan ends
+    #[arg(long)]
+    watch: bool,
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct RetryArgs {
+    #[command(flatten)]
+    scan: OneScan,
+    /// Only jobs of this kind
+    #[arg(long)]
+    kind: Option<JobKind>,
+    /// Only this job
+    #[arg(long)]
+    job: Option<i64>,
+    /// The icons of every shard that holds an icon of this outcome
+    #[arg(long, conflicts_with = "kind")]
+    outcome: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct StageArgs {
+    #[command(flatten)]
+    scan: OneScan,
+    /// Only this stage
+    #[arg(long)]
+    kind: Option<JobKind>,
+}
+
+/// Does what was asked of scans.
+///
+/// # Errors
+/// When the database, a store or the request itself refuses.
+pub async fn run(args: ScanArgs) -> Outcome {
+    match args.command {
+        ScanCommand::Start(args) => start(args).await,
+        ScanCommand::Status(args) => status(args).await,
+        ScanCommand::List { database, json } => list(&database, json).await,
+        ScanCommand::Cancel(scan) => {
+            let (coordinator, number) = scan.find().await?;
+            said(coordinator.cancel_scan(number).await?, "cancelled", "it has ended already")
+        }
+        ScanCommand::Retry(args) => retry(args).await,
+        ScanCommand::Pause(args) => pause(args, true).await,
+        ScanCommand::Resume(args) => pause(args, false).await,
+        ScanCommand::Set { scan, settings } => set(&scan, &settings).await,
+        ScanCommand::History { database, job } => history(&database, job).await,
+        ScanCommand::Gc(args) => gc::run(args).await,
+    }
+}
+
+fn said(changed: bool, done: &str, otherwise: &str) -> Outcome {
+    if changed {
+        println!("{done}");
+        Ok(Exit::Done)
+    } else {
+        Err(Failure::new(format!("nothing was changed: {otherwise}")))
+    }
+}
+
+async fn start(args: StartArgs) -> Outcome {
+    let coordinator = database::connect(&args.database).await?;
+    let crawl = crawl::resolve(&args.source, &args.crawl).await?;
+    let places = Places {
+        source: args.source,
+        source_is_public: args.public,
+        archive: args.archive,
+        site: args.site,
+        private: args.private,
+    };
+    let (id, _, files) = scan_start::start(&coordinator, &crawl, &places, &args.options).await?;
+    eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
+    println!("{id}");
+    Ok(Exit::Done)
+}
+
+async fn status(args: StatusArgs) -> Outcome {
+    let (coordinator, number) = args.scan.find().await?;
+    loop {
+        let status = coordinator.scan_status(number).await?;
+        show(&status, &args);
+        let state = status["state"].as_str().unwrap_or_default();
+        let has_ended = !matches!(state, "running" | "paused");
+        if !args.watch || has_ended {
+            return Ok(match state {
+                "finished_with_discards" if args.watch => Exit::Discards,
+                _ => Exit::Done,
+            });
+        }
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+}
+
+fn show(status: &Value, args: &StatusArgs) {
+    let on_terminal = std::io::stdout().is_terminal();
+    if args.json {
+        println!("{status}");
+    } else if args.watch && on_terminal {
+        let lines = progress::picture(status, terminal_width());
+        // Home, each line cleared to its end, and the rest of the screen cleared below.
+        print!("\x1b[H{}\x1b[J", lines.join("\x1b[K\n") + "\x1b[K\n");
+    } else if args.watch {
+        println!("{}", progress::line(status));
+    } else {
+        println!("{}", progress::picture(status, usize::MAX).join("\n"));
+    }
+}
+
+/// Columns of the terminal, by the variable that shells set, else the usual number.
+pub fn terminal_width() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
+}
+
+async fn list(args: &DatabaseArgs, as_json: bool) -> Outcome {
+    let coordinator = database::connect(args).await?;
+    for scan in coordinator.list_scans().await? {
+        if as_json {
+            println!(
+                "{}",
+                json!({
+                    "scan": scan.scan_id, "crawl": scan.crawl, "state": scan.state,
+                    "outstanding": scan.outstanding, "discarded": scan.discarded,
+                    "started_at": scan.started_at, "finished_at": scan.finished_at,
+                })
+            );
+        } else {
+            println!(
+                "{}  {:<17} {:<22} {:>6} outstanding {:>4} discarded  {}",
+                scan.scan_id,
+                scan.crawl,
+                scan.state,
+                scan.outstanding,
+                scan.discarded,
+                scan.started_at.format("%Y-%m-%d %H:%M")
+            );
+        }
+    }
+    Ok(Exit::Done)
+}
+
+async fn retry(args: RetryArgs) -> Outcome {
+    let (coordinator, number) = args.scan.find().await?;
+    let outcome = args.outcome.as_deref();
+    if let Some(outcome) = outcome
+        && crate::fetch::Outcome::parse(outcome).is_none()
+    {
+        return Err(Failure::usage(format!("--outcome {outcome:?} is no outcome of an icon")));
+    }
+    let reopened = coordinator.retry_jobs(number, args.kind, args.job, outcome).await?;
+    println!("{reopened} jobs will be done again");
+    Ok(Exit::Done)
+}
+
+async fn pause(args: StageArgs, pause: bool) -> Outcome {
+    let (coordinator, number) = args.scan.find().await?;
+    let changed = coordinator.pause_scan(number, args.kind, pause).await?;
+    let done = if pause { "paused" } else { "running" };
+    said(changed, done, "the scan has ended or is so already")
+}
+
+async fn set(scan: &OneScan, settings: &[String]) -> Outcome {
+    let (coordinator, number) = scan.find().await?;
+    for setting in settings {
+        match setting.split_once('=') {
+            Some(("rate", "off")) => coordinator.set_rate(number, None).await?,
+            Some(("rate", rate)) => {
+                let rate = rate.parse().ok().filter(|rate: &i32| *rate > 0).ok_or_else(|| {
+                    Failure::usage(format!("rate={rate}: give requests a second, or off"))
+                })?;
+                coordinator.set_rate(number, Some(rate)).await?
+            }
+            _ => return Err(Failure::usage(format!("{setting:?} is not rate=NUMBER or rate=off"))),
+        };
+        println!("{setting}");
+    }
+    Ok(Exit::Done)
+}
+
+async fn history(args: &DatabaseArgs, job: i64) -> Outcome {
+    let coordinator = database::connect(args).await?;
+    for event in coordinator.job_history(job).await? {
+        println!(
+            "{}  {:<10} lease {:<4} {}  {}",
+            event.at.format("%Y-%m-%d %H:%M:%S%.3f"),
+            event.event,
+            event.lease_number,
+            event.holder.as_deref().unwrap_or("-"),
+            event.message.as_deref().unwrap_or("")
+        );
+    }
+    Ok(Exit::Done)
+}

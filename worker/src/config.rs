@@ -1,0 +1,277 @@
+//! The command line and the environment: every option, its variable, and what it may be.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use everytab_coordinator::JobKind;
+use ipnet::IpNet;
+
+use crate::{
+    commands,
+    fetch::{FetchSettings, RobotsPolicy},
+    limits,
+};
+
+/// A page full of browser tabs, one for every website on the internet.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
+pub struct Cli {
+    /// What to do; without one, `run`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of `run`.
+    #[command(flatten)]
+    pub run: commands::run::RunArgs,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Take jobs from the database and do them (the default)
+    Run(Box<commands::run::RunArgs>),
+    /// Run a whole scan on this machine, with a private Postgres
+    Local(Box<commands::local::LocalArgs>),
+    /// Start, watch and change scans
+    Scan(commands::scan::ScanArgs),
+    /// Bring the database to this program's schema
+    Migrate(DatabaseArgs),
+    /// Serve a published site from a directory
+    Serve(commands::serve::ServeArgs),
+    /// Publish a scan's site again
+    Publish(commands::publish::PublishArgs),
+    /// Copy a scan's rows and objects to a store
+    Backup(commands::backup::BackupArgs),
+    /// Bring a backup into an empty database and its stores
+    Restore(commands::backup::RestoreArgs),
+    /// Keep hosts and titles out of the next scans
+    Blocklist(commands::blocklist::BlocklistArgs),
+    /// Check that this machine has what a run needs
+    Doctor(Box<commands::doctor::DoctorArgs>),
+    /// Estimate what a scan of a crawl will take
+    Plan(commands::plan::PlanArgs),
+    /// Take hosts off a published site at once
+    Takedown(commands::takedown::TakedownArgs),
+    /// Show how files and URLs are understood, one JSON object a line
+    Inspect(Box<commands::inspect::InspectArgs>),
+}
+
+/// Which database.
+#[derive(Debug, Clone, Args)]
+pub struct DatabaseArgs {
+    /// Postgres, as postgres://user@host/database
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<String>,
+}
+
+/// The jobs that a process takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    /// Every kind of job
+    All,
+    /// index
+    Index,
+    /// warc
+    Warc,
+    /// icon
+    Icons,
+    /// bundle-shard and search
+    Bundles,
+    /// publish
+    Publish,
+}
+
+impl Role {
+    /// The job kinds of some roles, in pipeline order.
+    pub fn kinds(roles: &[Self]) -> Vec<JobKind> {
+        let takes = |kind| {
+            roles.iter().any(|role| match role {
+                Self::All => true,
+                Self::Index => kind == JobKind::Index,
+                Self::Warc => kind == JobKind::Warc,
+                Self::Icons => kind == JobKind::Icon,
+                Self::Bundles => matches!(kind, JobKind::BundleShard | JobKind::Search),
+                Self::Publish => kind == JobKind::Publish,
+            })
+        };
+        JobKind::ALL.into_iter().filter(|kind| takes(*kind)).collect()
+    }
+}
+
+/// Whether robots.txt counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Robots {
+    /// Ask before an origin's first icon, and obey
+    Obey,
+    /// Do not ask
+    Off,
+}
+
+/// How strangers' URLs are fetched.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Fetching")]
+pub struct FetchArgs {
+    /// Requests in flight at most
+    #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = 512)]
+    pub in_flight: usize,
+    /// User-Agent; name a page about the bot in it
+    #[arg(long, env = "EVERYTAB_USER_AGENT")]
+    pub user_agent: Option<String>,
+    /// Name server to ask instead of the system's
+    #[arg(long, env = "EVERYTAB_DNS", value_name = "ADDR:PORT")]
+    pub dns: Option<SocketAddr>,
+    /// Certificate authorities to trust besides the system's (PEM)
+    #[arg(long, env = "EVERYTAB_CA_FILE", value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+    /// Address range that may be fetched from although it is not public
+    #[arg(long = "allow-range", env = "EVERYTAB_ALLOW_RANGE", value_name = "CIDR",
+          value_delimiter = ',')]
+    pub allow_ranges: Vec<IpNet>,
+    /// Address range that may not be fetched from although it is public
+    #[arg(long = "deny-range", env = "EVERYTAB_DENY_RANGE", value_name = "CIDR",
+          value_delimiter = ',')]
+    pub deny_ranges: Vec<IpNet>,
+    /// Port to dial instead of a URL's port, such as 80=18080
+    #[arg(long = "dial-port", env = "EVERYTAB_DIAL_PORT", value_name = "PORT=PORT",
+          value_delimiter = ',', value_parser = parse_port_pair)]
+    pub dial_ports: Vec<(u16, u16)>,
+}
+
+fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
+    let pair = text.split_once('=').and_then(|(from, to)| {
+        Some((from.trim().parse().ok()?, to.trim().parse().ok()?))
+    });
+    pair.ok_or_else(|| format!("{text:?} is not PORT=PORT, such as 80=18080"))
+}
+
+impl FetchArgs {
+    /// The fetcher's settings, with a warning for each that lets it leave the public internet.
+    pub fn settings(&self, robots: RobotsPolicy) -> FetchSettings {
+        let defaults = FetchSettings::default();
+        FetchSettings {
+            dns: self.dns,
+            ca_file: self.ca_file.clone(),
+            allow_ranges: self.allow_ranges.clone(),
+            deny_ranges: self.deny_ranges.clone(),
+            dial_ports: self.dial_ports.iter().copied().collect::<BTreeMap<_, _>>(),
+            in_flight: self.in_flight.max(1),
+            user_agent: self.user_agent.clone().unwrap_or(defaults.user_agent.clone()),
+            robots,
+            ..defaults
+        }
+    }
+
+    /// Says which settings are not for the open internet.
+    pub fn warn(&self) {
+        for range in &self.allow_ranges {
+            tracing::warn!(%range, "--allow-range: addresses that are not public may be fetched");
+        }
+        for (from, to) in &self.dial_ports {
+            tracing::warn!("--dial-port: port {from} of every address is dialled at {to}");
+        }
+        if let Some(file) = &self.ca_file {
+            tracing::warn!(file = %file.display(), "--ca-file: more certificates are trusted");
+        }
+    }
+
+    /// The same options for another process.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec!["--in-flight".to_owned(), self.in_flight.to_string()];
+        let mut add = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                arguments.extend([name.to_owned(), value]);
+            }
+        };
+        add("--user-agent", self.user_agent.clone());
+        add("--dns", self.dns.map(|address| address.to_string()));
+        add("--ca-file", self.ca_file.as_ref().map(|file| file.display().to_string()));
+        for range in &self.allow_ranges {
+            add("--allow-range", Some(range.to_string()));
+        }
+        for range in &self.deny_ranges {
+            add("--deny-range", Some(range.to_string()));
+        }
+        for (from, to) in &self.dial_ports {
+            add("--dial-port", Some(format!("{from}={to}")));
+        }
+        arguments
+    }
+}
+
+/// What makes one scan different from another.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "The scan")]
+pub struct ScanOptions {
+    /// Hosts wanted at most: the same ones each time, spread over the index
+    #[arg(long, env = "EVERYTAB_LIMIT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// Whether robots.txt is asked and obeyed
+    #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
+    pub robots: Robots,
+    /// Tabs of a bundle
+    #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = limits::ENTRIES_PER_BUNDLE,
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub entries_per_bundle: u32,
+    /// Format of the bundles
+    #[arg(long, env = "EVERYTAB_BUNDLE_FORMAT", default_value = "json", value_parser = ["json"])]
+    pub bundle_format: String,
+    /// How long a lease lasts
+    #[arg(long, env = "EVERYTAB_LEASE", value_name = "DURATION", default_value = "5m",
+          value_parser = parse_duration)]
+    pub lease: Duration,
+    /// CloudFront distribution to invalidate after publishing
+    #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID")]
+    pub distribution: Option<String>,
+    /// Number that shuffles the order of fetching, and nothing else
+    #[arg(long, env = "EVERYTAB_SHUFFLE", default_value_t = 0)]
+    pub shuffle: u64,
+}
+
+/// `90s`, `5m`, `250ms`, `2h`, or a number of seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let milliseconds = match unit {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => 0,
+    };
+    number
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(milliseconds))
+        .filter(|total| *total > 0 && *total <= 86_400_000)
+        .map(Duration::from_millis)
+        .ok_or_else(|| format!("{text:?} is not a duration such as 90s, 5m or 250ms, up to a day"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_have_units_and_bounds() {
+        assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(parse_duration("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(parse_duration("7"), Ok(Duration::from_secs(7)));
+        for bad in ["", "0s", "5x", "-1s", "25h", "99999999999999999999s", "m"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn roles_map_to_kinds_as_the_contract_says() {
+        assert_eq!(Role::kinds(&[Role::All]), JobKind::ALL);
+        assert_eq!(Role::kinds(&[Role::Bundles]), [JobKind::BundleShard, JobKind::Search]);
+        assert_eq!(Role::kinds(&[Role::Icons, Role::Index]), [JobKind::Index, JobKind::Icon]);
+    }
+}

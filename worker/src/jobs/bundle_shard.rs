@@ -1,0 +1,221 @@
+//! `bundle-shard`: each host's best icon that decodes, the shard's bundles, and its search part.
+
+use std::{collections::HashMap, sync::Arc};
+
+use bytes::Bytes;
+use everytab_bundler::{
+    bundle::{self, Tab},
+    convert::{TabIcon, to_tab_icon},
+    layout::spread,
+};
+use everytab_commoncrawl::warc::{self, RecordType};
+use everytab_coordinator::{BundleHost, BundleRow, Coordinator, Output};
+use everytab_storage::{Store, objects};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use sha2::{Digest, Sha256};
+
+use super::{
+    Assignment, Done, Job, JobError, Stats, blocking,
+    search_part::{SearchEntry, write_part},
+    warc::home_url,
+};
+use crate::{context::Context, limits};
+
+pub(super) struct BundleShard;
+
+impl Job for BundleShard {
+    type Input = Vec<BundleHost>;
+
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+        Ok(coordinator.load_bundle_shard(job.scan, job.part).await?)
+    }
+
+    async fn run(
+        context: &Context,
+        job: &Assignment,
+        hosts: Vec<BundleHost>,
+    ) -> Result<Done, JobError> {
+        let bundles = job.info.bundles_per_shard.unwrap_or(1);
+        let first_bundle = job.part.saturating_mul(bundles);
+        let archive = Archive::open(context, job, &hosts).await?;
+        let (tabs, hostnames, mut stats) = tabs(hosts, &archive).await?;
+        let with_icon = tabs.iter().filter(|tab| tab.icon.is_some()).count();
+        let tab_count = tabs.len();
+        let written = blocking(move || write_bundles(&tabs, bundles, &hostnames, first_bundle));
+        let (objects, entries) = written.await?;
+        let mut digest = Sha256::new();
+        let mut bytes = 0;
+        for bundle in &objects {
+            digest.update(bundle);
+            bytes += bundle.len() as u64;
+        }
+        stats.count("bundles", objects.len() as u64);
+        stats.count("bundle_bytes", bytes);
+        let site = context.store(&job.settings.site).await?;
+        let puts = (first_bundle..).zip(objects).map(|(number, bundle)| {
+            let key = objects::tabs(job.info.scan_id, number);
+            let site = Arc::clone(&site);
+            async move { site.put(&key, bundle, objects::put_options(&key)).await }
+        });
+        stream::iter(puts)
+            .buffer_unordered(limits::PUTS_IN_FLIGHT)
+            .try_collect::<Vec<()>>()
+            .await?;
+        let part = objects::search_part(job.info.scan_id, job.part);
+        let text = write_part(entries);
+        context
+            .store(&job.settings.archive)
+            .await?
+            .put(&part, text.into(), objects::put_options(&part))
+            .await?;
+        let row = BundleRow {
+            first_bundle,
+            bundles,
+            tabs: i32::try_from(tab_count).unwrap_or(i32::MAX),
+            with_icon: i32::try_from(with_icon).unwrap_or(i32::MAX),
+            bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+            digest: digest.finalize().into(),
+        };
+        Ok(Done { output: Output::Bundles(row), stats })
+    }
+}
+
+/// A shard's archive: in memory when it is of ordinary size, else read record by record.
+enum Archive {
+    Absent,
+    Whole(Bytes),
+    Remote(Arc<dyn Store>, String),
+}
+
+impl Archive {
+    async fn open(
+        context: &Context,
+        job: &Assignment,
+        hosts: &[BundleHost],
+    ) -> Result<Self, JobError> {
+        let lease_number = hosts.iter().find_map(|host| host.archive_lease_number);
+        let is_needed = hosts.iter().any(|host| !host.archive_offsets.is_empty());
+        let (Some(lease_number), true) = (lease_number, is_needed) else {
+            return Ok(Self::Absent);
+        };
+        let store = context.store(&job.settings.archive).await?;
+        let key = objects::archive(job.info.scan_id, job.part, lease_number);
+        let info = store.head(&key).await?.ok_or_else(|| {
+            JobError::Discard(format!(
+                "the archive {key} is not in {}; `scan retry --kind icon` fetches it again",
+                store.url()
+            ))
+        })?;
+        if info.size <= limits::ARCHIVE_BYTES_IN_MEMORY {
+            return Ok(Self::Whole(store.get(&key).await?));
+        }
+        Ok(Self::Remote(store, key))
+    }
+
+    async fn record(&self, offset: i64, length: i64) -> Result<Option<Bytes>, JobError> {
+        let start = offset.unsigned_abs();
+        let end = start.saturating_add(length.unsigned_abs());
+        match self {
+            Self::Absent => Ok(None),
+            Self::Whole(bytes) => {
+                let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+                Ok(range
+                    .filter(|(start, end)| start <= end && *end <= bytes.len())
+                    .map(|(start, end)| bytes.slice(start..end)))
+            }
+            Self::Remote(store, key) => Ok(Some(store.get_range(key, start..end).await?)),
+        }
+    }
+}
+
+/// Converted icons of a shard by the record they came from: hosts that share one share the work.
+type Converted = HashMap<i64, Option<TabIcon>>;
+
+async fn tabs(
+    hosts: Vec<BundleHost>,
+    archive: &Archive,
+) -> Result<(Vec<Tab>, Vec<String>, Stats), JobError> {
+    let mut stats = Stats::default();
+    stats.input("pages", hosts.len() as u64);
+    let mut converted = Converted::new();
+    let mut tabs = Vec::with_capacity(hosts.len());
+    let mut hostnames = Vec::with_capacity(hosts.len());
+    for host in hosts {
+        if host.blocked {
+            stats.outcome("opted_out", 1);
+            continue;
+        }
+        let Some(title) = host.title.clone() else {
+            stats.outcome("excluded_no_title", 1);
+            continue;
+        };
+        let icon = best_icon(&host, archive, &mut converted, &mut stats).await?;
+        let outcome = if icon.is_some() { "tab_with_icon" } else { "tab_without_icon" };
+        stats.outcome(outcome, 1);
+        tabs.push(Tab {
+            url: home_url(&host.hostname, host.https),
+            title,
+            icon,
+            iframe_ok: host.frameable,
+        });
+        hostnames.push(host.hostname);
+    }
+    Ok((tabs, hostnames, stats))
+}
+
+/// The first of a host's icons, in the order that SQL selected, that decodes.
+async fn best_icon(
+    host: &BundleHost,
+    archive: &Archive,
+    converted: &mut Converted,
+    stats: &mut Stats,
+) -> Result<Option<TabIcon>, JobError> {
+    for (offset, length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
+        if !converted.contains_key(offset) {
+            let icon = match archive.record(*offset, *length).await? {
+                Some(record) => blocking(move || convert(&record)).await?,
+                None => Err("archive_short"),
+            };
+            if let Err(reason) = &icon {
+                stats.count(&format!("conversion_failed_{reason}"), 1);
+            }
+            converted.insert(*offset, icon.ok());
+        }
+        if let Some(Some(icon)) = converted.get(offset) {
+            stats.count(&format!("selected_{}", icon.source.format.name()), 1);
+            stats.count("blank", u64::from(icon.blank));
+            return Ok(Some(icon.clone()));
+        }
+    }
+    Ok(None)
+}
+
+fn convert(record: &[u8]) -> Result<TabIcon, &'static str> {
+    let record =
+        warc::read_record(record, warc::Limits::default()).map_err(|_| "archive_corrupt")?;
+    let body = match record.http_response() {
+        Ok(response) => response.body,
+        Err(_) if record.record_type == RecordType::Resource => record.block,
+        Err(_) => return Err("archive_corrupt"),
+    };
+    to_tab_icon(&body).map_err(|error| error.kind())
+}
+
+/// The bytes of the shard's bundles, and where each hostname ended up.
+fn write_bundles(
+    tabs: &[Tab],
+    bundles: i32,
+    hostnames: &[String],
+    first_bundle: i32,
+) -> (Vec<Bytes>, Vec<SearchEntry>) {
+    let bundles = usize::try_from(bundles).unwrap_or(1).max(1);
+    let mut objects = Vec::with_capacity(bundles);
+    let mut entries = Vec::with_capacity(tabs.len());
+    for (number, range) in (first_bundle..).zip(spread(tabs.len(), bundles)) {
+        for (slot, hostname) in (0..).zip(&hostnames[range.clone()]) {
+            entries.push(SearchEntry { hostname: hostname.clone(), bundle: number, slot });
+        }
+        objects.push(Bytes::from(bundle::write(&tabs[range])));
+    }
+    (objects, entries)
+}

@@ -1,0 +1,114 @@
+//! `icon`: fetches every candidate of a shard and archives what came back.
+
+use std::{collections::HashMap, sync::Arc};
+
+use everytab_coordinator::{Coordinator, IconHost, Output};
+use everytab_storage::{PutOptions, objects};
+use everytab_webpage::CandidateSource;
+
+use super::{
+    Assignment, Done, Job, JobError, Stats, blocking,
+    icon_archive::{self, Touch},
+    warc::StoredCandidate,
+};
+use crate::{
+    context::Context,
+    fetch::{Candidate, HostCandidates, IconResult, Outcome, ShardOptions, Spool, fetch_shard},
+    limits,
+};
+
+pub(super) struct Icon;
+
+impl Job for Icon {
+    type Input = Vec<IconHost>;
+
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+        Ok(coordinator.load_icon(job.scan, job.part).await?)
+    }
+
+    async fn run(
+        context: &Context,
+        job: &Assignment,
+        hosts: Vec<IconHost>,
+    ) -> Result<Done, JobError> {
+        let (hosts, touch) = blocking(move || host_candidates(hosts)).await??;
+        let canaries = hosts.iter().take(50).map(|host| host.hostname.clone()).collect();
+        let spool = Spool::create(&context.temporary, limits::SPOOL_BYTES).map_err(|error| {
+            JobError::Retry(format!("no spool in {}: {error}", context.temporary.display()))
+        })?;
+        let spool = Arc::new(spool);
+        let fetcher = context.fetchers.for_scan(job.settings.obey_robots);
+        let seed = job.settings.seed ^ job.part.unsigned_abs() as u64;
+        let options = ShardOptions { seed, later_pass: true };
+        let shard = fetch_shard(fetcher, hosts, Arc::clone(&spool), options)
+            .await
+            .map_err(|trouble| JobError::Trouble { trouble, canaries })?;
+        let mut stats = stats(&shard.results);
+        stats.count("distinct_urls", shard.distinct_urls as u64);
+        stats.count("dedup_hits", shard.dedup_hits as u64);
+        stats.count("retried", shard.retried as u64);
+        stats.count("bytes_downloaded", shard.bytes_downloaded);
+        let file = context.temporary.join(format!(
+            "{}-{}-{}.warc.gz",
+            job.info.scan_id, job.part, job.lease_number
+        ));
+        let written = blocking(move || icon_archive::write(file, &spool, &shard.results, &touch)).await?;
+        let archive = written
+            .map_err(|error| JobError::Retry(format!("the archive cannot be written: {error}")))?;
+        stats.count("unique_icons_stored", archive.distinct);
+        stats.count("archive_bytes", archive.bytes);
+        if archive.distinct > 0 {
+            let key = objects::archive(job.info.scan_id, job.part, job.lease_number);
+            let options =
+                PutOptions { content_type: Some("application/warc"), ..PutOptions::default() };
+            let store = context.store(&job.settings.archive).await?;
+            store.put_file(&key, archive.file(), options).await?;
+        }
+        Ok(Done { output: Output::Icons(archive.rows), stats })
+    }
+}
+
+fn host_candidates(hosts: Vec<IconHost>) -> Result<(Vec<HostCandidates>, Touch), JobError> {
+    let mut touch: Touch = HashMap::new();
+    let mut shard = Vec::with_capacity(hosts.len());
+    for host in hosts {
+        let stored: Vec<StoredCandidate> =
+            serde_json::from_str(&host.candidates).map_err(|error| {
+                JobError::Discard(format!("the candidates of {}: {error}", host.hostname))
+            })?;
+        let host_no = host.host_no.unsigned_abs();
+        let candidates = (0..).zip(stored).map(|(candidate_no, stored)| {
+            touch.insert((host_no, candidate_no), stored.a);
+            let source =
+                if stored.f { CandidateSource::FaviconIco } else { CandidateSource::LinkRel };
+            Candidate {
+                candidate_no,
+                url: stored.u,
+                source,
+                declared_type: stored.t,
+                declared_sizes: stored.s,
+            }
+        });
+        let candidates = candidates.collect();
+        shard.push(HostCandidates { host_no, hostname: host.hostname, candidates });
+    }
+    Ok((shard, touch))
+}
+
+fn stats(results: &[IconResult]) -> Stats {
+    let mut stats = Stats::default();
+    stats.input("candidates", results.len() as u64);
+    for result in results {
+        stats.outcome(result.ended.outcome.as_str(), 1);
+        if result.ended.outcome == Outcome::Ok {
+            stats.count(&format!("source_{}", icon_archive::source(result)), 1);
+            if let Some(facts) = &result.ended.facts {
+                stats.count(&format!("type_{}", facts.content_type), 1);
+            }
+        }
+        if let Some(certificate) = &result.ended.certificate {
+            stats.count(&format!("certificate_{}", certificate.as_str()), 1);
+        }
+    }
+    stats
+}

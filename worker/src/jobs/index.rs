@@ -1,0 +1,104 @@
+//! `index`: one parquet file of the crawl's index to captures of home pages.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use everytab_commoncrawl::{
+    hostname_hash,
+    index::{Capture, IndexCounts, IndexOptions, IndexReader, Protocol, Step},
+};
+use everytab_coordinator::{Coordinator, CrawlFile, HostRow, Output};
+use everytab_storage::Store;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use super::{Assignment, Done, Job, JobError, Stats, blocking};
+use crate::{context::Context, limits};
+
+pub(super) struct Index;
+
+impl Job for Index {
+    type Input = CrawlFile;
+
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<CrawlFile, JobError> {
+        Ok(coordinator.load_index(job.scan, job.part).await?)
+    }
+
+    async fn run(context: &Context, job: &Assignment, file: CrawlFile) -> Result<Done, JobError> {
+        let settings = &job.settings;
+        let store = context.source(&settings.source, settings.source_is_public).await?;
+        let about = |error: JobError| match error {
+            JobError::Discard(reason) => {
+                JobError::Discard(format!("index file {}: {reason}", file.path))
+            }
+            other => other,
+        };
+        let (rows, counts) = read(&*store, &file).await.map_err(about)?;
+        Ok(Done { output: Output::Hosts(rows), stats: stats(&counts) })
+    }
+}
+
+async fn read(
+    store: &dyn Store,
+    file: &CrawlFile,
+) -> Result<(Vec<HostRow>, IndexCounts), JobError> {
+    let info = store.head(&file.path).await?.ok_or_else(|| {
+        JobError::Discard(format!("it is not in {}; check the crawl and --source", store.url()))
+    })?;
+    let max_captures = file.max_captures.map(i64::unsigned_abs);
+    let options = IndexOptions { max_captures, ..IndexOptions::default() };
+    let mut reader = IndexReader::new(info.size, options);
+    let mut rows = Vec::new();
+    loop {
+        let (back, step) = blocking(move || {
+            let step = reader.next();
+            (reader, step)
+        })
+        .await?;
+        reader = back;
+        match step? {
+            Step::Need(ranges) => {
+                let data = fetch(store, &file.path, &ranges).await?;
+                reader.supply(ranges, data)?;
+            }
+            Step::Captures(captures) => rows.extend(captures.into_iter().map(host_row)),
+            Step::Done(counts) => return Ok((rows, counts)),
+        }
+    }
+}
+
+async fn fetch(
+    store: &dyn Store,
+    path: &str,
+    ranges: &[Range<u64>],
+) -> Result<Vec<Bytes>, JobError> {
+    let reads = ranges.iter().map(|range| store.get_range(path, range.clone()));
+    Ok(stream::iter(reads).buffered(limits::RANGES_IN_FLIGHT).try_collect().await?)
+}
+
+fn host_row(capture: Capture) -> HostRow {
+    HostRow {
+        hash: hostname_hash(&capture.hostname),
+        https: capture.protocol == Protocol::Https,
+        fetch_time: DateTime::<Utc>::from_timestamp_micros(capture.fetch_time_micros)
+            .unwrap_or(DateTime::UNIX_EPOCH),
+        warc_path: capture.warc_filename,
+        warc_offset: i64::try_from(capture.warc_record_offset).unwrap_or(i64::MAX),
+        warc_length: i64::try_from(capture.warc_record_length).unwrap_or(i64::MAX),
+        hostname: capture.hostname,
+    }
+}
+
+fn stats(counts: &IndexCounts) -> Stats {
+    let mut stats = Stats::default();
+    stats.input("rows", counts.rows);
+    stats.outcome("not_home_page", counts.not_home_pages);
+    stats.outcome("capture", counts.captures);
+    stats.outcome("duplicate", counts.duplicates_removed);
+    stats.outcome("malformed", counts.malformed);
+    stats.outcome("beyond_limit", counts.beyond_limit);
+    stats.count("hosts", counts.captures);
+    stats.count("bytes_read", counts.bytes_read);
+    stats.count("row_groups_read", counts.row_groups_read);
+    stats
+}

@@ -1,0 +1,164 @@
+//! The registry of job kinds, and the shape that every job has: load its input (Postgres), run
+//! (no database), and hand back rows and counts for the one completion.
+
+mod bundle_shard;
+mod icon;
+mod icon_archive;
+mod index;
+mod page_files;
+mod publish;
+mod search;
+mod search_part;
+mod stats;
+mod warc;
+
+use everytab_commoncrawl::index::IndexError;
+use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
+use everytab_storage::StorageError;
+
+use crate::{context::Context, fetch::Trouble, scan_settings::ScanSettings};
+
+pub use page_files::{PageFile, page_files};
+pub use publish::{Manifest, PublishRequest, publish_site, totals};
+pub use search_part::{SearchEntry, range_of, search_key};
+pub use stats::Stats;
+
+/// A job as its run sees it.
+#[derive(Debug, Clone)]
+pub struct Assignment {
+    /// The scan's number in this database.
+    pub scan: i32,
+    /// What to do.
+    pub kind: JobKind,
+    /// Shard, index file or hostname range.
+    pub part: i32,
+    /// Names objects that are not a pure function of their inputs.
+    pub lease_number: i32,
+    /// The scan.
+    pub info: ScanInfo,
+    /// The scan's settings.
+    pub settings: ScanSettings,
+}
+
+impl Assignment {
+    /// What a lease is about, with its scan.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or the scan's settings are not understood.
+    pub async fn load(coordinator: &Coordinator, lease: &Lease) -> Result<Self, JobError> {
+        let info = coordinator.load_scan(lease.scan).await?;
+        let settings = serde_json::from_value(info.settings.clone()).map_err(|error| {
+            JobError::Discard(format!("the scan's settings are not understood: {error}"))
+        })?;
+        Ok(Self {
+            scan: lease.scan,
+            kind: lease.kind,
+            part: lease.part,
+            lease_number: lease.fence.lease_number,
+            info,
+            settings,
+        })
+    }
+}
+
+/// What a run hands back.
+#[derive(Debug)]
+pub struct Done {
+    /// Rows to record.
+    pub output: Output,
+    /// Counts; outcomes add up to inputs.
+    pub stats: Stats,
+}
+
+/// Why a run did not end well. The web's refusals are outcomes, never errors.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// May go better another time.
+    #[error("{0}")]
+    Retry(String),
+    /// Cannot go better.
+    #[error("{0}")]
+    Discard(String),
+    /// Our own trouble: given back uncounted. The names may tell when the network is back.
+    #[error("{trouble}")]
+    Trouble {
+        /// What is wrong with us.
+        trouble: Trouble,
+        /// Hostnames of the shard, to ask the resolver about.
+        canaries: Vec<String>,
+    },
+}
+
+impl From<StorageError> for JobError {
+    fn from(error: StorageError) -> Self {
+        if error.is_retryable() {
+            Self::Retry(error.to_string())
+        } else {
+            Self::Discard(error.to_string())
+        }
+    }
+}
+
+impl From<everytab_coordinator::Error> for JobError {
+    fn from(error: everytab_coordinator::Error) -> Self {
+        Self::Retry(error.to_string())
+    }
+}
+
+impl From<IndexError> for JobError {
+    fn from(error: IndexError) -> Self {
+        Self::Discard(error.to_string())
+    }
+}
+
+/// Waits for work on a blocking thread; a panic there fails the run, not the worker.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JobError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| JobError::Retry(format!("a blocking task ended early: {error}")))
+}
+
+/// One kind of job.
+trait Job {
+    /// What it works on.
+    type Input: Send;
+
+    /// Reads the input from Postgres.
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError>;
+
+    /// Does the work, without a database.
+    async fn run(context: &Context, job: &Assignment, input: Self::Input)
+    -> Result<Done, JobError>;
+}
+
+async fn load_and_run<J: Job>(
+    coordinator: &Coordinator,
+    context: &Context,
+    job: &Assignment,
+) -> Result<Done, JobError> {
+    let input = J::load(coordinator, job).await?;
+    J::run(context, job, input).await
+}
+
+/// Loads and runs a job: one line a kind, in pipeline order.
+///
+/// # Errors
+/// [`JobError`], which says what becomes of the job.
+pub async fn perform(
+    coordinator: &Coordinator,
+    context: &Context,
+    job: &Assignment,
+) -> Result<Done, JobError> {
+    match job.kind {
+        JobKind::Index => load_and_run::<index::Index>(coordinator, context, job).await,
+        JobKind::Warc => load_and_run::<warc::Warc>(coordinator, context, job).await,
+        JobKind::Icon => load_and_run::<icon::Icon>(coordinator, context, job).await,
+        JobKind::BundleShard => {
+            load_and_run::<bundle_shard::BundleShard>(coordinator, context, job).await
+        }
+        JobKind::Search => load_and_run::<search::Search>(coordinator, context, job).await,
+        JobKind::Publish => load_and_run::<publish::Publish>(coordinator, context, job).await,
+    }
+}

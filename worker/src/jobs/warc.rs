@@ -1,0 +1,241 @@
+//! `warc`: the home pages of a shard, each read by its range and understood.
+
+use bytes::Bytes;
+use everytab_commoncrawl::warc;
+use everytab_coordinator::{Coordinator, Output, PageRow, WarcHost};
+use everytab_storage::{StorageError, StorageErrorKind, Store};
+use everytab_webpage::{
+    CandidateSource, TitleState, candidates, iframe_ok, page::Page, tab_title, understand,
+};
+use futures_util::{StreamExt, stream};
+use serde::{Deserialize, Serialize};
+
+use super::{Assignment, Done, Job, JobError, Stats, blocking};
+use crate::{context::Context, limits};
+
+pub(super) struct Warc;
+
+impl Job for Warc {
+    type Input = Vec<WarcHost>;
+
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+        Ok(coordinator.load_warc(job.scan, job.part).await?)
+    }
+
+    async fn run(
+        context: &Context,
+        job: &Assignment,
+        hosts: Vec<WarcHost>,
+    ) -> Result<Done, JobError> {
+        let settings = &job.settings;
+        let store = context.source(&settings.source, settings.source_is_public).await?;
+        let mut stats = Stats::default();
+        stats.input("hosts", hosts.len() as u64);
+        let asked = hosts.iter().filter(|host| !host.blocked).count();
+        let mut missing = 0_usize;
+        let reads = hosts.into_iter().map(|host| async {
+            let member = read_member(&*store, &host).await;
+            (host, member)
+        });
+        let mut reads = stream::iter(reads).buffered(limits::RECORDS_IN_FLIGHT);
+        let mut rows = Vec::new();
+        while let Some((host, member)) = reads.next().await {
+            let member = member?;
+            stats.count("duplicate_captures", host.duplicates.unsigned_abs().into());
+            stats.count("bytes_read", member.bytes());
+            missing += usize::from(matches!(member, Member::Missing));
+            let (row, counts) = blocking(move || page_row(&host, &member)).await?;
+            stats.outcome(&row.outcome, 1);
+            stats.count(if row.https { "https" } else { "http_only" }, 1);
+            stats.count("iframe_restricted", u64::from(row.outcome == OK && !row.frameable));
+            stats.count("candidates", counts.candidates);
+            stats.count("candidates_left_out", counts.left_out);
+            rows.push(row);
+        }
+        if missing * 2 > asked {
+            return Err(JobError::Discard(format!(
+                "{missing} of {asked} WARC records are not in {}: is this the crawl's bucket?",
+                store.url()
+            )));
+        }
+        Ok(Done { output: Output::Pages(rows), stats })
+    }
+}
+
+/// The outcomes of a host at this stage. A page without a title is data all the same.
+pub(super) const OK: &str = "ok";
+const TITLE_EMPTY: &str = "title_empty";
+const TITLE_ABSENT: &str = "title_absent";
+/// The blocklist names the host: nothing of it was read.
+pub(super) const OPTED_OUT: &str = "opted_out";
+const WARC_MISSING: &str = "warc_missing";
+const WARC_CORRUPT: &str = "warc_corrupt";
+const NOT_A_RESPONSE: &str = "not_a_response";
+
+enum Member {
+    Bytes(Bytes),
+    Missing,
+    OptedOut,
+}
+
+impl Member {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Missing | Self::OptedOut => 0,
+        }
+    }
+}
+
+async fn read_member(store: &dyn Store, host: &WarcHost) -> Result<Member, StorageError> {
+    if host.blocked {
+        return Ok(Member::OptedOut);
+    }
+    let start = host.warc_offset.unsigned_abs();
+    let end = start.saturating_add(host.warc_length.unsigned_abs());
+    match store.get_range(&host.warc_path, start..end).await {
+        Ok(bytes) => Ok(Member::Bytes(bytes)),
+        // The file is not there, or ends before the record begins.
+        Err(error)
+            if matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Invalid) =>
+        {
+            Ok(Member::Missing)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A candidate as a warc job hands it to the icon job: short names, since there are 76 million.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoredCandidate {
+    /// The URL.
+    pub u: String,
+    /// Whether it is the implied /favicon.ico.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub f: bool,
+    /// Whether it is an apple-touch icon.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub a: bool,
+    /// The declared type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub t: Option<String>,
+    /// The declared sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub s: Option<String>,
+}
+
+#[derive(Default)]
+struct Counts {
+    candidates: u64,
+    left_out: u64,
+}
+
+fn page_row(host: &WarcHost, member: &Member) -> (PageRow, Counts) {
+    let bytes = match member {
+        Member::Bytes(bytes) => bytes,
+        Member::Missing => return (without_page(host, WARC_MISSING), Counts::default()),
+        Member::OptedOut => return (without_page(host, OPTED_OUT), Counts::default()),
+    };
+    match read_page(host, bytes) {
+        Ok(page) => with_page(host, &page),
+        Err(outcome) => (without_page(host, outcome), Counts::default()),
+    }
+}
+
+/// The page in a record, at the address that the record names, else at the host's own; or the
+/// outcome of a record that holds none.
+fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
+    let record =
+        warc::read_record(member, warc::Limits::default()).map_err(|_| WARC_CORRUPT)?;
+    let response = record.http_response().map_err(|_| NOT_A_RESPONSE)?;
+    let url = record
+        .target_uri()
+        .unwrap_or_else(|| format!("{}/", home_url(&host.hostname, host.https)));
+    Ok(understand(&url, response.headers.fields(), &response.body))
+}
+
+/// A host's home page without the slash, as tabs show it.
+pub(super) fn home_url(hostname: &str, https: bool) -> String {
+    format!("{}://{hostname}", if https { "https" } else { "http" })
+}
+
+fn with_page(host: &WarcHost, page: &Page) -> (PageRow, Counts) {
+    let found = candidates(page);
+    let stored: Vec<StoredCandidate> = found
+        .list
+        .iter()
+        .map(|candidate| StoredCandidate {
+            u: candidate.url.clone(),
+            f: candidate.source == CandidateSource::FaviconIco,
+            a: candidate.apple_touch,
+            t: candidate.declared_type.as_deref().map(short),
+            s: candidate.declared_sizes.as_deref().map(short),
+        })
+        .collect();
+    let left_out = &found.left_out;
+    let counts = Counts {
+        candidates: stored.len() as u64,
+        left_out: (left_out.duplicate
+            + left_out.scheme
+            + left_out.too_long
+            + left_out.data_total
+            + left_out.over_limit
+            + left_out.no_url
+            + left_out.no_icon) as u64,
+    };
+    let title = tab_title(&page.title.text);
+    let outcome = match (page.title.state, title.is_empty()) {
+        (TitleState::Absent, _) => TITLE_ABSENT,
+        (_, true) => TITLE_EMPTY,
+        (_, false) => OK,
+    };
+    let protocol = if host.https { "https" } else { "http" };
+    let row = PageRow {
+        host_no: host.host_no,
+        hostname: host.hostname.clone(),
+        https: host.https,
+        frameable: iframe_ok(protocol, &page.framing, None),
+        framing_rule: page.framing.rule.to_owned(),
+        charset: Some(page.charset.clone()),
+        title_state: title_state(page.title.state).to_owned(),
+        title: (!title.is_empty()).then_some(title),
+        candidates: json_without_nul(&stored),
+        outcome: outcome.to_owned(),
+    };
+    (row, counts)
+}
+
+fn title_state(state: TitleState) -> &'static str {
+    match state {
+        TitleState::Ok => "ok",
+        TitleState::Empty => "empty",
+        TitleState::Absent => "absent",
+        TitleState::Truncated => "truncated",
+    }
+}
+
+fn without_page(host: &WarcHost, outcome: &str) -> PageRow {
+    PageRow {
+        host_no: host.host_no,
+        hostname: host.hostname.clone(),
+        https: host.https,
+        frameable: false,
+        framing_rule: "no_page".into(),
+        charset: None,
+        title_state: "no_page".into(),
+        title: None,
+        candidates: "[]".into(),
+        outcome: outcome.into(),
+    }
+}
+
+/// A declared attribute is a hint: what is longer than any honest one is cut.
+fn short(value: &str) -> String {
+    value.chars().filter(|character| !character.is_control()).take(100).collect()
+}
+
+/// URLs are percent-encoded and hints hold no controls, so no NUL, which Postgres cannot hold, is
+/// in there; vectors of strings always serialise.
+fn json_without_nul(stored: &[StoredCandidate]) -> String {
+    serde_json::to_string(stored).unwrap_or_else(|_| "[]".into())
+}

@@ -1,0 +1,55 @@
+//! Every number with its reason. Relations between them are asserted when the program is compiled.
+
+use std::time::Duration;
+
+/// A lease unless the scan says otherwise. Renewed every third of it.
+pub const LEASE: Duration = Duration::from_secs(5 * 60);
+/// Renewals a lease: two may fail before the lease runs out.
+pub const RENEWALS_PER_LEASE: u32 = 3;
+/// A lease is trusted this share less long than Postgres grants it: the request's own way there
+/// and the difference of the clocks' rates are far below it.
+pub const TRUST_MARGIN_DIVISOR: u32 = 10;
+
+/// Leases taken at once by one call: prefetching more would only delay recovery.
+pub const LEASES_PER_CALL: u32 = 1;
+/// Index jobs at a time: each decodes about a core's worth, and holds a row group.
+pub const INDEX_JOBS: usize = 1;
+/// Warc jobs at a time: one waits for bytes while the other is parsed.
+pub const WARC_JOBS: usize = 2;
+/// Icon jobs at a time at most: a slow tail of one never idles the rest.
+pub const ICON_JOBS: usize = 8;
+/// Search jobs at a time: each holds its range of hostnames in memory.
+pub const SEARCH_JOBS: usize = 1;
+
+/// WARC records asked for at once by a job: the HTTPS mirror allows 50 connections.
+pub const RECORDS_IN_FLIGHT: usize = 24;
+/// Parts of an index file asked for at once.
+pub const RANGES_IN_FLIGHT: usize = 8;
+/// Bundles written at once by a job.
+pub const PUTS_IN_FLIGHT: usize = 16;
+
+/// Disk that the icons of one shard may take: 1,200 hosts at 30 KB an icon take about 90 MB.
+pub const SPOOL_BYTES: u64 = 2 << 30;
+/// An archive up to this size is read whole, a larger one record by record.
+pub const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
+
+/// How long a worker without work waits before it asks again: doubled up to the second.
+pub const IDLE_AT_LEAST: Duration = Duration::from_millis(200);
+/// See [`IDLE_AT_LEAST`]: 200 idle workers stay far below 100 queries a second.
+pub const IDLE_AT_MOST: Duration = Duration::from_secs(5);
+/// How long a drain may take unless `--drain` says otherwise: a spot notice gives two minutes.
+pub const DRAIN: Duration = Duration::from_secs(90);
+/// How long icon jobs are left alone after the network looked broken, before canaries are asked.
+pub const CANARY_PAUSE: Duration = Duration::from_secs(3);
+
+/// Tabs of a bundle.
+pub const ENTRIES_PER_BUNDLE: u32 = 120;
+/// Hostnames of a search file: about 30 KB.
+pub const HOSTNAMES_PER_SEARCH_FILE: usize = 1_000;
+/// Files open at least, for any run at all.
+pub const OPEN_FILES_AT_LEAST: u64 = 256;
+
+const _: () = assert!(RENEWALS_PER_LEASE >= 2);
+const _: () = assert!(RECORDS_IN_FLIGHT * WARC_JOBS <= 50);
+const _: () = assert!(IDLE_AT_LEAST.as_millis() <= IDLE_AT_MOST.as_millis());
+const _: () = assert!(LEASE.as_secs() >= 60);

@@ -1,0 +1,334 @@
+//! Lease, run, renew, complete: the loop that every worker is.
+//!
+//! It owns the leases. A lease that is not renewed in time, or that a renewal does not bring back,
+//! ends its run at once; what the run would have written is refused by the fence anyway. It knows
+//! job kinds and nothing of what they do.
+
+mod leases;
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::{Coordinator, Error, Failure, JobKind, Lease, Progress};
+use tokio::{sync::watch, task::JoinSet};
+
+use crate::{
+    context::Context,
+    jobs::{self, Assignment, Done, JobError},
+    limits,
+};
+use leases::{Leases, Trusted};
+
+/// What a worker is told.
+#[derive(Debug, Clone)]
+pub struct RunSettings {
+    /// Its name in leases.
+    pub holder: String,
+    /// The kinds that it takes.
+    pub kinds: Vec<JobKind>,
+    /// The digest of its icon encoder.
+    pub encoder: String,
+    /// Whether it ends when the scan has.
+    pub exit_when_done: bool,
+    /// How long a drain may take.
+    pub drain: Duration,
+    /// Bundle-shard jobs at a time: one a core.
+    pub bundle_jobs: usize,
+}
+
+/// How a worker's run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The scan is finished.
+    Finished,
+    /// The scan is finished, with discarded jobs.
+    FinishedWithDiscards,
+    /// Asked to stop, and every lease is finished or given back.
+    Drained,
+}
+
+/// How a run of a job ended, for the loop.
+struct Ended {
+    kind: JobKind,
+    canaries: Option<Vec<String>>,
+}
+
+/// Works until the work is done or `stop` turns true.
+///
+/// # Errors
+/// When Postgres refuses for good; troubles that pass are waited out.
+pub async fn run(
+    coordinator: Coordinator,
+    context: Context,
+    settings: RunSettings,
+    mut stop: watch::Receiver<bool>,
+) -> Result<RunEnd, Error> {
+    let leases = Arc::new(Leases::new(coordinator.clone(), settings.holder.clone()));
+    let renewing = tokio::spawn(Arc::clone(&leases).renew_for_ever(context.clone()));
+    let mut worker = Worker {
+        coordinator,
+        context,
+        settings,
+        leases,
+        running: JoinSet::new(),
+        busy: HashMap::new(),
+        icons_rest_until: None,
+        canaries: Vec::new(),
+        said_idle: false,
+    };
+    let end = worker.work(&mut stop).await;
+    worker.drain().await;
+    renewing.abort();
+    end
+}
+
+struct Worker {
+    coordinator: Coordinator,
+    context: Context,
+    settings: RunSettings,
+    leases: Arc<Leases>,
+    running: JoinSet<Ended>,
+    busy: HashMap<JobKind, usize>,
+    icons_rest_until: Option<Instant>,
+    canaries: Vec<String>,
+    said_idle: bool,
+}
+
+impl Worker {
+    async fn work(&mut self, stop: &mut watch::Receiver<bool>) -> Result<RunEnd, Error> {
+        let mut pause = limits::IDLE_AT_LEAST;
+        loop {
+            if *stop.borrow() {
+                return Ok(RunEnd::Drained);
+            }
+            self.ask_canaries().await;
+            let kinds = self.free_kinds();
+            let leased = if kinds.is_empty() { Ok(Vec::new()) } else { self.lease(&kinds).await };
+            match leased {
+                Ok(leased) if !leased.is_empty() => {
+                    pause = limits::IDLE_AT_LEAST;
+                    self.said_idle = false;
+                    for lease in leased {
+                        self.start(lease);
+                    }
+                    continue;
+                }
+                Ok(_) => {
+                    if let Some(end) = self.is_over(!kinds.is_empty()).await? {
+                        return Ok(end);
+                    }
+                }
+                Err(error) if error.is_transient() => {
+                    tracing::warn!(%error, "Postgres cannot be asked; trying again");
+                }
+                Err(error) => return Err(error),
+            }
+            tokio::select! {
+                Some(ended) = self.running.join_next() => {
+                    self.note(ended);
+                    pause = limits::IDLE_AT_LEAST;
+                }
+                () = tokio::time::sleep(jittered(pause)) => {
+                    pause = (pause * 2).min(limits::IDLE_AT_MOST);
+                }
+                _ = stop.changed() => {}
+            }
+        }
+    }
+
+    /// The kinds of which another job can be taken now.
+    fn free_kinds(&self) -> Vec<JobKind> {
+        let resting = self.icons_rest_until.is_some();
+        let (in_flight, slots) = self.context.fetchers.slots();
+        let most = |kind| match kind {
+            JobKind::Index => limits::INDEX_JOBS,
+            JobKind::Warc => limits::WARC_JOBS,
+            JobKind::Icon if resting => 0,
+            JobKind::Icon if in_flight * 2 > slots => 1,
+            JobKind::Icon => limits::ICON_JOBS,
+            JobKind::BundleShard => self.settings.bundle_jobs,
+            JobKind::Search => limits::SEARCH_JOBS,
+            JobKind::Publish => 1,
+        };
+        let busy = |kind| self.busy.get(&kind).copied().unwrap_or(0);
+        self.settings.kinds.iter().copied().filter(|kind| busy(*kind) < most(*kind)).collect()
+    }
+
+    async fn lease(&self, kinds: &[JobKind]) -> Result<Vec<Lease>, Error> {
+        let settings = &self.settings;
+        let wanted = limits::LEASES_PER_CALL;
+        self.coordinator.lease(&settings.holder, kinds, wanted, &settings.encoder, 0).await
+    }
+
+    /// Whether there is nothing left to wait for. An empty answer alone never means that: only the
+    /// counters decide.
+    async fn is_over(&mut self, asked: bool) -> Result<Option<RunEnd>, Error> {
+        if !asked || !self.running.is_empty() {
+            return Ok(None);
+        }
+        let progress = match self.coordinator.progress().await {
+            Ok(progress) => progress,
+            Err(error) if error.is_transient() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if !self.said_idle {
+            let kinds: Vec<&str> = self.settings.kinds.iter().map(|kind| kind.as_str()).collect();
+            tracing::info!(kinds = kinds.join(","), ?progress, "no work now; waiting");
+            self.said_idle = true;
+        }
+        Ok(match progress {
+            Progress::Ended if self.settings.exit_when_done => Some(RunEnd::Finished),
+            Progress::EndedWithDiscards if self.settings.exit_when_done => {
+                Some(RunEnd::FinishedWithDiscards)
+            }
+            _ => None,
+        })
+    }
+
+    fn start(&mut self, lease: Lease) {
+        *self.busy.entry(lease.kind).or_default() += 1;
+        let trusted = self.leases.add(&lease);
+        let (coordinator, context) = (self.coordinator.clone(), self.context.clone());
+        let leases = Arc::clone(&self.leases);
+        self.running.spawn(async move {
+            let fence = lease.fence;
+            let ended = finish(&coordinator, &context, lease, trusted).await;
+            leases.remove(fence);
+            ended
+        });
+    }
+
+    fn note(&mut self, ended: Result<Ended, tokio::task::JoinError>) {
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                // Its lease runs out by itself; what was busy is found out from what still runs.
+                tracing::error!(%error, "a job's task ended early");
+                return;
+            }
+        };
+        if let Some(busy) = self.busy.get_mut(&ended.kind) {
+            *busy = busy.saturating_sub(1);
+        }
+        if let Some(canaries) = ended.canaries {
+            self.icons_rest_until = Some(Instant::now() + limits::CANARY_PAUSE);
+            self.canaries = canaries;
+        }
+    }
+
+    /// After trouble of our own, icon jobs rest until a look-up shows that the network is back.
+    async fn ask_canaries(&mut self) {
+        if self.icons_rest_until.is_none_or(|until| Instant::now() < until) {
+            return;
+        }
+        match self.context.fetchers.canaries(&self.canaries).await {
+            Ok(()) => {
+                tracing::info!("the network answers again; taking icon jobs");
+                self.icons_rest_until = None;
+            }
+            Err(trouble) => {
+                tracing::warn!(%trouble, "still no icon jobs");
+                self.icons_rest_until = Some(Instant::now() + limits::CANARY_PAUSE);
+            }
+        }
+    }
+
+    /// Waits for what runs, then gives the rest back.
+    async fn drain(&mut self) {
+        if self.running.is_empty() {
+            return;
+        }
+        tracing::info!(jobs = self.running.len(), "draining: finishing what is leased");
+        let all = async { while self.running.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.settings.drain, all).await.is_err() {
+            tracing::info!(jobs = self.running.len(), "giving back what is not finished");
+            self.leases.release_all();
+            while self.running.join_next().await.is_some() {}
+        }
+    }
+}
+
+/// Runs a job and ends its lease in the way that the run calls for.
+async fn finish(
+    coordinator: &Coordinator,
+    context: &Context,
+    lease: Lease,
+    mut trusted: Trusted,
+) -> Ended {
+    let kind = lease.kind;
+    let span = tracing::info_span!("job", kind = %kind, part = lease.part, job = lease.fence.job_id);
+    let started = Instant::now();
+    let work = {
+        let (coordinator, context) = (coordinator.clone(), context.clone());
+        let loading = Assignment::load(&coordinator, &lease).await;
+        async move { jobs::perform(&coordinator, &context, &loading?).await }
+    };
+    // A task of its own: a panic ends the run, not the worker, and the lease is still here.
+    let mut work = tokio::spawn(tracing::Instrument::instrument(work, span.clone()));
+    let result = tokio::select! {
+        done = &mut work => done.unwrap_or_else(|error| {
+            Err(JobError::Retry(format!("the run ended early: {error}")))
+        }),
+        end = trusted.ended() => {
+            work.abort();
+            // Nothing of it may still be writing when the lease is given back.
+            let _ = work.await;
+            let reason = end.as_str();
+            span.in_scope(|| tracing::warn!(reason, "the run was ended"));
+            if end == leases::End::Released {
+                let _ = coordinator.release(lease, reason, trusted.until()).await;
+            }
+            return Ended { kind, canaries: None };
+        }
+    };
+    let (verb, outcome, canaries) = match result {
+        Ok(done) => ("complete", complete(coordinator, lease, done, &trusted).await, None),
+        Err(JobError::Retry(reason)) => {
+            span.in_scope(|| tracing::warn!(reason, "the run failed; it will be tried again"));
+            ("retry", text(coordinator.retry(lease, &reason, trusted.until()).await), None)
+        }
+        Err(JobError::Discard(reason)) => {
+            span.in_scope(|| tracing::error!(reason, "the job is discarded"));
+            ("discard", text(coordinator.discard(lease, &reason, trusted.until()).await), None)
+        }
+        Err(JobError::Trouble { trouble, canaries }) => {
+            span.in_scope(|| tracing::warn!(%trouble, "trouble of our own; the job is given back"));
+            let reason = trouble.to_string();
+            let given = coordinator.release(lease, &reason, trusted.until()).await;
+            ("release", text(given), Some(canaries))
+        }
+    };
+    span.in_scope(|| match outcome {
+        Ok(outcome) => tracing::info!(verb, outcome, seconds = started.elapsed().as_secs_f32()),
+        Err(error) => tracing::error!(verb, %error, "the lease will run out by itself"),
+    });
+    Ended { kind, canaries }
+}
+
+async fn complete(
+    coordinator: &Coordinator,
+    lease: Lease,
+    done: Done,
+    trusted: &Trusted,
+) -> Result<String, Error> {
+    if !done.stats.adds_up() {
+        tracing::error!(stats = ?done.stats, "outcomes do not add up to inputs");
+    }
+    let stats = serde_json::to_value(&done.stats)
+        .map_err(|error| Error::Unexpected(format!("statistics without JSON: {error}")))?;
+    let completion = coordinator.complete(lease, &done.output, &stats, trusted.until()).await?;
+    Ok(format!("{completion:?}"))
+}
+
+fn text(failure: Result<Failure, Error>) -> Result<String, Error> {
+    failure.map(|failure| format!("{failure:?}"))
+}
+
+/// Between half and all of it, so that idle workers do not ask in step.
+fn jittered(pause: Duration) -> Duration {
+    let random = f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX);
+    pause.mul_f64(0.5 + random / 2.0)
+}

@@ -1,0 +1,51 @@
+//! The settings of a scan, frozen at `scan start` and obeyed by every worker.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+
+/// What the bundles are a function of, beside the crawl, the blocklist and the web's answers; and
+/// where things lie. Any box that can reach the database learns the rest from here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanSettings {
+    /// The crawl's bucket: `file://`, `s3://`, `https://` or `http://`.
+    pub source: String,
+    /// Whether the bucket is read without credentials.
+    #[serde(default)]
+    pub source_is_public: bool,
+    /// Where the icons are archived.
+    pub archive: String,
+    /// Where the site is published.
+    pub site: String,
+    /// Hosts wanted at most.
+    pub limit: Option<u64>,
+    /// Tabs of a bundle.
+    pub entries_per_bundle: u32,
+    /// Whether robots.txt is asked and obeyed before an origin's first icon.
+    pub obey_robots: bool,
+    /// The format of the bundles; `json` is the only one so far.
+    pub bundle_format: String,
+    /// The CloudFront distribution to invalidate.
+    pub distribution: Option<String>,
+    /// Shuffles the order of fetching, and nothing else.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+impl ScanSettings {
+    /// Settings with every choice at its default.
+    pub fn new(source: String, archive: String, site: String) -> Self {
+        Self {
+            source,
+            source_is_public: false,
+            archive,
+            site,
+            limit: None,
+            entries_per_bundle: limits::ENTRIES_PER_BUNDLE,
+            obey_robots: true,
+            bundle_format: "json".into(),
+            distribution: None,
+            seed: 0,
+        }
+    }
+}

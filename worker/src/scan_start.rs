@@ -1,0 +1,97 @@
+//! Starting a scan: the crawl, its files, the settings, and the blocklist of takedowns.
+
+use everytab_bundler::test_vectors::encoder_digest_hex;
+use everytab_coordinator::{Coordinator, NewScan};
+use uuid::Uuid;
+
+use crate::{
+    config::{Robots, ScanOptions},
+    crawl,
+    failure::Failure,
+    scan_settings::ScanSettings,
+};
+
+/// Where a scan reads and writes.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The crawl's bucket.
+    pub source: String,
+    /// Whether the bucket is read without credentials.
+    pub source_is_public: bool,
+    /// Where the icons are archived.
+    pub archive: String,
+    /// Where the site is published.
+    pub site: String,
+    /// The private prefix with `blocklist.txt`, which takedowns write.
+    pub private: Option<String>,
+}
+
+/// The settings that options and places make.
+pub fn settings(places: &Places, options: &ScanOptions) -> ScanSettings {
+    ScanSettings {
+        source_is_public: places.source_is_public,
+        limit: options.limit,
+        entries_per_bundle: options.entries_per_bundle,
+        obey_robots: options.robots == Robots::Obey,
+        bundle_format: options.bundle_format.clone(),
+        distribution: options.distribution.clone(),
+        seed: options.shuffle,
+        ..ScanSettings::new(
+            places.source.clone(),
+            places.archive.clone(),
+            places.site.clone(),
+        )
+    }
+}
+
+/// Starts a scan of `crawl`; answers its id, its number and how many index files it has.
+///
+/// # Errors
+/// When the crawl or a store cannot be read, or the database refuses.
+pub async fn start(
+    coordinator: &Coordinator,
+    crawl: &str,
+    places: &Places,
+    options: &ScanOptions,
+) -> Result<(Uuid, i32, usize), Failure> {
+    let store = everytab_storage::open(
+        &places.source,
+        &everytab_storage::StoreSettings {
+            no_credentials: places.source_is_public,
+            ..Default::default()
+        },
+    )
+    .await?;
+    let files = crawl::index_files(&*store, crawl).await?;
+    if let Some(private) = &places.private {
+        read_takedowns(coordinator, private).await?;
+    }
+    let settings = settings(places, options);
+    let scan = NewScan {
+        scan_id: Uuid::now_v7(),
+        crawl: crawl.to_owned(),
+        settings: serde_json::to_value(&settings)?,
+        lease_ms: i32::try_from(options.lease.as_millis()).unwrap_or(i32::MAX),
+        encoder: encoder_digest_hex(),
+        files: crawl::wanted_files(files, options.limit),
+    };
+    let number = coordinator.start_scan(&scan).await?;
+    Ok((scan.scan_id, number, scan.files.len()))
+}
+
+/// Adds the hosts that were taken down since the last scan to the blocklist.
+async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), Failure> {
+    let store = everytab_storage::open(private, &Default::default()).await?;
+    let list = match store.get("blocklist.txt").await {
+        Ok(list) => list,
+        Err(error) if error.is_not_found() => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    for line in String::from_utf8_lossy(&list).lines() {
+        let hostname = line.split('#').next().unwrap_or_default().trim();
+        if !hostname.is_empty() {
+            coordinator.block("hostname", hostname, Some("takedown")).await?;
+        }
+    }
+    Ok(())
+}
