@@ -81,9 +81,15 @@ else
     exit 1
 fi
 
+# Silent unless it fails.
 apt() {
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get -qq -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "$@" >/dev/null
+    local said
+    said="$("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "$@" 2>&1)" || {
+        tail -n 20 <<<"$said" >&2
+        say "apt-get $* failed"
+        exit 1
+    }
 }
 
 say "installing ${packages[*]}"
