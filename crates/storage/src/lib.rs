@@ -1,1 +1,23 @@
-//! (to be written)
+//! Objects by name in a directory, in S3 or behind HTTPS, through one small trait.
+//!
+//! Owns: the [`Store`] trait and its three implementations, the errors a store can give, the names
+//! of all objects ([`objects`]) and the call that invalidates a CDN ([`cdn`]).
+//! Invariants: an object is seen whole or not at all, whenever a writer dies; a key never reaches
+//! outside its store; memory is bounded by [`StoreSettings`]; every error names the object and
+//! says what to do. Must not know: what the objects mean, who asks for them, or any SQL.
+
+pub mod cdn;
+pub mod objects;
+
+mod backoff;
+mod directory;
+mod error;
+mod https;
+mod key;
+mod s3;
+mod settings;
+mod store;
+
+pub use error::{StorageError, StorageErrorKind};
+pub use settings::{AccessKey, StoreSettings, open};
+pub use store::{Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged};

@@ -1,0 +1,40 @@
+//! How long to wait before another try: exponential, with full jitter, bounded.
+
+use std::time::Duration;
+
+const FIRST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// The upper bound of the wait before try number `retry` (the first retry is 1).
+pub(crate) fn bound(retry: u32) -> Duration {
+    let doublings = retry.saturating_sub(1).min(16);
+    FIRST.saturating_mul(1_u32 << doublings).min(LONGEST)
+}
+
+/// A wait drawn evenly from zero to [`bound`], so that clients that failed together do not return
+/// together ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
+pub(crate) fn jittered(retry: u32) -> Duration {
+    let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
+    // 16 random bits are plenty for a wait; the top ones carry no version or variant.
+    let share = u32::try_from(high >> 48).unwrap_or(0);
+    bound(retry).saturating_mul(share) / 65_536
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_doubles_up_to_a_limit() {
+        let bounds: Vec<_> = (1..=9).map(|retry| bound(retry).as_millis()).collect();
+        assert_eq!(bounds, [200, 400, 800, 1600, 3200, 6400, 12_800, 20_000, 20_000]);
+        assert_eq!(bound(u32::MAX), LONGEST);
+    }
+
+    #[test]
+    fn a_wait_stays_within_its_bound_and_varies() {
+        let waits: std::collections::HashSet<_> = (0..64).map(|_| jittered(4)).collect();
+        assert!(waits.iter().all(|wait| *wait <= bound(4)));
+        assert!(waits.len() > 8, "64 draws gave {} distinct waits", waits.len());
+    }
+}

@@ -1,0 +1,153 @@
+//! A store in a directory: an object is a file, its key the path below the root.
+//!
+//! Invariants: a file appears under its key only when it is whole (`staging`); no key and no
+//! symbolic link leads outside the root; every change of a key happens under that key's lock, so
+//! that a conditional write is atomic towards all other writers of this crate, in any process.
+//! The version of an object is a hash of its bytes up to 1 MiB, and of its size, times and inode
+//! beyond. Must not know: other stores.
+
+mod commit;
+mod faults;
+mod paths;
+mod staging;
+mod walk;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+
+use crate::key::{check_key, check_prefix};
+use crate::settings::StoreSettings;
+use crate::{
+    Condition, ObjectInfo, PutIf, PutOptions, StorageError, StorageErrorKind, Store, Tagged,
+};
+use commit::Content;
+
+/// A store in a directory.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    root: Arc<Root>,
+    url: String,
+}
+
+/// What the blocking work needs.
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    max_get_bytes: u64,
+    durable: bool,
+}
+
+impl Directory {
+    /// Removes what killed writers left; creates nothing.
+    pub(crate) fn open(path: PathBuf, settings: &StoreSettings) -> Result<Self, StorageError> {
+        let absolute =
+            std::path::absolute(&path).map_err(|error| faults::from_io("open", &path, &error))?;
+        if absolute.exists() && !absolute.is_dir() {
+            return Err(StorageError::new(
+                StorageErrorKind::Invalid,
+                "open",
+                absolute.display().to_string(),
+                "it is not a directory; name another one",
+            ));
+        }
+        staging::clean(&absolute);
+        let root = Root {
+            path: absolute,
+            max_get_bytes: settings.max_get_bytes,
+            durable: settings.durable,
+        };
+        Ok(Self { url: format!("file://{}", root.path.display()), root: Arc::new(root) })
+    }
+
+    /// Runs blocking work off the runtime's threads. Work that began is finished even if the
+    /// caller stops waiting; either way nothing half-done is visible.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        key: &str,
+        work: impl FnOnce(&Root, &str) -> Result<T, StorageError> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        check_key(&self.url, key)?;
+        let (root, key) = (Arc::clone(&self.root), key.to_owned());
+        let place = self.root.path.join(&key);
+        tokio::task::spawn_blocking(move || work(&root, &key)).await.map_err(|error| {
+            let place = place.display().to_string();
+            StorageError::new(StorageErrorKind::Other, "use", place, error)
+        })?
+    }
+}
+
+#[async_trait]
+impl Store for Directory {
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
+        found(self.blocking(key, Root::head).await)
+    }
+
+    async fn get(&self, key: &str) -> Result<Bytes, StorageError> {
+        self.blocking(key, |root, key| root.read(key).map(|(bytes, _)| bytes)).await
+    }
+
+    async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError> {
+        found(self.blocking(key, Root::tagged).await)
+    }
+
+    async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError> {
+        self.blocking(key, move |root, key| root.read_range(key, &range)).await
+    }
+
+    async fn put(&self, key: &str, bytes: Bytes, _: PutOptions) -> Result<(), StorageError> {
+        self.blocking(key, move |root, key| {
+            root.commit(key, &Content::Bytes(&bytes), None).map(|_| ())
+        })
+        .await
+    }
+
+    async fn put_file(&self, key: &str, file: &Path, _: PutOptions) -> Result<(), StorageError> {
+        let file = file.to_path_buf();
+        self.blocking(key, move |root, key| {
+            root.commit(key, &Content::File(&file), None).map(|_| ())
+        })
+        .await
+    }
+
+    async fn put_if(
+        &self,
+        key: &str,
+        bytes: Bytes,
+        condition: Condition,
+        _: PutOptions,
+    ) -> Result<PutIf, StorageError> {
+        self.blocking(key, move |root, key| {
+            root.commit(key, &Content::Bytes(&bytes), Some(&condition))
+        })
+        .await
+    }
+
+    fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StorageError>> {
+        let checked = check_prefix(&self.url, prefix);
+        walk::list(self.root.path.clone(), prefix.to_owned(), checked)
+    }
+
+    async fn delete(&self, keys: &[String]) -> Result<(), StorageError> {
+        for key in keys {
+            self.blocking(key, Root::delete).await?;
+        }
+        Ok(())
+    }
+}
+
+fn found<T>(result: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,147 @@
+//! The one way by which a directory store changes: write aside, make durable, lock, look, move.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use super::staging::{self, Unfinished};
+use super::{Root, faults, paths};
+use crate::{Condition, PutIf, StorageError};
+
+/// Deletions remove empty folders; a writer whose folder vanished in between makes it again.
+const TRIES_AGAINST_DELETIONS: u32 = 16;
+
+/// What an object is made of.
+#[derive(Debug)]
+pub(super) enum Content<'a> {
+    Bytes(&'a [u8]),
+    File(&'a Path),
+}
+
+impl Root {
+    /// Writes an object if `condition` holds, or in any case where there is none.
+    pub(super) fn commit(
+        &self,
+        key: &str,
+        content: &Content<'_>,
+        condition: Option<&Condition>,
+    ) -> Result<PutIf, StorageError> {
+        let shown = self.path.join(key);
+        let fault = |error: io::Error| faults::from_io("write", &shown, &error);
+        fs::create_dir_all(&self.path).map_err(fault)?;
+        let mut unfinished = Unfinished::create(&self.path).map_err(fault)?;
+        fill(&mut unfinished.file, content, &shown)?;
+        if self.durable {
+            unfinished.file.sync_all().map_err(fault)?;
+        }
+        let _lock = staging::lock_key(&self.path, key).map_err(fault)?;
+        let mut tries = 0;
+        let target = loop {
+            tries += 1;
+            // A deletion may take the folder away between making it and moving into it.
+            let vanished = || fault(ErrorKind::NotFound.into());
+            let Some(target) = self.place_for_writing(key)? else {
+                if tries < TRIES_AGAINST_DELETIONS { continue } else { return Err(vanished()) }
+            };
+            match self.move_to(&target, key, &mut unfinished, condition)? {
+                Ok(()) => break target,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    return Ok(PutIf::PreconditionFailed);
+                }
+                Err(error)
+                    if error.kind() == ErrorKind::NotFound && tries < TRIES_AGAINST_DELETIONS => {}
+                Err(error) => return Err(fault(error)),
+            }
+        };
+        if self.durable {
+            sync_folder(&target).map_err(fault)?;
+        }
+        let Content::Bytes(bytes) = content else {
+            return Ok(PutIf::Stored { etag: String::new() });
+        };
+        let metadata = unfinished.file.metadata().map_err(fault)?;
+        Ok(PutIf::Stored { etag: paths::etag_of_bytes(bytes, &metadata) })
+    }
+
+    /// `AlreadyExists` says that the condition does not hold.
+    fn move_to(
+        &self,
+        target: &Path,
+        key: &str,
+        unfinished: &mut Unfinished,
+        condition: Option<&Condition>,
+    ) -> Result<io::Result<()>, StorageError> {
+        match condition {
+            None => Ok(unfinished.replace(target)),
+            Some(Condition::Absent) => Ok(unfinished.take_place(target)),
+            Some(Condition::Etag(expected)) if self.still_is(key, expected)? => {
+                Ok(unfinished.replace(target))
+            }
+            Some(Condition::Etag(_)) => Ok(Err(ErrorKind::AlreadyExists.into())),
+        }
+    }
+
+    fn still_is(&self, key: &str, expected: &str) -> Result<bool, StorageError> {
+        match self.head(key) {
+            Ok(info) => Ok(info.etag.as_deref() == Some(expected)),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes an object if it is there, and the folders that this leaves empty.
+    pub(super) fn delete(&self, key: &str) -> Result<(), StorageError> {
+        let shown = self.path.join(key);
+        let fault = |error: io::Error| faults::from_io("delete", &shown, &error);
+        match self.head_exists(key) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let _lock = staging::lock_key(&self.path, key).map_err(fault)?;
+        match fs::remove_file(&shown) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(fault(error)),
+        }
+        for folder in shown.ancestors().skip(1).take_while(|folder| *folder != self.path) {
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is an object to delete; refuses what lies outside the root.
+    fn head_exists(&self, key: &str) -> Result<bool, StorageError> {
+        let path = self.path.join(key);
+        let (Ok(root), Some(parent)) = (self.path.canonicalize(), path.parent()) else {
+            return Ok(false);
+        };
+        match parent.canonicalize() {
+            Ok(parent) if !parent.starts_with(&root) => Err(faults::outside("delete", &path)),
+            Ok(_) => Ok(fs::symlink_metadata(&path).is_ok_and(|found| !found.is_dir())),
+            Err(_) => Ok(false),
+        }
+    }
+}
+
+fn fill(file: &mut File, content: &Content<'_>, shown: &Path) -> Result<(), StorageError> {
+    match content {
+        Content::Bytes(bytes) => {
+            file.write_all(bytes).map_err(|error| faults::from_io("write", shown, &error))
+        }
+        Content::File(path) => {
+            let mut source =
+                File::open(path).map_err(|error| faults::from_io("read", path, &error))?;
+            // In the kernel, in pieces: memory stays the same whatever the size.
+            io::copy(&mut source, file)
+                .map(|_| ())
+                .map_err(|error| faults::from_io("write", shown, &error))
+        }
+    }
+}
+
+fn sync_folder(target: &Path) -> io::Result<()> {
+    target.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}

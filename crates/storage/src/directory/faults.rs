@@ -1,0 +1,55 @@
+//! What an operating system's error means for a store, and what a person can do about it.
+
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+
+use crate::{StorageError, StorageErrorKind};
+
+/// Classifies an I/O error met on `place`.
+pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> StorageError {
+    let (kind, remedy) = match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory if action == "read" => {
+            (StorageErrorKind::NotFound, "")
+        }
+        ErrorKind::PermissionDenied => {
+            (StorageErrorKind::Denied, "; let this user read and write there, or choose another")
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            (StorageErrorKind::Denied, "; choose a directory that can be written")
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            (StorageErrorKind::NoSpace, "; free some space there or choose another disk")
+        }
+        ErrorKind::InvalidFilename => {
+            (StorageErrorKind::Invalid, "; file names have at most 255 bytes")
+        }
+        ErrorKind::IsADirectory
+        | ErrorKind::NotADirectory
+        | ErrorKind::AlreadyExists
+        | ErrorKind::DirectoryNotEmpty => (
+            StorageErrorKind::Invalid,
+            "; one object's name is another's folder, which a directory cannot hold",
+        ),
+        ErrorKind::Unsupported => {
+            (StorageErrorKind::Other, "; the file system lacks locks, choose another")
+        }
+        // A network file system that is away, or too many open files: may pass.
+        ErrorKind::StaleNetworkFileHandle
+        | ErrorKind::TimedOut
+        | ErrorKind::HostUnreachable
+        | ErrorKind::NetworkUnreachable => (StorageErrorKind::Unreachable, ""),
+        _ => (StorageErrorKind::Other, ""),
+    };
+    let place = place.display().to_string();
+    StorageError::new(kind, action, place, format!("{error}{remedy}"))
+}
+
+/// A path that a symbolic link led out of the store.
+pub(super) fn outside(action: &'static str, place: &Path) -> StorageError {
+    StorageError::new(
+        StorageErrorKind::Denied,
+        action,
+        place.display().to_string(),
+        "a symbolic link leads out of the store; remove the link",
+    )
+}

@@ -1,0 +1,164 @@
+//! From a key to a path that is certainly inside the root, and reading what is there.
+
+use std::fs::{self, File, Metadata};
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::{Root, faults};
+use crate::{ObjectInfo, StorageError, StorageErrorKind, Tagged};
+
+/// Up to here the version is a hash of the bytes, which no clock or inode can confuse.
+const HASHED_BYTES: u64 = 1 << 20;
+
+impl Root {
+    pub(super) fn head(&self, key: &str) -> Result<ObjectInfo, StorageError> {
+        let (file, metadata, path) = self.open_object(key)?;
+        let etag =
+            etag_of(file, &metadata).map_err(|error| faults::from_io("read", &path, &error))?;
+        Ok(ObjectInfo { key: key.to_owned(), size: metadata.len(), etag: Some(etag) })
+    }
+
+    pub(super) fn tagged(&self, key: &str) -> Result<Tagged, StorageError> {
+        let (bytes, metadata) = self.read(key)?;
+        let etag = etag_of_bytes(&bytes, &metadata);
+        Ok(Tagged { bytes, etag })
+    }
+
+    pub(super) fn read(&self, key: &str) -> Result<(Bytes, Metadata), StorageError> {
+        let (file, metadata, path) = self.open_object(key)?;
+        if metadata.len() > self.max_get_bytes {
+            return Err(too_large(&path, metadata.len(), self.max_get_bytes));
+        }
+        let bytes = read_exactly(file, metadata.len())
+            .map_err(|error| faults::from_io("read", &path, &error))?;
+        Ok((bytes, metadata))
+    }
+
+    pub(super) fn read_range(&self, key: &str, range: &Range<u64>) -> Result<Bytes, StorageError> {
+        let place = self.path.join(key).display().to_string();
+        let length = crate::store::range_length(&place, range, self.max_get_bytes)?;
+        if length == 0 {
+            return Ok(Bytes::new());
+        }
+        let (mut file, metadata, path) = self.open_object(key)?;
+        if range.start >= metadata.len() {
+            return Err(crate::store::starts_past_the_end(&place, range));
+        }
+        let length = length.min(metadata.len() - range.start);
+        file.seek(SeekFrom::Start(range.start))
+            .and_then(|_| read_exactly(file, length))
+            .map_err(|error| faults::from_io("read", &path, &error))
+    }
+
+    fn open_object(&self, key: &str) -> Result<(File, Metadata, PathBuf), StorageError> {
+        let path = self.path.join(key);
+        let fault = |error: std::io::Error| self.read_fault(&path, &error);
+        let real = path.canonicalize().map_err(fault)?;
+        if !real.starts_with(self.path.canonicalize().map_err(fault)?) {
+            return Err(faults::outside("read", &path));
+        }
+        let file = File::open(&real).map_err(fault)?;
+        let metadata = file.metadata().map_err(fault)?;
+        if !metadata.is_file() {
+            // A folder of objects is no object, as on S3.
+            return Err(StorageError::new(
+                StorageErrorKind::NotFound,
+                "read",
+                path.display().to_string(),
+                "it is not a file",
+            ));
+        }
+        Ok((file, metadata, path))
+    }
+
+    fn read_fault(&self, path: &Path, error: &std::io::Error) -> StorageError {
+        if error.kind() == std::io::ErrorKind::NotFound && !self.path.exists() {
+            return StorageError::new(
+                StorageErrorKind::NotFound,
+                "read",
+                path.display().to_string(),
+                format!("the directory {} does not exist", self.path.display()),
+            );
+        }
+        faults::from_io("read", path, error)
+    }
+
+    /// The path under which `key` may be written: its folder exists now and lies in the root.
+    /// `None` where a deletion removed the folder in the same instant.
+    pub(super) fn place_for_writing(&self, key: &str) -> Result<Option<PathBuf>, StorageError> {
+        let path = self.path.join(key);
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(faults::outside("write", &path));
+        };
+        // Checked before anything is created: a link must not make us create folders elsewhere.
+        let standing = parent.ancestors().find(|ancestor| ancestor.exists());
+        match self.make_folder(standing.unwrap_or(&self.path), parent) {
+            Ok(Some(folder)) => Ok(Some(folder.join(name))),
+            Ok(None) => Err(faults::outside("write", &path)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(faults::from_io("write", &path, &error)),
+        }
+    }
+
+    /// The real path of `folder`, made if need be; `None` where it lies outside the root.
+    fn make_folder(&self, standing: &Path, folder: &Path) -> std::io::Result<Option<PathBuf>> {
+        if !self.is_inside(standing)? {
+            return Ok(None);
+        }
+        fs::create_dir_all(folder)?;
+        Ok(if self.is_inside(folder)? { Some(folder.canonicalize()?) } else { None })
+    }
+
+    /// Whether a path that exists lies in the root, links resolved.
+    fn is_inside(&self, path: &Path) -> std::io::Result<bool> {
+        Ok(path.canonicalize()?.starts_with(self.path.canonicalize()?))
+    }
+}
+
+/// The version of a file whose bytes are at hand.
+pub(super) fn etag_of_bytes(bytes: &[u8], metadata: &Metadata) -> String {
+    if metadata.len() > HASHED_BYTES {
+        metadata_etag(metadata)
+    } else {
+        hex(&Sha256::digest(bytes))
+    }
+}
+
+/// The version of an open file, read from its start.
+fn etag_of(file: File, metadata: &Metadata) -> std::io::Result<String> {
+    if metadata.len() > HASHED_BYTES {
+        return Ok(metadata_etag(metadata));
+    }
+    Ok(etag_of_bytes(&read_exactly(file, metadata.len())?, metadata))
+}
+
+/// Objects are replaced, never changed, so two versions that meet have two inodes; the
+/// change time is left out because unlinking the unfinished name touches it.
+fn metadata_etag(metadata: &Metadata) -> String {
+    let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
+    let facts = format!("{} {seconds} {nanoseconds} {}", metadata.len(), metadata.ino());
+    hex(&Sha256::digest(facts.as_bytes()))
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read_exactly(file: File, length: u64) -> std::io::Result<Bytes> {
+    let capacity = usize::try_from(length).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+    let mut bytes = Vec::with_capacity(capacity);
+    file.take(length).read_to_end(&mut bytes)?;
+    if bytes.len() != capacity {
+        return Err(std::io::Error::other("the file shrank while it was read"));
+    }
+    Ok(Bytes::from(bytes))
+}
+
+fn too_large(path: &Path, size: u64, most: u64) -> StorageError {
+    crate::store::too_large(&path.display().to_string(), size, most)
+}

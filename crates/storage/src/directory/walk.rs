@@ -1,0 +1,122 @@
+//! Listing a directory store in byte order of the keys, with bounded look-ahead.
+//!
+//! A folder sorts as its name with a slash, so that a walk in depth meets the keys in the order
+//! in which S3 lists them (`a-b` before `a/b` before `a0`). Symbolic links are not objects.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use tokio::sync::mpsc;
+
+use super::faults;
+use crate::key::RESERVED_FOLDER;
+use crate::{ObjectInfo, StorageError};
+
+/// How many objects travel together from the walking thread.
+const BATCH: usize = 1000;
+
+type Batch = Result<Vec<ObjectInfo>, StorageError>;
+
+/// The objects whose key begins with `prefix`. The walk stops when the stream is dropped.
+pub(super) fn list(
+    root: PathBuf,
+    prefix: String,
+    checked: Result<(), StorageError>,
+) -> BoxStream<'static, Result<ObjectInfo, StorageError>> {
+    if let Err(error) = checked {
+        return stream::once(async { Err(error) }).boxed();
+    }
+    stream::once(async move {
+        let (sender, receiver) = mpsc::channel::<Batch>(2);
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = walk(&root, &prefix, &sender) {
+                // The reader has gone where this fails.
+                let _ = sender.blocking_send(Err(error));
+            }
+        });
+        stream::unfold(receiver, |mut receiver| async {
+            receiver.recv().await.map(|batch| (batch, receiver))
+        })
+    })
+    .flatten()
+    .flat_map(|batch| match batch {
+        Ok(objects) => stream::iter(objects.into_iter().map(Ok).collect::<Vec<_>>()),
+        Err(error) => stream::iter(vec![Err(error)]),
+    })
+    .boxed()
+}
+
+/// Walks below the deepest folder that the prefix names.
+fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), StorageError> {
+    let start = prefix.rfind('/').map_or("", |slash| &prefix[..=slash]);
+    // The folder of the prefix may be reached through a link; folders below it never are.
+    if let (Ok(real), Ok(real_root)) = (root.join(start).canonicalize(), root.canonicalize())
+        && !real.starts_with(real_root)
+    {
+        return Err(faults::outside("list", &root.join(start)));
+    }
+    // Keys still to visit, the next one last; a folder ends with a slash.
+    let mut waiting = children(root, start)?;
+    let mut batch = Vec::new();
+    while let Some(key) = waiting.pop() {
+        let reaches = key.starts_with(prefix) || (key.ends_with('/') && prefix.starts_with(&key));
+        if !reaches {
+            continue;
+        }
+        if key.ends_with('/') {
+            waiting.extend(children(root, &key)?);
+            continue;
+        }
+        match fs::symlink_metadata(root.join(&key)) {
+            Ok(found) if found.is_file() => {
+                batch.push(ObjectInfo { key, size: found.len(), etag: None });
+            }
+            Ok(_) => {}
+            // Deleted since its folder was read.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(faults::from_io("list", &root.join(&key), &error)),
+        }
+        if batch.len() >= BATCH && sender.blocking_send(Ok(std::mem::take(&mut batch))).is_err() {
+            return Ok(());
+        }
+    }
+    // Nobody reads any more where this fails.
+    let _ = sender.blocking_send(Ok(batch));
+    Ok(())
+}
+
+/// What is directly in a folder (`""` or ending with a slash), last key first.
+fn children(root: &Path, folder: &str) -> Result<Vec<String>, StorageError> {
+    let path = root.join(folder);
+    let fault = |error: std::io::Error| faults::from_io("list", &path, &error);
+    let entries = match fs::read_dir(&path) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(fault(error)),
+    };
+    let mut keys = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(fault)?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else {
+            tracing::warn!(path = %entry.path().display(), "skipped a name that is not UTF-8");
+            continue;
+        };
+        if name == RESERVED_FOLDER {
+            continue;
+        }
+        let kind = entry.file_type().map_err(fault)?;
+        if kind.is_dir() {
+            keys.push(format!("{folder}{name}/"));
+        } else if kind.is_file() {
+            keys.push(format!("{folder}{name}"));
+        }
+    }
+    keys.sort_unstable_by(|left, right| right.cmp(left));
+    Ok(keys)
+}

@@ -1,0 +1,136 @@
+//! The one error of this crate: its kind, whether another try may help, and one line for a person.
+//!
+//! Invariants: kinds are stable strings; the line names the object or store and what to do.
+
+use std::error::Error;
+use std::fmt;
+
+/// What went wrong, from a closed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StorageErrorKind {
+    /// There is no such object.
+    NotFound,
+    /// The store knows us and refuses, or does not believe us.
+    Denied,
+    /// A condition of the request did not hold.
+    PreconditionFailed,
+    /// The disk or the quota is full.
+    NoSpace,
+    /// No usable answer came: network, timeout, overload. The only kind worth another try.
+    Unreachable,
+    /// The URL, key, range, bucket or setting is wrong and stays wrong.
+    Invalid,
+    /// Anything else.
+    Other,
+}
+
+impl StorageErrorKind {
+    /// The stable name, for logs and counters.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::Denied => "denied",
+            Self::PreconditionFailed => "precondition_failed",
+            Self::NoSpace => "no_space",
+            Self::Unreachable => "unreachable",
+            Self::Invalid => "invalid",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for StorageErrorKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// Why a store did not do what was asked: one line that names the object and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {place}: {cause}")]
+pub struct StorageError {
+    kind: StorageErrorKind,
+    action: &'static str,
+    place: String,
+    cause: String,
+}
+
+impl StorageError {
+    /// `action` completes "cannot ..."; `place` is a URL or path; `cause` ends with the remedy.
+    pub(crate) fn new(
+        kind: StorageErrorKind,
+        action: &'static str,
+        place: impl Into<String>,
+        cause: impl fmt::Display,
+    ) -> Self {
+        Self { kind, action, place: one_line(&place.into()), cause: one_line(&cause.to_string()) }
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> StorageErrorKind {
+        self.kind
+    }
+
+    /// Whether the same call may succeed later without anybody changing anything.
+    pub fn is_retryable(&self) -> bool {
+        self.kind == StorageErrorKind::Unreachable
+    }
+
+    /// Whether there simply is no such object.
+    pub fn is_not_found(&self) -> bool {
+        self.kind == StorageErrorKind::NotFound
+    }
+}
+
+/// The messages of an error and of what caused it, each once, joined by colons. Servers' texts
+/// may be long: cut at 400 characters.
+pub(crate) fn describe(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let message = inner.to_string();
+        if !text.contains(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
+        }
+        source = inner.source();
+    }
+    one_line(&text).chars().take(400).collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split(|character: char| character.is_control())
+        .filter(|part| !part.trim().is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_that_names_the_place() {
+        let error =
+            StorageError::new(StorageErrorKind::Denied, "read", "s3://b/k\n", "no\r\n\x1b[31mway");
+        assert_eq!(error.to_string(), "cannot read s3://b/k: no [31mway");
+        assert!(!error.is_retryable());
+    }
+
+    #[test]
+    fn kinds_keep_their_names() {
+        use StorageErrorKind as Kind;
+        let kinds = [
+            Kind::NotFound,
+            Kind::Denied,
+            Kind::PreconditionFailed,
+            Kind::NoSpace,
+            Kind::Unreachable,
+            Kind::Invalid,
+            Kind::Other,
+        ];
+        let names: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
+        let expected = "not_found denied precondition_failed no_space unreachable invalid other";
+        assert_eq!(names.join(" "), expected);
+    }
+}

@@ -1,0 +1,264 @@
+//! A read-only store behind HTTPS or HTTP: the mirror of Common Crawl.
+//!
+//! Invariants: at most 50 requests of this process are in flight to all such stores together, as
+//! Common Crawl asks of its mirror; a request is tried again on 5xx, 429, timeouts and broken
+//! connections, with back-off and jitter, and no sooner than `Retry-After` says (up to 30 s).
+//! Must not be used for addresses that came from a page: it guards against none.
+
+mod answer;
+
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use reqwest::header::{ACCEPT_ENCODING, RANGE, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, Response, StatusCode};
+use tokio::sync::Semaphore;
+use url::Url;
+
+use answer::{Answer, Wanted};
+
+use crate::error::describe;
+use crate::key::check_key;
+use crate::settings::{StoreSettings, refused};
+use crate::store::{range_length, starts_past_the_end};
+use crate::{
+    Condition, ObjectInfo, PutIf, PutOptions, StorageError, StorageErrorKind, Store, Tagged,
+    backoff,
+};
+
+/// One connection a request, so this bounds the connections too.
+static REQUESTS_IN_FLIGHT: Semaphore = Semaphore::const_new(50);
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
+const MOST_REDIRECTS: usize = 5;
+
+/// A read-only store behind HTTPS.
+#[derive(Debug)]
+pub(crate) struct HttpsStore {
+    client: Client,
+    base: Url,
+    url: String,
+    max_attempts: u32,
+    max_get_bytes: u64,
+}
+
+/// One failed try, with the wait that the server asked for.
+struct Failure {
+    error: StorageError,
+    wait: Option<Duration>,
+}
+
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Self {
+        Self { error, wait: None }
+    }
+}
+
+impl HttpsStore {
+    pub(crate) fn open(base: Url, settings: &StoreSettings) -> Result<Self, StorageError> {
+        let secure = base.scheme() == "https";
+        let mut builder = Client::builder()
+            .user_agent(concat!("everytab/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(settings.connect_timeout)
+            .read_timeout(settings.idle_timeout)
+            .timeout(settings.attempt_timeout)
+            .redirect(Policy::custom(move |attempt| {
+                let downgrade = secure && attempt.url().scheme() != "https";
+                if downgrade || attempt.previous().len() > MOST_REDIRECTS {
+                    attempt.stop()
+                } else {
+                    attempt.follow()
+                }
+            }));
+        if let Some(pem) = &settings.extra_certificates_pem {
+            let certificates = reqwest::Certificate::from_pem_bundle(pem)
+                .map_err(|error| refused(base.as_str(), describe(&error)))?;
+            builder = builder.tls_certs_merge(certificates);
+        }
+        let client = builder.build().map_err(|error| refused(base.as_str(), describe(&error)))?;
+        Ok(Self {
+            client,
+            url: base.as_str().trim_end_matches('/').to_owned(),
+            base,
+            max_attempts: settings.max_attempts.max(1),
+            max_get_bytes: settings.max_get_bytes,
+        })
+    }
+
+    fn address(&self, key: &str) -> Result<Url, StorageError> {
+        check_key(&self.url, key)?;
+        let mut address = self.base.clone();
+        address
+            .path_segments_mut()
+            .map_err(|()| refused(&self.url, "it cannot be a base"))?
+            .pop_if_empty()
+            .extend(key.split('/'));
+        Ok(address)
+    }
+
+    /// Asks and reads until an answer is whole or tries are used up.
+    async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<Answer, StorageError> {
+        let address = self.address(key)?;
+        let place = self.place(key);
+        let mut attempt = 1;
+        loop {
+            let result = {
+                let _slot = REQUESTS_IN_FLIGHT.acquire().await.map_err(|closed| {
+                    StorageError::new(StorageErrorKind::Other, "read", address.as_str(), closed)
+                })?;
+                match self.ask(&address, wanted).await {
+                    Ok(response) => {
+                        answer::read(&place, response, wanted).await.map_err(Failure::from)
+                    }
+                    Err(failure) => Err(failure),
+                }
+            };
+            match result {
+                Ok(answer) => return Ok(answer),
+                Err(failure) if failure.error.is_retryable() && attempt < self.max_attempts => {
+                    let asked = failure.wait.unwrap_or_default().min(LONGEST_RETRY_AFTER);
+                    tracing::debug!(error = %failure.error, attempt, "reading again");
+                    tokio::time::sleep(asked.max(backoff::jittered(attempt))).await;
+                    attempt += 1;
+                }
+                Err(failure) => return Err(failure.error),
+            }
+        }
+    }
+
+    async fn ask(&self, address: &Url, wanted: &Wanted) -> Result<Response, Failure> {
+        let method = if *wanted == Wanted::Head { Method::HEAD } else { Method::GET };
+        // The bytes as they are stored: a range counts those.
+        let mut request =
+            self.client.request(method, address.clone()).header(ACCEPT_ENCODING, "identity");
+        if let Wanted::Range(range) = wanted {
+            let last = range.end.saturating_sub(1);
+            request = request.header(RANGE, format!("bytes={}-{last}", range.start));
+        }
+        let response = request.send().await.map_err(|error| network(address, &error))?;
+        match (response.status(), wanted) {
+            (StatusCode::OK | StatusCode::PARTIAL_CONTENT, _) => Ok(response),
+            (StatusCode::RANGE_NOT_SATISFIABLE, Wanted::Range(range)) => {
+                Err(starts_past_the_end(address.as_str(), range).into())
+            }
+            _ => Err(refusal(address, &response)),
+        }
+    }
+
+    fn place(&self, key: &str) -> String {
+        format!("{}/{key}", self.url)
+    }
+
+    fn read_only<T>(&self, action: &'static str) -> Result<T, StorageError> {
+        Err(StorageError::new(
+            StorageErrorKind::Invalid,
+            action,
+            &self.url,
+            "a store behind HTTP can only be read; name a directory or an s3:// URL",
+        ))
+    }
+}
+
+#[async_trait]
+impl Store for HttpsStore {
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
+        let answer = found(self.fetch(key, &Wanted::Head).await)?;
+        Ok(answer.map(|answer| ObjectInfo {
+            key: key.to_owned(),
+            size: answer.size,
+            etag: answer.etag,
+        }))
+    }
+
+    async fn get(&self, key: &str) -> Result<Bytes, StorageError> {
+        Ok(self.fetch(key, &Wanted::Whole { most: self.max_get_bytes }).await?.bytes)
+    }
+
+    async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError> {
+        let answer = found(self.fetch(key, &Wanted::Whole { most: self.max_get_bytes }).await)?;
+        Ok(answer
+            .map(|answer| Tagged { bytes: answer.bytes, etag: answer.etag.unwrap_or_default() }))
+    }
+
+    async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError> {
+        check_key(&self.url, key)?;
+        if range_length(&self.place(key), &range, self.max_get_bytes)? == 0 {
+            return Ok(Bytes::new());
+        }
+        Ok(self.fetch(key, &Wanted::Range(range)).await?.bytes)
+    }
+
+    async fn put(&self, _: &str, _: Bytes, _: PutOptions) -> Result<(), StorageError> {
+        self.read_only("write to")
+    }
+
+    async fn put_file(&self, _: &str, _: &Path, _: PutOptions) -> Result<(), StorageError> {
+        self.read_only("write to")
+    }
+
+    async fn put_if(
+        &self,
+        _: &str,
+        _: Bytes,
+        _: Condition,
+        _: PutOptions,
+    ) -> Result<PutIf, StorageError> {
+        self.read_only("write to")
+    }
+
+    fn list(&self, _: &str) -> BoxStream<'static, Result<ObjectInfo, StorageError>> {
+        let refusal = self.read_only("list");
+        stream::once(async { refusal }).boxed()
+    }
+
+    async fn delete(&self, _: &[String]) -> Result<(), StorageError> {
+        self.read_only("delete from")
+    }
+}
+
+fn found<T>(result: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn network(address: &Url, error: &reqwest::Error) -> Failure {
+    let cause = if error.is_timeout() {
+        "no answer in time; try again".to_owned()
+    } else {
+        format!("{}; check the address and the network", describe(error))
+    };
+    StorageError::new(StorageErrorKind::Unreachable, "read", address.as_str(), cause).into()
+}
+
+fn refusal(address: &Url, response: &Response) -> Failure {
+    let status = response.status();
+    let (kind, remedy) = match status.as_u16() {
+        404 | 410 => (StorageErrorKind::NotFound, ""),
+        401 | 403 => (
+            StorageErrorKind::Denied,
+            "; Common Crawl's mirror says so to clients that ask too fast or for missing objects",
+        ),
+        300..=399 => (StorageErrorKind::Invalid, "; it redirects too often or away from https"),
+        // 501 and 505 are refusals for good.
+        429 | 500 | 502..=504 | 506..=599 => (StorageErrorKind::Unreachable, "; try again later"),
+        _ => (StorageErrorKind::Other, ""),
+    };
+    let cause = format!("the server answered {status}{remedy}");
+    let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    Failure {
+        error: StorageError::new(kind, "read", address.as_str(), cause),
+        wait: wait.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs),
+    }
+}

@@ -1,0 +1,138 @@
+//! What a web server's answer holds, checked against what was asked for.
+//!
+//! Invariants: never more bytes in memory than were asked for; bytes of another range than the
+//! one asked for are an error.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG};
+use reqwest::{Response, StatusCode};
+
+use crate::error::describe;
+use crate::store::{starts_past_the_end, too_large};
+use crate::{StorageError, StorageErrorKind};
+
+/// What may be read and thrown away where a server ignores `Range`.
+const MOST_SKIPPED_BYTES: u64 = 8 << 20;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Head,
+    Whole {
+        most: u64,
+    },
+    /// Not empty.
+    Range(Range<u64>),
+}
+
+/// What came.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// Empty for a head.
+    pub(super) bytes: Bytes,
+    /// Of the whole object for a head, else of the bytes.
+    pub(super) size: u64,
+    pub(super) etag: Option<String>,
+}
+
+/// Reads an answer with status 200 or 206.
+pub(super) async fn read(
+    place: &str,
+    response: Response,
+    wanted: &Wanted,
+) -> Result<Answer, StorageError> {
+    let header = |name| response.headers().get(name)?.to_str().ok();
+    let etag = header(ETAG).map(str::to_owned);
+    let announced: Option<u64> = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
+    let bytes = match wanted {
+        Wanted::Head => {
+            let size = announced.ok_or_else(|| {
+                let cause = "the server does not tell its length";
+                StorageError::new(StorageErrorKind::Other, "read", place, cause)
+            })?;
+            return Ok(Answer { bytes: Bytes::new(), size, etag });
+        }
+        Wanted::Whole { most } => {
+            if let Some(size) = announced.filter(|size| size > most) {
+                return Err(too_large(place, size, *most));
+            }
+            let bytes = collect(place, response, 0, most.saturating_add(1)).await?;
+            if bytes.len() as u64 > *most {
+                return Err(too_large(place, bytes.len() as u64, *most));
+            }
+            bytes
+        }
+        Wanted::Range(range) => read_range(place, response, range).await?,
+    };
+    Ok(Answer { size: bytes.len() as u64, bytes, etag })
+}
+
+/// The bytes of a range from a 206, or from a 200 of a server that ignores `Range` where little
+/// has to be thrown away.
+async fn read_range(
+    place: &str,
+    response: Response,
+    range: &Range<u64>,
+) -> Result<Bytes, StorageError> {
+    let length = range.end.saturating_sub(range.start);
+    let fault = |kind, cause: String| StorageError::new(kind, "read", place, cause);
+    if response.status() != StatusCode::PARTIAL_CONTENT {
+        if range.start > MOST_SKIPPED_BYTES {
+            let cause = "the server ignores the Range header; use a mirror that supports it";
+            return Err(fault(StorageErrorKind::Invalid, cause.to_owned()));
+        }
+        let bytes = collect(place, response, range.start, length).await?;
+        if bytes.is_empty() { Err(starts_past_the_end(place, range)) } else { Ok(bytes) }
+    } else {
+        let header = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
+        let answered = header.and_then(parse_content_range);
+        let Some((first, last)) = answered.filter(|(first, _)| *first == range.start) else {
+            let cause = format!("the server answered with the range {header:?}");
+            return Err(fault(StorageErrorKind::Other, cause));
+        };
+        let expected = last.saturating_sub(first).saturating_add(1).min(length);
+        let bytes = collect(place, response, 0, length).await?;
+        if bytes.len() as u64 != expected {
+            let cause = format!("{} of {expected} bytes came; try again", bytes.len());
+            return Err(fault(StorageErrorKind::Unreachable, cause));
+        }
+        Ok(bytes)
+    }
+}
+
+/// First and last byte of `bytes 0-99/1234`.
+fn parse_content_range(header: &str) -> Option<(u64, u64)> {
+    let (range, _) = header.strip_prefix("bytes ")?.split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
+}
+
+/// At most `most` bytes after the first `skipped`; the rest is left unread.
+async fn collect(
+    place: &str,
+    response: Response,
+    skipped: u64,
+    most: u64,
+) -> Result<Bytes, StorageError> {
+    let address = response.url().clone();
+    let mut to_skip = usize::try_from(skipped).unwrap_or(usize::MAX);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let mut bytes = BytesMut::new();
+    let mut chunks = response.bytes_stream();
+    while bytes.len() < most {
+        let Some(chunk) = chunks.next().await else { break };
+        let mut chunk = chunk.map_err(|error| {
+            let cause = format!("the answer of {address} broke off: {}", describe(&error));
+            StorageError::new(StorageErrorKind::Unreachable, "read", place, cause)
+        })?;
+        let dropped = to_skip.min(chunk.len());
+        to_skip -= dropped;
+        let chunk = chunk.split_off(dropped);
+        let taken = chunk.len().min(most - bytes.len());
+        bytes.extend_from_slice(chunk.get(..taken).unwrap_or_default());
+    }
+    Ok(bytes.freeze())
+}

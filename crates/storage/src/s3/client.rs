@@ -1,0 +1,111 @@
+//! How the SDK's client is set up: credentials, endpoint, region, time limits, what is tried again.
+
+use std::time::Duration;
+
+use aws_config::environment::EnvironmentVariableRegionProvider;
+use aws_config::meta::region::RegionProviderChain;
+use aws_config::profile::ProfileFileRegionProvider;
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, Region};
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::interceptors::InterceptorContext;
+use aws_sdk_s3::config::retry::{ClassifyRetry, RetryAction};
+use aws_sdk_s3::config::{
+    Builder, Credentials, RequestChecksumCalculation, ResponseChecksumValidation,
+};
+
+use crate::settings::StoreSettings;
+
+/// Where nothing names a region; Common Crawl's bucket lies there.
+const DEFAULT_REGION: &str = "us-east-1";
+
+/// A client as the settings and the environment say.
+pub(super) async fn build(settings: &StoreSettings) -> Client {
+    let mut loader = aws_config::defaults(BehaviorVersion::latest())
+        .retry_config(retries(settings))
+        .timeout_config(timeouts(settings));
+    let environment_endpoint = std::env::var_os("AWS_ENDPOINT_URL_S3").is_some()
+        || std::env::var_os("AWS_ENDPOINT_URL").is_some();
+    let custom_endpoint = settings.endpoint.is_some() || environment_endpoint;
+    loader = match &settings.region {
+        Some(region) => loader.region(Region::new(region.clone())),
+        // Asking the instance's metadata for a region takes seconds where there is none, and
+        // an endpoint of one's own is hardly ever on such an instance.
+        None if custom_endpoint => loader.region(
+            RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
+                .or_else(ProfileFileRegionProvider::new())
+                .or_else(Region::from_static(DEFAULT_REGION)),
+        ),
+        None => loader.region(RegionProviderChain::default_provider().or_else(DEFAULT_REGION)),
+    };
+    if settings.no_credentials {
+        loader = loader.no_credentials();
+    } else if let Some(pair) = &settings.access_key {
+        loader = loader.credentials_provider(Credentials::new(
+            &pair.id,
+            &pair.secret,
+            None,
+            None,
+            "everytab",
+        ));
+    }
+    if let Some(endpoint) = &settings.endpoint {
+        loader = loader.endpoint_url(endpoint);
+    }
+    let shared = loader.load().await;
+    let mut builder = Builder::from(&shared).retry_classifier(OverloadIsTransient);
+    if custom_endpoint || shared.endpoint_url().is_some() {
+        // Compatible stores know buckets by path, and several refuse the checksums that the SDK
+        // adds by default since 2025.
+        builder = builder
+            .force_path_style(true)
+            .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
+            .response_checksum_validation(ResponseChecksumValidation::WhenRequired);
+    }
+    Client::from_conf(builder.build())
+}
+
+fn retries(settings: &StoreSettings) -> RetryConfig {
+    RetryConfig::standard()
+        .with_max_attempts(settings.max_attempts.max(1))
+        .with_initial_backoff(Duration::from_millis(200))
+        .with_max_backoff(Duration::from_secs(20))
+}
+
+fn timeouts(settings: &StoreSettings) -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(settings.connect_timeout)
+        .read_timeout(settings.idle_timeout)
+        .operation_attempt_timeout(settings.attempt_timeout)
+        .build()
+}
+
+/// The SDK tries 500, 502, 503 and 504 again; this adds what compatible stores and proxies answer
+/// under load, and S3's 409 to a conditional put that met another one.
+#[derive(Debug)]
+struct OverloadIsTransient;
+
+impl ClassifyRetry for OverloadIsTransient {
+    fn classify_retry(&self, context: &InterceptorContext) -> RetryAction {
+        let Some(response) = context.response() else { return RetryAction::NoActionIndicated };
+        match response.status().as_u16() {
+            429 => RetryAction::throttling_error(),
+            // 501 and 505 are refusals for good, 507 is a full disk.
+            500 | 502..=504 | 508..=599 => RetryAction::transient_error(),
+            409 if response.body().bytes().is_some_and(says_conditional_conflict) => {
+                RetryAction::transient_error()
+            }
+            _ => RetryAction::NoActionIndicated,
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        "overload is transient"
+    }
+}
+
+fn says_conditional_conflict(body: &[u8]) -> bool {
+    let code = super::faults::CONDITIONAL_CONFLICT.as_bytes();
+    body.windows(code.len()).any(|window| window == code)
+}

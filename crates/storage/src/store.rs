@@ -1,0 +1,159 @@
+//! The trait that every store implements, and the values that pass through it.
+//!
+//! Invariants: the same call gives the same answer on every store; the conformance suite in
+//! `tests/` holds the directory and S3 to that.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+use futures_util::stream::BoxStream;
+
+use crate::{StorageError, StorageErrorKind};
+
+/// What a store tells about an object without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectInfo {
+    /// The name inside the store, without the store's own prefix.
+    pub key: String,
+    /// Length in bytes.
+    pub size: u64,
+    /// Opaque version; `None` where a store lists without it.
+    pub etag: Option<String>,
+}
+
+/// An object's bytes with the version they belong to, for a later [`Store::put_if`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tagged {
+    /// The whole object.
+    pub bytes: Bytes,
+    /// The version of exactly these bytes.
+    pub etag: String,
+}
+
+/// HTTP headers to be stored with an object. A directory has nowhere to keep them: whoever serves
+/// one derives them from the name ([`crate::objects::put_options`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PutOptions {
+    /// `Content-Type`.
+    pub content_type: Option<&'static str>,
+    /// `Cache-Control`.
+    pub cache_control: Option<&'static str>,
+    /// `Content-Encoding`, where the bytes are compressed already.
+    pub content_encoding: Option<&'static str>,
+}
+
+/// What must be true of an object for [`Store::put_if`] to write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// No object has this name.
+    Absent,
+    /// The object still has this version, as [`Store::get_tagged`] gave it.
+    Etag(String),
+}
+
+/// How a [`Store::put_if`] ended. Losing is an answer, not an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum PutIf {
+    /// The object was written and now has this version.
+    Stored {
+        /// The new version.
+        etag: String,
+    },
+    /// The condition did not hold and nothing was written. Over a network this may also follow a
+    /// write of ours whose answer was lost: read the object to tell.
+    PreconditionFailed,
+}
+
+/// Objects by name. Keys are relative, `/`-separated, without empty, `.` or `..` segments.
+#[async_trait]
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Where the store is, as a person would write it; errors quote it.
+    fn url(&self) -> &str;
+
+    /// Size and version, or `None` where there is no such object. S3 answers `None` for a missing
+    /// bucket too: a HEAD response has no room for the difference.
+    async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError>;
+
+    /// The whole object; at most `StoreSettings::max_get_bytes`. Missing: kind `NotFound`.
+    async fn get(&self, key: &str) -> Result<Bytes, StorageError>;
+
+    /// The whole object with its version, or `None` where there is no such object.
+    async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError>;
+
+    /// The bytes `range.start..range.end`, cut short where the object ends. An empty range gives
+    /// no bytes and asks nobody; a start at or past the end is kind `Invalid`.
+    async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError>;
+
+    /// Writes or replaces an object, atomically.
+    async fn put(&self, key: &str, bytes: Bytes, options: PutOptions) -> Result<(), StorageError>;
+
+    /// As [`Store::put`], from a file, in bounded memory whatever its size. The file must not
+    /// change meanwhile.
+    async fn put_file(
+        &self,
+        key: &str,
+        file: &Path,
+        options: PutOptions,
+    ) -> Result<(), StorageError>;
+
+    /// Writes if the condition holds at the very moment of writing.
+    async fn put_if(
+        &self,
+        key: &str,
+        bytes: Bytes,
+        condition: Condition,
+        options: PutOptions,
+    ) -> Result<PutIf, StorageError>;
+
+    /// All objects whose key begins with `prefix` (plain text, so `scans/1` includes `scans/12/a`;
+    /// end it with `/` for a folder), in byte order of their keys.
+    fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StorageError>>;
+
+    /// Removes objects; missing ones are no error.
+    async fn delete(&self, keys: &[String]) -> Result<(), StorageError>;
+
+    /// [`Store::list`], collected: about 100 bytes of memory an object.
+    async fn list_all(&self, prefix: &str) -> Result<Vec<ObjectInfo>, StorageError> {
+        self.list(prefix).try_collect().await
+    }
+}
+
+/// The length of a range, checked against the most that may be held in memory.
+pub(crate) fn range_length(
+    place: &str,
+    range: &Range<u64>,
+    most: u64,
+) -> Result<u64, StorageError> {
+    let Some(length) = range.end.checked_sub(range.start) else {
+        return Err(StorageError::new(
+            StorageErrorKind::Invalid,
+            "read",
+            place,
+            format!("the range {}..{} ends before it starts", range.start, range.end),
+        ));
+    };
+    if length > most { Err(too_large(place, length, most)) } else { Ok(length) }
+}
+
+pub(crate) fn starts_past_the_end(place: &str, range: &Range<u64>) -> StorageError {
+    StorageError::new(
+        StorageErrorKind::Invalid,
+        "read",
+        place,
+        format!("the range {}..{} starts at or past its end", range.start, range.end),
+    )
+}
+
+pub(crate) fn too_large(place: &str, size: u64, most: u64) -> StorageError {
+    StorageError::new(
+        StorageErrorKind::Invalid,
+        "read",
+        place,
+        format!("{size} bytes are more than the {most} read at once; read it in ranges"),
+    )
+}

@@ -1,0 +1,143 @@
+//! CDN invalidation: what goes over the wire, and, where moto is installed, its answer.
+
+mod scripted;
+
+use everytab_storage::cdn::{CdnSettings, invalidate};
+use everytab_storage::{AccessKey, StorageErrorKind};
+use scripted::{Reply, Scripted};
+
+fn settings(endpoint: String) -> CdnSettings {
+    let access_key = AccessKey { id: "AK".to_owned(), secret: "SK".to_owned() };
+    CdnSettings { endpoint: Some(endpoint), access_key: Some(access_key) }
+}
+
+const ACCEPTED: &str = "<Invalidation><Id>I2J0I21PCUYOIK</Id><Status>InProgress</Status>\
+    <CreateTime>2026-01-01T00:00:00Z</CreateTime><InvalidationBatch><Paths><Quantity>1</Quantity>\
+    </Paths><CallerReference>scan-7</CallerReference></InvalidationBatch></Invalidation>";
+
+#[tokio::test]
+async fn the_request_is_signed_and_names_paths_and_reference() {
+    let server = Scripted::start(|before, _| match before {
+        0 => Reply::new(503, ""),
+        _ => Reply::new(201, ACCEPTED).header("Content-Type", "text/xml"),
+    })
+    .await;
+    let paths = ["/index.html".to_owned(), "/a&b*".to_owned()];
+    let id = invalidate("E2QWRUHAPOMQZL", &paths, "scan-7", &settings(server.url())).await;
+    assert_eq!(id.expect("accepted at the second try"), "I2J0I21PCUYOIK");
+    let seen = server.seen();
+    assert_eq!(seen.len(), 2);
+    for request in seen {
+        assert_eq!(request.method, "POST");
+        assert!(
+            request.path.ends_with("/distribution/E2QWRUHAPOMQZL/invalidation"),
+            "{}",
+            request.path
+        );
+        let authorization = &request.headers["authorization"];
+        assert!(authorization.starts_with("AWS4-HMAC-SHA256 Credential=AK/"), "{authorization}");
+        assert!(authorization.contains("/us-east-1/cloudfront/aws4_request"), "{authorization}");
+        let body = String::from_utf8(request.body).expect("XML in UTF-8");
+        for part in [
+            "<Quantity>2</Quantity>",
+            "<Path>/index.html</Path>",
+            "<Path>/a&amp;b*</Path>",
+            "<CallerReference>scan-7</CallerReference>",
+        ] {
+            assert!(body.contains(part), "{part} in {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn refusals_say_what_to_do() {
+    for (status, code, kind, remedy) in [
+        (404, "NoSuchDistribution", StorageErrorKind::Invalid, "correct its id"),
+        (403, "AccessDenied", StorageErrorKind::Denied, "grant"),
+        (400, "InvalidArgument", StorageErrorKind::Invalid, "InvalidArgument"),
+        (400, "TooManyInvalidationsInProgress", StorageErrorKind::Unreachable, "minutes"),
+    ] {
+        let server = Scripted::start(move |_, _| {
+            let body = format!("<ErrorResponse><Error><Code>{code}</Code></Error></ErrorResponse>");
+            Reply::new(status, body).header("Content-Type", "text/xml")
+        })
+        .await;
+        let error = invalidate("E1", &["/*".to_owned()], "r", &settings(server.url())).await;
+        let error = error.expect_err("refused");
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(remedy), "{error}");
+        assert!(error.to_string().contains("distribution E1"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn bad_arguments_are_refused_before_anybody_is_asked() {
+    let settings = settings("http://127.0.0.1:1".to_owned());
+    for (id, path) in [("", "/*"), ("E1/../x", "/*"), ("E1", "index.html")] {
+        let error = invalidate(id, &[path.to_owned()], "r", &settings).await.expect_err("refused");
+        assert_eq!(error.kind(), StorageErrorKind::Invalid, "{error}");
+    }
+    invalidate("E1", &[], "r", &settings).await.expect_err("no path");
+}
+
+/// Against moto's CloudFront, if `moto_server` is in `EVERYTAB_MOTO_SERVER` or on the path.
+#[tokio::test]
+async fn moto_accepts_an_invalidation_and_knows_no_other_distribution() {
+    let program = std::env::var("EVERYTAB_MOTO_SERVER").unwrap_or("moto_server".to_owned());
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
+    let port = free.local_addr().expect("a bound socket has an address").port().to_string();
+    drop(free);
+    let started = tokio::process::Command::new(&program)
+        .args(["-H", "127.0.0.1", "-p", &port])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .spawn();
+    let Ok(mut moto) = started else {
+        println!("skipped: {program} is not installed (pip install 'moto[server]')");
+        return;
+    };
+    let endpoint = format!("http://127.0.0.1:{port}");
+    let Some(distribution) = make_distribution(&endpoint, &mut moto).await else {
+        println!("skipped: {program} ended at once");
+        return;
+    };
+    let settings = settings(endpoint);
+    let paths = ["/*".to_owned()];
+    let id = invalidate(&distribution, &paths, "scan-7", &settings).await.expect("accepted");
+    assert!(!id.is_empty());
+    let error = invalidate("E2QWRUHAPOMQZL", &paths, "scan-7", &settings).await;
+    let error = error.expect_err("there is no such distribution");
+    assert!(error.to_string().contains("no such distribution"), "{error}");
+}
+
+/// The id of a new distribution, when moto has come up; `None` if it ended instead.
+async fn make_distribution(endpoint: &str, moto: &mut tokio::process::Child) -> Option<String> {
+    let config = "<DistributionConfig><CallerReference>r</CallerReference><Origins><Quantity>1\
+        </Quantity><Items><Origin><Id>o</Id><DomainName>b.s3.amazonaws.com</DomainName>\
+        <S3OriginConfig><OriginAccessIdentity>x</OriginAccessIdentity></S3OriginConfig></Origin>\
+        </Items></Origins><DefaultCacheBehavior><TargetOriginId>o</TargetOriginId>\
+        <ViewerProtocolPolicy>allow-all</ViewerProtocolPolicy></DefaultCacheBehavior>\
+        <Comment>c</Comment><Enabled>true</Enabled></DistributionConfig>";
+    // moto reads the service from the signature's scope and checks nothing else.
+    let scope = "AWS4-HMAC-SHA256 Credential=AK/20260101/us-east-1/cloudfront/aws4_request, \
+        SignedHeaders=host, Signature=0";
+    let client = reqwest::Client::builder().no_proxy().build().expect("a plain client");
+    for _ in 0..600 {
+        let request = client
+            .post(format!("{endpoint}/2020-05-31/distribution"))
+            .header("Content-Type", "text/xml")
+            .header("Authorization", scope)
+            .body(config);
+        if let Ok(response) = request.send().await {
+            let body = response.text().await.expect("XML");
+            let id = body.split_once("<Id>").and_then(|(_, rest)| rest.split_once("</Id>"));
+            return Some(id.unwrap_or_else(|| panic!("no distribution: {body}")).0.to_owned());
+        }
+        if moto.try_wait().expect("it is our child").is_some() {
+            return None;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("moto came up on no port within a minute");
+}

@@ -1,0 +1,170 @@
+//! How the S3 store meets an endpoint that falters: a scripted one.
+
+mod scripted;
+
+use everytab_storage::{
+    AccessKey, Condition, PutIf, PutOptions, StorageErrorKind, Store, StoreSettings, open,
+};
+use scripted::{Reply, Request, Scripted};
+use std::sync::Arc;
+
+async fn store(server: &Scripted) -> Arc<dyn Store> {
+    let settings = StoreSettings {
+        endpoint: Some(server.url()),
+        region: Some("us-east-1".to_owned()),
+        access_key: Some(AccessKey { id: "AK".to_owned(), secret: "SK".to_owned() }),
+        max_attempts: 4,
+        ..StoreSettings::default()
+    };
+    open("s3://bucket/p", &settings).await.expect("opening touches no network")
+}
+
+fn fault(status: u16, code: &str) -> Reply {
+    let body = format!("<Error><Code>{code}</Code><Message>scripted</Message></Error>");
+    Reply::new(status, body).header("Content-Type", "application/xml")
+}
+
+fn stored(_: &Request) -> Reply {
+    Reply::new(200, "").header("ETag", "\"e\"")
+}
+
+#[tokio::test]
+async fn overload_and_broken_answers_are_tried_again() {
+    for (status, code) in
+        [(503, "SlowDown"), (500, "InternalError"), (429, ""), (502, ""), (520, "")]
+    {
+        let server =
+            Scripted::start(
+                move |before, request| {
+                    if before < 2 { fault(status, code) } else { stored(request) }
+                },
+            )
+            .await;
+        let store = store(&server).await;
+        let put = store.put("k", "bytes".into(), PutOptions::default()).await;
+        put.unwrap_or_else(|error| panic!("{status} {code}: {error}"));
+        assert_eq!(server.seen().len(), 3, "{status} {code}");
+        assert_eq!(server.seen()[2].body, b"bytes");
+        assert_eq!(server.seen()[2].path.split('?').next(), Some("/bucket/p/k"), "path style");
+    }
+}
+
+#[tokio::test]
+async fn tries_end_and_the_last_answer_is_told() {
+    let server = Scripted::start(|_, _| fault(503, "SlowDown")).await;
+    let store = store(&server).await;
+    let error = store.put("k", "x".into(), PutOptions::default()).await.expect_err("always busy");
+    assert_eq!(error.kind(), StorageErrorKind::Unreachable);
+    assert!(error.is_retryable() && error.to_string().contains("SlowDown"), "{error}");
+    assert_eq!(server.seen().len(), 4);
+}
+
+#[tokio::test]
+async fn refusals_are_not_tried_again() {
+    let refusals =
+        [(403, "AccessDenied", StorageErrorKind::Denied), (507, "", StorageErrorKind::NoSpace)];
+    for (status, code, kind) in refusals {
+        let server = Scripted::start(move |_, _| fault(status, code)).await;
+        let store = store(&server).await;
+        let put = store.put("k", "x".into(), PutOptions::default()).await;
+        assert_eq!(put.expect_err("refused").kind(), kind);
+        assert_eq!(server.seen().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_read_again() {
+    let body: Vec<u8> = (0..200_000_u32).map(|at| at as u8).collect();
+    let expected = body.clone();
+    let server = Scripted::start(move |before, request| {
+        let mut reply = Reply::ranged(request, &body);
+        reply.cut_after = (before < 2).then_some(50_000);
+        reply
+    })
+    .await;
+    let store = store(&server).await;
+    assert_eq!(store.get("whole").await.expect("the third try is whole"), expected);
+    let part = store.get_range("part", 1_000..150_000).await.expect("the third try is whole");
+    assert_eq!(part, &expected[1_000..150_000]);
+    assert_eq!(server.seen().len(), 6);
+}
+
+#[tokio::test]
+async fn a_server_that_ignores_ranges_is_named() {
+    let server = Scripted::start(|_, _| Reply::new(200, vec![0; 1_000])).await;
+    let error = store(&server).await.get_range("k", 10..20).await.expect_err("the wrong bytes");
+    assert_eq!(error.kind(), StorageErrorKind::Invalid);
+    assert!(error.to_string().contains("Range"), "{error}");
+}
+
+#[tokio::test]
+async fn a_conditional_put_sends_its_condition_and_knows_every_way_to_lose() {
+    for (status, code) in
+        [(412, "PreconditionFailed"), (409, "ConditionalRequestConflict"), (404, "NoSuchKey")]
+    {
+        let server = Scripted::start(move |_, _| fault(status, code)).await;
+        let condition = Condition::Etag("\"abc\"".to_owned());
+        let store = store(&server).await;
+        let put = store.put_if("k", "x".into(), condition, PutOptions::default()).await;
+        assert_eq!(put.expect("an answer"), PutIf::PreconditionFailed, "{code}");
+        assert_eq!(server.seen()[0].headers["if-match"], "\"abc\"");
+        // Only the conflict may have another end.
+        assert_eq!(server.seen().len(), if status == 409 { 4 } else { 1 }, "{code}");
+    }
+    let server = Scripted::start(|before, request| {
+        if before == 0 { fault(409, "ConditionalRequestConflict") } else { stored(request) }
+    })
+    .await;
+    let store = store(&server).await;
+    let put = store.put_if("k", "x".into(), Condition::Absent, PutOptions::default()).await;
+    assert_eq!(put.expect("an answer"), PutIf::Stored { etag: "\"e\"".to_owned() });
+    assert_eq!(server.seen()[1].headers["if-none-match"], "*");
+}
+
+#[tokio::test]
+async fn headers_are_stored_and_requests_are_signed_unless_anonymous() {
+    let server = Scripted::start(|_, request| stored(request)).await;
+    let options = everytab_storage::objects::put_options("index.html");
+    store(&server).await.put("index.html", "x".into(), options).await.expect("put");
+    let seen = server.seen();
+    assert_eq!(seen[0].headers["content-type"], "text/html; charset=utf-8");
+    assert_eq!(seen[0].headers["cache-control"], "public, max-age=60, must-revalidate");
+    assert!(seen[0].headers["authorization"].starts_with("AWS4-HMAC-SHA256 Credential=AK/"));
+    assert!(!seen[0].headers.contains_key("x-amz-trailer"), "no checksum trailer: {:?}", seen[0]);
+
+    let settings = StoreSettings {
+        endpoint: Some(server.url()),
+        no_credentials: true,
+        ..StoreSettings::default()
+    };
+    let anonymous = open("s3://commoncrawl", &settings).await.expect("open");
+    anonymous.head("crawl-data/x").await.expect("head");
+    assert!(!server.seen()[1].headers.contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn an_upload_that_fails_is_aborted_and_errors_of_deletions_are_told() {
+    let server = Scripted::start(|_, request| match request.method.as_str() {
+        "POST" if request.path.contains("delete") => Reply::new(
+            200,
+            "<DeleteResult><Error><Key>p/k</Key><Code>AccessDenied</Code></Error></DeleteResult>",
+        ),
+        "POST" => Reply::new(
+            200,
+            "<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>",
+        ),
+        "PUT" => fault(403, "AccessDenied"),
+        _ => Reply::new(204, ""),
+    })
+    .await;
+    let store = store(&server).await;
+    let bytes = vec![1_u8; 17 << 20].into();
+    let error = store.put("k", bytes, PutOptions::default()).await.expect_err("parts are refused");
+    assert_eq!(error.kind(), StorageErrorKind::Denied, "{error}");
+    let aborted =
+        server.seen().into_iter().any(|seen| seen.method == "DELETE" && seen.path.contains("u1"));
+    assert!(aborted, "the upload was aborted");
+    let error = store.delete(&["k".to_owned()]).await.expect_err("refused");
+    assert_eq!(error.kind(), StorageErrorKind::Denied, "{error}");
+    assert!(error.to_string().contains("s3://bucket/p/k"), "{error}");
+}

@@ -1,0 +1,167 @@
+//! An S3-compatible server over a folder, for tests: `s3s-fs`, in process, on loopback.
+//!
+//! Owns: three repairs that make it answer as S3 does. Conditional puts are atomic (s3s-fs looks,
+//! then writes, and stores the version after the object); a bucket that was not created is missing
+//! (s3s-fs creates it on the first put); a folder of objects is no object (s3s-fs answers 500).
+//! Must not know: who the clients are.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use s3s::auth::SimpleAuth;
+use s3s::service::{S3Service, S3ServiceBuilder};
+use s3s::{Body, HttpError, HttpResponse};
+use tokio::net::TcpListener;
+use tokio::sync::RwLock;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// Writers of one key wait for each other; so many groups of keys do so independently.
+const KEY_LOCKS: usize = 64;
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot serve {dir} as S3: {cause}", dir = dir.display())]
+pub struct S3ServerError {
+    dir: PathBuf,
+    cause: String,
+}
+
+/// A running server; dropping it stops it and breaks its connections.
+#[derive(Debug)]
+pub struct S3Server {
+    /// `http://127.0.0.1:<port>`, to be used with path style.
+    pub endpoint: String,
+    dir: PathBuf,
+    accepting: JoinHandle<()>,
+}
+
+impl S3Server {
+    /// Serves the sub-folders of `dir` as buckets, to whoever signs with this key pair.
+    pub async fn start(
+        dir: &Path,
+        access_key: &str,
+        secret_key: &str,
+    ) -> Result<Self, S3ServerError> {
+        let failed =
+            |cause: String| S3ServerError { dir: dir.to_path_buf(), cause: cause.to_string() };
+        std::fs::create_dir_all(dir).map_err(|error| failed(error.to_string()))?;
+        let folder = s3s_fs::FileSystem::new(dir).map_err(|error| failed(format!("{error:?}")))?;
+        let mut builder = S3ServiceBuilder::new(folder);
+        builder.set_auth(SimpleAuth::from_single(access_key, secret_key));
+        let bucket_server = Arc::new(BucketServer {
+            dir: dir.to_path_buf(),
+            locks: (0..KEY_LOCKS).map(|_| RwLock::new(())).collect(),
+            service: builder.build(),
+        });
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)))
+            .await
+            .map_err(|error| failed(error.to_string()))?;
+        let address = listener.local_addr().map_err(|error| failed(error.to_string()))?;
+        Ok(Self {
+            endpoint: format!("http://{address}"),
+            dir: dir.to_path_buf(),
+            accepting: tokio::spawn(accept(listener, bucket_server)),
+        })
+    }
+
+    /// Creates an empty bucket; S3 asks for names of 3 to 63 characters.
+    pub fn create_bucket(&self, bucket: &str) -> Result<(), S3ServerError> {
+        std::fs::create_dir_all(self.dir.join(bucket))
+            .map_err(|error| S3ServerError { dir: self.dir.clone(), cause: error.to_string() })
+    }
+}
+
+impl Drop for S3Server {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, bucket_server: Arc<BucketServer>) {
+    // Dropped with this task, and all connections with it.
+    let mut connections = JoinSet::new();
+    loop {
+        let socket = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((socket, _)) => socket,
+                Err(error) => {
+                    tracing::warn!(%error, "the S3 server could not accept a connection");
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                    continue;
+                }
+            },
+            Some(_) = connections.join_next() => continue,
+        };
+        let bucket_server = Arc::clone(&bucket_server);
+        connections.spawn(async move {
+            let service = service_fn(move |request| Arc::clone(&bucket_server).answer(request));
+            let served = Builder::new(TokioExecutor::new())
+                .serve_connection(TokioIo::new(socket), service)
+                .await;
+            if let Err(error) = served {
+                tracing::debug!(error, "an S3 connection broke");
+            }
+        });
+    }
+}
+
+struct BucketServer {
+    dir: PathBuf,
+    locks: Vec<RwLock<()>>,
+    service: S3Service,
+}
+
+impl BucketServer {
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+    ) -> Result<HttpResponse, HttpError> {
+        let path = request.uri().path().to_owned();
+        let (bucket, key) = path.trim_start_matches('/').split_once('/').unwrap_or((&path, ""));
+        let bucket = bucket.trim_start_matches('/');
+        let creates_bucket = key.is_empty() && request.method() == Method::PUT;
+        if !bucket.is_empty() && !creates_bucket && !self.dir.join(bucket).is_dir() {
+            return Ok(missing("NoSuchBucket", "The specified bucket does not exist"));
+        }
+        let reads = request.method() == Method::GET || request.method() == Method::HEAD;
+        if reads && !key.is_empty() && self.dir.join(bucket).join(key).is_dir() {
+            return Ok(missing("NoSuchKey", "The specified key does not exist"));
+        }
+        let request = request.map(Body::from);
+        let mut hasher = DefaultHasher::new();
+        path.hash(&mut hasher);
+        let lock_count = self.locks.len() as u64;
+        let lock = usize::try_from(hasher.finish() % lock_count)
+            .ok()
+            .and_then(|index| self.locks.get(index));
+        let Some(lock) = lock else { return self.service.call(request).await };
+        // A part of an upload changes no object yet, so parts may travel side by side.
+        let is_part = request.uri().query().is_some_and(|query| query.contains("partNumber="));
+        if key.is_empty() || reads || is_part {
+            let _shared = lock.read().await;
+            self.service.call(request).await
+        } else {
+            let _exclusive = lock.write().await;
+            self.service.call(request).await
+        }
+    }
+}
+
+fn missing(code: &str, message: &str) -> HttpResponse {
+    let declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+    let fault = format!("<Error><Code>{code}</Code><Message>{message}</Message></Error>");
+    let mut response = Response::new(Body::from(format!("{declaration}{fault}")));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+        .headers_mut()
+        .insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/xml"));
+    response
+}
