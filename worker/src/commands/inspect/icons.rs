@@ -1,0 +1,198 @@
+//! `inspect icon` and `inspect url`: what an icon is, and the tab icon it becomes.
+
+use std::{io, path::PathBuf};
+
+use clap::Args;
+use everytab_bundler::inspect::{IconReport, inspect_icon};
+use futures_util::{StreamExt, stream};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Lines, MAX_SMALL_FILE_BYTES, ended, read_file};
+use crate::{
+    config::{FetchArgs, Robots},
+    failure::Outcome,
+    fetch::{self, Fetched, Fetcher, RobotsPolicy, content, judge},
+};
+
+/// URLs fetched at once; the lines stay in the order of the arguments.
+const URLS_AT_ONCE: usize = 8;
+
+/// Options of `inspect url`.
+#[derive(Debug, Args)]
+pub(super) struct UrlArgs {
+    /// Addresses of icons
+    #[arg(required = true)]
+    urls: Vec<String>,
+    /// Whether robots.txt is asked and obeyed
+    #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
+    robots: Robots,
+    #[command(flatten)]
+    fetch: FetchArgs,
+}
+
+/// A file that could not be read, with the fields of [`IconReport`].
+#[derive(Serialize)]
+struct Unreadable {
+    file: String,
+    content_type: Option<String>,
+    width: Option<u32>,
+    height: Option<u32>,
+    bytes: Option<u64>,
+    sha256: Option<String>,
+    png_base64: Option<String>,
+    png_w: Option<u32>,
+    png_h: Option<u32>,
+    png_bytes: Option<u64>,
+    error: String,
+}
+
+impl Unreadable {
+    fn new(file: String, error: String) -> Self {
+        Self {
+            file,
+            error,
+            content_type: None,
+            width: None,
+            height: None,
+            bytes: None,
+            sha256: None,
+            png_base64: None,
+            png_w: None,
+            png_h: None,
+            png_bytes: None,
+        }
+    }
+}
+
+pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
+    for path in files {
+        let file = path.display().to_string();
+        match read_file(path, MAX_SMALL_FILE_BYTES) {
+            Ok(bytes) => lines.print(&inspect_icon(&file, &bytes))?,
+            Err(error) => lines.fail(&Unreadable::new(file, error))?,
+        }
+    }
+    Ok(())
+}
+
+/// One icon URL: how the fetch went, and what came of it.
+#[derive(Default, Serialize)]
+struct UrlLine {
+    url: String,
+    outcome: Option<&'static str>,
+    status: Option<u16>,
+    final_url: Option<String>,
+    hops: Option<Vec<Value>>,
+    timings_ms: Option<Value>,
+    certificate: Option<&'static str>,
+    downgraded: Option<bool>,
+    content_type: Option<String>,
+    width: Option<u32>,
+    height: Option<u32>,
+    bytes: Option<usize>,
+    sha256: Option<String>,
+    png_base64: Option<String>,
+    png_w: Option<u32>,
+    png_h: Option<u32>,
+    png_bytes: Option<usize>,
+    error: Option<String>,
+}
+
+impl UrlLine {
+    fn new(url: &str) -> Self {
+        Self { url: url.to_owned(), ..Self::default() }
+    }
+
+    fn with_icon(mut self, bytes: &[u8]) -> Self {
+        let report: IconReport = inspect_icon("", bytes);
+        self.content_type = report.content_type;
+        self.width = report.width;
+        self.height = report.height;
+        self.bytes = Some(report.bytes);
+        self.sha256 = Some(report.sha256);
+        self.png_base64 = report.png_base64;
+        self.png_w = report.png_w;
+        self.png_h = report.png_h;
+        self.png_bytes = report.png_bytes;
+        self.error = report.error;
+        self
+    }
+
+    fn with_way(mut self, fetched: &Fetched) -> Self {
+        let hop = |hop: &fetch::Hop| {
+            json!({"url": hop.url, "address": hop.address, "status": hop.status})
+        };
+        let timings = fetched.timings;
+        self.status = fetched.status;
+        self.final_url = Some(fetched.final_url.clone());
+        self.hops = Some(fetched.hops.iter().map(hop).collect());
+        self.timings_ms = Some(json!({
+            "dns": timings.dns, "connect": timings.connect, "tls": timings.tls,
+            "first_byte": timings.first_byte, "body": timings.body, "total": timings.total,
+        }));
+        self.certificate = fetched.certificate.map(|certificate| certificate.as_str());
+        self.downgraded = Some(fetched.was_downgraded);
+        self
+    }
+}
+
+/// Fetches and prints; our own trouble (no resolver, no route) is an input that failed.
+pub(super) async fn urls(args: UrlArgs) -> Outcome {
+    args.fetch.warn();
+    let robots = match args.robots {
+        Robots::Obey => RobotsPolicy::Obey,
+        Robots::Off => RobotsPolicy::Off,
+    };
+    let fetcher = Fetcher::new(args.fetch.settings(robots))?;
+    let fetches = args.urls.iter().map(|url| look_at(&fetcher, url));
+    let mut fetches = stream::iter(fetches).buffered(URLS_AT_ONCE);
+    let mut lines = Lines::new();
+    let mut printed = Ok(());
+    while let Some(line) = fetches.next().await {
+        printed = match line.outcome {
+            Some(_) => lines.print(&line),
+            None => lines.fail(&line),
+        };
+        // A line is for whoever waits for it, not for a full buffer.
+        printed = printed.and_then(|()| io::Write::flush(&mut lines.out));
+        if printed.is_err() {
+            break;
+        }
+    }
+    ended(printed.map(|()| lines.has_failed))
+}
+
+async fn look_at(fetcher: &Fetcher, url: &str) -> UrlLine {
+    let line = UrlLine::new(url);
+    if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
+        return match content::data_bytes(url) {
+            Ok(bytes) => judged(line, bytes).await,
+            Err(outcome) => UrlLine { outcome: Some(outcome.as_str()), ..line },
+        };
+    }
+    match fetcher.fetch_one(url).await {
+        Ok(fetched) => {
+            let line = line.with_way(&fetched);
+            if fetched.outcome == fetch::Outcome::Ok {
+                judged(line, fetched.body.to_vec()).await
+            } else {
+                UrlLine { outcome: Some(fetched.outcome.as_str()), ..line }
+            }
+        }
+        Err(trouble) => UrlLine { error: Some(format!("trouble of our own: {trouble}")), ..line },
+    }
+}
+
+/// Decoding may take a while: not on the runtime's threads.
+async fn judged(line: UrlLine, bytes: Vec<u8>) -> UrlLine {
+    let url = line.url.clone();
+    let judging = tokio::task::spawn_blocking(move || {
+        let (outcome, _) = judge(&bytes);
+        UrlLine { outcome: Some(outcome.as_str()), ..line.with_icon(&bytes) }
+    });
+    judging.await.unwrap_or_else(|error| UrlLine {
+        error: Some(format!("the decoder did not end: {error}")),
+        ..UrlLine::new(&url)
+    })
+}

@@ -1,0 +1,115 @@
+//! `inspect index`: the captures of index files, as the index job takes them.
+
+use std::{
+    fs::File,
+    io,
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+use everytab_commoncrawl::{
+    date::format_micros,
+    index::{Capture, IndexCounts, IndexOptions, IndexReader, Step},
+};
+use serde::Serialize;
+
+use super::Lines;
+
+#[derive(Serialize)]
+struct CaptureLine<'a> {
+    hostname: &'a str,
+    protocol: &'static str,
+    warc_filename: &'a str,
+    warc_record_offset: u64,
+    warc_record_length: u64,
+    fetch_time: String,
+}
+
+impl<'a> CaptureLine<'a> {
+    fn of(capture: &'a Capture) -> Self {
+        Self {
+            hostname: &capture.hostname,
+            protocol: capture.protocol.as_str(),
+            warc_filename: &capture.warc_filename,
+            warc_record_offset: capture.warc_record_offset,
+            warc_record_length: capture.warc_record_length,
+            fetch_time: format_micros(capture.fetch_time_micros),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FileError {
+    file: String,
+    error: String,
+}
+
+/// Why a file's captures end early: the file, or nobody reads them any more.
+enum Stop {
+    File(String),
+    Stdout(io::Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Stdout(error)
+    }
+}
+
+pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
+    for path in files {
+        let file = path.display();
+        match print_file(path, lines) {
+            Ok(counts) => eprintln!(
+                "{file}: {} rows, {} not home pages, {} captures, {} duplicates, {} malformed",
+                counts.rows,
+                counts.not_home_pages,
+                counts.captures,
+                counts.duplicates_removed,
+                counts.malformed
+            ),
+            Err(Stop::File(error)) => {
+                lines.fail(&FileError { file: file.to_string(), error })?;
+            }
+            Err(Stop::Stdout(error)) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads the ranges that are needed and no more, a row group at a time.
+fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, Stop> {
+    let about = |error: io::Error| Stop::File(error.to_string());
+    let file = File::open(path).map_err(about)?;
+    let metadata = file.metadata().map_err(about)?;
+    if !metadata.is_file() {
+        return Err(Stop::File("it is not a regular file, whose parts can be read".into()));
+    }
+    let mut reader = IndexReader::new(metadata.len(), IndexOptions::default());
+    loop {
+        match reader.next().map_err(|error| Stop::File(error.to_string()))? {
+            Step::Need(ranges) => {
+                let data: Result<Vec<Bytes>, io::Error> =
+                    ranges.iter().map(|range| read_range(&file, range)).collect();
+                let data = data.map_err(about)?;
+                reader.supply(ranges, data).map_err(|error| Stop::File(error.to_string()))?;
+            }
+            Step::Captures(captures) => {
+                for capture in &captures {
+                    lines.print(&CaptureLine::of(capture))?;
+                }
+            }
+            Step::Done(counts) => return Ok(counts),
+        }
+    }
+}
+
+/// The reader checks its ranges against the file's size, and row groups against a limit.
+fn read_range(file: &File, range: &Range<u64>) -> io::Result<Bytes> {
+    let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, range.start)?;
+    Ok(bytes.into())
+}

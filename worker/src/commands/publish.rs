@@ -1,0 +1,67 @@
+//! `publish`: a scan's site again, such as after a site was lost or to go back to an older scan.
+
+use clap::Args;
+use everytab_storage::StoreSettings;
+use uuid::Uuid;
+
+use crate::{
+    commands::database,
+    config::DatabaseArgs,
+    context::{Context, Fetchers},
+    failure::{Exit, Failure, Outcome},
+    fetch::{FetchSettings, Fetcher},
+    jobs::{PublishRequest, publish_site},
+};
+
+/// Options of `publish`.
+#[derive(Debug, Args)]
+pub struct PublishArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The scan's id; without it, the newest
+    #[arg(long, env = "EVERYTAB_SCAN")]
+    scan: Option<Uuid>,
+    /// Replace the site of a scan that was started later, or publish one that has not finished
+    #[arg(long, env = "EVERYTAB_FORCE")]
+    force: bool,
+}
+
+/// Publishes; the published manifest goes to stdout.
+///
+/// # Errors
+/// When the scan is not ready, the site shows a later one, or a store refuses.
+pub async fn run(args: PublishArgs) -> Outcome {
+    let coordinator = database::connect(&args.database).await?;
+    let number = database::scan_number(&coordinator, args.scan).await?;
+    let request = PublishRequest::load(&coordinator, number, args.force).await?;
+    let state = request.status["state"].as_str().unwrap_or_default();
+    let scan = request.info.scan_id;
+    if request.info.shards.is_none() {
+        return Err(Failure::new(format!(
+            "scan {scan} is {state} and its hosts are not counted yet: there is nothing to publish"
+        )));
+    }
+    if !is_publishable(state) && !args.force {
+        return Err(Failure::new(format!(
+            "scan {scan} is {state}; it publishes itself when it finishes. --force publishes what \
+             there is"
+        )));
+    }
+    let manifest = publish_site(&storage_only()?, &request).await?;
+    eprintln!("{} now shows scan {scan}: {} tabs", request.settings.site, manifest.hosts);
+    println!("{}", serde_json::to_string(&manifest)?);
+    Ok(Exit::Done)
+}
+
+fn is_publishable(state: &str) -> bool {
+    matches!(state, "finished" | "finished_with_discards")
+}
+
+/// A context of whose parts only the stores are used: its fetchers ask nobody, so the machine's
+/// resolver settings do not matter.
+fn storage_only() -> Result<Context, Failure> {
+    let nobody = FetchSettings { dns: Some(([127, 0, 0, 1], 53).into()), ..Default::default() };
+    let fetcher = Fetcher::new(nobody)?;
+    let fetchers = Fetchers { obeying: fetcher.clone(), ignoring: fetcher };
+    Ok(Context::new(StoreSettings::default(), fetchers, std::env::temp_dir()))
+}

@@ -1,0 +1,38 @@
+//! `serve`: look at a published site on the machine that made it.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::Args;
+
+use crate::{
+    commands::stop,
+    failure::{Exit, Outcome},
+    serve::serve,
+};
+
+/// Options of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Folder of the site: the one that --site of the scan names
+    #[arg(env = "EVERYTAB_SERVE_DIR")]
+    dir: PathBuf,
+    /// Where to listen; port 0 takes any free port
+    #[arg(long, env = "EVERYTAB_ADDR", default_value = "127.0.0.1:8080")]
+    addr: SocketAddr,
+}
+
+/// Serves until a signal says stop. The site's address goes to stdout once it listens.
+///
+/// # Errors
+/// When the folder cannot be read or the address is taken.
+pub async fn run(args: ServeArgs) -> Outcome {
+    let mut stop = stop::on_signal(|| {})?;
+    let shutdown = async move {
+        // The sender lives as long as the process: this ends with the signal.
+        drop(stop.wait_for(|stop| *stop).await);
+    };
+    let serving = serve(args.dir, args.addr, shutdown).await?;
+    println!("http://{}/", serving.address);
+    serving.finished.await?;
+    Ok(Exit::Done)
+}
