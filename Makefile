@@ -11,6 +11,12 @@ NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 DENY := $(shell $(CARGO) deny --version >/dev/null 2>&1 && echo yes)
 WITH_POSTGRES := $(CARGO) run --quiet --locked --package everytab-postgres --bin with-postgres --
 SITE_TESTS := site/tests/*.test.js site/tests/*.test.mjs
+# Independent programs that tests compare with, where scripts/install.sh could get them.
+PYTHON_PROGRAMS := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
+ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
+export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
+export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
+endif
 # Arguments for the program or test runner behind a target: make demo ARGS="--workers 3".
 ARGS ?=
 

@@ -3,10 +3,11 @@
 #
 #   scripts/install.sh [--for demo|test]
 #
-# demo: a C compiler, a Postgres server, CA certificates. test: that, and Node.js with Chromium
-# for the page's tests. Rust is never installed, only asked for.
-# Runs as root or with sudo; where neither is to be had it prints the line to run.
+# demo: a C compiler, a Postgres server, CA certificates. test: that, Node.js and Chromium for the
+# page's tests, and in target/python what python-requirements.txt names. Rust is never installed,
+# only asked for. Runs as root or with sudo; where neither is to be had it prints the line to run.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 OLDEST_POSTGRES=15
 OLDEST_NODE=18
@@ -51,6 +52,25 @@ have_browser() {
     have chromium || have chromium-browser || have google-chrome
 }
 
+have_python() {
+    have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null
+}
+
+# Not Debian's business: a few pinned programs in a folder of their own. Tests that want them say
+# "skipped" where they are not to be had, so their absence is no failure.
+install_python_programs() {
+    local folder="${CARGO_TARGET_DIR:-target}/python" wanted=scripts/python-requirements.txt
+    cmp --silent "$wanted" "$folder/installed" && return
+    say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into $folder"
+    rm -rf "$folder"
+    if python3 -m venv "$folder" && "$folder/bin/pip" install --quiet \
+        --disable-pip-version-check --requirement "$wanted" >"$folder/log" 2>&1; then
+        cp "$wanted" "$folder/installed"
+    else
+        say "no Python programs ($folder/log): tests that compare with them are skipped"
+    fi
+}
+
 if ! have cargo; then
     say "a Rust toolchain is missing: see https://rustup.rs (rust-version is in Cargo.toml)"
     exit 1
@@ -63,22 +83,7 @@ have_postgres_server || packages+=(postgresql)
 if [ "$purpose" = test ]; then
     have_node || packages+=(nodejs)
     have_browser || packages+=(chromium)
-fi
-if [ ${#packages[@]} -eq 0 ]; then
-    exit 0
-fi
-
-if ! have apt-get; then
-    say "missing: ${packages[*]} (Debian's names). Install them by this system's means."
-    exit 1
-fi
-if [ "$(id -u)" = 0 ]; then
-    as_root=()
-elif have sudo; then
-    as_root=(sudo)
-else
-    say "run as root: apt-get install ${packages[*]}"
-    exit 1
+    have_python || packages+=(python3 python3-venv)
 fi
 
 # Silent unless it fails.
@@ -92,15 +97,33 @@ apt() {
     }
 }
 
-say "installing ${packages[*]}"
-apt update
-case " ${packages[*]} " in
-    *" postgresql "*)
-        # EveryTab runs its own server from the binaries: Debian's need not make and start one.
-        apt install --no-install-recommends postgresql-common
-        "${as_root[@]}" sed -i -E 's/^#?create_main_cluster *=.*/create_main_cluster = false/' \
-            /etc/postgresql-common/createcluster.conf
-        ;;
-esac
-apt install --no-install-recommends "${packages[@]}"
-say "done"
+install_packages() {
+    if ! have apt-get; then
+        say "missing: ${packages[*]} (Debian's names). Install them by this system's means."
+        exit 1
+    fi
+    if [ "$(id -u)" = 0 ]; then
+        as_root=()
+    elif have sudo; then
+        as_root=(sudo)
+    else
+        say "run as root: apt-get install ${packages[*]}"
+        exit 1
+    fi
+
+    say "installing ${packages[*]}"
+    apt update
+    case " ${packages[*]} " in
+        *" postgresql "*)
+            # EveryTab runs its own server from the binaries: Debian's need not make and start one.
+            apt install --no-install-recommends postgresql-common
+            "${as_root[@]}" sed -i -E 's/^#?create_main_cluster *=.*/create_main_cluster = false/' \
+                /etc/postgresql-common/createcluster.conf
+            ;;
+    esac
+    apt install --no-install-recommends "${packages[@]}"
+    say "done"
+}
+
+[ ${#packages[@]} -eq 0 ] || install_packages
+[ "$purpose" != test ] || install_python_programs
