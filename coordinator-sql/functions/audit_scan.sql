@@ -18,7 +18,8 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
                         select count(*) from jobs w
                          where w.scan = p_scan and w.kind = 'warc' and w.state = 'discarded'
                            and not exists (select from jobs c where c.scan = p_scan
-                                              and c.kind = st.kind and c.part = w.part))
+                                              and c.kind = st.kind and c.part = w.part
+                                              and c.state in ('completed', 'discarded')))
                     else coalesce(r.unfinished, 0) end::integer as unfinished
           from stages st join scans s using (scan) left join rows r using (kind)
          where st.scan = p_scan)

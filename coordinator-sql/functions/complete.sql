@@ -19,7 +19,8 @@ begin
     end if;
     update jobs set state = 'completed', holder = null, lease_token = null, lease_until = null
      where job_id = p_job_id;
-    insert into job_results (job_id, scan, lease_number, kind, part, holder, leased_at, token, stats)
+    insert into job_results (job_id, scan, lease_number, kind, part, holder, leased_at, token,
+                             stats)
     values (p_job_id, done.scan, p_lease_number, done.kind, done.part, done.holder,
             done.leased_at, p_token, p_stats);
     next_kind := case done.kind when 'warc' then 'icon' when 'icon' then 'bundle-shard' end;

@@ -4,6 +4,7 @@ returns boolean language plpgsql security definer set search_path = everytab, pg
 declare
     data_table text;
 begin
+    lock table jobs in exclusive mode;
     perform 1 from scans where scan = p_scan and state not in ('running', 'paused') for update;
     if not found then
         return false;

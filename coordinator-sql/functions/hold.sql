@@ -1,6 +1,6 @@
--- The fence: locks the job when (job, lease number, token) still holds it, else answers held = false.
--- The row lock also keeps the sweep away until the transaction ends. Chunks are numbered from 1
--- within a lease, so that one sent again, because the reply was lost, is not fresh.
+-- The fence: locks the job when (job, lease number, token) still holds it, else answers that it
+-- is not held. The row lock also keeps the sweep away until the transaction ends. Chunks are
+-- numbered from 1 within a lease, so that one sent again, because the reply was lost, is not fresh.
 create or replace function coordinator.hold(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     out held boolean, out fresh boolean, out scan integer, out part integer)

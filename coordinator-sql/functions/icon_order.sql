@@ -1,7 +1,8 @@
 -- The place of an icon among its host's, smallest first, as an array that compares by element:
 -- apple-touch icons after all others; 32 px and more (SVG counts as 32) smallest first, then
--- smaller ones largest first, then unknown sizes; not square after square; the format; the bytes.
--- The URL, compared bytewise, settles the rest. bundler/src/select.rs is its twin.
+-- smaller ones largest first, then unknown sizes (one side is not enough); not square after
+-- square, SVG too; the format; the bytes. The URL, compared bytewise, settles the rest.
+-- bundler/src/select.rs is its twin.
 create or replace function coordinator.icon_order(
     p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer)
 returns integer[] language sql immutable as $$
@@ -9,14 +10,15 @@ returns integer[] language sql immutable as $$
         p_touch::integer,
         case when svg then 0 when side is null then 2 when side >= 32 then 0 else 1 end,
         case when svg then 32 when side is null then 0 when side >= 32 then side else -side end,
-        (not svg and side is not null and p_width <> p_height)::integer,
+        coalesce(p_width <> p_height, false)::integer,
         case when p_content_type = 'image/png' then 0
              when svg then 1
-             when p_content_type in ('image/x-icon', 'image/vnd.microsoft.icon') then 2
+             when p_content_type = 'image/x-icon' then 2
              when p_content_type in ('image/gif', 'image/jpeg', 'image/bmp') then 3
              when p_content_type = 'image/webp' then 4
              else 5 end,
         coalesce(p_bytes, 2147483647)]
       from (select p_content_type is not distinct from 'image/svg+xml' as svg,
-                   least(p_width, p_height) as side) measured;
+                   case when p_width is not null and p_height is not null
+                        then least(p_width, p_height) end as side) measured;
 $$;

@@ -16,7 +16,8 @@ declare
 begin
     perform coordinator.sweep(50);
     for target in
-        select s.scan, s.scan_id, s.lease_ms, s.rate, st.kind from scans s join stages st using (scan)
+        select s.scan, s.scan_id, s.lease_ms, s.rate, st.kind
+          from scans s join stages st using (scan)
          where s.state = 'running' and not st.paused and st.outstanding > 0
            and st.kind = any (p_kinds::job_kind[])
            and (st.kind <> 'bundle-shard' or s.encoder = p_encoder)
@@ -44,8 +45,12 @@ begin
         get diagnostics taken = row_count;
         wanted := wanted - taken;
         if taken > 0 then
+            -- Leasing waits for nobody: whoever holds the stage's row now, the next lease sees to it.
             update stages st set started_at = clock_timestamp()
-             where st.scan = target.scan and st.kind = target.kind and st.started_at is null;
+              from (select f.scan, f.kind from stages f
+                     where f.scan = target.scan and f.kind = target.kind and f.started_at is null
+                       for no key update skip locked) fresh
+             where st.scan = fresh.scan and st.kind = fresh.kind;
         end if;
     end loop;
 end $$;

@@ -23,8 +23,9 @@ begin
                   from icons o
                  where o.scan = p_scan and o.shard = p_shard and o.lease_number = icon_lease
                    and o.outcome = 'ok' and o.archive_offset is not null
-                   and not (o.width <= 2 and o.height <= 2
-                            and o.content_type <> 'image/svg+xml')) i
+                   and not coalesce(o.width <= 2 and o.height <= 2
+                                    and o.content_type is distinct from 'image/svg+xml', false)
+               ) i
          group by i.host_no)
     select p.host_no, p.hostname, p.https, p.frameable, p.title,
            p.outcome = 'opted_out' or exists (

@@ -1,4 +1,4 @@
--- The pages of a shard that have candidates, as its completed warc job recorded them.
+-- The pages of a shard with their candidates, as its completed warc job recorded them.
 create or replace function coordinator.load_icon(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, candidates text)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$

@@ -14,9 +14,9 @@ begin
       into any_blocked;
     return query
     with chosen as (
-        select distinct on (h.hash, h.hostname)
+        select distinct on (h.hash, h.hostname collate "C")
                h.hash, h.hostname, h.https, w.path, h.warc_offset, h.warc_length,
-               count(*) over (partition by h.hash, h.hostname) as captures
+               count(*) over (partition by h.hash, h.hostname collate "C") as captures
           from hosts h
           join jobs j on j.scan = p_scan and j.kind = 'index' and j.part = h.file
            and j.lease_number = h.lease_number and j.state = 'completed'

@@ -5,6 +5,7 @@ returns integer language plpgsql security definer set search_path = everytab, pg
 declare
     revoked integer;
 begin
+    lock table jobs in exclusive mode;
     with taken as (
         update jobs j set state = 'pending', lease_number = j.lease_number + 1,
                lease_token = null, lease_until = null, not_before = null

@@ -1,8 +1,11 @@
--- The hashes of a shard, both ends within, as stored (sign bit flipped).
+-- The hashes of a shard, both ends within, as stored (sign bit flipped). A shard that no hash
+-- falls into, where there are more shards than hashes, has its ends crossed.
 create or replace function coordinator.shard_bounds(
     p_scan integer, p_shard integer, out lowest bigint, out highest bigint)
 language sql stable set search_path = everytab, pg_temp as $$
-    select (div(p_shard * (s.hash_span + 1), s.shards) - 9223372036854775808)::bigint,
-           (div((p_shard + 1) * (s.hash_span + 1), s.shards) - 9223372036854775809)::bigint
-      from scans s where s.scan = p_scan;
+    select case when first > last then 1 else first - 9223372036854775808 end::bigint,
+           case when first > last then 0 else last - 9223372036854775808 end::bigint
+      from (select div(p_shard * (s.hash_span + 1), s.shards) as first,
+                   div((p_shard + 1) * (s.hash_span + 1), s.shards) - 1 as last
+              from scans s where s.scan = p_scan) unsigned;
 $$;

@@ -18,7 +18,7 @@ create table everytab.scans (
     rate integer check (rate > 0),
     shards integer check (shards >= 0),
     bundles_per_shard integer check (bundles_per_shard > 0),
-    hash_span numeric(20) check (hash_span > 0),
+    hash_span numeric(20) check (hash_span >= 0),
     started_at timestamptz not null default now(),
     finished_at timestamptz
 );

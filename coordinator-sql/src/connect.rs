@@ -120,8 +120,7 @@ impl Coordinator {
         T: for<'r> sqlx::Decode<'r, Postgres> + sqlx::Type<Postgres> + Send + Unpin,
     {
         let mut transaction = self.begin().await?;
-        let value =
-            sqlx::query_scalar(sql).persistent(false).fetch_one(&mut *transaction).await?;
+        let value = sqlx::query_scalar(sql).persistent(false).fetch_one(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(value)
     }

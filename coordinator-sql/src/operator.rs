@@ -80,17 +80,18 @@ impl Coordinator {
         let (paths, wanted): (Vec<&str>, Vec<Option<i64>>) =
             scan.files.iter().map(|(path, wanted)| (path.as_str(), *wanted)).unzip();
         let mut transaction = self.begin().await?;
-        let number = sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)")
-            .bind(scan.scan_id)
-            .bind(&scan.crawl)
-            .bind(&scan.settings)
-            .bind(scan.lease_ms)
-            .bind(&scan.encoder)
-            .bind(paths)
-            .bind(wanted)
-            .persistent(false)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let number =
+            sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)")
+                .bind(scan.scan_id)
+                .bind(&scan.crawl)
+                .bind(&scan.settings)
+                .bind(scan.lease_ms)
+                .bind(&scan.encoder)
+                .bind(paths)
+                .bind(wanted)
+                .persistent(false)
+                .fetch_one(&mut *transaction)
+                .await?;
         transaction.commit().await?;
         Ok(number)
     }

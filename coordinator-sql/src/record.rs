@@ -140,12 +140,10 @@ impl Output {
             Self::Hosts(rows) => split(rows, |row| row.hostname.len() + row.warc_path.len() + 64)
                 .map(Chunk::Hosts)
                 .collect(),
-            Self::Pages(rows) => split(rows, |row| row.candidates.len() + 512)
-                .map(Chunk::Pages)
-                .collect(),
-            Self::Icons(rows) => {
-                split(rows, |row| row.url.len() + 256).map(Chunk::Icons).collect()
+            Self::Pages(rows) => {
+                split(rows, |row| row.candidates.len() + 512).map(Chunk::Pages).collect()
             }
+            Self::Icons(rows) => split(rows, |row| row.url.len() + 256).map(Chunk::Icons).collect(),
             Self::Bundles(row) => vec![Chunk::Bundles(row)],
             Self::Nothing => vec![Chunk::Nothing],
         };
@@ -189,20 +187,20 @@ pub(crate) async fn record(
     }
     let query = match chunk {
         Chunk::Nothing => return Ok(true),
-        Chunk::Hosts(rows) => {
-            sqlx::query_scalar("select coordinator.record_hosts($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)")
-                .bind(fence.job_id)
-                .bind(fence.lease_number)
-                .bind(fence.token)
-                .bind(number)
-                .bind(column!(rows, |row| signed(row.hash)))
-                .bind(column!(rows, |row| row.hostname.as_str()))
-                .bind(column!(rows, |row| row.https))
-                .bind(column!(rows, |row| row.fetch_time))
-                .bind(column!(rows, |row| row.warc_path.as_str()))
-                .bind(column!(rows, |row| row.warc_offset))
-                .bind(column!(rows, |row| row.warc_length))
-        }
+        Chunk::Hosts(rows) => sqlx::query_scalar(
+            "select coordinator.record_hosts($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)",
+        )
+        .bind(fence.job_id)
+        .bind(fence.lease_number)
+        .bind(fence.token)
+        .bind(number)
+        .bind(column!(rows, |row| signed(row.hash)))
+        .bind(column!(rows, |row| row.hostname.as_str()))
+        .bind(column!(rows, |row| row.https))
+        .bind(column!(rows, |row| row.fetch_time))
+        .bind(column!(rows, |row| row.warc_path.as_str()))
+        .bind(column!(rows, |row| row.warc_offset))
+        .bind(column!(rows, |row| row.warc_length)),
         Chunk::Pages(rows) => sqlx::query_scalar(
             "select coordinator.record_pages($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)",
         )

@@ -151,9 +151,9 @@ impl Coordinator {
         let chunks = output.chunks();
         let last = chunks.len().saturating_sub(1);
         for (number, chunk) in chunks.into_iter().enumerate() {
-            let completing = (number == last).then_some(stats);
+            let is_last = number == last;
             let number = i32::try_from(number + 1).unwrap_or(i32::MAX);
-            let step = || self.record_chunk(lease.fence, number, chunk, completing);
+            let step = || self.record_chunk(lease.fence, number, chunk, is_last, stats);
             match patiently(trust_until, step).await? {
                 None => {}
                 Some(completion) => return Ok(completion),
@@ -167,26 +167,24 @@ impl Coordinator {
         fence: Fence,
         number: i32,
         chunk: record::Chunk<'_>,
-        completing: Option<&Value>,
+        is_last: bool,
+        stats: &Value,
     ) -> Result<Option<Completion>, Error> {
         let mut transaction = self.begin().await?;
         let held = record::record(&mut transaction, fence, number, chunk).await?;
-        let Some(stats) = completing else {
-            if !held {
-                return Ok(Some(Completion::Lost));
-            }
+        if held && !is_last {
             transaction.commit().await?;
             return Ok(None);
-        };
-        let word: String =
-            sqlx::query_scalar("select coordinator.complete($1, $2, $3, $4)")
-                .bind(fence.job_id)
-                .bind(fence.lease_number)
-                .bind(fence.token)
-                .bind(stats)
-                .persistent(false)
-                .fetch_one(&mut *transaction)
-                .await?;
+        }
+        // Where the lease is not held, complete knows whether it was lost or has completed.
+        let word: String = sqlx::query_scalar("select coordinator.complete($1, $2, $3, $4)")
+            .bind(fence.job_id)
+            .bind(fence.lease_number)
+            .bind(fence.token)
+            .bind(stats)
+            .persistent(false)
+            .fetch_one(&mut *transaction)
+            .await?;
         let completion = match word.as_str() {
             "recorded" => Completion::Recorded,
             "already_recorded" => Completion::AlreadyRecorded,

@@ -1,0 +1,174 @@
+//! Completing is one transaction, and a lost reply is not a second completion.
+
+use everytab_coordinator::{Completion, Failure, JobKind, Lease, Output};
+use serde_json::json;
+use sqlx::PgConnection;
+
+use crate::setup::{Database, again, page, soon, until_someone_waits};
+
+const COUNT_PAGES: &str = "select count(*) from everytab.pages where scan = $1";
+
+/// Sends one chunk of one page over a session whose transaction the test holds.
+async fn record_page(session: &mut PgConnection, lease: &Lease, chunk: i32) -> bool {
+    let sql = "select coordinator.record_pages($1, $2, $3, $4, '{0}', '{a.example}', '{t}', '{t}',
+        '{none}', '{null}', '{ok}', '{A}', '{[]}', '{ok}')";
+    sqlx::query_scalar(sql)
+        .bind(lease.fence.job_id)
+        .bind(lease.fence.lease_number)
+        .bind(lease.fence.token)
+        .bind(chunk)
+        .fetch_one(session)
+        .await
+        .unwrap()
+}
+
+async fn complete_in(session: &mut PgConnection, lease: &Lease) -> String {
+    sqlx::query_scalar("select coordinator.complete($1, $2, $3, '{}')")
+        .bind(lease.fence.job_id)
+        .bind(lease.fence.lease_number)
+        .bind(lease.fence.token)
+        .fetch_one(session)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_completion_whose_reply_was_lost_is_recorded_once() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(2).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    let copy = again(&lease);
+    let output = Output::Pages((0..10_001).map(|n| page(n, "a.example")).collect());
+    let first = database.worker.complete(lease, &output, &json!({}), soon()).await.unwrap();
+    assert_eq!(first, Completion::Recorded);
+    let before = database.contents().await;
+    let second = database.worker.complete(copy, &output, &json!({}), soon()).await.unwrap();
+    assert_eq!(second, Completion::AlreadyRecorded);
+    assert_eq!(database.contents().await, before);
+    assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 10_001);
+    database.assert_audited(scan).await;
+}
+
+#[tokio::test]
+async fn a_chunk_sent_twice_is_recorded_once() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    let mut session = database.session().await;
+    assert!(record_page(&mut session, &lease, 1).await);
+    assert!(record_page(&mut session, &lease, 1).await);
+    assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 1);
+    assert!(record_page(&mut session, &lease, 2).await);
+    assert!(record_page(&mut session, &lease, 1).await);
+    assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 2);
+}
+
+#[tokio::test]
+async fn the_chunks_of_a_new_lease_are_fresh_again() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    let first = database.lease_one(JobKind::Warc).await;
+    let mut session = database.session().await;
+    assert!(record_page(&mut session, &first, 7).await);
+    database.worker.release(first, "leaving", soon()).await.unwrap();
+    let second = database.lease_one(JobKind::Warc).await;
+    assert!(record_page(&mut session, &second, 1).await);
+    assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 2);
+}
+
+#[tokio::test]
+async fn rows_of_a_lease_that_was_lost_are_never_read() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    let lost = database.lease_one(JobKind::Warc).await;
+    let mut session = database.session().await;
+    assert!(record_page(&mut session, &lost, 1).await);
+    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    let output = Output::Pages(vec![page(0, "b.example")]);
+    database.worker.complete(lease, &output, &json!({}), soon()).await.unwrap();
+    let hosts = database.worker.load_icon(scan, 0).await.unwrap();
+    assert_eq!(hosts.iter().map(|host| &*host.hostname).collect::<Vec<_>>(), ["b.example"]);
+    assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 2, "both were recorded");
+}
+
+#[tokio::test]
+async fn rows_and_completion_are_there_together_or_not_at_all() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    let before = database.contents().await;
+    let mut session = database.session().await;
+    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
+    assert!(record_page(&mut session, &lease, 1).await);
+    assert_eq!(complete_in(&mut session, &lease).await, "recorded");
+    assert_eq!(database.contents().await, before, "seen before the commit");
+    drop(session); // the connection breaks
+    while database.contents().await != before {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(database.complete(lease).await, Completion::Recorded);
+    database.work().await;
+    assert_eq!(database.state_of_scan(scan).await, "finished");
+}
+
+#[tokio::test]
+async fn rows_that_postgres_refuses_leave_the_job_to_its_holder() {
+    let database = Database::new().await;
+    database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    let copy = again(&lease);
+    let mut refused = page(0, "a.example");
+    refused.outcome = "o".repeat(41);
+    let before = database.contents().await;
+    let output = Output::Pages(vec![refused]);
+    let error = database.worker.complete(lease, &output, &json!({}), soon()).await.unwrap_err();
+    assert!(!error.is_transient(), "{error}");
+    assert_eq!(database.contents().await, before);
+    assert_eq!(database.complete(copy).await, Completion::Recorded);
+}
+
+#[tokio::test]
+async fn an_expired_lease_that_nobody_took_may_still_complete() {
+    let database = Database::new().await;
+    database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    assert_eq!(database.complete(lease).await, Completion::Recorded);
+}
+
+#[tokio::test]
+async fn the_sweep_keeps_off_a_job_that_is_completing() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    let mut session = database.session().await;
+    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
+    assert!(record_page(&mut session, &lease, 1).await);
+    assert_eq!(database.worker.sweep(100).await.unwrap(), 0);
+    assert!(database.lease(JobKind::Warc, 1).await.is_empty());
+    assert_eq!(complete_in(&mut session, &lease).await, "recorded");
+    sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
+    assert_eq!(database.worker.sweep(100).await.unwrap(), 0);
+    assert_eq!(database.state_of_job(lease.fence.job_id).await, "completed");
+    database.assert_audited(scan).await;
+}
+
+#[tokio::test]
+async fn of_two_ends_of_one_lease_the_second_is_told() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    let copy = again(&lease);
+    let mut session = database.session().await;
+    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
+    assert_eq!(complete_in(&mut session, &lease).await, "recorded");
+    let worker = database.worker.clone();
+    let discarding = tokio::spawn(async move { worker.discard(copy, "no", soon()).await });
+    until_someone_waits(&database).await;
+    sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
+    assert_eq!(discarding.await.unwrap().unwrap(), Failure::Lost);
+    assert_eq!(database.state_of_job(lease.fence.job_id).await, "completed");
+    database.assert_audited(scan).await;
+}

@@ -1,0 +1,104 @@
+//! Whoever lost a lease writes nothing, above all while the job runs under another's lease: then
+//! the state alone would let a stale holder in.
+
+use everytab_coordinator::{BundleRow, Completion, Failure, Fence, JobKind, Lease, Output};
+use serde_json::json;
+
+use crate::setup::{Database, again, host, icon, page, soon, with_token};
+
+/// More rows than one chunk carries: the first chunk's transaction is a write of its own.
+fn two_chunks_of(kind: JobKind) -> Output {
+    match kind {
+        JobKind::Index => Output::Hosts((0..5_001).map(|n| host(n.into(), n)).collect()),
+        JobKind::Warc => Output::Pages((0..5_001).map(|n| page(n, "late.example")).collect()),
+        JobKind::Icon => Output::Icons((0..5_001).map(|n| icon(n, 0, "https://late/")).collect()),
+        JobKind::BundleShard => Output::Bundles(BundleRow {
+            first_bundle: 0,
+            bundles: 1,
+            tabs: 1,
+            with_icon: 0,
+            bytes: 9,
+            digest: [9; 32],
+        }),
+        JobKind::Search | JobKind::Publish => Output::Nothing,
+    }
+}
+
+/// The lease of the next worker, after the first one's ran out.
+async fn lost_and_leased_again(database: &Database, kind: JobKind) -> (Lease, Lease) {
+    database.start(1).await;
+    let before: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k < kind).collect();
+    database.work_on(&before).await;
+    let lost = database.lease_one(kind).await;
+    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    let mut leases = database.worker.lease("another", &[kind], 1, crate::setup::ENCODER, 0).await;
+    let current = leases.as_mut().unwrap().pop().unwrap();
+    assert_eq!(current.fence.job_id, lost.fence.job_id, "the job went to the next worker");
+    assert_eq!(current.fence.lease_number, lost.fence.lease_number + 1);
+    (lost, current)
+}
+
+async fn assert_shut_out(database: &Database, lost: &Lease, fence: Fence) {
+    let stale = || Lease { fence, ..again(lost) };
+    let worker = &database.worker;
+    let before = database.contents().await;
+    let output = two_chunks_of(lost.kind);
+    let completion = worker.complete(stale(), &output, &json!({}), soon()).await.unwrap();
+    assert_eq!(completion, Completion::Lost);
+    assert_eq!(worker.retry(stale(), "late", soon()).await.unwrap(), Failure::Lost);
+    assert_eq!(worker.discard(stale(), "late", soon()).await.unwrap(), Failure::Lost);
+    assert_eq!(worker.release(stale(), "late", soon()).await.unwrap(), Failure::Lost);
+    assert!(worker.renew("holder", &[fence]).await.unwrap().held.is_empty());
+    assert!(worker.renew("another", &[fence]).await.unwrap().held.is_empty());
+    assert_eq!(database.contents().await, before, "{} {fence:?} wrote", lost.kind);
+}
+
+async fn a_stale_holder_of(kind: JobKind) {
+    let database = Database::new().await;
+    let (lost, current) = lost_and_leased_again(&database, kind).await;
+    let (old, new) = (lost.fence, current.fence);
+    for fence in [
+        old,
+        Fence { lease_number: new.lease_number, ..old },
+        Fence { lease_number: old.lease_number, ..new },
+        Fence { lease_number: new.lease_number + 1, ..new },
+        with_token(new),
+    ] {
+        assert_shut_out(&database, &lost, fence).await;
+    }
+    // The right fence in another worker's hand renews nothing either.
+    assert!(database.worker.renew("holder", &[new]).await.unwrap().held.is_empty());
+    assert!(database.worker.renew("another", &[new]).await.unwrap().held.contains(&new.job_id));
+    assert_eq!(database.complete(current).await, Completion::Recorded);
+    assert_shut_out(&database, &lost, old).await;
+}
+
+#[tokio::test]
+async fn a_stale_holder_of_an_index_job_writes_nothing() {
+    a_stale_holder_of(JobKind::Index).await;
+}
+
+#[tokio::test]
+async fn a_stale_holder_of_a_warc_job_writes_nothing() {
+    a_stale_holder_of(JobKind::Warc).await;
+}
+
+#[tokio::test]
+async fn a_stale_holder_of_an_icon_job_writes_nothing() {
+    a_stale_holder_of(JobKind::Icon).await;
+}
+
+#[tokio::test]
+async fn a_stale_holder_of_a_bundle_shard_job_writes_nothing() {
+    a_stale_holder_of(JobKind::BundleShard).await;
+}
+
+#[tokio::test]
+async fn a_stale_holder_of_a_search_job_writes_nothing() {
+    a_stale_holder_of(JobKind::Search).await;
+}
+
+#[tokio::test]
+async fn a_stale_holder_of_the_publish_job_writes_nothing() {
+    a_stale_holder_of(JobKind::Publish).await;
+}

@@ -1,0 +1,187 @@
+//! The worker's role executes what a worker needs and touches no table.
+
+use everytab_coordinator::{Coordinator, JobKind, NewScan};
+use serde_json::json;
+use sqlx::{Connection, PgConnection, Row};
+use uuid::Uuid;
+
+use crate::setup::{Database, ENCODER, settings, sqlstate};
+
+const DENIED: &str = "42501";
+
+async fn refusal(connection: &mut PgConnection, sql: String) -> Option<String> {
+    let result = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(connection).await;
+    let error = result.err()?;
+    Some(error.as_database_error().unwrap().code().unwrap().into_owned())
+}
+
+#[tokio::test]
+async fn the_worker_reads_and_writes_no_table() {
+    let database = Database::new().await;
+    database.start(1).await;
+    let tables = sqlx::query(
+        "select relname, relkind::text from pg_class c
+        join pg_namespace n on n.oid = relnamespace
+        where nspname = 'everytab' and relkind in ('r', 'p', 'S') order by 1",
+    )
+    .fetch_all(&database.pool)
+    .await
+    .unwrap();
+    assert!(tables.len() > 15);
+    let mut worker = PgConnection::connect(&database.url("everytab_worker")).await.unwrap();
+    for row in tables {
+        let (table, kind): (String, String) = (row.get(0), row.get(1));
+        let mut tried = vec![format!("select * from everytab.{table}")];
+        if kind != "S" {
+            tried.push(format!("delete from everytab.{table}"));
+            tried.push(format!("truncate everytab.{table}"));
+            tried.push(format!("insert into everytab.{table} default values"));
+            tried.push(format!("copy everytab.{table} to stdout"));
+        }
+        for sql in tried {
+            let code = refusal(&mut worker, sql.clone()).await;
+            assert_eq!(code.as_deref(), Some(DENIED), "{sql}");
+        }
+    }
+    for sql in [
+        "create table everytab.mine ()",
+        "create function coordinator.mine() returns \
+        integer language sql as 'select 1'",
+        "create schema mine",
+        "set role postgres",
+    ] {
+        assert_eq!(refusal(&mut worker, sql.into()).await.as_deref(), Some(DENIED), "{sql}");
+    }
+}
+
+/// By name, so that a function that is added is a decision.
+#[tokio::test]
+async fn the_worker_executes_these_functions_and_no_others() {
+    let database = Database::new().await;
+    let mut allowed: Vec<(String,)> = sqlx::query_as(
+        "select proname from pg_proc p join pg_namespace n on n.oid = pronamespace
+          where nspname = 'coordinator' and has_function_privilege('everytab_worker', p.oid,
+                'execute')",
+    )
+    .fetch_all(&database.pool)
+    .await
+    .unwrap();
+    allowed.sort();
+    let allowed: Vec<&str> = allowed.iter().map(|(name,)| name.as_str()).collect();
+    assert_eq!(
+        allowed,
+        [
+            "audit_scan",
+            "bundled_shards",
+            "complete",
+            "discard",
+            "job_history",
+            "lease",
+            "list_scans",
+            "load_bundle_shard",
+            "load_icon",
+            "load_index",
+            "load_scan",
+            "load_warc",
+            "record_bundles",
+            "record_hosts",
+            "record_icons",
+            "record_pages",
+            "release",
+            "renew",
+            "retry",
+            "scan_number",
+            "scan_outcomes",
+            "scan_progress",
+            "scan_status",
+            "schema_digest",
+            "sweep",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn every_function_that_the_worker_may_call_runs_with_its_owners_rights() {
+    let database = Database::new().await;
+    let unsafe_ones: Vec<(String,)> = sqlx::query_as(
+        "select proname from pg_proc p join pg_namespace n on n.oid = pronamespace
+          where nspname = 'coordinator' and has_function_privilege('everytab_worker', p.oid,
+                'execute')
+            and not (prosecdef and proconfig @> array['search_path=everytab, pg_temp'])",
+    )
+    .fetch_all(&database.pool)
+    .await
+    .unwrap();
+    assert_eq!(unsafe_ones, []);
+}
+
+async fn operate(worker: &Coordinator, scan: i32) -> Vec<String> {
+    let new_scan = NewScan {
+        scan_id: Uuid::new_v4(),
+        crawl: "c".into(),
+        settings: json!({}),
+        lease_ms: 1_000,
+        encoder: String::new(),
+        files: vec![("f".into(), None)],
+    };
+    vec![
+        sqlstate(worker.start_scan(&new_scan).await),
+        sqlstate(worker.cancel_scan(scan).await),
+        sqlstate(worker.pause_scan(scan, None, true).await),
+        sqlstate(worker.pause_scan(scan, Some(JobKind::Icon), true).await),
+        sqlstate(worker.set_rate(scan, Some(1)).await),
+        sqlstate(worker.retry_jobs(scan, None, None, None).await),
+        sqlstate(worker.revoke_leases(None, "mine").await),
+        sqlstate(worker.drop_scan(scan).await),
+        sqlstate(worker.block("hostname", "a.example", None).await),
+        sqlstate(worker.unblock("hostname", "a.example").await),
+        sqlstate(worker.list_blocked().await),
+        sqlstate(worker.referenced_archives(scan).await),
+    ]
+}
+
+#[tokio::test]
+async fn the_worker_operates_nothing() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    let before = database.contents().await;
+    let codes = operate(&database.worker, scan).await;
+    assert!(codes.iter().all(|code| code == DENIED), "{codes:?}");
+    assert!(!database.worker.may_migrate().await.unwrap());
+    assert_eq!(sqlstate(database.worker.migrate().await), DENIED);
+    assert_eq!(database.contents().await, before);
+}
+
+#[tokio::test]
+async fn the_worker_does_a_whole_scan() {
+    let database = Database::new().await;
+    let scan = database.start(2).await;
+    database.worker.check_schema().await.unwrap();
+    let lease = database.lease_one(JobKind::Index).await;
+    let file = database.worker.load_index(scan, lease.part).await.unwrap();
+    assert_eq!((file.path.as_str(), file.max_captures), ("file-0.parquet", None));
+    database.complete(lease).await;
+    database.work().await;
+    assert_eq!(database.worker.load_scan(scan).await.unwrap().shards, Some(2));
+    assert_eq!(database.worker.bundled_shards(scan).await.unwrap(), [0, 1]);
+    assert_eq!(database.worker.list_scans().await.unwrap()[0].state, "finished");
+    assert_eq!(database.worker.scan_number(None).await.unwrap(), Some(scan));
+    assert!(!database.worker.scan_outcomes(scan).await.unwrap().is_empty());
+}
+
+/// A worker's role cannot shadow what the functions call.
+#[tokio::test]
+async fn a_temporary_table_of_the_worker_changes_no_function() {
+    let database = Database::new().await;
+    database.start(1).await;
+    let mut session = PgConnection::connect(&database.url("everytab_worker")).await.unwrap();
+    for sql in ["create temporary table jobs (job_id bigint)", "create temporary table scans ()"] {
+        sqlx::raw_sql(sql).execute(&mut session).await.unwrap();
+    }
+    let sql = "select count(*) from coordinator.lease('mine', '{index}', 9, '', 0)";
+    let leased: i64 = sqlx::query_scalar(sql).fetch_one(&mut session).await.unwrap();
+    assert_eq!(leased, 1);
+    let other = Coordinator::connect(&database.url("everytab_worker"), &settings()).await.unwrap();
+    let leases = other.lease("holder", &[JobKind::Index], 9, ENCODER, 0).await.unwrap();
+    assert!(leases.is_empty());
+}

@@ -1,0 +1,201 @@
+//! Leasing: one holder a job, furthest stage first, nothing that is paused or not for this worker.
+
+use everytab_coordinator::JobKind;
+
+use crate::setup::{Database, ENCODER, LEASE_MS, soon, sqlstate};
+
+const ALL: &[JobKind] = &JobKind::ALL;
+
+#[tokio::test]
+async fn two_workers_that_lease_at_once_share_no_job() {
+    let database = Database::new().await;
+    database.start(5).await;
+    let mut session = database.session().await;
+    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
+    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', 0)";
+    let first: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&mut session).await.unwrap();
+    // Neither waits for the open transaction nor takes what it holds.
+    let second = database.lease(JobKind::Index, 5).await;
+    sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
+    assert_eq!((first.len(), second.len()), (3, 2));
+    assert!(second.iter().all(|lease| !first.contains(&lease.fence.job_id)));
+    assert!(database.lease(JobKind::Index, 5).await.is_empty());
+}
+
+#[tokio::test]
+async fn jobs_of_a_lease_that_rolled_back_are_ready_again() {
+    let database = Database::new().await;
+    database.start(3).await;
+    let mut session = database.session().await;
+    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
+    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', 0)";
+    let first: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&mut session).await.unwrap();
+    assert_eq!(first.len(), 3);
+    sqlx::raw_sql("rollback").execute(&mut session).await.unwrap();
+    assert_eq!(database.lease(JobKind::Index, 5).await.len(), 3);
+}
+
+#[tokio::test]
+async fn many_workers_at_once_get_every_job_exactly_once() {
+    let database = Database::new().await;
+    database.start(200).await;
+    let mut workers = Vec::new();
+    for worker in 0..8 {
+        let coordinator = database.worker.clone();
+        workers.push(tokio::spawn(async move {
+            let holder = format!("worker-{worker}");
+            let mut parts = Vec::new();
+            loop {
+                let leases = coordinator.lease(&holder, ALL, 3, ENCODER, 0).await.unwrap();
+                if leases.is_empty() {
+                    return parts;
+                }
+                assert!(leases.len() <= 3);
+                parts.extend(leases.iter().map(|lease| lease.part));
+            }
+        }));
+    }
+    let mut parts = Vec::new();
+    for worker in workers {
+        parts.extend(worker.await.unwrap());
+    }
+    // A worker that saw rows locked by others may leave early; the rest is still there.
+    parts.extend(database.lease(JobKind::Index, 200).await.iter().map(|lease| lease.part));
+    parts.sort_unstable();
+    assert_eq!(parts, (0..200).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn the_furthest_stage_comes_first() {
+    let database = Database::new().await;
+    database.start_sharded(4).await;
+    for _ in 0..2 {
+        let lease = database.lease_one(JobKind::Warc).await;
+        database.complete(lease).await;
+    }
+    let lease = database.lease_one(JobKind::Icon).await;
+    database.complete(lease).await;
+    let leases = database.worker.lease("holder", ALL, 9, ENCODER, 0).await.unwrap();
+    let kinds: Vec<&str> = leases.iter().map(|lease| lease.kind.as_str()).collect();
+    assert_eq!(kinds, ["bundle-shard", "icon", "warc", "warc"]);
+    assert_eq!(leases[2].part, 2, "in order inside a stage");
+}
+
+#[tokio::test]
+async fn a_lease_tells_what_the_job_is() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    database.owner.set_rate(scan, Some(250)).await.unwrap();
+    let lease = database.lease_one(JobKind::Index).await;
+    assert_eq!((lease.scan, lease.part, lease.attempts, lease.crashes), (scan, 0, 0, 0));
+    assert_eq!(lease.length.as_millis(), LEASE_MS.unsigned_abs().into());
+    assert_eq!((lease.fence.lease_number, lease.rate), (1, Some(250)));
+    let other = database.worker.lease("holder", ALL, 9, ENCODER, 0).await.unwrap();
+    assert!(other.is_empty(), "one index job, one holder");
+}
+
+#[tokio::test]
+async fn kinds_that_were_not_asked_for_are_left() {
+    let database = Database::new().await;
+    database.start_sharded(2).await;
+    let others: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k != JobKind::Warc).collect();
+    assert!(database.worker.lease("holder", &others, 9, ENCODER, 0).await.unwrap().is_empty());
+    assert!(database.worker.lease("holder", &[], 9, ENCODER, 0).await.unwrap().is_empty());
+    assert!(database.worker.lease("holder", ALL, 0, ENCODER, 0).await.unwrap().is_empty());
+    assert_eq!(database.lease(JobKind::Warc, 9).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_paused_scan_is_passed_over_until_it_is_resumed() {
+    let database = Database::new().await;
+    let paused = database.start(1).await;
+    let other = database.start(1).await;
+    assert!(database.owner.pause_scan(paused, None, true).await.unwrap());
+    assert!(!database.owner.pause_scan(paused, None, true).await.unwrap(), "already");
+    let leases = database.lease(JobKind::Index, 9).await;
+    assert_eq!(leases.iter().map(|lease| lease.scan).collect::<Vec<_>>(), [other]);
+    assert!(database.owner.pause_scan(paused, None, false).await.unwrap());
+    let leases = database.lease(JobKind::Index, 9).await;
+    assert_eq!(leases.iter().map(|lease| lease.scan).collect::<Vec<_>>(), [paused]);
+}
+
+#[tokio::test]
+async fn a_paused_stage_is_passed_over_and_the_others_are_not() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(2).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    database.complete(lease).await;
+    assert!(database.owner.pause_scan(scan, Some(JobKind::Icon), true).await.unwrap());
+    let leases = database.worker.lease("holder", ALL, 9, ENCODER, 0).await.unwrap();
+    assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [JobKind::Warc]);
+    assert!(database.owner.pause_scan(scan, Some(JobKind::Icon), false).await.unwrap());
+    assert_eq!(database.lease(JobKind::Icon, 9).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_job_that_runs_may_end_while_its_scan_is_paused() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    database.owner.pause_scan(scan, None, true).await.unwrap();
+    assert!(database.worker.holds("holder", lease.fence).await.unwrap());
+    assert_eq!(database.complete(lease).await, everytab_coordinator::Completion::Recorded);
+    assert!(database.lease(JobKind::Icon, 9).await.is_empty());
+    database.owner.pause_scan(scan, None, false).await.unwrap();
+    database.work().await;
+    assert_eq!(database.state_of_scan(scan).await, "finished");
+}
+
+#[tokio::test]
+async fn another_encoder_takes_no_bundle_shard_but_all_else() {
+    let database = Database::new().await;
+    database.start_sharded(2).await;
+    database.work_on(&[JobKind::Warc]).await;
+    let icon = database.lease_one(JobKind::Icon).await;
+    database.complete(icon).await;
+    let leases = database.worker.lease("holder", ALL, 9, "another encoder", 0).await.unwrap();
+    assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [JobKind::Icon]);
+    assert_eq!(database.lease(JobKind::BundleShard, 9).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_hint_passes_over_lower_jobs_and_zero_finds_them() {
+    let database = Database::new().await;
+    database.start(4).await;
+    let leases = database.lease(JobKind::Index, 2).await;
+    let hint = leases[1].fence.job_id;
+    for lease in leases {
+        database.worker.release(lease, "back", soon()).await.unwrap();
+    }
+    let kinds = &[JobKind::Index];
+    let leases = database.worker.lease("holder", kinds, 9, ENCODER, hint).await.unwrap();
+    assert_eq!(leases.iter().map(|lease| lease.part).collect::<Vec<_>>(), [1, 2, 3]);
+    let leases = database.worker.lease("holder", kinds, 9, ENCODER, 0).await.unwrap();
+    assert_eq!(leases.iter().map(|lease| lease.part).collect::<Vec<_>>(), [0]);
+}
+
+#[tokio::test]
+async fn a_holder_whose_name_is_too_long_is_refused() {
+    let database = Database::new().await;
+    database.start(1).await;
+    let name = "h".repeat(41);
+    let result = database.worker.lease(&name, &[JobKind::Index], 1, ENCODER, 0).await;
+    assert_eq!(sqlstate(result), "23514");
+}
+
+#[tokio::test]
+async fn a_cancelled_scan_is_over_for_everyone() {
+    let database = Database::new().await;
+    let scan = database.start(2).await;
+    let lease = database.lease_one(JobKind::Index).await;
+    assert!(database.owner.cancel_scan(scan).await.unwrap());
+    assert!(!database.owner.cancel_scan(scan).await.unwrap(), "already");
+    assert!(!database.worker.holds("holder", lease.fence).await.unwrap());
+    let before = database.contents().await;
+    assert_eq!(database.complete(lease).await, everytab_coordinator::Completion::Lost);
+    assert!(database.worker.lease("holder", ALL, 9, ENCODER, 0).await.unwrap().is_empty());
+    assert_eq!(database.owner.retry_jobs(scan, None, None, None).await.unwrap(), 0);
+    assert_eq!(database.contents().await, before);
+    assert_eq!(database.state_of_scan(scan).await, "cancelled");
+    database.assert_audited(scan).await;
+}

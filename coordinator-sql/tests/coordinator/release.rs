@@ -1,0 +1,36 @@
+//! Giving a job back at once, and its attempt too.
+
+use everytab_coordinator::{Failure, JobKind};
+
+use crate::setup::{Database, soon};
+
+#[tokio::test]
+async fn a_released_job_is_ready_at_once_and_counts_nothing() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    for round in 1..=7 {
+        let lease = database.lease_one(JobKind::Warc).await;
+        assert_eq!((lease.attempts, lease.crashes), (0, 0));
+        assert_eq!(lease.fence.lease_number, round);
+        let failure = database.worker.release(lease, "draining", soon()).await.unwrap();
+        assert_eq!(failure, Failure::Released);
+        database.assert_audited(scan).await;
+    }
+    database.work().await;
+    assert_eq!(database.state_of_scan(scan).await, "finished");
+}
+
+#[tokio::test]
+async fn releasing_does_not_forget_earlier_failures_and_crashes() {
+    let database = Database::new().await;
+    database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    database.worker.retry(lease, "failed", soon()).await.unwrap();
+    database.run("update everytab.jobs set not_before = null").await;
+    let _crashed = database.lease_one(JobKind::Warc).await;
+    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    database.worker.release(lease, "draining", soon()).await.unwrap();
+    let lease = database.lease_one(JobKind::Warc).await;
+    assert_eq!((lease.attempts, lease.crashes), (1, 1));
+}

@@ -1,0 +1,319 @@
+//! A migrated database for each test, scans to work on, and a worker that completes jobs.
+
+use std::time::{Duration, Instant};
+
+use chrono::DateTime;
+use everytab_coordinator::{
+    BundleRow, Completion, ConnectSettings, Coordinator, Error, Fence, HostRow, IconRow, JobKind,
+    Lease, NewScan, Output, PageRow, schema_digest,
+};
+use everytab_postgres::{ADMIN_USER, TestServer, shared_for_tests};
+use serde_json::{Value, json};
+use sqlx::{Connection, FromRow, PgConnection, PgPool, postgres::PgRow};
+use uuid::Uuid;
+
+/// The encoder that the scans of these tests fix.
+pub(crate) const ENCODER: &str = "encoder";
+/// How long jobs are leased unless a test wants leases to run out.
+pub(crate) const LEASE_MS: i32 = 300_000;
+
+/// A database that was migrated, and the owner's and the worker's ways into it.
+pub(crate) struct Database {
+    pub(crate) name: String,
+    /// As the schema's owner.
+    pub(crate) owner: Coordinator,
+    /// As the worker's role.
+    pub(crate) worker: Coordinator,
+    /// Plain SQL as the owner, to look behind the functions.
+    pub(crate) pool: PgPool,
+}
+
+pub(crate) fn settings() -> ConnectSettings {
+    ConnectSettings { max_connections: 3, ..ConnectSettings::default() }
+}
+
+/// The template is migrated once a server, whatever the number of test processes.
+fn template(server: &TestServer) -> String {
+    let name = format!("coordinator_{}", schema_digest());
+    server.template(&name, |url| {
+        std::thread::scope(|scope| {
+            let migrated = scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.unwrap().block_on(async {
+                    let coordinator = Coordinator::connect(url, &settings()).await.unwrap();
+                    coordinator.migrate().await.unwrap();
+                    coordinator.close().await;
+                });
+            });
+            migrated.join().unwrap();
+        });
+    });
+    name
+}
+
+impl Database {
+    pub(crate) async fn new() -> Self {
+        let server = shared_for_tests();
+        let name = server.fresh_database(Some(&template(server)));
+        let url = |user| server.url(&name, user);
+        let owner = Coordinator::connect(&url(ADMIN_USER), &settings()).await.unwrap();
+        let worker = Coordinator::connect(&url("everytab_worker"), &settings()).await.unwrap();
+        let pool = PgPool::connect_lazy(&url(ADMIN_USER)).unwrap();
+        Self { name, owner, worker, pool }
+    }
+
+    pub(crate) fn url(&self, user: &str) -> String {
+        shared_for_tests().url(&self.name, user)
+    }
+
+    /// One more session of the owner, to hold transactions open.
+    pub(crate) async fn session(&self) -> PgConnection {
+        PgConnection::connect(&self.url(ADMIN_USER)).await.unwrap()
+    }
+
+    pub(crate) async fn run(&self, sql: &'static str) {
+        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
+    }
+
+    /// The rows of a query whose only parameter, if any, is a scan.
+    pub(crate) async fn rows<T>(&self, sql: &'static str, scan: i32) -> Vec<T>
+    where
+        T: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        sqlx::query_as(sql).bind(scan).fetch_all(&self.pool).await.unwrap()
+    }
+
+    /// The one value that a query gives for a number: a scan or a job.
+    pub(crate) async fn value<T>(&self, sql: &'static str, number: impl Into<i64>) -> T
+    where
+        T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres> + Send + Unpin,
+    {
+        let query = sqlx::query_scalar(sql).bind(number.into());
+        query.fetch_one(&self.pool).await.unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    pub(crate) async fn state_of_scan(&self, scan: i32) -> String {
+        self.value("select state::text from everytab.scans where scan = $1", scan).await
+    }
+
+    pub(crate) async fn state_of_job(&self, job_id: i64) -> String {
+        self.value("select state::text from everytab.jobs where job_id = $1", job_id).await
+    }
+
+    /// A fingerprint of everything that a stale holder must not change.
+    pub(crate) async fn contents(&self) -> Vec<String> {
+        let mut contents = Vec::new();
+        for sql in [
+            "select coalesce(jsonb_agg(to_jsonb(t) order by t.job_id), '[]')::text
+               from everytab.jobs t",
+            "select coalesce(jsonb_agg(to_jsonb(t) order by t.scan, t.kind), '[]')::text
+               from everytab.stages t",
+            "select coalesce(jsonb_agg(to_jsonb(t) order by t.scan), '[]')::text
+               from everytab.scans t",
+            "select count(*)::text from everytab.job_results",
+            "select count(*)::text from everytab.job_events",
+            "select count(*)::text from everytab.hosts",
+            "select count(*)::text from everytab.pages",
+            "select count(*)::text from everytab.icons",
+            "select count(*)::text from everytab.bundles",
+            "select count(*)::text from everytab.warc_files",
+        ] {
+            contents.push(sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap());
+        }
+        contents
+    }
+
+    /// Starts a scan of `files` index files whose shards hold one host each, up to 16 of them.
+    pub(crate) async fn start(&self, files: usize) -> i32 {
+        self.start_with(files, LEASE_MS, json!({"entries_per_bundle": 1})).await
+    }
+
+    pub(crate) async fn start_with(&self, files: usize, lease_ms: i32, settings: Value) -> i32 {
+        let scan = NewScan {
+            scan_id: Uuid::new_v4(),
+            crawl: "CC-MAIN-2026-01".into(),
+            settings,
+            lease_ms,
+            encoder: ENCODER.into(),
+            files: (0..files).map(|file| (format!("file-{file}.parquet"), None)).collect(),
+        };
+        self.owner.start_scan(&scan).await.unwrap()
+    }
+
+    /// Starts a scan of one file and counts `shards` hosts (at most 16), one a shard.
+    pub(crate) async fn start_sharded(&self, shards: u32) -> i32 {
+        let scan = self.start(1).await;
+        let lease = self.lease_one(JobKind::Index).await;
+        let hosts: Vec<HostRow> = (0..shards).map(|n| host(spread(n, shards), n)).collect();
+        assert_eq!(self.complete_hosts(lease, hosts).await, Completion::Recorded);
+        scan
+    }
+
+    pub(crate) async fn lease(&self, kind: JobKind, wanted: u32) -> Vec<Lease> {
+        self.worker.lease("holder", &[kind], wanted, ENCODER, 0).await.unwrap()
+    }
+
+    /// The next job of a kind; there must be one.
+    pub(crate) async fn lease_one(&self, kind: JobKind) -> Lease {
+        let mut leases = self.lease(kind, 1).await;
+        leases.pop().unwrap_or_else(|| panic!("no {kind} job is ready"))
+    }
+
+    /// The job of one shard; the others of its kind are given back.
+    pub(crate) async fn lease_part(&self, kind: JobKind, part: i32) -> Lease {
+        let mut wanted = None;
+        for lease in self.lease(kind, 1_000).await {
+            if lease.part == part {
+                wanted = Some(lease);
+            } else {
+                self.worker.release(lease, "not that one", soon()).await.unwrap();
+            }
+        }
+        wanted.unwrap_or_else(|| panic!("{kind} {part} is not ready"))
+    }
+
+    pub(crate) async fn complete_hosts(&self, lease: Lease, hosts: Vec<HostRow>) -> Completion {
+        let stats = json!({"counts": {"hosts": hosts.len()}});
+        self.worker.complete(lease, &Output::Hosts(hosts), &stats, soon()).await.unwrap()
+    }
+
+    /// Completes a job with an output that its kind would have.
+    pub(crate) async fn complete(&self, lease: Lease) -> Completion {
+        let output = output_of(&lease);
+        let stats = json!({"inputs": {"items": 1}, "outcomes": {"ok": 1}, "counts": {"hosts": 1}});
+        self.worker.complete(lease, &output, &stats, soon()).await.unwrap()
+    }
+
+    /// Works until nothing is ready and nothing is left but what waits for a time.
+    pub(crate) async fn work(&self) {
+        self.work_on(&JobKind::ALL).await;
+    }
+
+    pub(crate) async fn work_on(&self, kinds: &[JobKind]) {
+        loop {
+            let leases = self.worker.lease("holder", kinds, 100, ENCODER, 0).await.unwrap();
+            if leases.is_empty() {
+                return;
+            }
+            for lease in leases {
+                assert_eq!(self.complete(lease).await, Completion::Recorded);
+            }
+        }
+    }
+
+    /// Counters and rows agree, by the coordinator's own audit and by counting again here.
+    pub(crate) async fn assert_audited(&self, scan: i32) {
+        let drift: Vec<(String, i32, i32)> =
+            self.rows("select * from coordinator.audit_scan($1)", scan).await;
+        assert_eq!(drift, [], "(kind, outstanding, unfinished)");
+        let sql = "select count(*) from everytab.jobs j join everytab.stages s using (scan, kind)
+                    where j.scan = $1 and s.outstanding = 0 and j.state = 'leased'";
+        assert_eq!(self.value::<i64>(sql, scan).await, 0, "a leased job that nobody waits for");
+    }
+}
+
+/// Time enough for any answer of a local server.
+pub(crate) fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
+/// The same lease in another hand: what a worker holds that does not know that it lost it.
+pub(crate) fn again(lease: &Lease) -> Lease {
+    Lease { ..*lease }
+}
+
+/// A fence of another lease of the same job, or of the same lease with another token.
+pub(crate) fn with_token(fence: Fence) -> Fence {
+    Fence { token: Uuid::new_v4(), ..fence }
+}
+
+/// The `n`-th of `count` hashes that lie evenly over all of them, each inside its own slice.
+pub(crate) fn spread(n: u32, count: u32) -> u64 {
+    let step = u64::MAX / u64::from(count.max(1));
+    step * u64::from(n) + step / 2
+}
+
+pub(crate) fn host(hash: u64, n: u32) -> HostRow {
+    HostRow {
+        hash,
+        hostname: format!("host-{n}.example"),
+        https: true,
+        fetch_time: DateTime::from_timestamp(1_700_000_000, 0).unwrap(),
+        warc_path: "crawl/warc/first.warc.gz".into(),
+        warc_offset: i64::from(n) * 1_000,
+        warc_length: 900,
+    }
+}
+
+pub(crate) fn page(host_no: i32, hostname: &str) -> PageRow {
+    PageRow {
+        host_no,
+        hostname: hostname.into(),
+        https: true,
+        frameable: true,
+        framing_rule: "none".into(),
+        charset: Some("UTF-8".into()),
+        title_state: "ok".into(),
+        title: Some(format!("Title of {hostname}")),
+        candidates: "[]".into(),
+        outcome: "ok".into(),
+    }
+}
+
+pub(crate) fn icon(host_no: i32, candidate_no: i16, url: &str) -> IconRow {
+    IconRow {
+        host_no,
+        candidate_no,
+        touch: false,
+        width: Some(32),
+        height: Some(32),
+        bytes: Some(500),
+        duration_ms: 12,
+        archive_offset: Some(i64::from(candidate_no) * 1_000),
+        archive_length: Some(700),
+        sha256: Some(vec![7; 32]),
+        source: "link_rel".into(),
+        outcome: "ok".into(),
+        content_type: Some("image/png".into()),
+        declared_type: None,
+        declared_sizes: None,
+        url: url.into(),
+    }
+}
+
+/// Something that a job of the lease's kind would record.
+pub(crate) fn output_of(lease: &Lease) -> Output {
+    let part = lease.part;
+    let number = part.unsigned_abs();
+    match lease.kind {
+        JobKind::Index => Output::Hosts(vec![host(spread(number, 16), number)]),
+        JobKind::Warc => Output::Pages(vec![page(0, &format!("host-{part}.example"))]),
+        JobKind::Icon => Output::Icons(vec![icon(0, 0, &format!("https://host-{part}.example/"))]),
+        JobKind::BundleShard => Output::Bundles(BundleRow {
+            first_bundle: part,
+            bundles: 1,
+            tabs: 1,
+            with_icon: 1,
+            bytes: 100,
+            digest: [1; 32],
+        }),
+        JobKind::Search | JobKind::Publish => Output::Nothing,
+    }
+}
+
+/// The SQLSTATE of a refusal.
+pub(crate) fn sqlstate<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+    match result {
+        Err(Error::Query(sqlx::Error::Database(error))) => error.code().unwrap().into_owned(),
+        other => panic!("expected Postgres to refuse, got {other:?}"),
+    }
+}
+
+/// Waits until a session of this database waits for a lock.
+pub(crate) async fn until_someone_waits(database: &Database) {
+    let sql = "select count(*) from pg_stat_activity
+                where datname = current_database() and wait_event_type = 'Lock' and $1 = 0";
+    while database.value::<i64>(sql, 0).await == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
