@@ -13,9 +13,9 @@ use hickory_proto::rr::rdata::{A, AAAA, SOA};
 use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::accepting;
 use crate::behaviour::Behaviour;
 use crate::error::TestbedError;
 use crate::internet::Internet;
@@ -78,24 +78,14 @@ async fn serve_udp(socket: UdpSocket, internet: &Arc<Internet>) {
 }
 
 async fn serve_tcp(listener: TcpListener, internet: &Arc<Internet>) {
-    let mut connections = JoinSet::new();
-    loop {
-        while connections.len() >= MAX_TCP {
-            connections.join_next().await;
+    accepting::serve(listener, MAX_TCP, |stream| {
+        let internet = Arc::clone(internet);
+        async move {
+            // A client that breaks off is its own business.
+            let _ = talk(stream, &internet).await;
         }
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    let internet = Arc::clone(internet);
-                    connections.spawn(async move {
-                        let _ = talk(stream, &internet).await;
-                    });
-                }
-                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-            },
-            Some(_) = connections.join_next() => {}
-        }
-    }
+    })
+    .await;
 }
 
 async fn talk(mut stream: TcpStream, internet: &Internet) -> std::io::Result<()> {

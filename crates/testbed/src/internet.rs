@@ -3,6 +3,8 @@
 
 use std::net::Ipv4Addr;
 
+use tokio::sync::Semaphore;
+
 use crate::address;
 use crate::behaviour::Behaviour;
 use crate::counters::Counters;
@@ -27,6 +29,8 @@ pub(crate) struct Internet {
     pub(crate) latency: Latency,
     pub(crate) library: Library,
     pub(crate) counters: Counters,
+    /// Turns to draw or read an answer.
+    pub(crate) drawing: Semaphore,
     /// Whether `::1` exists, so that a refused connection can be a real one.
     pub(crate) has_ipv6: bool,
 }

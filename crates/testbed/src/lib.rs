@@ -13,6 +13,7 @@
 //! recorded   icons of a folder         draw       icons made by code
 //! ```
 
+mod accepting;
 mod address;
 mod behaviour;
 mod bucket;

@@ -3,7 +3,6 @@
 //! Keeps an index of URLs in memory and reads bodies when they are asked for.
 
 mod answers;
-mod responses;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use socket2::Socket;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::behaviour::Behaviour;
@@ -93,14 +94,14 @@ impl SmallInternet {
         let Prepared { bucket, crawl } = prepared;
         let certificates = Arc::new(Certificates::new()?);
         let ca_pem = certificates.authority_pem();
-        let scratch = bucket.parent().unwrap_or(Path::new("."));
-        let ca_file = scratch.join(format!("authority-{}.pem", std::process::id()));
-        fs::write(&ca_file, &ca_pem).map_err(TestbedError::file(&ca_file))?;
-
         let mut http = listeners::bind("http")?;
         let mut https = listeners::bind("https")?;
         let names = NameServer::bind().await?;
         let files = BucketServer::bind().await?;
+        // Named after a port: no other internet that is up can have it.
+        let scratch = bucket.parent().unwrap_or(Path::new("."));
+        let ca_file = scratch.join(format!("authority-{}.pem", https.port));
+        fs::write(&ca_file, &ca_pem).map_err(TestbedError::file(&ca_file))?;
         let has_ipv6 = http.refusing.is_some() && https.refusing.is_some();
         let refusing = [http.refusing.take(), https.refusing.take()].into_iter().flatten();
         let mut allow_ranges = vec!["127.0.0.0/8".to_owned()];
@@ -120,6 +121,7 @@ impl SmallInternet {
             latency: settings.latency,
             library,
             counters: Counters::default(),
+            drawing: Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)),
             has_ipv6,
         });
         let mut servers = JoinSet::new();
@@ -177,6 +179,11 @@ impl Running {
     /// Stops everything and waits until it has stopped.
     pub async fn stop(mut self) {
         self.servers.shutdown().await;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
         // The authority dies with its key; a file left behind is only litter.
         let _ = fs::remove_file(&self.client.ca_file);
     }

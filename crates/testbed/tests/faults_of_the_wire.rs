@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use client::{addresses, ask, causes, get, internet_of, port};
+use client::{addresses, ask, ask_over_tcp, causes, get, internet_of, port};
 use everytab_testbed::Behaviour;
 use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::RecordType;
@@ -48,6 +48,42 @@ async fn a_name_of_no_host_does_not_exist_and_case_does_not_matter() {
     assert_eq!(found.len(), 1);
     assert!(found[0].is_loopback());
     assert_eq!(addresses(&running, &host.to_uppercase()).await.unwrap(), found);
+}
+
+#[tokio::test]
+async fn names_are_told_over_tcp_as_over_udp() {
+    let (running, _scratch) = internet_of(Behaviour::Fine).await;
+    let host = running.hosts().next().unwrap();
+    let over_udp = ask(running.client.dns, &host, RecordType::A).await.unwrap();
+    let over_tcp = ask_over_tcp(running.client.dns, &host).await;
+    assert_eq!(over_udp.answers.len(), 1);
+    assert_eq!(over_udp.answers[0].data, over_tcp.answers[0].data);
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_it_is_stopped_or_dropped() {
+    for stop in [true, false] {
+        let (running, _scratch) = internet_of(Behaviour::StallsInBody).await;
+        let host = running.hosts().next().unwrap();
+        let (ca_file, ports) = (running.client.ca_file.clone(), running.client.dial_ports.clone());
+        assert!(ca_file.exists());
+        let mut held = get(&running, "http", &host, "/a.png").await.unwrap();
+        if stop {
+            running.stop().await;
+        } else {
+            drop(running);
+        }
+        let rest = async {
+            while held.chunk().await?.is_some() {}
+            reqwest::Result::Ok(())
+        };
+        assert!(!rest.await.unwrap_err().is_timeout(), "the connection is still open");
+        for (_, port) in ports {
+            let dialled = TcpStream::connect(("127.0.0.1", port)).await;
+            assert_eq!(dialled.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+        }
+        assert!(!ca_file.exists());
+    }
 }
 
 #[tokio::test]

@@ -20,8 +20,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 
+use crate::accepting;
 use crate::counters::Counters;
 use crate::error::TestbedError;
 
@@ -56,34 +56,23 @@ impl BucketServer {
     /// Serves until dropped; dropping ends every connection.
     pub(crate) async fn serve(self, folder: PathBuf, counters: Counters) {
         let folder: Arc<Path> = folder.into();
-        let mut connections = JoinSet::new();
-        loop {
-            while connections.len() >= MAX_CONNECTIONS {
-                connections.join_next().await;
+        accepting::serve(self.listener, MAX_CONNECTIONS, |stream| {
+            let (folder, counters) = (Arc::clone(&folder), counters.clone());
+            async move {
+                let service = service_fn(|request| {
+                    counters.bucket_request();
+                    let folder = Arc::clone(&folder);
+                    async move { Ok::<_, Infallible>(respond(&folder, &request).await) }
+                });
+                // A client that breaks off is its own business.
+                let _ = hyper::server::conn::http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD_TIMEOUT)
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
             }
-            tokio::select! {
-                accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => {
-                        let (folder, counters) = (Arc::clone(&folder), counters.clone());
-                        connections.spawn(async move {
-                            let service = service_fn(move |request| {
-                                counters.bucket_request();
-                                let folder = Arc::clone(&folder);
-                                async move { Ok::<_, Infallible>(respond(&folder, &request).await) }
-                            });
-                            // A client that breaks off is its own business.
-                            let _ = hyper::server::conn::http1::Builder::new()
-                                .timer(TokioTimer::new())
-                                .header_read_timeout(HEAD_TIMEOUT)
-                                .serve_connection(TokioIo::new(stream), service)
-                                .await;
-                        });
-                    }
-                    Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-                },
-                Some(_) = connections.join_next() => {}
-            }
-        }
+        })
+        .await;
     }
 }
 

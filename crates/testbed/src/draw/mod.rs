@@ -116,11 +116,10 @@ fn format_of(path: &str) -> Option<Format> {
 fn size_of(path: &str) -> Option<u32> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let numbers = name.split(|letter: char| !letter.is_ascii_digit());
-    let sized = numbers
-        .filter(|digits| (2..=3).contains(&digits.len()))
-        .filter_map(|digits| digits.parse().ok())
-        .filter(|size| (16..=512).contains(size))
-        .next_back();
+    let mut sized = None;
+    for digits in numbers.filter(|digits| (2..=3).contains(&digits.len())) {
+        sized = digits.parse().ok().filter(|size| (16..=512).contains(size)).or(sized);
+    }
     sized.or_else(|| name.starts_with("apple-touch-icon").then_some(180))
 }
 

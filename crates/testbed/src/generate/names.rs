@@ -118,7 +118,7 @@ impl World {
 
     /// Whether this number (even) and the next are `x` and `www.x`.
     pub(super) fn are_twins(&self, index: u64) -> bool {
-        index % 2 == 0
+        index.is_multiple_of(2)
             && index + 1 < self.hosts
             && Dice::numbered(self.seed, "twins", index).permille(150)
     }

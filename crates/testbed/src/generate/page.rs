@@ -60,7 +60,7 @@ fn html(host: &str, script: &Script, charset: &Charset, dice: &mut Dice) -> Stri
         Declared::Header | Declared::ByteOrderMark | Declared::Nowhere => {}
     }
     html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    let title = title_element(script, dice);
+    let title = title_element(host, script, dice);
     let links = icon_links::markup(host, dice);
     let in_body = dice.permille(10);
     if dice.permille(300) {
@@ -92,10 +92,10 @@ const STYLE_AND_SCRIPT: &str = "<style>body{margin:0;font:16px sans-serif}a{colo
     <!-- <title>nor this</title> <link rel=\"icon\" href=\"/commented.ico\"> -->\n\
     <noscript><img src=\"/pixel.gif\" alt=\"\"></noscript>\n";
 
-fn title_element(script: &Script, dice: &mut Dice) -> String {
+fn title_element(host: &str, script: &Script, dice: &mut Dice) -> String {
     let form = dice.below(1_000);
     let count = if form < 995 { dice.between(1, 8) } else { 400 };
-    let words = script.words(count, dice);
+    let words = capitalised(&script.words(count, dice));
     match form {
         0..30 => String::new(),
         30..40 => "<title></title>\n".to_owned(),
@@ -107,13 +107,26 @@ fn title_element(script: &Script, dice: &mut Dice) -> String {
         260..270 => format!("<title>{words} &#x1F600; &#128;</title>\n"),
         270..280 => format!("<title data-site=\"1\">{words} <b>bold</b></title>\n"),
         280..285 => format!("<title>{words}</title>\n<title>second</title>\n"),
+        285..600 => format!("<title>{words} | {}</title>\n", site_name(host)),
         _ => format!("<title>{words}</title>\n"),
     }
 }
 
+/// The word by which people know the site: its name without prefix and suffix.
+fn site_name(host: &str) -> String {
+    let labels = host.split('.').filter(|label| !["www", "m", "blog", "shop"].contains(label));
+    capitalised(labels.max_by_key(|label| label.len()).unwrap_or(host))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
+}
+
 fn write_body(html: &mut String, script: &Script, dice: &mut Dice) {
     // Page sizes have a long tail: most are small, one in a hundred is a hundred times larger.
-    let sizes = [(60_u64, 30), (250, 35), (800, 24), (2_500, 9), (9_000, 2)];
+    let sizes = [(120_u64, 30), (500, 35), (1_600, 24), (5_000, 9), (18_000, 2)];
     let mut words = dice.weighted(&sizes);
     while words > 0 {
         let count = words.min(dice.between(5, 60));

@@ -1,10 +1,12 @@
 //! Which URL was answered how, and where in which WARC file the answer lies.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
-use super::responses::{self, Response};
+use everytab_commoncrawl::warc::{Limits, Record, RecordType, Records, read_record};
+
 use crate::error::TestbedError;
 use crate::web::Picture;
 
@@ -13,6 +15,7 @@ use crate::web::Picture;
 struct Place {
     file: usize,
     offset: u64,
+    length: u64,
     status: u16,
 }
 
@@ -28,15 +31,20 @@ impl Answers {
     pub(super) fn read(files: Vec<PathBuf>) -> Result<Self, TestbedError> {
         let mut by_url: HashMap<String, Place> = HashMap::new();
         for (file, path) in files.iter().enumerate() {
-            let bytes = fs::read(path).map_err(TestbedError::file(path))?;
-            for (offset, response) in responses::all(&bytes) {
-                let Some(url) = normal(&response.url) else { continue };
-                let place = Place { file, offset, status: response.status };
-                // 206 and 304 make no sense without the request that they answered.
-                let usable = !matches!(response.status, 0..=199 | 206 | 304);
-                let better =
-                    by_url.get(&url).is_none_or(|held| held.status != 200 && place.status == 200);
-                if usable && better {
+            let archive = fs::read(path).map_err(TestbedError::file(path))?;
+            // A damaged record has no answer to give; those after it do.
+            let mut records: Vec<_> = Records::new(&archive, Limits::default())
+                .map(|(offset, record)| (offset, record.ok().and_then(|record| answer(&record))))
+                .collect();
+            // Of records that share a member only the first can be read by its offset.
+            records.dedup_by_key(|(offset, _)| *offset);
+            let ends = records.iter().skip(1).map(|(offset, _)| *offset);
+            let ends: Vec<_> = ends.chain([archive.len() as u64]).collect();
+            for ((offset, found), end) in records.into_iter().zip(ends) {
+                let Some((url, status)) = found else { continue };
+                let place = Place { file, offset, length: end.saturating_sub(offset), status };
+                let held = by_url.get(&url);
+                if held.is_none_or(|held| held.status != 200 && status == 200) {
                     by_url.insert(url, place);
                 }
             }
@@ -50,17 +58,37 @@ impl Answers {
         let [this, other] = if https { ["https", "http"] } else { ["http", "https"] };
         let of = |scheme| self.by_url.get(&format!("{scheme}://{host}{target}"));
         let place = of(this).or_else(|| of(other).filter(|place| place.status == 200))?;
-        let file = self.files.get(place.file)?;
-        let response = responses::at(file, place.offset).ok()??;
-        let Response { status, content_type, content_encoding, location, body, .. } = response;
-        let fields = [
-            ("content-type", content_type),
-            ("content-encoding", content_encoding),
-            ("location", location),
-        ];
-        let headers = fields.into_iter().filter_map(|(name, value)| Some((name.into(), value?)));
-        Some(Picture { status, headers: headers.collect(), body: body.into() })
+        picture(self.files.get(place.file)?, place)
     }
+}
+
+/// URL and status of a record, if it is a response that can be given again.
+fn answer(record: &Record) -> Option<(String, u16)> {
+    if record.record_type != RecordType::Response {
+        return None;
+    }
+    let status = record.http_response().ok()?.status;
+    // 206 and 304 make no sense without the request that they answered.
+    let usable = !matches!(status, 0..=199 | 206 | 304);
+    let url = normal(&record.target_uri()?)?;
+    usable.then_some((url, status))
+}
+
+fn picture(file: &Path, place: &Place) -> Option<Picture> {
+    /// More than any record that the fetcher would take.
+    const MAX_MEMBER_BYTES: u64 = 16 << 20;
+    let mut bytes = vec![0; place.length.min(MAX_MEMBER_BYTES) as usize];
+    File::open(file).ok()?.read_exact_at(&mut bytes, place.offset).ok()?;
+    let response = read_record(&bytes, Limits::default()).ok()?.http_response().ok()?;
+    let fields = [
+        ("content-type", response.headers.text("content-type")),
+        ("location", response.headers.text("location")),
+        // All other codings are off the body already.
+        ("content-encoding", response.remaining_coding),
+    ];
+    let headers = fields.into_iter().filter_map(|(name, value)| Some((name.into(), value?)));
+    let headers = headers.collect();
+    Some(Picture { status: response.status, headers, body: response.body.into() })
 }
 
 /// Scheme and host in lower case, no default port, no fragment.

@@ -100,6 +100,10 @@ pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer
         return Answer::page(421, "Misdirected Request");
     }
     internet.counters.request(internet.behaviour(&request.host), request.path());
+    // One for each core: a thousand requests at once shall not make a thousand threads.
+    let Ok(_turn) = internet.drawing.acquire().await else {
+        return Answer::page(500, "Internal Server Error");
+    };
     let internet = Arc::clone(internet);
     let made = tokio::task::spawn_blocking(move || make(&internet, &request)).await;
     made.unwrap_or_else(|_| Answer::page(500, "Internal Server Error"))

@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::LazyConfigAcceptor;
 
+use crate::accepting;
 use crate::address::{self, Reception};
 use crate::behaviour::Behaviour;
 use crate::certificates::Certificates;
@@ -45,26 +45,14 @@ pub(crate) enum Side {
 
 /// Accepts until dropped; dropping ends every connection.
 pub(crate) async fn serve(listener: Listener, side: Side, internet: Arc<Internet>) {
-    let mut connections = JoinSet::new();
-    loop {
-        while connections.len() >= MAX_CONNECTIONS {
-            connections.join_next().await;
+    accepting::serve(listener.accepting, MAX_CONNECTIONS, |stream| {
+        let (side, internet) = (side.clone(), Arc::clone(&internet));
+        async move {
+            // A client that breaks off is its own business.
+            let _ = receive(stream, &side, &internet).await;
         }
-        tokio::select! {
-            accepted = listener.accepting.accept() => match accepted {
-                Ok((stream, _)) => {
-                    let (side, internet) = (side.clone(), Arc::clone(&internet));
-                    connections.spawn(async move {
-                        // A client that breaks off is its own business.
-                        let _ = receive(stream, &side, &internet).await;
-                    });
-                }
-                // No file left to open: existing connections end and free some.
-                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-            },
-            Some(_) = connections.join_next() => {}
-        }
-    }
+    })
+    .await;
 }
 
 async fn receive(stream: TcpStream, side: &Side, internet: &Arc<Internet>) -> io::Result<()> {

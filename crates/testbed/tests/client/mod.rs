@@ -7,7 +7,8 @@ use everytab_testbed::{Behaviour, Content, Latency, Mix, Running, Settings, Smal
 use hickory_proto::op::{Message, Query, ResponseCode};
 use hickory_proto::rr::{Name, RData, RecordType};
 use tempfile::TempDir;
-use tokio::net::UdpSocket;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UdpSocket};
 
 /// An internet whose hosts all behave one way, with the folder that it lives in.
 pub(crate) async fn internet_of(behaviour: Behaviour) -> (Running, TempDir) {
@@ -37,6 +38,20 @@ pub(crate) async fn ask(server: SocketAddr, host: &str, kind: RecordType) -> Opt
     let mut buffer = [0; 4_096];
     let received = tokio::time::timeout(Duration::from_millis(500), socket.recv(&mut buffer)).await;
     Some(Message::from_vec(&buffer[..received.ok()?.unwrap()]).unwrap())
+}
+
+/// One question over TCP.
+pub(crate) async fn ask_over_tcp(server: SocketAddr, host: &str) -> Message {
+    let mut message = Message::query();
+    message.add_query(Query::query(Name::from_ascii(host).unwrap(), RecordType::A));
+    let question = message.to_vec().unwrap();
+    let mut stream = TcpStream::connect(server).await.unwrap();
+    stream.write_u16(question.len() as u16).await.unwrap();
+    stream.write_all(&question).await.unwrap();
+    let length = stream.read_u16().await.unwrap();
+    let mut answer = vec![0; usize::from(length)];
+    stream.read_exact(&mut answer).await.unwrap();
+    Message::from_vec(&answer).unwrap()
 }
 
 /// All addresses of a host, or why there are none.
