@@ -169,12 +169,15 @@ fn of_connect_error(error: &io::Error, endpoint: SocketAddr, has_ipv6: bool) -> 
     }
 }
 
+/// What broke a handshake. A peer that hangs up is the same outcome whether that is noticed while
+/// connecting, by a reset or by an end of the stream: which of these it is, is a matter of luck.
 fn of_tls_error(error: &io::Error) -> Stop {
     if let Some(trouble) = Trouble::of_io(error) {
         return trouble.into();
     }
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
     match tls {
+        None => Outcome::ConnectReset.into(),
         Some(
             TlsError::PeerIncompatible(_)
             | TlsError::AlertReceived(
@@ -183,7 +186,7 @@ fn of_tls_error(error: &io::Error) -> Stop {
                 | AlertDescription::InsufficientSecurity,
             ),
         ) => Outcome::TlsUnsupported.into(),
-        _ => Outcome::TlsHandshake.into(),
+        Some(_) => Outcome::TlsHandshake.into(),
     }
 }
 

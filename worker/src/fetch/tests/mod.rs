@@ -4,5 +4,6 @@ mod answers;
 mod safety;
 mod shard_robots;
 mod shards;
+mod small_internet;
 mod support;
 mod tls;

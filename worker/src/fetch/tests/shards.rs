@@ -25,7 +25,7 @@ pub(super) fn host(host_no: u32, urls: &[&str]) -> HostCandidates {
     HostCandidates { host_no, hostname: format!("{host_no}.test"), candidates }
 }
 
-fn spool() -> Arc<Spool> {
+pub(super) fn spool() -> Arc<Spool> {
     let folder = std::env::temp_dir();
     Arc::new(Spool::create(&folder, 100 << 20).expect("a spool"))
 }

@@ -112,7 +112,8 @@ async fn no_handshake_is_an_outcome() {
     let dns = TestDns::start().await;
     for (reply, outcome) in [
         (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], Outcome::TlsHandshake),
-        (b"", Outcome::TlsHandshake),
+        // Hung up.
+        (b"", Outcome::ConnectReset),
         // A fatal alert: protocol_version.
         (b"\x15\x03\x01\x00\x02\x02\x46", Outcome::TlsUnsupported),
     ] {
