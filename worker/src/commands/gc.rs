@@ -1,0 +1,348 @@
+//! `scan gc`: removes what no scan needs any more: old sites, archives that no row refers to.
+//!
+//! Invariants: the scan that a site's manifest names is never touched, nor one that runs, nor one
+//! that is newer than the published one and unknown here (another database may be at work on it).
+//! A store is listed before Postgres is asked what is referenced, so that an object of a job that
+//! was done again meanwhile is never taken for garbage.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use clap::Args;
+use everytab_coordinator::{Coordinator, ScanSummary};
+use everytab_storage::{ObjectInfo, Store, StoreSettings, objects};
+use futures_util::StreamExt;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use crate::{
+    commands::{backup::RESTORING, database},
+    config::DatabaseArgs,
+    failure::{Exit, Failure, Outcome},
+    scan_settings::ScanSettings,
+};
+
+/// Objects named in one call to a store; S3 takes a thousand.
+const KEYS_PER_DELETE: usize = 1_000;
+
+/// Options of `scan gc`.
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// How many of the newest scans keep their sites, besides the published one
+    #[arg(long, env = "EVERYTAB_KEEP", default_value_t = 2)]
+    keep: u32,
+    /// Say what would be removed, and remove nothing
+    #[arg(long, env = "EVERYTAB_DRY_RUN")]
+    dry_run: bool,
+    /// Also forget the database rows of the scans whose sites are removed
+    #[arg(long, env = "EVERYTAB_DROP_ROWS")]
+    drop_rows: bool,
+}
+
+/// A scan of this database.
+struct KnownScan {
+    number: i32,
+    summary: ScanSummary,
+    settings: ScanSettings,
+    /// Its backup is being brought back.
+    is_restoring: bool,
+}
+
+impl KnownScan {
+    fn id(&self) -> Uuid {
+        self.summary.scan_id
+    }
+
+    fn has_ended(&self) -> bool {
+        has_ended(&self.summary.state) && !self.is_restoring
+    }
+}
+
+fn has_ended(state: &str) -> bool {
+    !matches!(state, "running" | "paused")
+}
+
+/// The part of the manifest that matters here; `jobs::Manifest` has the rest.
+#[derive(Deserialize)]
+struct Live {
+    scan: Uuid,
+    prefix: String,
+}
+
+/// What one call removes, or would.
+struct Sweep {
+    dry_run: bool,
+    objects: u64,
+    bytes: u64,
+}
+
+/// Removes; one line on stdout for each thing removed.
+///
+/// # Errors
+/// When a store or the database refuses, or a manifest is not understood.
+pub async fn run(args: GcArgs) -> Outcome {
+    let coordinator = database::connect(&args.database).await?;
+    let scans = known_scans(&coordinator).await?;
+    let mut sweep = Sweep { dry_run: args.dry_run, objects: 0, bytes: 0 };
+    let sites: BTreeSet<&str> = scans.iter().map(|scan| scan.settings.site.as_str()).collect();
+    let mut obsolete = BTreeSet::new();
+    for url in sites {
+        let site = everytab_storage::open(url, &StoreSettings::default()).await?;
+        sweep_probes(&*site, &mut sweep).await?;
+        let here: Vec<&KnownScan> = scans.iter().filter(|scan| scan.settings.site == url).collect();
+        obsolete.extend(sweep_site(&site, &here, args.keep, &mut sweep).await?);
+    }
+    for scan in &scans {
+        sweep_archives(&coordinator, scan, &mut sweep).await?;
+    }
+    let dropped = scans.iter().filter(|scan| args.drop_rows && obsolete.contains(&scan.id()));
+    for scan in dropped {
+        drop_rows(&coordinator, scan, args.dry_run).await?;
+    }
+    let verb = if args.dry_run { "would remove" } else { "removed" };
+    eprintln!("{verb} {} objects of {} bytes", sweep.objects, sweep.bytes);
+    Ok(Exit::Done)
+}
+
+async fn known_scans(coordinator: &Coordinator) -> Result<Vec<KnownScan>, Failure> {
+    let mut known = Vec::new();
+    for summary in coordinator.list_scans().await? {
+        let id = summary.scan_id;
+        // A scan may be dropped by someone else between the two questions.
+        let Some(number) = coordinator.scan_number(Some(id)).await? else { continue };
+        let info = coordinator.load_scan(number).await?;
+        let is_restoring = info.settings.get(RESTORING).is_some();
+        let settings = serde_json::from_value(info.settings).map_err(|error| {
+            Failure::new(format!("the settings of scan {id} are not understood: {error}"))
+        })?;
+        known.push(KnownScan { number, summary, settings, is_restoring });
+    }
+    Ok(known)
+}
+
+/// Objects below a prefix, by the scan in their key.
+#[derive(Debug, Default, Clone, Copy)]
+struct Volume {
+    objects: u64,
+    bytes: u64,
+}
+
+/// Removes the old scans' prefixes of a site; answers which scans are old, objects or not.
+async fn sweep_site(
+    site: &Arc<dyn Store>,
+    scans: &[&KnownScan],
+    keep: u32,
+    sweep: &mut Sweep,
+) -> Result<Vec<Uuid>, Failure> {
+    let Some(live) = live(&**site).await? else {
+        eprintln!("{}: no manifest.json, so nothing of it is old", site.url());
+        return Ok(Vec::new());
+    };
+    let mut volumes: BTreeMap<Uuid, Volume> = BTreeMap::new();
+    let mut listed = site.list("scans/");
+    while let Some(object) = listed.next().await {
+        let object = object?;
+        if let Some(id) = scan_of(&object.key) {
+            let volume = volumes.entry(id).or_default();
+            volume.objects += 1;
+            volume.bytes += object.size;
+        }
+    }
+    let known = scans.iter().map(|scan| (scan.id(), scan.has_ended())).collect();
+    let found: Vec<Uuid> = volumes.keys().copied().collect();
+    let mut gone = Vec::new();
+    for id in obsolete(&found, &known, live.scan, keep) {
+        let prefix = objects::scan_prefix(id);
+        // Somebody may have gone back to an older scan since.
+        let now = self::live(&**site).await?;
+        if now.is_none_or(|now| now.scan == id || now.prefix == prefix) {
+            eprintln!("{}: scan {id} is published now, so it stays", site.url());
+            continue;
+        }
+        if let Some(volume) = volumes.get(&id) {
+            let Volume { objects, bytes } = volume;
+            println!("{}{prefix}\t{objects} objects\t{bytes} bytes", slashed(site));
+            remove_below(site, &prefix, sweep).await?;
+        }
+        gone.push(id);
+    }
+    Ok(gone)
+}
+
+fn slashed(store: &Arc<dyn Store>) -> String {
+    format!("{}/", store.url().trim_end_matches('/'))
+}
+
+async fn live(site: &dyn Store) -> Result<Option<Live>, Failure> {
+    let Some(tagged) = site.get_tagged(objects::MANIFEST).await? else { return Ok(None) };
+    serde_json::from_slice(&tagged.bytes).map(Some).map_err(|error| {
+        Failure::new(format!(
+            "{}manifest.json is not understood ({error}), so nothing is removed",
+            site.url()
+        ))
+    })
+}
+
+/// The scan that a key below `scans/` belongs to.
+fn scan_of(key: &str) -> Option<Uuid> {
+    let id = key.strip_prefix("scans/")?.split('/').next()?;
+    // Only as scans write it: other spellings of the same number are not ours.
+    Uuid::parse_str(id).ok().filter(|parsed| parsed.to_string() == id)
+}
+
+/// Which scans of a site may go: of those `found` there, and of this database's, of which `known`
+/// says whether they have ended. Ids are ordered by when their scans were started.
+fn obsolete(found: &[Uuid], known: &HashMap<Uuid, bool>, live: Uuid, keep: u32) -> Vec<Uuid> {
+    let mut newest: Vec<Uuid> = found.iter().chain(known.keys()).copied().collect();
+    newest.sort_unstable_by(|a, b| b.cmp(a));
+    newest.dedup();
+    let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    let may_go = |id: &Uuid| match known.get(id) {
+        _ if *id == live => false,
+        Some(has_ended) => *has_ended,
+        None => *id < live,
+    };
+    newest.into_iter().skip(keep).filter(may_go).collect()
+}
+
+/// Removes the archives of a scan that none of its rows refers to.
+async fn sweep_archives(
+    coordinator: &Coordinator,
+    scan: &KnownScan,
+    sweep: &mut Sweep,
+) -> Result<(), Failure> {
+    let store = everytab_storage::open(&scan.settings.archive, &StoreSettings::default()).await?;
+    sweep_probes(&*store, sweep).await?;
+    let prefix = objects::archive_prefix(scan.id());
+    let listed = store.list_all(&prefix).await?;
+    let referenced: HashMap<i32, i32> =
+        coordinator.referenced_archives(scan.number).await?.into_iter().collect();
+    let state = coordinator.scan_status(scan.number).await?;
+    let has_ended = has_ended(state["state"].as_str().unwrap_or("running"));
+    let garbage: Vec<ObjectInfo> = listed
+        .into_iter()
+        .filter(|object| {
+            archive_of(&object.key, &prefix).is_some_and(|(shard, lease_number)| {
+                is_garbage(lease_number, referenced.get(&shard).copied(), has_ended)
+            })
+        })
+        .collect();
+    for object in &garbage {
+        println!("{}{}\t1 objects\t{} bytes", slashed(&store), object.key, object.size);
+    }
+    sweep.remove(&*store, &garbage).await
+}
+
+/// Shard and lease number in an archive's key.
+fn archive_of(key: &str, prefix: &str) -> Option<(i32, i32)> {
+    let name = key.strip_prefix(prefix)?.strip_suffix(".warc.gz")?;
+    let (shard, lease_number) = name.split_once('-')?;
+    Some((shard.parse().ok()?, lease_number.parse().ok()?))
+}
+
+/// An archive of a lease that was lost. While the scan runs, a shard's newest lease may be at
+/// work: only what is older than the completed one is known dead.
+fn is_garbage(lease_number: i32, referenced: Option<i32>, has_ended: bool) -> bool {
+    match referenced {
+        Some(referenced) => lease_number < referenced || (has_ended && lease_number != referenced),
+        None => has_ended,
+    }
+}
+
+/// What `doctor` left where it was killed.
+async fn sweep_probes(store: &dyn Store, sweep: &mut Sweep) -> Result<(), Failure> {
+    let probes = store.list_all(".doctor/").await?;
+    sweep.remove(store, &probes).await
+}
+
+async fn remove_below(
+    store: &Arc<dyn Store>,
+    prefix: &str,
+    sweep: &mut Sweep,
+) -> Result<(), Failure> {
+    let mut listed = store.list(prefix).chunks(KEYS_PER_DELETE);
+    while let Some(chunk) = listed.next().await {
+        let objects = chunk.into_iter().collect::<Result<Vec<_>, _>>()?;
+        sweep.remove(&**store, &objects).await?;
+    }
+    Ok(())
+}
+
+impl Sweep {
+    async fn remove(&mut self, store: &dyn Store, objects: &[ObjectInfo]) -> Result<(), Failure> {
+        for chunk in objects.chunks(KEYS_PER_DELETE) {
+            if !self.dry_run {
+                let keys: Vec<String> = chunk.iter().map(|object| object.key.clone()).collect();
+                store.delete(&keys).await?;
+            }
+            self.objects += chunk.len() as u64;
+            self.bytes += chunk.iter().map(|object| object.size).sum::<u64>();
+        }
+        Ok(())
+    }
+}
+
+async fn drop_rows(
+    coordinator: &Coordinator,
+    scan: &KnownScan,
+    dry_run: bool,
+) -> Result<(), Failure> {
+    let id = scan.id();
+    if dry_run || coordinator.drop_scan(scan.number).await? {
+        println!("rows of scan {id}");
+        eprintln!("its archive stays: {} in {}", objects::archive_prefix(id), scan.settings.archive);
+    } else {
+        eprintln!("scan {id} runs again, so its rows stay");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u128) -> Uuid {
+        Uuid::from_u128((0x0190_0000_0000_7000_8000 << 48) + number)
+    }
+
+    #[test]
+    fn the_live_the_newest_and_the_running_scans_stay() {
+        let found: Vec<Uuid> = (1..=6).map(id).collect();
+        let known: HashMap<Uuid, bool> =
+            [(id(1), true), (id(2), false), (id(4), true), (id(6), true)].into();
+        // 5 and 6 are the newest, 3 is live, 2 runs; 1 has ended, 4 too.
+        assert_eq!(obsolete(&found, &known, id(3), 2), [id(4), id(1)]);
+        // 5 is newer than the live one and unknown here: somebody else's.
+        assert_eq!(obsolete(&found, &known, id(3), 0), [id(6), id(4), id(1)]);
+        assert_eq!(obsolete(&found, &HashMap::new(), id(6), 0).len(), 5);
+        // A scan whose site was removed before may still have rows.
+        assert_eq!(obsolete(&[id(3)], &known, id(3), 2), [id(1)]);
+        assert_eq!(obsolete(&found, &known, id(3), 100), []);
+    }
+
+    #[test]
+    fn only_archives_of_lost_leases_are_garbage() {
+        assert!(is_garbage(1, Some(2), false), "older than the completed lease");
+        assert!(!is_garbage(2, Some(2), true), "the completed lease's own");
+        assert!(!is_garbage(3, Some(2), false), "a lease that may be at work");
+        assert!(is_garbage(3, Some(2), true), "a lease that was lost");
+        assert!(!is_garbage(1, None, false) && is_garbage(1, None, true));
+    }
+
+    #[test]
+    fn keys_that_are_not_ours_belong_to_nothing() {
+        let prefix = objects::archive_prefix(id(1));
+        assert_eq!(archive_of(&objects::archive(id(1), 12, 3), &prefix), Some((12, 3)));
+        assert_eq!(archive_of(&objects::search_part(id(1), 12), &prefix), None);
+        assert_eq!(scan_of(&objects::tabs(id(1), 7)), Some(id(1)));
+        for key in ["scans/x/tabs/0.json", "scans/", "tabs/0.json"] {
+            assert_eq!(scan_of(key), None, "{key}");
+        }
+        let upper = objects::tabs(id(0xabc), 7).to_uppercase();
+        assert_eq!(scan_of(&upper.replace("SCANS", "scans")), None);
+    }
+}
