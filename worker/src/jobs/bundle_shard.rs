@@ -10,9 +10,10 @@ use everytab_bundler::{
 };
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{BundleHost, BundleRow, Coordinator, Output};
-use everytab_storage::{Store, objects};
+use everytab_storage::{StorageError, Store, objects};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use super::{
     Assignment, Done, Job, JobError, Stats, blocking,
@@ -52,11 +53,11 @@ impl Job for BundleShard {
         stats.count("bundles", objects.len() as u64);
         stats.count("bundle_bytes", bytes);
         let site = context.store(&job.settings.site).await?;
-        let puts = (first_bundle..).zip(objects).map(|(number, bundle)| {
-            let key = objects::tabs(job.info.scan_id, number);
-            let site = Arc::clone(&site);
-            async move { site.put(&key, bundle, objects::put_options(&key)).await }
-        });
+        let scan_id = job.info.scan_id;
+        let puts: Vec<_> = (first_bundle..)
+            .zip(objects)
+            .map(|(number, bundle)| put_bundle(Arc::clone(&site), scan_id, number, bundle))
+            .collect();
         stream::iter(puts)
             .buffer_unordered(limits::PUTS_IN_FLIGHT)
             .try_collect::<Vec<()>>()
@@ -78,6 +79,17 @@ impl Job for BundleShard {
         };
         Ok(Done { output: Output::Bundles(row), stats })
     }
+}
+
+/// Writes a bundle under its number.
+pub(super) async fn put_bundle(
+    site: Arc<dyn Store>,
+    scan_id: Uuid,
+    number: i32,
+    bundle: Bytes,
+) -> Result<(), StorageError> {
+    let key = objects::tabs(scan_id, number);
+    site.put(&key, bundle, objects::put_options(&key)).await
 }
 
 /// A shard's archive: in memory when it is of ordinary size, else read record by record.

@@ -72,7 +72,7 @@ async fn fetch(
     path: &str,
     ranges: &[Range<u64>],
 ) -> Result<Vec<Bytes>, JobError> {
-    let reads = ranges.iter().map(|range| store.get_range(path, range.clone()));
+    let reads: Vec<_> = ranges.iter().map(|range| store.get_range(path, range.clone())).collect();
     Ok(stream::iter(reads).buffered(limits::RANGES_IN_FLIGHT).try_collect().await?)
 }
 

@@ -20,7 +20,7 @@ use crate::{context::Context, fetch::Trouble, scan_settings::ScanSettings};
 
 pub use page_files::{PageFile, page_files};
 pub use publish::{Manifest, PublishRequest, publish_site, totals};
-pub use search_part::{SearchEntry, range_of, search_key};
+pub use search_part::{SearchEntry, range_of, read_lines, search_key, write_lines};
 pub use stats::Stats;
 
 /// A job as its run sees it.

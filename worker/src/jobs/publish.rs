@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Assignment, Done, Job, JobError, Stats, page_files};
+use super::{Assignment, Done, Job, JobError, Stats, bundle_shard::put_bundle, page_files};
 use crate::{context::Context, limits, scan_settings::ScanSettings, scan_stats};
 
 pub(super) struct Publish;
@@ -170,12 +170,9 @@ async fn fill_gaps(
     let numbers =
         missing.flat_map(|shard| (0..per_shard).map(move |bundle| shard * per_shard + bundle));
     let empty = Bytes::from(bundle::write(&[]));
-    let puts = numbers.map(|number| {
-        let (site, empty) = (Arc::clone(site), empty.clone());
-        let key = objects::tabs(request.info.scan_id, number);
-        async move { site.put(&key, empty, objects::put_options(&key)).await }
-    });
-    let puts: Vec<_> = puts.collect();
+    let scan_id = request.info.scan_id;
+    let puts: Vec<_> =
+        numbers.map(|number| put_bundle(Arc::clone(site), scan_id, number, empty.clone())).collect();
     stream::iter(puts)
         .buffer_unordered(limits::PUTS_IN_FLIGHT)
         .try_collect::<Vec<()>>()

@@ -29,18 +29,16 @@ impl Job for Search {
     async fn run(context: &Context, job: &Assignment, shards: Vec<i32>) -> Result<Done, JobError> {
         let range = usize::try_from(job.part).unwrap_or(usize::MAX);
         let archive = context.store(&job.settings.archive).await?;
-        let reads = shards.into_iter().map(|shard| {
-            let archive = Arc::clone(&archive);
-            let key = objects::search_part(job.info.scan_id, shard);
-            async move { read_range(&*archive, &key, range).await }
-        });
-        let mut entries: Vec<SearchEntry> = stream::iter(reads)
-            .buffered(limits::PUTS_IN_FLIGHT)
-            .try_fold(Vec::new(), |mut all, part| async move {
-                all.extend(part);
-                Ok(all)
+        let scan_id = job.info.scan_id;
+        let reads: Vec<_> = shards
+            .into_iter()
+            .map(|shard| {
+                read_range(Arc::clone(&archive), objects::search_part(scan_id, shard), range)
             })
-            .await?;
+            .collect();
+        let parts: Vec<Vec<SearchEntry>> =
+            stream::iter(reads).buffered(limits::PUTS_IN_FLIGHT).try_collect().await?;
+        let mut entries = parts.concat();
         sort(&mut entries);
         let mut stats = Stats::default();
         stats.input("hostnames", entries.len() as u64);
@@ -61,17 +59,17 @@ impl Job for Search {
 }
 
 async fn read_range(
-    archive: &dyn Store,
-    key: &str,
+    archive: Arc<dyn Store>,
+    key: String,
     range: usize,
 ) -> Result<Vec<SearchEntry>, JobError> {
-    let header = archive.get_range(key, 0..HEADER_BYTES as u64).await?;
+    let header = archive.get_range(&key, 0..HEADER_BYTES as u64).await?;
     let bytes = range_in_part(&header, range)
         .ok_or_else(|| JobError::Discard(format!("{key} is not a search part")))?;
     if bytes.is_empty() {
         return Ok(Vec::new());
     }
-    lines_of(key, &archive.get_range(key, bytes).await?)
+    lines_of(&key, &archive.get_range(&key, bytes).await?)
 }
 
 async fn put(site: &dyn Store, key: &str, text: String) -> Result<(), JobError> {

@@ -62,7 +62,7 @@ pub(super) fn write_part(mut entries: Vec<SearchEntry>) -> String {
 }
 
 /// One line an entry.
-pub(super) fn write_lines(entries: &[SearchEntry]) -> String {
+pub fn write_lines(entries: &[SearchEntry]) -> String {
     let mut text = String::new();
     for SearchEntry { hostname, bundle, slot } in entries {
         text.push_str(&format!("{hostname}\t{bundle}\t{slot}\n"));

@@ -1,5 +1,7 @@
 //! `warc`: the home pages of a shard, each read by its range and understood.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use everytab_commoncrawl::warc;
 use everytab_coordinator::{Coordinator, Output, PageRow, WarcHost};
@@ -33,14 +35,12 @@ impl Job for Warc {
         stats.input("hosts", hosts.len() as u64);
         let asked = hosts.iter().filter(|host| !host.blocked).count();
         let mut missing = 0_usize;
-        let reads = hosts.into_iter().map(|host| async {
-            let member = read_member(&*store, &host).await;
-            (host, member)
-        });
+        let reads: Vec<_> =
+            hosts.into_iter().map(|host| read_member(Arc::clone(&store), host)).collect();
         let mut reads = stream::iter(reads).buffered(limits::RECORDS_IN_FLIGHT);
         let mut rows = Vec::new();
-        while let Some((host, member)) = reads.next().await {
-            let member = member?;
+        while let Some(read) = reads.next().await {
+            let (host, member) = read?;
             stats.count("duplicate_captures", host.duplicates.unsigned_abs().into());
             stats.count("bytes_read", member.bytes());
             missing += usize::from(matches!(member, Member::Missing));
@@ -87,19 +87,22 @@ impl Member {
     }
 }
 
-async fn read_member(store: &dyn Store, host: &WarcHost) -> Result<Member, StorageError> {
+async fn read_member(
+    store: Arc<dyn Store>,
+    host: WarcHost,
+) -> Result<(WarcHost, Member), StorageError> {
     if host.blocked {
-        return Ok(Member::OptedOut);
+        return Ok((host, Member::OptedOut));
     }
     let start = host.warc_offset.unsigned_abs();
     let end = start.saturating_add(host.warc_length.unsigned_abs());
     match store.get_range(&host.warc_path, start..end).await {
-        Ok(bytes) => Ok(Member::Bytes(bytes)),
+        Ok(bytes) => Ok((host, Member::Bytes(bytes))),
         // The file is not there, or ends before the record begins.
         Err(error)
             if matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Invalid) =>
         {
-            Ok(Member::Missing)
+            Ok((host, Member::Missing))
         }
         Err(error) => Err(error),
     }
