@@ -123,12 +123,20 @@ pub struct FetchArgs {
     #[arg(long, env = "EVERYTAB_CA_FILE", value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
     /// Address range that may be fetched from although it is not public
-    #[arg(long = "allow-range", env = "EVERYTAB_ALLOW_RANGE", value_name = "CIDR",
-          value_delimiter = ',')]
+    #[arg(
+        long = "allow-range",
+        env = "EVERYTAB_ALLOW_RANGE",
+        value_name = "CIDR",
+        value_delimiter = ','
+    )]
     pub allow_ranges: Vec<IpNet>,
     /// Address range that may not be fetched from although it is public
-    #[arg(long = "deny-range", env = "EVERYTAB_DENY_RANGE", value_name = "CIDR",
-          value_delimiter = ',')]
+    #[arg(
+        long = "deny-range",
+        env = "EVERYTAB_DENY_RANGE",
+        value_name = "CIDR",
+        value_delimiter = ','
+    )]
     pub deny_ranges: Vec<IpNet>,
     /// Port to dial instead of a URL's port, such as 80=18080
     #[arg(long = "dial-port", env = "EVERYTAB_DIAL_PORT", value_name = "PORT=PORT",
@@ -137,9 +145,9 @@ pub struct FetchArgs {
 }
 
 fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
-    let pair = text.split_once('=').and_then(|(from, to)| {
-        Some((from.trim().parse().ok()?, to.trim().parse().ok()?))
-    });
+    let pair = text
+        .split_once('=')
+        .and_then(|(from, to)| Some((from.trim().parse().ok()?, to.trim().parse().ok()?)));
     pair.ok_or_else(|| format!("{text:?} is not PORT=PORT, such as 80=18080"))
 }
 

@@ -37,8 +37,7 @@ pub async fn resolve(source: &str, crawl: &str) -> Result<String, Failure> {
     let list = store.get(CRAWL_LIST).await.map_err(|error| {
         Failure::new(format!("the list of crawls: {error}; name a crawl with --crawl"))
     })?;
-    newest_crawl_id(&list)
-        .map_err(|error| Failure::new(format!("{place}{CRAWL_LIST}: {error}")))
+    newest_crawl_id(&list).map_err(|error| Failure::new(format!("{place}{CRAWL_LIST}: {error}")))
 }
 
 /// Opens a crawl's bucket; over S3 without credentials when there are none.
@@ -65,9 +64,8 @@ pub async fn index_files(store: &dyn Store, crawl: &str) -> Result<Vec<String>, 
             Failure::new(error.to_string())
         }
     })?;
-    let files = warc_subset_files(&list).map_err(|error| {
-        Failure::new(format!("{key} in {}: {error}", store.url()))
-    })?;
+    let files = warc_subset_files(&list)
+        .map_err(|error| Failure::new(format!("{key} in {}: {error}", store.url())))?;
     if files.is_empty() {
         return Err(Failure::new(format!("{key} in {} lists no index file", store.url())));
     }

@@ -142,8 +142,12 @@ fn worker_lines(status: &Value) -> Vec<String> {
     let workers = status["workers"].as_array().into_iter().flatten();
     workers
         .map(|worker| {
-            let kinds: Vec<&str> =
-                worker["kinds"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let kinds: Vec<&str> = worker["kinds"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
             let oldest = now.zip(time(&worker["oldest_lease"])).map(|(now, at)| now - at);
             format!(
                 "worker       {}  {} leases ({})  oldest {}",

@@ -259,7 +259,8 @@ async fn finish(
     mut trusted: Trusted,
 ) -> Ended {
     let kind = lease.kind;
-    let span = tracing::info_span!("job", kind = %kind, part = lease.part, job = lease.fence.job_id);
+    let span =
+        tracing::info_span!("job", kind = %kind, part = lease.part, job = lease.fence.job_id);
     let started = Instant::now();
     let work = {
         let (coordinator, context) = (coordinator.clone(), context.clone());

@@ -36,11 +36,7 @@ pub fn settings(places: &Places, options: &ScanOptions) -> ScanSettings {
         bundle_format: options.bundle_format.clone(),
         distribution: options.distribution.clone(),
         seed: options.shuffle,
-        ..ScanSettings::new(
-            places.source.clone(),
-            places.archive.clone(),
-            places.site.clone(),
-        )
+        ..ScanSettings::new(places.source.clone(), places.archive.clone(), places.site.clone())
     }
 }
 

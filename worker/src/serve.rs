@@ -93,7 +93,7 @@ async fn answer(State(root): State<Arc<PathBuf>>, request: Request) -> Response 
     // The body is not needed, and could not be shared between threads.
     let (request, _body) = request.into_parts();
     let mut response = if matches!(request.method, Method::GET | Method::HEAD) {
-        file(&root, &request).await.unwrap_or_else(|status| plain(status))
+        file(&root, &request).await.unwrap_or_else(plain)
     } else {
         let mut response = plain(StatusCode::METHOD_NOT_ALLOWED);
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -152,7 +152,7 @@ async fn file(root: &Path, request: &Parts) -> Result<Response, StatusCode> {
     }
     insert(headers, header::CONTENT_TYPE, objects::content_type(&key));
     insert(headers, header::CONTENT_LENGTH, &metadata.len().to_string());
-    if &request.method == Method::GET {
+    if request.method == Method::GET {
         *response.body_mut() = body(file, metadata.len());
     }
     Ok(response)

@@ -69,10 +69,7 @@ pub async fn connect_patiently(
 ///
 /// # Errors
 /// When there is none.
-pub async fn scan_number(
-    coordinator: &Coordinator,
-    scan: Option<Uuid>,
-) -> Result<i32, Failure> {
+pub async fn scan_number(coordinator: &Coordinator, scan: Option<Uuid>) -> Result<i32, Failure> {
     coordinator.scan_number(scan).await?.ok_or_else(|| match scan {
         Some(id) => Failure::new(format!("there is no scan {id}; `scan list` shows them")),
         None => Failure::new("there is no scan yet; `everytab-worker scan start` starts one"),

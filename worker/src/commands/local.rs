@@ -137,10 +137,8 @@ async fn scan(
 
 const DATABASE: &str = "everytab";
 
-
 fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
-    let about =
-        |error: std::io::Error| Failure::new(format!("--dir {}: {error}", dir.display()));
+    let about = |error: std::io::Error| Failure::new(format!("--dir {}: {error}", dir.display()));
     std::fs::create_dir_all(dir).map_err(about)?;
     let dir = dir.canonicalize().map_err(about)?;
     std::fs::create_dir_all(dir.join("temporary")).map_err(about)?;
@@ -159,10 +157,8 @@ fn start_postgres(dir: &Path) -> Result<PrivatePostgres, Failure> {
 }
 
 async fn prepare_database(postgres: &PrivatePostgres) -> Result<Coordinator, Failure> {
-    let exists = postgres.psql(
-        "postgres",
-        "select 1 from pg_database where datname = 'everytab'",
-    )?;
+    let exists =
+        postgres.psql("postgres", "select 1 from pg_database where datname = 'everytab'")?;
     if exists.trim().is_empty() {
         postgres.psql("postgres", "create database everytab")?;
     }
@@ -190,20 +186,13 @@ async fn start_internet(args: &LocalArgs, sample: &str, dir: &Path) -> Result<Ru
         Some(name) => Mix::named(name)?,
         None => behaviours,
     };
-    let settings = Settings {
-        content,
-        behaviours,
-        ..Settings::generated(args.sample_seed, 0, scratch_dir)
-    };
+    let settings =
+        Settings { content, behaviours, ..Settings::generated(args.sample_seed, 0, scratch_dir) };
     Ok(SmallInternet::start(settings).await?)
 }
 
 /// The crawl and the places that the options mean.
-async fn plan(
-    args: &LocalArgs,
-    dir: &Path,
-    internet: Option<&Running>,
-) -> Result<Plan, Failure> {
+async fn plan(args: &LocalArgs, dir: &Path, internet: Option<&Running>) -> Result<Plan, Failure> {
     let folder = |name: &str| format!("file://{}", dir.join(name).display());
     let source = match (internet, &args.source) {
         (Some(internet), _) => format!("file://{}", internet.client.bucket_dir.display()),

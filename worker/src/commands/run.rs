@@ -22,8 +22,13 @@ use crate::{
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
     /// Which jobs to take
-    #[arg(long = "role", env = "EVERYTAB_ROLE", value_enum, value_delimiter = ',',
-          default_value = "all")]
+    #[arg(
+        long = "role",
+        env = "EVERYTAB_ROLE",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "all"
+    )]
     pub roles: Vec<Role>,
     #[command(flatten)]
     database: DatabaseArgs,

@@ -48,11 +48,11 @@ impl Job for Icon {
         stats.count("dedup_hits", shard.dedup_hits as u64);
         stats.count("retried", shard.retried as u64);
         stats.count("bytes_downloaded", shard.bytes_downloaded);
-        let file = context.temporary.join(format!(
-            "{}-{}-{}.warc.gz",
-            job.info.scan_id, job.part, job.lease_number
-        ));
-        let written = blocking(move || icon_archive::write(file, &spool, &shard.results, &touch)).await?;
+        let file = context
+            .temporary
+            .join(format!("{}-{}-{}.warc.gz", job.info.scan_id, job.part, job.lease_number));
+        let written =
+            blocking(move || icon_archive::write(file, &spool, &shard.results, &touch)).await?;
         let archive = written
             .map_err(|error| JobError::Retry(format!("the archive cannot be written: {error}")))?;
         stats.count("unique_icons_stored", archive.distinct);

@@ -43,11 +43,7 @@ impl PublishRequest {
     ///
     /// # Errors
     /// When Postgres cannot be asked, or the settings are not understood.
-    pub async fn load(
-        coordinator: &Coordinator,
-        scan: i32,
-        force: bool,
-    ) -> Result<Self, JobError> {
+    pub async fn load(coordinator: &Coordinator, scan: i32, force: bool) -> Result<Self, JobError> {
         let info = coordinator.load_scan(scan).await?;
         let settings = serde_json::from_value(info.settings.clone())
             .map_err(|error| JobError::Discard(format!("the scan's settings: {error}")))?;
@@ -111,9 +107,8 @@ pub fn totals(
     key: &str,
     passes: impl Fn(&str) -> bool,
 ) -> u64 {
-    let fits = |count: &&OutcomeCount| {
-        count.kind == kind && count.key == key && passes(&count.name)
-    };
+    let fits =
+        |count: &&OutcomeCount| count.kind == kind && count.key == key && passes(&count.name);
     outcomes.iter().filter(fits).map(|count| count.amount.unsigned_abs()).sum()
 }
 
@@ -171,12 +166,10 @@ async fn fill_gaps(
         missing.flat_map(|shard| (0..per_shard).map(move |bundle| shard * per_shard + bundle));
     let empty = Bytes::from(bundle::write(&[]));
     let scan_id = request.info.scan_id;
-    let puts: Vec<_> =
-        numbers.map(|number| put_bundle(Arc::clone(site), scan_id, number, empty.clone())).collect();
-    stream::iter(puts)
-        .buffer_unordered(limits::PUTS_IN_FLIGHT)
-        .try_collect::<Vec<()>>()
-        .await?;
+    let puts: Vec<_> = numbers
+        .map(|number| put_bundle(Arc::clone(site), scan_id, number, empty.clone()))
+        .collect();
+    stream::iter(puts).buffer_unordered(limits::PUTS_IN_FLIGHT).try_collect::<Vec<()>>().await?;
     Ok(())
 }
 

@@ -126,7 +126,8 @@ mod tests {
                 found.push(line.hostname);
             }
         }
-        let in_order = ["9gag.com", "apple.com", "www.apple.com", "www.com", "zebra.org", "-odd.net"];
+        let in_order =
+            ["9gag.com", "apple.com", "www.apple.com", "www.com", "zebra.org", "-odd.net"];
         assert_eq!(found, in_order);
     }
 

@@ -148,12 +148,10 @@ fn page_row(host: &WarcHost, member: &Member) -> (PageRow, Counts) {
 /// The page in a record, at the address that the record names, else at the host's own; or the
 /// outcome of a record that holds none.
 fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
-    let record =
-        warc::read_record(member, warc::Limits::default()).map_err(|_| WARC_CORRUPT)?;
+    let record = warc::read_record(member, warc::Limits::default()).map_err(|_| WARC_CORRUPT)?;
     let response = record.http_response().map_err(|_| NOT_A_RESPONSE)?;
-    let url = record
-        .target_uri()
-        .unwrap_or_else(|| format!("{}/", home_url(&host.hostname, host.https)));
+    let url =
+        record.target_uri().unwrap_or_else(|| format!("{}/", home_url(&host.hostname, host.https)));
     Ok(understand(&url, response.headers.fields(), &response.body))
 }
 
