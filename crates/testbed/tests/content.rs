@@ -1,5 +1,7 @@
 //! The bucket and its bytes: generated twice the same, recorded complete.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 #[allow(dead_code, reason = "each test program uses some of it")]
 mod client;
 

@@ -1,5 +1,7 @@
 //! What hosts answer over HTTP/1.1 and HTTP/2, each as the behaviour says.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 #[allow(dead_code, reason = "each test program uses some of it")]
 mod client;
 

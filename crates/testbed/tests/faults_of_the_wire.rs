@@ -1,5 +1,7 @@
 //! Names, connections and handshakes that fail, each as the behaviour says and in no other way.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 #[allow(dead_code, reason = "each test program uses some of it")]
 mod client;
 
