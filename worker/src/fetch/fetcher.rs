@@ -32,7 +32,7 @@ use super::stall::StallWatch;
 use super::target::Target;
 
 /// How often a void fetch runs again before its trouble is handed on, and the first pause.
-const RUNS_OF_A_VOID_FETCH: u32 = 4;
+const RUNS_OF_A_VOID_FETCH: u32 = 6;
 /// Hashing and measuring take microseconds; more threads would only take them from sockets.
 const HANDS: usize = 4;
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_millis(250);
