@@ -66,7 +66,7 @@ impl Coordinator {
     /// Checks that the database was migrated to this program's schema.
     ///
     /// # Errors
-    /// [`Error::Schema`] when it was not.
+    /// [`Error::NoSchema`] or [`Error::Schema`] when it was not.
     pub async fn check_schema(&self) -> Result<(), Error> {
         let own = schema_digest();
         let found = match self.scalar::<Option<String>>("select coordinator.schema_digest()").await
@@ -79,10 +79,11 @@ impl Coordinator {
             }
             Err(error) => return Err(error),
         };
-        if found.as_deref() == Some(own.as_str()) {
-            return Ok(());
+        match found {
+            Some(found) if found == own => Ok(()),
+            Some(found) => Err(Error::Schema { found, own }),
+            None => Err(Error::NoSchema),
         }
-        Err(Error::Schema { found: found.unwrap_or_else(|| "absent".into()), own })
     }
 
     /// Closes the connections.

@@ -21,13 +21,16 @@ pub enum Error {
         /// Whether trying again later may help.
         transient: bool,
     },
+    /// The database was never migrated.
+    #[error("the database has no EveryTab schema; run `everytab-worker migrate` as its owner")]
+    NoSchema,
     /// The schema is not the one that this program was built with.
     #[error(
         "the database's schema is {found}, this program's is {own}; run `everytab-worker migrate` \
          with the newer of the two"
     )]
     Schema {
-        /// The digest in the database, or "absent".
+        /// The digest in the database.
         found: String,
         /// The digest of this program.
         own: String,
@@ -47,7 +50,7 @@ impl Error {
         match self {
             Self::Connect { transient, .. } => *transient,
             Self::Query(error) => is_transient(error),
-            Self::Url { .. } | Self::Schema { .. } | Self::Unexpected(_) => false,
+            Self::Url { .. } | Self::NoSchema | Self::Schema { .. } | Self::Unexpected(_) => false,
         }
     }
 }

@@ -8,6 +8,7 @@
 //! transaction mode. Errors that pass by themselves (a restart, a broken connection) are told
 //! apart from those that do not by [`Error::is_transient`].
 
+mod backup;
 mod connect;
 mod error;
 mod job;
@@ -17,6 +18,7 @@ mod operator;
 mod record;
 mod verbs;
 
+pub use backup::{BACKUP_TABLES, Restoring, tables_digest};
 pub use connect::{ConnectSettings, Coordinator};
 pub use error::Error;
 pub use job::{Fence, JobKind, Lease};

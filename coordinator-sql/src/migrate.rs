@@ -36,6 +36,18 @@ pub fn schema_digest() -> String {
     digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The digest of the migrations alone, in hexadecimal.
+pub(crate) fn tables_digest() -> String {
+    let mut digest = Sha256::new();
+    for (name, text) in MIGRATIONS {
+        digest.update(name.as_bytes());
+        digest.update([0]);
+        digest.update(text.as_bytes());
+        digest.update([0]);
+    }
+    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Coordinator {
     /// Brings the database to this program's schema, in one transaction. Answers the names of the
     /// migrations that were new; running it again changes nothing.

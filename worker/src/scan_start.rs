@@ -2,6 +2,9 @@
 
 use everytab_bundler::test_vectors::encoder_digest_hex;
 use everytab_coordinator::{Coordinator, NewScan};
+use everytab_storage::{StoreSettings, objects};
+use futures_util::StreamExt;
+use url::Url;
 use uuid::Uuid;
 
 use crate::{
@@ -24,6 +27,34 @@ pub struct Places {
     pub site: String,
     /// The private prefix with `blocklist.txt`, which takedowns write.
     pub private: Option<String>,
+}
+
+impl Places {
+    /// The same places by names that mean the same on every machine and in every folder.
+    ///
+    /// # Errors
+    /// When a bare path cannot be made absolute.
+    pub fn absolute(self) -> Result<Self, Failure> {
+        Ok(Self {
+            source: absolute(self.source)?,
+            archive: absolute(self.archive)?,
+            site: absolute(self.site)?,
+            private: self.private.map(absolute).transpose()?,
+            ..self
+        })
+    }
+}
+
+fn absolute(place: String) -> Result<String, Failure> {
+    if place.contains("://") {
+        return Ok(place);
+    }
+    let path = std::path::absolute(&place)
+        .map_err(|error| Failure::usage(format!("{place:?} is no folder's path: {error}")))?;
+    // A path may hold spaces and percent signs; a URL says them otherwise.
+    Url::from_file_path(&path)
+        .map(String::from)
+        .map_err(|()| Failure::usage(format!("{place:?} is no folder's path")))
 }
 
 /// The settings that options and places make.
@@ -50,15 +81,17 @@ pub async fn start(
     places: &Places,
     options: &ScanOptions,
 ) -> Result<(Uuid, i32, usize), Failure> {
-    let store = everytab_storage::open(
-        &places.source,
-        &everytab_storage::StoreSettings {
-            no_credentials: places.source_is_public,
-            ..Default::default()
-        },
-    )
-    .await?;
+    let access =
+        StoreSettings { no_credentials: places.source_is_public, ..StoreSettings::default() };
+    let store = everytab_storage::open(&places.source, &access).await?;
     let files = crawl::index_files(&*store, crawl).await?;
+    for place in [&places.archive, &places.site] {
+        // A missing bucket or a wrong secret is better found now than by the first shard.
+        let store = everytab_storage::open(place, &StoreSettings::default()).await?;
+        if let Some(found) = store.list(objects::MANIFEST).next().await {
+            found?;
+        }
+    }
     if let Some(private) = &places.private {
         read_takedowns(coordinator, private).await?;
     }
@@ -77,7 +110,7 @@ pub async fn start(
 
 /// Adds the hosts that were taken down since the last scan to the blocklist.
 async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), Failure> {
-    let store = everytab_storage::open(private, &Default::default()).await?;
+    let store = everytab_storage::open(private, &StoreSettings::default()).await?;
     let list = match store.get("blocklist.txt").await {
         Ok(list) => list,
         Err(error) if error.is_not_found() => return Ok(()),

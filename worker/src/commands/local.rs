@@ -11,6 +11,7 @@ use everytab_coordinator::{ConnectSettings, Coordinator};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_testbed::{Content, Mix, Running, Settings, SmallInternet};
 use tokio::sync::watch;
+use url::Url;
 
 use crate::{
     commands::stop,
@@ -193,9 +194,9 @@ async fn start_internet(args: &LocalArgs, sample: &str, dir: &Path) -> Result<Ru
 
 /// The crawl and the places that the options mean.
 async fn plan(args: &LocalArgs, dir: &Path, internet: Option<&Running>) -> Result<Plan, Failure> {
-    let folder = |name: &str| format!("file://{}", dir.join(name).display());
+    let folder = |name: &str| dir.join(name).display().to_string();
     let source = match (internet, &args.source) {
-        (Some(internet), _) => format!("file://{}", internet.client.bucket_dir.display()),
+        (Some(internet), _) => internet.client.bucket_dir.display().to_string(),
         (None, Some(source)) => source.clone(),
         (None, None) => crawl::PUBLIC_SOURCE.to_owned(),
     };
@@ -215,7 +216,8 @@ async fn plan(args: &LocalArgs, dir: &Path, internet: Option<&Running>) -> Resul
         archive: args.archive.clone().unwrap_or_else(|| folder("archive")),
         site: args.site.clone().unwrap_or_else(|| folder("site")),
         private: None,
-    };
+    }
+    .absolute()?;
     Ok(Plan { crawl, places })
 }
 
@@ -239,7 +241,13 @@ async fn find_or_start(
                 info.crawl
             )));
         }
-        if is_same && (is_running || !args.again) {
+        let is_cancelled = status["state"] == "cancelled";
+        if is_same && !is_cancelled && (is_running || !args.again) {
+            // What was in the way may be mended by now.
+            let again = coordinator.retry_jobs(newest, None, None, None).await?;
+            if again > 0 {
+                eprintln!("{again} discarded jobs are done again");
+            }
             return Ok(newest);
         }
         if is_running {
@@ -267,13 +275,13 @@ async fn serve(
     address: SocketAddr,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), Failure> {
-    let Some(dir) = site.strip_prefix("file://") else {
-        return Err(Failure::usage(format!("--serve serves a folder, and the site is at {site}")));
-    };
+    let dir = Url::parse(site).ok().and_then(|url| url.to_file_path().ok()).ok_or_else(|| {
+        Failure::usage(format!("--serve serves a folder, and the site is at {site}"))
+    })?;
     let until = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
-    let serving = crate::serve::serve(PathBuf::from(dir), address, until).await?;
+    let serving = crate::serve::serve(dir, address, until).await?;
     println!("page     http://{}/   (Ctrl-C ends)", serving.address);
     serving.finished.await?;
     Ok(())

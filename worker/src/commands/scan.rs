@@ -176,14 +176,15 @@ fn said(changed: bool, done: &str, otherwise: &str) -> Outcome {
 
 async fn start(args: StartArgs) -> Outcome {
     let coordinator = database::connect(&args.database).await?;
-    let crawl = crawl::resolve(&args.source, &args.crawl).await?;
     let places = Places {
         source: args.source,
         source_is_public: args.public,
         archive: args.archive,
         site: args.site,
         private: args.private,
-    };
+    }
+    .absolute()?;
+    let crawl = crawl::resolve(&places.source, &args.crawl).await?;
     let (id, _, files) = scan_start::start(&coordinator, &crawl, &places, &args.options).await?;
     eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
     println!("{id}");

@@ -14,7 +14,7 @@ mod warc;
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
-use everytab_storage::StorageError;
+use everytab_storage::{StorageError, StorageErrorKind};
 
 use crate::{context::Context, fetch::Trouble, scan_settings::ScanSettings};
 
@@ -90,11 +90,14 @@ pub enum JobError {
 }
 
 impl From<StorageError> for JobError {
+    /// What is not there or makes no sense stays so. A refusal, a full disk or a broken network is
+    /// somebody's to mend, and then the same job goes well.
     fn from(error: StorageError) -> Self {
-        if error.is_retryable() {
-            Self::Retry(error.to_string())
-        } else {
-            Self::Discard(error.to_string())
+        match error.kind() {
+            StorageErrorKind::NotFound | StorageErrorKind::Invalid => {
+                Self::Discard(error.to_string())
+            }
+            _ => Self::Retry(error.to_string()),
         }
     }
 }
