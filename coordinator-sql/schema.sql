@@ -391,6 +391,7 @@ begin
          order by s.scan, st.kind desc
     loop
         exit when wanted <= 0;
+        -- An array, not a join: the plan for any limit would join by a scan of all jobs.
         return query
         with ready as materialized (
             select r.job_id from jobs r
@@ -404,15 +405,16 @@ begin
                lease_token = gen_random_uuid(), holder = p_holder, chunks = 0,
                leased_at = clock_timestamp(),
                lease_until = clock_timestamp() + target.lease_ms * interval '1 ms'
-          from ready
-         where j.job_id = ready.job_id and j.state = 'pending' and j.not_before is null
+         where j.job_id = any (array(select ready.job_id from ready))
+           and j.state = 'pending' and j.not_before is null
         returning j.job_id, j.scan, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
                   target.rate;
         get diagnostics taken = row_count;
         wanted := wanted - taken;
         if taken > 0 then
-            -- Leasing waits for nobody: whoever holds the stage's row now, the next lease sees to it.
+            -- Leasing waits for nobody: while another holds the stage's row, the next lease
+            -- sees to it.
             update stages st set started_at = clock_timestamp()
               from (select f.scan, f.kind from stages f
                      where f.scan = target.scan and f.kind = target.kind and f.started_at is null
@@ -1040,18 +1042,18 @@ declare
     swept integer;
 begin
     with expired as materialized (
-        select j.job_id, j.holder from jobs j
+        select j.job_id from jobs j
          where j.state = 'leased' and j.lease_until < clock_timestamp()
          order by j.job_id limit p_limit for no key update skip locked),
     freed as (
         update jobs j
            set state = 'pending', crashes = least(j.crashes + 1, 32000)::smallint,
-               holder = null, lease_token = null, lease_until = null,
+               lease_token = null, lease_until = null,
                not_before = case when j.crashes >= 2 then clock_timestamp()
                    + least(power(2, j.crashes) * 5, 600) * random() * interval '1 second' end
-          from expired e
-         where j.job_id = e.job_id and j.state = 'leased' and j.lease_until < clock_timestamp()
-        returning j.job_id, j.scan, j.lease_number, e.holder)
+         where j.job_id = any (array(select e.job_id from expired e))
+           and j.state = 'leased' and j.lease_until < clock_timestamp()
+        returning j.job_id, j.scan, j.lease_number, j.holder)
     insert into job_events (job_id, scan, event, lease_number, holder, message)
     select job_id, scan, 'expired', lease_number, holder, 'the lease ran out' from freed;
     get diagnostics swept = row_count;
@@ -1060,8 +1062,8 @@ begin
         select j.job_id from jobs j
          where j.state = 'pending' and j.not_before <= clock_timestamp()
          order by j.not_before limit p_limit for no key update skip locked)
-    update jobs j set not_before = null from due
-     where j.job_id = due.job_id and j.state = 'pending' and j.not_before <= clock_timestamp();
+    update jobs j set not_before = null
+     where j.job_id = any (array(select d.job_id from due d)) and j.state = 'pending' and j.not_before <= clock_timestamp();
     return swept;
 end $$;
 

@@ -24,6 +24,7 @@ begin
          order by s.scan, st.kind desc
     loop
         exit when wanted <= 0;
+        -- An array, not a join: the plan for any limit would join by a scan of all jobs.
         return query
         with ready as materialized (
             select r.job_id from jobs r
@@ -37,15 +38,16 @@ begin
                lease_token = gen_random_uuid(), holder = p_holder, chunks = 0,
                leased_at = clock_timestamp(),
                lease_until = clock_timestamp() + target.lease_ms * interval '1 ms'
-          from ready
-         where j.job_id = ready.job_id and j.state = 'pending' and j.not_before is null
+         where j.job_id = any (array(select ready.job_id from ready))
+           and j.state = 'pending' and j.not_before is null
         returning j.job_id, j.scan, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
                   target.rate;
         get diagnostics taken = row_count;
         wanted := wanted - taken;
         if taken > 0 then
-            -- Leasing waits for nobody: whoever holds the stage's row now, the next lease sees to it.
+            -- Leasing waits for nobody: while another holds the stage's row, the next lease
+            -- sees to it.
             update stages st set started_at = clock_timestamp()
               from (select f.scan, f.kind from stages f
                      where f.scan = target.scan and f.kind = target.kind and f.started_at is null

@@ -81,7 +81,7 @@ async fn nothing_closes_while_one_shard_is_missing() {
 async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
     let database = Database::new().await;
     let scan = database.start_with(2, LEASE_MS, json!({"entries_per_bundle": 1})).await;
-    let url = database.url("everytab_worker");
+    let url = database.worker_url.clone();
     let fresh = || async { Coordinator::connect(&url, &settings()).await.unwrap() };
     loop {
         let leases = fresh().await.lease("holder", &JobKind::ALL, 9, ENCODER, 0).await.unwrap();

@@ -28,7 +28,7 @@ async fn the_worker_reads_and_writes_no_table() {
     .await
     .unwrap();
     assert!(tables.len() > 15);
-    let mut worker = PgConnection::connect(&database.url("everytab_worker")).await.unwrap();
+    let mut worker = PgConnection::connect(&database.worker_url).await.unwrap();
     for row in tables {
         let (table, kind): (String, String) = (row.get(0), row.get(1));
         let mut tried = vec![format!("select * from everytab.{table}")];
@@ -174,14 +174,14 @@ async fn the_worker_does_a_whole_scan() {
 async fn a_temporary_table_of_the_worker_changes_no_function() {
     let database = Database::new().await;
     database.start(1).await;
-    let mut session = PgConnection::connect(&database.url("everytab_worker")).await.unwrap();
+    let mut session = PgConnection::connect(&database.worker_url).await.unwrap();
     for sql in ["create temporary table jobs (job_id bigint)", "create temporary table scans ()"] {
         sqlx::raw_sql(sql).execute(&mut session).await.unwrap();
     }
     let sql = "select count(*) from coordinator.lease('mine', '{index}', 9, '', 0)";
     let leased: i64 = sqlx::query_scalar(sql).fetch_one(&mut session).await.unwrap();
     assert_eq!(leased, 1);
-    let other = Coordinator::connect(&database.url("everytab_worker"), &settings()).await.unwrap();
+    let other = Coordinator::connect(&database.worker_url, &settings()).await.unwrap();
     let leases = other.lease("holder", &[JobKind::Index], 9, ENCODER, 0).await.unwrap();
     assert!(leases.is_empty());
 }

@@ -1,8 +1,10 @@
 //! The coordinator's behaviours against a real Postgres, one module each. Every test tries to
 //! break an invariant of the design, over a database of its own.
 
-#![allow(clippy::panic)]
+// A broken expectation ends the test that has it.
+#![allow(clippy::panic, clippy::unwrap_used)]
 
+mod audit;
 mod closing;
 mod complete;
 mod discard;
@@ -10,11 +12,16 @@ mod fan_out;
 mod fence;
 mod grants;
 mod lease;
+mod limit;
+mod load;
 mod migrate;
+mod plans;
 mod release;
 mod renew;
+mod reopen;
 mod retry;
 mod schema;
 mod select;
 mod setup;
+mod status;
 mod sweep;

@@ -20,6 +20,8 @@ pub(crate) const LEASE_MS: i32 = 300_000;
 /// A database that was migrated, and the owner's and the worker's ways into it.
 pub(crate) struct Database {
     pub(crate) name: String,
+    pub(crate) owner_url: String,
+    pub(crate) worker_url: String,
     /// As the schema's owner.
     pub(crate) owner: Coordinator,
     /// As the worker's role.
@@ -56,19 +58,20 @@ impl Database {
         let server = shared_for_tests();
         let name = server.fresh_database(Some(&template(server)));
         let url = |user| server.url(&name, user);
-        let owner = Coordinator::connect(&url(ADMIN_USER), &settings()).await.unwrap();
-        let worker = Coordinator::connect(&url("everytab_worker"), &settings()).await.unwrap();
-        let pool = PgPool::connect_lazy(&url(ADMIN_USER)).unwrap();
-        Self { name, owner, worker, pool }
+        Self::at(url(ADMIN_USER), url("everytab_worker"), name.clone()).await
     }
 
-    pub(crate) fn url(&self, user: &str) -> String {
-        shared_for_tests().url(&self.name, user)
+    /// A database of a server that nobody else uses; it must be migrated already.
+    pub(crate) async fn at(owner_url: String, worker_url: String, name: String) -> Self {
+        let owner = Coordinator::connect(&owner_url, &settings()).await.unwrap();
+        let worker = Coordinator::connect(&worker_url, &settings()).await.unwrap();
+        let pool = PgPool::connect_lazy(&owner_url).unwrap();
+        Self { name, owner_url, worker_url, owner, worker, pool }
     }
 
     /// One more session of the owner, to hold transactions open.
     pub(crate) async fn session(&self) -> PgConnection {
-        PgConnection::connect(&self.url(ADMIN_USER)).await.unwrap()
+        PgConnection::connect(&self.owner_url).await.unwrap()
     }
 
     pub(crate) async fn run(&self, sql: &'static str) {

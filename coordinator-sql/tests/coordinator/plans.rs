@@ -1,0 +1,170 @@
+//! What keeps the queue fast at its size: narrow rows, HOT renewals, the lease by its index.
+
+use everytab_coordinator::{Coordinator, JobKind};
+use everytab_postgres::{PrivatePostgres, shared_for_tests};
+use sqlx::Connection;
+
+use crate::setup::{Database, ENCODER, settings};
+
+/// A scan with 20,000 jobs of one kind, a tenth of them ended.
+async fn many_jobs(database: &Database) -> i32 {
+    let scan = database.start_sharded(1).await;
+    sqlx::query(
+        "insert into everytab.jobs (scan, kind, part, state)
+         select $1, 'icon', n, case when n < 2000 then 'completed' else 'pending' end
+                ::everytab.job_state
+           from generate_series(1, 20000) n",
+    )
+    .bind(scan)
+    .execute(&database.pool)
+    .await
+    .unwrap();
+    scan
+}
+
+/// A statement out of a function's own text, from `start` to before `end`, prepared with the
+/// function's variables as parameters.
+fn prepared(text: &str, (start, end): (&str, &str), variables: &[(&str, &str)]) -> String {
+    let from = text.find(start).unwrap();
+    let to = from + text[from..].find(end).unwrap();
+    let mut statement = text[from..to].to_owned();
+    for (number, (variable, _)) in (1..).zip(variables) {
+        assert!(statement.contains(variable), "{variable}");
+        statement = statement.replace(variable, &format!("${number}"));
+    }
+    let kinds: Vec<&str> = variables.iter().map(|(_, kind)| *kind).collect();
+    format!("prepare it ({}) as {statement}", kinds.join(", "))
+}
+
+/// The plan of a statement must use `index` and never read the whole table of jobs,
+/// with and without statistics, for given values and for any.
+async fn assert_planned(statement: &str, values: &str, index: &str) {
+    let database = Database::new().await;
+    let scan = many_jobs(&database).await;
+    database.lease(JobKind::Icon, 200).await;
+    for analyzed in [false, true] {
+        if analyzed {
+            database.run("vacuum analyze everytab.jobs").await;
+        }
+        for mode in ["force_generic_plan", "force_custom_plan"] {
+            let values = values.replace("SCAN", &scan.to_string());
+            let sql = format!(
+                "set search_path = everytab; {statement}; set plan_cache_mode = {mode};
+                 explain (costs off) execute it ({values})"
+            );
+            let plan = shared_for_tests().psql(&database.name, &sql).unwrap();
+            let described = format!("{mode}, analyzed: {analyzed}\n{plan}");
+            assert!(plan.contains(index), "{described}");
+            assert!(!plan.contains("Seq Scan on jobs"), "{described}");
+            // What is leased or due now is little: it may be sorted, what is ready may not.
+            assert!(!statement.contains("ready") || !plan.contains("Sort"), "{described}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
+    let text = include_str!("../../functions/lease.sql");
+    let variables = [
+        ("target.scan_id", "uuid"),
+        ("target.scan", "integer"),
+        ("target.kind", "job_kind"),
+        ("p_hint", "bigint"),
+        ("wanted", "integer"),
+        ("p_holder", "text"),
+        ("target.lease_ms", "integer"),
+        ("target.rate", "integer"),
+    ];
+    let statement = prepared(text, ("with ready as materialized", ";"), &variables);
+    let values = "null, SCAN, 'icon', 0, 4, 'me', 300000, null";
+    assert_planned(&statement, values, "Index Scan using jobs_ready").await;
+}
+
+#[tokio::test]
+async fn a_sweep_walks_the_leased_index_and_the_delayed_one() {
+    let text = include_str!("../../functions/sweep.sql");
+    let variables = [("p_limit", "integer")];
+    let statement = prepared(text, ("with expired as materialized", ";"), &variables);
+    assert_planned(&statement, "50", "jobs_leased").await;
+    let statement = prepared(text, ("with due as materialized", ";"), &variables);
+    assert_planned(&statement, "50", "jobs_delayed").await;
+}
+
+#[tokio::test]
+async fn a_renewal_finds_its_jobs_by_an_index() {
+    let text = include_str!("../../functions/renew.sql");
+    let variables = [
+        ("p_job_ids", "bigint[]"),
+        ("p_lease_numbers", "integer[]"),
+        ("p_tokens", "uuid[]"),
+        ("p_holder", "text"),
+        ("workers", "integer"),
+    ];
+    let statement = prepared(text, ("update jobs j", ";"), &variables);
+    let values = "'{1,2,3}', '{1,1,1}', array_fill(gen_random_uuid(), array[3]), 'me', 3";
+    assert_planned(&statement, values, "Index Scan using jobs_").await;
+}
+
+#[tokio::test]
+async fn a_job_row_takes_at_most_150_bytes() {
+    let database = Database::new().await;
+    let scan = many_jobs(&database).await;
+    let holder = "h".repeat(40);
+    let leases = database.worker.lease(&holder, &[JobKind::Icon], 2_000, ENCODER, 0).await.unwrap();
+    assert_eq!(leases.len(), 2_000);
+    let sql = "select avg(pg_column_size(j.*))::float8 from everytab.jobs j
+                where scan = $1 and state = 'leased'";
+    let leased: f64 = database.value(sql, scan).await;
+    assert!((60.0..=150.0).contains(&leased), "{leased} bytes");
+    let sql = "select avg(pg_column_size(j.*))::float8 from everytab.jobs j where scan = $1";
+    let all: f64 = database.value(sql, scan).await;
+    assert!(all < leased, "{all} bytes");
+}
+
+#[tokio::test]
+async fn renewals_stay_hot() {
+    // Other databases' transactions hold the horizon back, before which rows are pruned.
+    let server = PrivatePostgres::start_for_tests().unwrap();
+    let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));
+    Coordinator::connect(&owner, &settings()).await.unwrap().migrate().await.unwrap();
+    let database = Database::at(owner, worker, "postgres".into()).await;
+    many_jobs(&database).await;
+    database.run("vacuum analyze everytab.jobs").await;
+    let mut held = Vec::new();
+    for worker in 0..25 {
+        let holder = format!("worker-{worker}");
+        let kinds = &[JobKind::Icon];
+        let leases = database.worker.lease(&holder, kinds, 8, ENCODER, 0).await.unwrap();
+        held.push((holder, leases));
+    }
+    let mut session = sqlx::PgConnection::connect(&database.owner_url).await.unwrap();
+    let counters = "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables
+                     where relname = 'jobs'";
+    let mut measured = Vec::new();
+    for rounds in [0, 20] {
+        for _ in 0..rounds {
+            for (holder, leases) in &held {
+                let sql = "select count(*) from coordinator.renew($1, $2, $3, $4)";
+                let fences = || leases.iter().map(|lease| lease.fence);
+                let kept: i64 = sqlx::query_scalar(sql)
+                    .bind(holder)
+                    .bind(fences().map(|fence| fence.job_id).collect::<Vec<_>>())
+                    .bind(fences().map(|fence| fence.lease_number).collect::<Vec<_>>())
+                    .bind(fences().map(|fence| fence.token).collect::<Vec<_>>())
+                    .fetch_one(&mut session)
+                    .await
+                    .unwrap();
+                assert_eq!(kept, 8);
+            }
+        }
+        let flush = "select pg_stat_force_next_flush()";
+        sqlx::raw_sql(flush).execute(&mut session).await.unwrap();
+        measured.push(sqlx::query_as(counters).fetch_one(&mut session).await.unwrap());
+    }
+    let [(updates, hot), (all_updates, all_hot)]: [(i64, i64); 2] = measured.try_into().unwrap();
+    let (updates, hot) = (all_updates - updates, all_hot - hot);
+    assert!(updates >= 4_000, "{updates} updates were counted");
+    assert!(hot * 100 >= updates * 80, "{hot} of {updates} renewals were HOT");
+    drop((session, database));
+    server.erase().unwrap();
+}

@@ -1,0 +1,278 @@
+//! `scan retry`: whatever was discarded runs again, with all that it feeds, and ends in a new
+//! closing round.
+
+use everytab_coordinator::{Completion, Failure, JobKind, Lease};
+use serde_json::json;
+
+use crate::setup::{Database, again, host, soon, spread};
+
+impl Database {
+    async fn discard(&self, lease: Lease) {
+        let failure = self.worker.discard(lease, "bad", soon()).await.unwrap();
+        assert_eq!(failure, Failure::Discarded);
+    }
+
+    async fn retry_all(&self, scan: i32) -> i32 {
+        let reopened = self.owner.retry_jobs(scan, None, None, None).await.unwrap();
+        self.assert_audited(scan).await;
+        reopened
+    }
+
+    /// Works to the end, which must be without discards, and every closing job done once more.
+    async fn assert_closes_again(&self, scan: i32) {
+        let published = "select count(*) from everytab.job_results
+                          where scan = $1 and kind = 'publish'";
+        let before: i64 = self.value(published, scan).await;
+        assert_eq!(self.state_of_scan(scan).await, "running");
+        self.work().await;
+        self.assert_audited(scan).await;
+        assert_eq!(self.state_of_scan(scan).await, "finished");
+        assert_eq!(self.value::<i64>(published, scan).await, before + 1);
+        let discarded = "select sum(discarded) from everytab.stages where scan = $1";
+        assert_eq!(self.value::<i64>(discarded, scan).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn whichever_kind_was_discarded_runs_again_after_the_end() {
+    for kind in JobKind::ALL {
+        let database = Database::new().await;
+        let scan = database.start(2).await;
+        let before: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k < kind).collect();
+        database.work_on(&before).await;
+        let lease = database.lease_one(kind).await;
+        database.discard(lease).await;
+        database.work().await;
+        assert_eq!(database.state_of_scan(scan).await, "finished_with_discards", "{kind}");
+        assert_eq!(database.retry_all(scan).await, 1, "{kind}");
+        database.assert_closes_again(scan).await;
+    }
+}
+
+#[tokio::test]
+async fn only_what_was_asked_for_is_reopened() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(3).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    let warc = lease.fence.job_id;
+    database.discard(lease).await;
+    database.work_on(&[JobKind::Warc]).await;
+    let lease = database.lease_one(JobKind::Icon).await;
+    database.discard(lease).await;
+    database.work().await;
+    let retry = |kind, job_id| database.owner.retry_jobs(scan, kind, job_id, None);
+    assert_eq!(retry(Some(JobKind::Search), None).await.unwrap(), 0);
+    assert_eq!(retry(None, Some(0)).await.unwrap(), 0);
+    assert_eq!(retry(Some(JobKind::Icon), Some(warc)).await.unwrap(), 0);
+    assert_eq!(database.state_of_scan(scan).await, "finished_with_discards");
+    assert_eq!(retry(Some(JobKind::Icon), None).await.unwrap(), 1);
+    database.assert_audited(scan).await;
+    database.work().await;
+    assert_eq!(database.state_of_scan(scan).await, "finished_with_discards");
+    assert_eq!(retry(None, Some(warc)).await.unwrap(), 1);
+    database.assert_closes_again(scan).await;
+    assert_eq!(database.retry_all(scan).await, 0, "nothing is left");
+    assert_eq!(database.state_of_scan(scan).await, "finished");
+}
+
+/// Of jobs that feed one another only the first is ready; the others wait for it.
+#[tokio::test]
+async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(2).await;
+    database.work_on(&[JobKind::Warc]).await;
+    for kind in [JobKind::Icon, JobKind::BundleShard] {
+        let lease = database.lease_part(kind, 1).await;
+        database.discard(lease).await;
+    }
+    database.work().await;
+    assert_eq!(database.retry_all(scan).await, 2);
+    let ready = database.worker.lease("holder", &JobKind::ALL, 9, crate::setup::ENCODER, 0).await;
+    let ready = ready.unwrap();
+    assert_eq!(ready.iter().map(|l| (l.kind, l.part)).collect::<Vec<_>>(), [(JobKind::Icon, 1)]);
+    for lease in ready {
+        assert_eq!(database.complete(lease).await, Completion::Recorded);
+    }
+    database.assert_closes_again(scan).await;
+}
+
+/// The bundle-shard job that follows is pending, leased or completed when its icon job reopens.
+#[tokio::test]
+async fn a_reopened_icon_job_takes_its_bundle_shard_back_wherever_it_is() {
+    for state in ["pending", "leased", "completed"] {
+        let database = Database::new().await;
+        let scan = database.start_sharded(2).await;
+        database.work_on(&[JobKind::Warc]).await;
+        let icon = database.lease_part(JobKind::Icon, 0).await;
+        database.discard(icon).await;
+        let mut held = None;
+        if state != "pending" {
+            let lease = database.lease_part(JobKind::BundleShard, 0).await;
+            held = Some(again(&lease));
+            if state == "completed" {
+                assert_eq!(database.complete(lease).await, Completion::Recorded);
+            }
+        }
+        assert_eq!(database.retry_all(scan).await, 1, "{state}");
+        assert!(database.lease(JobKind::BundleShard, 9).await.is_empty(), "{state}: it must wait");
+        if let Some(held) = held.filter(|_| state == "leased") {
+            assert!(!database.worker.holds("holder", held.fence).await.unwrap());
+            assert_eq!(database.complete(again(&held)).await, Completion::Lost);
+            database.work_on(&[JobKind::Icon]).await;
+            let current = database.lease_part(JobKind::BundleShard, 0).await;
+            assert_eq!(database.complete(held).await, Completion::Lost, "leased again, running");
+            assert_eq!(database.complete(current).await, Completion::Recorded);
+        }
+        database.assert_closes_again(scan).await;
+        let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
+        assert_eq!(hosts[0].icon_urls.len(), 1, "{state}: the icons are there now");
+    }
+}
+
+#[tokio::test]
+async fn closing_jobs_that_run_are_fenced_off_by_a_retry() {
+    for kind in [JobKind::Search, JobKind::Publish] {
+        let database = Database::new().await;
+        let scan = database.start_sharded(2).await;
+        let lease = database.lease_one(JobKind::Warc).await;
+        database.discard(lease).await;
+        let before: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k < kind).collect();
+        database.work_on(&before).await;
+        let closing = database.lease_one(kind).await;
+        assert_eq!(database.retry_all(scan).await, 1);
+        assert!(!database.worker.holds("holder", closing.fence).await.unwrap());
+        assert_eq!(database.complete(closing).await, Completion::Lost);
+        database.assert_closes_again(scan).await;
+    }
+}
+
+#[tokio::test]
+async fn a_reopened_index_job_fences_off_every_shard_and_brings_its_hosts() {
+    let database = Database::new().await;
+    let scan = database.start(2).await;
+    let mut leases = database.lease(JobKind::Index, 2).await;
+    let (late, first) = (leases.pop().unwrap(), leases.pop().unwrap());
+    let hosts = |from: u32, to: u32| (from..to).map(|n| host(spread(n, 6), n)).collect();
+    database.complete_hosts(first, hosts(0, 4)).await;
+    let part = late.part;
+    database.discard(late).await;
+    // One shard in each state.
+    for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
+        let lease = database.lease_part(kind, 0).await;
+        database.complete(lease).await;
+    }
+    let lease = database.lease_part(JobKind::Warc, 1).await;
+    database.complete(lease).await;
+    let lease = database.lease_part(JobKind::Warc, 2).await;
+    database.discard(lease).await;
+    let icon = database.lease_part(JobKind::Icon, 1).await;
+    let warc = database.lease_part(JobKind::Warc, 3).await;
+    assert_eq!(database.owner.retry_jobs(scan, Some(JobKind::Index), None, None).await.unwrap(), 1);
+    database.assert_audited(scan).await;
+    for lost in [icon, warc] {
+        assert!(!database.worker.holds("holder", lost.fence).await.unwrap());
+        assert_eq!(database.complete(lost).await, Completion::Lost);
+    }
+    let leases = database.worker.lease("holder", &JobKind::ALL, 9, crate::setup::ENCODER, 0).await;
+    let mut leases = leases.unwrap();
+    let index = leases.pop().unwrap();
+    assert!(leases.is_empty() && index.kind == JobKind::Index && index.part == part);
+    database.complete_hosts(index, hosts(4, 6)).await;
+    database.assert_audited(scan).await;
+    let shards = database.worker.load_scan(scan).await.unwrap().shards.unwrap();
+    let mut hostnames = Vec::new();
+    for shard in 0..shards {
+        let hosts = database.worker.load_warc(scan, shard).await.unwrap();
+        hostnames.extend(hosts.into_iter().map(|host| host.hostname));
+    }
+    hostnames.sort();
+    assert_eq!(hostnames, (0..6).map(|n| format!("host-{n}.example")).collect::<Vec<_>>());
+    database.assert_closes_again(scan).await;
+}
+
+/// An index without hosts left the scan without shards: it must not stay so.
+#[tokio::test]
+async fn hosts_found_by_a_retry_get_shards() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    let lease = database.lease_one(JobKind::Index).await;
+    database.discard(lease).await;
+    database.work().await;
+    assert_eq!(database.state_of_scan(scan).await, "finished_with_discards");
+    assert_eq!(database.retry_all(scan).await, 1);
+    let lease = database.lease_one(JobKind::Index).await;
+    let hosts = (0..5).map(|n| host(spread(n, 5), n)).collect();
+    database.complete_hosts(lease, hosts).await;
+    assert_eq!(database.lease(JobKind::Warc, 9).await.len(), 5);
+    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    database.assert_closes_again(scan).await;
+}
+
+/// Its icon and bundle-shard jobs have rows from before, which wait; they are discarded with it.
+#[tokio::test]
+async fn a_warc_job_discarded_in_a_second_round_counts_what_it_would_have_fed() {
+    let database = Database::new().await;
+    let scan = database.start(2).await;
+    let lease = database.lease_part(JobKind::Index, 1).await;
+    database.discard(lease).await;
+    database.work().await;
+    assert_eq!(database.retry_all(scan).await, 1);
+    database.work_on(&[JobKind::Index]).await;
+    let lease = database.lease_part(JobKind::Warc, 0).await;
+    database.discard(lease).await;
+    database.assert_audited(scan).await;
+    database.work().await;
+    assert_eq!(database.state_of_scan(scan).await, "finished_with_discards");
+    database.assert_audited(scan).await;
+    assert_eq!(database.retry_all(scan).await, 1);
+    database.assert_closes_again(scan).await;
+}
+
+#[tokio::test]
+async fn icons_of_an_outcome_are_fetched_again_even_from_completed_jobs() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(3).await;
+    database.work().await;
+    database.run("update everytab.icons set outcome = 'dns_timeout' where shard = 1").await;
+    let retry = |outcome| database.owner.retry_jobs(scan, None, None, Some(outcome));
+    assert_eq!(retry("tls_timeout").await.unwrap(), 0);
+    assert_eq!(database.state_of_scan(scan).await, "finished");
+    assert_eq!(retry("dns_timeout").await.unwrap(), 1);
+    database.assert_audited(scan).await;
+    let lease = database.lease_one(JobKind::Icon).await;
+    assert_eq!((lease.part, lease.fence.lease_number), (1, 2));
+    database.complete(lease).await;
+    database.assert_closes_again(scan).await;
+    // What the first lease recorded is there still and is not read.
+    assert_eq!(retry("dns_timeout").await.unwrap(), 0);
+    assert_eq!(database.owner.referenced_archives(scan).await.unwrap(), [(0, 1), (1, 2), (2, 1)]);
+}
+
+#[tokio::test]
+async fn a_retry_waits_for_a_completion_that_is_under_way() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(2).await;
+    database.work_on(&[JobKind::Warc]).await;
+    let icon = database.lease_part(JobKind::Icon, 0).await;
+    database.discard(icon).await;
+    database.work_on(&[JobKind::Icon]).await;
+    let lease = database.lease_part(JobKind::BundleShard, 0).await;
+    let mut session = database.session().await;
+    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
+    let word: String = sqlx::query_scalar("select coordinator.complete($1, $2, $3, $4)")
+        .bind(lease.fence.job_id)
+        .bind(lease.fence.lease_number)
+        .bind(lease.fence.token)
+        .bind(json!({}))
+        .fetch_one(&mut session)
+        .await
+        .unwrap();
+    assert_eq!(word, "recorded");
+    let owner = database.owner.clone();
+    let retrying = tokio::spawn(async move { owner.retry_jobs(scan, None, None, None).await });
+    crate::setup::until_someone_waits(&database).await;
+    sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
+    assert_eq!(retrying.await.unwrap().unwrap(), 1);
+    database.assert_audited(scan).await;
+    database.assert_closes_again(scan).await;
+}

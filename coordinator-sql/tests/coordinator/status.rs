@@ -1,0 +1,168 @@
+//! What a person sees: status, history, lists; and forgetting a scan.
+
+use everytab_coordinator::{Completion, JobKind, Output, Progress};
+use serde_json::{Value, json};
+
+use crate::setup::{Database, soon};
+
+async fn status(database: &Database, scan: i32) -> Value {
+    database.worker.scan_status(scan).await.unwrap()
+}
+
+fn stage<'a>(status: &'a Value, kind: &str) -> &'a Value {
+    let stages = status["stages"].as_array().unwrap();
+    stages.iter().find(|stage| stage["kind"] == kind).unwrap()
+}
+
+#[tokio::test]
+async fn outcomes_are_summed_over_completed_jobs_alone() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(3).await;
+    for (inputs, ok) in [(10, 7), (20, 15)] {
+        let lease = database.lease_one(JobKind::Warc).await;
+        let stats = json!({
+            "inputs": {"hosts": inputs}, "outcomes": {"ok": ok, "no_page": inputs - ok},
+            "counts": {"bytes": 5_000_000_000_i64}, "durations": {"run_ms": [1, 2]}, "note": "x",
+        });
+        let output = Output::Pages(vec![]);
+        database.worker.complete(lease, &output, &stats, soon()).await.unwrap();
+    }
+    let outcomes = status(&database, scan).await["outcomes"]["warc"].clone();
+    let expected = json!({
+        "inputs": {"hosts": 30}, "outcomes": {"ok": 22, "no_page": 8},
+        "counts": {"bytes": 10_000_000_000_i64},
+    });
+    assert_eq!(outcomes, expected);
+    // Reopened, a job's numbers no longer count; done again, they count once.
+    database.run("update everytab.icons set outcome = 'x'").await;
+    database.work().await;
+    database.run("update everytab.icons set outcome = 'x' where shard = 0").await;
+    let items = |status: &Value| status["outcomes"]["icon"]["inputs"]["items"].clone();
+    assert_eq!(items(&status(&database, scan).await), 3);
+    assert_eq!(database.owner.retry_jobs(scan, None, None, Some("x")).await.unwrap(), 1);
+    assert_eq!(items(&status(&database, scan).await), 2);
+    database.work().await;
+    assert_eq!(items(&status(&database, scan).await), 3);
+}
+
+#[tokio::test]
+async fn the_status_shows_stages_holders_errors_and_no_drift() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(5).await;
+    let failed = database.lease_one(JobKind::Warc).await;
+    let (failed_job, failed_part) = (failed.fence.job_id, failed.part);
+    database.worker.retry(failed, "the store is full", soon()).await.unwrap();
+    database
+        .run("update everytab.jobs set not_before = now() + interval '1 h' where attempts = 1")
+        .await;
+    assert_eq!(database.lease(JobKind::Warc, 3).await.len(), 3);
+    let shown = status(&database, scan).await;
+    assert_eq!((&shown["state"], &shown["shards"]), (&json!("running"), &json!(5)));
+    assert_eq!(shown["crawl"], "CC-MAIN-2026-01");
+    let warc = stage(&shown, "warc");
+    assert_eq!((&warc["outstanding"], &warc["leased"]), (&json!(5), &json!(3)));
+    assert_eq!(stage(&shown, "index")["done"], 1);
+    assert!(stage(&shown, "index")["finished_at"].is_string());
+    assert!(warc["started_at"].is_string() && warc["finished_at"].is_null());
+    assert_eq!(shown["stages"].as_array().unwrap().len(), 6);
+    assert_eq!(shown["workers"][0]["holder"], "holder");
+    assert_eq!(shown["workers"][0]["leases"], 3);
+    let error = &shown["errors"][0];
+    assert_eq!(
+        (&error["event"], &error["message"]),
+        (&json!("retry"), &json!("the store is full"))
+    );
+    assert_eq!((&error["part"], &error["job_id"]), (&json!(failed_part), &json!(failed_job)));
+    assert_eq!((&shown["events"], &shown["drift"]), (&json!({"retry": 1}), &json!([])));
+}
+
+#[tokio::test]
+async fn drift_between_counters_and_rows_is_shown() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(2).await;
+    database.run("update everytab.stages set outstanding = 3 where kind in ('warc', 'icon')").await;
+    let drift = status(&database, scan).await["drift"].clone();
+    let line = |kind| json!({"kind": kind, "outstanding": 3, "unfinished": 2});
+    assert_eq!(drift, json!([line("warc"), line("icon")]));
+}
+
+#[tokio::test]
+async fn a_fresh_database_has_no_scan_and_says_so() {
+    let database = Database::new().await;
+    assert_eq!(database.worker.progress().await.unwrap(), Progress::NoScan);
+    assert_eq!(database.worker.scan_number(None).await.unwrap(), None);
+    assert!(database.worker.list_scans().await.unwrap().is_empty());
+    assert!(database.worker.load_scan(1).await.is_err());
+    assert!(database.worker.load_index(1, 0).await.is_err());
+}
+
+#[tokio::test]
+async fn progress_tells_how_the_newest_scan_ended_and_runs_while_any_scan_does() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    assert_eq!(database.worker.progress().await.unwrap(), Progress::Running);
+    let lease = database.lease_one(JobKind::Warc).await;
+    database.worker.discard(lease, "bad", soon()).await.unwrap();
+    database.work().await;
+    assert_eq!(database.worker.progress().await.unwrap(), Progress::EndedWithDiscards);
+    let second = database.start(1).await;
+    assert_eq!(database.worker.progress().await.unwrap(), Progress::Running);
+    database.owner.pause_scan(second, None, true).await.unwrap();
+    assert_eq!(database.worker.progress().await.unwrap(), Progress::Running, "paused");
+    database.owner.cancel_scan(second).await.unwrap();
+    assert_eq!(database.worker.progress().await.unwrap(), Progress::Ended);
+    let listed = database.worker.list_scans().await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|scan| (scan.state.as_str(), scan.discarded)).collect();
+    assert_eq!(listed, [("cancelled", 0), ("finished_with_discards", 3)]);
+    let id = database.worker.load_scan(scan).await.unwrap().scan_id;
+    assert_eq!(database.worker.scan_number(Some(id)).await.unwrap(), Some(scan));
+}
+
+#[tokio::test]
+async fn a_scan_is_forgotten_only_once_it_has_ended_and_leaves_the_others_alone() {
+    let database = Database::new().await;
+    let kept = database.start_sharded(2).await;
+    database.work().await;
+    let before = database.contents().await;
+    let scan = database.start_sharded(2).await;
+    assert!(!database.owner.drop_scan(scan).await.unwrap(), "it runs");
+    database.work().await;
+    assert!(database.owner.drop_scan(scan).await.unwrap());
+    assert!(!database.owner.drop_scan(scan).await.unwrap(), "it is gone");
+    assert_eq!(database.contents().await, before);
+    let left = "select count(*) from pg_class where relname like '%\\_' || $1::integer";
+    assert_eq!(database.value::<i64>(left, scan).await, 0, "partitions");
+    assert_eq!(database.worker.load_warc(kept, 0).await.unwrap().len(), 1);
+    assert_eq!(database.worker.load_bundle_shard(kept, 0).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn two_scans_at_once_do_not_meet() {
+    let database = Database::new().await;
+    let scans = [database.start(3).await, database.start(3).await];
+    let lease = database.lease_one(JobKind::Index).await;
+    database.worker.discard(lease, "bad", soon()).await.unwrap();
+    database.work().await;
+    assert_eq!(database.state_of_scan(scans[0]).await, "finished_with_discards");
+    assert_eq!(database.state_of_scan(scans[1]).await, "finished");
+    for scan in scans {
+        database.assert_audited(scan).await;
+    }
+}
+
+#[tokio::test]
+async fn a_jobs_history_is_in_time_order() {
+    let database = Database::new().await;
+    database.start_sharded(1).await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    let job_id = lease.fence.job_id;
+    database.worker.release(lease, "draining", soon()).await.unwrap();
+    let _crashed = database.lease_one(JobKind::Warc).await;
+    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    let lease = database.lease_one(JobKind::Warc).await;
+    assert_eq!(database.complete(lease).await, Completion::Recorded);
+    let history = database.worker.job_history(job_id).await.unwrap();
+    let events: Vec<_> = history.iter().map(|e| (e.event.as_str(), e.lease_number)).collect();
+    assert_eq!(events, [("release", 1), ("expired", 2), ("completed", 3)]);
+    assert!(history.iter().all(|event| event.holder.as_deref() == Some("holder")));
+}
