@@ -1,0 +1,120 @@
+//! kill -9 at the worst moments: the scan finishes with the bytes of an undisturbed one.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use everytab_testbed::{Behaviour, Mix};
+
+use crate::{
+    gate::Gate,
+    outcomes,
+    places::{Database, Stores, internet, stage},
+    setup::{Running, assert_same, folder, published, run, scan_locally, wait_for, worker},
+};
+
+/// A stage, and a request that only a job of it makes: method, part of the path, how many pass
+/// before one is held.
+const MOMENTS: [(&str, &str, &str, usize); 7] = [
+    ("index", "GET", "/cc-index/", 3),
+    ("warc", "GET", "/segments/", 100),
+    ("icon", "PUT", ".warc.gz", 0),
+    ("icon", "PUT", ".warc.gz", 1),
+    ("bundle-shard", "PUT", "/tabs/", 1),
+    ("search", "PUT", "index.tsv", 3),
+    ("publish", "PUT", "/manifest.json", 0),
+];
+
+#[test]
+fn the_only_worker_killed_in_the_middle_of_each_stage_costs_nothing() {
+    let mix = Mix::none().with(Behaviour::Slow, 100_000).with(Behaviour::NotFound, 100_000);
+    let internet = internet(300, mix);
+    let undisturbed = internet.folder.path().join("undisturbed");
+    let expected = {
+        let database = Database::new(&internet, Stores::folders(&internet, &undisturbed));
+        database.start_scan(internet.crawl(), &[]);
+        run(database.worker(&["--exit-when-done"])).expect_code(0);
+        published(&undisturbed.join("site"))
+    };
+    let s3 = internet.s3();
+    let gate = Gate::before(&s3.endpoint);
+    let database = Database::new(&internet, Stores::s3(&gate.endpoint));
+    database.start_scan(internet.crawl(), &[]);
+    for (kind, method, part, passing) in MOMENTS {
+        gate.arm(method, part, passing);
+        let mut running = Running::start(database.worker(&["--exit-when-done"]));
+        gate.wait_until_held();
+        let status = database.status();
+        assert!(stage(&status, kind)["leased"].as_u64() > Some(0), "{kind}: {status}");
+        assert!(!running.has_ended(), "{kind}");
+        running.kill();
+        gate.open();
+    }
+    let ended = run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let status = database.status();
+    assert_eq!(status["state"], "finished", "{status}\n{}", ended.stderr);
+    assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
+    let expired = status["events"]["expired"].as_u64().unwrap_or(0);
+    assert!(expired >= MOMENTS.len() as u64, "only {expired} leases ran out: {status}");
+    let site = internet.folder.path().join("s3/everytab/site");
+    assert_same(&expected, &published(&site), "undisturbed and killed");
+    outcomes::add_up(&site);
+}
+
+/// Draws in 0..1000, each a function of the seed and its place.
+fn draws(seed: u64) -> impl Iterator<Item = u64> {
+    let mut state = seed;
+    std::iter::repeat_with(move || {
+        // Knuth's MMIX generator; its upper bits are the random ones.
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % 1_000
+    })
+}
+
+#[test]
+fn local_killed_at_random_moments_goes_on_to_the_same_bytes_and_leaves_no_process() {
+    let (killed, undisturbed) = (folder(), folder());
+    let sample = ["--sample", "--sample-hosts", "250", "--sample-mix", "none"];
+    let dir = killed.path().display().to_string();
+    for draw in draws(20_260_101).take(5) {
+        let mut arguments = vec!["local", "--dir", &dir, "--workers", "2", "--exit-when-done"];
+        arguments.extend(sample);
+        let mut running = Running::start(worker(arguments));
+        thread::sleep(Duration::from_millis(300 + draw * 3));
+        if running.has_ended() {
+            println!("the scan was over before it could be killed once more");
+            running.finish().expect_code(0);
+            break;
+        }
+        running.kill();
+        wait_for("the end of its workers and its Postgres", || {
+            processes_of(killed.path()).is_empty().then_some(())
+        });
+    }
+    scan_locally(killed.path(), 2, &sample);
+    scan_locally(undisturbed.path(), 1, &sample);
+    let left = published(&killed.path().join("site"));
+    assert_same(&left, &published(&undisturbed.path().join("site")), "killed and undisturbed");
+    outcomes::add_up(&killed.path().join("site"));
+    assert_eq!(processes_of(killed.path()), Vec::<String>::new());
+}
+
+/// Processes whose command line names the folder, or that work in it: workers and Postgres.
+fn processes_of(folder: &Path) -> Vec<String> {
+    let name = folder.display().to_string();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let is_process =
+            entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
+        if !is_process {
+            continue;
+        }
+        // It may end while it is looked at.
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let works_in = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+        if line.contains(&name) || works_in.starts_with(folder) {
+            found.push(format!("{} {line}", entry.file_name().display()));
+        }
+    }
+    found
+}

@@ -1,0 +1,45 @@
+//! Every input ends as data or as a counted, classified outcome.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::setup::{manifest, tabs};
+
+const FAILED: [&str; 6] = [
+    "failed_dns",
+    "failed_timeout",
+    "failed_http_error",
+    "failed_invalid_image",
+    "failed_too_large",
+    "failed_other",
+];
+
+/// Adds up a site's stats.json.
+pub(crate) fn add_up(site: &Path) {
+    let stats: Value = serde_json::from_slice(&fs::read(site.join("stats.json")).unwrap()).unwrap();
+    let number = |name: &str| stats[name].as_u64().unwrap_or_else(|| panic!("{name}: {stats}"));
+    let sum = |kind: &str, key: &str| -> u64 {
+        let section = stats["stages"][kind][key].as_object().unwrap();
+        section.values().map(|amount| amount.as_u64().unwrap()).sum()
+    };
+    for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
+        let (inputs, outcomes) = (sum(kind, "inputs"), sum(kind, "outcomes"));
+        assert_eq!(inputs, outcomes, "{kind}: {}", stats["stages"][kind]);
+        // publish writes this very document, so it is not over.
+        assert!(inputs > 0 || kind == "publish", "{kind} had no input");
+    }
+    let failed: u64 = FAILED.into_iter().map(number).sum();
+    assert_eq!(number("attempted"), number("completed") + failed, "{stats}");
+    let hosts = number("tabs") + number("excluded_no_title") + number("opted_out");
+    assert_eq!(number("total_domains"), hosts, "{stats}");
+    assert_eq!(number("total_domains"), number("https") + number("http_only"), "{stats}");
+    assert_eq!(number("attempted"), number("icons_found"), "{stats}");
+    let manifest = manifest(site);
+    assert_eq!(stats["tabs"], manifest["hosts"]);
+    assert_eq!(stats["total_bundles"], manifest["bundles"]);
+    let tabs = tabs(site);
+    assert_eq!(number("tabs"), tabs.len() as u64);
+    let with_icon = tabs.iter().filter(|tab| tab["icon"] != "").count();
+    assert_eq!(number("tabs_with_icon"), with_icon as u64);
+}

@@ -1,0 +1,183 @@
+//! What scans of a fleet work on: a small internet, a database, S3, each of this process.
+
+use std::{net::SocketAddr, path::Path, process::Command};
+
+use everytab_postgres::shared_for_tests;
+use everytab_testbed::{Mix, Running, Settings, SmallInternet, s3::S3Server};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::setup::{folder, run, worker};
+
+const ACCESS_KEY: &str = "EVERYTABTEST";
+const SECRET_KEY: &str = "a-secret-of-tests-alone";
+
+/// A small internet that is up for as long as this lives.
+pub(crate) struct Internet {
+    // Fields drop in this order: the servers end before their runtime and their files.
+    pub(crate) running: Running,
+    pub(crate) runtime: Runtime,
+    pub(crate) folder: TempDir,
+}
+
+/// A generated internet of so many hosts.
+pub(crate) fn internet(hosts: u64, behaviours: Mix) -> Internet {
+    let folder = folder();
+    let runtime = Runtime::new().unwrap();
+    let scratch = folder.path().join("small-internet");
+    let settings = Settings { behaviours, ..Settings::generated(7, hosts, scratch) };
+    let running = runtime.block_on(SmallInternet::start(settings)).unwrap();
+    Internet { running, runtime, folder }
+}
+
+impl Internet {
+    /// An S3 endpoint with the crawl in the bucket `crawl` and an empty bucket `everytab`.
+    pub(crate) fn s3(&self) -> S3Server {
+        let dir = self.folder.path().join("s3");
+        let start = S3Server::start(&dir, ACCESS_KEY, SECRET_KEY);
+        let server = self.runtime.block_on(start).unwrap();
+        server.create_bucket("everytab").unwrap();
+        copy_folder(&self.running.client.bucket_dir, &dir.join("crawl"));
+        server
+    }
+
+    pub(crate) fn crawl(&self) -> &str {
+        &self.running.client.crawl
+    }
+}
+
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), &to).unwrap();
+        }
+    }
+}
+
+/// Tells a run of the program where S3 is and with which keys.
+pub(crate) fn with_s3(command: &mut Command, endpoint: &str) {
+    command
+        .env("AWS_ENDPOINT_URL", endpoint)
+        .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+        .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+        .env("AWS_REGION", "us-east-1");
+}
+
+/// Where a scan reads and writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Stores {
+    pub(crate) source: String,
+    pub(crate) archive: String,
+    pub(crate) site: String,
+    pub(crate) s3: Option<String>,
+}
+
+impl Stores {
+    /// The internet's bucket as a folder, archive and site in sub-folders of `dir`.
+    pub(crate) fn folders(internet: &Internet, dir: &Path) -> Self {
+        Self::folders_of(&internet.running.client.bucket_dir, dir)
+    }
+
+    pub(crate) fn folders_of(bucket: &Path, dir: &Path) -> Self {
+        Self {
+            source: format!("file://{}", bucket.display()),
+            archive: format!("file://{}/archive", dir.display()),
+            site: format!("file://{}/site", dir.display()),
+            s3: None,
+        }
+    }
+
+    /// Everything in the buckets of [`Internet::s3`], as seen at `endpoint`.
+    pub(crate) fn s3(endpoint: &str) -> Self {
+        Self {
+            source: "s3://crawl".to_owned(),
+            archive: "s3://everytab/private".to_owned(),
+            site: "s3://everytab/site".to_owned(),
+            s3: Some(endpoint.to_owned()),
+        }
+    }
+
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let pairs =
+            [("--source", &self.source), ("--archive", &self.archive), ("--site", &self.site)];
+        pairs.into_iter().flat_map(|(name, url)| [name.to_owned(), url.clone()]).collect()
+    }
+}
+
+/// A migrated database of one test, and the program against it.
+pub(crate) struct Database {
+    name: String,
+    /// For a proxy in between.
+    pub(crate) stores: Stores,
+    fetch: Vec<String>,
+}
+
+const TEMPLATE: &str = "everytab_scan_tests";
+
+impl Database {
+    pub(crate) fn new(internet: &Internet, stores: Stores) -> Self {
+        let server = shared_for_tests();
+        server.template(TEMPLATE, |url| {
+            run(worker(["migrate", "--database-url", url])).expect_code(0);
+        });
+        let name = server.fresh_database(Some(TEMPLATE));
+        Self { name, stores, fetch: internet.running.client.arguments() }
+    }
+
+    /// The program as the owner of the database.
+    pub(crate) fn owner(&self, arguments: &[&str]) -> Command {
+        let mut command = worker(arguments);
+        command.env("DATABASE_URL", shared_for_tests().url(&self.name, "postgres"));
+        if let Some(endpoint) = &self.stores.s3 {
+            with_s3(&mut command, endpoint);
+        }
+        command
+    }
+
+    /// `scan start` with more arguments.
+    pub(crate) fn start_scan(&self, crawl: &str, more: &[&str]) {
+        let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", "2s"]);
+        command.args(self.stores.arguments()).args(more);
+        run(command).expect_code(0);
+    }
+
+    /// `run`, as the role that may execute the coordinator's functions and nothing else.
+    pub(crate) fn worker(&self, arguments: &[&str]) -> Command {
+        let mut command = worker(["run"]);
+        command.args(arguments).args(&self.fetch);
+        command.env("DATABASE_URL", shared_for_tests().url(&self.name, "everytab_worker"));
+        if let Some(endpoint) = &self.stores.s3 {
+            with_s3(&mut command, endpoint);
+        }
+        command
+    }
+
+    /// `scan status --json`.
+    pub(crate) fn status(&self) -> Value {
+        let ended = run(self.owner(&["scan", "status", "--json"])).expect_code(0);
+        serde_json::from_str(&ended.stdout).unwrap()
+    }
+
+    /// What the owner's psql says.
+    pub(crate) fn psql(&self, sql: &str) -> String {
+        shared_for_tests().psql(&self.name, sql).unwrap()
+    }
+}
+
+/// A stage in a status document.
+pub(crate) fn stage<'a>(status: &'a Value, kind: &str) -> &'a Value {
+    let stages = status["stages"].as_array().unwrap();
+    stages.iter().find(|stage| stage["kind"] == kind).unwrap_or_else(|| panic!("{kind}: {status}"))
+}
+
+/// An address on loopback where nobody listens.
+pub(crate) fn nobody() -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}

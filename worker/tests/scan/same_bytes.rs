@@ -1,0 +1,77 @@
+//! The bundles and search files are a function of the crawl and the answers, not of who worked.
+
+use std::{fs, thread};
+
+use everytab_webpage::tab_title;
+use serde_json::Value;
+
+use crate::{
+    outcomes,
+    setup::{assert_same, corpus, folder, published, scan_locally, tabs},
+};
+
+#[test]
+fn three_workers_and_one_write_the_same_bytes_of_the_recorded_sample() {
+    let Some(corpus) = corpus() else { return };
+    let sample = corpus.display().to_string();
+    let (three, one) = both_ways(&["--sample", &sample]);
+    every_home_page_with_a_title_is_a_tab(&corpus, one.path());
+    outcomes::add_up(&one.path().join("site"));
+    outcomes::add_up(&three.path().join("site"));
+}
+
+#[test]
+fn three_workers_and_one_write_the_same_bytes_of_the_generated_sample() {
+    let (three, one) = both_ways(&["--sample", "--sample-hosts", "400"]);
+    outcomes::add_up(&one.path().join("site"));
+    outcomes::add_up(&three.path().join("site"));
+}
+
+fn both_ways(sample: &[&str]) -> (tempfile::TempDir, tempfile::TempDir) {
+    let (three, one) = (folder(), folder());
+    thread::scope(|scope| {
+        scope.spawn(|| scan_locally(three.path(), 3, sample));
+        scan_locally(one.path(), 1, sample);
+    });
+    let left = published(&three.path().join("site"));
+    assert_same(&left, &published(&one.path().join("site")), "3 workers and 1");
+    (three, one)
+}
+
+/// The judges of the titles are two HTML parsers that agree; see the sample's README.
+fn every_home_page_with_a_title_is_a_tab(corpus: &std::path::Path, dir: &std::path::Path) {
+    let read = |name: &str| -> Value {
+        serde_json::from_slice(&fs::read(corpus.join("expected").join(name)).unwrap()).unwrap()
+    };
+    let (hosts, pages) = (read("home_hosts.json"), read("warc_pages.json"));
+    let tabs = tabs(&dir.join("site"));
+    let mut missing = Vec::new();
+    let mut with_title = 0;
+    for (host, records) in hosts.as_object().unwrap() {
+        // Which of several captures is the host's own is the index's choice: any will do.
+        let titles: Vec<String> = records
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|record| pages[record.as_str().unwrap()]["title"].as_str())
+            .map(tab_title)
+            .filter(|title| !title.is_empty())
+            .collect();
+        let tab = tabs.iter().find(|tab| {
+            let url = tab["url"].as_str().unwrap();
+            url.split_once("://").is_some_and(|(_, name)| name == host)
+        });
+        let shown = tab.and_then(|tab| tab["title"].as_str());
+        with_title += usize::from(!titles.is_empty());
+        let is_right = match shown {
+            Some(shown) => titles.iter().any(|title| title == shown),
+            None => titles.is_empty(),
+        };
+        if !is_right {
+            missing.push(format!("{host}: {shown:?} instead of {titles:?}"));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    assert!(with_title > 100, "only {with_title} hosts have a title");
+    assert_eq!(tabs.len(), with_title);
+}

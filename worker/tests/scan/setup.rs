@@ -1,0 +1,213 @@
+//! Running the program, bounded; places for its files; what it published.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, Permissions},
+    io::{Read as _, Seek as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Longer than anything here takes on a busy machine; a hang ends as a failure.
+pub(crate) const LIMIT: Duration = Duration::from_secs(240);
+const POLL: Duration = Duration::from_millis(20);
+
+/// Waits until `ready` gives a value.
+pub(crate) fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    let give_up = Instant::now() + LIMIT;
+    loop {
+        if let Some(value) = ready() {
+            return value;
+        }
+        assert!(Instant::now() < give_up, "waited in vain for {what}");
+        std::thread::sleep(POLL);
+    }
+}
+
+/// The program with `arguments`, and nothing of this process's environment that it reads.
+pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_everytab-worker"));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let ours = text.starts_with("EVERYTAB_") && text != "EVERYTAB_PG_BIN";
+        if ours || text.starts_with("AWS_") || text == "DATABASE_URL" {
+            command.env_remove(&name);
+        }
+    }
+    command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+    command
+}
+
+/// How a run of the program ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// Itself, if the exit code is the wanted one.
+    #[track_caller]
+    pub(crate) fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code(), Some(code), "{}\n{}\n{}", self.status, self.stdout, self.stderr);
+        self
+    }
+}
+
+/// A run of the program under way; killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    stdout: File,
+    stderr: File,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let stdout = tempfile::tempfile().unwrap();
+        let stderr = tempfile::tempfile().unwrap();
+        command
+            .stdin(Stdio::null())
+            .stdout(stdout.try_clone().unwrap())
+            .stderr(stderr.try_clone().unwrap());
+        Self { child: command.spawn().unwrap(), stdout, stderr }
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn terminate(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    }
+
+    /// Waits for its end. The files are read from their beginning: the writer's place in them is
+    /// shared, so this is only right once it has ended.
+    pub(crate) fn finish(mut self) -> Ended {
+        let what = format!("the end of process {}", self.child.id());
+        let status = wait_for(&what, || self.child.try_wait().unwrap());
+        Ended { status, stdout: text(&mut self.stdout), stderr: text(&mut self.stderr) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already, or ends now.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text(file: &mut File) -> String {
+    let mut bytes = Vec::new();
+    file.rewind().unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Runs the program to its end.
+pub(crate) fn run(command: Command) -> Ended {
+    Running::start(command).finish()
+}
+
+/// A folder that a Postgres of another user can enter.
+pub(crate) fn folder() -> TempDir {
+    let folder = tempfile::Builder::new().prefix("everytab-scan-").tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// The recorded sample, or a plain line that it is not there.
+pub(crate) fn corpus() -> Option<PathBuf> {
+    let dir = std::env::var_os("EVERYTAB_CORPUS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus"),
+        PathBuf::from,
+    );
+    if dir.join("index").is_dir() {
+        return Some(dir);
+    }
+    println!("skipped: no corpus at {}", dir.display());
+    None
+}
+
+/// `local --sample ...` in `dir`, to its end, with exit code 0.
+pub(crate) fn scan_locally(dir: &Path, workers: u16, sample: &[&str]) -> Ended {
+    let (dir, workers) = (dir.display().to_string(), workers.to_string());
+    let mut arguments = vec!["local", "--dir", &dir, "--workers", &workers, "--exit-when-done"];
+    arguments.extend_from_slice(sample);
+    run(worker(arguments)).expect_code(0)
+}
+
+/// All files below a folder, by their path in it.
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).unwrap_or_else(|e| panic!("{}: {e}", next.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().display().to_string();
+                found.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// A site's manifest.
+pub(crate) fn manifest(site: &Path) -> Value {
+    let text = fs::read(site.join("manifest.json")).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+/// The bundles and search files of the scan that a site's manifest names, by their path under the
+/// scan's prefix.
+pub(crate) fn published(site: &Path) -> BTreeMap<String, Vec<u8>> {
+    let manifest = manifest(site);
+    let found = files(&site.join(manifest["prefix"].as_str().unwrap()));
+    let bundles = (0..).take_while(|n| found.contains_key(&format!("tabs/{n}.json"))).count();
+    assert_eq!(Some(bundles as u64), manifest["bundles"].as_u64(), "gaps in {:?}", found.keys());
+    assert!(found.keys().any(|name| name.starts_with("search/")), "{:?}", found.keys());
+    found
+}
+
+/// All tabs of a site.
+pub(crate) fn tabs(site: &Path) -> Vec<Value> {
+    let bundles = published(site).into_iter().filter(|(name, _)| name.starts_with("tabs/"));
+    let tabs = bundles.flat_map(|(_, bundle)| {
+        let bundle: Value = serde_json::from_slice(&bundle).unwrap();
+        bundle["entries"].as_array().unwrap().clone()
+    });
+    tabs.collect()
+}
+
+/// Says which files differ, not what is in them.
+#[track_caller]
+pub(crate) fn assert_same(
+    left: &BTreeMap<String, Vec<u8>>,
+    right: &BTreeMap<String, Vec<u8>>,
+    what: &str,
+) {
+    assert!(left.keys().eq(right.keys()), "{what}: {:?} and {:?}", left.keys(), right.keys());
+    let differ: Vec<&String> =
+        left.iter().filter(|(name, bytes)| right.get(*name) != Some(bytes)).map(|l| l.0).collect();
+    assert!(differ.is_empty(), "{what}: these files differ: {differ:?}");
+}
