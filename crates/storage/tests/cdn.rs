@@ -1,5 +1,7 @@
 //! CDN invalidation: what goes over the wire, and, where moto is installed, its answer.
 
+#![allow(clippy::panic)] // Failing loudly is what tests are for.
+
 mod scripted;
 
 use everytab_storage::cdn::{CdnSettings, invalidate};

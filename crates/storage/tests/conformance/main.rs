@@ -1,6 +1,8 @@
 //! One set of cases that every store which can be written passes: a directory, and S3 (a server
 //! that the test starts).
 
+#![allow(clippy::panic)] // Failing loudly is what tests are for.
+
 mod cases;
 mod child;
 mod contention;

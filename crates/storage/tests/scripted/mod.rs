@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -61,7 +62,8 @@ struct Script {
     answer: Answer,
     seen: Mutex<Vec<Request>>,
     in_flight: Mutex<(usize, usize)>,
-    delay: std::time::Duration,
+    /// No request is answered before so many have been in flight together.
+    held_until: usize,
 }
 
 /// Stops when dropped.
@@ -76,11 +78,11 @@ impl Scripted {
     pub(crate) async fn start(
         answer: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        Self::slow(std::time::Duration::ZERO, answer).await
+        Self::holding(0, answer).await
     }
 
-    pub(crate) async fn slow(
-        delay: std::time::Duration,
+    pub(crate) async fn holding(
+        held_until: usize,
         answer: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has free ports");
@@ -88,7 +90,7 @@ impl Scripted {
             answer: Box::new(answer),
             seen: Mutex::default(),
             in_flight: Mutex::default(),
-            delay,
+            held_until,
         });
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::clone(&script);
@@ -116,6 +118,23 @@ impl Scripted {
     }
 }
 
+impl Script {
+    async fn hold(&self) {
+        let most = || self.in_flight.lock().expect("no test panics in the lock").1;
+        // Given up after a while, so that a client that is too shy fails its test.
+        for _ in 0..1_000 {
+            if most() >= self.held_until {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        if self.held_until > 0 {
+            // Room for one too many to show up.
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+    }
+}
+
 impl Drop for Scripted {
     fn drop(&mut self) {
         self.accepting.abort();
@@ -130,7 +149,7 @@ async fn serve(mut socket: TcpStream, script: &Script) -> std::io::Result<()> {
             in_flight.0 += 1;
             in_flight.1 = in_flight.1.max(in_flight.0);
         }
-        tokio::time::sleep(script.delay).await;
+        script.hold().await;
         let reply = {
             let mut seen = script.seen.lock().expect("no test panics in the lock");
             let before = seen.iter().filter(|earlier| earlier.path == request.path).count();
