@@ -66,6 +66,29 @@ fmt: ## Format the Rust code
 .PHONY: verify
 verify: ## Check that documents and generated files match the code
 	scripts/check-docs.sh
+	scripts/write-cli-reference.sh --check
+
+.PHONY: schema
+schema: ## Write coordinator-sql/schema.sql from the migrations
+	scripts/write-schema.sh
+
+.PHONY: docs
+docs: ## Write docs/cli.md from the program's help
+	scripts/write-cli-reference.sh
+
+.PHONY: bench
+bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 MIX=issue)
+	@scripts/install.sh --for demo
+	@scripts/bench.sh $(ARGS)
+
+.PHONY: chaos
+chaos: ## Repeat the tests that kill, freeze and cut off, many times (ROUNDS=10)
+	$(CARGO) build --quiet --locked --workspace --all-targets
+	scripts/chaos.sh $(ARGS)
+
+.PHONY: fuzz
+fuzz: ## Give any bytes to the core (FUZZ_SECONDS=60 a target; needs nightly and cargo-fuzz)
+	scripts/fuzz.sh $(ARGS)
 
 .PHONY: deny
 deny: ## Check the licences and sources of all dependencies (needs cargo-deny)

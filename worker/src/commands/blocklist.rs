@@ -148,7 +148,8 @@ pub(super) fn hostname(text: &str) -> Result<String, String> {
     if text.contains("://") || text.contains('/') {
         return Err(refused("give it without scheme and path, such as example.com"));
     }
-    let host = Host::parse(text.trim_end_matches('.')).map_err(|error| refused(&error.to_string()))?;
+    let host =
+        Host::parse(text.trim_end_matches('.')).map_err(|error| refused(&error.to_string()))?;
     let name = host.to_string();
     check_hostname(&name).map_err(|error| refused(&error.to_string()))?;
     Ok(name)

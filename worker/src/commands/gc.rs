@@ -24,6 +24,8 @@ use crate::{
     scan_settings::ScanSettings,
 };
 
+/// Where `doctor` writes its probes.
+pub(super) const PROBES: &str = ".doctor/";
 /// Objects named in one call to a store; S3 takes a thousand.
 const KEYS_PER_DELETE: usize = 1_000;
 
@@ -255,7 +257,7 @@ fn is_garbage(lease_number: i32, referenced: Option<i32>, has_ended: bool) -> bo
 
 /// What `doctor` left where it was killed.
 async fn sweep_probes(store: &dyn Store, sweep: &mut Sweep) -> Result<(), Failure> {
-    let probes = store.list_all(".doctor/").await?;
+    let probes = store.list_all(PROBES).await?;
     sweep.remove(store, &probes).await
 }
 
@@ -294,7 +296,11 @@ async fn drop_rows(
     let id = scan.id();
     if dry_run || coordinator.drop_scan(scan.number).await? {
         println!("rows of scan {id}");
-        eprintln!("its archive stays: {} in {}", objects::archive_prefix(id), scan.settings.archive);
+        eprintln!(
+            "its archive stays: {} in {}",
+            objects::archive_prefix(id),
+            scan.settings.archive
+        );
     } else {
         eprintln!("scan {id} runs again, so its rows stay");
     }

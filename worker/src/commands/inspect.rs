@@ -78,7 +78,9 @@ pub async fn run(args: InspectArgs) -> Outcome {
         What::Icon { files } => blocking(move |lines| icons::print(&files, lines)).await?,
         What::Page { files, url } => {
             let url = Url::parse(&url).map_err(|error| {
-                Failure::usage(format!("--url {url:?}: {error}; give one like https://example.com/"))
+                Failure::usage(format!(
+                    "--url {url:?}: {error}; give one like https://example.com/"
+                ))
             })?;
             blocking(move |lines| pages::print_pages(&files, &url, lines)).await?
         }

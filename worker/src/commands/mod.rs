@@ -4,6 +4,7 @@ pub mod backup;
 pub mod blocklist;
 pub mod database;
 pub mod doctor;
+pub mod gc;
 pub mod inspect;
 pub mod local;
 pub mod migrate;

@@ -65,8 +65,12 @@ pub struct TakedownArgs {
 /// When a store refuses or holds no site. A host that has no tab is exit code 1, unless it was
 /// taken down before.
 pub async fn run(args: TakedownArgs) -> Outcome {
-    let hosts: BTreeSet<String> =
-        args.hosts.iter().map(|host| hostname(host)).collect::<Result<_, _>>().map_err(Failure::usage)?;
+    let hosts: BTreeSet<String> = args
+        .hosts
+        .iter()
+        .map(|host| hostname(host))
+        .collect::<Result<_, _>>()
+        .map_err(Failure::usage)?;
     let was_listed = match &args.private {
         Some(private) => list_as_blocked(private, &hosts, args.reason.as_deref()).await?,
         None => {
@@ -113,7 +117,10 @@ struct Manifest {
 impl Manifest {
     async fn read(site: &dyn Store) -> Result<Self, Failure> {
         let tagged = site.get_tagged(objects::MANIFEST).await?.ok_or_else(|| {
-            Failure::new(format!("there is no site at {}: no manifest.json; check --site", site.url()))
+            Failure::new(format!(
+                "there is no site at {}: no manifest.json; check --site",
+                site.url()
+            ))
         })?;
         let fields = serde_json::from_slice(&tagged.bytes).map_err(|error| {
             Failure::new(format!("manifest.json in {} is not understood: {error}", site.url()))
@@ -125,7 +132,9 @@ impl Manifest {
     fn prefix(&self) -> Result<&str, Failure> {
         let prefix = self.fields.get("prefix").and_then(Value::as_str);
         prefix.filter(|prefix| prefix.ends_with('/')).ok_or_else(|| {
-            Failure::new("manifest.json has no prefix that ends with a slash: is it a site of ours?")
+            Failure::new(
+                "manifest.json has no prefix that ends with a slash: is it a site of ours?",
+            )
         })
     }
 

@@ -41,7 +41,7 @@ pub(crate) struct Gate {
 impl Gate {
     /// A gate before the server at `http://host:port`.
     pub(crate) fn before(endpoint: &str) -> Self {
-        let server = endpoint.trim_start_matches("http://").to_owned();
+        let server = endpoint.trim_start_matches("http://").trim_end_matches('/').to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared::default());

@@ -10,9 +10,12 @@
     reason = "a test that cannot go on has failed, and says where"
 )]
 
+mod archive;
+mod ends;
 mod gate;
 mod kills;
 mod outcomes;
+mod over_the_wire;
 mod places;
 mod same_bytes;
 mod setup;

@@ -101,11 +101,7 @@ impl<'a> SearchFiles<'a> {
     }
 
     /// Changes a file if `change` changes its lines; again if somebody else did meanwhile.
-    async fn edit(
-        &self,
-        key: &str,
-        change: impl Fn(&mut Vec<SearchEntry>),
-    ) -> Result<(), Failure> {
+    async fn edit(&self, key: &str, change: impl Fn(&mut Vec<SearchEntry>)) -> Result<(), Failure> {
         for _ in 0..TRIES {
             let Some(tagged) = self.site.get_tagged(key).await? else { return Ok(()) };
             let before = self.lines(key, &tagged.bytes)?;

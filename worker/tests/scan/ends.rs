@@ -1,0 +1,103 @@
+//! How a worker ends: 0 and 3 when the scan has, 4 when it was asked to leave.
+
+use std::{fs, path::Path};
+
+use everytab_testbed::{Behaviour, Mix};
+
+use crate::{
+    gate::Gate,
+    places::{Database, Stores, copy_folder, internet, stage},
+    setup::{Running, assert_same, files, published, run, wait_for},
+};
+
+#[test]
+fn a_worker_asked_to_leave_gives_its_leases_back_uncounted_and_exits_4() {
+    let internet = internet(150, Mix::none());
+    let gate = Gate::before(&internet.running.client.bucket_url);
+    let stores = Stores {
+        source: format!("{}/", gate.endpoint),
+        ..Stores::folders(&internet, internet.folder.path())
+    };
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &[]);
+    gate.arm("GET", "/segments/", 10);
+    let running = Running::start(database.worker(&["--exit-when-done", "--drain", "300ms"]));
+    gate.wait_until_held();
+    assert!(stage(&database.status(), "warc")["leased"].as_u64() > Some(0));
+    running.terminate();
+    let ended = running.finish().expect_code(4);
+    let status = database.status();
+    assert_eq!(stage(&status, "warc")["leased"], 0, "{status}\n{}", ended.stderr);
+    assert_eq!(status["state"], "running");
+    let counted = "select coalesce(sum(attempts), 0) || ' ' || coalesce(sum(crashes), 0)
+                     from everytab.jobs where kind = 'warc'";
+    assert_eq!(database.psql(counted).trim(), "0 0");
+    assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
+    gate.open();
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_eq!(database.status()["state"], "finished");
+}
+
+#[test]
+fn a_worker_asked_to_leave_finishes_what_it_can() {
+    let slow = Mix::none().with(Behaviour::Slow, 500_000);
+    let internet = internet(150, slow);
+    let stores = Stores::folders(&internet, internet.folder.path());
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &[]);
+    let running = Running::start(database.worker(&["--exit-when-done"]));
+    wait_for("a leased icon job", || {
+        (stage(&database.status(), "icon")["leased"].as_u64() > Some(0)).then_some(())
+    });
+    running.terminate();
+    running.finish().expect_code(4);
+    let status = database.status();
+    assert!(stage(&status, "icon")["done"].as_u64() > Some(0), "{status}");
+    assert_eq!(stage(&status, "icon")["leased"], 0, "{status}");
+    assert_eq!(status["events"]["release"], serde_json::Value::Null, "{}", status["events"]);
+}
+
+#[test]
+fn a_truncated_index_file_is_named_the_rest_is_scanned_and_a_retry_mends_it() {
+    let internet = internet(250, Mix::none());
+    let dir = internet.folder.path();
+    let bucket = dir.join("damaged");
+    copy_folder(&internet.running.client.bucket_dir, &bucket);
+    let name = truncate_an_index_file(&bucket);
+    let database = Database::new(&internet, Stores::folders_of(&bucket, &dir.join("out")));
+    database.start_scan(internet.crawl(), &[]);
+    let ended = run(database.worker(&["--exit-when-done"])).expect_code(3);
+    let status = database.status();
+    assert_eq!(status["state"], "finished_with_discards", "{status}");
+    assert_eq!(stage(&status, "index")["discarded"], 1);
+    assert_eq!(stage(&status, "index")["done"], 2);
+    let said = status["errors"].to_string();
+    assert!(said.contains(&name), "{said}\n{}", ended.stderr);
+    let line = ended.stderr.lines().find(|line| line.contains(&name)).unwrap_or_default();
+    assert!(line.contains("discarded"), "{}", ended.stderr);
+    let with_a_hole = published(&dir.join("out/site"));
+
+    // The fault mended, the discarded job is done again, and all that follows from it.
+    copy_folder(&internet.running.client.bucket_dir, &bucket);
+    run(database.owner(&["scan", "retry"])).expect_code(0);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_eq!(database.status()["state"], "finished");
+    let whole = Database::new(&internet, Stores::folders(&internet, &dir.join("whole")));
+    whole.start_scan(internet.crawl(), &[]);
+    run(whole.worker(&["--exit-when-done"])).expect_code(0);
+    let expected = published(&dir.join("whole/site"));
+    assert_ne!(expected, with_a_hole, "the damaged file held nothing");
+    assert_same(&expected, &published(&dir.join("out/site")), "whole and mended");
+}
+
+/// Cuts the middle one of the crawl's index files; answers its name.
+fn truncate_an_index_file(bucket: &Path) -> String {
+    let found = files(&bucket.join("cc-index"));
+    let (name, bytes) = found
+        .iter()
+        .find(|(name, _)| name.contains("subset=warc") && name.contains("part-00001"))
+        .unwrap();
+    let path = bucket.join("cc-index").join(name);
+    fs::write(&path, bytes.get(..bytes.len() / 2).unwrap()).unwrap();
+    path.file_name().unwrap().display().to_string()
+}
