@@ -1063,7 +1063,8 @@ begin
          where j.state = 'pending' and j.not_before <= clock_timestamp()
          order by j.not_before limit p_limit for no key update skip locked)
     update jobs j set not_before = null
-     where j.job_id = any (array(select d.job_id from due d)) and j.state = 'pending' and j.not_before <= clock_timestamp();
+     where j.job_id = any (array(select d.job_id from due d))
+       and j.state = 'pending' and j.not_before <= clock_timestamp();
     return swept;
 end $$;
 
