@@ -178,8 +178,7 @@ async fn wanted_objects(
         .map(|(shard, lease_number)| objects::archive(id, shard, lease_number))
         .collect();
     let referenced: std::collections::HashSet<String> = referenced.into_iter().collect();
-    let is_wanted =
-        |key: &str| !key.ends_with(".warc.gz") || referenced.contains(key);
+    let is_wanted = |key: &str| !key.ends_with(".warc.gz") || referenced.contains(key);
     add(Source::Archive, listed.into_iter().filter(|object| is_wanted(&object.key)).collect());
     Ok(wanted)
 }
@@ -271,7 +270,10 @@ async fn restore_objects(
 ) -> Result<(), Failure> {
     let copiers = HashMap::from([
         (Source::Site, Copier { to: open(&settings.site).await?, temporary: temporary.into() }),
-        (Source::Archive, Copier { to: open(&settings.archive).await?, temporary: temporary.into() }),
+        (
+            Source::Archive,
+            Copier { to: open(&settings.archive).await?, temporary: temporary.into() },
+        ),
     ]);
     let mut root = Vec::new();
     let mut copies = Vec::new();
@@ -310,14 +312,14 @@ async fn restore_root(
     };
     let bytes = from.get(&manifest.key).await?;
     manifest.check(&bytes)?;
-    if let Some(there) = site.to.get_tagged(objects::MANIFEST).await? {
-        if there.bytes != bytes {
-            eprintln!(
-                "{} shows another scan, which stays; `publish --scan ID` switches it",
-                site.to.url()
-            );
-            return Ok(());
-        }
+    if let Some(there) = site.to.get_tagged(objects::MANIFEST).await?
+        && there.bytes != bytes
+    {
+        eprintln!(
+            "{} shows another scan, which stays; `publish --scan ID` switches it",
+            site.to.url()
+        );
+        return Ok(());
     }
     for (key, entry) in root.iter().filter(|(key, _)| *key != objects::MANIFEST) {
         site.restore(from, entry, key).await?;

@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(obsolete(&found, &HashMap::new(), id(6), 0).len(), 5);
         // A scan whose site was removed before may still have rows.
         assert_eq!(obsolete(&[id(3)], &known, id(3), 2), [id(1)]);
-        assert_eq!(obsolete(&found, &known, id(3), 100), []);
+        assert_eq!(obsolete(&found, &known, id(3), 100), Vec::<Uuid>::new());
     }
 
     #[test]

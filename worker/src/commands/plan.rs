@@ -105,9 +105,13 @@ pub async fn run(args: PlanArgs) -> Outcome {
         for line in &estimate.lines {
             println!("{}", text(line));
         }
-        println!("\nmeasured: read from the crawl just now; sampled: extrapolated from row group 0 of");
+        println!(
+            "\nmeasured: read from the crawl just now; sampled: extrapolated from row group 0 of"
+        );
         println!("{}; assumed: the options under Assumed in --help;", sample.path);
-        println!("derived: follows from the others. Hours are those of the stages one after another;");
+        println!(
+            "derived: follows from the others. Hours are those of the stages one after another;"
+        );
         println!("from warc on they overlap, so a scan takes less.");
     }
     Ok(Exit::Done)

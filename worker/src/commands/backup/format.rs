@@ -109,9 +109,9 @@ async fn read_json<T: DeserializeOwned>(
     key: &str,
 ) -> Result<Option<T>, Failure> {
     let Some(tagged) = store.get_tagged(key).await? else { return Ok(None) };
-    serde_json::from_slice(&tagged.bytes)
-        .map(Some)
-        .map_err(|error| Failure::new(format!("{key} in {} is not understood: {error}", store.url())))
+    serde_json::from_slice(&tagged.bytes).map(Some).map_err(|error| {
+        Failure::new(format!("{key} in {} is not understood: {error}", store.url()))
+    })
 }
 
 async fn write_json(store: &dyn Store, key: &str, value: &impl Serialize) -> Result<(), Failure> {
@@ -165,8 +165,7 @@ pub(super) struct Journal {
 impl Journal {
     /// Reads what is there of a backup of the scan with this row.
     pub(super) async fn open(store: Arc<dyn Store>, row: &Value) -> Result<Self, Failure> {
-        let mut journal =
-            Self { rows: HashMap::new(), objects: HashMap::new(), notes: 0, store };
+        let mut journal = Self { rows: HashMap::new(), objects: HashMap::new(), notes: 0, store };
         let store = Arc::clone(&journal.store);
         if let Some(whole) = read_json::<Backup>(&*store, LIST).await? {
             if whole.scan["scan_id"] != row["scan_id"] {

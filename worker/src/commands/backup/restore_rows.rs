@@ -175,8 +175,7 @@ mod tests {
 
     #[test]
     fn batches_hold_every_line_once_and_end_at_their_bounds() {
-        let mut packed =
-            flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         for number in 0..5_001 {
             writeln!(packed, "{number}").unwrap();
         }
@@ -200,7 +199,8 @@ mod tests {
     fn a_host_refers_to_the_file_of_this_database() {
         let known = WarcFiles::from([(7, 3)]);
         let line = r#"{"hash":-9223372036854775808,"hostname":"a","warc_file":7}"#;
-        let row: Value = serde_json::from_str(&with_warc_file_of_here(line, &known).unwrap()).unwrap();
+        let row: Value =
+            serde_json::from_str(&with_warc_file_of_here(line, &known).unwrap()).unwrap();
         assert_eq!((row["warc_file"].as_i64(), row["hash"].as_i64()), (Some(3), Some(i64::MIN)));
         assert!(with_warc_file_of_here(line, &WarcFiles::new()).is_err());
     }

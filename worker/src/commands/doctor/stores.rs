@@ -55,7 +55,7 @@ async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String
     let size = info.map(|info| info.size).filter(|size| *size >= 4).ok_or_else(|| {
         Failure::new(format!("{first} is in the list of {crawl}, but not in {source}"))
     })?;
-    if store.get_range(first, size - 4..size).await? != &b"PAR1"[..] {
+    if store.get_range(first, size - 4..size).await? != b"PAR1"[..] {
         return Err(Failure::new(format!("{first} in {source} is no parquet file")));
     }
     Ok(format!("{source} has {crawl} with {} index files", files.len()))

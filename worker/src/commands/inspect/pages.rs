@@ -167,7 +167,8 @@ mod tests {
         );
         assert_eq!(json, expected);
         let image = archive("response", "HTTP/1.1 404 No\r\nContent-Type: image/png\r\n\r\nxx");
-        let line = lines_of(&image)[0].as_ref().unwrap();
+        let lines = lines_of(&image);
+        let line = lines[0].as_ref().unwrap();
         assert_eq!((line.status, &line.title, &line.icons), (Some(404), &None, &None));
     }
 
@@ -175,11 +176,13 @@ mod tests {
     fn what_is_no_response_is_counted_and_what_is_broken_is_a_line() {
         assert_eq!(lines_of(&archive("request", "GET /")), [Err("request".to_owned())]);
         let no_http = archive("response", "dns: 192.0.2.1");
-        let line = lines_of(&no_http)[0].as_ref().unwrap();
+        let lines = lines_of(&no_http);
+        let line = lines[0].as_ref().unwrap();
         assert!(line.error.as_ref().unwrap().contains("no HTTP message"), "{line:?}");
         let mut cut = archive("response", "HTTP/1.1 200 OK\r\n\r\n<title>Cut</title>");
         cut.truncate(cut.len() - 10);
-        let line = lines_of(&cut)[0].as_ref().unwrap();
+        let lines = lines_of(&cut);
+        let line = lines[0].as_ref().unwrap();
         assert!(line.error.as_ref().unwrap().contains("ends before"), "{line:?}");
         assert_eq!(line.title.as_deref(), Some("Cut</ti"));
         assert!(lines_of(b"junk")[0].as_ref().unwrap().error.is_some());

@@ -295,8 +295,12 @@ mod tests {
     #[test]
     fn a_limit_reads_less_and_an_empty_sample_gives_zeros() {
         let assumed = Options::parse_from(["x"]).assumed;
-        let few = Sample { files: 8, file_bytes: 4_800_000_000, max_captures: Some(8_000),
-                           ..whole_crawl() };
+        let few = Sample {
+            files: 8,
+            file_bytes: 4_800_000_000,
+            max_captures: Some(8_000),
+            ..whole_crawl()
+        };
         let plan = estimate(&few, &assumed, Some(300), 1);
         assert_eq!(number(&plan, "hosts"), 300.0);
         assert_eq!(number(&plan, "index_bytes_to_read"), 8.0 * 64_000_000.0);

@@ -112,7 +112,8 @@ async fn first_groups(
                     break;
                 } else {
                     sample.groups_read += 1;
-                    sample.read_bytes += ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+                    sample.read_bytes +=
+                        ranges.iter().map(|range| range.end - range.start).sum::<u64>();
                 }
                 supply(store, path, &mut reader, ranges).await?;
             }

@@ -170,8 +170,9 @@ async fn all_hosts_of_a_site_can_go_one_by_one_or_together() {
 async fn a_takedown_that_was_cut_off_before_the_search_files_is_finished_by_the_next() {
     let root = site(&HOSTS);
     let root = root.path();
-    let store = everytab_storage::open(&root.display().to_string(), &StoreSettings::default());
-    let half = Takedown { site: store.await.unwrap(), distribution: None };
+    let (place, settings) = (root.display().to_string(), StoreSettings::default());
+    let store = everytab_storage::open(&place, &settings).await.unwrap();
+    let half = Takedown { site: store, distribution: None };
     half.remove_tabs(&BTreeSet::from(["apple.example".to_owned()])).await.unwrap();
     assert_ne!(shown(root), searched(root));
     // The one that took its place goes first, by another run.
