@@ -7,7 +7,8 @@ returns setof text language plpgsql stable security definer
 set search_path = everytab, pg_temp as $$
 begin
     return query execute format(
-        'select row_to_json(t)::text from %s t where t.ctid >= $1 and t.ctid < $2 %s order by t.ctid',
+        'select row_to_json(t)::text from %s t'
+        ' where t.ctid >= $1 and t.ctid < $2 %s order by t.ctid',
         coordinator.backup_table(p_scan, p_table),
         case when p_table <> 'warc_files' then 'and t.scan = $3' end)
     using format('(%s,0)', p_from_block)::tid, format('(%s,0)', p_from_block + p_blocks)::tid,

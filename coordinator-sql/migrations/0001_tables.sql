@@ -1,5 +1,6 @@
 -- The tables of the coordinator. Data tables are append-only and partitioned by scan, so that an
--- old scan is dropped, never deleted row by row; only scans, stages, jobs and blocklist are updated.
+-- old scan is dropped, never deleted row by row; only scans, stages, jobs and blocklist are
+-- updated.
 
 create type everytab.job_kind as enum
     ('index', 'warc', 'icon', 'bundle-shard', 'search', 'publish');

@@ -40,7 +40,7 @@ const PIECE_BYTES: usize = 64 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The folder cannot be read.
-    #[error("cannot serve {dir}: {source}; give the folder of a published site", dir = dir.display())]
+    #[error("cannot serve {}: {source}; give the folder of a published site", dir.display())]
     Folder {
         /// The folder asked for.
         dir: PathBuf,

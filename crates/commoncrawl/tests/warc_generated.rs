@@ -155,10 +155,14 @@ fn a_range_longer_than_its_member_gives_the_member_and_a_shorter_one_an_error() 
 #[test]
 fn header_forms_that_occur_are_understood() {
     let forms: [&[u8]; 4] = [
-        b"WARC/1.1\r\nwarc-type: RESPONSE\r\nWARC-TARGET-URI: <https://a.example/>\r\nContent-Length:2\r\n\r\nok\r\n\r\n",
-        b"WARC/1.0\nWARC-Type: response\nWARC-Target-URI: https://a.example/\nContent-Length: 2\n\nok\n\n",
-        b"WARC/1.1\r\nWARC-Type:\r\n response\r\nWARC-Target-URI:\r\n\thttps://a.example/\r\nContent-Length: 2\r\n\r\nok",
-        b"\r\nWARC/0.17\r\r\nWARC-Type: response\r\r\nWARC-Target-URI: https://a.example/\r\r\nContent-Length: 2\r\r\n\r\r\nok",
+        b"WARC/1.1\r\nwarc-type: RESPONSE\r\nWARC-TARGET-URI: <https://a.example/>\r\n\
+            Content-Length:2\r\n\r\nok\r\n\r\n",
+        b"WARC/1.0\nWARC-Type: response\nWARC-Target-URI: https://a.example/\n\
+            Content-Length: 2\n\nok\n\n",
+        b"WARC/1.1\r\nWARC-Type:\r\n response\r\nWARC-Target-URI:\r\n\thttps://a.example/\r\n\
+            Content-Length: 2\r\n\r\nok",
+        b"\r\nWARC/0.17\r\r\nWARC-Type: response\r\r\nWARC-Target-URI: https://a.example/\r\r\n\
+            Content-Length: 2\r\r\n\r\r\nok",
     ];
     for form in forms {
         for bytes in [form.to_vec(), gzip(form)] {
@@ -396,7 +400,8 @@ proptest! {
 
     #[test]
     fn any_block_gives_a_response_or_an_error(
-        fields in "(Content-Encoding: (gzip|br|deflate|x)\r\n|Transfer-Encoding: chunked\r\n|.*\n){0,4}",
+        fields in "(Content-Encoding: (gzip|br|deflate|x)\r\n\
+            |Transfer-Encoding: chunked\r\n|.*\n){0,4}",
         body in prop::collection::vec(any::<u8>(), 0..300),
     ) {
         let block = http(&fields, &body);

@@ -12,8 +12,8 @@
 //!   kernel's parent-death signal belongs to the *thread* that forked) and asks for a fast shutdown
 //!   (SIGINT) at the owner's death. What still runs when the folder is taken again is stopped
 //!   first, found by its working folder, never by a bare process number.
-//! * A cluster is there whole or not at all: `initdb` works in a folder beside it, and a rename ends
-//!   that.
+//! * A cluster is there whole or not at all: `initdb` works in a folder beside it, and a rename
+//!   ends that.
 //! * Nobody else on the machine reaches it: no TCP, and the socket lies in a folder with mode 0700,
 //!   never one that another user made. That folder is what allows `trust`.
 //! * A terminal's Ctrl-C does not reach the server (its own session), so workers drain first.

@@ -151,7 +151,8 @@ async fn an_upload_that_fails_is_aborted_and_errors_of_deletions_are_told() {
         ),
         "POST" => Reply::new(
             200,
-            "<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>",
+            "<InitiateMultipartUploadResult><UploadId>u1</UploadId>\
+             </InitiateMultipartUploadResult>",
         ),
         "PUT" => fault(403, "AccessDenied"),
         _ => Reply::new(204, ""),

@@ -213,17 +213,28 @@ impl Takedown {
                 }
                 places.push(place);
             }
-            // Under their old names, the tab must not be found either.
-            let old: BTreeSet<String> =
-                [original, current].into_iter().filter(|old| *old != path).collect();
-            let mut overwritten = Vec::new();
-            for key in old.into_iter().map(|old| format!("{prefix}{old}")) {
-                site.put(&key, bundle.bytes(), objects::put_options(&key)).await?;
-                overwritten.push(key);
-            }
+            let overwritten = self.overwrite_old(&prefix, number, &path, &bundle).await?;
             return Ok(Some((Removed { found, places }, overwritten)));
         }
         Err(busy(site, objects::MANIFEST))
+    }
+
+    /// Under the bundle's other names the tab must not be found either.
+    async fn overwrite_old(
+        &self,
+        prefix: &str,
+        number: i32,
+        path: &str,
+        bundle: &Bundle,
+    ) -> Result<Vec<String>, Failure> {
+        let overrides = self.site.list_all(&format!("{prefix}tabs/{number}-")).await?;
+        let mut old: BTreeSet<String> = overrides.into_iter().map(|object| object.key).collect();
+        old.insert(format!("{prefix}tabs/{number}.json"));
+        old.remove(&format!("{prefix}{path}"));
+        for key in &old {
+            self.site.put(key, bundle.bytes(), objects::put_options(key)).await?;
+        }
+        Ok(old.into_iter().collect())
     }
 
     /// The second half: the search files say where the tabs are now, and not that the host was.

@@ -11,6 +11,7 @@
 )]
 
 mod archive;
+mod bad_input;
 mod ends;
 mod gate;
 mod kills;

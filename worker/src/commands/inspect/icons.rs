@@ -120,7 +120,10 @@ impl UrlLine {
     }
 
     fn with_way(mut self, fetched: &Fetched) -> Self {
-        let hop = |hop: &fetch::Hop| json!({"url": hop.url, "address": hop.address, "status": hop.status});
+        let hop = |hop: &fetch::Hop| {
+            let (url, address) = (&hop.url, hop.address);
+            json!({"url": url, "address": address, "status": hop.status})
+        };
         let timings = fetched.timings;
         self.status = fetched.status;
         self.final_url = Some(fetched.final_url.clone());

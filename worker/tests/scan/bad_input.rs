@@ -1,0 +1,263 @@
+//! What is wrong is said in one line that names it and what to do; mended, a re-run finishes.
+
+use std::{fs, path::Path, process::Command};
+
+use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
+use everytab_testbed::Mix;
+use serde_json::Value;
+
+use crate::{
+    outcomes,
+    places::{Database, Internet, Stores, copy_folder, internet, nobody, with_s3},
+    setup::{Ended, assert_same, files, folder, published, run, tabs, worker},
+};
+
+/// One line of error with all these words in it, and nothing of a crash.
+#[track_caller]
+fn refused(ended: Ended, code: i32, words: &[&str]) {
+    let ended = ended.expect_code(code);
+    let errors: Vec<&str> =
+        ended.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    let [line] = errors[..] else { panic!("{} error lines: {}", errors.len(), ended.stderr) };
+    for word in words {
+        assert!(line.contains(word), "no {word:?} in: {line}");
+    }
+    for crash in ["panicked", "backtrace", "RUST_BACKTRACE"] {
+        assert!(!ended.stderr.contains(crash), "{}", ended.stderr);
+    }
+}
+
+fn status_of(database_url: &str) -> Ended {
+    run(worker(["scan", "status", "--database-url", database_url]))
+}
+
+#[test]
+fn a_database_that_cannot_be_reached_is_named() {
+    let place = nobody().to_string();
+    let url = format!("postgres://someone:secret-word@{place}/everytab");
+    let ended = status_of(&url);
+    assert!(!ended.stderr.contains("secret-word"), "{}", ended.stderr);
+    refused(ended, 1, &[&place, "--database-url"]);
+    refused(run(worker(["scan", "status"])), 2, &["--database-url", "DATABASE_URL"]);
+    refused(status_of("nonsense"), 1, &["postgres://"]);
+}
+
+#[test]
+fn a_wrong_password_is_named_and_not_shown() {
+    let folder = folder();
+    let hba = folder.path().join("hba.conf");
+    fs::write(&hba, "local all postgres trust\nlocal all all scram-sha-256\n").unwrap();
+    let settings = PostgresSettings {
+        durable: false,
+        extra: vec![("hba_file".to_owned(), hba.display().to_string())],
+        ..PostgresSettings::new(folder.path().join("postgres"))
+    };
+    let postgres = PrivatePostgres::start(settings).unwrap();
+    postgres.psql("postgres", "create role someone login password 'the-right-one'").unwrap();
+    let url =
+        |password: &str| format!("{}&password={password}", postgres.url("postgres", "someone"));
+    let ended = status_of(&url("a-wrong-one"));
+    assert!(!ended.stderr.contains("a-wrong-one"), "{}", ended.stderr);
+    refused(ended, 1, &["password", "someone", "DATABASE_URL"]);
+    // The right one gets further: to a database without our schema.
+    refused(status_of(&url("the-right-one")), 1, &["everytab-worker migrate"]);
+    postgres.stop().unwrap();
+}
+
+#[test]
+fn a_database_without_migration_says_what_to_run() {
+    let server = shared_for_tests();
+    let name = server.fresh_database(None);
+    let url = server.url(&name, "postgres");
+    refused(status_of(&url), 1, &["schema", "everytab-worker migrate"]);
+    refused(run(worker(["run", "--database-url", &url])), 1, &["everytab-worker migrate"]);
+    run(worker(["migrate", "--database-url", &url])).expect_code(0);
+    refused(status_of(&url), 1, &["no scan yet", "scan start"]);
+    refused(status_of(&server.url("no_such_database", "postgres")), 1, &["no_such_database"]);
+}
+
+#[test]
+fn a_crawl_a_bucket_and_a_folder_that_do_not_exist_are_named_and_a_re_run_works() {
+    let internet = internet(40, Mix::none());
+    let s3 = internet.s3();
+    let database = Database::new(&internet, Stores::s3(&s3.endpoint));
+    let start = |crawl: &str, source: &str, site: &str| {
+        let mut arguments = vec!["scan", "start", "--crawl", crawl, "--source", source];
+        arguments.extend(["--archive", "s3://everytab/private", "--site", site]);
+        run(database.owner(&arguments))
+    };
+    let (crawl, source, site) = (internet.crawl(), "s3://crawl", "s3://everytab/site");
+    refused(start("CC-MAIN-1999-01", source, site), 1, &["CC-MAIN-1999-01", "--crawl"]);
+    refused(start("yesterday", source, site), 2, &["yesterday", "CC-MAIN-2026-05"]);
+    refused(start(crawl, "s3://no-such-bucket", site), 1, &["no-such-bucket"]);
+    refused(start(crawl, source, "s3://no-such-bucket/site"), 1, &["no-such-bucket"]);
+    refused(start(crawl, "ftp://somewhere", site), 1, &["ftp://somewhere", "s3://"]);
+    let mut wrong_keys = database.owner(&["scan", "start", "--crawl", crawl]);
+    wrong_keys.args(database.stores.arguments()).env("AWS_SECRET_ACCESS_KEY", "another");
+    refused(run(wrong_keys), 1, &["s3://crawl", "AWS_"]);
+    // Nothing of all that began a scan.
+    refused(run(database.owner(&["scan", "status"])), 1, &["no scan yet"]);
+    start(crawl, source, site).expect_code(0);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+
+    let empty = folder();
+    let dir = internet.folder.path().join("local").display().to_string();
+    let sample = empty.path().display().to_string();
+    let local = |arguments: &[&str]| {
+        let mut command = worker(["local", "--dir", &dir, "--exit-when-done"]);
+        command.args(arguments);
+        with_s3(&mut command, &s3.endpoint);
+        run(command)
+    };
+    refused(local(&["--sample", &sample]), 1, &[&sample]);
+    refused(local(&["--sample", "/no/such/folder"]), 2, &["/no/such/folder", "--sample"]);
+    refused(local(&[]), 2, &["--sample", "--crawl"]);
+    refused(local(&["--source", "s3://no-such-bucket", "--crawl", crawl]), 1, &["no-such-bucket"]);
+    local(&["--sample", "--sample-hosts", "30", "--sample-mix", "none"]).expect_code(0);
+}
+
+#[test]
+fn a_corrupt_gzip_member_costs_its_host_and_no_other() {
+    let internet = internet(120, Mix::none());
+    let dir = internet.folder.path();
+    let bucket = dir.join("damaged");
+    copy_folder(&internet.running.client.bucket_dir, &bucket);
+    let hostname = corrupt_a_member(&bucket);
+    let scan = |bucket: &Path, name: &str| {
+        let database = Database::new(&internet, Stores::folders_of(bucket, &dir.join(name)));
+        database.start_scan(internet.crawl(), &[]);
+        run(database.worker(&["--exit-when-done"])).expect_code(0);
+        dir.join(name).join("site")
+    };
+    let (damaged, whole) = (scan(&bucket, "out"), scan(&internet.running.client.bucket_dir, "all"));
+    let stats: Value =
+        serde_json::from_slice(&fs::read(damaged.join("stats.json")).unwrap()).unwrap();
+    assert_eq!(stats["stages"]["warc"]["outcomes"]["warc_corrupt"], 1, "{stats}");
+    outcomes::add_up(&damaged);
+    let urls = |site: &Path| -> Vec<String> {
+        let mut urls: Vec<String> =
+            tabs(site).iter().map(|tab| tab["url"].as_str().unwrap().to_owned()).collect();
+        urls.sort();
+        urls
+    };
+    let is_other = |url: &String| !url.ends_with(&format!("://{hostname}"));
+    let others: Vec<String> = urls(&whole).into_iter().filter(is_other).collect();
+    assert_eq!(urls(&damaged), others);
+    assert_eq!(others.len() + 1, urls(&whole).len(), "{hostname} was no tab before");
+}
+
+/// Damages the record of a host in the crawl; answers whose.
+fn corrupt_a_member(bucket: &Path) -> String {
+    let index = files(&bucket.join("cc-index"));
+    let name = index.keys().find(|name| name.contains("subset=warc")).unwrap();
+    let parquet = bucket.join("cc-index").join(name).display().to_string();
+    let listed = run(worker(["inspect", "index", &parquet])).expect_code(0);
+    let rows = listed.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    for row in rows {
+        let path = bucket.join(row["warc_filename"].as_str().unwrap());
+        let number = |field: &str| usize::try_from(row[field].as_u64().unwrap()).unwrap();
+        let (offset, length) = (number("warc_record_offset"), number("warc_record_length"));
+        let mut bytes = fs::read(&path).unwrap();
+        let member = bytes.get_mut(offset..offset + length).unwrap();
+        // A page with a title, so that a tab is lost.
+        if !member_has_title(member) {
+            continue;
+        }
+        for byte in member.iter_mut().skip(12) {
+            *byte = !*byte;
+        }
+        fs::write(&path, bytes).unwrap();
+        return row["hostname"].as_str().unwrap().to_owned();
+    }
+    panic!("no page with a title in {parquet}");
+}
+
+fn member_has_title(member: &[u8]) -> bool {
+    use everytab_commoncrawl::warc::{Limits, read_record};
+    let record = read_record(member, Limits::default()).unwrap();
+    let response = record.http_response().unwrap();
+    let url = record.target_uri().unwrap();
+    let page = everytab_webpage::understand(&url, response.headers.fields(), &response.body);
+    !everytab_webpage::tab_title(&page.title.text).is_empty()
+}
+
+#[test]
+fn a_site_that_cannot_be_written_is_named_and_a_re_run_finishes() {
+    let internet = internet(40, Mix::none());
+    let dir = internet.folder.path();
+    // Root may write whatever a folder's mode says, but not into a file.
+    fs::write(dir.join("site"), "in the way").unwrap();
+    let site = dir.join("site/of/tabs");
+    refused(local(&internet, &site), 1, &[&dir.join("site").display().to_string()]);
+    fs::remove_file(dir.join("site")).unwrap();
+    local(&internet, &site).expect_code(0);
+    assert!(!published(&site).is_empty());
+}
+
+fn local(internet: &Internet, site: &Path) -> Ended {
+    let dir = internet.folder.path();
+    let stores = Stores {
+        site: format!("file://{}", site.display()),
+        ..Stores::folders(internet, &dir.join("local"))
+    };
+    let mut command = worker(["local", "--exit-when-done", "--lease", "2s", "--dir"]);
+    command.arg(dir.join("local")).args(["--crawl", internet.crawl()]).args(stores.arguments());
+    command.args(internet.running.client.arguments());
+    run(command)
+}
+
+/// A file system of so many kilobytes, unmounted when dropped.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    fn mount(at: &Path) -> Option<Self> {
+        fs::create_dir_all(at).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=64k", "everytab-test"])
+            .arg(at)
+            .output();
+        match mounted {
+            Ok(output) if output.status.success() => Some(Self(at.to_path_buf())),
+            _ => {
+                println!("skipped: a small file system can be mounted by root alone");
+                None
+            }
+        }
+    }
+
+    fn grow(&self) {
+        let grown = Command::new("mount").args(["-o", "remount,size=64m"]).arg(&self.0).status();
+        assert!(grown.unwrap().success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: whoever still looks into it does not keep it.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_named_and_a_re_run_with_room_finishes_with_the_same_bytes() {
+    let internet = internet(120, Mix::none());
+    let small = internet.folder.path().join("small");
+    let Some(disk) = SmallDisk::mount(&small) else { return };
+    let site = small.join("site");
+    let ended = local(&internet, &site);
+    let code = ended.code();
+    assert!(matches!(code, Some(1 | 3)), "{code:?}\n{}", ended.stderr);
+    let names_it = |line: &&str| {
+        line.contains(&small.display().to_string()) && line.to_lowercase().contains("space")
+    };
+    assert!(ended.stderr.lines().any(|line| names_it(&line)), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+    disk.grow();
+    local(&internet, &site).expect_code(0);
+    let undisturbed = internet.folder.path().join("undisturbed");
+    let database = Database::new(&internet, Stores::folders(&internet, &undisturbed));
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let expected = published(&undisturbed.join("site"));
+    assert_same(&expected, &published(&site), "undisturbed and after a full disk");
+}
