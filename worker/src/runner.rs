@@ -289,7 +289,11 @@ async fn finish(
         Ok(done) => ("complete", complete(coordinator, lease, done, &trusted).await, None),
         Err(JobError::Retry(reason)) => {
             span.in_scope(|| tracing::warn!(reason, "the run failed; it will be tried again"));
-            ("retry", text(coordinator.retry(lease, &reason, trusted.until()).await), None)
+            let failure = coordinator.retry(lease, &reason, trusted.until()).await;
+            if matches!(failure, Ok(Failure::Discarded)) {
+                span.in_scope(|| tracing::error!(reason, "the job failed too often: discarded"));
+            }
+            ("retry", text(failure), None)
         }
         Err(JobError::Discard(reason)) => {
             span.in_scope(|| tracing::error!(reason, "the job is discarded"));

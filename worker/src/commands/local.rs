@@ -10,6 +10,7 @@ use clap::Args;
 use everytab_coordinator::{ConnectSettings, Coordinator};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_testbed::{Content, Mix, Running, Settings, SmallInternet};
+use serde_json::Value;
 use tokio::sync::watch;
 use url::Url;
 
@@ -108,6 +109,8 @@ async fn scan(
         None => None,
     };
     let plan = plan(args, dir, internet.as_ref()).await?;
+    prepare_folder("--archive", &plan.places.archive)?;
+    prepare_folder("--site", &plan.places.site)?;
     let number = find_or_start(args, &coordinator, &plan).await?;
     let mut fetch = args.fetch.clone();
     if let Some(internet) = &internet {
@@ -130,10 +133,42 @@ async fn scan(
     if let Some(address) = args.serve.filter(|_| !args.exit_when_done) {
         serve(&plan.places.site, address, stop).await?;
     }
-    Ok(match state.as_str() {
-        "finished_with_discards" => Exit::Discards,
-        _ => Exit::Done,
+    Ok(match discards(&status) {
+        Some(line) => {
+            eprintln!("{line}");
+            Exit::Discards
+        }
+        None => Exit::Done,
     })
+}
+
+/// What was discarded of a scan that has ended so, in one line.
+fn discards(status: &Value) -> Option<String> {
+    if status["state"] != "finished_with_discards" {
+        return None;
+    }
+    let errors = status["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let last = errors.iter().find(|error| error["event"] == "discard");
+    let text = |name: &str| last.and_then(|last| last[name].as_str()).unwrap_or("unknown");
+    Some(format!(
+        "error: {} jobs were discarded, the last one ({}) because: {}; put it right and run the \
+         same command again",
+        status["events"]["discard"],
+        text("kind"),
+        text("message")
+    ))
+}
+
+/// A folder that cannot be written is better found now than by every job.
+fn prepare_folder(option: &str, place: &str) -> Result<(), Failure> {
+    let Some(folder) = Url::parse(place).ok().and_then(|url| url.to_file_path().ok()) else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| tempfile::tempfile_in(&folder).map(drop))
+        .map_err(|error| {
+            Failure::new(format!("{option} {place}: {error}; choose a folder that can be written"))
+        })
 }
 
 const DATABASE: &str = "everytab";
