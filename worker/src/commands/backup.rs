@@ -31,6 +31,7 @@ use crate::{
     config::DatabaseArgs,
     failure::{Exit, Failure, Outcome},
     scan_settings::ScanSettings,
+    scan_start::Places,
 };
 
 /// In a scan's settings while its backup is brought back.
@@ -243,12 +244,20 @@ pub async fn restore(args: RestoreArgs) -> Outcome {
             tables_digest()
         )));
     }
-    let mut settings = settings_of(&backup.scan)?;
-    settings.site = args.site.unwrap_or(settings.site);
-    settings.archive = args.archive.unwrap_or(settings.archive);
+    let settings = settings_of(&backup.scan)?;
+    let places = Places {
+        source: settings.source.clone(),
+        source_is_public: settings.source_is_public,
+        archive: args.archive.unwrap_or(settings.archive.clone()),
+        site: args.site.unwrap_or(settings.site.clone()),
+        private: None,
+    };
+    let Places { archive, site, .. } = places.absolute()?;
+    let settings = ScanSettings { archive, site, ..settings };
     for (name, place) in [("site", &settings.site), ("archive", &settings.archive)] {
         backup.scan["settings"][name] = Value::from(place.as_str());
     }
+    refuse_known(&coordinator, &backup.scan).await?;
     let mut restoring =
         coordinator.restore_begin(&backup.scan, backup.first_job, backup.last_job).await?;
     let temporary = temporary(args.temporary);
@@ -260,6 +269,19 @@ pub async fn restore(args: RestoreArgs) -> Outcome {
     println!("{}", backup.scan["scan_id"].as_str().unwrap_or_default());
     eprintln!("{rows} rows and {} objects are back", backup.objects.len());
     Ok(Exit::Done)
+}
+
+/// A scan that is in the database whole must not be mixed with one from a backup.
+async fn refuse_known(coordinator: &Coordinator, row: &Value) -> Result<(), Failure> {
+    let id: Uuid = serde_json::from_value(row["scan_id"].clone())?;
+    let Some(number) = coordinator.scan_number(Some(id)).await? else { return Ok(()) };
+    match coordinator.backup_scan(number).await? {
+        Some(known) if known["settings"][RESTORING].is_null() => Err(Failure::new(format!(
+            "scan {id} is in this database already, {}; nothing was changed",
+            known["state"].as_str().unwrap_or("?")
+        ))),
+        _ => Ok(()),
+    }
 }
 
 async fn restore_objects(

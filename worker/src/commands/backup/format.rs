@@ -160,12 +160,20 @@ pub(super) struct Journal {
     rows: HashMap<String, Part>,
     objects: HashMap<String, Entry>,
     notes: u64,
+    /// Sizes of what the store has: a note is not enough where somebody deleted the object.
+    held: HashMap<String, u64>,
 }
 
 impl Journal {
     /// Reads what is there of a backup of the scan with this row.
     pub(super) async fn open(store: Arc<dyn Store>, row: &Value) -> Result<Self, Failure> {
-        let mut journal = Self { rows: HashMap::new(), objects: HashMap::new(), notes: 0, store };
+        let mut journal = Self {
+            rows: HashMap::new(),
+            objects: HashMap::new(),
+            notes: 0,
+            held: HashMap::new(),
+            store,
+        };
         let store = Arc::clone(&journal.store);
         if let Some(whole) = read_json::<Backup>(&*store, LIST).await? {
             if whole.scan["scan_id"] != row["scan_id"] {
@@ -178,6 +186,10 @@ impl Journal {
             if whole.scan == *row && whole.tables == everytab_coordinator::tables_digest() {
                 journal.add(Note { rows: whole.rows, objects: whole.objects });
             }
+        }
+        for folder in ["archive/", "rows/", "site/"] {
+            let listed = store.list_all(folder).await?;
+            journal.held.extend(listed.into_iter().map(|object| (object.key, object.size)));
         }
         let of = read_json::<Value>(&*store, PROGRESS_OF).await?;
         let notes = store.list_all(PROGRESS).await?;
@@ -206,12 +218,18 @@ impl Journal {
         self.objects.extend(note.objects.into_iter().map(|entry| (entry.key.clone(), entry)));
     }
 
+    /// Rows that are saved already; of none, nothing is written.
     pub(super) fn part(&self, key: &str) -> Option<&Part> {
-        self.rows.get(key)
+        self.rows.get(key).filter(|part| part.count == 0 || self.holds(&part.entry))
     }
 
+    /// An object that is copied already.
     pub(super) fn object(&self, key: &str) -> Option<&Entry> {
-        self.objects.get(key)
+        self.objects.get(key).filter(|entry| self.holds(entry))
+    }
+
+    fn holds(&self, entry: &Entry) -> bool {
+        self.held.get(&entry.key) == Some(&entry.size)
     }
 
     pub(super) async fn note_part(&mut self, part: &Part) -> Result<(), Failure> {
@@ -268,10 +286,15 @@ mod tests {
         let store = everytab_storage::open(&url, &Default::default()).await.unwrap();
         let row = serde_json::json!({"scan_id": "a", "finished_at": 1});
         let entry = Entry::of("site/x".into(), b"x");
+        store.put(&entry.key, Bytes::from_static(b"x"), PutOptions::default()).await.unwrap();
         let mut journal = Journal::open(Arc::clone(&store), &row).await.unwrap();
         journal.note_objects(std::slice::from_ref(&entry)).await.unwrap();
         let again = Journal::open(Arc::clone(&store), &row).await.unwrap();
         assert_eq!(again.object("site/x"), Some(&entry));
+        store.delete(std::slice::from_ref(&entry.key)).await.unwrap();
+        let lost = Journal::open(Arc::clone(&store), &row).await.unwrap();
+        assert_eq!(lost.object("site/x"), None, "a note of an object that is gone");
+        store.put(&entry.key, Bytes::from_static(b"x"), PutOptions::default()).await.unwrap();
         let changed = serde_json::json!({"scan_id": "a", "finished_at": 2});
         let other = Journal::open(Arc::clone(&store), &changed).await.unwrap();
         assert_eq!(other.object("site/x"), None);

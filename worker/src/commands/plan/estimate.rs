@@ -49,6 +49,7 @@ impl Number {
     pub(super) fn text(self) -> String {
         match self {
             Self::Count(count) => count.to_string(),
+            Self::Amount(amount) if amount < 0.1 => format!("{amount:.4}"),
             Self::Amount(amount) => format!("{amount:.2}"),
         }
     }
