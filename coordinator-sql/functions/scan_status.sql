@@ -31,7 +31,7 @@ returns jsonb language sql stable security definer set search_path = everytab, p
             select jsonb_agg(to_jsonb(e)) from (
                 select ev.at, ev.event, j.kind, j.part, j.job_id, ev.holder, ev.message
                   from job_events ev join jobs j using (job_id)
-                 where ev.scan = p_scan and ev.event in ('retry', 'discard', 'expired')
+                 where ev.scan = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  order by ev.at desc limit 10) e), '[]'),
         'events', coalesce((
             select jsonb_object_agg(event, amount) from (
