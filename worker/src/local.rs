@@ -207,7 +207,12 @@ pub async fn watch_scan(
             return Ok(status);
         }
         if children.mend()? {
-            return Err(Failure::new("all workers have left, and the scan is not finished"));
+            // They may have finished it since the status was read.
+            let status = coordinator.scan_status(number).await?;
+            if matches!(status["state"].as_str(), Some("running" | "paused")) {
+                return Err(Failure::new("all workers have left, and the scan is not finished"));
+            }
+            return Ok(status);
         }
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(500)) => {}
