@@ -77,7 +77,7 @@ impl Entry {
     pub(super) fn damaged(&self, size: u64, sha256: &str) -> Failure {
         Failure::new(format!(
             "the backup is damaged: {} has {size} bytes of sha256 {sha256}, backup.json says {} of \
-             {}; nothing of it was used",
+             {}; that object was left alone",
             self.key, self.size, self.sha256
         ))
     }
