@@ -27,7 +27,7 @@ use self::{
     format::{Backup, Entry, Journal, Source},
 };
 use crate::{
-    commands::database,
+    commands::{database, stdout},
     config::DatabaseArgs,
     failure::{Exit, Failure, Outcome},
     scan_settings::ScanSettings,
@@ -137,7 +137,11 @@ pub async fn backup(args: BackupArgs) -> Outcome {
     let bytes: u64 = backup.entries().map(|entry| entry.size).sum();
     let count = backup.entries().count();
     journal.finish(&backup).await?;
-    println!("{}{}", args.to.trim_end_matches('/').to_owned() + "/", format::LIST);
+    stdout::line(format_args!(
+        "{}{}",
+        args.to.trim_end_matches('/').to_owned() + "/",
+        format::LIST
+    ))?;
     eprintln!("{count} objects of {bytes} bytes; {} of them rows", backup.rows.len());
     Ok(Exit::Done)
 }
@@ -266,7 +270,7 @@ pub async fn restore(args: RestoreArgs) -> Outcome {
     if !coordinator.restore_end(&restoring, &backup.scan).await? {
         return Err(restore_rows::overtaken());
     }
-    println!("{}", backup.scan["scan_id"].as_str().unwrap_or_default());
+    stdout::line(backup.scan["scan_id"].as_str().unwrap_or_default())?;
     eprintln!("{rows} rows and {} objects are back", backup.objects.len());
     Ok(Exit::Done)
 }

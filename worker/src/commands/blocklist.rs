@@ -6,7 +6,7 @@ use serde_json::json;
 use url::Host;
 
 use crate::{
-    commands::database,
+    commands::{database, stdout},
     config::DatabaseArgs,
     failure::{Exit, Failure, Outcome},
 };
@@ -97,7 +97,7 @@ async fn add(args: &Patterns, reason: Option<&str>) -> Outcome {
     let coordinator = database::connect(&args.database).await?;
     for pattern in patterns {
         coordinator.block(kind, &pattern, reason).await?;
-        println!("{kind}\t{pattern}");
+        stdout::line(format_args!("{kind}\t{pattern}"))?;
         if kind == "title" && !pattern.contains(['%', '_']) {
             eprintln!("{pattern:?} has no %: it matches only titles that are exactly so");
         }
@@ -112,7 +112,7 @@ async fn remove(args: &Patterns) -> Outcome {
     let mut absent = Vec::new();
     for pattern in patterns {
         if coordinator.unblock(kind, &pattern).await? {
-            println!("{kind}\t{pattern}");
+            stdout::line(format_args!("{kind}\t{pattern}"))?;
         } else {
             absent.push(pattern);
         }
@@ -132,10 +132,13 @@ async fn list(args: &DatabaseArgs, as_json: bool) -> Outcome {
             let since = blocked.added_at;
             let line =
                 json!({"kind": kind, "pattern": pattern, "reason": reason, "added_at": since});
-            println!("{line}");
+            stdout::line(format_args!("{line}"))?;
         } else {
             let since = blocked.added_at.format("%Y-%m-%d");
-            println!("{kind}\t{pattern}\t{since}\t{}", reason.as_deref().unwrap_or(""));
+            stdout::line(format_args!(
+                "{kind}\t{pattern}\t{since}\t{}",
+                reason.as_deref().unwrap_or("")
+            ))?;
         }
     }
     Ok(Exit::Done)

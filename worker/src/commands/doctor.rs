@@ -14,8 +14,9 @@ use everytab_bundler::test_vectors::encoder_digest_hex;
 use serde::Serialize;
 
 use crate::{
+    commands::stdout,
     config::{DatabaseArgs, FetchArgs},
-    failure::{Exit, Outcome},
+    failure::{Exit, Failure, Outcome},
     scan_settings::ScanSettings,
 };
 
@@ -92,19 +93,17 @@ struct Report {
 }
 
 impl Report {
-    fn add(&mut self, check: &Check) {
+    fn add(&mut self, check: &Check) -> Result<(), Failure> {
         self.failed += usize::from(!check.ok);
         if self.as_json {
-            println!("{}", serde_json::to_string(check).unwrap_or_default());
+            stdout::line(serde_json::to_string(check)?)
         } else {
-            println!("{}", check.text());
+            stdout::line(check.text())
         }
     }
 
-    fn extend(&mut self, checks: impl IntoIterator<Item = Check>) {
-        for check in checks {
-            self.add(&check);
-        }
+    fn extend(&mut self, checks: impl IntoIterator<Item = Check>) -> Result<(), Failure> {
+        checks.into_iter().try_for_each(|check| self.add(&check))
     }
 }
 
@@ -117,27 +116,27 @@ struct NewestScan {
 /// Checks everything that the options name, and goes on after a failure.
 ///
 /// # Errors
-/// None: what is wrong is a line, and exit code 1.
+/// When stdout cannot be written. What is wrong is a line, and exit code 1.
 pub async fn run(args: DoctorArgs) -> Outcome {
     let mut report = Report { as_json: args.json, failed: 0 };
-    report.add(&Check::ok("encoder", encoder_digest_hex()));
-    report.add(&machine::open_files(args.fetch.in_flight));
-    report.add(&machine::temporary(args.temporary.clone()));
-    report.extend(machine::resolver(&args.fetch, &args.look_up).await);
+    report.add(&Check::ok("encoder", encoder_digest_hex()))?;
+    report.add(&machine::open_files(args.fetch.in_flight))?;
+    report.add(&machine::temporary(args.temporary.clone()))?;
+    report.extend(machine::resolver(&args.fetch, &args.look_up).await)?;
     let url = args.database.database_url.as_deref().filter(|url| !url.is_empty());
     let mut newest = None;
     match url {
         Some(url) => {
             let (checks, scan) = database::check(url).await;
-            report.extend(checks);
+            report.extend(checks)?;
             newest = scan;
         }
-        None => report.add(&Check::ok("database", "none given: only `local` runs without")),
+        None => report.add(&Check::ok("database", "none given: only `local` runs without"))?,
     }
     if url.is_none() || args.local {
-        report.add(&machine::private_postgres(args.temporary.clone()).await);
+        report.add(&machine::private_postgres(args.temporary.clone()).await)?;
     }
-    report.extend(stores::check(&args, newest.as_ref()).await);
+    report.extend(stores::check(&args, newest.as_ref()).await)?;
     eprintln!(
         "{}",
         match report.failed {

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::{
-    commands::{backup::RESTORING, database},
+    commands::{backup::RESTORING, database, stdout},
     config::DatabaseArgs,
     failure::{Exit, Failure, Outcome},
     scan_settings::ScanSettings,
@@ -167,7 +167,10 @@ async fn sweep_site(
         }
         if let Some(volume) = volumes.get(&id) {
             let Volume { objects, bytes } = volume;
-            println!("{}{prefix}\t{objects} objects\t{bytes} bytes", slashed(site));
+            stdout::line(format_args!(
+                "{}{prefix}\t{objects} objects\t{bytes} bytes",
+                slashed(site)
+            ))?;
             remove_below(site, &prefix, sweep).await?;
         }
         gone.push(id);
@@ -234,7 +237,12 @@ async fn sweep_archives(
         })
         .collect();
     for object in &garbage {
-        println!("{}{}\t1 objects\t{} bytes", slashed(&store), object.key, object.size);
+        stdout::line(format_args!(
+            "{}{}\t1 objects\t{} bytes",
+            slashed(&store),
+            object.key,
+            object.size
+        ))?;
     }
     sweep.remove(&*store, &garbage).await
 }
@@ -295,7 +303,7 @@ async fn drop_rows(
 ) -> Result<(), Failure> {
     let id = scan.id();
     if dry_run || coordinator.drop_scan(scan.number).await? {
-        println!("rows of scan {id}");
+        stdout::line(format_args!("rows of scan {id}"))?;
         eprintln!(
             "its archive stays: {} in {}",
             objects::archive_prefix(id),

@@ -121,6 +121,7 @@ async fn scan(
     children.start(args.workers, &worker_url, &temporary, &fetch, stop.clone()).await?;
     let status = watch_scan(&coordinator, number, children, &mut stop).await?;
     children.stop(limits::DRAIN).await;
+    coordinator.close().await;
     let state = status["state"].as_str().unwrap_or_default().to_owned();
     for line in progress::summary(&status) {
         println!("{line}");

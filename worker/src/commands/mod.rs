@@ -13,6 +13,7 @@ pub mod publish;
 pub mod run;
 pub mod scan;
 pub mod serve;
+pub mod stdout;
 pub mod stop;
 pub mod takedown;
 

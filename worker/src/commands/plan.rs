@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use self::estimate::{Basis, Estimate, Line, estimate};
 use crate::{
+    commands::stdout,
     crawl,
     failure::{Exit, Outcome},
     limits,
@@ -99,20 +100,19 @@ pub async fn run(args: PlanArgs) -> Outcome {
     let sample = sample::read(&*store, &wanted).await?;
     let estimate = estimate(&sample, &args.assumed, args.limit, args.workers);
     if args.json {
-        println!("{}", document(&crawl, of_the_crawl, &args, &estimate));
+        stdout::line(document(&crawl, of_the_crawl, &args, &estimate))?;
     } else {
-        println!("{crawl} in {}: {of_the_crawl} index files", args.source);
+        stdout::line(format_args!("{crawl} in {}: {of_the_crawl} index files", args.source))?;
         for line in &estimate.lines {
-            println!("{}", text(line));
+            stdout::line(text(line))?;
         }
-        println!(
-            "\nmeasured: read from the crawl just now; sampled: extrapolated from row group 0 of"
+        eprintln!("measured: read from the crawl just now");
+        eprintln!("sampled:  extrapolated from the first row group of {}", sample.path);
+        eprintln!("assumed:  the options under Assumed in --help");
+        eprintln!(
+            "derived:  follows from the others; hours are those of the stages one after another,"
         );
-        println!("{}; assumed: the options under Assumed in --help;", sample.path);
-        println!(
-            "derived: follows from the others. Hours are those of the stages one after another;"
-        );
-        println!("from warc on they overlap, so a scan takes less.");
+        eprintln!("          but from warc on they overlap, so a scan takes less");
     }
     Ok(Exit::Done)
 }

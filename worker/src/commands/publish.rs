@@ -5,7 +5,7 @@ use everytab_storage::StoreSettings;
 use uuid::Uuid;
 
 use crate::{
-    commands::database,
+    commands::{database, stdout},
     config::DatabaseArgs,
     context::{Context, Fetchers},
     failure::{Exit, Failure, Outcome},
@@ -49,7 +49,7 @@ pub async fn run(args: PublishArgs) -> Outcome {
     }
     let manifest = publish_site(&storage_only()?, &request).await?;
     eprintln!("{} now shows scan {scan}: {} tabs", request.settings.site, manifest.hosts);
-    println!("{}", serde_json::to_string(&manifest)?);
+    stdout::line(serde_json::to_string(&manifest)?)?;
     Ok(Exit::Done)
 }
 

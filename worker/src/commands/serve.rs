@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::Args;
 
 use crate::{
-    commands::stop,
+    commands::{stdout, stop},
     failure::{Exit, Outcome},
     serve::serve,
 };
@@ -32,7 +32,7 @@ pub async fn run(args: ServeArgs) -> Outcome {
         drop(stop.wait_for(|stop| *stop).await);
     };
     let serving = serve(args.dir, args.addr, shutdown).await?;
-    println!("http://{}/", serving.address);
+    stdout::line(format_args!("http://{}/", serving.address))?;
     serving.finished.await?;
     Ok(Exit::Done)
 }

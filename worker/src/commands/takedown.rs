@@ -29,7 +29,7 @@ use self::{
     search_files::{Found, SearchFiles},
 };
 use crate::{
-    commands::blocklist::hostname,
+    commands::{blocklist::hostname, stdout},
     failure::{Exit, Failure, Outcome},
     jobs::range_of,
 };
@@ -85,11 +85,16 @@ pub async fn run(args: TakedownArgs) -> Outcome {
     let mut missing = 0;
     for host in &hosts {
         match gone.iter().find(|removed| removed.found.entry.hostname == *host) {
-            Some(removed) => println!("{host}\ttaken down\tbundle {}", removed.found.entry.bundle),
-            None if was_listed.contains(host) => println!("{host}\tis down already"),
+            Some(removed) => {
+                let bundle = removed.found.entry.bundle;
+                stdout::line(format_args!("{host}\ttaken down\tbundle {bundle}"))?;
+            }
+            None if was_listed.contains(host) => {
+                stdout::line(format_args!("{host}\tis down already"))?;
+            }
             None => {
                 missing += 1;
-                println!("{host}\tnot found");
+                stdout::line(format_args!("{host}\tnot found"))?;
                 eprintln!("{host} has no tab on {}; is the name right, www. included?", args.site);
             }
         }

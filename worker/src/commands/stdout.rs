@@ -1,0 +1,25 @@
+//! Lines of data for whoever reads stdout.
+//!
+//! Invariant: a reader that has seen enough (`| head`) neither ends a command halfway nor makes it
+//! fail; any other trouble with stdout does, because data would be lost.
+
+use std::{
+    fmt::Display,
+    io::{ErrorKind, Write},
+};
+
+use crate::failure::Failure;
+
+/// Prints a line at once.
+///
+/// # Errors
+/// When stdout cannot be written, as on a full disk.
+pub fn line(text: impl Display) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
