@@ -75,13 +75,19 @@ fn local_killed_at_random_moments_goes_on_to_the_same_bytes_and_leaves_no_proces
     let (killed, undisturbed) = (folder(), folder());
     let sample = ["--sample", "--sample-hosts", "250", "--sample-mix", "none"];
     let dir = killed.path().display().to_string();
-    for draw in draws(20_260_101).take(5) {
+    for (kill, draw) in draws(20_260_101).take(5).enumerate() {
         let mut arguments = vec!["local", "--dir", &dir, "--workers", "2", "--exit-when-done"];
         arguments.extend(sample);
         let mut running = Running::start(worker(arguments));
-        thread::sleep(Duration::from_millis(300 + draw * 3));
+        // Once while Postgres starts, then in the scan.
+        if kill > 0 {
+            wait_for("its first line about the scan", || {
+                running.said().contains(": index ").then_some(())
+            });
+        }
+        thread::sleep(Duration::from_millis(draw));
         if running.has_ended() {
-            println!("the scan was over before it could be killed once more");
+            println!("the scan was over before it could be killed for the {}th time", kill + 1);
             running.finish().expect_code(0);
             break;
         }

@@ -3,8 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File, Permissions},
-    io::{Read as _, Seek as _},
-    os::unix::fs::PermissionsExt as _,
+    os::unix::fs::{FileExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
@@ -97,12 +96,16 @@ impl Running {
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     }
 
-    /// Waits for its end. The files are read from their beginning: the writer's place in them is
-    /// shared, so this is only right once it has ended.
+    /// What it has said on stderr so far.
+    pub(crate) fn said(&self) -> String {
+        text(&self.stderr)
+    }
+
+    /// Waits for its end.
     pub(crate) fn finish(mut self) -> Ended {
         let what = format!("the end of process {}", self.child.id());
         let status = wait_for(&what, || self.child.try_wait().unwrap());
-        Ended { status, stdout: text(&mut self.stdout), stderr: text(&mut self.stderr) }
+        Ended { status, stdout: text(&self.stdout), stderr: text(&self.stderr) }
     }
 }
 
@@ -114,10 +117,11 @@ impl Drop for Running {
     }
 }
 
-fn text(file: &mut File) -> String {
-    let mut bytes = Vec::new();
-    file.rewind().unwrap();
-    file.read_to_end(&mut bytes).unwrap();
+/// All of a file, without moving the place in it where the program writes.
+fn text(file: &File) -> String {
+    let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, 0).unwrap();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
