@@ -5,6 +5,7 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod audit;
+mod backup;
 mod closing;
 mod complete;
 mod discard;
