@@ -13,7 +13,10 @@ use std::{
 };
 
 use everytab_coordinator::{Coordinator, Error, Failure, JobKind, Lease, Progress};
-use tokio::{sync::watch, task::JoinSet};
+use tokio::{
+    sync::watch,
+    task::{Id, JoinError, JoinSet},
+};
 
 use crate::{
     context::Context,
@@ -52,7 +55,7 @@ pub enum RunEnd {
 
 /// How a run of a job ended, for the loop.
 struct Ended {
-    kind: JobKind,
+    /// After trouble of our own: hostnames to ask the resolver about.
     canaries: Option<Vec<String>>,
 }
 
@@ -91,7 +94,7 @@ struct Worker {
     settings: RunSettings,
     leases: Arc<Leases>,
     running: JoinSet<Ended>,
-    busy: HashMap<JobKind, usize>,
+    busy: HashMap<Id, JobKind>,
     icons_rest_until: Option<Instant>,
     canaries: Vec<String>,
     said_idle: bool,
@@ -127,7 +130,7 @@ impl Worker {
                 Err(error) => return Err(error),
             }
             tokio::select! {
-                Some(ended) = self.running.join_next() => {
+                Some(ended) = self.running.join_next_with_id() => {
                     self.note(ended);
                     pause = limits::IDLE_AT_LEAST;
                 }
@@ -153,7 +156,7 @@ impl Worker {
             JobKind::Search => limits::SEARCH_JOBS,
             JobKind::Publish => 1,
         };
-        let busy = |kind| self.busy.get(&kind).copied().unwrap_or(0);
+        let busy = |kind| self.busy.values().filter(|busy| **busy == kind).count();
         self.settings.kinds.iter().copied().filter(|kind| busy(*kind) < most(*kind)).collect()
     }
 
@@ -189,31 +192,30 @@ impl Worker {
     }
 
     fn start(&mut self, lease: Lease) {
-        *self.busy.entry(lease.kind).or_default() += 1;
+        let kind = lease.kind;
         let trusted = self.leases.add(&lease);
         let (coordinator, context) = (self.coordinator.clone(), self.context.clone());
         let leases = Arc::clone(&self.leases);
-        self.running.spawn(async move {
+        let task = self.running.spawn(async move {
             let fence = lease.fence;
             let ended = finish(&coordinator, &context, lease, trusted).await;
             leases.remove(fence);
             ended
         });
+        self.busy.insert(task.id(), kind);
     }
 
-    fn note(&mut self, ended: Result<Ended, tokio::task::JoinError>) {
-        let ended = match ended {
-            Ok(ended) => ended,
+    fn note(&mut self, ended: Result<(Id, Ended), JoinError>) {
+        let (id, ended) = match ended {
+            Ok((id, ended)) => (id, Some(ended)),
             Err(error) => {
-                // Its lease runs out by itself; what was busy is found out from what still runs.
+                // Its lease runs out by itself.
                 tracing::error!(%error, "a job's task ended early");
-                return;
+                (error.id(), None)
             }
         };
-        if let Some(busy) = self.busy.get_mut(&ended.kind) {
-            *busy = busy.saturating_sub(1);
-        }
-        if let Some(canaries) = ended.canaries {
+        self.busy.remove(&id);
+        if let Some(canaries) = ended.and_then(|ended| ended.canaries) {
             self.icons_rest_until = Some(Instant::now() + limits::CANARY_PAUSE);
             self.canaries = canaries;
         }
@@ -282,7 +284,7 @@ async fn finish(
             if end == leases::End::Released {
                 let _ = coordinator.release(lease, reason, trusted.until()).await;
             }
-            return Ended { kind, canaries: None };
+            return Ended { canaries: None };
         }
     };
     let (verb, outcome, canaries) = match result {
@@ -310,7 +312,7 @@ async fn finish(
         Ok(outcome) => tracing::info!(verb, outcome, seconds = started.elapsed().as_secs_f32()),
         Err(error) => tracing::error!(verb, %error, "the lease will run out by itself"),
     });
-    Ended { kind, canaries }
+    Ended { canaries }
 }
 
 async fn complete(
