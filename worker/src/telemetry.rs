@@ -9,7 +9,8 @@ use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 pub fn start(default: &str) {
     let filter = std::env::var("EVERYTAB_LOG").unwrap_or_else(|_| default.to_owned());
     // Libraries that log each refusal of the web as an error of theirs are kept quiet.
-    let quiet = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn";
+    let quiet =
+        "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn,sqlx=warn";
     let filter = EnvFilter::try_new(format!("{filter},{quiet}"))
         .unwrap_or_else(|_| EnvFilter::new(format!("info,{quiet}")));
     let registry = tracing_subscriber::registry().with(filter);
