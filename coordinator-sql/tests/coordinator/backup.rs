@@ -18,9 +18,11 @@ const ROWS: [&str; 10] = [
     "select to_jsonb(t) - 'scan' from everytab.bundles t where scan = $1 order by 1",
     "select to_jsonb(t) - 'scan' - 'job_id' from everytab.jobs t where scan = $1 order by 1",
     "select to_jsonb(r) - 'scan' - 'job_id' || jsonb_build_object('of', (j.kind, j.part))
-       from everytab.job_results r join everytab.jobs j using (job_id) where r.scan = $1 order by 1",
+       from everytab.job_results r join everytab.jobs j using (job_id)
+      where r.scan = $1 order by 1",
     "select to_jsonb(e) - 'scan' - 'job_id' || jsonb_build_object('of', (j.kind, j.part))
-       from everytab.job_events e join everytab.jobs j using (job_id) where e.scan = $1 order by 1",
+       from everytab.job_events e join everytab.jobs j using (job_id)
+      where e.scan = $1 order by 1",
 ];
 
 async fn rows_of(database: &Database, scan: i32) -> Vec<Vec<(Value,)>> {
