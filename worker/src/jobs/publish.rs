@@ -191,10 +191,11 @@ async fn check_newer(
     site: &dyn Store,
     manifest: &Manifest,
     force: bool,
-) -> Result<Option<String>, JobError> {
+) -> Result<Option<(String, Option<Manifest>)>, JobError> {
     let Some(tagged) = site.get_tagged(objects::MANIFEST).await? else { return Ok(None) };
     // A manifest that is not understood is replaced: nobody can be using it.
-    if let Ok(published) = serde_json::from_slice::<Manifest>(&tagged.bytes) {
+    let published = serde_json::from_slice::<Manifest>(&tagged.bytes).ok();
+    if let Some(published) = &published {
         if published.scan > manifest.scan && !force {
             return Err(JobError::Discard(format!(
                 "{} shows scan {}, which was started later; `everytab-worker publish --scan {} \
@@ -214,7 +215,7 @@ async fn check_newer(
             )));
         }
     }
-    Ok(Some(tagged.etag))
+    Ok(Some((tagged.etag, published)))
 }
 
 async fn replace_manifest(
@@ -222,15 +223,22 @@ async fn replace_manifest(
     manifest: &Manifest,
     force: bool,
 ) -> Result<(), JobError> {
-    let bytes = Bytes::from(serde_json::to_vec(manifest).map_err(|error| {
-        JobError::Discard(format!("the manifest cannot be written as JSON: {error}"))
-    })?);
+    let mut manifest = manifest.clone();
     // Whoever else publishes has written in between: read again, and see whether it still may be.
     for _ in 0..5 {
-        let condition = match check_newer(site, manifest, force).await? {
-            Some(etag) => Condition::Etag(etag),
+        let condition = match check_newer(site, &manifest, force).await? {
+            Some((etag, published)) => {
+                // What was taken down from this scan stays down.
+                if let Some(published) = published.filter(|it| it.scan == manifest.scan) {
+                    manifest.overrides = published.overrides;
+                }
+                Condition::Etag(etag)
+            }
             None => Condition::Absent,
         };
+        let bytes = Bytes::from(serde_json::to_vec(&manifest).map_err(|error| {
+            JobError::Discard(format!("the manifest cannot be written as JSON: {error}"))
+        })?);
         let options = objects::put_options(objects::MANIFEST);
         match site.put_if(objects::MANIFEST, bytes.clone(), condition, options).await? {
             PutIf::Stored { .. } => return Ok(()),
