@@ -12,8 +12,10 @@
 
 mod archive;
 mod bad_input;
+mod drain;
 mod ends;
 mod gate;
+mod instance_metadata;
 mod kills;
 mod outcomes;
 mod over_the_wire;
