@@ -3,11 +3,15 @@
 use std::{str::FromStr, time::Duration};
 
 use sqlx::{
-    PgPool, Postgres, Transaction,
+    PgPool, Row as _,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use crate::{Error, schema_digest};
+use crate::{
+    Error,
+    call::{self, CALL_TIME, OPERATOR_TIME, Transaction},
+    schema_digest,
+};
 
 /// How to connect.
 #[derive(Debug, Clone)]
@@ -46,6 +50,8 @@ impl Coordinator {
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| Error::Url { url: without_password(url), reason: error.to_string() })?
             .application_name(&settings.application_name)
+            // Poolers refuse what they do not know of; numbers travel in binary anyway.
+            .extra_float_digits(None)
             .statement_cache_capacity(0);
         let pool = |size| {
             PgPoolOptions::new()
@@ -56,9 +62,18 @@ impl Coordinator {
         };
         let coordinator = Self { work: pool(settings.max_connections), renewals: pool(1) };
         // The pool reports a refused connection only as a timeout: ask once without it.
-        match sqlx::ConnectOptions::connect(&options).await {
-            Ok(connection) => drop(sqlx::Connection::close(connection).await),
-            Err(error) => return Err(connect_error(&options, error)),
+        let connecting = sqlx::ConnectOptions::connect(&options);
+        match tokio::time::timeout(settings.acquire_timeout, connecting).await {
+            Ok(connected) => {
+                let connection = connected.map_err(|error| connect_error(&options, error))?;
+                let closing = sqlx::Connection::close(connection);
+                let _ = tokio::time::timeout(settings.acquire_timeout, closing).await;
+            }
+            Err(_elapsed) => {
+                let seconds = settings.acquire_timeout.as_secs();
+                let error = std::io::Error::other(format!("no answer in {seconds} s"));
+                return Err(connect_error(&options, error.into()));
+            }
         }
         Ok(coordinator)
     }
@@ -112,18 +127,24 @@ impl Coordinator {
         .await
     }
 
-    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Postgres>, Error> {
-        Ok(self.work.begin().await?)
+    /// A transaction of a worker's call.
+    pub(crate) async fn begin(&self) -> Result<Transaction, Error> {
+        Transaction::begin(&self.work, CALL_TIME).await
     }
 
-    async fn scalar<T>(&self, sql: &'static str) -> Result<T, Error>
+    /// A transaction of an operator's call, which may read or drop a whole scan.
+    pub(crate) async fn begin_long(&self) -> Result<Transaction, Error> {
+        Transaction::begin(&self.work, OPERATOR_TIME).await
+    }
+
+    /// The one value of a single statement without parameters.
+    pub(crate) async fn scalar<T>(&self, sql: &str) -> Result<T, Error>
     where
-        T: for<'r> sqlx::Decode<'r, Postgres> + sqlx::Type<Postgres> + Send + Unpin,
+        T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
     {
-        let mut transaction = self.begin().await?;
-        let value = sqlx::query_scalar(sql).persistent(false).fetch_one(&mut *transaction).await?;
-        transaction.commit().await?;
-        Ok(value)
+        let rows = call::single(&self.work, CALL_TIME, sql.to_owned()).await?;
+        let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+        Ok(row.try_get(0)?)
     }
 }
 

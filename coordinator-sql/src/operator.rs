@@ -79,7 +79,7 @@ impl Coordinator {
     pub async fn start_scan(&self, scan: &NewScan) -> Result<i32, Error> {
         let (paths, wanted): (Vec<&str>, Vec<Option<i64>>) =
             scan.files.iter().map(|(path, wanted)| (path.as_str(), *wanted)).unzip();
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let number =
             sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)")
                 .bind(scan.scan_id)
@@ -219,7 +219,7 @@ impl Coordinator {
         pattern: &str,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         sqlx::query("select coordinator.block($1, $2, $3)")
             .bind(kind)
             .bind(pattern)
@@ -272,7 +272,7 @@ impl Coordinator {
         (T,): for<'r> FromRow<'r, sqlx::postgres::PgRow>,
         T: Send + Unpin,
     {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let value = query.persistent(false).fetch_one(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(value)
@@ -285,7 +285,7 @@ impl Coordinator {
     where
         T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
     {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let rows = query.persistent(false).fetch_all(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(rows)

@@ -7,9 +7,12 @@ use std::{
 
 use serde_json::Value;
 use sqlx::Row;
-use uuid::Uuid;
 
-use crate::{Coordinator, Error, Fence, JobKind, Lease, Output, record};
+use crate::{
+    Coordinator, Error, Fence, JobKind, Lease, Output,
+    call::{self, RENEWAL_TIME, quoted, quoted_array},
+    record,
+};
 
 /// How completing a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,19 +116,14 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked; the leases then run on until they expire.
     pub async fn renew(&self, holder: &str, fences: &[Fence]) -> Result<Renewal, Error> {
-        let jobs: Vec<i64> = fences.iter().map(|fence| fence.job_id).collect();
-        let numbers: Vec<i32> = fences.iter().map(|fence| fence.lease_number).collect();
-        let tokens: Vec<Uuid> = fences.iter().map(|fence| fence.token).collect();
-        let mut transaction = self.renewals.begin().await?;
-        let rows = sqlx::query("select * from coordinator.renew($1, $2, $3, $4)")
-            .bind(holder)
-            .bind(jobs)
-            .bind(numbers)
-            .bind(tokens)
-            .persistent(false)
-            .fetch_all(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
+        let sql = format!(
+            "select * from coordinator.renew({}, {}, {}, {})",
+            quoted(holder),
+            quoted_array(fences.iter().map(|fence| fence.job_id)),
+            quoted_array(fences.iter().map(|fence| fence.lease_number)),
+            quoted_array(fences.iter().map(|fence| fence.token))
+        );
+        let rows = call::single(&self.renewals, RENEWAL_TIME, sql).await?;
         let mut renewal = Renewal { live_workers: 1, ..Renewal::default() };
         for row in rows {
             renewal.held.insert(row.try_get("job_id")?);
@@ -266,12 +264,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn progress(&self) -> Result<Progress, Error> {
-        let mut transaction = self.begin().await?;
-        let word: Option<String> = sqlx::query_scalar("select coordinator.scan_progress()")
-            .persistent(false)
-            .fetch_one(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
+        let word: Option<String> = self.scalar("select coordinator.scan_progress()").await?;
         match word.as_deref() {
             None => Ok(Progress::NoScan),
             Some("running") => Ok(Progress::Running),

@@ -1,0 +1,216 @@
+//! One call to Postgres: a connection for its time alone, and no longer than its limit.
+//!
+//! Invariants: a call ends, whatever becomes of the network or the server; a connection on which a
+//! call did not end well is closed, never used again. Whoever vanishes in the middle of a
+//! transaction keeps its locks no longer than the limit: Postgres ends it by itself.
+//!
+//! A transaction is several messages. A single statement goes as one (`raw_sql`): a pooler in
+//! transaction mode may give the next message to another connection, where a statement that was
+//! prepared by the last one is unknown, or somebody else's.
+
+use std::{
+    io,
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
+
+use futures_util::{
+    StreamExt as _,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
+use sqlx::{
+    Either, Execute, Executor, PgPool, Postgres, SqlStr,
+    pool::PoolConnection,
+    postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
+};
+use tokio::time::{Instant, timeout_at};
+
+use crate::Error;
+
+/// A worker's call: a statement of it takes milliseconds, and seconds when all complete at once.
+pub(crate) const CALL_TIME: Duration = Duration::from_secs(30);
+/// A renewal is worth nothing once the lease has run out, and can be asked again.
+pub(crate) const RENEWAL_TIME: Duration = Duration::from_secs(10);
+/// An operator's call may read or drop a whole scan.
+pub(crate) const OPERATOR_TIME: Duration = Duration::from_secs(60 * 60);
+/// Between two messages of a transaction there is no work, only the way.
+const SILENCE_IN_A_TRANSACTION: Duration = Duration::from_secs(20);
+
+const _: () = assert!(RENEWAL_TIME.as_secs() < CALL_TIME.as_secs());
+const _: () = assert!(SILENCE_IN_A_TRANSACTION.as_secs() <= CALL_TIME.as_secs());
+
+/// A connection with a deadline, closed when dropped before the call has ended well.
+#[derive(Debug)]
+pub(crate) struct Bounded {
+    connection: Option<PoolConnection<Postgres>>,
+    deadline: Instant,
+}
+
+impl Bounded {
+    pub(crate) async fn acquire(pool: &PgPool, limit: Duration) -> Result<Self, Error> {
+        let connection = Some(pool.acquire().await?);
+        Ok(Self { connection, deadline: Instant::now() + limit })
+    }
+
+    /// The call has ended well: the connection may serve the next one.
+    pub(crate) fn keep(mut self) {
+        drop(self.connection.take());
+    }
+}
+
+impl Drop for Bounded {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            // Out of the pool, and its socket closed here and now: waiting for a rollback on a
+            // dead connection would take the pool's place for as long.
+            drop(connection.detach());
+        }
+    }
+}
+
+/// A transaction of one call; not committed, it never was.
+#[derive(Debug)]
+pub(crate) struct Transaction(Bounded);
+
+impl Transaction {
+    pub(crate) async fn begin(pool: &PgPool, limit: Duration) -> Result<Self, Error> {
+        let mut bounded = Bounded::acquire(pool, limit).await?;
+        // Local settings end with the transaction, so a pooler's next client never sees them.
+        let begin = format!(
+            "begin; set local statement_timeout = {}; \
+             set local idle_in_transaction_session_timeout = {}",
+            limit.as_millis(),
+            SILENCE_IN_A_TRANSACTION.as_millis()
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(begin)).execute(&mut bounded).await?;
+        Ok(Self(bounded))
+    }
+
+    pub(crate) async fn commit(mut self) -> Result<(), Error> {
+        sqlx::raw_sql("commit").execute(&mut self.0).await?;
+        self.0.keep();
+        Ok(())
+    }
+}
+
+impl Deref for Transaction {
+    type Target = Bounded;
+
+    fn deref(&self) -> &Bounded {
+        &self.0
+    }
+}
+
+impl DerefMut for Transaction {
+    fn deref_mut(&mut self) -> &mut Bounded {
+        &mut self.0
+    }
+}
+
+type Rows<'e> = BoxStream<'e, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>;
+
+impl<'c> Executor<'c> for &'c mut Bounded {
+    type Database = Postgres;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> Rows<'e>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let deadline = self.deadline;
+        let Some(connection) = self.connection.as_deref_mut() else {
+            return stream::once(async { Err(sqlx::Error::PoolClosed) }).boxed();
+        };
+        let rows = connection.fetch_many(query);
+        let bounded = stream::unfold(Some(rows), move |rows| async move {
+            let mut rows = rows?;
+            match timeout_at(deadline, rows.next()).await {
+                Ok(row) => row.map(|row| (row, Some(rows))),
+                Err(_elapsed) => Some((Err(too_late()), None)),
+            }
+        });
+        bounded.boxed()
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(
+        self,
+        query: E,
+    ) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let mut rows = self.fetch_many(query);
+        Box::pin(async move {
+            let mut first = None;
+            // To the end: an error may come after the row.
+            while let Some(step) = rows.next().await {
+                if let Either::Right(row) = step? {
+                    first.get_or_insert(row);
+                }
+            }
+            Ok(first)
+        })
+    }
+
+    fn prepare_with<'e>(
+        self,
+        sql: SqlStr,
+        parameters: &'e [PgTypeInfo],
+    ) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
+    where
+        'c: 'e,
+    {
+        Box::pin(async move {
+            let connection = self.connection.as_deref_mut().ok_or(sqlx::Error::PoolClosed)?;
+            timeout_at(self.deadline, connection.prepare_with(sql, parameters))
+                .await
+                .unwrap_or_else(|_elapsed| Err(too_late()))
+        })
+    }
+}
+
+fn too_late() -> sqlx::Error {
+    let text = "no answer in time; the connection is given up";
+    sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, text))
+}
+
+/// One statement in one message, over one connection of `pool`, with no parameters but what
+/// [`quoted`] made safe.
+pub(crate) async fn single(
+    pool: &PgPool,
+    limit: Duration,
+    sql: String,
+) -> Result<Vec<PgRow>, Error> {
+    let mut bounded = Bounded::acquire(pool, limit).await?;
+    let rows = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).fetch_all(&mut bounded).await?;
+    bounded.keep();
+    Ok(rows)
+}
+
+/// Text as SQL reads it, whatever is in it and however the server takes backslashes.
+pub(crate) fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('\'', "''").replace('\0', "\u{fffd}");
+    format!("E'{escaped}'")
+}
+
+/// Numbers, UUIDs or words as an array that SQL reads.
+pub(crate) fn quoted_array<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    quoted(&format!("{{{}}}", items.join(",")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_text_stays_one_literal() {
+        assert_eq!(quoted("host:1:ab"), "E'host:1:ab'");
+        assert_eq!(quoted("'; drop --"), "E'''; drop --'");
+        assert_eq!(quoted("\\' or 1"), "E'\\\\'' or 1'");
+        assert_eq!(quoted_array([1, 22]), "E'{1,22}'");
+        assert_eq!(quoted_array(Vec::<i64>::new()), "E'{}'");
+    }
+}
