@@ -3,10 +3,7 @@
 //! Invariants: a call ends, whatever becomes of the network or the server; a connection on which a
 //! call did not end well is closed, never used again. Whoever vanishes in the middle of a
 //! transaction keeps its locks no longer than the limit: Postgres ends it by itself.
-//!
-//! A transaction is several messages. A single statement goes as one (`raw_sql`): a pooler in
-//! transaction mode may give the next message to another connection, where a statement that was
-//! prepared by the last one is unknown, or somebody else's.
+//! Must not know: what is called.
 
 use std::{
     io,
@@ -39,6 +36,13 @@ const SILENCE_IN_A_TRANSACTION: Duration = Duration::from_secs(20);
 
 const _: () = assert!(RENEWAL_TIME.as_secs() < CALL_TIME.as_secs());
 const _: () = assert!(SILENCE_IN_A_TRANSACTION.as_secs() <= CALL_TIME.as_secs());
+
+/// Connections, and how long a call over one of them may take.
+#[derive(Debug, Clone)]
+pub(crate) struct Pool {
+    pub(crate) connections: PgPool,
+    pub(crate) limit: Duration,
+}
 
 /// A connection with a deadline, closed when dropped before the call has ended well.
 #[derive(Debug)]
@@ -174,43 +178,4 @@ impl<'c> Executor<'c> for &'c mut Bounded {
 fn too_late() -> sqlx::Error {
     let text = "no answer in time; the connection is given up";
     sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, text))
-}
-
-/// One statement in one message, over one connection of `pool`, with no parameters but what
-/// [`quoted`] made safe.
-pub(crate) async fn single(
-    pool: &PgPool,
-    limit: Duration,
-    sql: String,
-) -> Result<Vec<PgRow>, Error> {
-    let mut bounded = Bounded::acquire(pool, limit).await?;
-    let rows = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).fetch_all(&mut bounded).await?;
-    bounded.keep();
-    Ok(rows)
-}
-
-/// Text as SQL reads it, whatever is in it and however the server takes backslashes.
-pub(crate) fn quoted(text: &str) -> String {
-    let escaped = text.replace('\\', "\\\\").replace('\'', "''").replace('\0', "\u{fffd}");
-    format!("E'{escaped}'")
-}
-
-/// Numbers, UUIDs or words as an array that SQL reads.
-pub(crate) fn quoted_array<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    quoted(&format!("{{{}}}", items.join(",")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quoted_text_stays_one_literal() {
-        assert_eq!(quoted("host:1:ab"), "E'host:1:ab'");
-        assert_eq!(quoted("'; drop --"), "E'''; drop --'");
-        assert_eq!(quoted("\\' or 1"), "E'\\\\'' or 1'");
-        assert_eq!(quoted_array([1, 22]), "E'{1,22}'");
-        assert_eq!(quoted_array(Vec::<i64>::new()), "E'{}'");
-    }
 }

@@ -3,13 +3,13 @@
 use std::{str::FromStr, time::Duration};
 
 use sqlx::{
-    PgPool, Row as _,
+    Row as _,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
 use crate::{
     Error,
-    call::{self, CALL_TIME, OPERATOR_TIME, Transaction},
+    call::{CALL_TIME, OPERATOR_TIME, Pool, RENEWAL_TIME, Transaction},
     schema_digest,
 };
 
@@ -37,8 +37,8 @@ impl Default for ConnectSettings {
 /// The coordinator, as a client sees it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
-    pub(crate) work: PgPool,
-    pub(crate) renewals: PgPool,
+    pub(crate) work: Pool,
+    pub(crate) renewals: Pool,
 }
 
 impl Coordinator {
@@ -53,14 +53,16 @@ impl Coordinator {
             // Poolers refuse what they do not know of; numbers travel in binary anyway.
             .extra_float_digits(None)
             .statement_cache_capacity(0);
-        let pool = |size| {
-            PgPoolOptions::new()
+        let pool = |size, limit| {
+            let connections = PgPoolOptions::new()
                 .max_connections(size)
                 .acquire_timeout(settings.acquire_timeout)
                 .idle_timeout(Duration::from_secs(60))
-                .connect_lazy_with(options.clone())
+                .connect_lazy_with(options.clone());
+            Pool { connections, limit }
         };
-        let coordinator = Self { work: pool(settings.max_connections), renewals: pool(1) };
+        let work = pool(settings.max_connections, CALL_TIME);
+        let coordinator = Self { work, renewals: pool(1, RENEWAL_TIME) };
         // The pool reports a refused connection only as a timeout: ask once without it.
         let connecting = sqlx::ConnectOptions::connect(&options);
         match tokio::time::timeout(settings.acquire_timeout, connecting).await {
@@ -103,8 +105,8 @@ impl Coordinator {
 
     /// Closes the connections.
     pub async fn close(&self) {
-        self.work.close().await;
-        self.renewals.close().await;
+        self.work.connections.close().await;
+        self.renewals.connections.close().await;
     }
 
     /// The server's version as a number, such as 150018, and whether this role owns the schema.
@@ -129,12 +131,12 @@ impl Coordinator {
 
     /// A transaction of a worker's call.
     pub(crate) async fn begin(&self) -> Result<Transaction, Error> {
-        Transaction::begin(&self.work, CALL_TIME).await
+        Transaction::begin(&self.work.connections, self.work.limit).await
     }
 
     /// A transaction of an operator's call, which may read or drop a whole scan.
     pub(crate) async fn begin_long(&self) -> Result<Transaction, Error> {
-        Transaction::begin(&self.work, OPERATOR_TIME).await
+        Transaction::begin(&self.work.connections, OPERATOR_TIME).await
     }
 
     /// The one value of a single statement without parameters.
@@ -142,7 +144,7 @@ impl Coordinator {
     where
         T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
     {
-        let rows = call::single(&self.work, CALL_TIME, sql.to_owned()).await?;
+        let rows = self.call(&self.work, sql.to_owned()).await?;
         let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
         Ok(row.try_get(0)?)
     }
