@@ -17,59 +17,46 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 use sqlx::{
-    Either, Execute, Executor, PgPool, Postgres, SqlStr,
-    pool::PoolConnection,
+    Either, Execute, Executor, Postgres, SqlStr,
     postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
 use tokio::time::{Instant, timeout_at};
 
-use crate::Error;
+use crate::{
+    Error,
+    pool::{Pool, Pooled},
+};
 
-/// A worker's call: a statement of it takes milliseconds, and seconds when all complete at once.
-pub(crate) const CALL_TIME: Duration = Duration::from_secs(30);
+/// A worker's call. A statement of it takes milliseconds; but when Postgres comes back after an
+/// outage, all workers complete at once.
+pub(crate) const CALL_TIME: Duration = Duration::from_secs(60);
 /// A renewal is worth nothing once the lease has run out, and can be asked again.
 pub(crate) const RENEWAL_TIME: Duration = Duration::from_secs(10);
 /// An operator's call may read or drop a whole scan.
-pub(crate) const OPERATOR_TIME: Duration = Duration::from_secs(60 * 60);
+const OPERATOR_TIME: Duration = Duration::from_secs(60 * 60);
 /// Between two messages of a transaction there is no work, only the way.
 const SILENCE_IN_A_TRANSACTION: Duration = Duration::from_secs(20);
 
 const _: () = assert!(RENEWAL_TIME.as_secs() < CALL_TIME.as_secs());
 const _: () = assert!(SILENCE_IN_A_TRANSACTION.as_secs() <= CALL_TIME.as_secs());
-
-/// Connections, and how long a call over one of them may take.
-#[derive(Debug, Clone)]
-pub(crate) struct Pool {
-    pub(crate) connections: PgPool,
-    pub(crate) limit: Duration,
-}
+const _: () = assert!(CALL_TIME.as_secs() <= OPERATOR_TIME.as_secs());
 
 /// A connection with a deadline, closed when dropped before the call has ended well.
 #[derive(Debug)]
 pub(crate) struct Bounded {
-    connection: Option<PoolConnection<Postgres>>,
+    connection: Pooled,
     deadline: Instant,
 }
 
 impl Bounded {
-    pub(crate) async fn acquire(pool: &PgPool, limit: Duration) -> Result<Self, Error> {
-        let connection = Some(pool.acquire().await?);
+    pub(crate) async fn acquire(pool: &Pool, limit: Duration) -> Result<Self, Error> {
+        let connection = pool.acquire().await?;
         Ok(Self { connection, deadline: Instant::now() + limit })
     }
 
     /// The call has ended well: the connection may serve the next one.
-    pub(crate) fn keep(mut self) {
-        drop(self.connection.take());
-    }
-}
-
-impl Drop for Bounded {
-    fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            // Out of the pool, and its socket closed here and now: waiting for a rollback on a
-            // dead connection would take the pool's place for as long.
-            drop(connection.detach());
-        }
+    pub(crate) fn keep(self) {
+        self.connection.keep();
     }
 }
 
@@ -78,14 +65,24 @@ impl Drop for Bounded {
 pub(crate) struct Transaction(Bounded);
 
 impl Transaction {
-    pub(crate) async fn begin(pool: &PgPool, limit: Duration) -> Result<Self, Error> {
+    /// A transaction of a worker's call.
+    pub(crate) async fn begin(pool: &Pool) -> Result<Self, Error> {
+        Self::begin_within(pool, pool.limit).await
+    }
+
+    /// A transaction of an operator's call.
+    pub(crate) async fn begin_long(pool: &Pool) -> Result<Self, Error> {
+        Self::begin_within(pool, OPERATOR_TIME).await
+    }
+
+    async fn begin_within(pool: &Pool, limit: Duration) -> Result<Self, Error> {
         let mut bounded = Bounded::acquire(pool, limit).await?;
         // Local settings end with the transaction, so a pooler's next client never sees them.
         let begin = format!(
             "begin; set local statement_timeout = {}; \
              set local idle_in_transaction_session_timeout = {}",
             limit.as_millis(),
-            SILENCE_IN_A_TRANSACTION.as_millis()
+            SILENCE_IN_A_TRANSACTION.min(limit).as_millis()
         );
         sqlx::raw_sql(sqlx::AssertSqlSafe(begin)).execute(&mut bounded).await?;
         Ok(Self(bounded))
@@ -123,10 +120,10 @@ impl<'c> Executor<'c> for &'c mut Bounded {
         E: 'q + Execute<'q, Postgres>,
     {
         let deadline = self.deadline;
-        let Some(connection) = self.connection.as_deref_mut() else {
-            return stream::once(async { Err(sqlx::Error::PoolClosed) }).boxed();
+        let rows = match self.connection.connection() {
+            Ok(connection) => connection.fetch_many(query),
+            Err(error) => return stream::once(async { Err(error) }).boxed(),
         };
-        let rows = connection.fetch_many(query);
         let bounded = stream::unfold(Some(rows), move |rows| async move {
             let mut rows = rows?;
             match timeout_at(deadline, rows.next()).await {
@@ -167,10 +164,8 @@ impl<'c> Executor<'c> for &'c mut Bounded {
         'c: 'e,
     {
         Box::pin(async move {
-            let connection = self.connection.as_deref_mut().ok_or(sqlx::Error::PoolClosed)?;
-            timeout_at(self.deadline, connection.prepare_with(sql, parameters))
-                .await
-                .unwrap_or_else(|_elapsed| Err(too_late()))
+            let preparing = self.connection.connection()?.prepare_with(sql, parameters);
+            timeout_at(self.deadline, preparing).await.unwrap_or_else(|_elapsed| Err(too_late()))
         })
     }
 }

@@ -2,14 +2,12 @@
 
 use std::{str::FromStr, time::Duration};
 
-use sqlx::{
-    Row as _,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::{Row as _, postgres::PgConnectOptions};
 
 use crate::{
     Error,
-    call::{CALL_TIME, OPERATOR_TIME, Pool, RENEWAL_TIME, Transaction},
+    call::{CALL_TIME, RENEWAL_TIME, Transaction},
+    pool::Pool,
     schema_digest,
 };
 
@@ -20,6 +18,10 @@ pub struct ConnectSettings {
     pub max_connections: u32,
     /// How long a call waits for a connection.
     pub acquire_timeout: Duration,
+    /// How long a call may take, once it has a connection.
+    pub call_time: Duration,
+    /// How long a renewal may take.
+    pub renewal_time: Duration,
     /// The name that Postgres shows for these connections.
     pub application_name: String,
 }
@@ -29,6 +31,8 @@ impl Default for ConnectSettings {
         Self {
             max_connections: 4,
             acquire_timeout: Duration::from_secs(10),
+            call_time: CALL_TIME,
+            renewal_time: RENEWAL_TIME,
             application_name: "everytab-worker".into(),
         }
     }
@@ -53,30 +57,12 @@ impl Coordinator {
             // Poolers refuse what they do not know of; numbers travel in binary anyway.
             .extra_float_digits(None)
             .statement_cache_capacity(0);
-        let pool = |size, limit| {
-            let connections = PgPoolOptions::new()
-                .max_connections(size)
-                .acquire_timeout(settings.acquire_timeout)
-                .idle_timeout(Duration::from_secs(60))
-                .connect_lazy_with(options.clone());
-            Pool { connections, limit }
+        let pool = |size, limit| Pool::new(options.clone(), size, settings.acquire_timeout, limit);
+        let coordinator = Self {
+            work: pool(settings.max_connections, settings.call_time),
+            renewals: pool(1, settings.renewal_time),
         };
-        let work = pool(settings.max_connections, CALL_TIME);
-        let coordinator = Self { work, renewals: pool(1, RENEWAL_TIME) };
-        // The pool reports a refused connection only as a timeout: ask once without it.
-        let connecting = sqlx::ConnectOptions::connect(&options);
-        match tokio::time::timeout(settings.acquire_timeout, connecting).await {
-            Ok(connected) => {
-                let connection = connected.map_err(|error| connect_error(&options, error))?;
-                let closing = sqlx::Connection::close(connection);
-                let _ = tokio::time::timeout(settings.acquire_timeout, closing).await;
-            }
-            Err(_elapsed) => {
-                let seconds = settings.acquire_timeout.as_secs();
-                let error = std::io::Error::other(format!("no answer in {seconds} s"));
-                return Err(connect_error(&options, error.into()));
-            }
-        }
+        coordinator.work.try_first().await?;
         Ok(coordinator)
     }
 
@@ -105,8 +91,8 @@ impl Coordinator {
 
     /// Closes the connections.
     pub async fn close(&self) {
-        self.work.connections.close().await;
-        self.renewals.connections.close().await;
+        self.work.close().await;
+        self.renewals.close().await;
     }
 
     /// The server's version as a number, such as 150018, and whether this role owns the schema.
@@ -131,12 +117,12 @@ impl Coordinator {
 
     /// A transaction of a worker's call.
     pub(crate) async fn begin(&self) -> Result<Transaction, Error> {
-        Transaction::begin(&self.work.connections, self.work.limit).await
+        Transaction::begin(&self.work).await
     }
 
     /// A transaction of an operator's call, which may read or drop a whole scan.
     pub(crate) async fn begin_long(&self) -> Result<Transaction, Error> {
-        Transaction::begin(&self.work.connections, OPERATOR_TIME).await
+        Transaction::begin_long(&self.work).await
     }
 
     /// The one value of a single statement without parameters.
@@ -150,7 +136,7 @@ impl Coordinator {
     }
 }
 
-fn connect_error(options: &PgConnectOptions, error: sqlx::Error) -> Error {
+pub(crate) fn connect_error(options: &PgConnectOptions, error: sqlx::Error) -> Error {
     let place = match options.get_socket() {
         Some(socket) => socket.display().to_string(),
         None => format!("{}:{}", options.get_host(), options.get_port()),

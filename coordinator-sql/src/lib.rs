@@ -17,6 +17,7 @@ mod job;
 mod load;
 mod migrate;
 mod operator;
+mod pool;
 mod record;
 mod statement;
 mod verbs;

@@ -20,5 +20,6 @@ mod kills;
 mod outcomes;
 mod over_the_wire;
 mod places;
+mod pooler;
 mod same_bytes;
 mod setup;
