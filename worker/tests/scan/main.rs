@@ -21,5 +21,7 @@ mod outcomes;
 mod over_the_wire;
 mod places;
 mod pooler;
+mod reconnects;
 mod same_bytes;
 mod setup;
+mod wire;

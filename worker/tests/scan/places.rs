@@ -164,6 +164,13 @@ impl Database {
         run(command).expect_code(0);
     }
 
+    /// `scan start` with leases of that length.
+    pub(crate) fn start_scan_leasing(&self, crawl: &str, lease: &str) {
+        let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", lease]);
+        command.args(self.stores.arguments());
+        run(command).expect_code(0);
+    }
+
     /// `run`, as the role that may execute the coordinator's functions and nothing else.
     pub(crate) fn worker(&self, arguments: &[&str]) -> Command {
         let mut command = worker(["run"]);
