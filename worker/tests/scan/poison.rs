@@ -85,7 +85,7 @@ fn a_page_that_kills_whoever_reads_it_costs_that_page_alone() {
 
 #[test]
 fn an_icon_that_kills_whoever_fetches_it_costs_that_icon_alone() {
-    let internet = internet(40, Mix::none().with(Behaviour::Slow, 30_000));
+    let internet = internet(15, Mix::none().with(Behaviour::Slow, 60_000));
     let (before, expected) = undisturbed(&internet, &["--robots", "off"]);
     let seen = || {
         let requests = internet.running.counts().requests;
