@@ -88,6 +88,10 @@ impl Running {
         self.child.try_wait().unwrap().is_some()
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
