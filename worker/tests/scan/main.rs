@@ -18,6 +18,7 @@ mod gate;
 mod idle;
 mod instance_metadata;
 mod kills;
+mod operator;
 mod outcomes;
 mod over_the_wire;
 mod places;
