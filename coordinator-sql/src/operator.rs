@@ -123,6 +123,15 @@ impl Coordinator {
         self.all(sqlx::query_as("select * from coordinator.list_scans()")).await
     }
 
+    /// Where a scan's counters and rows disagree: kind, jobs outstanding, rows unfinished. Nowhere,
+    /// unless there is a bug.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn audit_scan(&self, scan: i32) -> Result<Vec<(String, i32, i32)>, Error> {
+        self.rows("select * from coordinator.audit_scan($1)", scan, None).await
+    }
+
     /// Ends a scan. False: it has ended already.
     ///
     /// # Errors
@@ -148,7 +157,7 @@ impl Coordinator {
         self.one(query).await
     }
 
-    /// Sets the fleet's icon requests a second.
+    /// Sets the fleet's icon requests a second. False: the scan has ended.
     ///
     /// # Errors
     /// When Postgres cannot be asked.

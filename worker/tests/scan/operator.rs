@@ -101,8 +101,90 @@ fn a_cancelled_scan_takes_its_leases_from_workers_at_work() {
     assert!(ended.stderr.contains("the lease was lost"), "{}", ended.stderr);
     let status = database.status();
     assert_eq!(status["state"], "cancelled");
-    assert_eq!(status["workers"], serde_json::json!([]), "{status}");
+    let mut workers = status["workers"].as_array().unwrap().iter();
+    assert!(workers.all(|worker| worker["leases"] == 0), "{status}");
     let again = run(database.owner(&["scan", "cancel"])).expect_code(1);
     assert!(again.stderr.contains("has ended already"), "{}", again.stderr);
     assert!(!dir.join("site/manifest.json").exists());
+}
+
+#[test]
+fn commands_say_what_changed_refuse_nonsense_and_bear_a_reader_that_left() {
+    let internet = internet(40, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    let said = |arguments: &[&str], code: i32| {
+        let ended = run(database.owner(arguments)).expect_code(code);
+        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+        ended.stdout + &ended.stderr
+    };
+    assert_eq!(said(&["scan", "list"], 0), "");
+    for command in ["status", "cancel", "retry", "pause", "resume"] {
+        assert!(said(&["scan", command], 1).contains("there is no scan yet"), "{command}");
+    }
+    database.start_scan(internet.crawl(), &[]);
+    let unknown = "00000000-0000-0000-0000-000000000000";
+    assert!(said(&["scan", "status", "--scan", unknown], 1).contains("there is no scan 0000"));
+    for nonsense in
+        ["rate=0", "rate=-1", "rate=", "rate=many", "rate", "speed=1", "rate=99999999999"]
+    {
+        // Nothing of a line is done if a part of it makes no sense.
+        let text = said(&["scan", "set", "rate=7", nonsense], 2);
+        assert!(text.contains(nonsense), "{text}");
+    }
+    assert_eq!(database.status()["rate"], serde_json::Value::Null);
+    assert_eq!(said(&["scan", "set", "rate=7"], 0), "rate=7\n");
+    assert!(said(&["scan", "status"], 0).contains("rate         7 requests/s"));
+    assert_eq!(said(&["scan", "set", "rate=off"], 0), "rate=off\n");
+    assert!(said(&["scan", "pause", "--kind", "icons"], 2).contains("icons"));
+    assert!(said(&["scan", "retry", "--kind", "icons"], 2).contains("icons"));
+    assert!(said(&["scan", "retry", "--outcome", "teapot"], 2).contains("teapot"));
+    assert!(said(&["scan", "history", "999999"], 1).contains("999999"));
+    assert!(said(&["scan", "retry", "--job", "999999"], 1).contains("999999"));
+    assert_eq!(said(&["scan", "retry"], 0), "0 jobs will be done again\n");
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    for arguments in [
+        &["scan", "set", "rate=7"][..],
+        &["scan", "pause"],
+        &["scan", "resume", "--kind", "icon"],
+        &["scan", "cancel"],
+    ] {
+        assert!(said(arguments, 1).contains("nothing was changed"), "{arguments:?}");
+    }
+    // A shell's pipe to a program that reads nothing.
+    for arguments in [
+        &["scan", "list"][..],
+        &["scan", "list", "--json"],
+        &["scan", "status"],
+        &["scan", "status", "--watch"],
+        &["scan", "status", "--json"],
+        &["scan", "history", "1"],
+        &["migrate"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = database.owner(arguments);
+        command.stdin(std::process::Stdio::null()).stdout(writer);
+        let ended = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success() && stderr.is_empty(), "{arguments:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn doctor_audits_the_scans_and_names_drift() {
+    let internet = internet(40, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    let line = || {
+        let said = run(database.owner(&["doctor"])).stdout;
+        let line = said.lines().find(|line| line.contains("audit")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{said}"))
+    };
+    assert!(line().starts_with("ok"), "{}", line());
+    assert!(line().contains("counters and rows agree in the newest 1 scans"), "{}", line());
+    database.psql("update everytab.stages set outstanding = outstanding + 1 where kind = 'index'");
+    assert!(line().starts_with("FAIL"), "{}", line());
+    assert!(line().contains("index of"), "{}", line());
+    let status = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+    assert!(status.contains("DRIFT        index"), "{status}");
 }
