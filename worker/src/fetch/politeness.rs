@@ -1,8 +1,9 @@
 //! Waiting our turn: per hostname, per address, over all, by time, and for memory.
 //!
-//! A request takes its places in one fixed order (host, address, slot, pace, body bytes) and whoever
-//! holds a later place never waits for an earlier one, so nothing can wait in a circle. Places
-//! only delay, they never decide an outcome. Entries exist only while someone holds or waits.
+//! A request takes its places in one fixed order (host, address, slot, pace, body bytes) and
+//! whoever holds a later place never waits for an earlier one, so nothing can wait in a circle.
+//! Places only delay, they never decide an outcome. Entries exist only while someone holds or
+//! waits.
 //! Must not know: what is fetched, how, and with what result.
 
 use std::collections::HashMap;
