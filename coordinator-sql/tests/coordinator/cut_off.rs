@@ -125,12 +125,25 @@ async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_wel
         assert!(error.is_transient(), "{error}");
         worker.renew("holder", &[]).await.unwrap();
     }
+    // Loading is reading, which is simply done again.
     for step in ["begin", "load_scan", "commit"] {
         wire.swallow_at(step);
-        let error = worker.load_scan(scan).await.unwrap_err();
-        assert!(error.is_transient(), "{step}: {error}");
         worker.load_scan(scan).await.unwrap();
+        assert_eq!(*wire.fatal.lock().unwrap(), None, "nothing was swallowed");
     }
+}
+
+#[tokio::test]
+async fn a_load_outlives_the_end_of_its_session() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    for _ in 0..5 {
+        database.worker.load_scan(scan).await.unwrap();
+        let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+                    where datname = current_database() and usename = 'everytab_worker' and $1 = 0";
+        assert!(database.value::<i64>(end, 0).await > 0);
+    }
+    database.worker.load_scan(scan).await.unwrap();
 }
 
 #[tokio::test]
