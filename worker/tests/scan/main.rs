@@ -12,6 +12,7 @@
 
 mod archive;
 mod bad_input;
+mod chaos;
 mod ends;
 mod gate;
 mod kills;

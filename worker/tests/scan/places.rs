@@ -1,6 +1,10 @@
 //! What scans of a fleet work on: a small internet, a database, S3, each of this process.
 
-use std::{net::SocketAddr, path::Path, process::Command};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use everytab_postgres::shared_for_tests;
 use everytab_testbed::{Mix, Running, Settings, SmallInternet, s3::S3Server};
@@ -23,10 +27,14 @@ pub(crate) struct Internet {
 
 /// A generated internet of so many hosts.
 pub(crate) fn internet(hosts: u64, behaviours: Mix) -> Internet {
+    internet_of(|scratch| Settings { behaviours, ..Settings::generated(7, hosts, scratch) })
+}
+
+/// An internet of these settings, which are given the folder to work in.
+pub(crate) fn internet_of(settings: impl FnOnce(PathBuf) -> Settings) -> Internet {
     let folder = folder();
     let runtime = Runtime::new().unwrap();
-    let scratch = folder.path().join("small-internet");
-    let settings = Settings { behaviours, ..Settings::generated(7, hosts, scratch) };
+    let settings = settings(folder.path().join("small-internet"));
     let running = runtime.block_on(SmallInternet::start(settings)).unwrap();
     Internet { running, runtime, folder }
 }

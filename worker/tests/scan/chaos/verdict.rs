@@ -1,0 +1,145 @@
+//! What must be the same after a storm as without one, and what a storm may leave behind.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use serde_json::Value;
+
+use super::world::World;
+use crate::{
+    outcomes,
+    places::Database,
+    setup::{assert_same, files, published, run},
+};
+
+/// What a scan found, by (shard, host, candidate), and what it published.
+pub(crate) struct Found {
+    files: BTreeMap<String, Vec<u8>>,
+    /// Warc and icon outcomes, each under the place of its input.
+    outcomes: BTreeMap<String, String>,
+}
+
+/// The rows of jobs that count, of the newest scan.
+const OUTCOMES: &str = "
+    select 'icon ' || i.shard || ' ' || i.host_no || ' ' || i.candidate_no || ' ' || i.url
+           || ' = ' || i.outcome || ' ' || coalesce(encode(i.sha256, 'hex'), '')
+      from everytab.icons i
+      join everytab.jobs j on j.scan = i.scan and j.kind = 'icon' and j.part = i.shard
+       and j.lease_number = i.lease_number and j.state = 'completed'
+     where i.scan = (select max(scan) from everytab.scans)
+    union all
+    select 'warc ' || p.shard || ' ' || p.host_no || ' ' || p.hostname || ' = ' || p.outcome
+      from everytab.pages p
+      join everytab.jobs j on j.scan = p.scan and j.kind = 'warc' and j.part = p.shard
+       and j.lease_number = p.lease_number and j.state = 'completed'
+     where p.scan = (select max(scan) from everytab.scans)";
+
+impl Found {
+    fn new(site: &Path, rows: &str) -> Self {
+        outcomes::add_up(site);
+        let mut outcomes = BTreeMap::new();
+        for row in rows.lines() {
+            let (place, outcome) = row.rsplit_once(" = ").unwrap();
+            let before = outcomes.insert(place.to_owned(), outcome.to_owned());
+            assert_eq!(before, None, "two rows of {place}");
+        }
+        Self { files: published(site), outcomes }
+    }
+
+    /// Of a scan by one worker that nobody disturbs.
+    pub(crate) fn undisturbed(database: &Database, crawl: &str, site: &Path) -> Self {
+        database.start_scan(crawl, &[]);
+        run(database.worker(&["--exit-when-done"])).expect_code(0);
+        Self::new(site, &database.psql(OUTCOMES))
+    }
+
+    /// Of the newest scan of a world.
+    pub(crate) fn after_a_storm(world: &World, site: &Path) -> Self {
+        Self::new(site, &world.psql(OUTCOMES))
+    }
+
+    /// Says where `other` differs, in outcomes first: they explain bytes.
+    pub(crate) fn assert_same(&self, other: &Self) {
+        let changed: Vec<String> = self
+            .outcomes
+            .iter()
+            .filter(|(place, outcome)| other.outcomes.get(*place) != Some(*outcome))
+            .map(|(place, outcome)| format!("{place}: {outcome} was {:?}", other.outcomes.get(place)))
+            .collect();
+        let shown = changed.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
+        assert!(changed.is_empty(), "{} outcomes changed:\n{shown}", changed.len());
+        assert_eq!(self.outcomes.len(), other.outcomes.len(), "rows without an input");
+        assert_same(&self.files, &other.files, "undisturbed and under fire");
+    }
+}
+
+/// What holds of the newest scan of a world once it has ended, whatever happened to it.
+pub(crate) fn assert_sound(world: &World) {
+    let status = world.status();
+    assert_eq!(status["state"], "finished", "{status}");
+    assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
+    let jobs = "select count(*) from everytab.jobs j
+                 where j.scan = (select max(scan) from everytab.scans)";
+    let one = |sql: &str| world.psql(&format!("{jobs} and {sql}"));
+    assert_eq!(one("j.state <> 'completed'"), "0");
+    let twice = "1 <> (select count(*) from everytab.job_results r where r.job_id = j.job_id)";
+    assert_eq!(one(twice), "0", "jobs were not completed exactly once");
+    let stale = "j.lease_number <> (select max(r.lease_number) from everytab.job_results r
+                                     where r.job_id = j.job_id)";
+    assert_eq!(one(stale), "0", "a result of another lease than the job's");
+}
+
+/// Archive objects of the newest scan: those that rows refer to, and the others.
+pub(crate) fn archives(world: &World, store: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
+    let scan = world.status()["scan"].as_str().unwrap().to_owned();
+    let folder = store.join("archive").join(&scan);
+    let there: BTreeSet<String> =
+        files(&folder).into_keys().filter(|name| name.ends_with(".warc.gz")).collect();
+    let sql = "select distinct i.shard || '-' || i.lease_number || '.warc.gz'
+                 from everytab.icons i join everytab.jobs j
+                   on j.scan = i.scan and j.kind = 'icon' and j.part = i.shard
+                  and j.lease_number = i.lease_number and j.state = 'completed'
+                where i.archive_offset is not null
+                  and i.scan = (select max(scan) from everytab.scans)";
+    let referenced: BTreeSet<String> = world.psql(sql).lines().map(str::to_owned).collect();
+    assert!(referenced.is_subset(&there), "referenced and not there: {referenced:?} {there:?}");
+    let others = there.difference(&referenced).cloned().collect();
+    (referenced, others)
+}
+
+/// `scan gc` leaves what is referenced, and nothing else.
+pub(crate) fn assert_collected(world: &World, store: &Path) -> usize {
+    let (referenced, others) = archives(world, store);
+    run(world.owner(&["scan", "gc"])).expect_code(0);
+    assert_eq!(archives(world, store), (referenced, BTreeSet::new()));
+    others.len()
+}
+
+/// How often things were said by workers that have ended.
+pub(crate) fn heard(world: &World, words: &str) -> usize {
+    world.said().map(|(_, said)| said.matches(words).count()).sum()
+}
+
+/// The faults, and what became of leases.
+pub(crate) fn table(world: &World, events: &[Value]) -> String {
+    let mut lines = vec!["faults made:".to_owned()];
+    lines.extend(world.made.iter().map(|(fault, made)| format!("  {made:4} {fault:?}")));
+    lines.push(format!("  {:4} in all", world.made.values().sum::<usize>()));
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for one in events {
+        for (event, amount) in one.as_object().into_iter().flatten() {
+            *sums.entry(event.clone()).or_default() += amount.as_u64().unwrap_or(0);
+        }
+    }
+    let sums: Vec<String> = sums.iter().map(|(event, sum)| format!("{event} {sum}")).collect();
+    lines.push(format!("leases: {}", sums.join(", ")));
+    lines.push(format!(
+        "workers: {} refused commits, {} runs ended by a lost lease, {} started",
+        heard(world, "outcome=\"Lost\""),
+        heard(world, "the run was ended"),
+        world.said().count(),
+    ));
+    lines.join("\n")
+}
