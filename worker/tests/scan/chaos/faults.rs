@@ -39,7 +39,7 @@ pub(crate) enum Fault {
     S3Resets,
     /// The temporary folder of one worker is full.
     DiskFull,
-    /// The store has no room.
+    /// The store has no room, once.
     StoreFull,
     /// Nobody listens where the resolver was.
     ResolverKilled,
@@ -136,7 +136,7 @@ impl Fault {
             Self::S3SlowDown => world.s3.set(Mode::Refuse(503)),
             Self::S3Slow => world.s3.set(Mode::Slow(Duration::from_millis(150))),
             Self::S3Resets => world.s3.set(Mode::Broken),
-            Self::StoreFull => world.s3.set(Mode::Refuse(507)),
+            Self::StoreFull => world.s3.set(Mode::NoRoom),
             Self::DiskFull => fill(&member.temporary.join(FILLING)),
             Self::ResolverKilled => world.names.set(Mode::Broken),
             Self::ResolverSilent => world.names.set(Mode::Silent),

@@ -53,7 +53,7 @@ fn apart(test: impl FnOnce(bool) + Send) {
 fn mix() -> Mix {
     Mix::light()
         .with(Behaviour::NeverAnswers, 12_000)
-        .with(Behaviour::StallsInBody, 6_000)
+        .with(Behaviour::StallsInBody, 0)
         .with(Behaviour::ConnectTimeout, 8_000)
         .with_shared_address(250_000)
 }
@@ -82,7 +82,9 @@ impl Storm {
         let folder = internet.folder.path();
         let calm = folder.join("undisturbed");
         let database = Database::new(internet, Stores::folders(internet, &calm));
+        let began = Instant::now();
         let expected = Found::undisturbed(&database, internet.crawl(), &calm.join("site"));
+        println!("undisturbed: {:.0?}", began.elapsed());
         let mut world = World::new(internet, &self.plan, has_network);
         let began = Instant::now();
         let mut events = Vec::new();

@@ -50,7 +50,7 @@ impl Found {
 
     /// Of a scan by one worker that nobody disturbs.
     pub(crate) fn undisturbed(database: &Database, crawl: &str, site: &Path) -> Self {
-        database.start_scan(crawl, &[]);
+        database.start_scan(crawl, &["--entries-per-bundle", "20"]);
         run(database.worker(&["--exit-when-done"])).expect_code(0);
         Self::new(site, &database.psql(OUTCOMES))
     }

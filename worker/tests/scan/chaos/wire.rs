@@ -31,6 +31,8 @@ pub(crate) enum Mode {
     Broken,
     /// Answers two of three HTTP requests with this status, in S3's words.
     Refuse(u16),
+    /// Answers the next PUT that there is no room, once.
+    NoRoom,
     /// Passes each piece on after a time.
     Slow(Duration),
 }
@@ -200,7 +202,12 @@ impl Shared {
 
     /// The status to answer with, if a request begins here and is to be refused.
     fn refusal(&self, piece: &[u8]) -> Option<u16> {
-        let Mode::Refuse(status) = *self.mode.borrow() else { return None };
+        let mode = *self.mode.borrow();
+        if mode == Mode::NoRoom && piece.starts_with(b"PUT ") {
+            self.mode.send_replace(Mode::Pass);
+            return Some(507);
+        }
+        let Mode::Refuse(status) = mode else { return None };
         let is_request = ["GET ", "PUT ", "HEAD ", "POST ", "DELETE "]
             .iter()
             .any(|method| piece.starts_with(method.as_bytes()));

@@ -154,7 +154,7 @@ impl World {
         let lease = format!("{}ms", self.lease.as_millis());
         let shuffle = self.shuffle.to_string();
         let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", &lease]);
-        command.args(["--shuffle", &shuffle]).args(self.stores.arguments());
+        command.args(["--entries-per-bundle", "20", "--shuffle", &shuffle]).args(self.stores.arguments());
         run(command).expect_code(0);
     }
 
