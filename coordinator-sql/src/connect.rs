@@ -113,7 +113,7 @@ impl Coordinator {
     }
 
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Postgres>, Error> {
-        Ok(self.work.begin().await?)
+        begin(&self.work).await
     }
 
     async fn scalar<T>(&self, sql: &'static str) -> Result<T, Error>
@@ -125,6 +125,14 @@ impl Coordinator {
         transaction.commit().await?;
         Ok(value)
     }
+}
+
+/// Begins a transaction that Postgres ends when nothing comes any more: a client that is frozen or
+/// cut off in the middle of one would keep its jobs' rows locked, and nobody could take them over.
+/// In one message with the beginning, so that it costs no round trip and a pooler may be between.
+pub(crate) async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, Error> {
+    const BEGIN: &str = "begin; set local idle_in_transaction_session_timeout = '10s'";
+    Ok(pool.begin_with(BEGIN).await?)
 }
 
 fn connect_error(options: &PgConnectOptions, error: sqlx::Error) -> Error {

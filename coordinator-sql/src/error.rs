@@ -56,12 +56,14 @@ impl Error {
 }
 
 /// SQLSTATE classes and codes that pass by themselves: connection exceptions, insufficient
-/// resources, operator intervention, and the two kinds of lost race.
+/// resources, operator intervention, the kinds of lost race, and a transaction
+/// ended because we stood still in it.
 fn is_transient(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(database) => database.code().is_some_and(|code| {
             let class = code.get(..2).unwrap_or_default();
-            matches!(class, "08" | "53" | "57") || matches!(&*code, "40001" | "40P01" | "55P03")
+            let is_lost_race = matches!(&*code, "40001" | "40P01" | "55P03");
+            matches!(class, "08" | "53" | "57") || is_lost_race || code == "25P03"
         }),
         sqlx::Error::Io(_)
         | sqlx::Error::PoolTimedOut

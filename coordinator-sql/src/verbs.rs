@@ -9,7 +9,7 @@ use serde_json::Value;
 use sqlx::Row;
 use uuid::Uuid;
 
-use crate::{Coordinator, Error, Fence, JobKind, Lease, Output, record};
+use crate::{Coordinator, Error, Fence, JobKind, Lease, Output, connect, record};
 
 /// How completing a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Coordinator {
         let jobs: Vec<i64> = fences.iter().map(|fence| fence.job_id).collect();
         let numbers: Vec<i32> = fences.iter().map(|fence| fence.lease_number).collect();
         let tokens: Vec<Uuid> = fences.iter().map(|fence| fence.token).collect();
-        let mut transaction = self.renewals.begin().await?;
+        let mut transaction = connect::begin(&self.renewals).await?;
         let rows = sqlx::query("select * from coordinator.renew($1, $2, $3, $4)")
             .bind(holder)
             .bind(jobs)

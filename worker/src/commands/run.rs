@@ -106,8 +106,7 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
     std::fs::create_dir_all(&temporary).map_err(|error| {
         Failure::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
     })?;
-    let stores =
-        StoreSettings { max_attempts: limits::STORE_ATTEMPTS, ..StoreSettings::default() };
+    let stores = StoreSettings { max_attempts: limits::STORE_ATTEMPTS, ..StoreSettings::default() };
     Ok(Context::new(stores, fetchers, temporary))
 }
 

@@ -12,12 +12,15 @@
 
 mod archive;
 mod bad_input;
+mod books;
 mod chaos;
 mod ends;
 mod gate;
 mod kills;
+mod orders;
 mod outcomes;
 mod over_the_wire;
 mod places;
 mod same_bytes;
 mod setup;
+mod zombie;

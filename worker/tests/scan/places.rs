@@ -166,6 +166,14 @@ impl Database {
         command
     }
 
+    /// As [`worker`](Self::worker), with Postgres at another place.
+    pub(crate) fn worker_by(&self, place: SocketAddr, arguments: &[&str]) -> Command {
+        let mut command = self.worker(arguments);
+        let url = format!("postgres://everytab_worker@{place}/{}?sslmode=disable", self.name);
+        command.env("DATABASE_URL", url);
+        command
+    }
+
     /// `scan status --json`.
     pub(crate) fn status(&self) -> Value {
         let ended = run(self.owner(&["scan", "status", "--json"])).expect_code(0);
@@ -176,6 +184,12 @@ impl Database {
     pub(crate) fn psql(&self, sql: &str) -> String {
         shared_for_tests().psql(&self.name, sql).unwrap()
     }
+}
+
+/// The file of the socket that a server's URL names.
+pub(crate) fn socket_of(url: &str) -> PathBuf {
+    let folder = url.split("host=").nth(1).and_then(|rest| rest.split('&').next()).unwrap();
+    PathBuf::from(folder.replace("%2F", "/")).join(".s.PGSQL.5432")
 }
 
 /// A stage in a status document.

@@ -58,9 +58,8 @@ pub(super) async fn build(settings: &StoreSettings) -> Client {
     // many jobs at once, and then each fails at its first try: an outage would cost jobs.
     let without_quota =
         RetryPartition::custom("everytab").token_bucket(TokenBucket::unlimited()).build();
-    let mut builder = Builder::from(&shared)
-        .retry_classifier(OverloadIsTransient)
-        .retry_partition(without_quota);
+    let mut builder =
+        Builder::from(&shared).retry_classifier(OverloadIsTransient).retry_partition(without_quota);
     if custom_endpoint || shared.endpoint_url().is_some() {
         // Compatible stores know buckets by path, and several refuse the checksums that the SDK
         // adds by default since 2025.

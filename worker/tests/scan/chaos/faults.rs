@@ -89,11 +89,9 @@ impl Fault {
             Self::PostgresRestart | Self::PostgresCrash | Self::BackendsTerminated => {
                 Some(Target::Postgres)
             }
-            Self::S3Errors
-            | Self::S3SlowDown
-            | Self::S3Slow
-            | Self::S3Resets
-            | Self::StoreFull => Some(Target::S3),
+            Self::S3Errors | Self::S3SlowDown | Self::S3Slow | Self::S3Resets | Self::StoreFull => {
+                Some(Target::S3)
+            }
             Self::ResolverKilled | Self::ResolverSilent => Some(Target::Resolver),
             Self::LinkCut | Self::NoRoute | Self::WebSwallowed => {
                 (member.uplink.is_some() && member.is_running()).then_some(Target::Worker(worker))
@@ -161,11 +159,9 @@ impl Fault {
             Self::NoRoute | Self::WebSwallowed => {
                 each(member.uplink.as_ref(), |uplink| uplink.find_route());
             }
-            Self::S3Errors
-            | Self::S3SlowDown
-            | Self::S3Slow
-            | Self::S3Resets
-            | Self::StoreFull => world.s3.set(Mode::Pass),
+            Self::S3Errors | Self::S3SlowDown | Self::S3Slow | Self::S3Resets | Self::StoreFull => {
+                world.s3.set(Mode::Pass)
+            }
             Self::DiskFull => fs::remove_file(member.temporary.join(FILLING)).unwrap(),
             Self::ResolverKilled | Self::ResolverSilent => world.names.set(Mode::Pass),
             Self::FewFiles => {

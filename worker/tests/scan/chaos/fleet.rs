@@ -82,8 +82,7 @@ impl Member {
         let mut command = worker(["run", "--exit-when-done"]);
         command.args(&orders.arguments).arg("--temporary").arg(&self.temporary);
         let place = self.database.address;
-        let url =
-            format!("postgres://everytab_worker@{place}/{}?sslmode=disable", orders.database);
+        let url = format!("postgres://everytab_worker@{place}/{}?sslmode=disable", orders.database);
         command.env("DATABASE_URL", url);
         with_s3(&mut command, &orders.s3);
         if let Some(uplink) = &self.uplink {

@@ -8,7 +8,7 @@
 mod faults;
 mod fleet;
 mod netns;
-mod verdict;
+mod report;
 pub(crate) mod wire;
 mod world;
 
@@ -20,10 +20,10 @@ use std::{
 use everytab_testbed::{Behaviour, Latency, Mix, Settings};
 
 use crate::{
+    books::{self, Books as _, Found},
     kills::processes_of,
     places::{Database, Internet, Stores, internet_of},
 };
-use verdict::Found;
 use world::{Plan, World};
 
 /// The variable's number, or another.
@@ -94,18 +94,17 @@ impl Storm {
             world.start_scan(internet.crawl());
             world.storm(self.faults, self.gap_ms, began + self.limit);
             world.calm();
-            verdict::assert_sound(&world);
-            let found = Found::after_a_storm(&world, &folder.join("s3/everytab/site"));
-            expected.assert_same(&found);
+            books::assert_sound(&world);
+            let found = Found::of(&world, &folder.join("s3/everytab/site"));
+            expected.assert_same(&found, "undisturbed and under fire");
             events.push(world.status()["events"].take());
         }
-        let collected = verdict::assert_collected(&world, &folder.join("s3/everytab/private"));
-        let table = verdict::table(&world, &events);
+        let collected = books::assert_collected(&world, &folder.join("s3/everytab/private"));
+        let table = report::table(&world, &events);
         println!("{scans} scans under fire in {:.0?}\n{table}", began.elapsed());
         println!("{collected} objects of lost leases were collected");
-        assert_eq!(verdict::heard(&world, "panicked at"), 0, "a worker panicked");
-        let folders: Vec<_> =
-            world.members.iter().map(|member| member.temporary.clone()).collect();
+        assert_eq!(report::heard(&world, "panicked at"), 0, "a worker panicked");
+        let folders: Vec<_> = world.members.iter().map(|member| member.temporary.clone()).collect();
         drop(world);
         for folder in folders {
             assert_eq!(processes_of(&folder), Vec::<String>::new());

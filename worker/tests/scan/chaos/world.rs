@@ -12,7 +12,6 @@ use std::{
 
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_testbed::s3::S3Server;
-use serde_json::Value;
 
 use super::{
     faults::{Fault, Target},
@@ -21,7 +20,8 @@ use super::{
     wire::{Mode, Names, Proxy, Server},
 };
 use crate::{
-    places::{Internet, Stores, with_s3},
+    books::{Books, SMALL_SHARDS},
+    places::{Internet, Stores, socket_of, with_s3},
     setup::{run, wait_for, worker},
 };
 
@@ -73,6 +73,20 @@ pub(crate) struct World {
     shuffle: u64,
 }
 
+impl Books for World {
+    fn psql(&self, sql: &str) -> String {
+        self.postgres().psql(&self.orders.database, sql).unwrap()
+    }
+
+    /// By an unbroken wire.
+    fn owner(&self, arguments: &[&str]) -> Command {
+        let mut command = worker(arguments);
+        command.env("DATABASE_URL", self.postgres().url(&self.orders.database, OWNER));
+        with_s3(&mut command, &self.s3_server.endpoint);
+        command
+    }
+}
+
 struct UnderWay {
     fault: Fault,
     worker: usize,
@@ -88,7 +102,7 @@ impl World {
         let postgres = start_postgres(&postgres_dir);
         let database = "everytab";
         make_database(&postgres, database);
-        let socket = Server::Unix(socket_of(&postgres));
+        let socket = Server::Unix(socket_of(&postgres.admin_url()));
         let runtime = &internet.runtime;
         let s3_server = internet.s3();
         let s3_address = s3_server.endpoint.trim_start_matches("http://").to_owned();
@@ -131,30 +145,12 @@ impl World {
         self.postgres.as_ref().unwrap()
     }
 
-    /// The program as the owner, by an unbroken wire.
-    pub(crate) fn owner(&self, arguments: &[&str]) -> Command {
-        let mut command = worker(arguments);
-        command.env("DATABASE_URL", self.postgres().url(&self.orders.database, OWNER));
-        with_s3(&mut command, &self.s3_server.endpoint);
-        command
-    }
-
-    /// What the owner's psql says.
-    pub(crate) fn psql(&self, sql: &str) -> String {
-        self.postgres().psql(&self.orders.database, sql).unwrap()
-    }
-
-    pub(crate) fn status(&self) -> Value {
-        let ended = run(self.owner(&["scan", "status", "--json"])).expect_code(0);
-        serde_json::from_str(&ended.stdout).unwrap()
-    }
-
     pub(crate) fn start_scan(&mut self, crawl: &str) {
         self.shuffle += 1;
         let lease = format!("{}ms", self.lease.as_millis());
         let shuffle = self.shuffle.to_string();
         let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", &lease]);
-        command.args(["--entries-per-bundle", "20", "--shuffle", &shuffle]).args(self.stores.arguments());
+        command.args(SMALL_SHARDS).args(["--shuffle", &shuffle]).args(self.stores.arguments());
         run(command).expect_code(0);
     }
 
@@ -261,11 +257,4 @@ fn make_database(postgres: &PrivatePostgres, name: &str) {
     postgres.psql("postgres", &format!("create database \"{name}\"")).unwrap();
     let url = postgres.url(name, OWNER);
     run(worker(["migrate", "--database-url", &url])).expect_code(0);
-}
-
-/// The file of the server's socket.
-fn socket_of(postgres: &PrivatePostgres) -> PathBuf {
-    let url = postgres.admin_url();
-    let folder = url.split("host=").nth(1).and_then(|rest| rest.split('&').next()).unwrap();
-    PathBuf::from(folder.replace("%2F", "/")).join(".s.PGSQL.5432")
 }

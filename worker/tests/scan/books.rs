@@ -1,18 +1,46 @@
-//! What must be the same after a storm as without one, and what a storm may leave behind.
+//! The books of a scan: what its rows, objects and counters say when it has ended, and that they
+//! agree with each other and with those of a scan that nobody disturbed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    process::Command,
 };
 
 use serde_json::Value;
 
-use super::world::World;
 use crate::{
     outcomes,
     places::Database,
     setup::{assert_same, files, published, run},
 };
+
+/// A database that holds a scan.
+pub(crate) trait Books {
+    /// What the owner's psql says.
+    fn psql(&self, sql: &str) -> String;
+    /// The program as the owner.
+    fn owner(&self, arguments: &[&str]) -> Command;
+
+    /// `scan status --json`.
+    fn status(&self) -> Value {
+        let ended = run(self.owner(&["scan", "status", "--json"])).expect_code(0);
+        serde_json::from_str(&ended.stdout).unwrap()
+    }
+}
+
+impl Books for Database {
+    fn psql(&self, sql: &str) -> String {
+        self.psql(sql)
+    }
+
+    fn owner(&self, arguments: &[&str]) -> Command {
+        self.owner(arguments)
+    }
+}
+
+/// Options of `scan start` that make many jobs of few hosts.
+pub(crate) const SMALL_SHARDS: [&str; 2] = ["--entries-per-bundle", "20"];
 
 /// What a scan found, by (shard, host, candidate), and what it published.
 pub(crate) struct Found {
@@ -50,39 +78,41 @@ impl Found {
 
     /// Of a scan by one worker that nobody disturbs.
     pub(crate) fn undisturbed(database: &Database, crawl: &str, site: &Path) -> Self {
-        database.start_scan(crawl, &["--entries-per-bundle", "20"]);
+        database.start_scan(crawl, &SMALL_SHARDS);
         run(database.worker(&["--exit-when-done"])).expect_code(0);
-        Self::new(site, &database.psql(OUTCOMES))
+        Self::of(database, site)
     }
 
-    /// Of the newest scan of a world.
-    pub(crate) fn after_a_storm(world: &World, site: &Path) -> Self {
-        Self::new(site, &world.psql(OUTCOMES))
+    /// Of the newest scan of a database.
+    pub(crate) fn of(books: &dyn Books, site: &Path) -> Self {
+        Self::new(site, &books.psql(OUTCOMES))
     }
 
     /// Says where `other` differs, in outcomes first: they explain bytes.
-    pub(crate) fn assert_same(&self, other: &Self) {
+    pub(crate) fn assert_same(&self, other: &Self, what: &str) {
         let changed: Vec<String> = self
             .outcomes
             .iter()
             .filter(|(place, outcome)| other.outcomes.get(*place) != Some(*outcome))
-            .map(|(place, outcome)| format!("{place}: {outcome} was {:?}", other.outcomes.get(place)))
+            .map(|(place, outcome)| {
+                format!("{place}: {outcome} was {:?}", other.outcomes.get(place))
+            })
             .collect();
         let shown = changed.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
-        assert!(changed.is_empty(), "{} outcomes changed:\n{shown}", changed.len());
-        assert_eq!(self.outcomes.len(), other.outcomes.len(), "rows without an input");
-        assert_same(&self.files, &other.files, "undisturbed and under fire");
+        assert!(changed.is_empty(), "{what}: {} outcomes changed:\n{shown}", changed.len());
+        assert_eq!(self.outcomes.len(), other.outcomes.len(), "{what}: rows without an input");
+        assert_same(&self.files, &other.files, what);
     }
 }
 
-/// What holds of the newest scan of a world once it has ended, whatever happened to it.
-pub(crate) fn assert_sound(world: &World) {
-    let status = world.status();
+/// What holds of the newest scan of a database once it has ended, whatever happened to it.
+pub(crate) fn assert_sound(books: &dyn Books) {
+    let status = books.status();
     assert_eq!(status["state"], "finished", "{status}");
     assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
     let jobs = "select count(*) from everytab.jobs j
                  where j.scan = (select max(scan) from everytab.scans)";
-    let one = |sql: &str| world.psql(&format!("{jobs} and {sql}"));
+    let one = |sql: &str| books.psql(&format!("{jobs} and {sql}"));
     assert_eq!(one("j.state <> 'completed'"), "0");
     let twice = "1 <> (select count(*) from everytab.job_results r where r.job_id = j.job_id)";
     assert_eq!(one(twice), "0", "jobs were not completed exactly once");
@@ -92,8 +122,8 @@ pub(crate) fn assert_sound(world: &World) {
 }
 
 /// Archive objects of the newest scan: those that rows refer to, and the others.
-pub(crate) fn archives(world: &World, store: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
-    let scan = world.status()["scan"].as_str().unwrap().to_owned();
+pub(crate) fn archives(books: &dyn Books, store: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
+    let scan = books.status()["scan"].as_str().unwrap().to_owned();
     let folder = store.join("archive").join(&scan);
     let there: BTreeSet<String> =
         files(&folder).into_keys().filter(|name| name.ends_with(".warc.gz")).collect();
@@ -103,43 +133,16 @@ pub(crate) fn archives(world: &World, store: &Path) -> (BTreeSet<String>, BTreeS
                   and j.lease_number = i.lease_number and j.state = 'completed'
                 where i.archive_offset is not null
                   and i.scan = (select max(scan) from everytab.scans)";
-    let referenced: BTreeSet<String> = world.psql(sql).lines().map(str::to_owned).collect();
+    let referenced: BTreeSet<String> = books.psql(sql).lines().map(str::to_owned).collect();
     assert!(referenced.is_subset(&there), "referenced and not there: {referenced:?} {there:?}");
     let others = there.difference(&referenced).cloned().collect();
     (referenced, others)
 }
 
 /// `scan gc` leaves what is referenced, and nothing else.
-pub(crate) fn assert_collected(world: &World, store: &Path) -> usize {
-    let (referenced, others) = archives(world, store);
-    run(world.owner(&["scan", "gc"])).expect_code(0);
-    assert_eq!(archives(world, store), (referenced, BTreeSet::new()));
+pub(crate) fn assert_collected(books: &dyn Books, store: &Path) -> usize {
+    let (referenced, others) = archives(books, store);
+    run(books.owner(&["scan", "gc"])).expect_code(0);
+    assert_eq!(archives(books, store), (referenced, BTreeSet::new()));
     others.len()
-}
-
-/// How often things were said by workers that have ended.
-pub(crate) fn heard(world: &World, words: &str) -> usize {
-    world.said().map(|(_, said)| said.matches(words).count()).sum()
-}
-
-/// The faults, and what became of leases.
-pub(crate) fn table(world: &World, events: &[Value]) -> String {
-    let mut lines = vec!["faults made:".to_owned()];
-    lines.extend(world.made.iter().map(|(fault, made)| format!("  {made:4} {fault:?}")));
-    lines.push(format!("  {:4} in all", world.made.values().sum::<usize>()));
-    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-    for one in events {
-        for (event, amount) in one.as_object().into_iter().flatten() {
-            *sums.entry(event.clone()).or_default() += amount.as_u64().unwrap_or(0);
-        }
-    }
-    let sums: Vec<String> = sums.iter().map(|(event, sum)| format!("{event} {sum}")).collect();
-    lines.push(format!("leases: {}", sums.join(", ")));
-    lines.push(format!(
-        "workers: {} refused commits, {} runs ended by a lost lease, {} started",
-        heard(world, "outcome=\"Lost\""),
-        heard(world, "the run was ended"),
-        world.said().count(),
-    ));
-    lines.join("\n")
 }
