@@ -59,7 +59,8 @@ impl Scene {
         wait_for("the moment to freeze", || trap.has_trapped().then_some(()));
         zombie.signal("STOP");
         run(self.database.worker(&["--exit-when-done"])).expect_code(0);
-        trap.release();
+        self.to_s3.release();
+        self.to_postgres.release();
         zombie.signal("CONT");
         let ended = zombie.finish().expect_code(0);
         books::assert_sound(&self.database);
@@ -114,10 +115,13 @@ fn a_worker_frozen_between_its_rows_and_its_completion_holds_nobody_up_and_is_co
 }
 
 #[test]
-fn a_worker_frozen_in_a_renewal_holds_nobody_up() {
+fn a_worker_frozen_before_a_commit_holds_nobody_up() {
     let scene = Scene::new();
-    scene.to_postgres.trap(b"coordinator.renew(");
+    // Its jobs stay in their uploads; what it then commits are renewals and leases.
+    scene.to_s3.trap(b".warc.gz?x-id=PutObject");
     let zombie = scene.start_zombie();
+    wait_for("an upload", || scene.to_s3.has_trapped().then_some(()));
+    scene.to_postgres.trap(b"COMMIT");
     scene.outlive(zombie, &scene.to_postgres);
     books::assert_collected(&scene.database, &scene.store());
 }

@@ -23,6 +23,7 @@ use crate::{
     books::{self, Books as _, Found},
     kills::processes_of,
     places::{Database, Internet, Stores, internet_of},
+    setup::{LIMIT, corpus},
 };
 use world::{Plan, World};
 
@@ -58,7 +59,7 @@ fn mix() -> Mix {
         .with_shared_address(250_000)
 }
 
-/// Hosts, faults, the time from one fault to the next.
+/// How many faults, how long after each other, and by when all must be over.
 struct Storm {
     faults: usize,
     gap_ms: (u64, u64),
@@ -67,6 +68,7 @@ struct Storm {
 }
 
 impl Storm {
+    /// What `make test` has time for.
     fn short() -> Self {
         let plan = Plan {
             workers: 4,
@@ -78,30 +80,38 @@ impl Storm {
         Self { faults: 24, gap_ms: (200, 700), limit: Duration::from_secs(240), plan }
     }
 
+    /// A large scan: longer leases, longer freezes, room between the faults for jobs to end.
+    fn long() -> Self {
+        let short = Self::short();
+        let plan = Plan {
+            lease: Duration::from_secs(12),
+            temporary_bytes: 128 << 20,
+            arguments: vec!["--in-flight".to_owned(), "128".to_owned()],
+            ..short.plan
+        };
+        let faults = usize::try_from(number("FAULTS", 200)).unwrap();
+        Self { faults, gap_ms: (800, 3_200), limit: Duration::from_secs(3_600), plan }
+    }
+
     fn rage(&self, internet: &Internet, has_network: bool) {
         let folder = internet.folder.path();
-        let calm = folder.join("undisturbed");
-        let database = Database::new(internet, Stores::folders(internet, &calm));
+        let site = folder.join("s3/everytab/site");
         let began = Instant::now();
-        let expected = Found::undisturbed(&database, internet.crawl(), &calm.join("site"));
+        let expected = undisturbed(internet);
         println!("undisturbed: {:.0?}", began.elapsed());
         let mut world = World::new(internet, &self.plan, has_network);
         let began = Instant::now();
         let mut events = Vec::new();
-        let mut scans = 0;
-        while scans == 0 || world.made.values().sum::<usize>() < self.faults {
-            scans += 1;
+        while events.is_empty() || world.made.values().sum::<usize>() < self.faults {
             world.start_scan(internet.crawl());
             world.storm(self.faults, self.gap_ms, began + self.limit);
-            world.calm();
             books::assert_sound(&world);
-            let found = Found::of(&world, &folder.join("s3/everytab/site"));
-            expected.assert_same(&found, "undisturbed and under fire");
+            expected.assert_same(&Found::of(&world, &site), "undisturbed and under fire");
             events.push(world.status()["events"].take());
         }
         let collected = books::assert_collected(&world, &folder.join("s3/everytab/private"));
         let table = report::table(&world, &events);
-        println!("{scans} scans under fire in {:.0?}\n{table}", began.elapsed());
+        println!("{} scans under fire in {:.0?}\n{table}", events.len(), began.elapsed());
         println!("{collected} objects of lost leases were collected");
         assert_eq!(report::heard(&world, "panicked at"), 0, "a worker panicked");
         let folders: Vec<_> = world.members.iter().map(|member| member.temporary.clone()).collect();
@@ -112,15 +122,80 @@ impl Storm {
     }
 }
 
+fn undisturbed(internet: &Internet) -> Found {
+    let calm = internet.folder.path().join("undisturbed");
+    let database = Database::new(internet, Stores::folders(internet, &calm));
+    Found::undisturbed(&database, internet.crawl(), &calm.join("site"))
+}
+
+/// A generated internet that takes its time.
+fn generated(hosts: u64, mix: Mix, latency: Duration) -> Internet {
+    internet_of(|scratch| Settings {
+        behaviours: mix,
+        latency: Latency { base: latency, ..Latency::default() },
+        ..Settings::generated(7, hosts, scratch)
+    })
+}
+
 #[test]
 fn a_scan_whose_workers_are_killed_frozen_and_cut_off_writes_the_bytes_of_an_undisturbed_one() {
     apart(|has_network| {
-        let slow = Duration::from_millis(60);
-        let internet = internet_of(|scratch| Settings {
-            behaviours: mix(),
-            latency: Latency { base: slow, ..Latency::default() },
-            ..Settings::generated(7, 350, scratch)
-        });
+        let internet = generated(350, mix(), Duration::from_millis(60));
         Storm::short().rage(&internet, has_network);
+    });
+}
+
+#[test]
+#[ignore = "takes half an hour: scripts/chaos.sh"]
+fn a_large_scan_under_fire_writes_the_bytes_of_an_undisturbed_one() {
+    apart(|has_network| {
+        let mix = mix().with(Behaviour::StallsInBody, 1_000);
+        let internet = generated(number("HOSTS", 20_000), mix, Duration::from_millis(20));
+        Storm::long().rage(&internet, has_network);
+    });
+}
+
+#[test]
+#[ignore = "takes minutes: scripts/chaos.sh"]
+fn the_recorded_sample_under_fire_gives_the_bytes_of_an_undisturbed_scan() {
+    let Some(corpus) = corpus() else { return };
+    apart(|has_network| {
+        let internet = internet_of(|scratch| Settings {
+            latency: Latency { base: Duration::from_millis(60), ..Latency::default() },
+            ..Settings::recorded(7, corpus, scratch)
+        });
+        // Leases that bear the longest freezes.
+        let short = Storm::short();
+        let plan = Plan { lease: Duration::from_secs(41), ..short.plan };
+        let storm = Storm { limit: Duration::from_secs(900), plan, ..short };
+        storm.rage(&internet, has_network);
+    });
+}
+
+#[test]
+fn what_our_own_link_swallows_is_no_outcome() {
+    apart(|has_network| {
+        if !has_network {
+            return;
+        }
+        let mix = Mix::none().with(Behaviour::NotFound, 200_000).with_shared_address(300_000);
+        let internet = generated(160, mix, Duration::from_millis(40));
+        let expected = undisturbed(&internet);
+        let before = internet.running.counts().connections;
+        let plan = Plan { workers: 1, ..Storm::short().plan };
+        let mut world = World::new(&internet, &plan, has_network);
+        world.start_scan(internet.crawl());
+        let deadline = Instant::now() + LIMIT;
+        world.go_on(deadline, |_| internet.running.counts().connections > before + 60);
+        let swallowed = Instant::now();
+        world.swallow(0);
+        // Twice what it takes to give a URL up, and again in the later pass.
+        world.go_on(deadline, |_| swallowed.elapsed() > Duration::from_secs(21));
+        assert_ne!(world.status()["state"], "finished", "the link was cut too late");
+        world.find_route(0);
+        world.storm(0, (1, 1), deadline);
+        books::assert_sound(&world);
+        let site = internet.folder.path().join("s3/everytab/site");
+        expected.assert_same(&Found::of(&world, &site), "undisturbed and swallowed");
     });
 }

@@ -17,7 +17,7 @@ use super::{
     faults::{Fault, Target},
     fleet::{Member, Orders},
     netns::{self, Uplink},
-    wire::{Mode, Names, Proxy, Server},
+    wire::{Names, Proxy, Server},
 };
 use crate::{
     books::{Books, SMALL_SHARDS},
@@ -226,6 +226,30 @@ impl World {
         Some(UnderWay { fault, worker, target, until: Instant::now() + lasts })
     }
 
+    /// Keeps workers going, without a fault, until `enough`.
+    pub(crate) fn go_on(&mut self, deadline: Instant, enough: impl Fn(&Self) -> bool) {
+        while !enough(self) {
+            assert!(Instant::now() < deadline, "nothing goes on: {}", self.status());
+            for member in &mut self.members {
+                member.tend(&self.orders);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What a worker sends to the web vanishes from now on.
+    pub(crate) fn swallow(&self, worker: usize) {
+        self.uplink(worker).swallow().unwrap();
+    }
+
+    pub(crate) fn find_route(&self, worker: usize) {
+        self.uplink(worker).find_route().unwrap();
+    }
+
+    fn uplink(&self, worker: usize) -> &Uplink {
+        self.members.get(worker).and_then(|member| member.uplink.as_ref()).unwrap()
+    }
+
     fn is_over(&self) -> bool {
         let sql = "select state from everytab.scans order by scan desc limit 1";
         let state = self.postgres().psql(&self.orders.database, sql).unwrap_or_default();
@@ -235,11 +259,6 @@ impl World {
     /// What all ended workers said.
     pub(crate) fn said(&self) -> impl Iterator<Item = &(String, String)> {
         self.members.iter().flat_map(|member| &member.said)
-    }
-
-    pub(crate) fn calm(&self) {
-        self.s3.set(Mode::Pass);
-        self.names.set(Mode::Pass);
     }
 }
 
