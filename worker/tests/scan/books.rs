@@ -95,7 +95,7 @@ impl Found {
             .iter()
             .filter(|(place, outcome)| other.outcomes.get(*place) != Some(*outcome))
             .map(|(place, outcome)| {
-                format!("{place}: {outcome} was {:?}", other.outcomes.get(place))
+                format!("{place}: {outcome}, then {:?}", other.outcomes.get(place))
             })
             .collect();
         let shown = changed.iter().take(40).cloned().collect::<Vec<_>>().join("\n");

@@ -179,18 +179,20 @@ fn what_our_own_link_swallows_is_no_outcome() {
             return;
         }
         let mix = Mix::none().with(Behaviour::NotFound, 200_000).with_shared_address(300_000);
-        let internet = generated(160, mix, Duration::from_millis(40));
+        // Fewer hosts than the breaker needs to judge.
+        let internet = generated(110, mix, Duration::from_millis(150));
         let expected = undisturbed(&internet);
         let before = internet.running.counts().connections;
-        let plan = Plan { workers: 1, ..Storm::short().plan };
+        let arguments = vec!["--in-flight".to_owned(), "64".to_owned()];
+        let plan = Plan { workers: 1, arguments, ..Storm::short().plan };
         let mut world = World::new(&internet, &plan, has_network);
         world.start_scan(internet.crawl());
         let deadline = Instant::now() + LIMIT;
-        world.go_on(deadline, |_| internet.running.counts().connections > before + 60);
+        world.go_on(deadline, |_| internet.running.counts().connections > before + 20);
         let swallowed = Instant::now();
         world.swallow(0);
         // Twice what it takes to give a URL up, and again in the later pass.
-        world.go_on(deadline, |_| swallowed.elapsed() > Duration::from_secs(21));
+        world.go_on(deadline, |_| swallowed.elapsed() > Duration::from_secs(24));
         assert_ne!(world.status()["state"], "finished", "the link was cut too late");
         world.find_route(0);
         world.storm(0, (1, 1), deadline);
