@@ -112,8 +112,12 @@ impl Coordinator {
         .await
     }
 
+    /// Begins a transaction that Postgres ends when nothing comes any more: a client that is frozen
+    /// or cut off in the middle of one would keep its job's row locked, and nobody could take the
+    /// job over. In one message with the beginning: no round trip, and a pooler may be between.
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Postgres>, Error> {
-        begin(&self.work).await
+        const BEGIN: &str = "begin; set local idle_in_transaction_session_timeout = '10s'";
+        Ok(self.work.begin_with(BEGIN).await?)
     }
 
     async fn scalar<T>(&self, sql: &'static str) -> Result<T, Error>
@@ -125,14 +129,6 @@ impl Coordinator {
         transaction.commit().await?;
         Ok(value)
     }
-}
-
-/// Begins a transaction that Postgres ends when nothing comes any more: a client that is frozen or
-/// cut off in the middle of one would keep its jobs' rows locked, and nobody could take them over.
-/// In one message with the beginning, so that it costs no round trip and a pooler may be between.
-pub(crate) async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, Error> {
-    const BEGIN: &str = "begin; set local idle_in_transaction_session_timeout = '10s'";
-    Ok(pool.begin_with(BEGIN).await?)
 }
 
 fn connect_error(options: &PgConnectOptions, error: sqlx::Error) -> Error {

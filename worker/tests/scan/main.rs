@@ -21,6 +21,7 @@ mod orders;
 mod outcomes;
 mod over_the_wire;
 mod places;
+mod poison;
 mod same_bytes;
 mod setup;
 mod zombie;
