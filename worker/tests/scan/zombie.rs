@@ -117,8 +117,17 @@ fn a_worker_frozen_between_its_rows_and_its_completion_holds_nobody_up_and_is_co
 #[test]
 fn a_worker_frozen_before_its_commit_holds_nobody_up_and_is_collected() {
     let scene = Scene::new();
-    scene.to_postgres.trap(b"COMMIT");
+    // Once all its jobs are in their uploads, the next commit is one of a completion.
+    scene.to_s3.trap(b".warc.gz?x-id=PutObject");
     let zombie = scene.start_zombie();
+    wait_for("the uploads of all its jobs", || {
+        let leased = "select count(*) from everytab.jobs where kind = 'icon' and state = 'leased'";
+        (scene.database.psql(leased) == scene.to_s3.trapped().to_string()
+            && scene.to_s3.has_trapped())
+        .then_some(())
+    });
+    scene.to_postgres.trap(b"COMMIT");
+    scene.to_s3.release();
     scene.outlive(zombie, &scene.to_postgres);
     scene.collect();
 }

@@ -98,7 +98,12 @@ impl Proxy {
     }
 
     pub(crate) fn has_trapped(&self) -> bool {
-        self.shared.trapped.load(Ordering::SeqCst) > 0
+        self.trapped() > 0
+    }
+
+    /// How many pieces were held back so far.
+    pub(crate) fn trapped(&self) -> u64 {
+        self.shared.trapped.load(Ordering::SeqCst)
     }
 
     /// What was held back goes on.
