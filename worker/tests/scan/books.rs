@@ -109,7 +109,8 @@ impl Found {
 pub(crate) fn assert_sound(books: &dyn Books) {
     let status = books.status();
     let why = "select count(*), event, min(left(message, 300)) from everytab.job_events
-                where event <> 'expired' group by event, left(message, 20) order by 1 desc limit 20";
+                where event <> 'expired' group by event, left(message, 20)
+                order by 1 desc limit 20";
     assert_eq!(status["state"], "finished", "{}", books.psql(why));
     assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
     let jobs = "select count(*) from everytab.jobs j
