@@ -126,7 +126,7 @@ fn a_worker_frozen_before_its_commit_holds_nobody_up_and_is_collected() {
             && scene.to_s3.has_trapped())
         .then_some(())
     });
-    scene.to_postgres.trap(b"COMMIT");
+    scene.to_postgres.trap(b"commit\0");
     scene.to_s3.release();
     scene.outlive(zombie, &scene.to_postgres);
     scene.collect();
