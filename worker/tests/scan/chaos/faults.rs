@@ -1,8 +1,11 @@
 //! The faults of a storm: what each does, to whom, and how it ends.
 
-use std::{fs, time::Duration};
+use std::time::Duration;
 
 use super::{wire::Mode, world::World};
+
+/// Open files of a worker that has few.
+pub(crate) const FEW_FILES: u64 = 120;
 
 /// One kind of fault.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -135,11 +138,11 @@ impl Fault {
             Self::S3Slow => world.s3.set(Mode::Slow(Duration::from_millis(150))),
             Self::S3Resets => world.s3.set(Mode::Broken),
             Self::StoreFull => world.s3.set(Mode::NoRoom),
-            Self::DiskFull => fill(&member.temporary.join(FILLING)),
+            Self::DiskFull => member.fill_disk(),
             Self::ResolverKilled => world.names.set(Mode::Broken),
             Self::ResolverSilent => world.names.set(Mode::Silent),
             Self::FewFiles => {
-                member.files = Some(120);
+                member.files = Some(FEW_FILES);
                 member.kill(Duration::ZERO);
                 return lasts * 2;
             }
@@ -162,7 +165,7 @@ impl Fault {
             Self::S3Errors | Self::S3SlowDown | Self::S3Slow | Self::S3Resets | Self::StoreFull => {
                 world.s3.set(Mode::Pass)
             }
-            Self::DiskFull => fs::remove_file(member.temporary.join(FILLING)).unwrap(),
+            Self::DiskFull => member.free_disk(),
             Self::ResolverKilled | Self::ResolverSilent => world.names.set(Mode::Pass),
             Self::FewFiles => {
                 member.files = None;
@@ -170,15 +173,6 @@ impl Fault {
             }
         }
     }
-}
-
-const FILLING: &str = "everything-else";
-
-/// Writes until there is no room.
-fn fill(path: &std::path::Path) {
-    use std::io::Write as _;
-    let mut file = fs::File::create(path).unwrap();
-    while file.write_all(&[1; 64 << 10]).is_ok() {}
 }
 
 fn each<T>(of: Option<&T>, act: impl FnOnce(&T) -> std::io::Result<()>) {

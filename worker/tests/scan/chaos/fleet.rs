@@ -2,6 +2,8 @@
 //! they end before the scan does.
 
 use std::{
+    fs::{self, File},
+    io::Write as _,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -14,6 +16,8 @@ use crate::{
     places::with_s3,
     setup::{Running, wait_for, worker},
 };
+
+const FILLING: &str = "everything-else";
 
 /// What all workers of a storm are started with.
 #[derive(Debug)]
@@ -76,6 +80,16 @@ impl Member {
             self.said.push(("killed".to_owned(), running.said()));
         }
         self.start_at = Instant::now() + rest;
+    }
+
+    /// Writes to the worker's folder until there is no room.
+    pub(crate) fn fill_disk(&self) {
+        let mut file = File::create(self.temporary.join(FILLING)).unwrap();
+        while file.write_all(&[1; 64 << 10]).is_ok() {}
+    }
+
+    pub(crate) fn free_disk(&self) {
+        fs::remove_file(self.temporary.join(FILLING)).unwrap();
     }
 
     fn start(&mut self, orders: &Orders) {

@@ -25,6 +25,7 @@ use crate::{
     places::{Database, Internet, Stores, internet_of},
     setup::{LIMIT, corpus},
 };
+use faults::FEW_FILES;
 use world::{Plan, World};
 
 /// The variable's number, or another.
@@ -169,6 +170,50 @@ fn the_recorded_sample_under_fire_gives_the_bytes_of_an_undisturbed_scan() {
         let plan = Plan { lease: Duration::from_secs(41), ..short.plan };
         let storm = Storm { limit: Duration::from_secs(900), plan, ..short };
         storm.rage(&internet, has_network);
+    });
+}
+
+#[test]
+fn a_disk_that_is_full_for_a_while_costs_time_and_no_job() {
+    apart(|has_network| {
+        if !has_network {
+            return;
+        }
+        let internet = generated(110, Mix::none(), Duration::from_millis(150));
+        let expected = undisturbed(&internet);
+        let before = internet.running.counts().connections;
+        let plan = Plan { workers: 1, ..Storm::short().plan };
+        let mut world = World::new(&internet, &plan, has_network);
+        world.start_scan(internet.crawl());
+        let deadline = Instant::now() + LIMIT;
+        world.go_on(deadline, |_| internet.running.counts().connections > before + 20);
+        world.members.first().unwrap().fill_disk();
+        let filled = Instant::now();
+        world.go_on(deadline, |_| filled.elapsed() > Duration::from_secs(6));
+        world.members.first().unwrap().free_disk();
+        world.storm(0, (1, 1), deadline);
+        books::assert_sound(&world);
+        let site = internet.folder.path().join("s3/everytab/site");
+        expected.assert_same(&Found::of(&world, &site), "undisturbed and with a full disk");
+    });
+}
+
+#[test]
+fn few_open_files_cost_time_and_no_job() {
+    apart(|has_network| {
+        let internet = generated(220, mix(), Duration::from_millis(20));
+        let expected = undisturbed(&internet);
+        let plan = Plan { workers: 2, arguments: Vec::new(), ..Storm::short().plan };
+        let mut world = World::new(&internet, &plan, has_network);
+        for member in &mut world.members {
+            member.files = Some(FEW_FILES);
+        }
+        world.start_scan(internet.crawl());
+        world.storm(0, (1, 1), Instant::now() + LIMIT);
+        books::assert_sound(&world);
+        let site = internet.folder.path().join("s3/everytab/site");
+        expected.assert_same(&Found::of(&world, &site), "undisturbed and with few files");
+        println!("{}", world.status()["events"]);
     });
 }
 
