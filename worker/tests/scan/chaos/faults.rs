@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use super::{wire::Mode, world::World};
 
-/// Open files of a worker that has few.
-pub(crate) const FEW_FILES: u64 = 120;
-
 /// One kind of fault.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Fault {
@@ -108,7 +105,7 @@ impl Fault {
 
     /// Begins it; answers for how long it lasts.
     pub(crate) fn begin(self, world: &mut World, worker: usize) -> Duration {
-        let lease = world.lease;
+        let (lease, few_files) = (world.lease, world.few_files);
         let lasts = world.dice.between(1_000, 3_000);
         let Some(member) = world.members.get_mut(worker) else { return Duration::ZERO };
         match self {
@@ -142,7 +139,7 @@ impl Fault {
             Self::ResolverKilled => world.names.set(Mode::Broken),
             Self::ResolverSilent => world.names.set(Mode::Silent),
             Self::FewFiles => {
-                member.files = Some(FEW_FILES);
+                member.files = Some(few_files);
                 member.kill(Duration::ZERO);
                 return lasts * 2;
             }

@@ -88,6 +88,21 @@ impl Member {
         while file.write_all(&[1; 64 << 10]).is_ok() {}
     }
 
+    /// Makes files in the worker's folder until there can be none more.
+    pub(crate) fn take_all_files(&self) {
+        let name = |number: usize| self.temporary.join(format!("file-{number}"));
+        let taken = (0..).take_while(|number| File::create(name(*number)).is_ok()).count();
+        assert!(taken > 0, "no file could be made in {}", self.temporary.display());
+    }
+
+    pub(crate) fn give_files_back(&self) {
+        for entry in fs::read_dir(&self.temporary).unwrap().flatten() {
+            if entry.file_name().to_string_lossy().starts_with("file-") {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
+    }
+
     pub(crate) fn free_disk(&self) {
         fs::remove_file(self.temporary.join(FILLING)).unwrap();
     }

@@ -25,7 +25,7 @@ use crate::{
     places::{Database, Internet, Stores, internet_of},
     setup::{LIMIT, corpus},
 };
-use faults::FEW_FILES;
+use fleet::Member;
 use world::{Plan, World};
 
 /// The variable's number, or another.
@@ -75,6 +75,7 @@ impl Storm {
             workers: 4,
             lease: Duration::from_secs(2),
             seed: number("CHAOS_SEED", 20_261_121),
+            few_files: 200,
             temporary_bytes: 16 << 20,
             arguments: vec!["--in-flight".to_owned(), "16".to_owned()],
         };
@@ -175,6 +176,17 @@ fn the_recorded_sample_under_fire_gives_the_bytes_of_an_undisturbed_scan() {
 
 #[test]
 fn a_disk_that_is_full_for_a_while_costs_time_and_no_job() {
+    without_a_disk(Member::fill_disk, Member::free_disk);
+}
+
+#[test]
+#[ignore = "fails: jobs/icon.rs counts a spool that cannot be made as a failure of the job"]
+fn a_disk_without_room_for_one_more_file_costs_time_and_no_job() {
+    without_a_disk(Member::take_all_files, Member::give_files_back);
+}
+
+/// A scan whose only worker has no disk for six seconds while it fetches icons.
+fn without_a_disk(take: fn(&Member), give_back: fn(&Member)) {
     apart(|has_network| {
         if !has_network {
             return;
@@ -187,14 +199,14 @@ fn a_disk_that_is_full_for_a_while_costs_time_and_no_job() {
         world.start_scan(internet.crawl());
         let deadline = Instant::now() + LIMIT;
         world.go_on(deadline, |_| internet.running.counts().connections > before + 20);
-        world.members.first().unwrap().fill_disk();
-        let filled = Instant::now();
-        world.go_on(deadline, |_| filled.elapsed() > Duration::from_secs(6));
-        world.members.first().unwrap().free_disk();
+        take(world.members.first().unwrap());
+        let taken = Instant::now();
+        world.go_on(deadline, |_| taken.elapsed() > Duration::from_secs(6));
+        give_back(world.members.first().unwrap());
         world.storm(0, (1, 1), deadline);
         books::assert_sound(&world);
         let site = internet.folder.path().join("s3/everytab/site");
-        expected.assert_same(&Found::of(&world, &site), "undisturbed and with a full disk");
+        expected.assert_same(&Found::of(&world, &site), "undisturbed and without a disk");
     });
 }
 
@@ -203,10 +215,11 @@ fn few_open_files_cost_time_and_no_job() {
     apart(|has_network| {
         let internet = generated(220, mix(), Duration::from_millis(20));
         let expected = undisturbed(&internet);
-        let plan = Plan { workers: 2, arguments: Vec::new(), ..Storm::short().plan };
+        let plan =
+            Plan { workers: 2, few_files: 120, arguments: Vec::new(), ..Storm::short().plan };
         let mut world = World::new(&internet, &plan, has_network);
         for member in &mut world.members {
-            member.files = Some(FEW_FILES);
+            member.files = Some(plan.few_files);
         }
         world.start_scan(internet.crawl());
         world.storm(0, (1, 1), Instant::now() + LIMIT);

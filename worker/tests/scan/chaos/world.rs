@@ -51,6 +51,8 @@ pub(crate) struct Plan {
     pub(crate) workers: u8,
     pub(crate) lease: Duration,
     pub(crate) seed: u64,
+    /// Open files of a worker that is given few.
+    pub(crate) few_files: u64,
     /// Room for each worker's temporary files.
     pub(crate) temporary_bytes: u64,
     /// More options of each worker.
@@ -64,6 +66,7 @@ pub(crate) struct World {
     pub(crate) names: Names,
     pub(crate) dice: Dice,
     pub(crate) lease: Duration,
+    pub(crate) few_files: u64,
     pub(crate) made: BTreeMap<Fault, usize>,
     orders: Orders,
     stores: Stores,
@@ -130,6 +133,7 @@ impl World {
             names,
             dice: Dice(plan.seed),
             lease: plan.lease,
+            few_files: plan.few_files,
             made: BTreeMap::new(),
             orders: Orders { arguments, database: database.to_owned(), s3: endpoint },
             stores: Stores::s3(&s3_server.endpoint),
