@@ -44,7 +44,8 @@ fn said(command: &mut Command, line: &str) -> io::Result<()> {
     output.status.success().then_some(()).ok_or_else(|| io::Error::other(format!("{line}: {text}")))
 }
 
-/// A file system of so many bytes, and 300 files, at a folder, until [`unmount`] or the end of the thread's mounts.
+/// A file system of so many bytes, and 300 files, at a folder, until [`unmount`] or the end of the
+/// thread's mounts.
 pub(crate) fn mount_small(folder: &Path, bytes: u64) -> io::Result<()> {
     shell(&format!(
         "mount -t tmpfs -o size={bytes},nr_inodes=300,mode=755 none '{}'",
