@@ -189,6 +189,7 @@ CREATE FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer
     AS $$
 declare
     done bigint[];
+    tokens uuid[];
     ended record;
     words text[];
 begin
@@ -211,10 +212,11 @@ begin
         select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
                h.lease_token, h.stats
           from held h)
-    select array_agg(h.job_id) into done from held h;
+    select array_agg(h.job_id), array_agg(h.lease_token) into done, tokens from held h;
 
     words := array(
-        select case when shown.job_id = any (done) then 'recorded'
+        select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
+                        then 'recorded'
                     when exists (select from job_results r where r.job_id = shown.job_id
                                     and r.lease_number = shown.lease_number
                                     and r.token = shown.token) then 'already_recorded'
@@ -1260,7 +1262,7 @@ CREATE FUNCTION coordinator.set_deadline(p_scan integer, p_deadline_ms bigint) R
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    update scans set deadline_ms = p_deadline_ms where scan = p_scan;
+    update scans set deadline_ms = p_deadline_ms where scan = p_scan and state in ('running', 'paused');
     return found;
 end $$;
 

@@ -166,7 +166,8 @@ impl Coordinator {
         self.one(query).await
     }
 
-    /// Sets the longest that any run of a scan's jobs may take; none means by kind.
+    /// Sets the longest that any run of a scan's jobs may take; none means by kind. False: the scan
+    /// has ended.
     ///
     /// # Errors
     /// When Postgres cannot be asked.

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::{
     commands::{database, gc, stdout},
-    config::{DatabaseArgs, ScanOptions},
+    config::{DatabaseArgs, ScanOptions, parse_duration},
     crawl,
     failure::{Exit, Failure, Outcome},
     progress,
@@ -45,11 +45,12 @@ enum ScanCommand {
     Pause(StageArgs),
     /// Go on with a paused scan or stage
     Resume(StageArgs),
-    /// Change a running scan, such as rate=500 or rate=off
+    /// Change a running scan, such as rate=500, rate=off or deadline=30m
     Set {
         #[command(flatten)]
         scan: OneScan,
-        /// NAME=VALUE; rate is the fleet's icon requests a second
+        /// NAME=VALUE; rate is the fleet's icon requests a second, deadline the longest that a run
+        /// of any job may take (off: an hour, icons two; careful runs 8 times that)
         #[arg(required = true)]
         settings: Vec<Setting>,
     },
@@ -284,6 +285,7 @@ async fn pause(args: StageArgs, pause: bool) -> Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setting {
     Rate(Option<i32>),
+    Deadline(Option<Duration>),
 }
 
 impl FromStr for Setting {
@@ -296,7 +298,9 @@ impl FromStr for Setting {
                 Ok(rate @ 1..) => Ok(Self::Rate(Some(rate))),
                 _ => Err(format!("{text}: give requests a second, or off")),
             },
-            _ => Err("it is not rate=NUMBER or rate=off".to_owned()),
+            Some(("deadline", "off")) => Ok(Self::Deadline(None)),
+            Some(("deadline", deadline)) => parse_duration(deadline).map(Some).map(Self::Deadline),
+            _ => Err("it is neither rate=NUMBER|off nor deadline=DURATION|off".to_owned()),
         }
     }
 }
@@ -308,6 +312,10 @@ async fn set(scan: &OneScan, settings: &[Setting]) -> Outcome {
             Setting::Rate(rate) => {
                 let said = rate.map_or("off".to_owned(), |rate| rate.to_string());
                 (coordinator.set_rate(number, *rate).await?, format!("rate={said}"))
+            }
+            Setting::Deadline(deadline) => {
+                let said = deadline.map_or("off".to_owned(), |it| format!("{}s", it.as_secs_f64()));
+                (coordinator.set_deadline(number, *deadline).await?, format!("deadline={said}"))
             }
         };
         if !changed {

@@ -125,7 +125,7 @@ fn commands_say_what_changed_refuse_nonsense_and_bear_a_reader_that_left() {
     let unknown = "00000000-0000-0000-0000-000000000000";
     assert!(said(&["scan", "status", "--scan", unknown], 1).contains("there is no scan 0000"));
     for nonsense in
-        ["rate=0", "rate=-1", "rate=", "rate=many", "rate", "speed=1", "rate=99999999999"]
+        ["rate=0", "rate=-1", "rate=many", "rate", "speed=1", "rate=99999999999", "deadline=soon"]
     {
         // Nothing of a line is done if a part of it makes no sense.
         let text = said(&["scan", "set", "rate=7", nonsense], 2);
@@ -135,6 +135,9 @@ fn commands_say_what_changed_refuse_nonsense_and_bear_a_reader_that_left() {
     assert_eq!(said(&["scan", "set", "rate=7"], 0), "rate=7\n");
     assert!(said(&["scan", "status"], 0).contains("rate         7 requests/s"));
     assert_eq!(said(&["scan", "set", "rate=off"], 0), "rate=off\n");
+    assert_eq!(said(&["scan", "set", "deadline=45m"], 0), "deadline=2700s\n");
+    assert_eq!(database.psql("select deadline_ms from everytab.scans").trim(), "2700000");
+    assert_eq!(said(&["scan", "set", "deadline=off"], 0), "deadline=off\n");
     assert!(said(&["scan", "pause", "--kind", "icons"], 2).contains("icons"));
     assert!(said(&["scan", "retry", "--kind", "icons"], 2).contains("icons"));
     assert!(said(&["scan", "retry", "--outcome", "teapot"], 2).contains("teapot"));
