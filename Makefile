@@ -82,7 +82,7 @@ bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 
 	@scripts/bench.sh $(ARGS)
 
 .PHONY: chaos
-chaos: ## Repeat the tests that kill, freeze and cut off, many times (ROUNDS=10)
+chaos: ## Kill, freeze, cut off: many times, and in storms (ROUNDS=10 FAULTS=200 HOSTS=20000)
 	$(CARGO) build --quiet --locked --workspace --all-targets
 	scripts/chaos.sh $(ARGS)
 

@@ -4,8 +4,9 @@
 #   scripts/install.sh [--for demo|test]
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
-# Chromium for the page's tests, and in target/python what python-requirements.txt names. Rust is never installed,
-# only asked for. Runs as root or with sudo; where neither is to be had it prints the line to run.
+# Chromium for the page's tests, iproute2 for those that cut links, and in target/python what
+# python-requirements.txt names. Rust is never installed, only asked for. Runs as root or with
+# sudo; where neither is to be had it prints the line to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -89,6 +90,7 @@ if [ "$purpose" = test ]; then
     have_browser || packages+=(chromium)
     have_pgbouncer || packages+=(pgbouncer)
     have_python || packages+=(python3 python3-venv)
+    have ip || packages+=(iproute2)
 fi
 
 # Silent unless it fails.

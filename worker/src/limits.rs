@@ -30,6 +30,10 @@ pub const RANGES_IN_FLIGHT: usize = 8;
 /// Bundles written at once by a job.
 pub const PUTS_IN_FLIGHT: usize = 16;
 
+/// Tries of one request to a store by a worker: with their pauses they outlast an outage of half a
+/// minute, which so costs time and no job an attempt.
+pub const STORE_ATTEMPTS: u32 = 12;
+
 /// Disk that the icons of one shard may take: 1,200 hosts at 30 KB an icon take about 90 MB.
 pub const SPOOL_BYTES: u64 = 2 << 30;
 /// An archive up to this size is read whole, a larger one record by record.

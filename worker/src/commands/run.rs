@@ -128,7 +128,8 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
     std::fs::create_dir_all(&temporary).map_err(|error| {
         Failure::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
     })?;
-    Ok(Context::new(StoreSettings::default(), fetchers, temporary))
+    let stores = StoreSettings { max_attempts: limits::STORE_ATTEMPTS, ..StoreSettings::default() };
+    Ok(Context::new(stores, fetchers, temporary))
 }
 
 /// Raises the open-file limit as far as it goes; answers what it is.

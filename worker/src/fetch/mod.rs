@@ -4,7 +4,7 @@
 //! origin's icons; `fetcher` follows one URL; `hop` is one request. Below them: `resolver`
 //! (names), `dial` (sockets and TLS), `connection` (HTTP), `body`, `cookies`, `robots`. Beside
 //! them: `politeness` and `pace` (whose turn it is), `endpoints` and `dead_origins` (what is known
-//! dead), `clock`, `stall` and `breaker` (is it us?), `hand` (who is told of each URL).
+//! dead), `clock`, `stall`, `uplink` and `breaker` (is it us?), `hand` (who is told of each URL).
 //!
 //! Invariants: what is dialled was vetted as an address, on every hop; everything a stranger can
 //! grow is bounded; an outcome depends on answers about its own URL, name and address alone; our
@@ -41,6 +41,7 @@ mod stall;
 mod target;
 #[cfg(test)]
 mod tests;
+mod uplink;
 
 pub use certificate::Certificate;
 pub use content::{ImageFacts, judge};

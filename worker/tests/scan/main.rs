@@ -12,6 +12,8 @@
 
 mod archive;
 mod bad_input;
+mod books;
+mod chaos;
 mod drain;
 mod ends;
 mod gate;
@@ -19,6 +21,7 @@ mod idle;
 mod instance_metadata;
 mod kills;
 mod operator;
+mod orders;
 mod outcomes;
 mod over_the_wire;
 mod places;
@@ -29,3 +32,4 @@ mod roles;
 mod same_bytes;
 mod setup;
 mod wire;
+mod zombie;

@@ -1,6 +1,10 @@
 //! What scans of a fleet work on: a small internet, a database, S3, each of this process.
 
-use std::{net::SocketAddr, path::Path, process::Command};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use everytab_postgres::{PrivatePostgres, shared_for_tests};
 use everytab_testbed::{Mix, Running, Settings, SmallInternet, s3::S3Server};
@@ -23,10 +27,14 @@ pub(crate) struct Internet {
 
 /// A generated internet of so many hosts.
 pub(crate) fn internet(hosts: u64, behaviours: Mix) -> Internet {
+    internet_of(|scratch| Settings { behaviours, ..Settings::generated(7, hosts, scratch) })
+}
+
+/// An internet of these settings, which are given the folder to work in.
+pub(crate) fn internet_of(settings: impl FnOnce(PathBuf) -> Settings) -> Internet {
     let folder = folder();
     let runtime = Runtime::new().unwrap();
-    let scratch = folder.path().join("small-internet");
-    let settings = Settings { behaviours, ..Settings::generated(7, hosts, scratch) };
+    let settings = settings(folder.path().join("small-internet"));
     let running = runtime.block_on(SmallInternet::start(settings)).unwrap();
     Internet { running, runtime, folder }
 }
@@ -182,6 +190,14 @@ impl Database {
         command
     }
 
+    /// As [`worker`](Self::worker), with Postgres at another place.
+    pub(crate) fn worker_by(&self, place: SocketAddr, arguments: &[&str]) -> Command {
+        let mut command = self.worker(arguments);
+        let url = format!("postgres://everytab_worker@{place}/{}?sslmode=disable", self.name);
+        command.env("DATABASE_URL", url);
+        command
+    }
+
     /// `scan status --json`.
     pub(crate) fn status(&self) -> Value {
         let ended = run(self.owner(&["scan", "status", "--json"])).expect_code(0);
@@ -192,6 +208,12 @@ impl Database {
     pub(crate) fn psql(&self, sql: &str) -> String {
         shared_for_tests().psql(&self.name, sql).unwrap()
     }
+}
+
+/// The file of the socket that a server's URL names.
+pub(crate) fn socket_of(url: &str) -> PathBuf {
+    let folder = url.split("host=").nth(1).and_then(|rest| rest.split('&').next()).unwrap();
+    PathBuf::from(folder.replace("%2F", "/")).join(".s.PGSQL.5432")
 }
 
 /// A stage in a status document.
