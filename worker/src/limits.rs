@@ -52,6 +52,8 @@ pub const STALL: Duration = Duration::from_secs(5 * 60);
 pub const ABORT: Duration = Duration::from_secs(10);
 /// Workers of a fleet: what a worker that does not know their number assumes of a limited rate.
 pub const WORKERS_AT_MOST: u32 = 200;
+/// How long a kind of job is left alone after there was no room for one.
+pub const NO_ROOM_PAUSE: Duration = Duration::from_secs(5);
 /// How long icon jobs are left alone after the network looked broken, before canaries are asked.
 pub const CANARY_PAUSE: Duration = Duration::from_secs(3);
 
