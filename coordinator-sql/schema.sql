@@ -181,41 +181,69 @@ begin
     return true;
 end $$;
 
--- Name: complete(bigint, integer, uuid, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: complete(bigint[], integer[], uuid[], jsonb[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.complete(p_job_id bigint, p_lease_number integer, p_token uuid, p_stats jsonb) RETURNS text
+CREATE FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    done jobs%rowtype;
-    next_kind job_kind;
+    done bigint[];
+    ended record;
+    words text[];
 begin
-    select * into done from jobs
-     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
-       and state = 'leased' for no key update;
-    if not found then
-        perform 1 from job_results r
-          where r.job_id = p_job_id and r.lease_number = p_lease_number and r.token = p_token;
-        return case when found then 'already_recorded' else 'lost' end;
+    with held as materialized (
+        select j.*, shown.stats
+          from jobs j
+          join unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
+                   as shown (job_id, lease_number, token, stats)
+            on j.job_id = shown.job_id and j.lease_number = shown.lease_number
+           and j.lease_token = shown.token
+         where j.job_id = any (p_job_ids) and j.state = 'leased'
+         order by j.job_id for no key update of j),
+    ended as (
+        update jobs j set state = 'completed', holder = null, lease_token = null,
+               lease_until = null, in_hand = null
+         where j.job_id = any (array(select h.job_id from held h))),
+    results as (
+        insert into job_results (job_id, scan, lease_number, kind, part, holder, leased_at, token,
+                                 stats)
+        select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
+               h.lease_token, h.stats
+          from held h)
+    select array_agg(h.job_id) into done from held h;
+
+    words := array(
+        select case when shown.job_id = any (done) then 'recorded'
+                    when exists (select from job_results r where r.job_id = shown.job_id
+                                    and r.lease_number = shown.lease_number
+                                    and r.token = shown.token) then 'already_recorded'
+                    else 'lost' end
+          from unnest(p_job_ids, p_lease_numbers, p_tokens) with ordinality
+                   as shown (job_id, lease_number, token, place)
+         order by shown.place);
+    if done is null then
+        return words;
     end if;
-    update jobs set state = 'completed', holder = null, lease_token = null, lease_until = null
-     where job_id = p_job_id;
-    insert into job_results (job_id, scan, lease_number, kind, part, holder, leased_at, token,
-                             stats)
-    values (p_job_id, done.scan, p_lease_number, done.kind, done.part, done.holder,
-            done.leased_at, p_token, p_stats);
-    next_kind := case done.kind when 'warc' then 'icon' when 'icon' then 'bundle-shard' end;
-    if next_kind is not null then
-        perform coordinator.enqueue(done.scan, next_kind, done.part);
-    end if;
-    perform coordinator.count_out(done.scan, done.kind, 'done');
-    return 'recorded';
+
+    for ended in
+        select j.scan, j.kind, array_agg(j.part order by j.part) as parts
+          from jobs j where j.job_id = any (done) group by 1, 2 order by 1, 2
+    loop
+        if ended.kind in ('warc', 'icon') then
+            perform coordinator.enqueue(
+                ended.scan,
+                case ended.kind when 'warc' then 'icon' else 'bundle-shard' end::job_kind,
+                ended.parts);
+        end if;
+        perform coordinator.count_out(ended.scan, ended.kind, 'done', cardinality(ended.parts));
+    end loop;
+    return words;
 end $$;
 
--- Name: count_out(integer, everytab.job_kind, text); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: count_out(integer, everytab.job_kind, text, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.count_out(p_scan integer, p_kind everytab.job_kind, p_as text) RETURNS void
+CREATE FUNCTION coordinator.count_out(p_scan integer, p_kind everytab.job_kind, p_as text, p_amount integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -223,15 +251,27 @@ declare
     remaining integer;
 begin
     update stages
-       set outstanding = outstanding - 1,
-           done = done + (p_as = 'done')::integer,
-           discarded = discarded + (p_as = 'discarded')::integer
+       set outstanding = outstanding - p_amount,
+           done = done + case p_as when 'done' then p_amount else 0 end,
+           discarded = discarded + case p_as when 'discarded' then p_amount else 0 end
      where scan = p_scan and kind = p_kind
     returning outstanding into strict remaining;
     if remaining = 0 then
         update stages set finished_at = clock_timestamp() where scan = p_scan and kind = p_kind;
         perform coordinator.advance(p_scan, p_kind);
     end if;
+end $$;
+
+-- Name: deadline(everytab.job_kind, integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint) RETURNS interval
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    return coalesce(p_override_ms * interval '1 ms',
+                    case p_kind when 'icon' then interval '2 hours' else interval '1 hour' end)
+           * case when coordinator.is_careful(p_crashes) then 8 else 1 end;
 end $$;
 
 -- Name: discard(bigint, integer, uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -250,17 +290,17 @@ begin
         return 'lost';
     end if;
     update jobs set state = 'discarded', attempts = least(attempts + 1, 32000)::smallint,
-           holder = null, lease_token = null, lease_until = null
+           holder = null, lease_token = null, lease_until = null, in_hand = null
      where job_id = p_job_id;
     insert into job_events (job_id, scan, event, lease_number, holder, message)
     values (p_job_id, ended.scan, 'discard', p_lease_number, ended.holder, left(p_error, 1000));
     if ended.kind = 'icon' then
-        perform coordinator.enqueue(ended.scan, 'bundle-shard', ended.part);
+        perform coordinator.enqueue(ended.scan, 'bundle-shard', array[ended.part]);
     end if;
-    perform coordinator.count_out(ended.scan, ended.kind, 'discarded');
+    perform coordinator.count_out(ended.scan, ended.kind, 'discarded', 1);
     if ended.kind = 'warc' then
-        perform coordinator.count_out(ended.scan, 'icon', 'discarded');
-        perform coordinator.count_out(ended.scan, 'bundle-shard', 'discarded');
+        perform coordinator.count_out(ended.scan, 'icon', 'discarded', 1);
+        perform coordinator.count_out(ended.scan, 'bundle-shard', 'discarded', 1);
     end if;
     return 'discarded';
 end $$;
@@ -293,13 +333,13 @@ begin
     return true;
 end $$;
 
--- Name: enqueue(integer, everytab.job_kind, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: enqueue(integer, everytab.job_kind, integer[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.enqueue(p_scan integer, p_kind everytab.job_kind, p_part integer) RETURNS void
+CREATE FUNCTION coordinator.enqueue(p_scan integer, p_kind everytab.job_kind, p_parts integer[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    insert into jobs (scan, kind, part) values (p_scan, p_kind, p_part)
+    insert into jobs (scan, kind, part) select p_scan, p_kind, unnest(p_parts)
     on conflict (scan, kind, part) do update
        set state = 'pending', not_before = null, attempts = 0, crashes = 0
      where jobs.state <> 'leased';
@@ -407,6 +447,14 @@ CREATE FUNCTION coordinator.icon_order(p_touch boolean, p_content_type text, p_w
                         then least(p_width, p_height) end as side) measured;
 $$;
 
+-- Name: is_careful(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.is_careful(p_crashes integer) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    select p_crashes >= 3;
+$$;
+
 -- Name: job_history(bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.job_history(p_job_id bigint) RETURNS TABLE(at timestamp with time zone, event text, lease_number integer, holder text, message text)
@@ -421,9 +469,9 @@ CREATE FUNCTION coordinator.job_history(p_job_id bigint) RETURNS TABLE(at timest
      order by 1;
 $$;
 
--- Name: lease(text, text[], integer, text, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: lease(text, text[], integer, text, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hint bigint) RETURNS TABLE(job_id bigint, scan integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, rate integer)
+CREATE FUNCTION coordinator.lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hints bigint[]) RETURNS TABLE(job_id bigint, scan integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, careful boolean, rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -433,14 +481,16 @@ declare
     wanted integer := p_wanted;
     taken integer;
 begin
-    perform coordinator.sweep(50);
+    if 0 = any (p_hints) then
+        perform coordinator.sweep(50);
+    end if;
     for target in
-        select s.scan, s.scan_id, s.lease_ms, s.rate, st.kind
-          from scans s join stages st using (scan)
-         where s.state = 'running' and not st.paused and st.outstanding > 0
-           and st.kind = any (p_kinds::job_kind[])
-           and (st.kind <> 'bundle-shard' or s.encoder = p_encoder)
-         order by s.scan, st.kind desc
+        select s.scan, s.scan_id, s.lease_ms, s.rate, asked.kind, asked.hint,
+               case asked.hint when 0 then -32768 else 0 end::smallint as priority
+          from scans s, unnest(p_kinds::job_kind[], p_hints) as asked (kind, hint)
+         where s.state = 'running' and asked.kind <> all (s.paused_kinds)
+           and (asked.kind <> 'bundle-shard' or s.encoder = p_encoder)
+         order by s.scan, asked.kind desc
     loop
         exit when wanted <= 0;
         -- An array, not a join: the plan for any limit would join by a scan of all jobs.
@@ -448,7 +498,8 @@ begin
         with ready as materialized (
             select r.job_id from jobs r
              where r.scan = target.scan and r.kind = target.kind
-               and r.state = 'pending' and r.not_before is null and r.job_id >= p_hint
+               and r.state = 'pending' and r.not_before is null
+               and (r.priority, r.job_id) >= (target.priority, target.hint)
              order by r.priority, r.job_id
              limit wanted
                for no key update skip locked)
@@ -461,11 +512,11 @@ begin
            and j.state = 'pending' and j.not_before is null
         returning j.job_id, j.scan, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
-                  target.rate;
+                  coordinator.is_careful(j.crashes), target.rate;
         get diagnostics taken = row_count;
         wanted := wanted - taken;
-        if taken > 0 then
-            -- Leasing waits for nobody: while another holds the stage's row, the next lease
+        if taken > 0 and target.hint = 0 then
+            -- Leasing waits for nobody: while another holds the stage's row, the next full look
             -- sees to it.
             update stages st set started_at = clock_timestamp()
               from (select f.scan, f.kind from stages f
@@ -573,6 +624,21 @@ CREATE FUNCTION coordinator.load_scan(p_scan integer) RETURNS TABLE(scan_id uuid
       from scans s where s.scan = p_scan;
 $$;
 
+-- Name: load_suspects(bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_suspects(p_job_id bigint) RETURNS TABLE(item bigint, deaths integer)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select death.item, count(*)::integer
+      from (select e.item from job_events e
+             where e.job_id = p_job_id and e.event = 'expired'
+             order by e.lease_number desc
+             limit (select j.crashes from jobs j where j.job_id = p_job_id)) death
+     where death.item is not null
+     group by 1 order by 1;
+$$;
+
 -- Name: load_warc(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) RETURNS TABLE(host_no integer, hostname text, https boolean, warc_path text, warc_offset bigint, warc_length bigint, blocked boolean, duplicates integer)
@@ -633,7 +699,11 @@ CREATE FUNCTION coordinator.pause_scan(p_scan integer, p_kind text, p_pause bool
     AS $$
 begin
     if p_kind is not null then
-        update stages set paused = p_pause where scan = p_scan and kind = p_kind::job_kind;
+        update scans
+           set paused_kinds = case when p_pause then array_append(paused_kinds, p_kind::job_kind)
+                                   else array_remove(paused_kinds, p_kind::job_kind) end
+         where scan = p_scan and state in ('running', 'paused')
+           and (p_kind::job_kind = any (paused_kinds)) <> p_pause;
     else
         update scans set state = case when p_pause then 'paused' else 'running' end::scan_state
          where scan = p_scan
@@ -756,7 +826,8 @@ CREATE FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_t
 declare
     given_back jobs%rowtype;
 begin
-    update jobs set state = 'pending', lease_token = null, lease_until = null, not_before = null
+    update jobs set state = 'pending', lease_token = null, lease_until = null, in_hand = null,
+           not_before = null
      where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
        and state = 'leased'
     returning * into given_back;
@@ -781,14 +852,22 @@ declare
 begin
     select count(distinct j.holder)::integer into workers from jobs j where j.state = 'leased';
     return query
+    with mine as materialized (
+        select l.job_id, s.lease_ms, s.rate,
+               l.leased_at + coordinator.deadline(l.kind, l.crashes, s.deadline_ms) as latest
+          from jobs l
+          join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
+            on l.lease_number = shown.lease_number and l.lease_token = shown.token
+           and l.job_id = shown.job_id
+          join scans s on s.scan = l.scan and s.state in ('running', 'paused')
+         where l.job_id = any (p_job_ids) and l.state = 'leased' and l.holder = p_holder
+         order by l.job_id for no key update of l)
     update jobs j
-       set lease_until = clock_timestamp() + s.lease_ms * interval '1 ms'
-      from unnest(p_job_ids, p_lease_numbers, p_tokens) as mine (job_id, lease_number, token),
-           scans s
-     where j.job_id = mine.job_id and j.lease_number = mine.lease_number
-       and j.lease_token = mine.token and j.state = 'leased' and j.holder = p_holder
-       and s.scan = j.scan and s.state in ('running', 'paused')
-    returning j.job_id, greatest(workers, 1), s.rate;
+       set lease_until = least(mine.latest, clock_timestamp() + mine.lease_ms * interval '1 ms')
+      from mine
+     where j.job_id = mine.job_id and j.job_id = any (p_job_ids)
+       and mine.latest > clock_timestamp()
+    returning j.job_id, greatest(workers, 1), mine.rate;
 end $$;
 
 -- Name: reopen(integer, bigint[], text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -840,7 +919,7 @@ begin
            set state = 'pending', attempts = 0, crashes = 0,
                not_before = case when m.fed then 'infinity'::timestamptz end,
                lease_number = j.lease_number + (j.state = 'leased')::integer,
-               lease_token = null, lease_until = null
+               lease_token = null, lease_until = null, in_hand = null
           from moved m where j.scan = p_scan and j.kind = m.kind and j.part = m.part)
     update stages st
        set outstanding = st.outstanding + c.done + c.discarded, finished_at = null,
@@ -980,7 +1059,7 @@ begin
     select s.lease_ms / 60 into base_ms from scans s where s.scan = failed.scan;
     update jobs
        set state = 'pending', attempts = attempts + 1,
-           holder = null, lease_token = null, lease_until = null,
+           holder = null, lease_token = null, lease_until = null, in_hand = null,
            not_before = clock_timestamp()
                + greatest(base_ms, 1) * power(2, attempts) * random() * interval '1 ms'
      where job_id = p_job_id;
@@ -1025,7 +1104,7 @@ begin
     lock table jobs in exclusive mode;
     with taken as (
         update jobs j set state = 'pending', lease_number = j.lease_number + 1,
-               lease_token = null, lease_until = null, not_before = null
+               lease_token = null, lease_until = null, in_hand = null, not_before = null
          where j.state = 'leased' and (p_scan is null or j.scan = p_scan)
         returning j.job_id, j.scan, j.lease_number, j.holder)
     insert into job_events (job_id, scan, event, lease_number, holder, message)
@@ -1085,8 +1164,8 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
         'stages', (
             select jsonb_agg(jsonb_build_object(
                 'kind', st.kind, 'outstanding', st.outstanding, 'done', st.done,
-                'discarded', st.discarded, 'paused', st.paused, 'started_at', st.started_at,
-                'finished_at', st.finished_at,
+                'discarded', st.discarded, 'paused', st.kind = any (s.paused_kinds),
+                'started_at', st.started_at, 'finished_at', st.finished_at,
                 'leased', (select count(*) from jobs j where j.scan = p_scan
                               and j.kind = st.kind and j.state = 'leased')) order by st.kind)
               from stages st where st.scan = p_scan),
@@ -1102,6 +1181,13 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                        min(j.leased_at) as oldest_lease
                   from jobs j where j.scan = p_scan and j.state = 'leased'
                  group by 1) w), '[]'),
+        'careful', coalesce((
+            select jsonb_agg(to_jsonb(c)) from (
+                select j.job_id, j.kind, j.part, j.state, j.crashes, j.holder, j.in_hand,
+                       j.not_before
+                  from jobs j where j.scan = p_scan and j.state in ('pending', 'leased')
+                   and coordinator.is_careful(j.crashes)
+                 order by j.crashes desc, j.job_id limit 10) c), '[]'),
         'errors', coalesce((
             select jsonb_agg(to_jsonb(e)) from (
                 select ev.at, ev.event, j.kind, j.part, j.job_id, ev.holder, ev.message
@@ -1131,6 +1217,17 @@ $$;
 CREATE FUNCTION coordinator.search_ranges() RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS $$ select 28 $$;
+
+-- Name: set_deadline(integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.set_deadline(p_scan integer, p_deadline_ms bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    update scans set deadline_ms = p_deadline_ms where scan = p_scan;
+    return found;
+end $$;
 
 -- Name: set_rate(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -1195,30 +1292,52 @@ declare
     swept integer;
 begin
     with expired as materialized (
-        select j.job_id from jobs j
+        select j.job_id, j.in_hand from jobs j
          where j.state = 'leased' and j.lease_until < clock_timestamp()
-         order by j.job_id limit p_limit for no key update skip locked),
+         limit p_limit for no key update skip locked),
     freed as (
         update jobs j
            set state = 'pending', crashes = least(j.crashes + 1, 32000)::smallint,
-               lease_token = null, lease_until = null,
-               not_before = case when j.crashes >= 2 then clock_timestamp()
-                   + least(power(2, j.crashes) * 5, 600) * random() * interval '1 second' end
-         where j.job_id = any (array(select e.job_id from expired e))
-           and j.state = 'leased' and j.lease_until < clock_timestamp()
-        returning j.job_id, j.scan, j.lease_number, j.holder)
-    insert into job_events (job_id, scan, event, lease_number, holder, message)
-    select job_id, scan, 'expired', lease_number, holder, 'the lease ran out' from freed;
+               lease_token = null, lease_until = null, in_hand = null,
+               not_before = case when coordinator.is_careful(j.crashes + 1)
+                   then clock_timestamp() + random() * least(
+                       power(2, least(j.crashes, 20)) * s.lease_ms / 60 * interval '1 ms',
+                       interval '10 minutes') end
+          from expired e, scans s
+         where j.job_id = any (array(select x.job_id from expired x)) and j.job_id = e.job_id
+           and s.scan = j.scan and j.state = 'leased' and j.lease_until < clock_timestamp()
+        returning j.job_id, j.scan, j.lease_number, j.holder, e.in_hand,
+                  j.leased_at + coordinator.deadline(j.kind, j.crashes - 1, s.deadline_ms)
+                      as latest)
+    insert into job_events (job_id, scan, event, lease_number, holder, item, message)
+    select job_id, scan, 'expired', lease_number, holder, in_hand,
+           case when latest <= clock_timestamp() then 'the run met its deadline'
+                else 'the lease ran out' end
+           || coalesce(' with item ' || in_hand || ' in hand', '')
+      from freed;
     get diagnostics swept = row_count;
 
     with due as materialized (
         select j.job_id from jobs j
          where j.state = 'pending' and j.not_before <= clock_timestamp()
-         order by j.not_before limit p_limit for no key update skip locked)
+         limit p_limit for no key update skip locked)
     update jobs j set not_before = null
      where j.job_id = any (array(select d.job_id from due d))
        and j.state = 'pending' and j.not_before <= clock_timestamp();
     return swept;
+end $$;
+
+-- Name: take_in_hand(bigint, integer, uuid, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.take_in_hand(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    update jobs set in_hand = p_item
+     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
+       and state = 'leased';
+    return found;
 end $$;
 
 -- Name: unblock(text, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1242,7 +1361,7 @@ begin
     update jobs
        set state = 'pending', not_before = 'infinity', attempts = 0, crashes = 0,
            lease_number = lease_number + (state = 'leased')::integer,
-           lease_token = null, lease_until = null
+           lease_token = null, lease_until = null, in_hand = null
      where scan = p_scan and kind in ('search', 'publish') and kind > p_kind;
     update stages set outstanding = 0, done = 0, discarded = 0, finished_at = null
      where scan = p_scan and kind in ('search', 'publish') and kind > p_kind;
@@ -1343,6 +1462,7 @@ CREATE TABLE everytab.job_events (
     lease_number integer NOT NULL,
     holder text,
     message text,
+    item bigint,
     CONSTRAINT job_events_event_check CHECK ((length(event) <= 20)),
     CONSTRAINT job_events_message_check CHECK ((length(message) <= 1000))
 );
@@ -1380,8 +1500,10 @@ CREATE TABLE everytab.jobs (
     crashes smallint DEFAULT 0 NOT NULL,
     chunks smallint DEFAULT 0 NOT NULL,
     holder text,
+    in_hand bigint,
     CONSTRAINT jobs_check CHECK (((state = 'leased'::everytab.job_state) = ((lease_token IS NOT NULL) AND (lease_until IS NOT NULL) AND (holder IS NOT NULL)))),
     CONSTRAINT jobs_holder_check CHECK ((length(holder) <= 40)),
+    CONSTRAINT jobs_in_hand_check CHECK ((in_hand >= 0)),
     CONSTRAINT jobs_part_check CHECK ((part >= 0))
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='500', autovacuum_vacuum_cost_delay='0');
@@ -1449,8 +1571,11 @@ CREATE TABLE everytab.scans (
     hash_span numeric(20,0),
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     finished_at timestamp with time zone,
+    deadline_ms bigint,
+    paused_kinds everytab.job_kind[] DEFAULT '{}'::everytab.job_kind[] NOT NULL,
     CONSTRAINT scans_bundles_per_shard_check CHECK ((bundles_per_shard > 0)),
     CONSTRAINT scans_crawl_check CHECK (((length(crawl) >= 1) AND (length(crawl) <= 100))),
+    CONSTRAINT scans_deadline_ms_check CHECK ((deadline_ms > 0)),
     CONSTRAINT scans_hash_span_check CHECK ((hash_span >= (0)::numeric)),
     CONSTRAINT scans_lease_ms_check CHECK (((lease_ms >= 10) AND (lease_ms <= 86400000))),
     CONSTRAINT scans_rate_check CHECK ((rate > 0)),
@@ -1476,7 +1601,6 @@ CREATE TABLE everytab.stages (
     outstanding integer DEFAULT 0 NOT NULL,
     done integer DEFAULT 0 NOT NULL,
     discarded integer DEFAULT 0 NOT NULL,
-    paused boolean DEFAULT false NOT NULL,
     started_at timestamp with time zone,
     finished_at timestamp with time zone,
     CONSTRAINT stages_discarded_check CHECK ((discarded >= 0)),
@@ -1647,14 +1771,18 @@ GRANT ALL ON FUNCTION coordinator.bundled_shards(p_scan integer) TO everytab_wor
 
 REVOKE ALL ON FUNCTION coordinator.cancel_scan(p_scan integer) FROM PUBLIC;
 
--- Name: FUNCTION complete(p_job_id bigint, p_lease_number integer, p_token uuid, p_stats jsonb); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.complete(p_job_id bigint, p_lease_number integer, p_token uuid, p_stats jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.complete(p_job_id bigint, p_lease_number integer, p_token uuid, p_stats jsonb) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker;
 
--- Name: FUNCTION count_out(p_scan integer, p_kind everytab.job_kind, p_as text); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION count_out(p_scan integer, p_kind everytab.job_kind, p_as text, p_amount integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.count_out(p_scan integer, p_kind everytab.job_kind, p_as text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.count_out(p_scan integer, p_kind everytab.job_kind, p_as text, p_amount integer) FROM PUBLIC;
+
+-- Name: FUNCTION deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint) FROM PUBLIC;
 
 -- Name: FUNCTION discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1665,9 +1793,9 @@ GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number intege
 
 REVOKE ALL ON FUNCTION coordinator.drop_scan(p_scan integer) FROM PUBLIC;
 
--- Name: FUNCTION enqueue(p_scan integer, p_kind everytab.job_kind, p_part integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION enqueue(p_scan integer, p_kind everytab.job_kind, p_parts integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.enqueue(p_scan integer, p_kind everytab.job_kind, p_part integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.enqueue(p_scan integer, p_kind everytab.job_kind, p_parts integer[]) FROM PUBLIC;
 
 -- Name: FUNCTION fan_out(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1685,15 +1813,19 @@ REVOKE ALL ON FUNCTION coordinator.host_blocked(p_scan integer, p_hostname text)
 
 REVOKE ALL ON FUNCTION coordinator.icon_order(p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer) FROM PUBLIC;
 
+-- Name: FUNCTION is_careful(p_crashes integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.is_careful(p_crashes integer) FROM PUBLIC;
+
 -- Name: FUNCTION job_history(p_job_id bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.job_history(p_job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.job_history(p_job_id bigint) TO everytab_worker;
 
--- Name: FUNCTION lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hint bigint); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hints bigint[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hint bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hint bigint) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hints bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hints bigint[]) TO everytab_worker;
 
 -- Name: FUNCTION list_blocked(); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1723,6 +1855,11 @@ GRANT ALL ON FUNCTION coordinator.load_index(p_scan integer, p_file integer) TO 
 
 REVOKE ALL ON FUNCTION coordinator.load_scan(p_scan integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker;
+
+-- Name: FUNCTION load_suspects(p_job_id bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_worker;
 
 -- Name: FUNCTION load_warc(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1833,6 +1970,10 @@ GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker;
 
 REVOKE ALL ON FUNCTION coordinator.search_ranges() FROM PUBLIC;
 
+-- Name: FUNCTION set_deadline(p_scan integer, p_deadline_ms bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.set_deadline(p_scan integer, p_deadline_ms bigint) FROM PUBLIC;
+
 -- Name: FUNCTION set_rate(p_scan integer, p_rate integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.set_rate(p_scan integer, p_rate integer) FROM PUBLIC;
@@ -1849,6 +1990,11 @@ REVOKE ALL ON FUNCTION coordinator.start_scan(p_scan_id uuid, p_crawl text, p_se
 
 REVOKE ALL ON FUNCTION coordinator.sweep(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker;
+
+-- Name: FUNCTION take_in_hand(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.take_in_hand(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.take_in_hand(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker;
 
 -- Name: FUNCTION unblock(p_kind text, p_pattern text); Type: ACL; Schema: coordinator; Owner: -
 

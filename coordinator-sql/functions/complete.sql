@@ -1,32 +1,60 @@
--- Completes a job: fence first, the result, the job that follows, counters last and then, where a
--- counter reached zero, the fan-out in a new statement. Answers recorded, already_recorded (the
--- reply of an earlier call was lost) or lost. The caller records its rows by the record functions
--- in the same transaction, before this call.
+-- Completes jobs: fence first, the results, the jobs that follow, counters last and then, where a
+-- counter reached zero, the fan-out in a new statement. Answers a word a job, in their order:
+-- recorded, already_recorded (the reply of an earlier call was lost) or lost. The caller records
+-- the rows of a job by the record functions in the same transaction, before this call.
 create or replace function coordinator.complete(
-    p_job_id bigint, p_lease_number integer, p_token uuid, p_stats jsonb)
-returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
+    p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[])
+returns text[] language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    done jobs%rowtype;
-    next_kind job_kind;
+    done bigint[];
+    ended record;
+    words text[];
 begin
-    select * into done from jobs
-     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
-       and state = 'leased' for no key update;
-    if not found then
-        perform 1 from job_results r
-          where r.job_id = p_job_id and r.lease_number = p_lease_number and r.token = p_token;
-        return case when found then 'already_recorded' else 'lost' end;
+    with held as materialized (
+        select j.*, shown.stats
+          from jobs j
+          join unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
+                   as shown (job_id, lease_number, token, stats)
+            on j.job_id = shown.job_id and j.lease_number = shown.lease_number
+           and j.lease_token = shown.token
+         where j.job_id = any (p_job_ids) and j.state = 'leased'
+         order by j.job_id for no key update of j),
+    ended as (
+        update jobs j set state = 'completed', holder = null, lease_token = null,
+               lease_until = null, in_hand = null
+         where j.job_id = any (array(select h.job_id from held h))),
+    results as (
+        insert into job_results (job_id, scan, lease_number, kind, part, holder, leased_at, token,
+                                 stats)
+        select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
+               h.lease_token, h.stats
+          from held h)
+    select array_agg(h.job_id) into done from held h;
+
+    words := array(
+        select case when shown.job_id = any (done) then 'recorded'
+                    when exists (select from job_results r where r.job_id = shown.job_id
+                                    and r.lease_number = shown.lease_number
+                                    and r.token = shown.token) then 'already_recorded'
+                    else 'lost' end
+          from unnest(p_job_ids, p_lease_numbers, p_tokens) with ordinality
+                   as shown (job_id, lease_number, token, place)
+         order by shown.place);
+    if done is null then
+        return words;
     end if;
-    update jobs set state = 'completed', holder = null, lease_token = null, lease_until = null
-     where job_id = p_job_id;
-    insert into job_results (job_id, scan, lease_number, kind, part, holder, leased_at, token,
-                             stats)
-    values (p_job_id, done.scan, p_lease_number, done.kind, done.part, done.holder,
-            done.leased_at, p_token, p_stats);
-    next_kind := case done.kind when 'warc' then 'icon' when 'icon' then 'bundle-shard' end;
-    if next_kind is not null then
-        perform coordinator.enqueue(done.scan, next_kind, done.part);
-    end if;
-    perform coordinator.count_out(done.scan, done.kind, 'done');
-    return 'recorded';
+
+    for ended in
+        select j.scan, j.kind, array_agg(j.part order by j.part) as parts
+          from jobs j where j.job_id = any (done) group by 1, 2 order by 1, 2
+    loop
+        if ended.kind in ('warc', 'icon') then
+            perform coordinator.enqueue(
+                ended.scan,
+                case ended.kind when 'warc' then 'icon' else 'bundle-shard' end::job_kind,
+                ended.parts);
+        end if;
+        perform coordinator.count_out(ended.scan, ended.kind, 'done', cardinality(ended.parts));
+    end loop;
+    return words;
 end $$;

@@ -14,17 +14,17 @@ begin
         return 'lost';
     end if;
     update jobs set state = 'discarded', attempts = least(attempts + 1, 32000)::smallint,
-           holder = null, lease_token = null, lease_until = null
+           holder = null, lease_token = null, lease_until = null, in_hand = null
      where job_id = p_job_id;
     insert into job_events (job_id, scan, event, lease_number, holder, message)
     values (p_job_id, ended.scan, 'discard', p_lease_number, ended.holder, left(p_error, 1000));
     if ended.kind = 'icon' then
-        perform coordinator.enqueue(ended.scan, 'bundle-shard', ended.part);
+        perform coordinator.enqueue(ended.scan, 'bundle-shard', array[ended.part]);
     end if;
-    perform coordinator.count_out(ended.scan, ended.kind, 'discarded');
+    perform coordinator.count_out(ended.scan, ended.kind, 'discarded', 1);
     if ended.kind = 'warc' then
-        perform coordinator.count_out(ended.scan, 'icon', 'discarded');
-        perform coordinator.count_out(ended.scan, 'bundle-shard', 'discarded');
+        perform coordinator.count_out(ended.scan, 'icon', 'discarded', 1);
+        perform coordinator.count_out(ended.scan, 'bundle-shard', 'discarded', 1);
     end if;
     return 'discarded';
 end $$;

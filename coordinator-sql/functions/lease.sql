@@ -1,12 +1,15 @@
--- Leases up to p_wanted ready jobs of the given kinds, furthest stage first. Sweeps in passing.
--- p_encoder is the digest of the worker's icon encoder: bundle-shard jobs of a scan that fixed
--- another are passed over. p_hint is the lowest job id worth looking at (0: all), so that a scan
--- of the index stays short while old row versions cannot be removed.
+-- Leases up to p_wanted ready jobs of the given kinds, furthest stage first. p_encoder is the
+-- digest of the worker's icon encoder: bundle-shard jobs of a scan that fixed another are passed
+-- over. p_hints, one a kind, are the lowest job ids worth looking at, so that a walk of the index
+-- stays short while old row versions cannot be removed. A hint of 0 asks for a full look: from the
+-- beginning, where returned jobs are, and after a sweep. Ask so when a short look found nothing,
+-- and from time to time.
 create or replace function coordinator.lease(
-    p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hint bigint)
+    p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hints bigint[])
 returns table (
     job_id bigint, scan integer, scan_id uuid, kind text, part integer, lease_number integer,
-    lease_token uuid, lease_ms integer, attempts integer, crashes integer, rate integer)
+    lease_token uuid, lease_ms integer, attempts integer, crashes integer, careful boolean,
+    rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -14,14 +17,16 @@ declare
     wanted integer := p_wanted;
     taken integer;
 begin
-    perform coordinator.sweep(50);
+    if 0 = any (p_hints) then
+        perform coordinator.sweep(50);
+    end if;
     for target in
-        select s.scan, s.scan_id, s.lease_ms, s.rate, st.kind
-          from scans s join stages st using (scan)
-         where s.state = 'running' and not st.paused and st.outstanding > 0
-           and st.kind = any (p_kinds::job_kind[])
-           and (st.kind <> 'bundle-shard' or s.encoder = p_encoder)
-         order by s.scan, st.kind desc
+        select s.scan, s.scan_id, s.lease_ms, s.rate, asked.kind, asked.hint,
+               case asked.hint when 0 then -32768 else 0 end::smallint as priority
+          from scans s, unnest(p_kinds::job_kind[], p_hints) as asked (kind, hint)
+         where s.state = 'running' and asked.kind <> all (s.paused_kinds)
+           and (asked.kind <> 'bundle-shard' or s.encoder = p_encoder)
+         order by s.scan, asked.kind desc
     loop
         exit when wanted <= 0;
         -- An array, not a join: the plan for any limit would join by a scan of all jobs.
@@ -29,7 +34,8 @@ begin
         with ready as materialized (
             select r.job_id from jobs r
              where r.scan = target.scan and r.kind = target.kind
-               and r.state = 'pending' and r.not_before is null and r.job_id >= p_hint
+               and r.state = 'pending' and r.not_before is null
+               and (r.priority, r.job_id) >= (target.priority, target.hint)
              order by r.priority, r.job_id
              limit wanted
                for no key update skip locked)
@@ -42,11 +48,11 @@ begin
            and j.state = 'pending' and j.not_before is null
         returning j.job_id, j.scan, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
-                  target.rate;
+                  coordinator.is_careful(j.crashes), target.rate;
         get diagnostics taken = row_count;
         wanted := wanted - taken;
-        if taken > 0 then
-            -- Leasing waits for nobody: while another holds the stage's row, the next lease
+        if taken > 0 and target.hint = 0 then
+            -- Leasing waits for nobody: while another holds the stage's row, the next full look
             -- sees to it.
             update stages st set started_at = clock_timestamp()
               from (select f.scan, f.kind from stages f

@@ -5,7 +5,8 @@ returns text language plpgsql security definer set search_path = everytab, pg_te
 declare
     given_back jobs%rowtype;
 begin
-    update jobs set state = 'pending', lease_token = null, lease_until = null, not_before = null
+    update jobs set state = 'pending', lease_token = null, lease_until = null, in_hand = null,
+           not_before = null
      where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
        and state = 'leased'
     returning * into given_back;

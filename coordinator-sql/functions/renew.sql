@@ -1,5 +1,6 @@
--- Extends the leases of one holder in one call and answers those that it still holds, with the
--- number of live workers (holders of any lease) and the scan's rate, which its politeness needs.
+-- Extends the leases of one holder in one call, up to the deadline of their kind, and answers those
+-- that it still holds, with the number of live workers (holders of any lease) and the scan's rate,
+-- which its politeness needs. Rows are locked in one order, so that calls cannot deadlock.
 create or replace function coordinator.renew(
     p_holder text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
 returns table (job_id bigint, live_workers integer, rate integer)
@@ -10,12 +11,20 @@ declare
 begin
     select count(distinct j.holder)::integer into workers from jobs j where j.state = 'leased';
     return query
+    with mine as materialized (
+        select l.job_id, s.lease_ms, s.rate,
+               l.leased_at + coordinator.deadline(l.kind, l.crashes, s.deadline_ms) as latest
+          from jobs l
+          join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
+            on l.lease_number = shown.lease_number and l.lease_token = shown.token
+           and l.job_id = shown.job_id
+          join scans s on s.scan = l.scan and s.state in ('running', 'paused')
+         where l.job_id = any (p_job_ids) and l.state = 'leased' and l.holder = p_holder
+         order by l.job_id for no key update of l)
     update jobs j
-       set lease_until = clock_timestamp() + s.lease_ms * interval '1 ms'
-      from unnest(p_job_ids, p_lease_numbers, p_tokens) as mine (job_id, lease_number, token),
-           scans s
-     where j.job_id = mine.job_id and j.lease_number = mine.lease_number
-       and j.lease_token = mine.token and j.state = 'leased' and j.holder = p_holder
-       and s.scan = j.scan and s.state in ('running', 'paused')
-    returning j.job_id, greatest(workers, 1), s.rate;
+       set lease_until = least(mine.latest, clock_timestamp() + mine.lease_ms * interval '1 ms')
+      from mine
+     where j.job_id = mine.job_id and j.job_id = any (p_job_ids)
+       and mine.latest > clock_timestamp()
+    returning j.job_id, greatest(workers, 1), mine.rate;
 end $$;

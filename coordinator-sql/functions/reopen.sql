@@ -49,7 +49,7 @@ begin
            set state = 'pending', attempts = 0, crashes = 0,
                not_before = case when m.fed then 'infinity'::timestamptz end,
                lease_number = j.lease_number + (j.state = 'leased')::integer,
-               lease_token = null, lease_until = null
+               lease_token = null, lease_until = null, in_hand = null
           from moved m where j.scan = p_scan and j.kind = m.kind and j.part = m.part)
     update stages st
        set outstanding = st.outstanding + c.done + c.discarded, finished_at = null,

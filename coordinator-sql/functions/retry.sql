@@ -20,7 +20,7 @@ begin
     select s.lease_ms / 60 into base_ms from scans s where s.scan = failed.scan;
     update jobs
        set state = 'pending', attempts = attempts + 1,
-           holder = null, lease_token = null, lease_until = null,
+           holder = null, lease_token = null, lease_until = null, in_hand = null,
            not_before = clock_timestamp()
                + greatest(base_ms, 1) * power(2, attempts) * random() * interval '1 ms'
      where job_id = p_job_id;

@@ -8,7 +8,7 @@ begin
     lock table jobs in exclusive mode;
     with taken as (
         update jobs j set state = 'pending', lease_number = j.lease_number + 1,
-               lease_token = null, lease_until = null, not_before = null
+               lease_token = null, lease_until = null, in_hand = null, not_before = null
          where j.state = 'leased' and (p_scan is null or j.scan = p_scan)
         returning j.job_id, j.scan, j.lease_number, j.holder)
     insert into job_events (job_id, scan, event, lease_number, holder, message)

@@ -10,8 +10,8 @@ returns jsonb language sql stable security definer set search_path = everytab, p
         'stages', (
             select jsonb_agg(jsonb_build_object(
                 'kind', st.kind, 'outstanding', st.outstanding, 'done', st.done,
-                'discarded', st.discarded, 'paused', st.paused, 'started_at', st.started_at,
-                'finished_at', st.finished_at,
+                'discarded', st.discarded, 'paused', st.kind = any (s.paused_kinds),
+                'started_at', st.started_at, 'finished_at', st.finished_at,
                 'leased', (select count(*) from jobs j where j.scan = p_scan
                               and j.kind = st.kind and j.state = 'leased')) order by st.kind)
               from stages st where st.scan = p_scan),
@@ -27,6 +27,13 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                        min(j.leased_at) as oldest_lease
                   from jobs j where j.scan = p_scan and j.state = 'leased'
                  group by 1) w), '[]'),
+        'careful', coalesce((
+            select jsonb_agg(to_jsonb(c)) from (
+                select j.job_id, j.kind, j.part, j.state, j.crashes, j.holder, j.in_hand,
+                       j.not_before
+                  from jobs j where j.scan = p_scan and j.state in ('pending', 'leased')
+                   and coordinator.is_careful(j.crashes)
+                 order by j.crashes desc, j.job_id limit 10) c), '[]'),
         'errors', coalesce((
             select jsonb_agg(to_jsonb(e)) from (
                 select ev.at, ev.event, j.kind, j.part, j.job_id, ev.holder, ev.message

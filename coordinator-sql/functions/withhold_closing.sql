@@ -7,7 +7,7 @@ begin
     update jobs
        set state = 'pending', not_before = 'infinity', attempts = 0, crashes = 0,
            lease_number = lease_number + (state = 'leased')::integer,
-           lease_token = null, lease_until = null
+           lease_token = null, lease_until = null, in_hand = null
      where scan = p_scan and kind in ('search', 'publish') and kind > p_kind;
     update stages set outstanding = 0, done = 0, discarded = 0, finished_at = null
      where scan = p_scan and kind in ('search', 'publish') and kind > p_kind;

@@ -89,6 +89,31 @@ pub struct Lease {
     pub attempts: i32,
     /// Earlier leases that ran out.
     pub crashes: i32,
+    /// Whether the job is run one item at a time, each written down before it is handled.
+    pub careful: bool,
     /// The fleet's icon requests a second, if limited.
     pub rate: Option<i32>,
+}
+
+/// Where to begin looking for ready jobs, by kind: so that a lease does not walk past the old row
+/// versions of all the jobs that are done. Nothing noted means a full look, which finds returned
+/// jobs as well, and sweeps.
+#[derive(Debug, Clone, Default)]
+pub struct Hints([i64; JobKind::ALL.len()]);
+
+impl Hints {
+    /// The lowest job id worth looking at; 0 for all.
+    pub(crate) fn of(&self, kind: JobKind) -> i64 {
+        self.0[kind as usize]
+    }
+
+    /// Notes what was leased: ready jobs are handed out in the order of their ids.
+    pub fn note(&mut self, leases: &[Lease]) {
+        for kind in JobKind::ALL {
+            let of_kind = leases.iter().filter(|lease| lease.kind == kind);
+            if let Some(lowest) = of_kind.map(|lease| lease.fence.job_id).min() {
+                self.0[kind as usize] = lowest;
+            }
+        }
+    }
 }

@@ -4,8 +4,8 @@
 //! scheduling logic. It is the only place with SQL text in Rust. It knows what a lease, a fence
 //! and a recorded row are, and not what a job does.
 //!
-//! Every call is one short transaction of unnamed statements, so that it works through a pooler in
-//! transaction mode. Errors that pass by themselves (a restart, a broken connection) are told
+//! Every call is one short transaction without a named statement, so that it works through a pooler
+//! in transaction mode. Errors that pass by themselves (a restart, a broken connection) are told
 //! apart from those that do not by [`Error::is_transient`].
 
 mod backup;
@@ -16,12 +16,13 @@ mod load;
 mod migrate;
 mod operator;
 mod record;
+mod statement;
 mod verbs;
 
 pub use backup::{BACKUP_TABLES, Restoring, tables_digest};
 pub use connect::{ConnectSettings, Coordinator};
 pub use error::Error;
-pub use job::{Fence, JobKind, Lease};
+pub use job::{Fence, Hints, JobKind, Lease};
 pub use load::{BundleHost, CrawlFile, IconHost, OutcomeCount, ScanInfo, WarcHost};
 pub use migrate::schema_digest;
 pub use operator::{BlockedPattern, JobEvent, NewScan, ScanSummary};

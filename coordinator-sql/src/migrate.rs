@@ -17,6 +17,15 @@ do $$ begin
     end if;
 exception when duplicate_object or unique_violation then null;
 end $$;
+do $$ declare
+    stale regprocedure;
+begin
+    -- A function whose parameters changed would stay beside the new one.
+    for stale in select p.oid from pg_proc p
+                  where p.pronamespace = 'coordinator'::regnamespace and p.prokind = 'f' loop
+        execute format('drop function if exists %s cascade', stale);
+    end loop;
+end $$;
 create table if not exists everytab.migrations (
     name text primary key,
     digest text not null,

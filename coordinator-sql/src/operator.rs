@@ -1,5 +1,7 @@
 //! What an operator does, as the owner of the schema: scans, the blocklist, history.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{FromRow, Postgres};
@@ -152,6 +154,19 @@ impl Coordinator {
     /// When Postgres cannot be asked.
     pub async fn set_rate(&self, scan: i32, rate: Option<i32>) -> Result<bool, Error> {
         let query = sqlx::query_scalar("select coordinator.set_rate($1, $2)").bind(scan).bind(rate);
+        self.one(query).await
+    }
+
+    /// Sets the longest that any run of a scan's jobs may take; none means by kind.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn set_deadline(&self, scan: i32, deadline: Option<Duration>) -> Result<bool, Error> {
+        let milliseconds =
+            deadline.map(|deadline| i64::try_from(deadline.as_millis()).unwrap_or(i64::MAX));
+        let query = sqlx::query_scalar("select coordinator.set_deadline($1, $2)")
+            .bind(scan)
+            .bind(milliseconds);
         self.one(query).await
     }
 

@@ -6,10 +6,12 @@ use std::{
 };
 
 use serde_json::Value;
-use sqlx::Row;
-use uuid::Uuid;
+use sqlx::{Row, postgres::PgRow};
 
-use crate::{Coordinator, Error, Fence, JobKind, Lease, Output, record};
+use crate::{
+    Coordinator, Error, Fence, Hints, JobKind, Lease, Output, record,
+    statement::{array, text, texts},
+};
 
 /// How completing a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +63,7 @@ pub enum Progress {
 
 impl Coordinator {
     /// Leases up to `wanted` jobs of `kinds`, furthest stage first. `encoder` is this worker's
-    /// icon encoder digest; `hint` the lowest job id worth looking at (0 for all).
+    /// icon encoder digest; `hints` say where to begin looking.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -71,41 +73,17 @@ impl Coordinator {
         kinds: &[JobKind],
         wanted: u32,
         encoder: &str,
-        hint: i64,
+        hints: &Hints,
     ) -> Result<Vec<Lease>, Error> {
-        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-        let mut transaction = self.begin().await?;
-        let rows = sqlx::query("select * from coordinator.lease($1, $2, $3, $4, $5)")
-            .bind(holder)
-            .bind(kinds)
-            .bind(i32::try_from(wanted).unwrap_or(i32::MAX))
-            .bind(encoder)
-            .bind(hint)
-            .persistent(false)
-            .fetch_all(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        rows.iter()
-            .map(|row| {
-                let fence = Fence {
-                    job_id: row.try_get("job_id")?,
-                    lease_number: row.try_get("lease_number")?,
-                    token: row.try_get("lease_token")?,
-                };
-                let milliseconds: i32 = row.try_get("lease_ms")?;
-                Ok(Lease {
-                    fence,
-                    scan: row.try_get("scan")?,
-                    scan_id: row.try_get("scan_id")?,
-                    kind: row.try_get::<&str, _>("kind")?.parse()?,
-                    part: row.try_get("part")?,
-                    length: Duration::from_millis(milliseconds.unsigned_abs().into()),
-                    attempts: row.try_get("attempts")?,
-                    crashes: row.try_get("crashes")?,
-                    rate: row.try_get("rate")?,
-                })
-            })
-            .collect()
+        let sql = format!(
+            "select * from coordinator.lease({}, {}, {}, {}, {})",
+            text(holder),
+            texts(kinds.iter().map(|kind| kind.as_str()), "text"),
+            i32::try_from(wanted).unwrap_or(i32::MAX),
+            text(encoder),
+            array(kinds.iter().map(|kind| hints.of(*kind)), "bigint"),
+        );
+        self.call(&self.work, sql).await?.iter().map(lease).collect()
     }
 
     /// Renews the leases of a holder in one call, over a connection of its own.
@@ -113,21 +91,10 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked; the leases then run on until they expire.
     pub async fn renew(&self, holder: &str, fences: &[Fence]) -> Result<Renewal, Error> {
-        let jobs: Vec<i64> = fences.iter().map(|fence| fence.job_id).collect();
-        let numbers: Vec<i32> = fences.iter().map(|fence| fence.lease_number).collect();
-        let tokens: Vec<Uuid> = fences.iter().map(|fence| fence.token).collect();
-        let mut transaction = self.renewals.begin().await?;
-        let rows = sqlx::query("select * from coordinator.renew($1, $2, $3, $4)")
-            .bind(holder)
-            .bind(jobs)
-            .bind(numbers)
-            .bind(tokens)
-            .persistent(false)
-            .fetch_all(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
+        let sql =
+            format!("select * from coordinator.renew({}, {})", text(holder), arguments(fences));
         let mut renewal = Renewal { live_workers: 1, ..Renewal::default() };
-        for row in rows {
+        for row in self.call(&self.renewals, sql).await? {
             renewal.held.insert(row.try_get("job_id")?);
             renewal.live_workers = row.try_get::<i32, _>("live_workers")?.unsigned_abs();
             renewal.rate = row.try_get("rate")?;
@@ -162,6 +129,25 @@ impl Coordinator {
         Err(Error::Unexpected("a completion without an end".into()))
     }
 
+    /// Completes jobs that record no rows, all in one transaction; one whose lease is lost does
+    /// not keep the others from it. Answers how each ended, in order.
+    ///
+    /// # Errors
+    /// When Postgres could not be asked until `trust_until`.
+    pub async fn complete_all(
+        &self,
+        leases: Vec<(Lease, Value)>,
+        trust_until: Instant,
+    ) -> Result<Vec<Completion>, Error> {
+        let (fences, stats): (Vec<Fence>, Vec<Value>) =
+            leases.into_iter().map(|(lease, stats)| (lease.fence, stats)).unzip();
+        patiently(trust_until, || async {
+            let rows = self.call(&self.work, completion(&fences, &stats)).await?;
+            rows.iter().map(completion_of).collect()
+        })
+        .await
+    }
+
     async fn record_chunk(
         &self,
         fence: Fence,
@@ -170,6 +156,10 @@ impl Coordinator {
         is_last: bool,
         stats: &Value,
     ) -> Result<Option<Completion>, Error> {
+        let complete = completion(&[fence], std::slice::from_ref(stats));
+        if matches!(chunk, record::Chunk::Nothing) && is_last {
+            return only_completion(&self.call(&self.work, complete).await?).map(Some);
+        }
         let mut transaction = self.begin().await?;
         let held = record::record(&mut transaction, fence, number, chunk).await?;
         if held && !is_last {
@@ -177,20 +167,8 @@ impl Coordinator {
             return Ok(None);
         }
         // Where the lease is not held, complete knows whether it was lost or has completed.
-        let word: String = sqlx::query_scalar("select coordinator.complete($1, $2, $3, $4)")
-            .bind(fence.job_id)
-            .bind(fence.lease_number)
-            .bind(fence.token)
-            .bind(stats)
-            .persistent(false)
-            .fetch_one(&mut *transaction)
-            .await?;
-        let completion = match word.as_str() {
-            "recorded" => Completion::Recorded,
-            "already_recorded" => Completion::AlreadyRecorded,
-            "lost" => Completion::Lost,
-            other => return Err(Error::Unexpected(format!("the completion {other:?}"))),
-        };
+        let complete = sqlx::raw_sql(sqlx::AssertSqlSafe(complete));
+        let completion = only_completion(&complete.fetch_all(&mut *transaction).await?)?;
         if completion == Completion::Recorded {
             transaction.commit().await?;
         }
@@ -237,22 +215,13 @@ impl Coordinator {
     }
 
     async fn end(&self, verb: &str, fence: Fence, message: &str) -> Result<Failure, Error> {
-        let sql = match verb {
-            "retry" => "select coordinator.retry($1, $2, $3, $4)",
-            "discard" => "select coordinator.discard($1, $2, $3, $4)",
-            _ => "select coordinator.release($1, $2, $3, $4)",
-        };
-        let mut transaction = self.begin().await?;
-        let word: String = sqlx::query_scalar(sql)
-            .bind(fence.job_id)
-            .bind(fence.lease_number)
-            .bind(fence.token)
-            .bind(message.replace('\0', "\u{fffd}"))
-            .persistent(false)
-            .fetch_one(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        match word.as_str() {
+        let Fence { job_id, lease_number, token } = fence;
+        let message = text(message);
+        let sql = format!(
+            "select coordinator.{verb}({job_id}, {lease_number}, '{token}', {message}) as word"
+        );
+        let rows = self.call(&self.work, sql).await?;
+        match rows.first().map_or(Ok(""), |row| row.try_get("word"))? {
             "retry" => Ok(Failure::Retry),
             "discarded" => Ok(Failure::Discarded),
             "released" => Ok(Failure::Released),
@@ -261,24 +230,107 @@ impl Coordinator {
         }
     }
 
+    /// Careful mode: writes down that `item` of a job is handled from now on. Errors that pass are
+    /// retried until `trust_until`. False: the lease is lost.
+    ///
+    /// # Errors
+    /// When Postgres could not be asked in time.
+    pub async fn take_in_hand(
+        &self,
+        fence: Fence,
+        item: i64,
+        trust_until: Instant,
+    ) -> Result<bool, Error> {
+        let Fence { job_id, lease_number, token } = fence;
+        patiently(trust_until, || async {
+            let sql = format!(
+                "select coordinator.take_in_hand({job_id}, {lease_number}, '{token}', {item}) \
+                 as held"
+            );
+            let rows = self.call(&self.work, sql).await?;
+            Ok(rows.first().map_or(Ok(false), |row| row.try_get("held"))?)
+        })
+        .await
+    }
+
+    /// Careful mode: the items of a job that were in hand when a run of it died, with the number
+    /// of those deaths.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_suspects(&self, job_id: i64) -> Result<Vec<(i64, i32)>, Error> {
+        let sql = format!("select * from coordinator.load_suspects({job_id})");
+        let rows = self.call(&self.work, sql).await?;
+        rows.iter().map(|row| Ok((row.try_get("item")?, row.try_get("deaths")?))).collect()
+    }
+
     /// Where the work stands.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn progress(&self) -> Result<Progress, Error> {
-        let mut transaction = self.begin().await?;
-        let word: Option<String> = sqlx::query_scalar("select coordinator.scan_progress()")
-            .persistent(false)
-            .fetch_one(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        match word.as_deref() {
+        let sql = "select coordinator.scan_progress() as state".to_owned();
+        let rows = self.call(&self.work, sql).await?;
+        match rows.first().map_or(Ok(None), |row| row.try_get("state"))? {
             None => Ok(Progress::NoScan),
             Some("running") => Ok(Progress::Running),
             Some("finished" | "cancelled") => Ok(Progress::Ended),
             Some("finished_with_discards") => Ok(Progress::EndedWithDiscards),
             Some(other) => Err(Error::Unexpected(format!("the scan state {other:?}"))),
         }
+    }
+}
+
+fn lease(row: &PgRow) -> Result<Lease, Error> {
+    let fence = Fence {
+        job_id: row.try_get("job_id")?,
+        lease_number: row.try_get("lease_number")?,
+        token: row.try_get("lease_token")?,
+    };
+    let milliseconds: i32 = row.try_get("lease_ms")?;
+    Ok(Lease {
+        fence,
+        scan: row.try_get("scan")?,
+        scan_id: row.try_get("scan_id")?,
+        kind: row.try_get::<&str, _>("kind")?.parse()?,
+        part: row.try_get("part")?,
+        length: Duration::from_millis(milliseconds.unsigned_abs().into()),
+        attempts: row.try_get("attempts")?,
+        crashes: row.try_get("crashes")?,
+        careful: row.try_get("careful")?,
+        rate: row.try_get("rate")?,
+    })
+}
+
+/// The arguments that show fences: job ids, lease numbers, tokens.
+fn arguments(fences: &[Fence]) -> String {
+    format!(
+        "{}, {}, {}",
+        array(fences.iter().map(|fence| fence.job_id), "bigint"),
+        array(fences.iter().map(|fence| fence.lease_number), "integer"),
+        array(fences.iter().map(|fence| fence.token), "uuid")
+    )
+}
+
+fn completion(fences: &[Fence], stats: &[Value]) -> String {
+    format!(
+        "select word from unnest(coordinator.complete({}, {})) with ordinality ended (word, place) \
+         order by place",
+        arguments(fences),
+        texts(stats.iter().map(Value::to_string), "jsonb")
+    )
+}
+
+fn only_completion(rows: &[PgRow]) -> Result<Completion, Error> {
+    rows.first().map_or(Err(Error::Unexpected("no completion".into())), completion_of)
+}
+
+fn completion_of(row: &PgRow) -> Result<Completion, Error> {
+    match row.try_get("word")? {
+        "recorded" => Ok(Completion::Recorded),
+        "already_recorded" => Ok(Completion::AlreadyRecorded),
+        "lost" => Ok(Completion::Lost),
+        other => Err(Error::Unexpected(format!("the completion {other:?}"))),
     }
 }
 

@@ -12,6 +12,8 @@ pub const TRUST_MARGIN_DIVISOR: u32 = 10;
 
 /// Leases taken at once by one call: prefetching more would only delay recovery.
 pub const LEASES_PER_CALL: u32 = 1;
+/// Leases that are looked for from a hint on, between two that look at all jobs and sweep.
+pub const SHORT_LOOKS: u32 = 20;
 /// Index jobs at a time: each decodes about a core's worth, and holds a row group.
 pub const INDEX_JOBS: usize = 1;
 /// Warc jobs at a time: one waits for bytes while the other is parsed.

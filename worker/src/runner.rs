@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Coordinator, Error, Failure, JobKind, Lease, Progress};
+use everytab_coordinator::{Coordinator, Error, Failure, Hints, JobKind, Lease, Progress};
 use tokio::{
     sync::watch,
     task::{Id, JoinError, JoinSet},
@@ -81,6 +81,8 @@ pub async fn run(
         icons_rest_until: None,
         canaries: Vec::new(),
         said_idle: false,
+        hints: Hints::default(),
+        short_looks: 0,
     };
     let end = worker.work(&mut stop).await;
     worker.drain().await;
@@ -98,6 +100,9 @@ struct Worker {
     icons_rest_until: Option<Instant>,
     canaries: Vec<String>,
     said_idle: bool,
+    hints: Hints,
+    /// Leases to ask for by hints before the next full look.
+    short_looks: u32,
 }
 
 impl Worker {
@@ -160,10 +165,20 @@ impl Worker {
         self.settings.kinds.iter().copied().filter(|kind| busy(*kind) < most(*kind)).collect()
     }
 
-    async fn lease(&self, kinds: &[JobKind]) -> Result<Vec<Lease>, Error> {
-        let settings = &self.settings;
+    /// Leases by a short look; now and then, and where that finds nothing, by a full one.
+    async fn lease(&mut self, kinds: &[JobKind]) -> Result<Vec<Lease>, Error> {
+        let RunSettings { holder, encoder, .. } = &self.settings;
         let wanted = limits::LEASES_PER_CALL;
-        self.coordinator.lease(&settings.holder, kinds, wanted, &settings.encoder, 0).await
+        let is_full = self.short_looks == 0;
+        let hints = if is_full { Hints::default() } else { self.hints.clone() };
+        let leases = self.coordinator.lease(holder, kinds, wanted, encoder, &hints).await?;
+        self.hints.note(&leases);
+        self.short_looks = match leases.is_empty() {
+            true => 0,
+            false if is_full => limits::SHORT_LOOKS,
+            false => self.short_looks - 1,
+        };
+        Ok(leases)
     }
 
     /// Whether there is nothing left to wait for. An empty answer alone never means that: only the

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use everytab_coordinator::{Completion, Failure, JobKind, Lease};
+use everytab_coordinator::{Completion, Failure, Hints, JobKind, Lease};
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::TestRunner};
 
 use crate::setup::{Database, ENCODER, again, soon};
@@ -170,7 +170,7 @@ impl World {
                       and lease_until >= clock_timestamp()";
         let before: Vec<(i64,)> = self.database.rows(sql, 0).await;
         let before: HashSet<i64> = before.into_iter().map(|(job_id,)| job_id).collect();
-        let leases = worker.lease(holder, kinds, wanted, ENCODER, 0).await.unwrap();
+        let leases = worker.lease(holder, kinds, wanted, ENCODER, &Hints::default()).await.unwrap();
         let given = leases.len();
         assert!(given <= usize::try_from(wanted).unwrap());
         for lease in leases {
@@ -332,7 +332,7 @@ impl World {
         for scan in self.scans {
             self.database.owner.pause_scan(scan, None, false).await.unwrap();
         }
-        self.database.run("update everytab.stages set paused = false").await;
+        self.database.run("update everytab.scans set paused_kinds = '{}'").await;
         self.held.clear();
         self.database
             .run("update everytab.jobs set lease_until = now() where state = 'leased'")

@@ -1,18 +1,20 @@
 //! The closing jobs: search after the last bundle-shard, publish after the last search job.
 
-use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, Progress};
+use everytab_coordinator::{Completion, Coordinator, Hints, JobKind, Lease, Progress};
 use serde_json::json;
 
 use crate::setup::{Database, ENCODER, LEASE_MS, output_of, settings, soon, until_someone_waits};
 
 async fn complete_in(session: &mut sqlx::PgConnection, lease: &Lease) -> String {
-    sqlx::query_scalar("select coordinator.complete($1, $2, $3, '{}')")
-        .bind(lease.fence.job_id)
-        .bind(lease.fence.lease_number)
-        .bind(lease.fence.token)
-        .fetch_one(session)
-        .await
-        .unwrap()
+    sqlx::query_scalar(
+        "select (coordinator.complete(array[$1], array[$2], array[$3], array['{}'::jsonb]))[1]",
+    )
+    .bind(lease.fence.job_id)
+    .bind(lease.fence.lease_number)
+    .bind(lease.fence.token)
+    .fetch_one(session)
+    .await
+    .unwrap()
 }
 
 /// Completes two jobs, the last of their stage, by two transactions of which the second waits.
@@ -84,7 +86,11 @@ async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
     let url = database.worker_url.clone();
     let fresh = || async { Coordinator::connect(&url, &settings()).await.unwrap() };
     loop {
-        let leases = fresh().await.lease("holder", &JobKind::ALL, 9, ENCODER, 0).await.unwrap();
+        let leases = fresh()
+            .await
+            .lease("holder", &JobKind::ALL, 9, ENCODER, &Hints::default())
+            .await
+            .unwrap();
         if leases.is_empty() {
             break;
         }

@@ -23,13 +23,15 @@ async fn record_page(session: &mut PgConnection, lease: &Lease, chunk: i32) -> b
 }
 
 async fn complete_in(session: &mut PgConnection, lease: &Lease) -> String {
-    sqlx::query_scalar("select coordinator.complete($1, $2, $3, '{}')")
-        .bind(lease.fence.job_id)
-        .bind(lease.fence.lease_number)
-        .bind(lease.fence.token)
-        .fetch_one(session)
-        .await
-        .unwrap()
+    sqlx::query_scalar(
+        "select (coordinator.complete(array[$1], array[$2], array[$3], array['{}'::jsonb]))[1]",
+    )
+    .bind(lease.fence.job_id)
+    .bind(lease.fence.lease_number)
+    .bind(lease.fence.token)
+    .fetch_one(session)
+    .await
+    .unwrap()
 }
 
 #[tokio::test]

@@ -20,14 +20,16 @@ async fn complete_index(session: &mut sqlx::PgConnection, lease: &Lease, n: u32)
         .await
         .unwrap();
     assert!(held);
-    sqlx::query_scalar("select coordinator.complete($1, $2, $3, $4)")
-        .bind(lease.fence.job_id)
-        .bind(lease.fence.lease_number)
-        .bind(lease.fence.token)
-        .bind(json!({"counts": {"hosts": 1}}))
-        .fetch_one(session)
-        .await
-        .unwrap()
+    sqlx::query_scalar(
+        "select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]",
+    )
+    .bind(lease.fence.job_id)
+    .bind(lease.fence.lease_number)
+    .bind(lease.fence.token)
+    .bind(json!({"counts": {"hosts": 1}}))
+    .fetch_one(session)
+    .await
+    .unwrap()
 }
 
 /// Both last completers have their transactions open; the second waits for the first, which ends

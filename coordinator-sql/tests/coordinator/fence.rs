@@ -1,7 +1,7 @@
 //! Whoever lost a lease writes nothing, above all while the job runs under another's lease: then
 //! the state alone would let a stale holder in.
 
-use everytab_coordinator::{BundleRow, Completion, Failure, Fence, JobKind, Lease, Output};
+use everytab_coordinator::{BundleRow, Completion, Failure, Fence, Hints, JobKind, Lease, Output};
 use serde_json::json;
 
 use crate::setup::{Database, again, host, icon, page, soon, with_token};
@@ -31,7 +31,10 @@ async fn lost_and_leased_again(database: &Database, kind: JobKind) -> (Lease, Le
     database.work_on(&before).await;
     let lost = database.lease_one(kind).await;
     database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
-    let mut leases = database.worker.lease("another", &[kind], 1, crate::setup::ENCODER, 0).await;
+    let mut leases = database
+        .worker
+        .lease("another", &[kind], 1, crate::setup::ENCODER, &Hints::default())
+        .await;
     let current = leases.as_mut().unwrap().pop().unwrap();
     assert_eq!(current.fence.job_id, lost.fence.job_id, "the job went to the next worker");
     assert_eq!(current.fence.lease_number, lost.fence.lease_number + 1);

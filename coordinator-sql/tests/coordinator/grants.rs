@@ -1,6 +1,6 @@
 //! The worker's role executes what a worker needs and touches no table.
 
-use everytab_coordinator::{Coordinator, JobKind, NewScan};
+use everytab_coordinator::{Coordinator, Hints, JobKind, NewScan};
 use serde_json::json;
 use sqlx::{Connection, PgConnection, Row};
 use uuid::Uuid;
@@ -82,6 +82,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "load_icon",
             "load_index",
             "load_scan",
+            "load_suspects",
             "load_warc",
             "record_bundles",
             "record_hosts",
@@ -96,6 +97,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "scan_status",
             "schema_digest",
             "sweep",
+            "take_in_hand",
         ]
     );
 }
@@ -178,10 +180,11 @@ async fn a_temporary_table_of_the_worker_changes_no_function() {
     for sql in ["create temporary table jobs (job_id bigint)", "create temporary table scans ()"] {
         sqlx::raw_sql(sql).execute(&mut session).await.unwrap();
     }
-    let sql = "select count(*) from coordinator.lease('mine', '{index}', 9, '', 0)";
+    let sql = "select count(*) from coordinator.lease('mine', '{index}', 9, '', '{0}')";
     let leased: i64 = sqlx::query_scalar(sql).fetch_one(&mut session).await.unwrap();
     assert_eq!(leased, 1);
     let other = Coordinator::connect(&database.worker_url, &settings()).await.unwrap();
-    let leases = other.lease("holder", &[JobKind::Index], 9, ENCODER, 0).await.unwrap();
+    let leases =
+        other.lease("holder", &[JobKind::Index], 9, ENCODER, &Hints::default()).await.unwrap();
     assert!(leases.is_empty());
 }

@@ -1,6 +1,6 @@
 //! Leasing: one holder a job, furthest stage first, nothing that is paused or not for this worker.
 
-use everytab_coordinator::JobKind;
+use everytab_coordinator::{Hints, JobKind};
 
 use crate::setup::{Database, ENCODER, LEASE_MS, soon, sqlstate};
 
@@ -12,7 +12,7 @@ async fn two_workers_that_lease_at_once_share_no_job() {
     database.start(5).await;
     let mut session = database.session().await;
     sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
-    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', 0)";
+    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', '{0}')";
     let first: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&mut session).await.unwrap();
     // Neither waits for the open transaction nor takes what it holds.
     let second = database.lease(JobKind::Index, 5).await;
@@ -28,7 +28,7 @@ async fn jobs_of_a_lease_that_rolled_back_are_ready_again() {
     database.start(3).await;
     let mut session = database.session().await;
     sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
-    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', 0)";
+    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', '{0}')";
     let first: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&mut session).await.unwrap();
     assert_eq!(first.len(), 3);
     sqlx::raw_sql("rollback").execute(&mut session).await.unwrap();
@@ -46,7 +46,8 @@ async fn many_workers_at_once_get_every_job_exactly_once() {
             let holder = format!("worker-{worker}");
             let mut parts = Vec::new();
             loop {
-                let leases = coordinator.lease(&holder, ALL, 3, ENCODER, 0).await.unwrap();
+                let leases =
+                    coordinator.lease(&holder, ALL, 3, ENCODER, &Hints::default()).await.unwrap();
                 if leases.is_empty() {
                     return parts;
                 }
@@ -75,7 +76,7 @@ async fn the_furthest_stage_comes_first() {
     }
     let lease = database.lease_one(JobKind::Icon).await;
     database.complete(lease).await;
-    let leases = database.worker.lease("holder", ALL, 9, ENCODER, 0).await.unwrap();
+    let leases = database.worker.lease("holder", ALL, 9, ENCODER, &Hints::default()).await.unwrap();
     let kinds: Vec<&str> = leases.iter().map(|lease| lease.kind.as_str()).collect();
     assert_eq!(kinds, ["bundle-shard", "icon", "warc", "warc"]);
     assert_eq!(leases[2].part, 2, "in order inside a stage");
@@ -90,7 +91,7 @@ async fn a_lease_tells_what_the_job_is() {
     assert_eq!((lease.scan, lease.part, lease.attempts, lease.crashes), (scan, 0, 0, 0));
     assert_eq!(lease.length.as_millis(), LEASE_MS.unsigned_abs().into());
     assert_eq!((lease.fence.lease_number, lease.rate), (1, Some(250)));
-    let other = database.worker.lease("holder", ALL, 9, ENCODER, 0).await.unwrap();
+    let other = database.worker.lease("holder", ALL, 9, ENCODER, &Hints::default()).await.unwrap();
     assert!(other.is_empty(), "one index job, one holder");
 }
 
@@ -99,9 +100,30 @@ async fn kinds_that_were_not_asked_for_are_left() {
     let database = Database::new().await;
     database.start_sharded(2).await;
     let others: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k != JobKind::Warc).collect();
-    assert!(database.worker.lease("holder", &others, 9, ENCODER, 0).await.unwrap().is_empty());
-    assert!(database.worker.lease("holder", &[], 9, ENCODER, 0).await.unwrap().is_empty());
-    assert!(database.worker.lease("holder", ALL, 0, ENCODER, 0).await.unwrap().is_empty());
+    assert!(
+        database
+            .worker
+            .lease("holder", &others, 9, ENCODER, &Hints::default())
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert!(
+        database
+            .worker
+            .lease("holder", &[], 9, ENCODER, &Hints::default())
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert!(
+        database
+            .worker
+            .lease("holder", ALL, 0, ENCODER, &Hints::default())
+            .await
+            .unwrap()
+            .is_empty()
+    );
     assert_eq!(database.lease(JobKind::Warc, 9).await.len(), 2);
 }
 
@@ -126,7 +148,7 @@ async fn a_paused_stage_is_passed_over_and_the_others_are_not() {
     let lease = database.lease_one(JobKind::Warc).await;
     database.complete(lease).await;
     assert!(database.owner.pause_scan(scan, Some(JobKind::Icon), true).await.unwrap());
-    let leases = database.worker.lease("holder", ALL, 9, ENCODER, 0).await.unwrap();
+    let leases = database.worker.lease("holder", ALL, 9, ENCODER, &Hints::default()).await.unwrap();
     assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [JobKind::Warc]);
     assert!(database.owner.pause_scan(scan, Some(JobKind::Icon), false).await.unwrap());
     assert_eq!(database.lease(JobKind::Icon, 9).await.len(), 1);
@@ -153,7 +175,11 @@ async fn another_encoder_takes_no_bundle_shard_but_all_else() {
     database.work_on(&[JobKind::Warc]).await;
     let icon = database.lease_one(JobKind::Icon).await;
     database.complete(icon).await;
-    let leases = database.worker.lease("holder", ALL, 9, "another encoder", 0).await.unwrap();
+    let leases = database
+        .worker
+        .lease("holder", ALL, 9, "another encoder", &Hints::default())
+        .await
+        .unwrap();
     assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [JobKind::Icon]);
     assert_eq!(database.lease(JobKind::BundleShard, 9).await.len(), 1);
 }
@@ -163,14 +189,16 @@ async fn a_hint_passes_over_lower_jobs_and_zero_finds_them() {
     let database = Database::new().await;
     database.start(4).await;
     let leases = database.lease(JobKind::Index, 2).await;
-    let hint = leases[1].fence.job_id;
+    let mut hints = Hints::default();
+    hints.note(&leases[1..]);
     for lease in leases {
         database.worker.release(lease, "back", soon()).await.unwrap();
     }
     let kinds = &[JobKind::Index];
-    let leases = database.worker.lease("holder", kinds, 9, ENCODER, hint).await.unwrap();
+    let leases = database.worker.lease("holder", kinds, 9, ENCODER, &hints).await.unwrap();
     assert_eq!(leases.iter().map(|lease| lease.part).collect::<Vec<_>>(), [1, 2, 3]);
-    let leases = database.worker.lease("holder", kinds, 9, ENCODER, 0).await.unwrap();
+    let leases =
+        database.worker.lease("holder", kinds, 9, ENCODER, &Hints::default()).await.unwrap();
     assert_eq!(leases.iter().map(|lease| lease.part).collect::<Vec<_>>(), [0]);
 }
 
@@ -179,7 +207,8 @@ async fn a_holder_whose_name_is_too_long_is_refused() {
     let database = Database::new().await;
     database.start(1).await;
     let name = "h".repeat(41);
-    let result = database.worker.lease(&name, &[JobKind::Index], 1, ENCODER, 0).await;
+    let result =
+        database.worker.lease(&name, &[JobKind::Index], 1, ENCODER, &Hints::default()).await;
     assert_eq!(sqlstate(result), "23514");
 }
 
@@ -193,7 +222,14 @@ async fn a_cancelled_scan_is_over_for_everyone() {
     assert!(!database.worker.holds("holder", lease.fence).await.unwrap());
     let before = database.contents().await;
     assert_eq!(database.complete(lease).await, everytab_coordinator::Completion::Lost);
-    assert!(database.worker.lease("holder", ALL, 9, ENCODER, 0).await.unwrap().is_empty());
+    assert!(
+        database
+            .worker
+            .lease("holder", ALL, 9, ENCODER, &Hints::default())
+            .await
+            .unwrap()
+            .is_empty()
+    );
     assert_eq!(database.owner.retry_jobs(scan, None, None, None).await.unwrap(), 0);
     assert_eq!(database.contents().await, before);
     assert_eq!(database.state_of_scan(scan).await, "cancelled");

@@ -6,6 +6,8 @@
 
 mod audit;
 mod backup;
+mod careful;
+mod chaos;
 mod closing;
 mod complete;
 mod discard;

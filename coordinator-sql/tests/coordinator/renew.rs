@@ -1,6 +1,6 @@
 //! Renewing: all leases of a holder in one call, and which of them still hold.
 
-use everytab_coordinator::JobKind;
+use everytab_coordinator::{Hints, JobKind};
 
 use crate::setup::{Database, ENCODER, soon};
 
@@ -43,7 +43,11 @@ async fn a_renewal_tells_the_live_workers_and_the_rate() {
     database.owner.set_rate(scan, Some(90)).await.unwrap();
     let lease = database.lease_one(JobKind::Index).await;
     for other in ["second", "third"] {
-        let leases = database.worker.lease(other, &[JobKind::Index], 1, ENCODER, 0).await.unwrap();
+        let leases = database
+            .worker
+            .lease(other, &[JobKind::Index], 1, ENCODER, &Hints::default())
+            .await
+            .unwrap();
         assert_eq!(leases.len(), 1);
     }
     let renewal = database.worker.renew("holder", &[lease.fence]).await.unwrap();

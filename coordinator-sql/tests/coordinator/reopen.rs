@@ -1,7 +1,7 @@
 //! `scan retry`: whatever was discarded runs again, with all that it feeds, and ends in a new
 //! closing round.
 
-use everytab_coordinator::{Completion, Failure, JobKind, Lease};
+use everytab_coordinator::{Completion, Failure, Hints, JobKind, Lease};
 use serde_json::json;
 
 use crate::setup::{Database, again, host, soon, spread};
@@ -87,7 +87,10 @@ async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {
     }
     database.work().await;
     assert_eq!(database.retry_all(scan).await, 2);
-    let ready = database.worker.lease("holder", &JobKind::ALL, 9, crate::setup::ENCODER, 0).await;
+    let ready = database
+        .worker
+        .lease("holder", &JobKind::ALL, 9, crate::setup::ENCODER, &Hints::default())
+        .await;
     let ready = ready.unwrap();
     assert_eq!(ready.iter().map(|l| (l.kind, l.part)).collect::<Vec<_>>(), [(JobKind::Icon, 1)]);
     for lease in ready {
@@ -173,7 +176,10 @@ async fn a_reopened_index_job_fences_off_every_shard_and_brings_its_hosts() {
         assert!(!database.worker.holds("holder", lost.fence).await.unwrap());
         assert_eq!(database.complete(lost).await, Completion::Lost);
     }
-    let leases = database.worker.lease("holder", &JobKind::ALL, 9, crate::setup::ENCODER, 0).await;
+    let leases = database
+        .worker
+        .lease("holder", &JobKind::ALL, 9, crate::setup::ENCODER, &Hints::default())
+        .await;
     let mut leases = leases.unwrap();
     let index = leases.pop().unwrap();
     assert!(leases.is_empty() && index.kind == JobKind::Index && index.part == part);
@@ -259,14 +265,16 @@ async fn a_retry_waits_for_a_completion_that_is_under_way() {
     let lease = database.lease_part(JobKind::BundleShard, 0).await;
     let mut session = database.session().await;
     sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
-    let word: String = sqlx::query_scalar("select coordinator.complete($1, $2, $3, $4)")
-        .bind(lease.fence.job_id)
-        .bind(lease.fence.lease_number)
-        .bind(lease.fence.token)
-        .bind(json!({}))
-        .fetch_one(&mut session)
-        .await
-        .unwrap();
+    let word: String = sqlx::query_scalar(
+        "select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]",
+    )
+    .bind(lease.fence.job_id)
+    .bind(lease.fence.lease_number)
+    .bind(lease.fence.token)
+    .bind(json!({}))
+    .fetch_one(&mut session)
+    .await
+    .unwrap();
     assert_eq!(word, "recorded");
     let owner = database.owner.clone();
     let retrying = tokio::spawn(async move { owner.retry_jobs(scan, None, None, None).await });

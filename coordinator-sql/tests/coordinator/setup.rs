@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use chrono::DateTime;
 use everytab_coordinator::{
-    BundleRow, Completion, ConnectSettings, Coordinator, Error, Fence, HostRow, IconRow, JobKind,
-    Lease, NewScan, Output, PageRow, schema_digest,
+    BundleRow, Completion, ConnectSettings, Coordinator, Error, Fence, Hints, HostRow, IconRow,
+    JobKind, Lease, NewScan, Output, PageRow, schema_digest,
 };
 use everytab_postgres::{ADMIN_USER, TestServer, shared_for_tests};
 use serde_json::{Value, json};
@@ -153,7 +153,7 @@ impl Database {
     }
 
     pub(crate) async fn lease(&self, kind: JobKind, wanted: u32) -> Vec<Lease> {
-        self.worker.lease("holder", &[kind], wanted, ENCODER, 0).await.unwrap()
+        self.worker.lease("holder", &[kind], wanted, ENCODER, &Hints::default()).await.unwrap()
     }
 
     /// The next job of a kind; there must be one.
@@ -200,7 +200,8 @@ impl Database {
 
     pub(crate) async fn work_on(&self, kinds: &[JobKind]) {
         loop {
-            let leases = self.worker.lease("holder", kinds, 100, ENCODER, 0).await.unwrap();
+            let leases =
+                self.worker.lease("holder", kinds, 100, ENCODER, &Hints::default()).await.unwrap();
             if leases.is_empty() {
                 return;
             }

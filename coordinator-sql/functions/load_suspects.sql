@@ -1,0 +1,13 @@
+-- Careful mode: the items of a job that were in hand when a run of it died, and at how many deaths.
+-- Only deaths since the job last began anew count, as its number of crashes does.
+create or replace function coordinator.load_suspects(p_job_id bigint)
+returns table (item bigint, deaths integer)
+language sql stable security definer set search_path = everytab, pg_temp as $$
+    select death.item, count(*)::integer
+      from (select e.item from job_events e
+             where e.job_id = p_job_id and e.event = 'expired'
+             order by e.lease_number desc
+             limit (select j.crashes from jobs j where j.job_id = p_job_id)) death
+     where death.item is not null
+     group by 1 order by 1;
+$$;
