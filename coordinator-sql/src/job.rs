@@ -102,7 +102,7 @@ pub struct Lease {
 pub struct Hints([i64; JobKind::ALL.len()]);
 
 impl Hints {
-    /// The lowest job id worth looking at; 0 for all.
+    /// The lowest job id worth looking at; 0 for all, after a sweep.
     pub(crate) fn of(&self, kind: JobKind) -> i64 {
         self.0[kind as usize]
     }
@@ -111,9 +111,10 @@ impl Hints {
     pub fn note(&mut self, leases: &[Lease]) {
         for kind in JobKind::ALL {
             let of_kind = leases.iter().filter(|lease| lease.kind == kind);
-            if let Some(lowest) = of_kind.map(|lease| lease.fence.job_id).min() {
-                self.0[kind as usize] = lowest;
-            }
+            let lowest = of_kind.map(|lease| lease.fence.job_id).min();
+            let hint = &mut self.0[kind as usize];
+            // From 1 on is all, but for the sweep.
+            *hint = lowest.unwrap_or(*hint).max(1);
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod jobs;
 pub mod limits;
 pub mod local;
 pub mod progress;
+pub mod pulse;
 pub mod runner;
 pub mod scan_settings;
 pub mod scan_start;

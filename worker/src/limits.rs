@@ -38,9 +38,14 @@ pub const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
 /// How long a worker without work waits before it asks again: doubled up to the second.
 pub const IDLE_AT_LEAST: Duration = Duration::from_millis(200);
 /// See [`IDLE_AT_LEAST`]: 200 idle workers stay far below 100 queries a second.
-pub const IDLE_AT_MOST: Duration = Duration::from_secs(5);
+pub const IDLE_AT_MOST: Duration = Duration::from_secs(8);
 /// How long a drain may take unless `--drain` says otherwise: a spot notice gives two minutes.
 pub const DRAIN: Duration = Duration::from_secs(90);
+/// How long a run may get nowhere before its lease is no longer renewed: longer than any one wait
+/// in it, of which the longest is a server's Retry-After of a minute.
+pub const STALL: Duration = Duration::from_secs(5 * 60);
+/// How long a run that is ended from outside may take to stop.
+pub const ABORT: Duration = Duration::from_secs(10);
 /// How long icon jobs are left alone after the network looked broken, before canaries are asked.
 pub const CANARY_PAUSE: Duration = Duration::from_secs(3);
 
@@ -55,3 +60,4 @@ const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 const _: () = assert!(RECORDS_IN_FLIGHT * WARC_JOBS <= 50);
 const _: () = assert!(IDLE_AT_LEAST.as_millis() <= IDLE_AT_MOST.as_millis());
 const _: () = assert!(LEASE.as_secs() >= 60);
+const _: () = assert!(STALL.as_secs() >= 3 * 60);

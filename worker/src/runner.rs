@@ -22,6 +22,7 @@ use crate::{
     context::Context,
     jobs::{self, Assignment, Done, JobError},
     limits,
+    pulse::Pulse,
 };
 use leases::{Leases, Trusted};
 
@@ -38,6 +39,8 @@ pub struct RunSettings {
     pub exit_when_done: bool,
     /// How long a drain may take.
     pub drain: Duration,
+    /// How long a run may get nowhere before its lease is no longer renewed.
+    pub stall_limit: Duration,
     /// Bundle-shard jobs at a time: one a core.
     pub bundle_jobs: usize,
 }
@@ -51,12 +54,16 @@ pub enum RunEnd {
     FinishedWithDiscards,
     /// Asked to stop, and every lease is finished or given back.
     Drained,
+    /// A run got nowhere: what it is stuck in may only end with the process.
+    Stalled,
 }
 
 /// How a run of a job ended, for the loop.
 struct Ended {
     /// After trouble of our own: hostnames to ask the resolver about.
     canaries: Option<Vec<String>>,
+    /// Whether it got nowhere and was left to itself.
+    stalled: bool,
 }
 
 /// Works until the work is done or `stop` turns true.
@@ -69,7 +76,8 @@ pub async fn run(
     settings: RunSettings,
     mut stop: watch::Receiver<bool>,
 ) -> Result<RunEnd, Error> {
-    let leases = Arc::new(Leases::new(coordinator.clone(), settings.holder.clone()));
+    let leases = Leases::new(coordinator.clone(), settings.holder.clone(), settings.stall_limit);
+    let leases = Arc::new(leases);
     let renewing = tokio::spawn(Arc::clone(&leases).renew_for_ever(context.clone()));
     let mut worker = Worker {
         coordinator,
@@ -83,6 +91,7 @@ pub async fn run(
         said_idle: false,
         hints: Hints::default(),
         short_looks: 0,
+        has_stalled: false,
     };
     let end = worker.work(&mut stop).await;
     worker.drain().await;
@@ -103,6 +112,7 @@ struct Worker {
     hints: Hints,
     /// Leases to ask for by hints before the next full look.
     short_looks: u32,
+    has_stalled: bool,
 }
 
 impl Worker {
@@ -111,6 +121,9 @@ impl Worker {
         loop {
             if *stop.borrow() {
                 return Ok(RunEnd::Drained);
+            }
+            if self.has_stalled {
+                return Ok(RunEnd::Stalled);
             }
             self.ask_canaries().await;
             let kinds = self.free_kinds();
@@ -184,7 +197,8 @@ impl Worker {
     /// Whether there is nothing left to wait for. An empty answer alone never means that: only the
     /// counters decide.
     async fn is_over(&mut self, asked: bool) -> Result<Option<RunEnd>, Error> {
-        if !asked || !self.running.is_empty() {
+        let wants_to_know = self.settings.exit_when_done || !self.said_idle;
+        if !asked || !self.running.is_empty() || !wants_to_know {
             return Ok(None);
         }
         let progress = match self.coordinator.progress().await {
@@ -208,12 +222,13 @@ impl Worker {
 
     fn start(&mut self, lease: Lease) {
         let kind = lease.kind;
-        let trusted = self.leases.add(&lease);
+        let pulse = Pulse::default();
+        let trusted = self.leases.add(&lease, pulse.clone());
         let (coordinator, context) = (self.coordinator.clone(), self.context.clone());
         let leases = Arc::clone(&self.leases);
         let task = self.running.spawn(async move {
             let fence = lease.fence;
-            let ended = finish(&coordinator, &context, lease, trusted).await;
+            let ended = finish(&coordinator, &context, lease, trusted, pulse).await;
             leases.remove(fence);
             ended
         });
@@ -230,6 +245,7 @@ impl Worker {
             }
         };
         self.busy.remove(&id);
+        self.has_stalled |= ended.as_ref().is_some_and(|ended| ended.stalled);
         if let Some(canaries) = ended.and_then(|ended| ended.canaries) {
             self.icons_rest_until = Some(Instant::now() + limits::CANARY_PAUSE);
             self.canaries = canaries;
@@ -274,6 +290,7 @@ async fn finish(
     context: &Context,
     lease: Lease,
     mut trusted: Trusted,
+    pulse: Pulse,
 ) -> Ended {
     let kind = lease.kind;
     let span =
@@ -281,7 +298,9 @@ async fn finish(
     let started = Instant::now();
     let work = {
         let (coordinator, context) = (coordinator.clone(), context.clone());
-        let loading = Assignment::load(&coordinator, &lease).await;
+        let until = trusted.clone();
+        let until = Box::new(move || until.until());
+        let loading = Assignment::load(&coordinator, &lease, pulse, until).await;
         async move { jobs::perform(&coordinator, &context, &loading?).await }
     };
     // A task of its own: a panic ends the run, not the worker, and the lease is still here.
@@ -292,14 +311,16 @@ async fn finish(
         }),
         end = trusted.ended() => {
             work.abort();
-            // Nothing of it may still be writing when the lease is given back.
-            let _ = work.await;
+            // Nothing of it may still be writing when the lease is given back; but what hangs
+            // without ever waiting cannot be ended.
+            let is_stuck = tokio::time::timeout(limits::ABORT, work).await.is_err();
             let reason = end.as_str();
             span.in_scope(|| tracing::warn!(reason, "the run was ended"));
-            if end == leases::End::Released {
+            if end == leases::End::Released && !is_stuck {
                 let _ = coordinator.release(lease, reason, trusted.until()).await;
             }
-            return Ended { canaries: None };
+            let stalled = is_stuck || end == leases::End::Stalled;
+            return Ended { canaries: None, stalled };
         }
     };
     let (verb, outcome, canaries) = match result {
@@ -327,7 +348,7 @@ async fn finish(
         Ok(outcome) => tracing::info!(verb, outcome, seconds = started.elapsed().as_secs_f32()),
         Err(error) => tracing::error!(verb, %error, "the lease will run out by itself"),
     });
-    Ended { canaries }
+    Ended { canaries, stalled: false }
 }
 
 async fn complete(

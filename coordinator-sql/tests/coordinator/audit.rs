@@ -1,10 +1,11 @@
 //! Random sequences of all verbs over two scans: after every step the counters equal the rows, a
 //! job has one holder, a stage opens once and at its time, and at the end every scan has ended.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use everytab_coordinator::{Completion, Failure, Hints, JobKind, Lease};
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::TestRunner};
+use serde_json::json;
 
 use crate::setup::{Database, ENCODER, again, soon};
 
@@ -65,6 +66,9 @@ union all
 select 'stuck: nothing is left to do and the scan has not ended' from s
  where state in ('running', 'paused') and not exists (select from j where open)
 union all
+select 'in hand although nobody holds it: ' || j.job_id from j
+ where state <> 'leased' and in_hand is not null
+union all
 select 'finished is not ' || s.state from s
  where state in ('finished', 'finished_with_discards')
    and (state = 'finished') <> ((select sum(discarded) from st) = 0)";
@@ -78,8 +82,14 @@ enum Step {
         holder: u8,
         kinds: u8,
         wanted: u32,
+        /// From the holder's hints on, and without a sweep.
+        short: bool,
     },
     Complete(Index, u8),
+    /// So many leases, lost ones among them, by one call.
+    CompleteAll(Index, u8),
+    /// Careful mode: takes an item of a lease in hand.
+    Take(Index, i64),
     Retry(Index),
     Discard(Index),
     Release(Index),
@@ -108,16 +118,18 @@ fn step() -> impl Strategy<Value = Step> {
     let index = any::<Index>;
     let kind = || proptest::option::of(any::<Index>());
     prop_oneof![
-        30 => (0_u8..4, any::<u8>(), 1_u32..12)
-            .prop_map(|(holder, kinds, wanted)| Step::Lease { holder, kinds, wanted }),
-        50 => (index(), 1_u8..5).prop_map(|(lease, times)| Step::Complete(lease, times)),
+        30 => (0_u8..4, any::<u8>(), 1_u32..12, any::<bool>())
+            .prop_map(|(holder, kinds, wanted, short)| Step::Lease { holder, kinds, wanted, short }),
+        8 => (index(), 1_u8..8).prop_map(|(lease, amount)| Step::CompleteAll(lease, amount)),
+        4 => (index(), 0_i64..9).prop_map(|(lease, item)| Step::Take(lease, item)),
+        45 => (index(), 1_u8..5).prop_map(|(lease, times)| Step::Complete(lease, times)),
         4 => index().prop_map(Step::Retry),
         3 => index().prop_map(Step::Discard),
         4 => index().prop_map(Step::Release),
         5 => index().prop_map(Step::Expire),
         3 => (0_u8..4).prop_map(Step::Renew),
         3 => Just(Step::Due),
-        8 => (index(), 0_u8..5).prop_map(|(lease, verb)| Step::Late(lease, verb)),
+        8 => (index(), 0_u8..6).prop_map(|(lease, verb)| Step::Late(lease, verb)),
         3 => (0_usize..2, kind(), proptest::bool::weighted(0.3))
             .prop_map(|(scan, kind, by_outcome)| Step::RetryJobs { scan, kind, by_outcome }),
         3 => (0_usize..2, kind(), proptest::bool::weighted(0.4))
@@ -137,6 +149,7 @@ struct World {
     held: Vec<(String, Lease)>,
     /// Leases that were ended by their holder, and whether by completing.
     over: Vec<(Lease, bool)>,
+    hints: HashMap<String, Hints>,
     reopenings: i64,
 }
 
@@ -144,7 +157,14 @@ impl World {
     async fn new() -> Self {
         let database = Database::new().await;
         let scans = [database.start(3).await, database.start(2).await];
-        Self { database, scans, held: Vec::new(), over: Vec::new(), reopenings: 0 }
+        Self {
+            database,
+            scans,
+            held: Vec::new(),
+            over: Vec::new(),
+            hints: HashMap::new(),
+            reopenings: 0,
+        }
     }
 
     /// Whether Postgres says that a lease is the job's current one.
@@ -164,13 +184,16 @@ impl World {
         (!self.held.is_empty()).then(|| self.held.swap_remove(index.index(self.held.len())))
     }
 
-    async fn lease(&mut self, holder: &str, kinds: &[JobKind], wanted: u32) -> usize {
+    async fn lease(&mut self, holder: &str, kinds: &[JobKind], wanted: u32, short: bool) -> usize {
         let worker = &self.database.worker;
         let sql = "select job_id from everytab.jobs where $1 = 0 and state = 'leased'
                       and lease_until >= clock_timestamp()";
         let before: Vec<(i64,)> = self.database.rows(sql, 0).await;
         let before: HashSet<i64> = before.into_iter().map(|(job_id,)| job_id).collect();
-        let leases = worker.lease(holder, kinds, wanted, ENCODER, &Hints::default()).await.unwrap();
+        let known = self.hints.entry(holder.to_owned()).or_default();
+        let hints = if short { known.clone() } else { Hints::default() };
+        let leases = worker.lease(holder, kinds, wanted, ENCODER, &hints).await.unwrap();
+        known.note(&leases);
         let given = leases.len();
         assert!(given <= usize::try_from(wanted).unwrap());
         for lease in leases {
@@ -220,6 +243,7 @@ impl World {
                 assert_eq!(self.database.complete(again(lease)).await, expected, "{lease:?}");
             }
             1 => assert!(!worker.holds("worker-0", lease.fence).await.unwrap()),
+            5 => assert!(!worker.take_in_hand(lease.fence, 1, soon()).await.unwrap()),
             2..=4 => {
                 let failure = match verb {
                     2 => worker.retry(again(lease), "late", soon()).await,
@@ -267,19 +291,21 @@ impl World {
 
     async fn take(&mut self, step: Step) {
         match step {
-            Step::Lease { holder, kinds, wanted } => {
+            Step::Lease { holder, kinds, wanted, short } => {
                 let kinds: Vec<JobKind> = (0..)
                     .zip(JobKind::ALL)
                     .filter(|(bit, _)| kinds & (1 << bit) != 0)
                     .map(|(_, kind)| kind)
                     .collect();
-                self.lease(&format!("worker-{holder}"), &kinds, wanted).await;
+                self.lease(&format!("worker-{holder}"), &kinds, wanted, short).await;
             }
             Step::Complete(index, times) => {
                 for _ in 0..times {
                     self.end_one(index, "complete").await;
                 }
             }
+            Step::CompleteAll(index, amount) => self.complete_all(index, amount).await,
+            Step::Take(index, item) => self.take_in_hand(index, item).await,
             Step::Retry(index) => self.end_one(index, "retry").await,
             Step::Discard(index) => self.end_one(index, "discard").await,
             Step::Release(index) => self.end_one(index, "release").await,
@@ -306,6 +332,31 @@ impl World {
         if let Some((_, lease)) = self.pick(index) {
             self.end(lease, verb).await;
         }
+    }
+
+    async fn complete_all(&mut self, index: Index, amount: u8) {
+        let mut leases = Vec::new();
+        let mut expected = Vec::new();
+        let stats = json!({"counts": {"hosts": HOSTS}, "outcomes": {"ok": 1}});
+        for _ in 0..amount {
+            let Some((_, lease)) = self.pick(index) else { break };
+            let current = self.is_current(&lease).await;
+            expected.push(if current { Completion::Recorded } else { Completion::Lost });
+            self.over.push((again(&lease), current));
+            leases.push((lease, stats.clone()));
+        }
+        let worker = &self.database.worker;
+        assert_eq!(worker.complete_all(leases, soon()).await.unwrap(), expected);
+    }
+
+    async fn take_in_hand(&self, index: Index, item: i64) {
+        if self.held.is_empty() {
+            return;
+        }
+        let (_, lease) = &self.held[index.index(self.held.len())];
+        let current = self.is_current(lease).await;
+        let worker = &self.database.worker;
+        assert_eq!(worker.take_in_hand(lease.fence, item, soon()).await.unwrap(), current);
     }
 
     async fn renew(&self, holder: &str) {
@@ -339,7 +390,7 @@ impl World {
             .await;
         for _ in 0..200 {
             self.operate(Step::Due).await;
-            self.lease("last", &JobKind::ALL, 100).await;
+            self.lease("last", &JobKind::ALL, 100, false).await;
             while let Some((_, lease)) = self.held.pop() {
                 self.end(lease, "complete").await;
             }

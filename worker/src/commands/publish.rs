@@ -11,6 +11,7 @@ use crate::{
     failure::{Exit, Failure, Outcome},
     fetch::{FetchSettings, Fetcher},
     jobs::{PublishRequest, publish_site},
+    pulse::Pulse,
 };
 
 /// Options of `publish`.
@@ -47,7 +48,7 @@ pub async fn run(args: PublishArgs) -> Outcome {
              there is"
         )));
     }
-    let manifest = publish_site(&storage_only()?, &request).await?;
+    let manifest = publish_site(&storage_only()?, &request, &Pulse::default()).await?;
     eprintln!("{} now shows scan {scan}: {} tabs", request.settings.site, manifest.hosts);
     stdout::line(serde_json::to_string(&manifest)?)?;
     Ok(Exit::Done)

@@ -38,6 +38,10 @@ pub struct RunArgs {
     /// How long leased jobs may take to finish after SIGTERM before they are given back
     #[arg(long, env = "EVERYTAB_DRAIN", value_name = "DURATION", value_parser = parse_duration)]
     pub drain: Option<Duration>,
+    /// How long a job may get nowhere before its lease is let go [default: 5m]
+    #[arg(long, env = "EVERYTAB_STALL_LIMIT", value_name = "DURATION",
+          value_parser = parse_duration)]
+    pub stall_limit: Option<Duration>,
     /// Folder for temporary files
     #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
     pub temporary: Option<PathBuf>,
@@ -59,6 +63,7 @@ pub async fn run(args: RunArgs) -> Outcome {
         encoder: encoder_digest_hex(),
         exit_when_done: args.exit_when_done,
         drain: args.drain.unwrap_or(limits::DRAIN),
+        stall_limit: args.stall_limit.unwrap_or(limits::STALL),
         bundle_jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     work(coordinator, context, settings, stop).await
@@ -73,11 +78,15 @@ async fn work(
     tracing::info!(holder = settings.holder, "worker started");
     let end = runner::run(coordinator, context, settings, stop).await?;
     tracing::info!(?end, "worker ended");
-    Ok(match end {
-        RunEnd::Finished => Exit::Done,
-        RunEnd::FinishedWithDiscards => Exit::Discards,
-        RunEnd::Drained => Exit::Drained,
-    })
+    match end {
+        RunEnd::Finished => Ok(Exit::Done),
+        RunEnd::FinishedWithDiscards => Ok(Exit::Discards),
+        RunEnd::Drained => Ok(Exit::Drained),
+        RunEnd::Stalled => Err(Failure::new(
+            "a job got nowhere (its lines above say which); start this worker again, the job's \
+             lease runs out by itself",
+        )),
+    }
 }
 
 /// What jobs need on this machine.

@@ -4,14 +4,15 @@
 //! and no less: so its outcome does not depend on timing. The group's connections end with it.
 //! Must not know: hosts, other origins.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use chrono::Utc;
-use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
+use futures_util::{FutureExt, StreamExt};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -20,6 +21,7 @@ use super::content::judge;
 use super::dead_origins::DeadOrigins;
 use super::fetched::Fetched;
 use super::fetcher::Shared;
+use super::hand::Hand;
 use super::outcome::{Outcome, Trouble};
 use super::robots::RobotsCache;
 use super::shard::Ended;
@@ -33,6 +35,7 @@ pub(crate) struct Work {
     pub(crate) urls: Vec<String>,
     pub(crate) spool: Arc<Spool>,
     pub(crate) has_later_pass: bool,
+    pub(crate) hand: Arc<dyn Hand>,
 }
 
 /// The URLs of one origin, in canonical order.
@@ -46,6 +49,11 @@ pub(crate) struct Group {
 impl Group {
     pub(crate) fn new(origin: String) -> Group {
         Group { origin, url_nos: Vec::new(), not_before: None, is_later_pass: false }
+    }
+
+    /// Whether a run died with one of these in hand.
+    pub(crate) fn holds_suspect(&self, hand: &dyn Hand) -> bool {
+        self.url_nos.iter().any(|url_no| hand.is_suspect(*url_no))
     }
 
     /// Groups of what is worth trying again. An origin that asked us to wait is left alone until
@@ -82,37 +90,64 @@ impl Group {
         }
         let pool = Pool::default();
         let window = work.shared.settings.per_host.max(1);
+        let at_once = if work.hand.is_careful() { 1 } else { window };
         let longest = work.shared.settings.retry_after_max;
         let may_defer = work.has_later_pass && !self.is_later_pass;
-        let mut known = DeadOrigins::default();
-        let mut told_to_wait: Option<Ended> = None;
+        let mut known = Known::default();
         let mut ends = Vec::with_capacity(self.url_nos.len());
         let mut under_way = FuturesOrdered::new();
-        let mut waiting = self.url_nos.iter().copied();
+        let mut waiting = self.url_nos.iter().copied().enumerate();
         loop {
-            while under_way.len() < window {
-                let Some(url_no) = waiting.next() else { break };
-                under_way.push_back(settle(
-                    &work,
-                    &pool,
-                    url_no,
-                    known.clone(),
-                    told_to_wait.clone(),
-                ));
+            while under_way.len() < at_once {
+                let Some((place, url_no)) = waiting.next() else { break };
+                known.see_up_to(place, window);
+                let (dead, told) = (known.dead.clone(), known.told_to_wait.clone());
+                under_way.push_back(settle(&work, &pool, url_no, dead, told));
             }
             let Some(settled) = under_way.next().await else { return Ok(ends) };
             let (url_no, end) = settled?;
-            if let Some((origin, outcome)) = &end.dead_origin {
-                known.add(origin, *outcome);
-            }
+            work.hand.ended();
             let is_told = end.retry_after.is_some_and(|wait| wait > Duration::ZERO);
-            if may_defer && is_told && end.is_worth_a_retry(longest) {
-                told_to_wait.get_or_insert_with(|| end.clone());
-            }
+            let defers = may_defer && is_told && end.is_worth_a_retry(longest);
+            known.note(ends.len(), &end, defers);
             if ends.is_empty() && !self.is_later_pass {
                 work.shared.breaker.note(&self.origin, end.outcome);
             }
             ends.push((url_no, end));
+        }
+    }
+}
+
+/// What earlier candidates of an origin found: candidate n sees what those up to n - window did,
+/// however many are really under way.
+#[derive(Default)]
+struct Known {
+    dead: DeadOrigins,
+    told_to_wait: Option<Ended>,
+    /// What is not to be seen yet, in canonical order.
+    fresh: VecDeque<Found>,
+}
+
+/// What the candidate at a place found.
+struct Found {
+    place: usize,
+    dead_origin: Option<(String, Outcome)>,
+    told_to_wait: Option<Ended>,
+}
+
+impl Known {
+    fn note(&mut self, place: usize, end: &Ended, defers: bool) {
+        let told_to_wait = defers.then(|| end.clone());
+        self.fresh.push_back(Found { place, dead_origin: end.dead_origin.clone(), told_to_wait });
+    }
+
+    fn see_up_to(&mut self, place: usize, window: usize) {
+        while self.fresh.front().is_some_and(|found| found.place + window <= place) {
+            let Some(found) = self.fresh.pop_front() else { return };
+            if let Some((origin, outcome)) = found.dead_origin {
+                self.dead.add(&origin, outcome);
+            }
+            self.told_to_wait = self.told_to_wait.take().or(found.told_to_wait);
         }
     }
 }
@@ -129,7 +164,17 @@ async fn settle(
     if let Some(told) = told_to_wait {
         return Ok((url_no, Ended { was_tried: false, bytes: 0, duration_ms: 0, ..told }));
     }
-    let mut fetched = work.shared.fetch(&work.robots, pool, &known, &work.urls[url_no]).await?;
+    if work.hand.has_crashed(url_no) {
+        return Ok((url_no, Ended::untried(Outcome::Crashed)));
+    }
+    work.hand.take(url_no).await;
+    let fetch = work.shared.fetch(&work.robots, pool, &known, &work.urls[url_no]);
+    // What panics on this answer panics on it everywhere: only this icon is lost.
+    let Ok(fetched) = AssertUnwindSafe(fetch).catch_unwind().await else {
+        tracing::error!(url = work.urls[url_no], "fetching it panicked");
+        return Ok((url_no, Ended::untried(Outcome::Crashed)));
+    };
+    let mut fetched = fetched?;
     let end = of_fetched(&mut fetched);
     if end.outcome != Outcome::Ok {
         return Ok((url_no, end));
@@ -188,8 +233,8 @@ pub(crate) async fn keep(
             tracing::warn!(%error, "the spool of icon bodies");
             return Err(Trouble::Spool);
         }
-        // A decoder that panics on these bytes panics on them everywhere: only this icon is lost.
-        Err(_) => end.outcome = Outcome::ImageCorrupt,
+        // As with a fetch that panics.
+        Err(_) => end.outcome = Outcome::Crashed,
     }
     Ok(end)
 }

@@ -4,7 +4,7 @@
 //! origin's icons; `fetcher` follows one URL; `hop` is one request. Below them: `resolver`
 //! (names), `dial` (sockets and TLS), `connection` (HTTP), `body`, `cookies`, `robots`. Beside
 //! them: `politeness` (whose turn it is), `endpoints` and `dead_origins` (what is known dead),
-//! `clock`, `stall` and `breaker` (is it us?).
+//! `clock`, `stall` and `breaker` (is it us?), `hand` (who is told of each URL).
 //!
 //! Invariants: what is dialled was vetted as an address, on every hop; everything a stranger can
 //! grow is bounded; an outcome depends on answers about its own URL, name and address alone; our
@@ -26,6 +26,7 @@ mod endpoints;
 pub mod fetched;
 pub mod fetcher;
 mod group;
+mod hand;
 mod hop;
 pub mod outcome;
 mod politeness;
@@ -44,6 +45,7 @@ pub use certificate::Certificate;
 pub use content::{ImageFacts, judge};
 pub use fetched::{Fetched, Hop, Timings};
 pub use fetcher::{Fetcher, SettingsError};
+pub use hand::{Hand, SharedHand};
 pub use outcome::{Outcome, Retry, SeedName, Trouble};
 pub use settings::{FetchSettings, RobotsPolicy};
 pub use shard::{

@@ -18,6 +18,7 @@ use super::certificate::Certificate;
 use super::content::{ImageFacts, data_bytes};
 use super::fetcher::Fetcher;
 use super::group::{Group, Work, keep};
+use super::hand::SharedHand;
 use super::outcome::{Outcome, Retry, Trouble};
 use super::robots::RobotsCache;
 use super::spool::{Payload, Spool};
@@ -50,17 +51,19 @@ pub struct HostCandidates {
 }
 
 /// How a shard is fetched.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ShardOptions {
     /// Shuffles the order of fetching, nothing else.
     pub seed: u64,
     /// Whether what may have been passing is tried once more at the end.
     pub later_pass: bool,
+    /// Is told of every URL before it is handled.
+    pub hand: SharedHand,
 }
 
 impl Default for ShardOptions {
     fn default() -> ShardOptions {
-        ShardOptions { seed: 0, later_pass: true }
+        ShardOptions { seed: 0, later_pass: true, hand: SharedHand::default() }
     }
 }
 
@@ -173,6 +176,7 @@ pub async fn fetch_shard(
         urls: plan.urls,
         spool,
         has_later_pass: options.later_pass,
+        hand: Arc::clone(&options.hand.0),
     });
     for (url_no, outcome) in plan.settled {
         ended[url_no] = Some(match outcome {
@@ -262,6 +266,10 @@ impl Plan {
 }
 
 async fn decode_in_place(work: &Arc<Work>, url_no: usize) -> Result<Ended, Trouble> {
+    if work.hand.has_crashed(url_no) {
+        return Ok(Ended::untried(Outcome::Crashed));
+    }
+    work.hand.take(url_no).await;
     match data_bytes(&work.urls[url_no]) {
         Ok(bytes) => keep(work, Ended::untried(Outcome::Ok), Vec::new(), bytes.into()).await,
         Err(outcome) => Ok(Ended::untried(outcome)),
@@ -274,9 +282,12 @@ async fn run(
     groups: Vec<Group>,
     ended: &mut [Option<Ended>],
 ) -> Result<(), Trouble> {
-    let at_once = work.shared.settings.in_flight.max(1);
+    let is_careful = work.hand.is_careful();
+    let at_once = if is_careful { 1 } else { work.shared.settings.in_flight.max(1) };
+    let (suspect, innocent): (Vec<Group>, Vec<Group>) =
+        groups.into_iter().partition(|group| group.holds_suspect(&*work.hand));
     let mut running = JoinSet::new();
-    let mut waiting = groups.into_iter();
+    let mut waiting = suspect.into_iter().chain(innocent);
     loop {
         while running.len() < at_once {
             let Some(group) = waiting.next() else { break };

@@ -16,11 +16,11 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
-    Assignment, Done, Job, JobError, Stats, blocking,
+    Assignment, Done, Job, JobError, Stats, blocking, blocking_item,
     search_part::{SearchEntry, write_part},
     warc::home_url,
 };
-use crate::{context::Context, limits};
+use crate::{context::Context, limits, pulse::Pulse};
 
 pub(super) struct BundleShard;
 
@@ -39,7 +39,8 @@ impl Job for BundleShard {
         let bundles = job.info.bundles_per_shard.unwrap_or(1);
         let first_bundle = job.part.saturating_mul(bundles);
         let archive = Archive::open(context, job, &hosts).await?;
-        let (tabs, hostnames, mut stats) = tabs(hosts, &archive).await?;
+        let converter = Converter { archive, pulse: &job.pulse, converted: HashMap::new() };
+        let (tabs, hostnames, mut stats) = tabs(hosts, converter).await?;
         let with_icon = tabs.iter().filter(|tab| tab.icon.is_some()).count();
         let tab_count = tabs.len();
         let written = blocking(move || write_bundles(&tabs, bundles, &hostnames, first_bundle));
@@ -60,6 +61,7 @@ impl Job for BundleShard {
             .collect();
         stream::iter(puts)
             .buffer_unordered(limits::PUTS_IN_FLIGHT)
+            .inspect_ok(|()| job.pulse.beat())
             .try_collect::<Vec<()>>()
             .await?;
         let part = objects::search_part(job.info.scan_id, job.part);
@@ -140,16 +142,13 @@ impl Archive {
     }
 }
 
-/// Converted icons of a shard by the record they came from: hosts that share one share the work.
-type Converted = HashMap<i64, Option<TabIcon>>;
-
 async fn tabs(
     hosts: Vec<BundleHost>,
-    archive: &Archive,
+    mut converter: Converter<'_>,
 ) -> Result<(Vec<Tab>, Vec<String>, Stats), JobError> {
     let mut stats = Stats::default();
     stats.input("pages", hosts.len() as u64);
-    let mut converted = Converted::new();
+    converter.suspects_first(&hosts, &mut stats).await?;
     let mut tabs = Vec::with_capacity(hosts.len());
     let mut hostnames = Vec::with_capacity(hosts.len());
     for host in hosts {
@@ -161,7 +160,7 @@ async fn tabs(
             stats.outcome("excluded_no_title", 1);
             continue;
         };
-        let icon = best_icon(&host, archive, &mut converted, &mut stats).await?;
+        let icon = converter.best_icon(&host, &mut stats).await?;
         let outcome = if icon.is_some() { "tab_with_icon" } else { "tab_without_icon" };
         stats.outcome(outcome, 1);
         tabs.push(Tab {
@@ -175,32 +174,78 @@ async fn tabs(
     Ok((tabs, hostnames, stats))
 }
 
-/// The first of a host's icons, in the order that SQL selected, that decodes.
-async fn best_icon(
-    host: &BundleHost,
-    archive: &Archive,
-    converted: &mut Converted,
-    stats: &mut Stats,
-) -> Result<Option<TabIcon>, JobError> {
-    for (offset, length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
-        if !converted.contains_key(offset) {
-            let icon = match archive.record(*offset, *length).await? {
-                Some(record) => blocking(move || convert(&record)).await?,
-                None => Err("archive_short"),
-            };
-            if let Err(reason) = &icon {
-                stats.count(&format!("conversion_failed_{reason}"), 1);
-            }
-            converted.insert(*offset, icon.ok());
-        }
-        if let Some(Some(icon)) = converted.get(offset) {
-            stats.count(&format!("selected_{}", icon.source.format.name()), 1);
-            stats.count("blank", u64::from(icon.blank));
-            return Ok(Some(icon.clone()));
-        }
-    }
-    Ok(None)
+/// Converts icons; an item is a record of the archive, by its offset.
+struct Converter<'a> {
+    archive: Archive,
+    pulse: &'a Pulse,
+    /// By the record they came from: hosts that share one share the work.
+    converted: HashMap<i64, Option<TabIcon>>,
 }
+
+impl Converter<'_> {
+    /// The first of a host's icons, in the order that SQL selected, that decodes.
+    async fn best_icon(
+        &mut self,
+        host: &BundleHost,
+        stats: &mut Stats,
+    ) -> Result<Option<TabIcon>, JobError> {
+        for (offset, length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
+            if let Some(icon) = self.icon(*offset, *length, stats).await? {
+                stats.count(&format!("selected_{}", icon.source.format.name()), 1);
+                stats.count("blank", u64::from(icon.blank));
+                return Ok(Some(icon));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn suspects_first(
+        &mut self,
+        hosts: &[BundleHost],
+        stats: &mut Stats,
+    ) -> Result<(), JobError> {
+        for host in hosts {
+            for (offset, length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
+                if self.pulse.is_suspect(*offset) {
+                    self.icon(*offset, *length, stats).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn icon(
+        &mut self,
+        offset: i64,
+        length: i64,
+        stats: &mut Stats,
+    ) -> Result<Option<TabIcon>, JobError> {
+        if let Some(known) = self.converted.get(&offset) {
+            return Ok(known.clone());
+        }
+        let icon = if self.pulse.has_crashed(offset) {
+            Err(CRASHED)
+        } else {
+            self.pulse.take(offset).await;
+            match self.archive.record(offset, length).await? {
+                Some(record) => {
+                    blocking_item(move || convert(&record)).await?.unwrap_or(Err(CRASHED))
+                }
+                None => Err("archive_short"),
+            }
+        };
+        self.pulse.beat();
+        if let Err(reason) = &icon {
+            stats.count(&format!("conversion_failed_{reason}"), 1);
+        }
+        let icon = icon.ok();
+        self.converted.insert(offset, icon.clone());
+        Ok(icon)
+    }
+}
+
+/// Converting it ends the process, or panics.
+const CRASHED: &str = "crashed";
 
 fn convert(record: &[u8]) -> Result<TabIcon, &'static str> {
     let record =

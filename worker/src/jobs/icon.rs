@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use everytab_coordinator::{Coordinator, IconHost, Output};
 use everytab_storage::{PutOptions, objects};
 use everytab_webpage::CandidateSource;
+use futures_util::future::BoxFuture;
 
 use super::{
     Assignment, Done, Job, JobError, Stats, blocking,
@@ -13,8 +14,12 @@ use super::{
 };
 use crate::{
     context::Context,
-    fetch::{Candidate, HostCandidates, IconResult, Outcome, ShardOptions, Spool, fetch_shard},
+    fetch::{
+        Candidate, Hand, HostCandidates, IconResult, Outcome, ShardOptions, SharedHand, Spool,
+        fetch_shard,
+    },
     limits,
+    pulse::Pulse,
 };
 
 pub(super) struct Icon;
@@ -39,7 +44,8 @@ impl Job for Icon {
         let spool = Arc::new(spool);
         let fetcher = context.fetchers.for_scan(job.settings.obey_robots);
         let seed = job.settings.seed ^ job.part.unsigned_abs() as u64;
-        let options = ShardOptions { seed, later_pass: true };
+        let hand = SharedHand(Arc::new(job.pulse.clone()));
+        let options = ShardOptions { seed, later_pass: true, hand };
         let shard = fetch_shard(fetcher, hosts, Arc::clone(&spool), options)
             .await
             .map_err(|trouble| JobError::Trouble { trouble, canaries })?;
@@ -66,6 +72,33 @@ impl Job for Icon {
         }
         Ok(Done { output: Output::Icons(archive.rows), stats })
     }
+}
+
+/// The items of an icon job are its URLs.
+impl Hand for Pulse {
+    fn is_careful(&self) -> bool {
+        Pulse::is_careful(self)
+    }
+
+    fn is_suspect(&self, url_no: usize) -> bool {
+        Pulse::is_suspect(self, item(url_no))
+    }
+
+    fn has_crashed(&self, url_no: usize) -> bool {
+        Pulse::has_crashed(self, item(url_no))
+    }
+
+    fn take(&self, url_no: usize) -> BoxFuture<'_, ()> {
+        Box::pin(Pulse::take(self, item(url_no)))
+    }
+
+    fn ended(&self) {
+        self.beat();
+    }
+}
+
+fn item(url_no: usize) -> i64 {
+    i64::try_from(url_no).unwrap_or(i64::MAX)
 }
 
 fn host_candidates(hosts: Vec<IconHost>) -> Result<(Vec<HostCandidates>, Touch), JobError> {

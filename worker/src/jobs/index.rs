@@ -13,7 +13,7 @@ use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{Assignment, Done, Job, JobError, Stats, blocking};
-use crate::{context::Context, limits};
+use crate::{context::Context, limits, pulse::Pulse};
 
 pub(super) struct Index;
 
@@ -33,7 +33,7 @@ impl Job for Index {
             }
             other => other,
         };
-        let (rows, counts) = read(&*store, &file).await.map_err(about)?;
+        let (rows, counts) = read(&*store, &file, &job.pulse).await.map_err(about)?;
         Ok(Done { output: Output::Hosts(rows), stats: stats(&counts) })
     }
 }
@@ -41,6 +41,7 @@ impl Job for Index {
 async fn read(
     store: &dyn Store,
     file: &CrawlFile,
+    pulse: &Pulse,
 ) -> Result<(Vec<HostRow>, IndexCounts), JobError> {
     let info = store.head(&file.path).await?.ok_or_else(|| {
         JobError::Discard(format!("it is not in {}; check the crawl and --source", store.url()))
@@ -56,6 +57,7 @@ async fn read(
         })
         .await?;
         reader = back;
+        pulse.beat();
         match step? {
             Step::Need(ranges) => {
                 let data = fetch(store, &file.path, &ranges).await?;

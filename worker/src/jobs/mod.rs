@@ -16,7 +16,12 @@ use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
 use everytab_storage::{StorageError, StorageErrorKind};
 
-use crate::{context::Context, fetch::Trouble, scan_settings::ScanSettings};
+use crate::{
+    context::Context,
+    fetch::Trouble,
+    pulse::{Pulse, TrustedUntil},
+    scan_settings::ScanSettings,
+};
 
 pub use page_files::{PageFile, page_files};
 pub use publish::{Manifest, PublishRequest, publish_site, totals};
@@ -38,6 +43,8 @@ pub struct Assignment {
     pub info: ScanInfo,
     /// The scan's settings.
     pub settings: ScanSettings,
+    /// Beats with every item, and knows about careful mode.
+    pub pulse: Pulse,
 }
 
 impl Assignment {
@@ -45,7 +52,16 @@ impl Assignment {
     ///
     /// # Errors
     /// When Postgres cannot be asked, or the scan's settings are not understood.
-    pub async fn load(coordinator: &Coordinator, lease: &Lease) -> Result<Self, JobError> {
+    pub async fn load(
+        coordinator: &Coordinator,
+        lease: &Lease,
+        pulse: Pulse,
+        trusted_until: TrustedUntil,
+    ) -> Result<Self, JobError> {
+        let pulse = match lease.careful {
+            true => pulse.careful(coordinator, lease.fence, trusted_until).await?,
+            false => pulse,
+        };
         let info = coordinator.load_scan(lease.scan).await?;
         let settings = serde_json::from_value(info.settings.clone()).map_err(|error| {
             JobError::Discard(format!("the scan's settings are not understood: {error}"))
@@ -57,6 +73,7 @@ impl Assignment {
             lease_number: lease.fence.lease_number,
             info,
             settings,
+            pulse,
         })
     }
 }
@@ -121,6 +138,17 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| JobError::Retry(format!("a blocking task ended early: {error}")))
+}
+
+/// The same for one item: what panics on it panics on it everywhere, and so costs this item alone.
+async fn blocking_item<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>, JobError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_panic() => Ok(None),
+        Err(error) => Err(JobError::Retry(format!("a blocking task ended early: {error}"))),
+    }
 }
 
 /// One kind of job.

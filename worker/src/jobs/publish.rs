@@ -17,7 +17,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Assignment, Done, Job, JobError, Stats, bundle_shard::put_bundle, page_files};
-use crate::{context::Context, limits, scan_settings::ScanSettings, scan_stats};
+use crate::{context::Context, limits, pulse::Pulse, scan_settings::ScanSettings, scan_stats};
 
 pub(super) struct Publish;
 
@@ -67,10 +67,10 @@ impl Job for Publish {
 
     async fn run(
         context: &Context,
-        _job: &Assignment,
+        job: &Assignment,
         request: PublishRequest,
     ) -> Result<Done, JobError> {
-        let manifest = publish_site(context, &request).await?;
+        let manifest = publish_site(context, &request, &job.pulse).await?;
         let mut stats = Stats::default();
         stats.input("bundles", manifest.bundles);
         stats.outcome("published", manifest.bundles);
@@ -120,6 +120,7 @@ pub fn totals(
 pub async fn publish_site(
     context: &Context,
     request: &PublishRequest,
+    pulse: &Pulse,
 ) -> Result<Manifest, JobError> {
     let site = context.store(&request.settings.site).await?;
     let shards = request.info.shards.unwrap_or(0);
@@ -136,11 +137,12 @@ pub async fn publish_site(
         with_icon,
         overrides: serde_json::Map::new(),
     };
-    fill_gaps(&site, request, shards, per_shard).await?;
+    fill_gaps(&site, request, shards, per_shard, pulse).await?;
     let stats = scan_stats::document(&request.outcomes, &request.status, &manifest);
     check_newer(&*site, &manifest, request.force).await?;
     for file in page_files().into_iter().filter(|file| file.key != objects::INDEX_HTML) {
         put(&*site, &file.key, file.bytes.into()).await?;
+        pulse.beat();
     }
     replace_manifest(&*site, &manifest, request.force).await?;
     put(&*site, objects::STATS, pretty(&stats)).await?;
@@ -159,6 +161,7 @@ async fn fill_gaps(
     request: &PublishRequest,
     shards: i32,
     per_shard: i32,
+    pulse: &Pulse,
 ) -> Result<(), JobError> {
     let bundled: HashSet<i32> = request.bundled.iter().copied().collect();
     let missing = (0..shards).filter(|shard| !bundled.contains(shard));
@@ -169,7 +172,11 @@ async fn fill_gaps(
     let puts: Vec<_> = numbers
         .map(|number| put_bundle(Arc::clone(site), scan_id, number, empty.clone()))
         .collect();
-    stream::iter(puts).buffer_unordered(limits::PUTS_IN_FLIGHT).try_collect::<Vec<()>>().await?;
+    stream::iter(puts)
+        .buffer_unordered(limits::PUTS_IN_FLIGHT)
+        .inspect_ok(|()| pulse.beat())
+        .try_collect::<Vec<()>>()
+        .await?;
     Ok(())
 }
 

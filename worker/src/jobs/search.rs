@@ -36,8 +36,11 @@ impl Job for Search {
                 read_range(Arc::clone(&archive), objects::search_part(scan_id, shard), range)
             })
             .collect();
-        let parts: Vec<Vec<SearchEntry>> =
-            stream::iter(reads).buffered(limits::PUTS_IN_FLIGHT).try_collect().await?;
+        let parts: Vec<Vec<SearchEntry>> = stream::iter(reads)
+            .buffered(limits::PUTS_IN_FLIGHT)
+            .inspect_ok(|_| job.pulse.beat())
+            .try_collect()
+            .await?;
         let mut entries = parts.concat();
         sort(&mut entries);
         let mut stats = Stats::default();
@@ -50,6 +53,7 @@ impl Job for Search {
             index.push('\n');
             let name = format!("{range}/{number}.tsv");
             put(&*site, &objects::search(job.info.scan_id, &name), write_lines(lines)).await?;
+            job.pulse.beat();
             stats.count("search_files", 1);
         }
         let name = format!("{range}/index.tsv");

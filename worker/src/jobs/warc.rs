@@ -12,8 +12,8 @@ use everytab_webpage::{
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Done, Job, JobError, Stats, blocking};
-use crate::{context::Context, limits};
+use super::{Assignment, Done, Job, JobError, Stats, blocking_item};
+use crate::{context::Context, limits, pulse::Pulse};
 
 pub(super) struct Warc;
 
@@ -27,24 +27,32 @@ impl Job for Warc {
     async fn run(
         context: &Context,
         job: &Assignment,
-        hosts: Vec<WarcHost>,
+        mut hosts: Vec<WarcHost>,
     ) -> Result<Done, JobError> {
+        let pulse = &job.pulse;
         let settings = &job.settings;
         let store = context.source(&settings.source, settings.source_is_public).await?;
         let mut stats = Stats::default();
         stats.input("hosts", hosts.len() as u64);
         let asked = hosts.iter().filter(|host| !host.blocked).count();
         let mut missing = 0_usize;
-        let reads: Vec<_> =
-            hosts.into_iter().map(|host| read_member(Arc::clone(&store), host)).collect();
-        let mut reads = stream::iter(reads).buffered(limits::RECORDS_IN_FLIGHT);
+        hosts.sort_by_key(|host| !pulse.is_suspect(host.host_no.into()));
+        let reads: Vec<_> = hosts
+            .into_iter()
+            .map(|host| read_member(Arc::clone(&store), host, pulse.clone()))
+            .collect();
+        let at_once = if pulse.is_careful() { 1 } else { limits::RECORDS_IN_FLIGHT };
+        let mut reads = stream::iter(reads).buffered(at_once);
         let mut rows = Vec::new();
         while let Some(read) = reads.next().await {
             let (host, member) = read?;
             stats.count("duplicate_captures", host.duplicates.unsigned_abs().into());
             stats.count("bytes_read", member.bytes());
             missing += usize::from(matches!(member, Member::Missing));
-            let (row, counts) = blocking(move || page_row(&host, &member)).await?;
+            let crashed = without_page(&host, CRASHED);
+            let understood = blocking_item(move || page_row(&host, &member)).await?;
+            let (row, counts) = understood.unwrap_or((crashed, Counts::default()));
+            pulse.beat();
             stats.outcome(&row.outcome, 1);
             stats.count(if row.https { "https" } else { "http_only" }, 1);
             stats.count("iframe_restricted", u64::from(row.outcome == OK && !row.frameable));
@@ -58,6 +66,7 @@ impl Job for Warc {
                 store.url()
             )));
         }
+        rows.sort_by_key(|row| row.host_no);
         Ok(Done { output: Output::Pages(rows), stats })
     }
 }
@@ -70,19 +79,22 @@ const TITLE_ABSENT: &str = "title_absent";
 pub(super) const OPTED_OUT: &str = "opted_out";
 const WARC_MISSING: &str = "warc_missing";
 const WARC_CORRUPT: &str = "warc_corrupt";
+/// Handling it ends the process, or panics.
+const CRASHED: &str = "crashed";
 const NOT_A_RESPONSE: &str = "not_a_response";
 
 enum Member {
     Bytes(Bytes),
     Missing,
     OptedOut,
+    Crashed,
 }
 
 impl Member {
     fn bytes(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Missing | Self::OptedOut => 0,
+            Self::Missing | Self::OptedOut | Self::Crashed => 0,
         }
     }
 }
@@ -90,10 +102,16 @@ impl Member {
 async fn read_member(
     store: Arc<dyn Store>,
     host: WarcHost,
+    pulse: Pulse,
 ) -> Result<(WarcHost, Member), StorageError> {
     if host.blocked {
         return Ok((host, Member::OptedOut));
     }
+    let item = i64::from(host.host_no);
+    if pulse.has_crashed(item) {
+        return Ok((host, Member::Crashed));
+    }
+    pulse.take(item).await;
     let start = host.warc_offset.unsigned_abs();
     let end = start.saturating_add(host.warc_length.unsigned_abs());
     match store.get_range(&host.warc_path, start..end).await {
@@ -138,6 +156,7 @@ fn page_row(host: &WarcHost, member: &Member) -> (PageRow, Counts) {
         Member::Bytes(bytes) => bytes,
         Member::Missing => return (without_page(host, WARC_MISSING), Counts::default()),
         Member::OptedOut => return (without_page(host, OPTED_OUT), Counts::default()),
+        Member::Crashed => return (without_page(host, CRASHED), Counts::default()),
     };
     match read_page(host, bytes) {
         Ok(page) => with_page(host, &page),

@@ -1,4 +1,6 @@
 //! The leases that a worker holds: renewed together, each trusted only for so long.
+//!
+//! Invariant: a lease is renewed only while its run gets somewhere. Must not know: what runs.
 
 use std::{
     collections::HashMap,
@@ -9,7 +11,7 @@ use std::{
 use everytab_coordinator::{Coordinator, Fence, Lease};
 use tokio::sync::watch;
 
-use crate::{context::Context, limits};
+use crate::{context::Context, limits, pulse::Pulse};
 
 /// Why a run was ended from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) enum End {
     Expired,
     /// The worker is leaving.
     Released,
+    /// The run got nowhere for too long.
+    Stalled,
 }
 
 impl End {
@@ -28,6 +32,7 @@ impl End {
             Self::Lost => "the lease was lost",
             Self::Expired => "the lease could not be renewed in time",
             Self::Released => "the worker is leaving",
+            Self::Stalled => "it got nowhere for too long, so the lease is not renewed",
         }
     }
 }
@@ -39,6 +44,7 @@ struct State {
 }
 
 /// A run's view of its own lease.
+#[derive(Clone)]
 pub(super) struct Trusted(watch::Receiver<State>);
 
 impl Trusted {
@@ -67,18 +73,34 @@ impl Trusted {
 struct Held {
     length: Duration,
     state: watch::Sender<State>,
+    pulse: Pulse,
+    /// The pulse's beats when it was last seen to have moved, and when that was.
+    beats: u64,
+    moved_at: Instant,
+}
+
+impl Held {
+    /// Whether the run has got somewhere lately.
+    fn is_alive(&mut self, now: Instant, stall_limit: Duration) -> bool {
+        let beats = self.pulse.beats();
+        if beats != self.beats {
+            (self.beats, self.moved_at) = (beats, now);
+        }
+        now.saturating_duration_since(self.moved_at) <= stall_limit
+    }
 }
 
 /// All leases of this worker.
 pub(super) struct Leases {
     coordinator: Coordinator,
     holder: String,
+    stall_limit: Duration,
     held: Mutex<HashMap<Fence, Held>>,
 }
 
 impl Leases {
-    pub(super) fn new(coordinator: Coordinator, holder: String) -> Self {
-        Self { coordinator, holder, held: Mutex::default() }
+    pub(super) fn new(coordinator: Coordinator, holder: String, stall_limit: Duration) -> Self {
+        Self { coordinator, holder, stall_limit, held: Mutex::default() }
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Fence, Held>> {
@@ -87,10 +109,12 @@ impl Leases {
     }
 
     /// Takes a lease under renewal.
-    pub(super) fn add(&self, lease: &Lease) -> Trusted {
-        let until = Instant::now() + trusted(lease.length);
+    pub(super) fn add(&self, lease: &Lease, pulse: Pulse) -> Trusted {
+        let now = Instant::now();
+        let until = now + trusted(lease.length);
         let (state, receiver) = watch::channel(State { until, end: None });
-        self.held().insert(lease.fence, Held { length: lease.length, state });
+        let (length, beats) = (lease.length, pulse.beats());
+        self.held().insert(lease.fence, Held { length, state, pulse, beats, moved_at: now });
         Trusted(receiver)
     }
 
@@ -126,9 +150,22 @@ impl Leases {
         })
     }
 
+    /// The leases to renew. The runs of the others are ended.
+    fn alive(&self, now: Instant) -> Vec<Fence> {
+        let mut alive = Vec::new();
+        for (fence, held) in self.held().iter_mut() {
+            if held.is_alive(now, self.stall_limit) {
+                alive.push(*fence);
+            } else {
+                held.state.send_modify(|state| state.end = state.end.or(Some(End::Stalled)));
+            }
+        }
+        alive
+    }
+
     async fn renew(&self, context: &Context) {
-        let fences: Vec<Fence> = self.held().keys().copied().collect();
         let asked_at = Instant::now();
+        let fences = self.alive(asked_at);
         match self.coordinator.renew(&self.holder, &fences).await {
             Ok(renewal) => {
                 context.fetchers.share_addresses_with(renewal.live_workers);

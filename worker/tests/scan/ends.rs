@@ -101,3 +101,25 @@ fn truncate_an_index_file(bucket: &Path) -> String {
     fs::write(&path, bytes.get(..bytes.len() / 2).unwrap()).unwrap();
     path.file_name().unwrap().display().to_string()
 }
+
+#[test]
+fn a_job_that_gets_nowhere_is_let_go_and_its_worker_leaves() {
+    let internet = internet(150, Mix::none());
+    let gate = Gate::before(&internet.running.client.bucket_url);
+    let stores = Stores {
+        source: format!("{}/", gate.endpoint),
+        ..Stores::folders(&internet, internet.folder.path())
+    };
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &[]);
+    gate.arm("GET", "/segments/", 10);
+    let ended = run(database.worker(&["--exit-when-done", "--stall-limit", "1s"])).expect_code(1);
+    assert!(ended.stderr.contains("it got nowhere for too long"), "{}", ended.stderr);
+    let last = ended.stderr.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: a job got nowhere"), "{last}");
+    gate.open();
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let status = database.status();
+    assert_eq!(status["state"], "finished");
+    assert!(status["events"]["expired"].as_u64() > Some(0), "{}", status["events"]);
+}

@@ -13,7 +13,7 @@ use crate::setup::wait_for;
 
 #[derive(Debug, Default)]
 struct State {
-    /// Method and part of the path, and how many such requests still pass.
+    /// Method and part of the request's head, and how many such requests still pass.
     armed: Option<(&'static str, &'static str, usize)>,
     held: usize,
 }
@@ -55,7 +55,7 @@ impl Gate {
         Self { endpoint, shared }
     }
 
-    /// Holds requests of this method whose path has `part` in it, after `passing` of them.
+    /// Holds requests of this method whose head has `part` in it, after `passing` of them.
     pub(crate) fn arm(&self, method: &'static str, part: &'static str, passing: usize) {
         *self.shared.state() = State { armed: Some((method, part, passing)), held: 0 };
     }
@@ -66,6 +66,11 @@ impl Gate {
         wait_for(&format!("a request like {armed:?}"), || {
             (self.shared.state().held > 0).then_some(())
         });
+    }
+
+    /// Whether a request is held since the last call; it stays held.
+    pub(crate) fn take_held(&self) -> bool {
+        std::mem::take(&mut self.shared.state().held) > 0
     }
 
     /// Lets everything pass.
@@ -98,11 +103,11 @@ fn pass(client: &TcpStream, server: &str, shared: &Shared) {
 
 /// Waits while the request that starts in these bytes is held.
 fn admit(bytes: &[u8], shared: &Shared) -> bool {
-    let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let line = String::from_utf8_lossy(line.get(..line.len().min(2_000)).unwrap_or_default());
+    let head = bytes.get(..bytes.len().min(4_000)).unwrap_or_default();
+    let head = String::from_utf8_lossy(head);
     let is_meant = |state: &mut State| {
         state.armed.as_mut().is_some_and(|(method, part, passing)| {
-            let matches = line.starts_with(&format!("{method} ")) && line.contains(*part);
+            let matches = head.starts_with(&format!("{method} ")) && head.contains(*part);
             let holds = matches && *passing == 0;
             *passing = passing.saturating_sub(usize::from(matches));
             holds

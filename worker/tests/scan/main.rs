@@ -18,5 +18,6 @@ mod kills;
 mod outcomes;
 mod over_the_wire;
 mod places;
+mod poison;
 mod same_bytes;
 mod setup;

@@ -1,6 +1,7 @@
 //! The fetcher against real sockets on loopback.
 
 mod answers;
+mod careful;
 mod safety;
 mod shard_robots;
 mod shards;

@@ -145,7 +145,7 @@ async fn the_order_of_fetching_changes_nothing() {
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let mut seen: Option<Vec<Outcome>> = None;
     for seed in 0..3 {
-        let options = ShardOptions { seed, later_pass: true };
+        let options = ShardOptions { seed, ..ShardOptions::default() };
         let shard = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
         let now = outcomes(&shard.expect("no trouble"));
         assert_eq!(*seen.get_or_insert(now.clone()), now, "seed {seed}");
@@ -227,7 +227,7 @@ async fn when_most_origins_fail_to_resolve_the_shard_is_void() {
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let fetcher = net.fetcher();
     let options = ShardOptions::default();
-    let ended = fetch_shard(&fetcher, vec![host(0, &urls)], spool(), options).await;
+    let ended = fetch_shard(&fetcher, vec![host(0, &urls)], spool(), options.clone()).await;
     assert_eq!(ended.err(), Some(Trouble::MostOriginsFail));
     let names = ["f1.test".to_owned()];
     assert_eq!(fetcher.canaries(&names).await, Err(Trouble::MostOriginsFail));

@@ -83,7 +83,7 @@ fn settings(net: &Running) -> FetchSettings {
 
 async fn scan(settings: FetchSettings, hosts: Vec<HostCandidates>, seed: u64) -> ShardOutcome {
     let fetcher = Fetcher::new(settings).expect("settings that work");
-    let options = ShardOptions { seed, later_pass: false };
+    let options = ShardOptions { seed, later_pass: false, ..ShardOptions::default() };
     fetch_shard(&fetcher, hosts, spool(), options).await.expect("no trouble of our own")
 }
 

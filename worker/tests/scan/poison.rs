@@ -1,0 +1,127 @@
+//! An item whose handling ends the process costs that item, and nothing else.
+//!
+//! The killing is real and from outside: whoever asks for the item dies by SIGKILL before the
+//! answer comes, every time.
+
+use std::{thread, time::Duration};
+
+use everytab_testbed::{Behaviour, Mix};
+use serde_json::Value;
+
+use crate::{
+    gate::Gate,
+    outcomes,
+    places::{Database, Internet, Stores, internet},
+    setup::{Running, run, tabs, wait_for},
+};
+
+/// Deaths that it may take: three until the job is careful, two an item, and some that a slow
+/// machine makes.
+const MOST_DEATHS: usize = 40;
+
+/// Runs one worker after the other; each is killed as soon as `is_poisoned` says so. Answers how
+/// many died before one came to the end of the scan.
+fn deaths_until_the_end(database: &Database, mut is_poisoned: impl FnMut() -> bool) -> usize {
+    for deaths in 0..MOST_DEATHS {
+        let mut running = Running::start(database.worker(&["--exit-when-done"]));
+        let ended = wait_for("the worker's death or the scan's end", || {
+            if running.has_ended() {
+                return Some(true);
+            }
+            is_poisoned().then_some(false)
+        });
+        if ended {
+            running.finish().expect_code(0);
+            return deaths;
+        }
+        running.kill();
+    }
+    panic!("{MOST_DEATHS} workers died, and the scan is not finished");
+}
+
+fn undisturbed(internet: &Internet, more: &[&str]) -> (Value, Vec<Value>) {
+    let dir = internet.folder.path().join("undisturbed");
+    let database = Database::new(internet, Stores::folders(internet, &dir));
+    database.start_scan(internet.crawl(), more);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    (database.status(), tabs(&dir.join("site")))
+}
+
+#[test]
+fn a_page_that_kills_whoever_reads_it_costs_that_page_alone() {
+    let internet = internet(60, Mix::none());
+    let (_, expected) = undisturbed(&internet, &[]);
+    let gate = Gate::before(&internet.running.client.bucket_url);
+    let stores = Stores {
+        source: format!("{}/", gate.endpoint),
+        ..Stores::folders(&internet, internet.folder.path())
+    };
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &[]);
+    let mut index = Running::start(database.worker(&["--role", "index"]));
+    let is_indexed = "select count(*) from everytab.stages where kind = 'warc' and outstanding > 0";
+    wait_for("the hosts", || (database.psql(is_indexed).trim() == "1").then_some(()));
+    index.kill();
+    let poison =
+        "select hostname || ' bytes=' || warc_offset || '-' || warc_offset + warc_length - 1
+                    from everytab.hosts where warc_offset > 0 order by hash limit 1";
+    let poison = database.psql(poison);
+    let (hostname, range) = poison.trim().split_once(' ').unwrap();
+    gate.arm("GET", range.to_owned().leak(), 0);
+    let deaths = deaths_until_the_end(&database, || gate.take_held());
+    assert!(deaths >= 5, "three deaths until the job is careful, two of the item: {deaths}");
+
+    let status = database.status();
+    assert_eq!(status["state"], "finished", "{status}");
+    assert_eq!(status["outcomes"]["warc"]["outcomes"]["crashed"], 1, "{status}");
+    outcomes::add_up(&internet.folder.path().join("site"));
+    let left = tabs(&internet.folder.path().join("site"));
+    let url = |tab: &Value| tab["url"].as_str().unwrap().to_owned();
+    let lost: Vec<String> = expected.iter().filter(|tab| !left.contains(tab)).map(url).collect();
+    assert_eq!(lost.len(), 1, "{lost:?}");
+    assert!(lost.iter().all(|lost| lost.ends_with(&format!("://{hostname}"))), "{lost:?}");
+    assert_eq!(left.len() + 1, expected.len());
+}
+
+#[test]
+fn an_icon_that_kills_whoever_fetches_it_costs_that_icon_alone() {
+    let internet = internet(15, Mix::none().with(Behaviour::Slow, 60_000));
+    let (before, expected) = undisturbed(&internet, &["--robots", "off"]);
+    let seen = || {
+        let requests = internet.running.counts().requests;
+        requests.get(&Behaviour::Slow).copied().unwrap_or(0)
+    };
+    let poisoned = seen();
+    assert!((1..=4).contains(&poisoned), "{poisoned} URLs of slow hosts: choose another share");
+    let dir = internet.folder.path().join("poisoned");
+    let database = Database::new(&internet, Stores::folders(&internet, &dir));
+    database.start_scan(internet.crawl(), &["--robots", "off"]);
+    let mut known = seen();
+    let deaths = deaths_until_the_end(&database, || {
+        // What the dead one had sent is counted before the next one starts.
+        let now = seen();
+        let is_poisoned = now > known;
+        if is_poisoned {
+            thread::sleep(Duration::from_millis(50));
+        }
+        known = seen();
+        is_poisoned
+    });
+    assert!(deaths >= 5, "three deaths until the job is careful, two an item: {deaths}");
+
+    let status = database.status();
+    assert_eq!(status["state"], "finished", "{status}");
+    let icon = |status: &Value, name: &str| status["outcomes"]["icon"]["outcomes"][name].as_u64();
+    assert_eq!(icon(&status, "crashed"), Some(poisoned), "{}", status["outcomes"]["icon"]);
+    assert_eq!(
+        icon(&status, "ok").map(|ok| ok + poisoned),
+        icon(&before, "ok"),
+        "{}",
+        status["outcomes"]["icon"]
+    );
+    outcomes::add_up(&dir.join("site"));
+    let left = tabs(&dir.join("site"));
+    assert_eq!(left.len(), expected.len(), "the host stays, without that icon");
+    let changed = expected.iter().zip(&left).filter(|(before, after)| before != after).count();
+    assert!((1..=poisoned).contains(&(changed as u64)), "{changed} tabs changed");
+}
