@@ -1,13 +1,13 @@
 //! Connecting: one pool for work and one connection for renewals, so that work can't starve them.
 
-use std::{str::FromStr, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{
     PgPool, Postgres, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use crate::{Error, schema_digest};
+use crate::{Error, completer::Completer, schema_digest};
 
 /// How to connect.
 #[derive(Debug, Clone)]
@@ -35,6 +35,7 @@ impl Default for ConnectSettings {
 pub struct Coordinator {
     pub(crate) work: PgPool,
     pub(crate) renewals: PgPool,
+    pub(crate) completer: Arc<Completer>,
 }
 
 impl Coordinator {
@@ -54,7 +55,11 @@ impl Coordinator {
                 .idle_timeout(Duration::from_secs(60))
                 .connect_lazy_with(options.clone())
         };
-        let coordinator = Self { work: pool(settings.max_connections), renewals: pool(1) };
+        let coordinator = Self {
+            work: pool(settings.max_connections),
+            renewals: pool(1),
+            completer: Arc::default(),
+        };
         // The pool reports a refused connection only as a timeout: ask once without it.
         match sqlx::ConnectOptions::connect(&options).await {
             Ok(connection) => drop(sqlx::Connection::close(connection).await),

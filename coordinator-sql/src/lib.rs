@@ -9,6 +9,7 @@
 //! apart from those that do not by [`Error::is_transient`].
 
 mod backup;
+mod completer;
 mod connect;
 mod error;
 mod job;

@@ -12,6 +12,7 @@ use crate::{
     drainer::Way,
     median,
     peer::Peer,
+    say,
     server::{Server, start_sharded},
     setting,
 };
@@ -26,9 +27,15 @@ pub(crate) async fn run() {
     ];
     let server = Server::start(if profile { &preload } else { &[] });
     let peer = if setting("PEER", 1) > 0 { Peer::install() } else { None };
-    say("calibration", &json!({"select_1_per_s": server.calibrate().round(),
-                               "commit_ms": server.commit_ms()}));
-    for (way, jobs) in [(Way::Single, setting("SINGLE_JOBS", 30_000))] {
+    say("calibration", &server.calibration());
+    for (way, jobs) in [
+        (Way::Batched, setting("JOBS", 200_000)),
+        (Way::Single, setting("SINGLE_JOBS", 30_000)),
+        (Way::Alone, setting("ALONE_JOBS", 10_000)),
+    ] {
+        if jobs == 0 {
+            continue;
+        }
         let (mut own, mut other) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
             let figures = drain(&server, jobs, processes, way, profile).await;
@@ -37,7 +44,7 @@ pub(crate) async fn run() {
             if let Some(peer) = &peer {
                 server.sql("postgres", "checkpoint");
                 let before = server.usage();
-                let mut figures = peer.drain(&server, jobs, processes, way != Way::Single);
+                let mut figures = peer.drain(&server, jobs, processes, way == Way::Batched);
                 let used = server.used_since(&before);
                 figures["server_cores"] = json!(used.cores);
                 figures["wal_bytes_per_job"] = json!(used.wal_bytes / i64::from(jobs));
@@ -50,13 +57,8 @@ pub(crate) async fn run() {
         say("median", &json!({"way": way.as_str(), "jobs_per_s": own, "peer_jobs_per_s": other,
                               "ratio": ratio}));
     }
-    say("calibration", &json!({"select_1_per_s": server.calibrate().round(),
-                               "commit_ms": server.commit_ms()}));
+    say("calibration", &server.calibration());
     server.end();
-}
-
-fn say(what: &str, figures: &Value) {
-    println!("{}", json!({"what": what, "figures": figures}));
 }
 
 /// Drains so many jobs in a fresh database and audits what came of them.
@@ -69,6 +71,9 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
     // publish.
     server.sql("ours", &format!("select coordinator.open_stage({scan}, 'search', {jobs})"));
     let enqueued = begun.elapsed();
+    if let Ok(file) = std::env::var("HACK") { // temporary
+        server.sql("ours", &std::fs::read_to_string(file).unwrap());
+    }
     server.sql("ours", "analyze everytab.jobs");
     server.sql("postgres", "checkpoint");
     if profile {
@@ -80,6 +85,7 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
     let url = server.url("ours", "everytab_worker");
     let children: Vec<Child> = (0..processes).map(|_| drainer(&url, way)).collect();
     let mut session = server.session("ours").await;
+    let mut seen = std::collections::BTreeMap::new();
     let outstanding = "select outstanding from everytab.stages where scan = $1 and kind = 'search'";
     loop {
         let left: i32 =
@@ -87,7 +93,17 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
         if left == 0 {
             break;
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        if profile {
+            let waits = "select coalesce(wait_event_type || ':' || wait_event, 'cpu') \
+                || ' ' || substring(query from 'coordinator.(\\w+)') from pg_stat_activity \
+                where state = 'active' and pid <> pg_backend_pid() and datname = 'ours'";
+            let rows: Vec<Option<String>> =
+                sqlx::query_scalar(waits).fetch_all(&mut session).await.unwrap();
+            for row in rows.into_iter().flatten() {
+                *seen.entry(row).or_insert(0_u64) += 1;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(if profile { 10 } else { 50 })).await;
     }
     let elapsed = started.elapsed();
     let used = server.used_since(&before);
@@ -100,6 +116,9 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
     owner.close().await;
     if profile {
         eprintln!("{}", server.sql("postgres", STATEMENTS));
+        let mut seen: Vec<_> = seen.into_iter().collect();
+        seen.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+        eprintln!("{seen:#?}");
     }
     let per_second = |elapsed: Duration| (f64::from(jobs) / elapsed.as_secs_f64()).round();
     json!({"jobs": jobs, "processes": processes, "enqueue_per_s": per_second(enqueued),

@@ -10,9 +10,13 @@
 mod drain;
 mod drainer;
 mod peer;
+mod rows;
+mod samples;
 mod server;
 
 use std::{env, str::FromStr};
+
+use serde_json::{Value, json};
 
 fn main() {
     let words: Vec<String> = env::args().skip(1).filter(|word| word != "--bench").collect();
@@ -20,6 +24,7 @@ fn main() {
     runtime.block_on(async {
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["drain"] => drain::run().await,
+            ["rows"] => rows::run().await,
             ["drainer", url, way] => drainer::run(url, way.parse().unwrap()).await,
             _ => {
                 eprintln!("usage: cargo bench --bench queue -- drain");
@@ -33,6 +38,11 @@ fn main() {
 fn setting<T: FromStr>(name: &str, otherwise: T) -> T {
     let Ok(text) = env::var(name) else { return otherwise };
     text.parse().unwrap_or_else(|_| panic!("{name}={text} cannot be read"))
+}
+
+/// One line of what was measured.
+fn say(what: &str, figures: &Value) {
+    println!("{}", json!({"what": what, "figures": figures}));
 }
 
 /// The middle one.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Completion, ConnectSettings, Coordinator, JobKind, Output};
+use everytab_coordinator::{Completion, ConnectSettings, Coordinator, Hints, JobKind, Output};
 use serde_json::json;
 
 use crate::{
@@ -39,7 +39,8 @@ pub(crate) async fn run() {
     let used = server.used_since(&before);
     let rows = server.number("ours", "select count(*) from everytab.icons");
     assert_eq!(rows, i64::from(jobs) * i64::from(ROWS));
-    let size = server.number("ours", &format!("select pg_total_relation_size('everytab.icons_{scan}')"));
+    let size = format!("select pg_total_relation_size('everytab.icons_{scan}')");
+    let size = server.number("ours", &size);
     say(
         "rows",
         &json!({"rows": rows, "rows_per_s": (rows as f64 / elapsed.as_secs_f64()).round(),
@@ -60,9 +61,11 @@ async fn record(url: Arc<str>, client: u32) -> Duration {
     let icons: Vec<_> = (0..ROWS).map(|n| samples::icon(7, n)).collect();
     let output = Output::Icons(icons);
     let stats = samples::stats();
+    let mut hints = Hints::default();
     loop {
-        let mut leases =
-            coordinator.lease(&holder, &[JobKind::Icon], 1, ENCODER, 0).await.unwrap();
+        let kinds = &[JobKind::Icon];
+        let mut leases = coordinator.lease(&holder, kinds, 1, ENCODER, &hints).await.unwrap();
+        hints.note(&leases);
         let Some(lease) = leases.pop() else { break };
         let begun = Instant::now();
         let until = begun + Duration::from_secs(60);

@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{ConnectSettings, Coordinator, JobKind, NewScan, Output};
+use everytab_coordinator::{ConnectSettings, Coordinator, Hints, JobKind, NewScan, Output};
 use everytab_postgres::{ADMIN_USER, PostgresSettings, PrivatePostgres};
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
@@ -83,7 +83,7 @@ impl Server {
     }
 
     /// Select-1 transactions a second of two clients: how quiet the machine is.
-    pub(crate) fn calibrate(&self) -> f64 {
+    fn calibrate(&self) -> f64 {
         let url = self.url("postgres", ADMIN_USER);
         let script = std::env::temp_dir().join(format!("everytab-select-1-{}", process::id()));
         fs::write(&script, "select 1;\n").unwrap();
@@ -100,8 +100,13 @@ impl Server {
         tps.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
     }
 
+    /// What the machine gives at this moment: figures are worth nothing without it.
+    pub(crate) fn calibration(&self) -> Value {
+        json!({"select_1_per_s": self.calibrate().round(), "commit_ms": self.commit_ms()})
+    }
+
     /// Milliseconds of a commit that waits for the disk, one client.
-    pub(crate) fn commit_ms(&self) -> f64 {
+    fn commit_ms(&self) -> f64 {
         self.sql("postgres", "create table if not exists committed (n integer)");
         let sql = "do $$ begin for n in 1..500 loop insert into committed values (n); commit; \
                    end loop; end $$";
@@ -212,7 +217,7 @@ pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i3
         files: vec![("file-0.parquet".into(), None)],
     };
     let number = owner.start_scan(&scan).await.unwrap();
-    let lease = owner.lease("bench", &[JobKind::Index], 1, ENCODER, 0).await.unwrap().remove(0);
+    let lease = owner.lease("bench", &[JobKind::Index], 1, ENCODER, &Hints::default()).await.unwrap().remove(0);
     let stats = json!({"counts": {"hosts": u64::from(shards) * 1_200}});
     let soon = Instant::now() + Duration::from_secs(600);
     owner.complete(lease, &Output::Nothing, &stats, soon).await.unwrap();
