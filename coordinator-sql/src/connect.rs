@@ -53,6 +53,7 @@ impl Coordinator {
                 .max_connections(size)
                 .acquire_timeout(settings.acquire_timeout)
                 .idle_timeout(Duration::from_secs(60))
+                .test_before_acquire(false)
                 .connect_lazy_with(options.clone())
         };
         let coordinator = Self {

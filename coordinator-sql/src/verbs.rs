@@ -151,8 +151,28 @@ impl Coordinator {
         fences: &[Fence],
         stats: &[&Value],
     ) -> Result<Vec<Completion>, Error> {
-        let rows = self.call(&self.work, completion(fences, stats)).await?;
+        let completions = self.complete_unflushed(fences, stats).await?;
+        self.flush().await?;
+        Ok(completions)
+    }
+
+    /// The same, seen by all and not yet on disk: nobody may be told before [`Self::flush`].
+    pub(crate) async fn complete_unflushed(
+        &self,
+        fences: &[Fence],
+        stats: &[&Value],
+    ) -> Result<Vec<Completion>, Error> {
+        // Both statements of a message are one transaction.
+        let sql = format!("set local synchronous_commit = off; {}", completion(fences, stats));
+        let rows = self.call(&self.work, sql).await?;
         rows.iter().map(completion_of).collect()
+    }
+
+    /// Returns when all that was committed before is on disk: a commit is, and the log has one
+    /// order. (A transaction without a change would not wait; a message changes nothing.)
+    pub(crate) async fn flush(&self) -> Result<(), Error> {
+        let sql = "select pg_logical_emit_message(true, 'everytab', '')".to_owned();
+        self.call(&self.work, sql).await.map(drop)
     }
 
     async fn record_chunk(
