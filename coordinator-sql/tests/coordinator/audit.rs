@@ -119,7 +119,9 @@ fn step() -> impl Strategy<Value = Step> {
     let kind = || proptest::option::of(any::<Index>());
     prop_oneof![
         30 => (0_u8..4, any::<u8>(), 1_u32..12, any::<bool>())
-            .prop_map(|(holder, kinds, wanted, short)| Step::Lease { holder, kinds, wanted, short }),
+            .prop_map(|(holder, kinds, wanted, short)| {
+                Step::Lease { holder, kinds, wanted, short }
+            }),
         8 => (index(), 1_u8..8).prop_map(|(lease, amount)| Step::CompleteAll(lease, amount)),
         4 => (index(), 0_i64..9).prop_map(|(lease, item)| Step::Take(lease, item)),
         45 => (index(), 1_u8..5).prop_map(|(lease, times)| Step::Complete(lease, times)),
