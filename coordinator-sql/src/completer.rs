@@ -82,11 +82,7 @@ impl Completer {
     }
 
     /// Completes the first of what waits; the turn is the next one's while the log is flushed.
-    async fn lead(
-        &self,
-        coordinator: &Coordinator,
-        turn: MutexGuard<'_, ()>,
-    ) -> Result<(), Error> {
+    async fn lead(&self, coordinator: &Coordinator, turn: MutexGuard<'_, ()>) -> Result<(), Error> {
         let together: Vec<Waiting> = {
             let mut waiting = self.waiting();
             waiting.retain(|waiting| !waiting.answer.is_closed());

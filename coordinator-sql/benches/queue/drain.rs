@@ -21,10 +21,8 @@ pub(crate) async fn run() {
     let processes = setting("PROCESSES", 4);
     let rounds = setting("ROUNDS", 3);
     let profile = setting("PROFILE", 0) > 0;
-    let preload = [
-        ("shared_preload_libraries", "pg_stat_statements"),
-        ("pg_stat_statements.track", "all"),
-    ];
+    let preload =
+        [("shared_preload_libraries", "pg_stat_statements"), ("pg_stat_statements.track", "all")];
     let server = Server::start(if profile { &preload } else { &[] });
     let peer = if setting("PEER", 1) > 0 { Peer::install() } else { None };
     say("calibration", &server.calibration());
@@ -54,8 +52,11 @@ pub(crate) async fn run() {
         }
         let (own, other) = (median(own), median(other));
         let ratio = if peer.is_some() { json!(own / other) } else { Value::Null };
-        say("median", &json!({"way": way.as_str(), "jobs_per_s": own, "peer_jobs_per_s": other,
-                              "ratio": ratio}));
+        say(
+            "median",
+            &json!({"way": way.as_str(), "jobs_per_s": own, "peer_jobs_per_s": other,
+                              "ratio": ratio}),
+        );
     }
     say("calibration", &server.calibration());
     server.end();
@@ -71,9 +72,6 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
     // publish.
     server.sql("ours", &format!("select coordinator.open_stage({scan}, 'search', {jobs})"));
     let enqueued = begun.elapsed();
-    if let Ok(file) = std::env::var("HACK") { // temporary
-        server.sql("ours", &std::fs::read_to_string(file).unwrap());
-    }
     server.sql("ours", "analyze everytab.jobs");
     server.sql("postgres", "checkpoint");
     if profile {

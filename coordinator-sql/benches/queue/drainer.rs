@@ -7,7 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Completion, ConnectSettings, Coordinator, Hints, JobKind, Lease, Output};
+use everytab_coordinator::{
+    Completion, ConnectSettings, Coordinator, Hints, JobKind, Lease, Output,
+};
 use serde_json::json;
 use tokio::sync::Semaphore;
 

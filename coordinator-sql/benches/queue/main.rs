@@ -9,10 +9,13 @@
 
 mod drain;
 mod drainer;
+mod fleet;
+mod fleet_worker;
 mod peer;
 mod rows;
 mod samples;
 mod server;
+mod timings;
 
 use std::{env, str::FromStr};
 
@@ -24,10 +27,11 @@ fn main() {
     runtime.block_on(async {
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["drain"] => drain::run().await,
+            ["fleet"] => fleet::run().await,
             ["rows"] => rows::run().await,
             ["drainer", url, way] => drainer::run(url, way.parse().unwrap()).await,
             _ => {
-                eprintln!("usage: cargo bench --bench queue -- drain");
+                eprintln!("usage: cargo bench --bench queue -- drain|rows|fleet");
                 std::process::exit(2);
             }
         }

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    path::PathBuf,
     process::{self, Command},
     time::{Duration, Instant},
 };
@@ -65,8 +64,9 @@ impl Server {
         text.parse().unwrap_or_else(|_| panic!("{sql}: {text}"))
     }
 
-    pub(crate) fn log_file(&self) -> PathBuf {
-        self.postgres().log_file().to_owned()
+    /// What the server has said.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.postgres().log_file()).unwrap()
     }
 
     pub(crate) async fn session(&self, database: &str) -> PgConnection {
@@ -193,6 +193,12 @@ fn stat(pid: u32) -> Option<Stat> {
     })
 }
 
+/// Processor time of this process.
+pub(crate) fn own_processor_time() -> Duration {
+    let ticks = stat(process::id()).map_or(0, |stat| stat.own_ticks);
+    Duration::from_millis(ticks * 10)
+}
+
 /// Processor time of the server: of all that runs, and of what it has waited for.
 fn processor_time(postmaster: u32) -> Duration {
     let ticks: u64 = family(postmaster)
@@ -217,7 +223,11 @@ pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i3
         files: vec![("file-0.parquet".into(), None)],
     };
     let number = owner.start_scan(&scan).await.unwrap();
-    let lease = owner.lease("bench", &[JobKind::Index], 1, ENCODER, &Hints::default()).await.unwrap().remove(0);
+    let lease = owner
+        .lease("bench", &[JobKind::Index], 1, ENCODER, &Hints::default())
+        .await
+        .unwrap()
+        .remove(0);
     let stats = json!({"counts": {"hosts": u64::from(shards) * 1_200}});
     let soon = Instant::now() + Duration::from_secs(600);
     owner.complete(lease, &Output::Nothing, &stats, soon).await.unwrap();
