@@ -10,7 +10,7 @@ use std::{
 };
 
 use everytab_coordinator::{
-    Completion, ConnectSettings, Coordinator, Fence, Hints, JobKind, Lease,
+    Completion, ConnectSettings, Coordinator, Error, Fence, Hints, JobKind, Lease,
 };
 use tokio::task::JoinSet;
 
@@ -73,6 +73,8 @@ pub(crate) async fn work(
     timings: Arc<Timings>,
     stop: Arc<AtomicBool>,
 ) {
+    // A fleet comes up one by one.
+    tokio::time::sleep(Duration::from_millis(150) * number).await;
     let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
     let held = Arc::new(Mutex::new(HashMap::new()));
     let holder = format!("worker-{number}");
@@ -164,16 +166,9 @@ impl Worker {
 async fn perform(coordinator: &Coordinator, timings: &Timings, lease: Lease, takes: Duration) {
     let (kind, scan, part) = (lease.kind, lease.scan, lease.part);
     let begun = Instant::now();
-    match kind {
-        JobKind::Warc => drop(coordinator.load_warc(scan, part).await.unwrap()),
-        JobKind::Icon => {
-            let hosts = coordinator.load_icon(scan, part).await.unwrap();
-            assert_eq!(hosts.len(), samples::PAGES as usize, "icon {part}");
-        }
-        _ => {
-            let hosts = coordinator.load_bundle_shard(scan, part).await.unwrap();
-            assert_eq!(hosts.len(), samples::PAGES as usize, "bundle-shard {part}");
-        }
+    while let Err(error) = load(coordinator, kind, scan, part).await {
+        assert!(error.is_transient(), "{error}");
+        timings.note("load (again)", begun);
     }
     let verbs = match kind {
         JobKind::Warc => ("load warc", "complete warc"),
@@ -188,6 +183,16 @@ async fn perform(coordinator: &Coordinator, timings: &Timings, lease: Lease, tak
     let completion = coordinator.complete(lease, &output, &samples::stats(), until).await;
     assert_eq!(completion.unwrap(), Completion::Recorded);
     timings.note(verbs.1, begun);
+}
+
+async fn load(coordinator: &Coordinator, kind: JobKind, scan: i32, part: i32) -> Result<(), Error> {
+    let hosts = match kind {
+        JobKind::Warc => return coordinator.load_warc(scan, part).await.map(drop),
+        JobKind::Icon => coordinator.load_icon(scan, part).await?.len(),
+        _ => coordinator.load_bundle_shard(scan, part).await?.len(),
+    };
+    assert_eq!(hosts, samples::PAGES as usize, "{kind} {part}");
+    Ok(())
 }
 
 /// Renews all leases of a worker when one has used up a third of its time.

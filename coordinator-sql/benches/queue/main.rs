@@ -11,6 +11,7 @@ mod drain;
 mod drainer;
 mod fleet;
 mod fleet_worker;
+mod moments;
 mod peer;
 mod rows;
 mod samples;
@@ -28,10 +29,11 @@ fn main() {
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["drain"] => drain::run().await,
             ["fleet"] => fleet::run().await,
+            ["moments"] => moments::run().await,
             ["rows"] => rows::run().await,
             ["drainer", url, way] => drainer::run(url, way.parse().unwrap()).await,
             _ => {
-                eprintln!("usage: cargo bench --bench queue -- drain|rows|fleet");
+                eprintln!("usage: cargo bench --bench queue -- drain|rows|fleet|moments");
                 std::process::exit(2);
             }
         }
