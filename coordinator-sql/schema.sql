@@ -1114,6 +1114,41 @@ begin
     return revoked;
 end $$;
 
+-- Name: scan_holders(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.scan_holders(p_scan integer) RETURNS TABLE(holder text, leases integer, kinds text[], oldest_lease timestamp with time zone, jobs integer, items bigint, items_per_second double precision, errors integer, last_error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    with recent as (select clock_timestamp() - interval '5 minutes' as since),
+    held as (
+        select j.holder, count(*)::integer as leases,
+               array_agg(distinct j.kind order by j.kind)::text[] as kinds,
+               min(j.leased_at) as oldest_lease
+          from jobs j where j.scan = p_scan and j.state = 'leased' group by 1),
+    done as (
+        select r.holder, count(*)::integer as jobs,
+               sum((select sum(i.value::bigint)
+                      from jsonb_each_text(r.stats -> 'inputs') i))::bigint as items,
+               greatest(min(r.leased_at), (select since from recent)) as since
+          from job_results r
+         where r.scan = p_scan and r.ended_at > (select since from recent) group by 1),
+    failed as (
+        select e.holder, count(*)::integer as errors,
+               (array_agg(e.message order by e.at desc))[1] as last_error
+          from job_events e
+         where e.scan = p_scan and e.at > (select since from recent) and e.holder is not null
+           and e.event in ('retry', 'discard', 'expired', 'release')
+         group by 1)
+    select holder, coalesce(held.leases, 0), coalesce(held.kinds, '{}'), held.oldest_lease,
+           coalesce(done.jobs, 0), coalesce(done.items, 0),
+           coalesce(done.items, 0)
+               / greatest(1, extract(epoch from clock_timestamp() - done.since)::float8),
+           coalesce(failed.errors, 0), failed.last_error
+      from held full join done using (holder) full join failed using (holder)
+     order by 1;
+$$;
+
 -- Name: scan_number(uuid); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.scan_number(p_scan_id uuid) RETURNS integer
@@ -1168,7 +1203,10 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                 'discarded', st.discarded, 'paused', st.kind = any (s.paused_kinds),
                 'started_at', st.started_at, 'finished_at', st.finished_at,
                 'leased', (select count(*) from jobs j where j.scan = p_scan
-                              and j.kind = st.kind and j.state = 'leased')) order by st.kind)
+                              and j.kind = st.kind and j.state = 'leased'),
+                'delayed', (select count(*) from jobs j where j.scan = p_scan
+                               and j.kind = st.kind and j.state = 'pending'
+                               and j.not_before < 'infinity')) order by st.kind)
               from stages st where st.scan = p_scan),
         'outcomes', coalesce((
             select jsonb_object_agg(kind, sections) from (
@@ -1177,11 +1215,8 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                       from coordinator.scan_outcomes(p_scan) o group by 1, 2) by_section
                  group by 1) by_kind), '{}'),
         'workers', coalesce((
-            select jsonb_agg(to_jsonb(w) order by w.holder) from (
-                select j.holder, count(*) as leases, array_agg(distinct j.kind) as kinds,
-                       min(j.leased_at) as oldest_lease
-                  from jobs j where j.scan = p_scan and j.state = 'leased'
-                 group by 1) w), '[]'),
+            select jsonb_agg(to_jsonb(w) order by w.holder)
+              from coordinator.scan_holders(p_scan) w), '[]'),
         'careful', coalesce((
             select jsonb_agg(to_jsonb(c)) from (
                 select j.job_id, j.kind, j.part, j.state, j.crashes, j.holder, j.in_hand,
@@ -1226,7 +1261,7 @@ CREATE FUNCTION coordinator.set_deadline(p_scan integer, p_deadline_ms bigint) R
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    update scans set deadline_ms = p_deadline_ms where scan = p_scan;
+    update scans set deadline_ms = p_deadline_ms where scan = p_scan and state in ('running', 'paused');
     return found;
 end $$;
 
@@ -1237,7 +1272,7 @@ CREATE FUNCTION coordinator.set_rate(p_scan integer, p_rate integer) RETURNS boo
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    update scans set rate = p_rate where scan = p_scan;
+    update scans set rate = p_rate where scan = p_scan and state in ('running', 'paused');
     return found;
 end $$;
 
@@ -1941,6 +1976,10 @@ REVOKE ALL ON FUNCTION coordinator.retry_jobs(p_scan integer, p_kind text, p_job
 -- Name: FUNCTION revoke_leases(p_scan integer, p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.revoke_leases(p_scan integer, p_reason text) FROM PUBLIC;
+
+-- Name: FUNCTION scan_holders(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.scan_holders(p_scan integer) FROM PUBLIC;
 
 -- Name: FUNCTION scan_number(p_scan_id uuid); Type: ACL; Schema: coordinator; Owner: -
 

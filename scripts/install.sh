@@ -3,8 +3,8 @@
 #
 #   scripts/install.sh [--for demo|test]
 #
-# demo: a C compiler, a Postgres server, CA certificates. test: that, Node.js and Chromium for the
-# page's tests, and in target/python what python-requirements.txt names. Rust is never installed,
+# demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
+# Chromium for the page's tests, and in target/python what python-requirements.txt names. Rust is never installed,
 # only asked for. Runs as root or with sudo; where neither is to be had it prints the line to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -52,6 +52,10 @@ have_browser() {
     have chromium || have chromium-browser || have google-chrome
 }
 
+have_pgbouncer() {
+    have pgbouncer || [ -x /usr/sbin/pgbouncer ]
+}
+
 have_python() {
     have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null
 }
@@ -83,6 +87,7 @@ have_postgres_server || packages+=(postgresql)
 if [ "$purpose" = test ]; then
     have_node || packages+=(nodejs)
     have_browser || packages+=(chromium)
+    have_pgbouncer || packages+=(pgbouncer)
     have_python || packages+=(python3 python3-venv)
 fi
 
@@ -122,6 +127,14 @@ install_packages() {
             ;;
     esac
     apt install --no-install-recommends "${packages[@]}"
+    case " ${packages[*]} " in
+        *" pgbouncer "*)
+            # Tests start their own: Debian's service need not run on this machine.
+            if have systemctl; then
+                "${as_root[@]}" systemctl --quiet disable --now pgbouncer 2>/dev/null || true
+            fi
+            ;;
+    esac
     say "done"
 }
 

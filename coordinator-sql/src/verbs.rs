@@ -361,7 +361,7 @@ fn completion_of(row: &PgRow) -> Result<Completion, Error> {
 }
 
 /// Runs `step` again, with growing pauses, while its errors pass and the time is not over.
-async fn patiently<T, F>(until: Instant, mut step: impl FnMut() -> F) -> Result<T, Error>
+pub(crate) async fn patiently<T, F>(until: Instant, mut step: impl FnMut() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {

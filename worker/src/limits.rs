@@ -46,6 +46,8 @@ pub const DRAIN: Duration = Duration::from_secs(90);
 pub const STALL: Duration = Duration::from_secs(5 * 60);
 /// How long a run that is ended from outside may take to stop.
 pub const ABORT: Duration = Duration::from_secs(10);
+/// Workers of a fleet: what a worker that does not know their number assumes of a limited rate.
+pub const WORKERS_AT_MOST: u32 = 200;
 /// How long icon jobs are left alone after the network looked broken, before canaries are asked.
 pub const CANARY_PAUSE: Duration = Duration::from_secs(3);
 

@@ -81,6 +81,9 @@ impl Children {
             "--exit-when-done".to_owned(),
             "--temporary".to_owned(),
             temporary.display().to_string(),
+            // This process is asked to stop, and asks its workers.
+            "--instance-metadata".to_owned(),
+            "off".to_owned(),
         ];
         arguments.extend(fetch.arguments());
         let recipe = Recipe {

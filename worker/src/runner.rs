@@ -222,6 +222,7 @@ impl Worker {
 
     fn start(&mut self, lease: Lease) {
         let kind = lease.kind;
+        self.context.fetchers.set_rate(lease.rate, self.leases.live_workers());
         let pulse = Pulse::default();
         let trusted = self.leases.add(&lease, pulse.clone());
         let (coordinator, context) = (self.coordinator.clone(), self.context.clone());

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use crate::{
-    commands::stop,
+    commands::{stdout, stop},
     config::{FetchArgs, ScanOptions, parse_duration},
     crawl,
     failure::{Exit, Failure, Outcome},
@@ -129,13 +129,13 @@ async fn scan(
     coordinator.close().await;
     let state = status["state"].as_str().unwrap_or_default().to_owned();
     for line in progress::summary(&status) {
-        println!("{line}");
+        stdout::line(line)?;
     }
     if matches!(state.as_str(), "running" | "paused") {
         eprintln!("stopped; the same command goes on from here");
         return Ok(Exit::Drained);
     }
-    println!("site     {}", plan.places.site);
+    stdout::line(format_args!("site     {}", plan.places.site))?;
     if let Some(address) = args.serve.filter(|_| !args.exit_when_done) {
         serve(&plan.places.site, address, stop).await?;
     }
@@ -324,7 +324,7 @@ async fn serve(
         let _ = stop.wait_for(|stop| *stop).await;
     };
     let serving = crate::serve::serve(dir, address, until).await?;
-    println!("page     http://{}/   (Ctrl-C ends)", serving.address);
+    stdout::line(format_args!("page     http://{}/   (Ctrl-C ends)", serving.address))?;
     serving.finished.await?;
     Ok(())
 }

@@ -109,6 +109,11 @@ impl Fetcher {
         self.shared.politeness.share_with(live_workers);
     }
 
+    /// So many requests a second from now on, also for those that wait; none takes the limit away.
+    pub fn set_pace(&self, per_second: Option<f64>) {
+        self.shared.politeness.pace.set(per_second);
+    }
+
     /// Requests on the wire, and how many there may be: when the first is well below the second,
     /// the next shard can be leased.
     pub fn slots(&self) -> (usize, usize) {

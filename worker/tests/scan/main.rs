@@ -12,12 +12,20 @@
 
 mod archive;
 mod bad_input;
+mod drain;
 mod ends;
 mod gate;
+mod idle;
+mod instance_metadata;
 mod kills;
+mod operator;
 mod outcomes;
 mod over_the_wire;
 mod places;
 mod poison;
+mod pooler;
+mod reconnects;
+mod roles;
 mod same_bytes;
 mod setup;
+mod wire;

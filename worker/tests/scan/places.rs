@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::Path, process::Command};
 
-use everytab_postgres::shared_for_tests;
+use everytab_postgres::{PrivatePostgres, shared_for_tests};
 use everytab_testbed::{Mix, Running, Settings, SmallInternet, s3::S3Server};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -112,7 +112,10 @@ impl Stores {
 
 /// A migrated database of one test, and the program against it.
 pub(crate) struct Database {
-    name: String,
+    pub(crate) name: String,
+    owner_url: String,
+    /// Where workers connect: another place than the owner's for a pooler or a proxy in between.
+    pub(crate) worker_url: String,
     /// For a proxy in between.
     pub(crate) stores: Stores,
     fetch: Vec<String>,
@@ -127,13 +130,27 @@ impl Database {
             run(worker(["migrate", "--database-url", url])).expect_code(0);
         });
         let name = server.fresh_database(Some(TEMPLATE));
-        Self { name, stores, fetch: internet.running.client.arguments() }
+        let url = |user| server.url(&name, user);
+        let (owner_url, worker_url) = (url("postgres"), url("everytab_worker"));
+        let fetch = internet.running.client.arguments();
+        Self { name, owner_url, worker_url, stores, fetch }
+    }
+
+    /// A database of a server that the test itself starts and stops.
+    pub(crate) fn on(server: &PrivatePostgres, internet: &Internet, stores: Stores) -> Self {
+        let name = "everytab".to_owned();
+        server.psql("postgres", "create database everytab").unwrap();
+        let url = |user| server.url(&name, user);
+        let (owner_url, worker_url) = (url("postgres"), url("everytab_worker"));
+        run(worker(["migrate", "--database-url", &owner_url])).expect_code(0);
+        let fetch = internet.running.client.arguments();
+        Self { name, owner_url, worker_url, stores, fetch }
     }
 
     /// The program as the owner of the database.
     pub(crate) fn owner(&self, arguments: &[&str]) -> Command {
         let mut command = worker(arguments);
-        command.env("DATABASE_URL", shared_for_tests().url(&self.name, "postgres"));
+        command.env("DATABASE_URL", &self.owner_url);
         if let Some(endpoint) = &self.stores.s3 {
             with_s3(&mut command, endpoint);
         }
@@ -147,11 +164,18 @@ impl Database {
         run(command).expect_code(0);
     }
 
+    /// `scan start` with leases of that length.
+    pub(crate) fn start_scan_leasing(&self, crawl: &str, lease: &str) {
+        let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", lease]);
+        command.args(self.stores.arguments());
+        run(command).expect_code(0);
+    }
+
     /// `run`, as the role that may execute the coordinator's functions and nothing else.
     pub(crate) fn worker(&self, arguments: &[&str]) -> Command {
         let mut command = worker(["run"]);
         command.args(arguments).args(&self.fetch);
-        command.env("DATABASE_URL", shared_for_tests().url(&self.name, "everytab_worker"));
+        command.env("DATABASE_URL", &self.worker_url);
         if let Some(endpoint) = &self.stores.s3 {
             with_s3(&mut command, endpoint);
         }

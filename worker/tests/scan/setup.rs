@@ -38,6 +38,8 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
             command.env_remove(&name);
         }
     }
+    // Whatever machine the tests run on, what it is told about itself is none of theirs.
+    command.env("EVERYTAB_INSTANCE_METADATA", "off");
     command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
     command
 }
@@ -84,6 +86,10 @@ impl Running {
 
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn kill(&mut self) {
