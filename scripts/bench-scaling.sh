@@ -18,8 +18,8 @@ folder="$(mktemp -d "$(realpath "$target")/bench-XXXXXX")"
 chmod 755 "$folder"
 trap 'rm -rf "$folder"' EXIT
 
-cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker
-cargo build --release --quiet --locked --package everytab-postgres --bin with-postgres
+[ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker
+[ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-postgres --bin with-postgres
 echo "bench-scaling: $hosts hosts, $in_flight in flight a worker, $(nproc) cores," \
     "commit $(git rev-parse --short HEAD)" >&2
 

@@ -13,8 +13,8 @@ folder="$(mktemp -d "$(realpath "$target")/bench-XXXXXX")"
 chmod 755 "$folder"
 trap 'rm -rf "$folder"' EXIT
 
-cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker
-cargo build --release --quiet --locked --package everytab-postgres --bin with-postgres
+[ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker
+[ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-postgres --bin with-postgres
 mkdir -p "$folder/data"
 # %v is the transaction; what is set so stays in the cluster's own file.
 "$target/release/with-postgres" --dir "$folder/data/postgres" -- bash -c '
