@@ -197,15 +197,19 @@ fn report(
     say(
         "fleet",
         &json!({
-            "seconds": seconds, "server_cores": used.cores, "transactions_per_s": per_second(used.commits),
+            "seconds": seconds, "server_cores": used.cores,
+        "transactions_per_s": per_second(used.commits),
             "jobs_per_s": per_second(after.completed - before.completed),
             "rows_per_s": per_second(rows), "wal_bytes_per_s": per_second(used.wal_bytes).round(),
-            "jobs_updates": after.updates - before.updates, "jobs_hot_updates": after.hot - before.hot,
+            "jobs_updates": after.updates - before.updates,
+            "jobs_hot_updates": after.hot - before.hot,
             "jobs_table_bytes": one("select pg_table_size('everytab.jobs')"),
             "jobs_index_bytes": one("select pg_indexes_size('everytab.jobs')"),
-            "jobs_dead_rows": one("select n_dead_tup from pg_stat_user_tables where relname = 'jobs'"),
+            "jobs_dead_rows": one("select n_dead_tup from pg_stat_user_tables \
+                                   where relname = 'jobs'"),
             "stages_table_bytes": one("select pg_table_size('everytab.stages')"),
-            "autovacuums": one("select coalesce(sum(autovacuum_count), 0) from pg_stat_user_tables"),
+            "autovacuums": one("select coalesce(sum(autovacuum_count), 0) \
+                                from pg_stat_user_tables"),
         }),
     );
     let share = f64::from(SHARDS);
@@ -215,7 +219,8 @@ fn report(
     say(
         "whole_scan",
         &json!({
-            "page_rows": share * f64::from(samples::PAGES), "icon_rows": share * f64::from(samples::ICONS),
+            "page_rows": share * f64::from(samples::PAGES),
+        "icon_rows": share * f64::from(samples::ICONS),
             "pages_gb": whole(after.page_bytes, after.pages, samples::PAGES),
             "icons_gb": whole(after.icon_bytes, after.icons, samples::ICONS),
             "queue_mb": (after.queue_bytes_a_job as f64 * 3.0 * share / 1e6).round(),

@@ -44,18 +44,23 @@ pub(crate) async fn run() {
         complete_all(&owner, kind, shards as usize, 0).await;
     }
     // One icon a shard, of an outcome that is retried.
-    server.sql("ours", &format!(
-        "insert into everytab.icons (scan, shard, lease_number, host_no, candidate_no, touch,
+    server.sql(
+        "ours",
+        &format!(
+            "insert into everytab.icons (scan, shard, lease_number, host_no, candidate_no, touch,
                                      duration_ms, source, outcome, url)
          select scan, part, lease_number, 0, 0, false, 1, 'link_rel', 'timeout', 'https://a.example'
            from everytab.jobs where scan = {number} and kind = 'icon';
          analyze"
-    ));
+        ),
+    );
     for (what, sql) in [
         ("scan status", format!("select coordinator.scan_status({number})")),
         ("audit", format!("select * from coordinator.audit_scan({number})")),
-        ("scan retry --outcome: every icon job again",
-         format!("select coordinator.retry_jobs({number}, null, null, 'timeout')")),
+        (
+            "scan retry --outcome: every icon job again",
+            format!("select coordinator.retry_jobs({number}, null, null, 'timeout')"),
+        ),
         ("revoking leases", format!("select coordinator.revoke_leases({number}, 'bench')")),
         ("scan cancel", format!("select coordinator.cancel_scan({number})")),
     ] {
