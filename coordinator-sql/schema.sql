@@ -189,6 +189,7 @@ CREATE FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer
     AS $$
 declare
     done bigint[];
+    tokens uuid[];
     ended record;
     words text[];
 begin
@@ -212,10 +213,11 @@ begin
         select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
                h.lease_token, h.stats
           from held h)
-    select array_agg(h.job_id) into done from held h;
+    select array_agg(h.job_id), array_agg(h.lease_token) into done, tokens from held h;
 
     words := array(
-        select case when shown.job_id = any (done) then 'recorded'
+        select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
+                        then 'recorded'
                     when exists (select from job_results r where r.job_id = shown.job_id
                                     and r.lease_number = shown.lease_number
                                     and r.token = shown.token) then 'already_recorded'
@@ -376,7 +378,7 @@ begin
                    and j.lease_number = h.lease_number and j.state = 'completed'
                  where h.scan = p_scan order by h.hash, h.hostname limit host_limit) chosen;
     end if;
-    per_shard := greatest(per_bundle, least(1200, ceil(host_count / 16.0)::integer), 1);
+    per_shard := greatest(per_bundle, least(1200, ceil(host_count / 256.0)::integer), 1);
     n := greatest(ceil(host_count::numeric / per_shard)::integer, the_scan.shards);
     update scans
        set shards = n, hash_span = span,

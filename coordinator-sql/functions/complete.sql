@@ -7,6 +7,7 @@ create or replace function coordinator.complete(
 returns text[] language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     done bigint[];
+    tokens uuid[];
     ended record;
     words text[];
 begin
@@ -30,10 +31,11 @@ begin
         select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
                h.lease_token, h.stats
           from held h)
-    select array_agg(h.job_id) into done from held h;
+    select array_agg(h.job_id), array_agg(h.lease_token) into done, tokens from held h;
 
     words := array(
-        select case when shown.job_id = any (done) then 'recorded'
+        select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
+                        then 'recorded'
                     when exists (select from job_results r where r.job_id = shown.job_id
                                     and r.lease_number = shown.lease_number
                                     and r.token = shown.token) then 'already_recorded'

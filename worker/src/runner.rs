@@ -105,7 +105,7 @@ struct Worker {
     settings: RunSettings,
     leases: Arc<Leases>,
     running: JoinSet<Ended>,
-    busy: HashMap<Id, JobKind>,
+    busy: HashMap<Id, (JobKind, Pulse)>,
     icons_rest_until: Option<Instant>,
     canaries: Vec<String>,
     said_idle: bool,
@@ -168,14 +168,20 @@ impl Worker {
             JobKind::Index => limits::INDEX_JOBS,
             JobKind::Warc => limits::WARC_JOBS,
             JobKind::Icon if resting => 0,
-            JobKind::Icon if in_flight * 2 > slots => 1,
+            JobKind::Icon if in_flight * 2 > slots || self.is_starting(kind) => 1,
             JobKind::Icon => limits::ICON_JOBS,
             JobKind::BundleShard => self.settings.bundle_jobs,
             JobKind::Search => limits::SEARCH_JOBS,
             JobKind::Publish => 1,
         };
-        let busy = |kind| self.busy.values().filter(|busy| **busy == kind).count();
+        let busy = |kind| self.busy.values().filter(|(busy, _)| *busy == kind).count();
         self.settings.kinds.iter().copied().filter(|kind| busy(*kind) < most(*kind)).collect()
+    }
+
+    /// Whether a job of a kind has yet to do its first item: until then the slots that it will take
+    /// look empty, and another lease would only keep the job from an idle worker.
+    fn is_starting(&self, kind: JobKind) -> bool {
+        self.busy.values().any(|(busy, pulse)| *busy == kind && pulse.beats() == 0)
     }
 
     /// Leases by a short look; now and then, and where that finds nothing, by a full one.
@@ -225,6 +231,7 @@ impl Worker {
         self.context.fetchers.set_rate(lease.rate, self.leases.live_workers());
         let pulse = Pulse::default();
         let trusted = self.leases.add(&lease, pulse.clone());
+        let beating = pulse.clone();
         let (coordinator, context) = (self.coordinator.clone(), self.context.clone());
         let leases = Arc::clone(&self.leases);
         let task = self.running.spawn(async move {
@@ -233,7 +240,7 @@ impl Worker {
             leases.remove(fence);
             ended
         });
-        self.busy.insert(task.id(), kind);
+        self.busy.insert(task.id(), (kind, beating));
     }
 
     fn note(&mut self, ended: Result<(Id, Ended), JoinError>) {

@@ -61,13 +61,16 @@ fn workers_outlive_a_failover_in_mid_scan() {
     // One worker sees its address refuse before another server takes it over, one the restart.
     let direct = database.worker_url.clone();
     database.start_scan(internet.crawl(), &[]);
-    gate.arm("GET", "/segments/", 40);
+    // A worker takes one index job at a time, so both have one.
+    gate.arm("GET", "/cc-index/", 1);
     let mut workers = vec![Running::start(database.worker(&["--exit-when-done"]))];
     database.worker_url = wire.url(&database.name);
     workers.push(Running::start(database.worker(&["--exit-when-done"])));
     gate.wait_until_held();
     wait_for("two workers at work", || {
-        (database.status()["workers"].as_array().map(Vec::len) == Some(2)).then_some(())
+        let status = database.status();
+        let holding = status["workers"].as_array().unwrap().iter();
+        (holding.filter(|worker| worker["leases"].as_u64() > Some(0)).count() == 2).then_some(())
     });
     wire.refuse();
     postgres.stop().unwrap();
