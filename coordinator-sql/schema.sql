@@ -194,14 +194,15 @@ declare
     words text[];
 begin
     with held as materialized (
+        -- Lateral: one look by job_id each, in one order, whatever the planner believes of arrays.
         select j.*, shown.stats
-          from jobs j
-          join unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
-                   as shown (job_id, lease_number, token, stats)
-            on j.job_id = shown.job_id and j.lease_number = shown.lease_number
-           and j.lease_token = shown.token
-         where j.job_id = any (p_job_ids) and j.state = 'leased'
-         order by j.job_id for no key update of j),
+          from (select * from unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
+                           as u (job_id, lease_number, token, stats) order by u.job_id) shown
+         cross join lateral (
+               select l.* from jobs l
+                where l.job_id = shown.job_id and l.lease_number = shown.lease_number
+                  and l.lease_token = shown.token and l.state = 'leased'
+                  for no key update) j),
     ended as (
         update jobs j set state = 'completed', holder = null, lease_token = null,
                lease_until = null, in_hand = null

@@ -1,12 +1,13 @@
 //! Connecting: one pool for work and one connection for renewals, so that work can't starve them.
 
-use std::{str::FromStr, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use sqlx::{Row as _, postgres::PgConnectOptions};
 
 use crate::{
     Error,
     call::{CALL_TIME, RENEWAL_TIME, Transaction},
+    completer::Completer,
     pool::Pool,
     schema_digest,
 };
@@ -43,6 +44,7 @@ impl Default for ConnectSettings {
 pub struct Coordinator {
     pub(crate) work: Pool,
     pub(crate) renewals: Pool,
+    pub(crate) completer: Arc<Completer>,
 }
 
 impl Coordinator {
@@ -61,6 +63,7 @@ impl Coordinator {
         let coordinator = Self {
             work: pool(settings.max_connections, settings.call_time),
             renewals: pool(1, settings.renewal_time),
+            completer: Arc::default(),
         };
         coordinator.work.try_first().await?;
         Ok(coordinator)

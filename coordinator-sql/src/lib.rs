@@ -11,6 +11,7 @@
 
 mod backup;
 mod call;
+mod completer;
 mod connect;
 mod error;
 mod job;

@@ -10,6 +10,7 @@ mod careful;
 mod chaos;
 mod closing;
 mod complete;
+mod completer;
 mod cut_off;
 mod discard;
 mod fan_out;
