@@ -43,6 +43,10 @@ pub const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
 pub const IDLE_AT_LEAST: Duration = Duration::from_millis(200);
 /// See [`IDLE_AT_LEAST`]: 200 idle workers stay far below 100 queries a second.
 pub const IDLE_AT_MOST: Duration = Duration::from_secs(8);
+/// How often a person who watches sees where a scan stands.
+pub const STATUS_EVERY: Duration = Duration::from_secs(2);
+/// Counting all results of a large scan takes a second: whoever watches waits so many times that.
+pub const STATUS_SHARE: u32 = 10;
 /// How long a drain may take unless `--drain` says otherwise: a spot notice gives two minutes.
 pub const DRAIN: Duration = Duration::from_secs(90);
 /// How long a run may get nowhere before its lease is no longer renewed: longer than any one wait

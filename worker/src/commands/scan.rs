@@ -1,6 +1,10 @@
 //! `scan`: start, watch and change scans.
 
-use std::{io::IsTerminal as _, str::FromStr, time::Duration};
+use std::{
+    io::IsTerminal as _,
+    str::FromStr,
+    time::{Duration, Instant},
+};
 
 use clap::{Args, Subcommand};
 use everytab_coordinator::{Coordinator, JobKind};
@@ -12,7 +16,7 @@ use crate::{
     config::{DatabaseArgs, ScanOptions, parse_duration},
     crawl,
     failure::{Exit, Failure, Outcome},
-    progress,
+    limits, progress,
     scan_start::{self, Places},
 };
 
@@ -195,7 +199,9 @@ async fn start(args: StartArgs) -> Outcome {
 async fn status(args: StatusArgs) -> Outcome {
     let (coordinator, number) = args.scan.find().await?;
     loop {
+        let asked_at = Instant::now();
         let status = coordinator.scan_status(number).await?;
+        let took = asked_at.elapsed();
         if !show(&status, &args)? {
             return Ok(Exit::Done);
         }
@@ -207,7 +213,7 @@ async fn status(args: StatusArgs) -> Outcome {
                 _ => Exit::Done,
             });
         }
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        tokio::time::sleep(limits::STATUS_EVERY.max(took * limits::STATUS_SHARE)).await;
     }
 }
 
