@@ -1263,7 +1263,8 @@ CREATE FUNCTION coordinator.set_deadline(p_scan integer, p_deadline_ms bigint) R
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    update scans set deadline_ms = p_deadline_ms where scan = p_scan and state in ('running', 'paused');
+    update scans set deadline_ms = p_deadline_ms
+     where scan = p_scan and state in ('running', 'paused');
     return found;
 end $$;
 

@@ -358,7 +358,7 @@ async fn finish(
             ("discard", text(coordinator.discard(lease, &reason, trusted.until()).await), None)
         }
         Err(JobError::NoRoom(reason)) => {
-            span.in_scope(|| tracing::warn!(reason, "no room; the job is given back"));
+            span.in_scope(|| tracing::error!(reason, "no room; the job is given back"));
             ("release", text(coordinator.release(lease, &reason, trusted.until()).await), None)
         }
         Err(JobError::Trouble { trouble, canaries }) => {
