@@ -8,6 +8,9 @@ returns text[] language plpgsql security definer set search_path = everytab, pg_
 declare
     done bigint[];
     tokens uuid[];
+    scans integer[];
+    kinds job_kind[];
+    parts integer[];
     ended record;
     words text[];
 begin
@@ -31,7 +34,9 @@ begin
         select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
                h.lease_token, h.stats
           from held h)
-    select array_agg(h.job_id), array_agg(h.lease_token) into done, tokens from held h;
+    select array_agg(h.job_id), array_agg(h.lease_token), array_agg(h.scan), array_agg(h.kind),
+           array_agg(h.part)
+      into done, tokens, scans, kinds, parts from held h;
 
     words := array(
         select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
@@ -48,8 +53,8 @@ begin
     end if;
 
     for ended in
-        select j.scan, j.kind, array_agg(j.part order by j.part) as parts
-          from jobs j where j.job_id = any (done) group by 1, 2 order by 1, 2
+        select e.scan, e.kind, array_agg(e.part order by e.part) as parts
+          from unnest(scans, kinds, parts) as e (scan, kind, part) group by 1, 2 order by 1, 2
     loop
         if ended.kind in ('warc', 'icon') then
             perform coordinator.enqueue(

@@ -13,3 +13,9 @@ alter table everytab.scans add column paused_kinds everytab.job_kind[] not null 
 update everytab.scans s set paused_kinds = array(
     select st.kind from everytab.stages st where st.scan = s.scan and st.paused);
 alter table everytab.stages drop column paused;
+
+-- Results are appended and summed by scan: a summary of the blocks finds them as well as an entry a
+-- row, and costs a completion nothing.
+drop index everytab.job_results_scan;
+create index job_results_scan on everytab.job_results using brin (scan)
+    with (pages_per_range = 16, autosummarize = on);

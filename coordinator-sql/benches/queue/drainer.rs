@@ -21,8 +21,8 @@ const CONCURRENCY: usize = 24;
 const CONNECTIONS: u32 = 10;
 /// Jobs of a batch, as many as the peer takes at once.
 const BATCH: usize = 500;
-/// Batches at a time: one is on its way while the other is worked on.
-const BATCHES: usize = 2;
+/// Batches at a time: some are on their way while another is worked on.
+const BATCHES: usize = 3;
 
 /// How jobs are leased and completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
