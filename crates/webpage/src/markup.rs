@@ -14,7 +14,7 @@ use encoding_rs::Encoding;
 
 use crate::nesting::{Nesting, Place};
 use crate::prescan;
-use crate::tokens::{Attributes, RawText, Tag, Token, Tokens};
+use crate::tokens::{Attributes, RawText, Tag, Tokens};
 
 /// Icon links kept of one page; the rest are counted. A candidate list takes 50.
 pub(crate) const MAX_LINKS: usize = 1000;
@@ -63,26 +63,22 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
     let mut tokens = Tokens::new(html);
     let mut nesting = Nesting::default();
     let mut found = Found::new(html, is_icon, wants_meta);
-    while let Some(token) = tokens.next(nesting.is_foreign()) {
-        match token {
-            Token::Start(tag) => {
-                if nesting.start(html, &tag) == Place::Foreign {
-                    continue;
-                }
-                found.start(&tag, &nesting);
-                if let Some(raw) = raw_text(tag.name(html)) {
-                    let text = tokens.skip_raw_text(&raw);
-                    found.raw_text(&tag, text);
-                }
+    while let Some(tag) = tokens.next(nesting.is_foreign()) {
+        if tag.is_end_tag {
+            nesting.end(html, &tag);
+        } else if nesting.start(html, &tag) == Place::Html {
+            found.start(&tag, &nesting);
+            if let Some(raw) = raw_text(tag.name(html)) {
+                let text = tokens.skip_raw_text(&raw);
+                found.raw_text(&tag, text);
             }
-            Token::End(tag) => nesting.end(html, &tag),
         }
     }
     found.markup
 }
 
 /// The elements whose content is text (13.2.6.4.4 and .7, with scripting on), by name.
-fn raw_text(name: &[u8]) -> Option<RawText> {
+pub(crate) fn raw_text(name: &[u8]) -> Option<RawText> {
     let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
     // Nearly all tags are told by their length and first letter.
     let (first, length) = (name.first()?.to_ascii_lowercase(), name.len());

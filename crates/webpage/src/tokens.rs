@@ -9,36 +9,33 @@ use memchr::{memchr, memmem};
 
 use crate::markup::Span;
 
-/// A tag that ended; one that the page's end cuts is no token.
-pub(crate) enum Token {
-    Start(Tag),
-    End(Tag),
-}
-
-/// Where a tag lies.
+/// Where a tag lies that ended; one that the page's end cuts is none.
 #[derive(Debug, Clone)]
 pub(crate) struct Tag {
     /// Of its `<`.
     pub(crate) start: usize,
-    name: Span,
+    name_end: usize,
     /// After its `>`.
     pub(crate) end: usize,
+    pub(crate) is_end_tag: bool,
     pub(crate) is_self_closing: bool,
 }
 
 impl Tag {
     /// The name as written.
+    #[inline]
     pub(crate) fn name<'a>(&self, html: &'a [u8]) -> &'a [u8] {
-        html.get(self.name.clone()).unwrap_or_default()
+        html.get(self.name_span()).unwrap_or_default()
     }
 
     /// Where the name lies.
+    #[inline]
     pub(crate) fn name_span(&self) -> Span {
-        self.name.clone()
+        self.start + 1 + usize::from(self.is_end_tag)..self.name_end
     }
 
     pub(crate) fn attributes<'a>(&self, html: &'a [u8]) -> Attributes<'a> {
-        Attributes { html: html.get(..self.end).unwrap_or(html), at: self.name.end }
+        Attributes { html: html.get(..self.end).unwrap_or(html), at: self.name_end }
     }
 }
 
@@ -50,6 +47,17 @@ pub(crate) enum RawText {
     Script,
     /// PLAINTEXT.
     ToTheEnd,
+}
+
+impl RawText {
+    /// The length of the text that `content` begins with; `None` where nothing ends it.
+    pub(crate) fn length(&self, content: &[u8]) -> Option<usize> {
+        match self {
+            Self::UntilEndTag(name) => end_tag(content, name),
+            Self::Script => end_of_script(content),
+            Self::ToTheEnd => None,
+        }
+    }
 }
 
 /// Walks over the tags of a page.
@@ -67,25 +75,15 @@ impl<'a> Tokens<'a> {
         self.html.get(self.at..).unwrap_or_default()
     }
 
-    fn byte(&self, ahead: usize) -> Option<u8> {
-        self.html.get(self.at + ahead).copied()
-    }
-
     /// The next tag. `is_foreign`: the current node is no HTML element, so CDATA has a meaning.
     #[inline]
-    pub(crate) fn next(&mut self, is_foreign: bool) -> Option<Token> {
+    pub(crate) fn next(&mut self, is_foreign: bool) -> Option<Tag> {
         loop {
             self.at += memchr(b'<', self.rest())?;
-            let start = self.at;
-            match self.byte(1)? {
-                letter if letter.is_ascii_alphabetic() => {
-                    return Some(Token::Start(self.tag(start, start + 1)?));
-                }
-                b'/' => match self.byte(2)? {
-                    letter if letter.is_ascii_alphabetic() => {
-                        return Some(Token::End(self.tag(start, start + 2)?));
-                    }
-                    b'>' => self.at += 3,
+            match *self.html.get(self.at + 1)? {
+                letter if letter.is_ascii_alphabetic() => return self.tag(false),
+                b'/' => match *self.html.get(self.at + 2)? {
+                    letter if letter.is_ascii_alphabetic() => return self.tag(true),
                     _ => self.at = self.past(b'>')?,
                 },
                 b'!' => self.at = self.past_declaration(is_foreign)?,
@@ -95,13 +93,17 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Reads a tag to its end, which is where the next token is looked for.
+    /// Reads a tag to its end, which is where the next one is looked for.
     #[inline]
-    fn tag(&mut self, start: usize, name_start: usize) -> Option<Tag> {
-        let name_end = name_start + end_of_name(self.html.get(name_start..)?)?;
-        let (end, is_self_closing) = end_of_tag(self.html, name_end)?;
+    fn tag(&mut self, is_end_tag: bool) -> Option<Tag> {
+        let start = self.at;
+        let name_end = end_of_name(self.html, start + 1 + usize::from(is_end_tag))?;
+        let (end, is_self_closing) = match self.html.get(name_end) {
+            Some(b'>') => (name_end + 1, false),
+            _ => end_of_attributes(self.html, name_end)?,
+        };
         self.at = end;
-        Some(Tag { start, name: name_start..name_end, end, is_self_closing })
+        Some(Tag { start, name_end, end, is_end_tag, is_self_closing })
     }
 
     fn past(&self, byte: u8) -> Option<usize> {
@@ -123,12 +125,7 @@ impl<'a> Tokens<'a> {
     /// Skips the text of the element whose start tag was just read, and its end tag: the text.
     pub(crate) fn skip_raw_text(&mut self, raw: &RawText) -> Span {
         let start = self.at;
-        let text = match raw {
-            RawText::UntilEndTag(name) => end_tag(self.rest(), name),
-            RawText::Script => end_of_script(self.rest()),
-            RawText::ToTheEnd => None,
-        };
-        let end = text.map_or(self.html.len(), |length| start + length);
+        let end = raw.length(self.rest()).map_or(self.html.len(), |length| start + length);
         self.at = end;
         // An end tag that the page's end cuts ends the text all the same.
         if end < self.html.len() && self.next(false).is_none() {
@@ -182,59 +179,93 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')
+/// What a byte is in a tag. Most are none of these, which one look into a table tells.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Other,
+    Space,
+    Slash,
+    Equals,
+    End,
 }
 
-/// The length of a tag's name; `None` where the page ends in it.
+static CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    classes[b'\t' as usize] = Class::Space;
+    classes[b'\n' as usize] = Class::Space;
+    classes[0x0c] = Class::Space;
+    classes[b'\r' as usize] = Class::Space;
+    classes[b' ' as usize] = Class::Space;
+    classes[b'/' as usize] = Class::Slash;
+    classes[b'=' as usize] = Class::Equals;
+    classes[b'>' as usize] = Class::End;
+    classes
+};
+
 #[inline]
-fn end_of_name(rest: &[u8]) -> Option<usize> {
-    rest.iter().position(|byte| is_space(*byte) || matches!(byte, b'/' | b'>'))
+fn class(byte: u8) -> Class {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(Class::Other)
+}
+
+#[inline]
+fn is_space(byte: u8) -> bool {
+    class(byte) == Class::Space
+}
+
+fn ends_name(byte: u8) -> bool {
+    matches!(class(byte), Class::Space | Class::Slash | Class::End)
+}
+
+/// Where the name that begins at `at` ends; `None` where the page ends in it.
+#[inline]
+pub(crate) fn end_of_name(html: &[u8], at: usize) -> Option<usize> {
+    Some(at + html.get(at..)?.iter().position(|byte| ends_name(*byte))?)
 }
 
 /// After the `>` of a tag whose attributes begin at `at`, and whether it says `/>`.
-#[inline]
-fn end_of_tag(html: &[u8], mut at: usize) -> Option<(usize, bool)> {
+pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bool)> {
     // Quotes mean something only right after the equals sign that ends a name.
     let mut has_name = false;
     loop {
-        match html.get(at)? {
-            b'>' => {
+        match class(*html.get(at)?) {
+            Class::Other => has_name = true,
+            // After a name, space may come before its equals sign.
+            Class::Space => {}
+            Class::Slash => has_name = false,
+            Class::End => {
                 let is_self_closing = !has_name && html.get(at - 1) == Some(&b'/');
                 return Some((at + 1, is_self_closing));
             }
-            b'/' => has_name = false,
-            b'=' if has_name => {
-                at += 1;
-                while is_space(*html.get(at)?) {
-                    at += 1;
+            Class::Equals if has_name => {
+                at = end_of_value(html, at + 1)?;
+                // A slash at its end is the value's own.
+                if html.get(at) == Some(&b'>') {
+                    return Some((at + 1, false));
                 }
-                at = match html.get(at)? {
-                    b'>' => return Some((at + 1, false)),
-                    quote @ (b'"' | b'\'') => at + 2 + memchr(*quote, html.get(at + 1..)?)?,
-                    _ => {
-                        let rest = html.get(at..)?;
-                        let length = rest.iter().position(|b| is_space(*b) || *b == b'>')?;
-                        if rest.get(length) == Some(&b'>') {
-                            // A slash before it is the value's.
-                            return Some((at + length + 1, false));
-                        }
-                        at + length
-                    }
-                };
                 has_name = false;
                 continue;
             }
-            // After a name, space may come before its equals sign.
-            byte if is_space(*byte) => {}
-            _ => has_name = true,
+            Class::Equals => has_name = true,
         }
         at += 1;
     }
 }
 
+/// Where the value ends that is expected at `at`.
+#[inline]
+fn end_of_value(html: &[u8], mut at: usize) -> Option<usize> {
+    while is_space(*html.get(at)?) {
+        at += 1;
+    }
+    let rest = html.get(at..)?;
+    Some(match rest.first()? {
+        quote @ (b'"' | b'\'') => at + 2 + memchr(*quote, rest.get(1..)?)?,
+        _ => at + rest.iter().position(|byte| is_space(*byte) || *byte == b'>')?,
+    })
+}
+
 /// The length of a comment: `<!-->` and `<!--->` are whole, `--!>` ends one too.
-fn end_of_comment(rest: &[u8]) -> Option<usize> {
+pub(crate) fn end_of_comment(rest: &[u8]) -> Option<usize> {
     let inner = rest.get(4..)?;
     if inner.starts_with(b">") {
         return Some(5);
@@ -255,7 +286,7 @@ fn end_of_comment(rest: &[u8]) -> Option<usize> {
 }
 
 /// Where `</name` stands that a space, a slash or a `>` follows.
-fn end_tag(text: &[u8], name: &[u8]) -> Option<usize> {
+pub(crate) fn end_tag(text: &[u8], name: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         at += memchr(b'<', text.get(at..)?)?;
@@ -268,8 +299,7 @@ fn end_tag(text: &[u8], name: &[u8]) -> Option<usize> {
 
 fn is_named(rest: &[u8], name: &[u8]) -> bool {
     rest.split_at_checked(name.len()).is_some_and(|(start, after)| {
-        start.eq_ignore_ascii_case(name)
-            && after.first().is_some_and(|byte| is_space(*byte) || matches!(byte, b'/' | b'>'))
+        start.eq_ignore_ascii_case(name) && after.first().is_some_and(|byte| ends_name(*byte))
     })
 }
 
