@@ -79,7 +79,7 @@ impl<'a> Tokens<'a> {
     #[inline]
     pub(crate) fn next(&mut self, is_foreign: bool) -> Option<Tag> {
         loop {
-            self.at += memchr(b'<', self.rest())?;
+            self.at = find(b'<', self.html, self.at)?;
             match *self.html.get(self.at + 1)? {
                 letter if letter.is_ascii_alphabetic() => return self.tag(false),
                 b'/' => match *self.html.get(self.at + 2)? {
@@ -216,6 +216,26 @@ fn ends_name(byte: u8) -> bool {
     matches!(class(byte), Class::Space | Class::Slash | Class::End)
 }
 
+/// Where `byte` next is, from `at` on. Most are near: the call of `memchr` would cost more than
+/// looking at some words first.
+#[inline]
+fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
+    const NEAR_WORDS: usize = 3;
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    for _ in 0..NEAR_WORDS {
+        let Some(word) = html.get(at..).and_then(|rest| rest.first_chunk::<8>()) else { break };
+        // A byte that is `byte` becomes zero; the lowest zero's high bit is exact.
+        let differing = u64::from_le_bytes(*word) ^ (ONES * u64::from(byte));
+        let zeros = differing.wrapping_sub(ONES) & !differing & HIGH_BITS;
+        if zeros != 0 {
+            return Some(at + (zeros.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    memchr(byte, html.get(at..)?).map(|found| at + found)
+}
+
 /// Where the name that begins at `at` ends; `None` where the page ends in it.
 #[inline]
 pub(crate) fn end_of_name(html: &[u8], at: usize) -> Option<usize> {
@@ -227,8 +247,11 @@ pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bo
     // Quotes mean something only right after the equals sign that ends a name.
     let mut has_name = false;
     loop {
+        let name = html.get(at..)?.iter().take_while(|byte| class(**byte) == Class::Other).count();
+        at += name;
+        has_name |= name > 0;
         match class(*html.get(at)?) {
-            Class::Other => has_name = true,
+            Class::Other => {}
             // After a name, space may come before its equals sign.
             Class::Space => {}
             Class::Slash => has_name = false,
@@ -257,10 +280,9 @@ fn end_of_value(html: &[u8], mut at: usize) -> Option<usize> {
     while is_space(*html.get(at)?) {
         at += 1;
     }
-    let rest = html.get(at..)?;
-    Some(match rest.first()? {
-        quote @ (b'"' | b'\'') => at + 2 + memchr(*quote, rest.get(1..)?)?,
-        _ => at + rest.iter().position(|byte| is_space(*byte) || *byte == b'>')?,
+    Some(match html.get(at)? {
+        quote @ (b'"' | b'\'') => find(*quote, html, at + 1)? + 1,
+        _ => at + html.get(at..)?.iter().position(|byte| is_space(*byte) || *byte == b'>')?,
     })
 }
 
