@@ -8,7 +8,7 @@
 use crate::tokens::Tag;
 
 /// Browsers keep some hundred levels; drawings have a dozen.
-const MAX_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 64;
 
 /// Where a start tag's element belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +166,7 @@ impl Nesting {
             }
             return;
         }
-        if is_one_of(name, &["p", "br"]) {
+        if is_one_of(name, &["br", "p"]) {
             return self.leave_foreign();
         }
         let below = self.open.iter().rposition(|open| open.kind == Kind::Template);
@@ -301,4 +301,72 @@ fn holds_html(html: &[u8], tag: &Tag) -> bool {
         value.eq_ignore_ascii_case(b"text/html")
             || value.eq_ignore_ascii_case(b"application/xhtml+xml")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::Tokens;
+
+    /// The names of the HTML start tags of a page that are in its document.
+    fn html_tags(html: &str) -> String {
+        let bytes = html.as_bytes();
+        let mut tokens = Tokens::new(bytes);
+        let mut nesting = Nesting::default();
+        let mut names = Vec::new();
+        while let Some(tag) = tokens.next(nesting.is_foreign()) {
+            if tag.is_end_tag {
+                nesting.end(bytes, &tag);
+            } else if nesting.start(bytes, &tag) == Place::Html && nesting.is_in_document() {
+                names.push(String::from_utf8_lossy(tag.name(bytes)).into_owned());
+            }
+        }
+        names.join(" ")
+    }
+
+    #[test]
+    fn the_lists_are_in_the_order_that_a_search_needs() {
+        assert!(NEVER_FOREIGN.is_sorted() && CONTAINERS.is_sorted());
+    }
+
+    #[test]
+    fn a_tag_is_in_the_namespace_that_a_browser_puts_it_in() {
+        for (html, expected) in [
+            ("<a><svg><x></svg><c>", "a c"),
+            ("<svg/><a>", "a"),
+            ("<SVG><g/><g><x></g></Svg><a>", "a"),
+            ("<svg><svg></svg><x></svg><a>", "a"),
+            ("<svg><math><x></svg><a>", "a"),
+            ("<svg><p><a>", "p a"),
+            ("<svg><g></p><a>", "a"),
+            ("<svg><font><x></svg>", ""),
+            ("<svg><font SIZE=1><a>", "font a"),
+            ("<div><svg><x></div><a>", "div a"),
+            ("<svg><x></g></y><z>", ""),
+            ("<svg><desc><a></desc><x>", "a"),
+            ("<svg><desc/><x>", ""),
+            ("<svg><title><a><svg><x></title><y></svg><b>", "a b"),
+            ("<svg><foreignObject><a></svg><b></foreignobject><x>", "a b"),
+            ("<math><mi><a></mi><x></math><b>", "a b"),
+            ("<math><annotation-xml><x></math>", ""),
+            ("<math><annotation-xml encoding=Text/HTML><a></annotation-xml><x>", "a"),
+            ("<math><annotation-xml><svg><desc><a>", "a"),
+            ("<template><a></template><b>", "b"),
+            ("<template><svg></template><b>", "b"),
+            ("<template><template></template><a></template></template><b>", "b"),
+            ("<svg><template><x></svg><a>", "a"),
+            ("<svg><![CDATA[<a></svg>]]><x></svg><b><![CDATA[<c>]]>", "b"),
+            ("<svg><desc><![CDATA[<a>]]><b>", "b"),
+        ] {
+            assert_eq!(html_tags(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_deep_is_not_kept() {
+        let html = format!("<svg>{}</svg><a>", "<g>".repeat(10 * MAX_DEPTH));
+        assert_eq!(html_tags(&html), "a");
+        let html = format!("{0}<x>{1}<a>", "<template>".repeat(99), "</template>".repeat(99));
+        assert_eq!(html_tags(&html), "a");
+    }
 }
