@@ -256,8 +256,9 @@ writeFileSync(report, rows.map((row) => row.map((cell) =>
   String(cell).replace(/[\t\n\r]/g, " ")).join("\t")).join("\n") + "\n");
 const version = execFileSync(program, ["--version"]).toString().trim();
 const agreement = 1 - wrong / documents.length;
-console.log(`oracle: ${version}: ${documents.length} documents, ${documents.length - wrong} agree on` +
-  ` title and icons (${(agreement * 100).toFixed(2)} %), ${charsets} on the charset too`);
+const right = documents.length - wrong;
+console.log(`oracle: ${version}: ${documents.length} documents, ${right} agree on title and icons ` +
+  `(${(agreement * 100).toFixed(2)} %), ${charsets} on the charset`);
 for (const [fault, count] of faults) console.log(`oracle: ${count} differ: ${fault}`);
 console.log(`oracle: differences in ${report} (${statSync(report).size} bytes)`);
 process.exitCode = agreement >= LEAST_AGREEMENT ? 0 : 1;

@@ -2,7 +2,7 @@
 //! other programs that do the same work on the same list.
 //!
 //!     read_pages list CORPUS            the pages that CORPUS has answers for: file, offset, length
-//!     read_pages pages LIST [REPEAT]    WARC record to title, icon candidates, framing
+//!     read_pages pages LIST [REPEAT]    record to title, icon candidates, framing
 //!     read_pages inflate LIST [REPEAT]  only the inflating, which nobody can do without
 //!
 //! The last two print what they did and how long it took as one line on stderr.
