@@ -13,6 +13,7 @@ import { join, relative } from "node:path";
 import zlib from "node:zlib";
 import { Chromium, findChromium } from "../site/tests/chromium.mjs";
 import { faultOf } from "./oracle-faults.mjs";
+import { soup } from "./oracle-soup.mjs";
 
 const [inspector, corpus, secrets, report, ...filters] = process.argv.slice(2);
 const LEAST_AGREEMENT = 0.995;
@@ -219,10 +220,24 @@ if (!program) {
   console.error("oracle: skipped: no chromium is installed");
   process.exit(0);
 }
-const documents = [
+/** Generated pages instead of recorded ones: `SOUP=1000 SEED=1`. */
+function generated(count, seed) {
+  const paths = soup(count, seed).map((html, i) => {
+    const path = join(secrets, `soup-${seed}-${i}.html.gz`);
+    writeFileSync(path, zlib.gzipSync(html));
+    return path;
+  });
+  return plain(paths).map((one) => ({ ...one, name: one.body.toString() }));
+}
+
+const recorded = () => [
   ...filesBelow(join(corpus, "warc"), /\.warc(\.gz)?$/).flatMap(archived),
   ...plain(filesBelow(join(corpus, "html"), /\.html\.gz$/)),
-].filter(({ name }) => filters.length === 0 || filters.some((word) => name.includes(word)));
+];
+const { SOUP, SEED = "1" } = process.env;
+const all = SOUP ? generated(Number(SOUP), Number(SEED)) : recorded();
+const documents = all.filter(({ name }) =>
+  filters.length === 0 || filters.some((word) => name.includes(word)));
 
 const server = await serve();
 const browser = new Chromium(program, [
@@ -257,8 +272,8 @@ writeFileSync(report, rows.map((row) => row.map((cell) =>
 const version = execFileSync(program, ["--version"]).toString().trim();
 const agreement = 1 - wrong / documents.length;
 const right = documents.length - wrong;
-console.log(`oracle: ${version}: ${documents.length} documents, ${right} agree on title and icons ` +
-  `(${(agreement * 100).toFixed(2)} %), ${charsets} on the charset`);
+console.log(`oracle: ${version}: ${documents.length} documents, ${right} agree on title and ` +
+  `icons (${(agreement * 100).toFixed(2)} %), ${charsets} on the charset`);
 for (const [fault, count] of faults) console.log(`oracle: ${count} differ: ${fault}`);
 console.log(`oracle: differences in ${report} (${statSync(report).size} bytes)`);
 process.exitCode = agreement >= LEAST_AGREEMENT ? 0 : 1;

@@ -2,7 +2,8 @@
 # Asks a browser what the corpus' pages are called and which icons they declare, and compares with
 # what `everytab-worker inspect` says. Nothing leaves the machine: every host is loopback.
 #
-#   scripts/oracle.sh [FILTER...]    only documents whose name contains one of the words
+#   scripts/oracle.sh [FILTER...]       only documents whose name contains one of the words
+#   SOUP=1000 SEED=1 scripts/oracle.sh  pages of generated soup instead
 #
 # Writes target/oracle.tsv, one line a difference, and fails below 99.5 % agreement.
 set -euo pipefail

@@ -1,7 +1,7 @@
 //! Times reading home pages out of archives on one thread: `scripts/bench-pages.sh` runs it beside
 //! other programs that do the same work on the same list.
 //!
-//!     read_pages list CORPUS            the pages that CORPUS has answers for: file, offset, length
+//!     read_pages list CORPUS            the pages that CORPUS has answers for: file, place
 //!     read_pages pages LIST [REPEAT]    record to title, icon candidates, framing
 //!     read_pages inflate LIST [REPEAT]  only the inflating, which nobody can do without
 //!
