@@ -33,6 +33,17 @@ copies() {
     done < <(find "$@" -type f 2>/dev/null | head -n 500)
 }
 
+# The files of the public suite, each after a line that stands for the path.
+robots() {
+    command -v node >/dev/null || return 0
+    node -e '
+        const { readFileSync, writeFileSync } = require("node:fs");
+        const cases = JSON.parse(readFileSync("crates/webpage/tests/suites/robots.json"));
+        cases.forEach(({ robots }, i) =>
+            writeFileSync(`${process.argv[1]}/${i}`, `fish/page.html\n${robots}`));
+    ' "$1"
+}
+
 seed() {
     case "$1" in
         charset) pages "$2" 'text/html; charset=x\n' ;;
@@ -41,7 +52,7 @@ seed() {
         index) copies "$2" "$recorded/index" -name '*.parquet' -size -256k ;;
         markup) pages "$2" '' ;;
         page) pages "$2" "text/html;frame-ancestors 'self' *.a.example, DENY\n" ;;
-        robots) copies "$2" "$recorded" -name '*robots*.txt' -size -64k ;;
+        robots) robots "$2" ;;
         warc) copies "$2" "$recorded/warc" -size -256k ;;
     esac
 }

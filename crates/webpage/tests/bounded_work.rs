@@ -4,6 +4,7 @@
 //! milliseconds of a page and of one twice its size.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![allow(clippy::disallowed_types, reason = "a test may show what it took")]
 
 mod counting;
 
