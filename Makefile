@@ -24,7 +24,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Scan some hosts on this machine and serve the page (DEMO=live|recorded|generated)
@@ -93,8 +93,28 @@ oracle: ## Compare what pages say with what a browser shows (needs the corpus an
 	@scripts/install.sh --for test
 	@scripts/oracle.sh $(ARGS)
 
+.PHONY: bench-queue
+bench-queue: ## Drain no-op jobs beside a peer on one Postgres; rows a second (JOBS=200000 ROUNDS=3)
+	@scripts/bench-queue.sh drain
+	@scripts/bench-queue.sh rows
+
+.PHONY: bench-fleet
+bench-fleet: ## 200 workers' traffic against a Postgres of one core (FLEET_SECONDS=300)
+	@scripts/bench-queue.sh fleet
+	@scripts/bench-queue.sh moments
+
+.PHONY: bench-scaling
+bench-scaling: ## Scans whose time is latency, by 1, 2, 4 and 8 workers (HOSTS=3000 IN_FLIGHT=12)
+	@scripts/install.sh --for demo
+	@scripts/bench-scaling.sh $(ARGS)
+
+.PHONY: bench-transactions
+bench-transactions: ## The longest transactions of a scan (HOSTS=20000 WORKERS=2 MIX=issue)
+	@scripts/install.sh --for demo
+	@scripts/bench-transactions.sh $(ARGS)
+
 .PHONY: chaos
-chaos: ## Repeat the tests that kill, freeze and cut off, many times (ROUNDS=10)
+chaos: ## Kill, freeze, cut off: many times, and in storms (ROUNDS=10 FAULTS=200 HOSTS=20000)
 	$(CARGO) build --quiet --locked --workspace --all-targets
 	scripts/chaos.sh $(ARGS)
 

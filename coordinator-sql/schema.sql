@@ -189,18 +189,20 @@ CREATE FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer
     AS $$
 declare
     done bigint[];
+    tokens uuid[];
     ended record;
     words text[];
 begin
     with held as materialized (
+        -- Lateral: one look by job_id each, in one order, whatever the planner believes of arrays.
         select j.*, shown.stats
-          from jobs j
-          join unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
-                   as shown (job_id, lease_number, token, stats)
-            on j.job_id = shown.job_id and j.lease_number = shown.lease_number
-           and j.lease_token = shown.token
-         where j.job_id = any (p_job_ids) and j.state = 'leased'
-         order by j.job_id for no key update of j),
+          from (select * from unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
+                           as u (job_id, lease_number, token, stats) order by u.job_id) shown
+         cross join lateral (
+               select l.* from jobs l
+                where l.job_id = shown.job_id and l.lease_number = shown.lease_number
+                  and l.lease_token = shown.token and l.state = 'leased'
+                  for no key update) j),
     ended as (
         update jobs j set state = 'completed', holder = null, lease_token = null,
                lease_until = null, in_hand = null
@@ -211,10 +213,11 @@ begin
         select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
                h.lease_token, h.stats
           from held h)
-    select array_agg(h.job_id) into done from held h;
+    select array_agg(h.job_id), array_agg(h.lease_token) into done, tokens from held h;
 
     words := array(
-        select case when shown.job_id = any (done) then 'recorded'
+        select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
+                        then 'recorded'
                     when exists (select from job_results r where r.job_id = shown.job_id
                                     and r.lease_number = shown.lease_number
                                     and r.token = shown.token) then 'already_recorded'
@@ -375,7 +378,7 @@ begin
                    and j.lease_number = h.lease_number and j.state = 'completed'
                  where h.scan = p_scan order by h.hash, h.hostname limit host_limit) chosen;
     end if;
-    per_shard := greatest(per_bundle, least(1200, ceil(host_count / 16.0)::integer), 1);
+    per_shard := greatest(per_bundle, least(1200, ceil(host_count / 256.0)::integer), 1);
     n := greatest(ceil(host_count::numeric / per_shard)::integer, the_scan.shards);
     update scans
        set shards = n, hash_span = span,
@@ -1113,6 +1116,41 @@ begin
     return revoked;
 end $$;
 
+-- Name: scan_holders(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.scan_holders(p_scan integer) RETURNS TABLE(holder text, leases integer, kinds text[], oldest_lease timestamp with time zone, jobs integer, items bigint, items_per_second double precision, errors integer, last_error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    with recent as (select clock_timestamp() - interval '5 minutes' as since),
+    held as (
+        select j.holder, count(*)::integer as leases,
+               array_agg(distinct j.kind order by j.kind)::text[] as kinds,
+               min(j.leased_at) as oldest_lease
+          from jobs j where j.scan = p_scan and j.state = 'leased' group by 1),
+    done as (
+        select r.holder, count(*)::integer as jobs,
+               sum((select sum(i.value::bigint)
+                      from jsonb_each_text(r.stats -> 'inputs') i))::bigint as items,
+               greatest(min(r.leased_at), (select since from recent)) as since
+          from job_results r
+         where r.scan = p_scan and r.ended_at > (select since from recent) group by 1),
+    failed as (
+        select e.holder, count(*)::integer as errors,
+               (array_agg(e.message order by e.at desc))[1] as last_error
+          from job_events e
+         where e.scan = p_scan and e.at > (select since from recent) and e.holder is not null
+           and e.event in ('retry', 'discard', 'expired', 'release')
+         group by 1)
+    select holder, coalesce(held.leases, 0), coalesce(held.kinds, '{}'), held.oldest_lease,
+           coalesce(done.jobs, 0), coalesce(done.items, 0),
+           coalesce(done.items, 0)
+               / greatest(1, extract(epoch from clock_timestamp() - done.since)::float8),
+           coalesce(failed.errors, 0), failed.last_error
+      from held full join done using (holder) full join failed using (holder)
+     order by 1;
+$$;
+
 -- Name: scan_number(uuid); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.scan_number(p_scan_id uuid) RETURNS integer
@@ -1167,7 +1205,10 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                 'discarded', st.discarded, 'paused', st.kind = any (s.paused_kinds),
                 'started_at', st.started_at, 'finished_at', st.finished_at,
                 'leased', (select count(*) from jobs j where j.scan = p_scan
-                              and j.kind = st.kind and j.state = 'leased')) order by st.kind)
+                              and j.kind = st.kind and j.state = 'leased'),
+                'delayed', (select count(*) from jobs j where j.scan = p_scan
+                               and j.kind = st.kind and j.state = 'pending'
+                               and j.not_before < 'infinity')) order by st.kind)
               from stages st where st.scan = p_scan),
         'outcomes', coalesce((
             select jsonb_object_agg(kind, sections) from (
@@ -1176,11 +1217,8 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                       from coordinator.scan_outcomes(p_scan) o group by 1, 2) by_section
                  group by 1) by_kind), '{}'),
         'workers', coalesce((
-            select jsonb_agg(to_jsonb(w) order by w.holder) from (
-                select j.holder, count(*) as leases, array_agg(distinct j.kind) as kinds,
-                       min(j.leased_at) as oldest_lease
-                  from jobs j where j.scan = p_scan and j.state = 'leased'
-                 group by 1) w), '[]'),
+            select jsonb_agg(to_jsonb(w) order by w.holder)
+              from coordinator.scan_holders(p_scan) w), '[]'),
         'careful', coalesce((
             select jsonb_agg(to_jsonb(c)) from (
                 select j.job_id, j.kind, j.part, j.state, j.crashes, j.holder, j.in_hand,
@@ -1225,7 +1263,7 @@ CREATE FUNCTION coordinator.set_deadline(p_scan integer, p_deadline_ms bigint) R
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    update scans set deadline_ms = p_deadline_ms where scan = p_scan;
+    update scans set deadline_ms = p_deadline_ms where scan = p_scan and state in ('running', 'paused');
     return found;
 end $$;
 
@@ -1236,7 +1274,7 @@ CREATE FUNCTION coordinator.set_rate(p_scan integer, p_rate integer) RETURNS boo
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    update scans set rate = p_rate where scan = p_scan;
+    update scans set rate = p_rate where scan = p_scan and state in ('running', 'paused');
     return found;
 end $$;
 
@@ -1940,6 +1978,10 @@ REVOKE ALL ON FUNCTION coordinator.retry_jobs(p_scan integer, p_kind text, p_job
 -- Name: FUNCTION revoke_leases(p_scan integer, p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.revoke_leases(p_scan integer, p_reason text) FROM PUBLIC;
+
+-- Name: FUNCTION scan_holders(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.scan_holders(p_scan integer) FROM PUBLIC;
 
 -- Name: FUNCTION scan_number(p_scan_id uuid); Type: ACL; Schema: coordinator; Owner: -
 

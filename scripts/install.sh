@@ -3,10 +3,11 @@
 #
 #   scripts/install.sh [--for demo|test|bench]
 #
-# demo: a C compiler, a Postgres server, CA certificates. test: that, Node.js and Chromium for the
-# page's tests, and in target/python what python-requirements.txt names. bench: a C compiler, Go and
-# Python, for the programs that benchmarks run beside ours. Rust is never installed, only asked for.
-# Runs as root or with sudo; where neither is to be had it prints the line to run.
+# demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
+# Chromium for the page's tests, iproute2 for those that cut links, and in target/python what
+# python-requirements.txt names. bench: a C compiler, Go and Python, for the programs that page
+# benchmarks run beside ours. Rust is never installed, only asked for. Runs as root or with sudo;
+# where neither is to be had it prints the line to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,6 +54,10 @@ have_browser() {
     have chromium || have chromium-browser || have google-chrome
 }
 
+have_pgbouncer() {
+    have pgbouncer || [ -x /usr/sbin/pgbouncer ]
+}
+
 have_python() {
     have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null
 }
@@ -84,7 +89,9 @@ have_c_compiler || packages+=(gcc libc6-dev)
 if [ "$purpose" = test ]; then
     have_node || packages+=(nodejs)
     have_browser || packages+=(chromium)
+    have_pgbouncer || packages+=(pgbouncer)
     have_python || packages+=(python3 python3-venv)
+    have ip || packages+=(iproute2)
 fi
 
 if [ "$purpose" = bench ]; then
@@ -132,6 +139,14 @@ install_packages() {
             ;;
     esac
     apt install --no-install-recommends "${packages[@]}"
+    case " ${packages[*]} " in
+        *" pgbouncer "*)
+            # Tests start their own: Debian's service need not run on this machine.
+            if have systemctl; then
+                "${as_root[@]}" systemctl --quiet disable --now pgbouncer 2>/dev/null || true
+            fi
+            ;;
+    esac
     say "done"
 }
 

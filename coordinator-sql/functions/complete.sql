@@ -7,18 +7,20 @@ create or replace function coordinator.complete(
 returns text[] language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     done bigint[];
+    tokens uuid[];
     ended record;
     words text[];
 begin
     with held as materialized (
+        -- Lateral: one look by job_id each, in one order, whatever the planner believes of arrays.
         select j.*, shown.stats
-          from jobs j
-          join unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
-                   as shown (job_id, lease_number, token, stats)
-            on j.job_id = shown.job_id and j.lease_number = shown.lease_number
-           and j.lease_token = shown.token
-         where j.job_id = any (p_job_ids) and j.state = 'leased'
-         order by j.job_id for no key update of j),
+          from (select * from unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
+                           as u (job_id, lease_number, token, stats) order by u.job_id) shown
+         cross join lateral (
+               select l.* from jobs l
+                where l.job_id = shown.job_id and l.lease_number = shown.lease_number
+                  and l.lease_token = shown.token and l.state = 'leased'
+                  for no key update) j),
     ended as (
         update jobs j set state = 'completed', holder = null, lease_token = null,
                lease_until = null, in_hand = null
@@ -29,10 +31,11 @@ begin
         select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
                h.lease_token, h.stats
           from held h)
-    select array_agg(h.job_id) into done from held h;
+    select array_agg(h.job_id), array_agg(h.lease_token) into done, tokens from held h;
 
     words := array(
-        select case when shown.job_id = any (done) then 'recorded'
+        select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
+                        then 'recorded'
                     when exists (select from job_results r where r.job_id = shown.job_id
                                     and r.lease_number = shown.lease_number
                                     and r.token = shown.token) then 'already_recorded'

@@ -29,7 +29,7 @@ begin
                    and j.lease_number = h.lease_number and j.state = 'completed'
                  where h.scan = p_scan order by h.hash, h.hostname limit host_limit) chosen;
     end if;
-    per_shard := greatest(per_bundle, least(1200, ceil(host_count / 16.0)::integer), 1);
+    per_shard := greatest(per_bundle, least(1200, ceil(host_count / 256.0)::integer), 1);
     n := greatest(ceil(host_count::numeric / per_shard)::integer, the_scan.shards);
     update scans
        set shards = n, hash_span = span,

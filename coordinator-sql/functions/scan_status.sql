@@ -13,7 +13,10 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                 'discarded', st.discarded, 'paused', st.kind = any (s.paused_kinds),
                 'started_at', st.started_at, 'finished_at', st.finished_at,
                 'leased', (select count(*) from jobs j where j.scan = p_scan
-                              and j.kind = st.kind and j.state = 'leased')) order by st.kind)
+                              and j.kind = st.kind and j.state = 'leased'),
+                'delayed', (select count(*) from jobs j where j.scan = p_scan
+                               and j.kind = st.kind and j.state = 'pending'
+                               and j.not_before < 'infinity')) order by st.kind)
               from stages st where st.scan = p_scan),
         'outcomes', coalesce((
             select jsonb_object_agg(kind, sections) from (
@@ -22,11 +25,8 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                       from coordinator.scan_outcomes(p_scan) o group by 1, 2) by_section
                  group by 1) by_kind), '{}'),
         'workers', coalesce((
-            select jsonb_agg(to_jsonb(w) order by w.holder) from (
-                select j.holder, count(*) as leases, array_agg(distinct j.kind) as kinds,
-                       min(j.leased_at) as oldest_lease
-                  from jobs j where j.scan = p_scan and j.state = 'leased'
-                 group by 1) w), '[]'),
+            select jsonb_agg(to_jsonb(w) order by w.holder)
+              from coordinator.scan_holders(p_scan) w), '[]'),
         'careful', coalesce((
             select jsonb_agg(to_jsonb(c)) from (
                 select j.job_id, j.kind, j.part, j.state, j.crashes, j.holder, j.in_hand,

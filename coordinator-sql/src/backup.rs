@@ -41,7 +41,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn backup_scan(&self, scan: i32) -> Result<Option<Value>, Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let row: Option<Json<Value>> = sqlx::query_scalar("select coordinator.backup_scan($1)")
             .bind(scan)
             .persistent(false)
@@ -56,7 +56,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked, or there is no such table.
     pub async fn backup_blocks(&self, scan: i32, table: &str) -> Result<i64, Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let blocks = sqlx::query_scalar("select coordinator.backup_blocks($1, $2)")
             .bind(scan)
             .bind(table)
@@ -79,7 +79,7 @@ impl Coordinator {
         from_block: i64,
         blocks: i32,
     ) -> Result<Vec<String>, Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let rows = sqlx::query_scalar("select * from coordinator.backup_rows($1, $2, $3, $4)")
             .bind(scan)
             .bind(table)
@@ -103,7 +103,7 @@ impl Coordinator {
         first_job: i64,
         last_job: i64,
     ) -> Result<Restoring, Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let Json(answer): Json<Value> =
             sqlx::query_scalar("select coordinator.restore_begin($1, $2, $3)")
                 .bind(row)
@@ -123,7 +123,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn restore_warc_files(&self, paths: &[String]) -> Result<Vec<i32>, Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let ids = sqlx::query_scalar("select coordinator.restore_warc_files($1)")
             .bind(paths)
             .persistent(false)
@@ -145,7 +145,7 @@ impl Coordinator {
         rows: &str,
         done: Value,
     ) -> Result<bool, Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let moved: bool =
             sqlx::query_scalar("select coordinator.restore_rows($1, $2, $3::json, $4, $5)")
                 .bind(restoring.scan)
@@ -168,7 +168,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn restore_end(&self, restoring: &Restoring, row: &Value) -> Result<bool, Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let ended = sqlx::query_scalar("select coordinator.restore_end($1, $2, $3)")
             .bind(restoring.scan)
             .bind(row)

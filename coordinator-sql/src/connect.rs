@@ -1,13 +1,16 @@
 //! Connecting: one pool for work and one connection for renewals, so that work can't starve them.
 
-use std::{str::FromStr, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
-use sqlx::{
-    PgPool, Postgres, Transaction,
-    postgres::{PgConnectOptions, PgPoolOptions},
+use sqlx::{Row as _, postgres::PgConnectOptions};
+
+use crate::{
+    Error,
+    call::{CALL_TIME, RENEWAL_TIME, Transaction},
+    completer::Completer,
+    pool::Pool,
+    schema_digest,
 };
-
-use crate::{Error, schema_digest};
 
 /// How to connect.
 #[derive(Debug, Clone)]
@@ -16,6 +19,10 @@ pub struct ConnectSettings {
     pub max_connections: u32,
     /// How long a call waits for a connection.
     pub acquire_timeout: Duration,
+    /// How long a call may take, once it has a connection.
+    pub call_time: Duration,
+    /// How long a renewal may take.
+    pub renewal_time: Duration,
     /// The name that Postgres shows for these connections.
     pub application_name: String,
 }
@@ -25,6 +32,8 @@ impl Default for ConnectSettings {
         Self {
             max_connections: 4,
             acquire_timeout: Duration::from_secs(10),
+            call_time: CALL_TIME,
+            renewal_time: RENEWAL_TIME,
             application_name: "everytab-worker".into(),
         }
     }
@@ -33,8 +42,9 @@ impl Default for ConnectSettings {
 /// The coordinator, as a client sees it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
-    pub(crate) work: PgPool,
-    pub(crate) renewals: PgPool,
+    pub(crate) work: Pool,
+    pub(crate) renewals: Pool,
+    pub(crate) completer: Arc<Completer>,
 }
 
 impl Coordinator {
@@ -46,20 +56,16 @@ impl Coordinator {
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| Error::Url { url: without_password(url), reason: error.to_string() })?
             .application_name(&settings.application_name)
+            // Poolers refuse what they do not know of; numbers travel in binary anyway.
+            .extra_float_digits(None)
             .statement_cache_capacity(0);
-        let pool = |size| {
-            PgPoolOptions::new()
-                .max_connections(size)
-                .acquire_timeout(settings.acquire_timeout)
-                .idle_timeout(Duration::from_secs(60))
-                .connect_lazy_with(options.clone())
+        let pool = |size, limit| Pool::new(options.clone(), size, settings.acquire_timeout, limit);
+        let coordinator = Self {
+            work: pool(settings.max_connections, settings.call_time),
+            renewals: pool(1, settings.renewal_time),
+            completer: Arc::default(),
         };
-        let coordinator = Self { work: pool(settings.max_connections), renewals: pool(1) };
-        // The pool reports a refused connection only as a timeout: ask once without it.
-        match sqlx::ConnectOptions::connect(&options).await {
-            Ok(connection) => drop(sqlx::Connection::close(connection).await),
-            Err(error) => return Err(connect_error(&options, error)),
-        }
+        coordinator.work.try_first().await?;
         Ok(coordinator)
     }
 
@@ -112,22 +118,28 @@ impl Coordinator {
         .await
     }
 
-    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Postgres>, Error> {
-        Ok(self.work.begin().await?)
+    /// A transaction of a worker's call.
+    pub(crate) async fn begin(&self) -> Result<Transaction, Error> {
+        Transaction::begin(&self.work).await
     }
 
-    async fn scalar<T>(&self, sql: &'static str) -> Result<T, Error>
+    /// A transaction of an operator's call, which may read or drop a whole scan.
+    pub(crate) async fn begin_long(&self) -> Result<Transaction, Error> {
+        Transaction::begin_long(&self.work).await
+    }
+
+    /// The one value of a single statement without parameters.
+    pub(crate) async fn scalar<T>(&self, sql: &str) -> Result<T, Error>
     where
-        T: for<'r> sqlx::Decode<'r, Postgres> + sqlx::Type<Postgres> + Send + Unpin,
+        T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
     {
-        let mut transaction = self.begin().await?;
-        let value = sqlx::query_scalar(sql).persistent(false).fetch_one(&mut *transaction).await?;
-        transaction.commit().await?;
-        Ok(value)
+        let rows = self.call(&self.work, sql.to_owned()).await?;
+        let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+        Ok(row.try_get(0)?)
     }
 }
 
-fn connect_error(options: &PgConnectOptions, error: sqlx::Error) -> Error {
+pub(crate) fn connect_error(options: &PgConnectOptions, error: sqlx::Error) -> Error {
     let place = match options.get_socket() {
         Some(socket) => socket.display().to_string(),
         None => format!("{}:{}", options.get_host(), options.get_port()),

@@ -56,12 +56,14 @@ impl Error {
 }
 
 /// SQLSTATE classes and codes that pass by themselves: connection exceptions, insufficient
-/// resources, operator intervention, and the two kinds of lost race.
+/// resources, operator intervention, the kinds of lost race, a server that was demoted to a
+/// standby, and a transaction that we left in silence for too long.
 fn is_transient(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(database) => database.code().is_some_and(|code| {
             let class = code.get(..2).unwrap_or_default();
-            matches!(class, "08" | "53" | "57") || matches!(&*code, "40001" | "40P01" | "55P03")
+            matches!(class, "08" | "53" | "57")
+                || matches!(&*code, "40001" | "40P01" | "55P03" | "25006" | "25P03")
         }),
         sqlx::Error::Io(_)
         | sqlx::Error::PoolTimedOut

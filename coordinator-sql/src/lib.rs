@@ -4,17 +4,21 @@
 //! scheduling logic. It is the only place with SQL text in Rust. It knows what a lease, a fence
 //! and a recorded row are, and not what a job does.
 //!
-//! Every call is one short transaction without a named statement, so that it works through a pooler
-//! in transaction mode. Errors that pass by themselves (a restart, a broken connection) are told
+//! Every call has a limit and is one short transaction without a named statement, so that it works
+//! through a pooler in transaction mode and ends on a dead network. Errors that pass by themselves
+//! (a restart, a broken connection) are told
 //! apart from those that do not by [`Error::is_transient`].
 
 mod backup;
+mod call;
+mod completer;
 mod connect;
 mod error;
 mod job;
 mod load;
 mod migrate;
 mod operator;
+mod pool;
 mod record;
 mod statement;
 mod verbs;

@@ -1,10 +1,16 @@
 //! Loading a job's input: what the completed jobs before it recorded.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::{Coordinator, Error};
+use crate::{Coordinator, Error, verbs::patiently};
+
+/// How long a load is begun again after an error that passes: a restart or a broken connection
+/// must not cost a job an attempt.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What every job needs to know of its scan.
 #[derive(Debug, Clone, FromRow)]
@@ -164,6 +170,19 @@ impl Coordinator {
     }
 
     pub(crate) async fn rows<T>(
+        &self,
+        sql: &'static str,
+        scan: i32,
+        part: Option<i32>,
+    ) -> Result<Vec<T>, Error>
+    where
+        T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
+    {
+        // Reading twice is reading once.
+        patiently(Instant::now() + PATIENCE, || self.rows_once(sql, scan, part)).await
+    }
+
+    async fn rows_once<T>(
         &self,
         sql: &'static str,
         scan: i32,

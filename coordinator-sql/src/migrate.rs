@@ -64,7 +64,7 @@ impl Coordinator {
     /// # Errors
     /// When a statement fails, or the role may not create roles and schemas; nothing is changed.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291844)";
         sqlx::raw_sql(lock).execute(&mut *transaction).await?;
         sqlx::raw_sql(PRELUDE).execute(&mut *transaction).await?;

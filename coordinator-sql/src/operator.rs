@@ -81,7 +81,7 @@ impl Coordinator {
     pub async fn start_scan(&self, scan: &NewScan) -> Result<i32, Error> {
         let (paths, wanted): (Vec<&str>, Vec<Option<i64>>) =
             scan.files.iter().map(|(path, wanted)| (path.as_str(), *wanted)).unzip();
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let number =
             sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)")
                 .bind(scan.scan_id)
@@ -123,6 +123,15 @@ impl Coordinator {
         self.all(sqlx::query_as("select * from coordinator.list_scans()")).await
     }
 
+    /// Where a scan's counters and rows disagree: kind, jobs outstanding, rows unfinished. Nowhere,
+    /// unless there is a bug.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn audit_scan(&self, scan: i32) -> Result<Vec<(String, i32, i32)>, Error> {
+        self.rows("select * from coordinator.audit_scan($1)", scan, None).await
+    }
+
     /// Ends a scan. False: it has ended already.
     ///
     /// # Errors
@@ -148,7 +157,7 @@ impl Coordinator {
         self.one(query).await
     }
 
-    /// Sets the fleet's icon requests a second.
+    /// Sets the fleet's icon requests a second. False: the scan has ended.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -157,7 +166,8 @@ impl Coordinator {
         self.one(query).await
     }
 
-    /// Sets the longest that any run of a scan's jobs may take; none means by kind.
+    /// Sets the longest that any run of a scan's jobs may take; none means by kind. False: the scan
+    /// has ended.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -234,7 +244,7 @@ impl Coordinator {
         pattern: &str,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         sqlx::query("select coordinator.block($1, $2, $3)")
             .bind(kind)
             .bind(pattern)
@@ -242,7 +252,7 @@ impl Coordinator {
             .persistent(false)
             .execute(&mut *transaction)
             .await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Takes a pattern off the blocklist. False: it was not on it.
@@ -287,7 +297,7 @@ impl Coordinator {
         (T,): for<'r> FromRow<'r, sqlx::postgres::PgRow>,
         T: Send + Unpin,
     {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let value = query.persistent(false).fetch_one(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(value)
@@ -300,7 +310,7 @@ impl Coordinator {
     where
         T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
     {
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin_long().await?;
         let rows = query.persistent(false).fetch_all(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(rows)

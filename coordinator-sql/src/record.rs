@@ -1,9 +1,7 @@
 //! Rows that jobs record, and the fenced chunks that carry them.
 
+use crate::{Error, Fence, call::Transaction};
 use chrono::{DateTime, Utc};
-use sqlx::{Postgres, Transaction};
-
-use crate::{Error, Fence};
 
 /// Rows in one chunk at most; a transaction stays well under a second.
 const MAX_CHUNK_ROWS: usize = 5_000;
@@ -174,7 +172,7 @@ fn split<T>(rows: &[T], size: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]
 
 /// Records a chunk. False: the lease is lost.
 pub(crate) async fn record(
-    transaction: &mut Transaction<'static, Postgres>,
+    transaction: &mut Transaction,
     fence: Fence,
     number: i32,
     chunk: Chunk<'_>,

@@ -7,14 +7,17 @@
 
 use std::fmt::{Display, Write as _};
 
-use sqlx::{AssertSqlSafe, PgPool, postgres::PgRow};
+use sqlx::{AssertSqlSafe, postgres::PgRow};
 
-use crate::{Coordinator, Error};
+use crate::{Coordinator, Error, call::Bounded, pool::Pool};
 
 impl Coordinator {
     /// Runs one statement in a transaction of its own.
-    pub(crate) async fn call(&self, pool: &PgPool, sql: String) -> Result<Vec<PgRow>, Error> {
-        Ok(sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(pool).await?)
+    pub(crate) async fn call(&self, pool: &Pool, sql: String) -> Result<Vec<PgRow>, Error> {
+        let mut connection = Bounded::acquire(pool, pool.limit).await?;
+        let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut connection).await?;
+        connection.keep();
+        Ok(rows)
     }
 }
 

@@ -141,11 +141,38 @@ impl Coordinator {
     ) -> Result<Vec<Completion>, Error> {
         let (fences, stats): (Vec<Fence>, Vec<Value>) =
             leases.into_iter().map(|(lease, stats)| (lease.fence, stats)).unzip();
-        patiently(trust_until, || async {
-            let rows = self.call(&self.work, completion(&fences, &stats)).await?;
-            rows.iter().map(completion_of).collect()
-        })
-        .await
+        let stats: Vec<&Value> = stats.iter().collect();
+        patiently(trust_until, || self.complete_at_once(&fences, &stats)).await
+    }
+
+    /// One transaction that completes these jobs, which record no rows.
+    pub(crate) async fn complete_at_once(
+        &self,
+        fences: &[Fence],
+        stats: &[&Value],
+    ) -> Result<Vec<Completion>, Error> {
+        let completions = self.complete_unflushed(fences, stats).await?;
+        self.flush().await?;
+        Ok(completions)
+    }
+
+    /// The same, seen by all and not yet on disk: nobody may be told before [`Self::flush`].
+    pub(crate) async fn complete_unflushed(
+        &self,
+        fences: &[Fence],
+        stats: &[&Value],
+    ) -> Result<Vec<Completion>, Error> {
+        // Both statements of a message are one transaction.
+        let sql = format!("set local synchronous_commit = off; {}", completion(fences, stats));
+        let rows = self.call(&self.work, sql).await?;
+        rows.iter().map(completion_of).collect()
+    }
+
+    /// Returns when all that was committed before is on disk: a commit is, and the log has one
+    /// order. (A transaction without a change would not wait; a message changes nothing.)
+    pub(crate) async fn flush(&self) -> Result<(), Error> {
+        let sql = "select pg_logical_emit_message(true, 'everytab', '')".to_owned();
+        self.call(&self.work, sql).await.map(drop)
     }
 
     async fn record_chunk(
@@ -156,9 +183,8 @@ impl Coordinator {
         is_last: bool,
         stats: &Value,
     ) -> Result<Option<Completion>, Error> {
-        let complete = completion(&[fence], std::slice::from_ref(stats));
         if matches!(chunk, record::Chunk::Nothing) && is_last {
-            return only_completion(&self.call(&self.work, complete).await?).map(Some);
+            return self.completer.complete(self, fence, stats).await.map(Some);
         }
         let mut transaction = self.begin().await?;
         let held = record::record(&mut transaction, fence, number, chunk).await?;
@@ -167,7 +193,7 @@ impl Coordinator {
             return Ok(None);
         }
         // Where the lease is not held, complete knows whether it was lost or has completed.
-        let complete = sqlx::raw_sql(sqlx::AssertSqlSafe(complete));
+        let complete = sqlx::raw_sql(sqlx::AssertSqlSafe(completion(&[fence], &[stats])));
         let completion = only_completion(&complete.fetch_all(&mut *transaction).await?)?;
         if completion == Completion::Recorded {
             transaction.commit().await?;
@@ -312,12 +338,12 @@ fn arguments(fences: &[Fence]) -> String {
     )
 }
 
-fn completion(fences: &[Fence], stats: &[Value]) -> String {
+fn completion(fences: &[Fence], stats: &[&Value]) -> String {
     format!(
         "select word from unnest(coordinator.complete({}, {})) with ordinality ended (word, place) \
          order by place",
         arguments(fences),
-        texts(stats.iter().map(Value::to_string), "jsonb")
+        texts(stats.iter().map(ToString::to_string), "jsonb")
     )
 }
 
@@ -335,7 +361,7 @@ fn completion_of(row: &PgRow) -> Result<Completion, Error> {
 }
 
 /// Runs `step` again, with growing pauses, while its errors pass and the time is not over.
-async fn patiently<T, F>(until: Instant, mut step: impl FnMut() -> F) -> Result<T, Error>
+pub(crate) async fn patiently<T, F>(until: Instant, mut step: impl FnMut() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {

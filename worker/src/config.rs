@@ -142,6 +142,18 @@ pub struct FetchArgs {
     #[arg(long = "dial-port", env = "EVERYTAB_DIAL_PORT", value_name = "PORT=PORT",
           value_delimiter = ',', value_parser = parse_port_pair)]
     pub dial_ports: Vec<(u16, u16)>,
+    /// Whether answers of names and dead endpoints are remembered; a diagnosis, for it only costs
+    #[arg(long, env = "EVERYTAB_REMEMBER", value_enum, default_value = "on", hide = true)]
+    pub remember: Remember,
+}
+
+/// Whether the fetcher remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Remember {
+    /// What saves requests
+    On,
+    /// Nothing
+    Off,
 }
 
 fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
@@ -164,6 +176,7 @@ impl FetchArgs {
             in_flight: self.in_flight.max(1),
             user_agent: self.user_agent.clone().unwrap_or(defaults.user_agent.clone()),
             robots,
+            remembers: self.remember == Remember::On,
             ..defaults
         }
     }
@@ -192,6 +205,7 @@ impl FetchArgs {
         add("--user-agent", self.user_agent.clone());
         add("--dns", self.dns.map(|address| address.to_string()));
         add("--ca-file", self.ca_file.as_ref().map(|file| file.display().to_string()));
+        add("--remember", (self.remember == Remember::Off).then(|| "off".to_owned()));
         for range in &self.allow_ranges {
             add("--allow-range", Some(range.to_string()));
         }

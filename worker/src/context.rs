@@ -5,7 +5,10 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 use everytab_storage::{StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
 
-use crate::fetch::{Fetcher, Trouble};
+use crate::{
+    fetch::{Fetcher, Trouble},
+    limits,
+};
 
 /// The surroundings of every job of a worker.
 #[derive(Clone)]
@@ -37,6 +40,15 @@ impl Fetchers {
         let live_workers = usize::try_from(live_workers).unwrap_or(usize::MAX);
         self.obeying.share_addresses_with(live_workers);
         self.ignoring.share_addresses_with(live_workers);
+    }
+
+    /// The fleet's requests a second, of which each of so many live workers takes its part. None
+    /// takes the limit away. Where the number of workers is not known yet, the part is a small one.
+    pub fn set_rate(&self, rate: Option<i32>, live_workers: Option<u32>) {
+        let share = live_workers.unwrap_or(limits::WORKERS_AT_MOST).max(1);
+        let per_second = rate.map(|rate| f64::from(rate.max(1)) / f64::from(share));
+        self.obeying.set_pace(per_second);
+        self.ignoring.set_pace(per_second);
     }
 
     /// Whether the network is there again, by asking the resolver about some hostnames.

@@ -30,6 +30,10 @@ pub const RANGES_IN_FLIGHT: usize = 8;
 /// Bundles written at once by a job.
 pub const PUTS_IN_FLIGHT: usize = 16;
 
+/// Tries of one request to a store by a worker: with their pauses they outlast an outage of half a
+/// minute, which so costs time and no job an attempt.
+pub const STORE_ATTEMPTS: u32 = 12;
+
 /// Disk that the icons of one shard may take: 1,200 hosts at 30 KB an icon take about 90 MB.
 pub const SPOOL_BYTES: u64 = 2 << 30;
 /// An archive up to this size is read whole, a larger one record by record.
@@ -39,6 +43,10 @@ pub const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
 pub const IDLE_AT_LEAST: Duration = Duration::from_millis(200);
 /// See [`IDLE_AT_LEAST`]: 200 idle workers stay far below 100 queries a second.
 pub const IDLE_AT_MOST: Duration = Duration::from_secs(8);
+/// How often a person who watches sees where a scan stands.
+pub const STATUS_EVERY: Duration = Duration::from_secs(2);
+/// Counting all results of a large scan takes a second: whoever watches waits so many times that.
+pub const STATUS_SHARE: u32 = 10;
 /// How long a drain may take unless `--drain` says otherwise: a spot notice gives two minutes.
 pub const DRAIN: Duration = Duration::from_secs(90);
 /// How long a run may get nowhere before its lease is no longer renewed: longer than any one wait
@@ -46,6 +54,10 @@ pub const DRAIN: Duration = Duration::from_secs(90);
 pub const STALL: Duration = Duration::from_secs(5 * 60);
 /// How long a run that is ended from outside may take to stop.
 pub const ABORT: Duration = Duration::from_secs(10);
+/// Workers of a fleet: what a worker that does not know their number assumes of a limited rate.
+pub const WORKERS_AT_MOST: u32 = 200;
+/// How long a kind of job is left alone after there was no room for one.
+pub const NO_ROOM_PAUSE: Duration = Duration::from_secs(5);
 /// How long icon jobs are left alone after the network looked broken, before canaries are asked.
 pub const CANARY_PAUSE: Duration = Duration::from_secs(3);
 

@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use crate::{
-    commands::scan::terminal_width, config::FetchArgs, failure::Failure, progress,
+    commands::scan::terminal_width, config::FetchArgs, failure::Failure, limits, progress,
     scan_start::Places,
 };
 
@@ -81,6 +81,9 @@ impl Children {
             "--exit-when-done".to_owned(),
             "--temporary".to_owned(),
             temporary.display().to_string(),
+            // This process is asked to stop, and asks its workers.
+            "--instance-metadata".to_owned(),
+            "off".to_owned(),
         ];
         arguments.extend(fetch.arguments());
         let recipe = Recipe {
@@ -192,7 +195,9 @@ pub async fn watch_scan(
     let mut painted = 0_usize;
     let mut said = String::new();
     loop {
+        let asked_at = Instant::now();
         let status = coordinator.scan_status(number).await?;
+        let pause = (limits::STATUS_EVERY / 4).max(asked_at.elapsed() * limits::STATUS_SHARE);
         if on_terminal {
             painted = repaint(&status, painted);
         } else {
@@ -215,7 +220,7 @@ pub async fn watch_scan(
             return Ok(status);
         }
         tokio::select! {
-            () = tokio::time::sleep(Duration::from_millis(500)) => {}
+            () = tokio::time::sleep(pause) => {}
             _ = stop.changed() => {}
         }
     }

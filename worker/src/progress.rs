@@ -15,6 +15,7 @@ struct StageLine {
     discarded: u64,
     total: u64,
     leased: u64,
+    delayed: u64,
     paused: bool,
     items: u64,
     per_second: Option<f64>,
@@ -63,6 +64,7 @@ fn stage_line(status: &Value, stage: &Value, now: Option<DateTime<Utc>>) -> Stag
         discarded,
         total: done + discarded + outstanding,
         leased: number(&stage["leased"]),
+        delayed: number(&stage["delayed"]),
         paused: stage["paused"].as_bool().unwrap_or(false),
         items,
         per_second: rate(items),
@@ -111,6 +113,9 @@ fn bar_line(stage: &StageLine) -> String {
     if stage.leased > 0 {
         line.push_str(&format!("  {} leased", stage.leased));
     }
+    if stage.delayed > 0 {
+        line.push_str(&format!("  {} backed off", stage.delayed));
+    }
     if stage.discarded > 0 {
         line.push_str(&format!("  {} discarded", stage.discarded));
     }
@@ -140,24 +145,57 @@ fn outcome_lines(status: &Value) -> Vec<String> {
 fn worker_lines(status: &Value) -> Vec<String> {
     let now = time(&status["now"]);
     let workers = status["workers"].as_array().into_iter().flatten();
-    workers
-        .map(|worker| {
-            let kinds: Vec<&str> = worker["kinds"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect();
-            let oldest = now.zip(time(&worker["oldest_lease"])).map(|(now, at)| now - at);
-            format!(
-                "worker       {}  {} leases ({})  oldest {}",
-                worker["holder"].as_str().unwrap_or("-"),
-                number(&worker["leases"]),
-                kinds.join(", "),
-                oldest.map_or("-".into(), |age| short_time(age.as_seconds_f64()))
-            )
-        })
-        .collect()
+    let mut lines: Vec<String> = workers.map(|worker| worker_line(worker, now)).collect();
+    if let Some(rate) = status["rate"].as_u64() {
+        lines.push(format!("rate         {rate} requests/s for all workers together"));
+    }
+    for job in status["careful"].as_array().into_iter().flatten() {
+        lines.push(careful_line(job));
+    }
+    lines
+}
+
+fn worker_line(worker: &Value, now: Option<DateTime<Utc>>) -> String {
+    let text = |name: &str| worker[name].as_str().unwrap_or("-").to_owned();
+    let kinds = worker["kinds"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let kinds: Vec<&str> = kinds.collect();
+    let mut line = format!("worker       {}  {} leases", text("holder"), number(&worker["leases"]));
+    if !kinds.is_empty() {
+        line.push_str(&format!(" ({})", kinds.join(", ")));
+    }
+    if let Some(age) = now.zip(time(&worker["oldest_lease"])).map(|(now, at)| now - at) {
+        line.push_str(&format!("  oldest {}", short_time(age.as_seconds_f64())));
+    }
+    let (jobs, rate) = (number(&worker["jobs"]), worker["items_per_second"].as_f64());
+    if let Some(rate) = rate.filter(|_| jobs > 0) {
+        line.push_str(&format!("  {jobs} jobs, {rate:.1} items/s lately"));
+    }
+    if number(&worker["errors"]) > 0 {
+        line.push_str(&format!("  {} errors: {}", number(&worker["errors"]), text("last_error")));
+    }
+    line
+}
+
+/// A job that has killed workers: it goes one item at a time.
+fn careful_line(job: &Value) -> String {
+    let mut line = format!(
+        "careful      job {} {} {}: {} crashes, {}",
+        number(&job["job_id"]),
+        job["kind"].as_str().unwrap_or("-"),
+        number(&job["part"]),
+        number(&job["crashes"]),
+        job["state"].as_str().unwrap_or("-")
+    );
+    if let Some(item) = job["in_hand"].as_i64() {
+        line.push_str(&format!(", item {item} in hand"));
+    }
+    if let Some(holder) = job["holder"].as_str() {
+        line.push_str(&format!(", {holder}"));
+    }
+    if let Some(at) = job["not_before"].as_str() {
+        line.push_str(&format!(", not before {at}"));
+    }
+    line
 }
 
 fn error_lines(status: &Value) -> Vec<String> {
@@ -172,11 +210,12 @@ fn error_lines(status: &Value) -> Vec<String> {
     }
     for error in status["errors"].as_array().into_iter().flatten().take(5) {
         lines.push(format!(
-            "{:<12} job {} {} {}: {}",
+            "{:<12} job {} {} {} ({}): {}",
             error["event"].as_str().unwrap_or("-"),
             number(&error["job_id"]),
             error["kind"].as_str().unwrap_or("-"),
             number(&error["part"]),
+            error["holder"].as_str().unwrap_or("-"),
             error["message"].as_str().unwrap_or("-")
         ));
     }
@@ -229,5 +268,39 @@ fn short_time(seconds: f64) -> String {
         (0, 0, s) => format!("{s}s"),
         (0, m, s) => format!("{m}m{s:02}s"),
         (h, m, _) => format!("{h}h{m:02}m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_worker_is_shown_with_what_it_holds_does_and_fails_at() {
+        let status = json!({
+            "now": "2026-01-01T00:01:00Z", "rate": 500,
+            "workers": [
+                {"holder": "a:1:x", "leases": 2, "kinds": ["warc", "icon"], "jobs": 3,
+                 "oldest_lease": "2026-01-01T00:00:00Z", "items": 900, "items_per_second": 12.34,
+                 "errors": 1, "last_error": "the resolver does not answer"},
+                {"holder": "b:2:y", "leases": 0, "kinds": [], "oldest_lease": null, "jobs": 0,
+                 "items": 0, "items_per_second": 0.0, "errors": 0, "last_error": null},
+            ],
+            "careful": [{"job_id": 7, "kind": "icon", "part": 3, "state": "pending", "crashes": 4,
+                         "holder": null, "in_hand": 5, "not_before": "2026-01-01T00:02:00Z"}],
+        });
+        assert_eq!(
+            worker_lines(&status),
+            [
+                "worker       a:1:x  2 leases (warc, icon)  oldest 1m00s  3 jobs, 12.3 items/s \
+                 lately  1 errors: the resolver does not answer",
+                "worker       b:2:y  0 leases",
+                "rate         500 requests/s for all workers together",
+                "careful      job 7 icon 3: 4 crashes, pending, item 5 in hand, not before \
+                 2026-01-01T00:02:00Z",
+            ]
+        );
     }
 }

@@ -64,6 +64,8 @@ struct Ended {
     canaries: Option<Vec<String>>,
     /// Whether it got nowhere and was left to itself.
     stalled: bool,
+    /// Whether there was no room for it.
+    no_room: bool,
 }
 
 /// Works until the work is done or `stop` turns true.
@@ -87,6 +89,7 @@ pub async fn run(
         running: JoinSet::new(),
         busy: HashMap::new(),
         icons_rest_until: None,
+        resting: HashMap::new(),
         canaries: Vec::new(),
         said_idle: false,
         hints: Hints::default(),
@@ -105,8 +108,10 @@ struct Worker {
     settings: RunSettings,
     leases: Arc<Leases>,
     running: JoinSet<Ended>,
-    busy: HashMap<Id, JobKind>,
+    busy: HashMap<Id, (JobKind, Pulse)>,
     icons_rest_until: Option<Instant>,
+    /// Kinds for which there was no room, until when they are left alone.
+    resting: HashMap<JobKind, Instant>,
     canaries: Vec<String>,
     said_idle: bool,
     hints: Hints,
@@ -168,14 +173,23 @@ impl Worker {
             JobKind::Index => limits::INDEX_JOBS,
             JobKind::Warc => limits::WARC_JOBS,
             JobKind::Icon if resting => 0,
-            JobKind::Icon if in_flight * 2 > slots => 1,
+            JobKind::Icon if in_flight * 2 > slots || self.is_starting(kind) => 1,
             JobKind::Icon => limits::ICON_JOBS,
             JobKind::BundleShard => self.settings.bundle_jobs,
             JobKind::Search => limits::SEARCH_JOBS,
             JobKind::Publish => 1,
         };
-        let busy = |kind| self.busy.values().filter(|busy| **busy == kind).count();
-        self.settings.kinds.iter().copied().filter(|kind| busy(*kind) < most(*kind)).collect()
+        let busy = |kind| self.busy.values().filter(|(busy, _)| *busy == kind).count();
+        let now = Instant::now();
+        let rests = |kind| self.resting.get(&kind).is_some_and(|until| *until > now);
+        let free = |kind: &JobKind| !rests(*kind) && busy(*kind) < most(*kind);
+        self.settings.kinds.iter().copied().filter(free).collect()
+    }
+
+    /// Whether a job of a kind has yet to do its first item: until then the slots that it will take
+    /// look empty, and another lease would only keep the job from an idle worker.
+    fn is_starting(&self, kind: JobKind) -> bool {
+        self.busy.values().any(|(busy, pulse)| *busy == kind && pulse.beats() == 0)
     }
 
     /// Leases by a short look; now and then, and where that finds nothing, by a full one.
@@ -222,8 +236,10 @@ impl Worker {
 
     fn start(&mut self, lease: Lease) {
         let kind = lease.kind;
+        self.context.fetchers.set_rate(lease.rate, self.leases.live_workers());
         let pulse = Pulse::default();
         let trusted = self.leases.add(&lease, pulse.clone());
+        let beating = pulse.clone();
         let (coordinator, context) = (self.coordinator.clone(), self.context.clone());
         let leases = Arc::clone(&self.leases);
         let task = self.running.spawn(async move {
@@ -232,7 +248,7 @@ impl Worker {
             leases.remove(fence);
             ended
         });
-        self.busy.insert(task.id(), kind);
+        self.busy.insert(task.id(), (kind, beating));
     }
 
     fn note(&mut self, ended: Result<(Id, Ended), JoinError>) {
@@ -244,7 +260,10 @@ impl Worker {
                 (error.id(), None)
             }
         };
-        self.busy.remove(&id);
+        let kind = self.busy.remove(&id).map(|(kind, _)| kind);
+        if let Some(kind) = kind.filter(|_| ended.as_ref().is_some_and(|ended| ended.no_room)) {
+            self.resting.insert(kind, Instant::now() + limits::NO_ROOM_PAUSE);
+        }
         self.has_stalled |= ended.as_ref().is_some_and(|ended| ended.stalled);
         if let Some(canaries) = ended.and_then(|ended| ended.canaries) {
             self.icons_rest_until = Some(Instant::now() + limits::CANARY_PAUSE);
@@ -320,9 +339,10 @@ async fn finish(
                 let _ = coordinator.release(lease, reason, trusted.until()).await;
             }
             let stalled = is_stuck || end == leases::End::Stalled;
-            return Ended { canaries: None, stalled };
+            return Ended { canaries: None, stalled, no_room: false };
         }
     };
+    let no_room = matches!(result, Err(JobError::NoRoom(_)));
     let (verb, outcome, canaries) = match result {
         Ok(done) => ("complete", complete(coordinator, lease, done, &trusted).await, None),
         Err(JobError::Retry(reason)) => {
@@ -337,6 +357,10 @@ async fn finish(
             span.in_scope(|| tracing::error!(reason, "the job is discarded"));
             ("discard", text(coordinator.discard(lease, &reason, trusted.until()).await), None)
         }
+        Err(JobError::NoRoom(reason)) => {
+            span.in_scope(|| tracing::warn!(reason, "no room; the job is given back"));
+            ("release", text(coordinator.release(lease, &reason, trusted.until()).await), None)
+        }
         Err(JobError::Trouble { trouble, canaries }) => {
             span.in_scope(|| tracing::warn!(%trouble, "trouble of our own; the job is given back"));
             let reason = trouble.to_string();
@@ -348,7 +372,7 @@ async fn finish(
         Ok(outcome) => tracing::info!(verb, outcome, seconds = started.elapsed().as_secs_f32()),
         Err(error) => tracing::error!(verb, %error, "the lease will run out by itself"),
     });
-    Ended { canaries, stalled: false }
+    Ended { canaries, stalled: false, no_room }
 }
 
 async fn complete(

@@ -174,3 +174,19 @@ async fn of_two_ends_of_one_lease_the_second_is_told() {
     assert_eq!(database.state_of_job(lease.fence.job_id).await, "completed");
     database.assert_audited(scan).await;
 }
+
+#[tokio::test]
+async fn a_lost_lease_is_told_so_in_one_call_with_the_current_one_of_its_job() {
+    let database = Database::new().await;
+    let scan = database.start(2).await;
+    let lost = database.lease_one(JobKind::Index).await;
+    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    let leases = database.lease(JobKind::Index, 2).await;
+    assert_eq!(leases.len(), 2);
+    let stats = json!({"counts": {"hosts": 1}});
+    let mut together = vec![(lost, stats.clone())];
+    together.extend(leases.into_iter().map(|lease| (lease, stats.clone())));
+    let ends = database.worker.complete_all(together, soon()).await.unwrap();
+    assert_eq!(ends, [Completion::Lost, Completion::Recorded, Completion::Recorded]);
+    database.assert_audited(scan).await;
+}

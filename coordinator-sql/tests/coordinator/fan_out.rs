@@ -106,11 +106,18 @@ async fn a_crawl_without_hosts_ends_at_once_with_a_closing_round() {
 }
 
 #[tokio::test]
-async fn shards_hold_at_most_1200_hosts_and_small_scans_have_16() {
+async fn shards_hold_at_most_1200_hosts_and_small_scans_one_bundle_each() {
     let database = Database::new().await;
-    for (hosts, shards, bundles) in
-        [(1, 1, 1), (119, 1, 1), (120, 1, 1), (121, 2, 1), (1_920, 16, 1), (40_000_000, 33_334, 10)]
-    {
+    for (hosts, shards, bundles) in [
+        (1, 1, 1),
+        (119, 1, 1),
+        (120, 1, 1),
+        (121, 2, 1),
+        (1_920, 16, 1),
+        (30_720, 256, 1),
+        (250_000, 256, 8),
+        (40_000_000, 33_334, 10),
+    ] {
         let scan = database.start_with(1, 300_000, json!({"entries_per_bundle": 120})).await;
         let lease = database.lease_one(JobKind::Index).await;
         let stats = json!({"counts": {"hosts": hosts}});

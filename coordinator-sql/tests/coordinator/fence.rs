@@ -48,6 +48,9 @@ async fn assert_shut_out(database: &Database, lost: &Lease, fence: Fence) {
     let output = two_chunks_of(lost.kind);
     let completion = worker.complete(stale(), &output, &json!({}), soon()).await.unwrap();
     assert_eq!(completion, Completion::Lost);
+    let all = worker.complete_all(vec![(stale(), json!({}))], soon()).await.unwrap();
+    assert_eq!(all, [Completion::Lost]);
+    assert!(!worker.take_in_hand(fence, 1, soon()).await.unwrap());
     assert_eq!(worker.retry(stale(), "late", soon()).await.unwrap(), Failure::Lost);
     assert_eq!(worker.discard(stale(), "late", soon()).await.unwrap(), Failure::Lost);
     assert_eq!(worker.release(stale(), "late", soon()).await.unwrap(), Failure::Lost);

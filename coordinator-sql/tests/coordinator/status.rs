@@ -166,3 +166,48 @@ async fn a_jobs_history_is_in_time_order() {
     assert_eq!(events, [("release", 1), ("expired", 2), ("completed", 3)]);
     assert!(history.iter().all(|event| event.holder.as_deref() == Some("holder")));
 }
+
+#[tokio::test]
+async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(4).await;
+    let hints = everytab_coordinator::Hints::default();
+    let lease = async |holder: &'static str, kind| {
+        let leases = database.worker.lease(holder, &[kind], 1, crate::setup::ENCODER, &hints).await;
+        leases.unwrap().pop().unwrap()
+    };
+    for inputs in [30, 12] {
+        let done = lease("busy", JobKind::Warc).await;
+        let stats = json!({"inputs": {"hosts": inputs}, "outcomes": {"ok": inputs}});
+        let output = Output::Pages(vec![]);
+        database.worker.complete(done, &output, &stats, soon()).await.unwrap();
+    }
+    let _held = lease("busy", JobKind::Icon).await;
+    let _held = lease("busy", JobKind::Warc).await;
+    let given_back = lease("resting", JobKind::Warc).await;
+    database.worker.release(given_back, "the resolver does not answer", soon()).await.unwrap();
+    database
+        .run(
+            "insert into everytab.job_events (job_id, scan, at, event, lease_number, holder)
+                  select min(job_id), min(scan), now() - interval '1 h', 'expired', 1, 'long gone'
+                    from everytab.jobs",
+        )
+        .await;
+    let shown = status(&database, scan).await;
+    let workers = shown["workers"].as_array().unwrap();
+    let holders: Vec<&str> = workers.iter().filter_map(|w| w["holder"].as_str()).collect();
+    // The index job and its holder are as recent.
+    assert_eq!(holders, ["busy", "holder", "resting"], "{shown}");
+    let busy = &workers[0];
+    assert_eq!((&busy["leases"], &busy["kinds"]), (&json!(2), &json!(["warc", "icon"])));
+    assert_eq!(
+        (&busy["jobs"], &busy["items"], &busy["errors"]),
+        (&json!(2), &json!(42), &json!(0))
+    );
+    let rate = busy["items_per_second"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate <= 42.0, "{rate}");
+    let resting = &workers[2];
+    assert_eq!((&resting["leases"], &resting["oldest_lease"]), (&json!(0), &Value::Null));
+    assert_eq!((&resting["errors"], &resting["jobs"]), (&json!(1), &json!(0)));
+    assert_eq!(resting["last_error"], "the resolver does not answer");
+}

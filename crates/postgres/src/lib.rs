@@ -118,6 +118,11 @@ impl PrivatePostgres {
         psql::url(&self.place.socket_folder, database, user)
     }
 
+    /// The server's socket, for a proxy before it.
+    pub fn socket(&self) -> PathBuf {
+        psql::socket_in(&self.place.socket_folder)
+    }
+
     /// [`url`](Self::url) of the database `postgres` for the superuser.
     pub fn admin_url(&self) -> String {
         self.url("postgres", ADMIN_USER)

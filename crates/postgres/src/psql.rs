@@ -2,7 +2,7 @@
 //! program itself speaks to Postgres through sqlx).
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{self, PostgresError};
@@ -14,6 +14,10 @@ pub(crate) fn url(socket_folder: &Path, database: &str, user: &str) -> String {
     let folder = encode(socket_folder.as_os_str().as_encoded_bytes());
     let (database, user) = (encode(database.as_bytes()), encode(user.as_bytes()));
     format!("postgres:///{database}?host={folder}&port={PORT}&user={user}&sslmode=disable")
+}
+
+pub(crate) fn socket_in(socket_folder: &Path) -> PathBuf {
+    socket_folder.join(format!(".s.PGSQL.{PORT}"))
 }
 
 /// The value of the URL parameter `name`, if the URL is of the form that [`url`] writes.

@@ -66,6 +66,11 @@ impl TestServer {
         psql::url(&self.socket_folder, database, user)
     }
 
+    /// The server's socket, for a proxy before it.
+    pub fn socket(&self) -> PathBuf {
+        psql::socket_in(&self.socket_folder)
+    }
+
     /// As [`PrivatePostgres::admin_url`].
     pub fn admin_url(&self) -> String {
         self.url("postgres", ADMIN_USER)

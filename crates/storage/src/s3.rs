@@ -3,8 +3,8 @@
 //! Invariants: writes are single PUTs up to 16 MiB and multipart uploads beyond, which are aborted
 //! when they fail or are abandoned; conditions are S3's own (`If-None-Match`, `If-Match`).
 //! Tries again on 5xx, 429, timeouts and broken connections: requests by the SDK's standard retry
-//! with jitter (`client`), bodies that break off here. The SDK's retry quota (500 tokens, 5 a
-//! retry, 10 a timeout) ends the retries early when nearly everything fails.
+//! with jitter (`client`), bodies that break off here. The number of tries is the only end: the
+//! SDK's quota over all requests is off.
 
 mod client;
 pub(crate) mod faults;

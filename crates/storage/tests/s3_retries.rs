@@ -6,7 +6,8 @@ use everytab_storage::{
     AccessKey, Condition, PutIf, PutOptions, StorageErrorKind, Store, StoreSettings, open,
 };
 use scripted::{Reply, Request, Scripted};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 async fn store(server: &Scripted) -> Arc<dyn Store> {
     let settings = StoreSettings {
@@ -47,6 +48,28 @@ async fn overload_and_broken_answers_are_tried_again() {
         assert_eq!(server.seen()[2].body, b"bytes");
         assert_eq!(server.seen()[2].path.split('?').next(), Some("/bucket/p/k"), "path style");
     }
+}
+
+#[tokio::test]
+async fn an_outage_for_all_costs_no_request_its_tries() {
+    // 60 requests fail three times each: more than a quota over all of them would bear.
+    let tries: Mutex<HashMap<String, usize>> = Mutex::default();
+    let server = Scripted::start(move |_, request| {
+        let mut tries = tries.lock().expect("no test panics with it");
+        let tried = tries.entry(request.path.clone()).or_default();
+        *tried += 1;
+        if *tried < 4 { fault(500, "InternalError") } else { stored(request) }
+    })
+    .await;
+    let store = store(&server).await;
+    let puts = (0..60).map(|number| {
+        let store = Arc::clone(&store);
+        async move { store.put(&format!("k{number}"), "x".into(), PutOptions::default()).await }
+    });
+    for put in futures_util::future::join_all(puts).await {
+        put.expect("the fourth try goes well");
+    }
+    assert_eq!(server.seen().len(), 240);
 }
 
 #[tokio::test]

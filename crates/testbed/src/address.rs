@@ -2,7 +2,8 @@
 //!
 //! What happens before a name is known (dropped, reset or ignored connections) is written in the
 //! address: each such behaviour owns a /16. So it needs no table and no memory. Hosts that are
-//! spoken to live in 127.1.0.0 to 127.239.255.255; 127.0.0.0/16 is left to the machine.
+//! spoken to live in 127.1.0.0 to 127.239.255.255, those that share an address in 127.240.0.0/16;
+//! 127.0.0.0/16 is left to the machine.
 
 use std::net::Ipv4Addr;
 
@@ -15,6 +16,9 @@ pub(crate) const DROPPED_OCTET: u8 = 250;
 pub(crate) const RESET_OCTET: u8 = 251;
 /// Second octet of the addresses whose connections are accepted and ignored.
 pub(crate) const IGNORED_OCTET: u8 = 252;
+
+/// Second octet of the addresses that several hosts share; they are told apart by their names.
+const SHARED_OCTET: u8 = 240;
 
 /// What a listener does with a connection, by the address it came to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -41,6 +45,12 @@ pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
         _ => (dice.below(239) + 1) as u8,
     };
     Ipv4Addr::new(127, second, (low >> 8) as u8, low as u8)
+}
+
+/// One of the few addresses at which hosts live together.
+pub(crate) fn shared_by_host(seed: u64, host: &str) -> Ipv4Addr {
+    let mut dice = Dice::new(seed, &["shared address", host]);
+    Ipv4Addr::new(127, SHARED_OCTET, 0, dice.between(1, 3) as u8)
 }
 
 /// How connections to an address are received.

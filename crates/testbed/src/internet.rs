@@ -63,9 +63,16 @@ impl Internet {
         }
     }
 
-    /// The host's own loopback address.
+    /// The host's loopback address: its own, or one that it shares.
     pub(crate) fn address(&self, host: &str) -> Ipv4Addr {
-        address::of_host(self.seed, host, self.behaviour(host))
+        let behaviour = self.behaviour(host);
+        let is_told_by_address =
+            matches!(behaviour, Behaviour::ConnectTimeout | Behaviour::Refused | Behaviour::Reset);
+        if !is_told_by_address && self.mix.shares_address(self.seed, host) {
+            address::shared_by_host(self.seed, host)
+        } else {
+            address::of_host(self.seed, host, behaviour)
+        }
     }
 
     /// The addresses of a host that points into private networks: a third of such hosts have a

@@ -14,13 +14,14 @@ const WHOLE: u32 = 1_000_000;
 pub struct Mix {
     shares: Vec<(Behaviour, u32)>,
     missing_favicon: u32,
+    shared_address: u32,
 }
 
 impl Mix {
     /// Every host is fine.
     #[must_use]
     pub fn none() -> Self {
-        Self { shares: Vec::new(), missing_favicon: 0 }
+        Self { shares: Vec::new(), missing_favicon: 0, shared_address: 0 }
     }
 
     /// A little of everything that the web does, at rates near what crawls of icons meet.
@@ -66,7 +67,7 @@ impl Mix {
             (B::RobotsDisallow, 10_000),
             (B::RobotsUnavailable, 2_000),
         ];
-        Self { shares: shares.to_vec(), missing_favicon: 250_000 }
+        Self { shares: shares.to_vec(), missing_favicon: 250_000, shared_address: 0 }
     }
 
     /// The bad day that a scan must finish: of hosts DNS 5 %, timeout 3 %, refused 2 %, 4xx 6 %,
@@ -93,7 +94,7 @@ impl Mix {
             (B::TooLarge, 500),
             (B::TooLargeUnannounced, 500),
         ];
-        Self { shares: shares.to_vec(), missing_favicon: 0 }
+        Self { shares: shares.to_vec(), missing_favicon: 0, shared_address: 0 }
     }
 
     /// All hosts behave one way: for tests of that way.
@@ -114,6 +115,14 @@ impl Mix {
     #[must_use]
     pub fn with_missing_favicon(mut self, parts_per_million: u32) -> Self {
         self.missing_favicon = parts_per_million;
+        self
+    }
+
+    /// Sets the share of hosts, whatever else they do over HTTP, that live at one of three
+    /// addresses: some of them hang and others answer there.
+    #[must_use]
+    pub fn with_shared_address(mut self, parts_per_million: u32) -> Self {
+        self.shared_address = parts_per_million;
         self
     }
 
@@ -141,7 +150,8 @@ impl Mix {
     /// Shares that add up to more than all hosts.
     pub(crate) fn check(&self) -> Result<(), TestbedError> {
         let total: u64 = self.shares.iter().map(|(_, share)| u64::from(*share)).sum();
-        if total > u64::from(WHOLE) || self.missing_favicon > WHOLE {
+        let properties = self.missing_favicon.max(self.shared_address);
+        if total > u64::from(WHOLE) || properties > WHOLE {
             return Err(TestbedError::Settings(format!(
                 "the mix gives {total} parts of {WHOLE}: more than all hosts"
             )));
@@ -166,6 +176,12 @@ impl Mix {
     pub(crate) fn lacks_favicon(&self, seed: u64, host: &str) -> bool {
         Dice::new(seed, &["lacks favicon", host]).below(u64::from(WHOLE))
             < u64::from(self.missing_favicon)
+    }
+
+    /// Whether a host lives where others do: a pure function of (seed, hostname).
+    pub(crate) fn shares_address(&self, seed: u64, host: &str) -> bool {
+        Dice::new(seed, &["shares an address", host]).below(u64::from(WHOLE))
+            < u64::from(self.shared_address)
     }
 }
 

@@ -25,6 +25,8 @@ pub enum Content {
 pub struct Latency {
     /// Every answer waits this long.
     pub base: Duration,
+    /// And a time fixed by its URL, of this median: from half of it to one and a half.
+    pub median: Duration,
     /// The least that an answer of a slow host waits on top.
     pub slow_at_least: Duration,
     /// The most that an answer of a slow host waits on top.
@@ -35,6 +37,7 @@ impl Default for Latency {
     fn default() -> Self {
         Self {
             base: Duration::ZERO,
+            median: Duration::ZERO,
             slow_at_least: Duration::from_millis(300),
             slow_at_most: Duration::from_secs(1),
         }

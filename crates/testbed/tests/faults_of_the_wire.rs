@@ -5,15 +5,16 @@
 #[allow(dead_code, reason = "each test program uses some of it")]
 mod client;
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use client::{addresses, ask, ask_over_tcp, causes, get, internet_of, port};
-use everytab_testbed::Behaviour;
+use client::{addresses, ask, ask_over_tcp, causes, get, internet_of, port, start};
+use everytab_testbed::{Behaviour, Mix};
 use hickory_proto::op::ResponseCode;
 use hickory_proto::rr::RecordType;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -50,6 +51,27 @@ async fn a_name_of_no_host_does_not_exist_and_case_does_not_matter() {
     assert_eq!(found.len(), 1);
     assert!(found[0].is_loopback());
     assert_eq!(addresses(&running, &host.to_uppercase()).await.unwrap(), found);
+}
+
+#[tokio::test]
+async fn at_a_shared_address_some_hosts_hang_and_others_answer() {
+    let mix = Mix::none().with(Behaviour::NeverAnswers, 500_000).with_shared_address(1_000_000);
+    let (running, _scratch) = start(mix).await;
+    let mut seen = BTreeMap::new();
+    for host in running.hosts() {
+        let found = addresses(&running, &host).await.unwrap();
+        let endpoint = SocketAddr::new(found[0], port(&running, "http"));
+        let hangs = running.behaviour(&host) == Behaviour::NeverAnswers;
+        let mut stream = TcpStream::connect(endpoint).await.unwrap();
+        let request = format!("GET /favicon.ico HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let answer = timeout(SHORT, stream.read_u8()).await;
+        assert_eq!(answer.is_err(), hangs, "{host}");
+        seen.entry(endpoint).or_insert_with(Vec::new).push(hangs);
+    }
+    assert!(seen.len() <= 3, "{seen:?}");
+    let is_mixed = |hang: &Vec<bool>| hang.contains(&true) && hang.contains(&false);
+    assert!(seen.values().any(is_mixed), "{seen:?}");
 }
 
 #[tokio::test]

@@ -4,19 +4,20 @@
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use clap::Args;
 use everytab_coordinator::{ConnectSettings, Coordinator};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
-use everytab_testbed::{Content, Mix, Running, Settings, SmallInternet};
+use everytab_testbed::{Content, Latency, Mix, Running, Settings, SmallInternet};
 use serde_json::Value;
 use tokio::sync::watch;
 use url::Url;
 
 use crate::{
-    commands::stop,
-    config::{FetchArgs, ScanOptions},
+    commands::{stdout, stop},
+    config::{FetchArgs, ScanOptions, parse_duration},
     crawl,
     failure::{Exit, Failure, Outcome},
     limits,
@@ -73,6 +74,10 @@ pub struct LocalArgs {
     /// How its hosts misbehave: none, light or issue; light for generated, none for recorded ones
     #[arg(long, env = "EVERYTAB_SAMPLE_MIX")]
     sample_mix: Option<String>,
+    /// How long its answers take at the median
+    #[arg(long, env = "EVERYTAB_SAMPLE_LATENCY", value_name = "DURATION",
+          value_parser = parse_duration)]
+    sample_latency: Option<Duration>,
     #[command(flatten)]
     options: ScanOptions,
     #[command(flatten)]
@@ -124,13 +129,13 @@ async fn scan(
     coordinator.close().await;
     let state = status["state"].as_str().unwrap_or_default().to_owned();
     for line in progress::summary(&status) {
-        println!("{line}");
+        stdout::line(line)?;
     }
     if matches!(state.as_str(), "running" | "paused") {
         eprintln!("stopped; the same command goes on from here");
         return Ok(Exit::Drained);
     }
-    println!("site     {}", plan.places.site);
+    stdout::line(format_args!("site     {}", plan.places.site))?;
     if let Some(address) = args.serve.filter(|_| !args.exit_when_done) {
         serve(&plan.places.site, address, stop).await?;
     }
@@ -223,8 +228,9 @@ async fn start_internet(args: &LocalArgs, sample: &str, dir: &Path) -> Result<Ru
         Some(name) => Mix::named(name)?,
         None => behaviours,
     };
-    let settings =
-        Settings { content, behaviours, ..Settings::generated(args.sample_seed, 0, scratch_dir) };
+    let latency = Latency { median: args.sample_latency.unwrap_or_default(), ..Latency::default() };
+    let generated = Settings::generated(args.sample_seed, 0, scratch_dir);
+    let settings = Settings { content, behaviours, latency, ..generated };
     Ok(SmallInternet::start(settings).await?)
 }
 
@@ -318,7 +324,7 @@ async fn serve(
         let _ = stop.wait_for(|stop| *stop).await;
     };
     let serving = crate::serve::serve(dir, address, until).await?;
-    println!("page     http://{}/   (Ctrl-C ends)", serving.address);
+    stdout::line(format_args!("page     http://{}/   (Ctrl-C ends)", serving.address))?;
     serving.finished.await?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use everytab_coordinator::schema_digest;
 
 use crate::{
-    commands::database,
+    commands::{database, stdout},
     config::DatabaseArgs,
     failure::{Exit, Outcome},
 };
@@ -16,8 +16,9 @@ pub async fn run(args: DatabaseArgs) -> Outcome {
     let coordinator = database::connect_unchecked(database::url(&args)?).await?;
     let applied = coordinator.migrate().await?;
     for name in &applied {
-        println!("applied {name}");
+        stdout::line(format_args!("applied {name}"))?;
     }
-    println!("schema {} ({} new migrations)", schema_digest(), applied.len());
+    let digest = schema_digest();
+    stdout::line(format_args!("schema {digest} ({} new migrations)", applied.len()))?;
     Ok(Exit::Done)
 }

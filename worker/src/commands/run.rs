@@ -14,6 +14,7 @@ use crate::{
     failure::{Exit, Failure, Outcome},
     fetch::{Fetcher, RobotsPolicy},
     holder::holder_name,
+    instance::InstanceMetadata,
     limits,
     runner::{self, RunEnd, RunSettings},
 };
@@ -45,6 +46,14 @@ pub struct RunArgs {
     /// Folder for temporary files
     #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
     pub temporary: Option<PathBuf>,
+    /// Drain when EC2 is about to take this machine: auto (on EC2), off, or the metadata service
+    #[arg(
+        long,
+        env = "EVERYTAB_INSTANCE_METADATA",
+        value_name = "auto|off|URL",
+        default_value = "auto"
+    )]
+    instance_metadata: InstanceMetadata,
     #[command(flatten)]
     fetch: FetchArgs,
 }
@@ -54,8 +63,12 @@ pub struct RunArgs {
 /// # Errors
 /// When the database cannot be reached for good, or a setting makes no sense.
 pub async fn run(args: RunArgs) -> Outcome {
-    let stop = stop::on_signal(|| {})?;
-    let coordinator = database::connect_patiently(&args.database, limits::LEASE).await?;
+    let metadata = args.instance_metadata.endpoint().map_err(Failure::usage)?;
+    let mut stop = stop::on_signal_or_notice(metadata)?;
+    let coordinator = tokio::select! {
+        connected = database::connect_patiently(&args.database, limits::LEASE) => connected?,
+        _ = stop.wait_for(|stop| *stop) => return Ok(Exit::Drained),
+    };
     let context = context(&args.fetch, args.temporary.clone())?;
     let settings = RunSettings {
         holder: holder_name(),
@@ -115,7 +128,8 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
     std::fs::create_dir_all(&temporary).map_err(|error| {
         Failure::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
     })?;
-    Ok(Context::new(StoreSettings::default(), fetchers, temporary))
+    let stores = StoreSettings { max_attempts: limits::STORE_ATTEMPTS, ..StoreSettings::default() };
+    Ok(Context::new(stores, fetchers, temporary))
 }
 
 /// Raises the open-file limit as far as it goes; answers what it is.

@@ -1,6 +1,10 @@
 //! `scan`: start, watch and change scans.
 
-use std::{io::IsTerminal as _, time::Duration};
+use std::{
+    io::IsTerminal as _,
+    str::FromStr,
+    time::{Duration, Instant},
+};
 
 use clap::{Args, Subcommand};
 use everytab_coordinator::{Coordinator, JobKind};
@@ -8,11 +12,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    commands::{database, gc},
-    config::{DatabaseArgs, ScanOptions},
+    commands::{database, gc, stdout},
+    config::{DatabaseArgs, ScanOptions, parse_duration},
     crawl,
     failure::{Exit, Failure, Outcome},
-    progress,
+    limits, progress,
     scan_start::{self, Places},
 };
 
@@ -45,13 +49,14 @@ enum ScanCommand {
     Pause(StageArgs),
     /// Go on with a paused scan or stage
     Resume(StageArgs),
-    /// Change a running scan, such as rate=500 or rate=off
+    /// Change a running scan, such as rate=500, rate=off or deadline=30m
     Set {
         #[command(flatten)]
         scan: OneScan,
-        /// NAME=VALUE; rate is the fleet's icon requests a second
+        /// NAME=VALUE; rate is the fleet's icon requests a second, deadline the longest that a run
+        /// of any job may take (off: an hour, icons two; careful runs 8 times that)
         #[arg(required = true)]
-        settings: Vec<String>,
+        settings: Vec<Setting>,
     },
     /// Show everything that befell a job
     History {
@@ -167,7 +172,7 @@ pub async fn run(args: ScanArgs) -> Outcome {
 
 fn said(changed: bool, done: &str, otherwise: &str) -> Outcome {
     if changed {
-        println!("{done}");
+        stdout::line(done)?;
         Ok(Exit::Done)
     } else {
         Err(Failure::new(format!("nothing was changed: {otherwise}")))
@@ -187,15 +192,19 @@ async fn start(args: StartArgs) -> Outcome {
     let crawl = crawl::resolve(&places.source, &args.crawl).await?;
     let (id, _, files) = scan_start::start(&coordinator, &crawl, &places, &args.options).await?;
     eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
-    println!("{id}");
+    stdout::line(id)?;
     Ok(Exit::Done)
 }
 
 async fn status(args: StatusArgs) -> Outcome {
     let (coordinator, number) = args.scan.find().await?;
     loop {
+        let asked_at = Instant::now();
         let status = coordinator.scan_status(number).await?;
-        show(&status, &args);
+        let took = asked_at.elapsed();
+        if !show(&status, &args)? {
+            return Ok(Exit::Done);
+        }
         let state = status["state"].as_str().unwrap_or_default();
         let has_ended = !matches!(state, "running" | "paused");
         if !args.watch || has_ended {
@@ -204,22 +213,23 @@ async fn status(args: StatusArgs) -> Outcome {
                 _ => Exit::Done,
             });
         }
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        tokio::time::sleep(limits::STATUS_EVERY.max(took * limits::STATUS_SHARE)).await;
     }
 }
 
-fn show(status: &Value, args: &StatusArgs) {
+/// False: nobody reads any more.
+fn show(status: &Value, args: &StatusArgs) -> Result<bool, Failure> {
     let on_terminal = std::io::stdout().is_terminal();
     if args.json {
-        println!("{status}");
+        stdout::print(format_args!("{status}\n"))
     } else if args.watch && on_terminal {
         let lines = progress::picture(status, terminal_width());
         // Home, each line cleared to its end, and the rest of the screen cleared below.
-        print!("\x1b[H{}\x1b[J", lines.join("\x1b[K\n") + "\x1b[K\n");
+        stdout::print(format_args!("\x1b[H{}\x1b[K\n\x1b[J", lines.join("\x1b[K\n")))
     } else if args.watch {
-        println!("{}", progress::line(status));
+        stdout::print(progress::line(status) + "\n")
     } else {
-        println!("{}", progress::picture(status, usize::MAX).join("\n"));
+        stdout::print(progress::picture(status, usize::MAX).join("\n") + "\n")
     }
 }
 
@@ -232,16 +242,13 @@ async fn list(args: &DatabaseArgs, as_json: bool) -> Outcome {
     let coordinator = database::connect(args).await?;
     for scan in coordinator.list_scans().await? {
         if as_json {
-            println!(
-                "{}",
-                json!({
-                    "scan": scan.scan_id, "crawl": scan.crawl, "state": scan.state,
-                    "outstanding": scan.outstanding, "discarded": scan.discarded,
-                    "started_at": scan.started_at, "finished_at": scan.finished_at,
-                })
-            );
+            stdout::line(json!({
+                "scan": scan.scan_id, "crawl": scan.crawl, "state": scan.state,
+                "outstanding": scan.outstanding, "discarded": scan.discarded,
+                "started_at": scan.started_at, "finished_at": scan.finished_at,
+            }))?;
         } else {
-            println!(
+            stdout::line(format_args!(
                 "{}  {:<17} {:<22} {:>6} outstanding {:>4} discarded  {}",
                 scan.scan_id,
                 scan.crawl,
@@ -249,7 +256,7 @@ async fn list(args: &DatabaseArgs, as_json: bool) -> Outcome {
                 scan.outstanding,
                 scan.discarded,
                 scan.started_at.format("%Y-%m-%d %H:%M")
-            );
+            ))?;
         }
     }
     Ok(Exit::Done)
@@ -264,7 +271,12 @@ async fn retry(args: RetryArgs) -> Outcome {
         return Err(Failure::usage(format!("--outcome {outcome:?} is no outcome of an icon")));
     }
     let reopened = coordinator.retry_jobs(number, args.kind, args.job, outcome).await?;
-    println!("{reopened} jobs will be done again");
+    if let (Some(job), 0) = (args.job, reopened) {
+        return Err(Failure::new(format!(
+            "nothing was changed: job {job} is none of the scan's discarded jobs"
+        )));
+    }
+    stdout::line(format_args!("{reopened} jobs will be done again"))?;
     Ok(Exit::Done)
 }
 
@@ -275,35 +287,66 @@ async fn pause(args: StageArgs, pause: bool) -> Outcome {
     said(changed, done, "the scan has ended or is so already")
 }
 
-async fn set(scan: &OneScan, settings: &[String]) -> Outcome {
+/// A change of a running scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Setting {
+    Rate(Option<i32>),
+    Deadline(Option<Duration>),
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some(("rate", "off")) => Ok(Self::Rate(None)),
+            Some(("rate", rate)) => match rate.parse() {
+                Ok(rate @ 1..) => Ok(Self::Rate(Some(rate))),
+                _ => Err(format!("{text}: give requests a second, or off")),
+            },
+            Some(("deadline", "off")) => Ok(Self::Deadline(None)),
+            Some(("deadline", deadline)) => parse_duration(deadline).map(Some).map(Self::Deadline),
+            _ => Err("it is neither rate=NUMBER|off nor deadline=DURATION|off".to_owned()),
+        }
+    }
+}
+
+async fn set(scan: &OneScan, settings: &[Setting]) -> Outcome {
     let (coordinator, number) = scan.find().await?;
     for setting in settings {
-        match setting.split_once('=') {
-            Some(("rate", "off")) => coordinator.set_rate(number, None).await?,
-            Some(("rate", rate)) => {
-                let rate = rate.parse().ok().filter(|rate: &i32| *rate > 0).ok_or_else(|| {
-                    Failure::usage(format!("rate={rate}: give requests a second, or off"))
-                })?;
-                coordinator.set_rate(number, Some(rate)).await?
+        let (changed, said) = match setting {
+            Setting::Rate(rate) => {
+                let said = rate.map_or("off".to_owned(), |rate| rate.to_string());
+                (coordinator.set_rate(number, *rate).await?, format!("rate={said}"))
             }
-            _ => return Err(Failure::usage(format!("{setting:?} is not rate=NUMBER or rate=off"))),
+            Setting::Deadline(deadline) => {
+                let said = deadline.map_or("off".to_owned(), |it| format!("{}s", it.as_secs_f64()));
+                (coordinator.set_deadline(number, *deadline).await?, format!("deadline={said}"))
+            }
         };
-        println!("{setting}");
+        if !changed {
+            return Err(Failure::new("nothing was changed: the scan has ended"));
+        }
+        stdout::line(said)?;
     }
     Ok(Exit::Done)
 }
 
 async fn history(args: &DatabaseArgs, job: i64) -> Outcome {
     let coordinator = database::connect(args).await?;
-    for event in coordinator.job_history(job).await? {
-        println!(
+    let events = coordinator.job_history(job).await?;
+    if events.is_empty() {
+        return Err(Failure::new(format!("nothing has befallen a job {job} yet")));
+    }
+    for event in events {
+        stdout::line(format_args!(
             "{}  {:<10} lease {:<4} {}  {}",
             event.at.format("%Y-%m-%d %H:%M:%S%.3f"),
             event.event,
             event.lease_number,
             event.holder.as_deref().unwrap_or("-"),
             event.message.as_deref().unwrap_or("")
-        );
+        ))?;
     }
     Ok(Exit::Done)
 }

@@ -15,11 +15,18 @@ use crate::failure::Failure;
 /// # Errors
 /// When stdout cannot be written, as on a full disk.
 pub fn line(text: impl Display) -> Result<(), Failure> {
+    print(format_args!("{text}\n")).map(drop)
+}
+
+/// Prints at once. False: nobody reads any more.
+///
+/// # Errors
+/// As [`line`].
+pub fn print(text: impl Display) -> Result<bool, Failure> {
     let mut stdout = std::io::stdout().lock();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::new(format!("cannot write to standard output: {error}")))
-        }
-        _ => Ok(()),
+    match write!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(format!("cannot write to standard output: {error}"))),
     }
 }

@@ -1,4 +1,5 @@
-//! SIGTERM and SIGINT: the first asks for a drain, the second stops at once.
+//! SIGTERM and SIGINT: the first asks for a drain, the second stops at once. A notice that the
+//! machine goes asks for a drain too, and counts as no signal.
 
 use std::process;
 
@@ -6,29 +7,58 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
+use url::Url;
 
-use crate::failure::{Exit, Failure};
+use crate::{
+    failure::{Exit, Failure},
+    instance,
+};
 
 /// Turns true at the first signal. `at_once` runs at the second, before the process ends.
 ///
 /// # Errors
 /// When no signal handler can be installed.
 pub fn on_signal(at_once: impl Fn() + Send + 'static) -> Result<watch::Receiver<bool>, Failure> {
+    Ok(stop(at_once)?.subscribe())
+}
+
+/// As [`on_signal`], and at a notice of the instance metadata service at `metadata`.
+///
+/// # Errors
+/// When no signal handler can be installed.
+pub fn on_signal_or_notice(metadata: Option<Url>) -> Result<watch::Receiver<bool>, Failure> {
+    let sender = stop(|| {})?;
+    let receiver = sender.subscribe();
+    if let Some(endpoint) = metadata {
+        tokio::spawn(async move {
+            let why = instance::wait_for_notice(endpoint).await;
+            tracing::warn!("asked to stop: {why}");
+            sender.send_replace(true);
+        });
+    }
+    Ok(receiver)
+}
+
+fn stop(at_once: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, Failure> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let (sender, receiver) = watch::channel(false);
+    let (sender, _) = watch::channel(false);
+    let asked = sender.clone();
     tokio::spawn(async move {
+        let mut signals = 0_u32;
         loop {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            if sender.send_replace(true) {
+            signals += 1;
+            if signals > 1 {
                 at_once();
                 process::exit(i32::from(Exit::Drained as u8));
             }
             tracing::info!("asked to stop; a second signal stops at once");
+            asked.send_replace(true);
         }
     });
-    Ok(receiver)
+    Ok(sender)
 }

@@ -79,14 +79,19 @@ pub(crate) async fn dial(
         }) {
             Ok(stream) => {
                 shared.endpoints.connected(endpoint);
+                shared.uplink.connected(endpoint);
                 let connection = begin(shared, target, endpoint, stream, left, clock, timings);
                 return Ok((connection.await?, places));
             }
             Err(Stop::Outcome(outcome)) if outcome != Outcome::TotalTimeout => {
-                // A timeout counts for others only if it was not cut short to try them all.
                 if shared.stalls.since(began) {
                     return Err(Trouble::Stalled.into());
                 }
+                // Before others hear that the endpoint is dead.
+                if outcome.is_silence() {
+                    clock.wait(shared.uplink.check()).await?;
+                }
+                // A timeout counts for others only if it was not cut short to try them all.
                 if outcome != Outcome::ConnectTimeout || addresses.len() == 1 {
                     shared.endpoints.failed(endpoint, &target.host, outcome);
                 }

@@ -27,12 +27,13 @@ struct Failure {
 /// The dead endpoints of one fetcher, over all its shards.
 pub(crate) struct DeadEndpoints {
     failures: Mutex<LruCache<SocketAddr, Failure>>,
+    remembers: bool,
 }
 
 impl DeadEndpoints {
-    pub(crate) fn new() -> DeadEndpoints {
+    pub(crate) fn new(remembers: bool) -> DeadEndpoints {
         let size = NonZeroUsize::new(REMEMBERED).unwrap_or(NonZeroUsize::MIN);
-        DeadEndpoints { failures: Mutex::new(LruCache::new(size)) }
+        DeadEndpoints { failures: Mutex::new(LruCache::new(size)), remembers }
     }
 
     /// The outcome that dialling `endpoint` would have, if it is known to be dead.
@@ -49,7 +50,8 @@ impl DeadEndpoints {
     /// Dialling `endpoint` for `host` ended so. Outcomes that say nothing about the endpoint
     /// itself are ignored.
     pub(crate) fn failed(&self, endpoint: SocketAddr, host: &str, outcome: Outcome) {
-        if !matches!(outcome, Outcome::ConnectRefused | Outcome::ConnectTimeout) {
+        let is_its_own = matches!(outcome, Outcome::ConnectRefused | Outcome::ConnectTimeout);
+        if !is_its_own || !self.remembers {
             return;
         }
         let mut failures = self.failures();
@@ -65,6 +67,19 @@ impl DeadEndpoints {
                 let failure = Failure { first_host, by_two_hosts: false, outcome, seen };
                 failures.put(endpoint, failure);
             }
+        }
+    }
+
+    /// Forgets the endpoints that were only silent, before a later pass: that may have been ours.
+    pub(crate) fn forget_silence(&self) {
+        let mut failures = self.failures();
+        let silent: Vec<SocketAddr> = failures
+            .iter()
+            .filter(|(_, failure)| failure.outcome == Outcome::ConnectTimeout)
+            .map(|(endpoint, _)| *endpoint)
+            .collect();
+        for endpoint in silent {
+            failures.pop(&endpoint);
         }
     }
 
@@ -85,7 +100,7 @@ mod tests {
 
     #[test]
     fn an_endpoint_is_dead_only_after_two_different_hosts() {
-        let endpoints = DeadEndpoints::new();
+        let endpoints = DeadEndpoints::new(true);
         let endpoint: SocketAddr = "192.0.2.1:443".parse().expect("an address");
         endpoints.failed(endpoint, "a.example", Outcome::ConnectRefused);
         endpoints.failed(endpoint, "a.example", Outcome::ConnectRefused);
@@ -99,8 +114,23 @@ mod tests {
     }
 
     #[test]
+    fn silence_is_forgotten_and_a_refusal_is_not() {
+        let endpoints = DeadEndpoints::new(true);
+        let silent: SocketAddr = "192.0.2.1:443".parse().expect("an address");
+        let refusing: SocketAddr = "192.0.2.2:443".parse().expect("an address");
+        for host in ["a.example", "b.example"] {
+            endpoints.failed(silent, host, Outcome::ConnectTimeout);
+            endpoints.failed(refusing, host, Outcome::ConnectRefused);
+        }
+        assert_eq!(endpoints.verdict(silent), Some(Outcome::ConnectTimeout));
+        endpoints.forget_silence();
+        assert_eq!(endpoints.verdict(silent), None);
+        assert_eq!(endpoints.verdict(refusing), Some(Outcome::ConnectRefused));
+    }
+
+    #[test]
     fn what_is_not_about_the_endpoint_is_not_remembered() {
-        let endpoints = DeadEndpoints::new();
+        let endpoints = DeadEndpoints::new(true);
         let endpoint: SocketAddr = "192.0.2.1:443".parse().expect("an address");
         for host in ["a.example", "b.example"] {
             endpoints.failed(endpoint, host, Outcome::TlsTimeout);

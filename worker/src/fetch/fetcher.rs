@@ -30,6 +30,7 @@ use super::robots::RobotsCache;
 use super::settings::{FetchSettings, RobotsPolicy};
 use super::stall::StallWatch;
 use super::target::Target;
+use super::uplink::Uplink;
 
 /// How often a void fetch runs again before its trouble is handed on, and the first pause.
 const RUNS_OF_A_VOID_FETCH: u32 = 6;
@@ -47,6 +48,7 @@ pub(crate) struct Shared {
     pub(crate) trust: Trust,
     pub(crate) stalls: StallWatch,
     pub(crate) breaker: Breaker,
+    pub(crate) uplink: Uplink,
     pub(crate) has_ipv6: bool,
     pub(crate) robots_agent: String,
     /// Threads that may look at bodies at once.
@@ -81,10 +83,11 @@ impl Fetcher {
         let shared = Shared {
             resolver: Resolver::new(&settings, guard.clone()).map_err(SettingsError)?,
             trust: Trust::new(settings.ca_file.as_deref()).map_err(SettingsError)?,
-            endpoints: DeadEndpoints::new(),
+            endpoints: DeadEndpoints::new(settings.remembers),
             politeness: Politeness::new(&settings),
             stalls: StallWatch::start(),
             breaker: Breaker::new(&settings),
+            uplink: Uplink::default(),
             has_ipv6: has_ipv6_route(),
             robots_agent,
             hands: Semaphore::new(HANDS),
@@ -109,19 +112,26 @@ impl Fetcher {
         self.shared.politeness.share_with(live_workers);
     }
 
+    /// So many requests a second from now on, also for those that wait; none takes the limit away.
+    pub fn set_pace(&self, per_second: Option<f64>) {
+        self.shared.politeness.pace.set(per_second);
+    }
+
     /// Requests on the wire, and how many there may be: when the first is well below the second,
     /// the next shard can be leased.
     pub fn slots(&self) -> (usize, usize) {
         self.shared.politeness.slots()
     }
 
-    /// Asks whether the network is there again: the resolver answers for at least one of `names`
-    /// with an address. If so, the circuit is closed.
+    /// Asks whether the network is there again: what could be reached before can be reached, and
+    /// the resolver answers for at least one of `names` with an address. If so, the circuit is
+    /// closed.
     ///
     /// # Errors
     /// What is still wrong.
     pub async fn canaries(&self, names: &[String]) -> Result<(), Trouble> {
         self.shared.resolver.canary().await?;
+        self.shared.uplink.check().await?;
         for name in names {
             if self.shared.resolver.has_address(name).await? {
                 self.shared.breaker.reset();
@@ -180,6 +190,9 @@ pub(crate) async fn travel(
             // Deadlines that passed while this process stood still say nothing about the peer.
             if outcome.is_a_matter_of_time() && shared.stalls.since(began) {
                 return Err(Trouble::Stalled);
+            }
+            if outcome.is_silence() {
+                shared.uplink.check().await?;
             }
             fetched.outcome = outcome;
         }

@@ -3,8 +3,8 @@
 //! `shard` takes the candidates of a shard and gives one result for each; `group` walks one
 //! origin's icons; `fetcher` follows one URL; `hop` is one request. Below them: `resolver`
 //! (names), `dial` (sockets and TLS), `connection` (HTTP), `body`, `cookies`, `robots`. Beside
-//! them: `politeness` (whose turn it is), `endpoints` and `dead_origins` (what is known dead),
-//! `clock`, `stall` and `breaker` (is it us?), `hand` (who is told of each URL).
+//! them: `politeness` and `pace` (whose turn it is), `endpoints` and `dead_origins` (what is known
+//! dead), `clock`, `stall`, `uplink` and `breaker` (is it us?), `hand` (who is told of each URL).
 //!
 //! Invariants: what is dialled was vetted as an address, on every hop; everything a stranger can
 //! grow is bounded; an outcome depends on answers about its own URL, name and address alone; our
@@ -29,6 +29,7 @@ mod group;
 mod hand;
 mod hop;
 pub mod outcome;
+mod pace;
 mod politeness;
 mod request;
 mod resolver;
@@ -40,6 +41,7 @@ mod stall;
 mod target;
 #[cfg(test)]
 mod tests;
+mod uplink;
 
 pub use certificate::Certificate;
 pub use content::{ImageFacts, judge};

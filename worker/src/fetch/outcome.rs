@@ -102,7 +102,7 @@ outcomes! {
     /// The address refuses connections on this port.
     ConnectRefused "connect_refused" FailedOther Never;
     /// A router says that the address cannot be reached.
-    ConnectUnreachable "connect_unreachable" FailedOther Never;
+    ConnectUnreachable "connect_unreachable" FailedOther LaterPass;
     /// No TCP connection in time.
     ConnectTimeout "connect_timeout" FailedTimeout LaterPass;
     /// The peer closed the connection before the first byte of an answer.
@@ -207,6 +207,13 @@ impl Outcome {
     pub fn resembles_our_trouble(self) -> bool {
         use Outcome::*;
         matches!(self, DnsServfail | DnsTimeout | ConnectUnreachable | ConnectTimeout)
+    }
+
+    /// Whether it is how a dead link of ours shows: nothing came back from anywhere.
+    pub fn is_silence(self) -> bool {
+        use Outcome::*;
+        matches!(self, DnsServfail | DnsTimeout | ConnectUnreachable | ConnectTimeout)
+            || matches!(self, TlsTimeout | FirstByteTimeout | TotalTimeout)
     }
 
     /// Whether time ran out; after a stall of our own it says nothing about the peer.

@@ -14,7 +14,7 @@ dns_no_address failed_dns never
 ip_blocked failed_other never
 endpoint_dead failed_other never
 connect_refused failed_other never
-connect_unreachable failed_other never
+connect_unreachable failed_other later
 connect_timeout failed_timeout later
 connect_reset failed_other later
 tls_handshake failed_other never

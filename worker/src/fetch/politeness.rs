@@ -1,8 +1,9 @@
-//! Waiting our turn: per hostname, per address, over all, and for memory.
+//! Waiting our turn: per hostname, per address, over all, by time, and for memory.
 //!
-//! A request takes its places in one fixed order (host, address, slot, body bytes) and whoever
-//! holds a later place never waits for an earlier one, so nothing can wait in a circle. Places
-//! only delay, they never decide an outcome. Entries exist only while someone holds or waits.
+//! A request takes its places in one fixed order (host, address, slot, pace, body bytes) and
+//! whoever holds a later place never waits for an earlier one, so nothing can wait in a circle.
+//! Places only delay, they never decide an outcome. Entries exist only while someone holds or
+//! waits.
 //! Must not know: what is fetched, how, and with what result.
 
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::outcome::Trouble;
+use super::pace::Pace;
 use super::settings::FetchSettings;
 
 /// The grain of the body budget.
@@ -116,6 +118,7 @@ impl<K: Hash + Eq + Clone> Drop for Place<K> {
 pub(crate) struct Politeness {
     pub(crate) hosts: Arc<Gates<String>>,
     pub(crate) addresses: Arc<Gates<IpAddr>>,
+    pub(crate) pace: Pace,
     slots: Arc<Semaphore>,
     slots_total: usize,
     budget: Arc<Semaphore>,
@@ -133,6 +136,7 @@ impl Politeness {
         Politeness {
             hosts: Gates::new(settings.per_host),
             addresses: Gates::new(settings.per_address),
+            pace: Pace::default(),
             slots: Arc::new(Semaphore::new(slots_total)),
             slots_total,
             budget: Arc::new(Semaphore::new(budget_units)),
@@ -147,9 +151,13 @@ impl Politeness {
         self.addresses.set_limit(self.per_address_fleet / live_workers.max(1));
     }
 
-    /// A slot: the right to one request on the wire.
+    /// A slot: the right to one request on the wire. The pace is kept inside it, so a worker that
+    /// is held back looks as busy as it is, and leases no more than it can do.
     pub(crate) async fn slot(&self) -> Result<OwnedSemaphorePermit, Trouble> {
-        Arc::clone(&self.slots).acquire_owned().await.map_err(|_closed| Trouble::Memory)
+        let slots = Arc::clone(&self.slots);
+        let slot = slots.acquire_owned().await.map_err(|_closed| Trouble::Memory)?;
+        self.pace.turn().await;
+        Ok(slot)
     }
 
     /// Slots taken, and all there are.

@@ -60,6 +60,7 @@ pub(crate) struct Resolver {
     guard: Guard,
     attempt_timeout: Duration,
     canary: String,
+    remembers: bool,
     lookups: Semaphore,
     canary_turn: tokio::sync::Mutex<()>,
     memory: Mutex<Memory>,
@@ -93,6 +94,7 @@ impl Resolver {
             guard,
             attempt_timeout: settings.dns_timeout,
             canary: settings.canary_name.clone(),
+            remembers: settings.remembers,
             lookups: Semaphore::new(LOOKUPS_IN_FLIGHT),
             canary_turn: tokio::sync::Mutex::new(()),
             memory: Mutex::new(Memory {
@@ -122,6 +124,7 @@ impl Resolver {
             memory.flights.remove(&host);
             if let Ok((resolved, until)) = &landed
                 && *until > Instant::now()
+                && self.remembers
             {
                 memory.answers.put(host, (resolved.clone(), *until));
             }

@@ -59,6 +59,8 @@ pub struct FetchSettings {
     pub retry_after_max: Duration,
     /// A name that any living resolver answers in some way; asked when it may be dead.
     pub canary_name: String,
+    /// Whether answers of names and dead endpoints are remembered: saves requests, nothing else.
+    pub remembers: bool,
     /// Origins that the circuit breaker looks back on, and how many it needs to judge.
     pub breaker_window: usize,
     /// See `breaker_window`.
@@ -87,6 +89,7 @@ impl Default for FetchSettings {
             body_budget_bytes: 256 * 1024 * 1024,
             retry_after_max: Duration::from_secs(60),
             canary_name: "example.com".to_owned(),
+            remembers: true,
             breaker_window: 256,
             breaker_minimum: 128,
         }

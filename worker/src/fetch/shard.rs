@@ -190,6 +190,7 @@ pub async fn fetch_shard(
     let mut outcome = ShardOutcome { distinct_urls: ended.len(), ..ShardOutcome::default() };
     if options.later_pass {
         work.robots.forget_passing_failures();
+        work.shared.endpoints.forget_silence();
         let mut again = Group::for_later_pass(&work, &ended);
         outcome.retried = again.iter().map(|group| group.url_nos.len()).sum();
         shuffle(&mut again, options.seed);

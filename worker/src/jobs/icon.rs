@@ -39,7 +39,7 @@ impl Job for Icon {
         let (hosts, touch) = blocking(move || host_candidates(hosts)).await??;
         let canaries = hosts.iter().take(50).map(|host| host.hostname.clone()).collect();
         let spool = Spool::create(&context.temporary, limits::SPOOL_BYTES).map_err(|error| {
-            JobError::Retry(format!("no spool in {}: {error}", context.temporary.display()))
+            JobError::NoRoom(format!("no spool in {}: {error}", context.temporary.display()))
         })?;
         let spool = Arc::new(spool);
         let fetcher = context.fetchers.for_scan(job.settings.obey_robots);
@@ -60,7 +60,7 @@ impl Job for Icon {
         let written =
             blocking(move || icon_archive::write(file, &spool, &shard.results, &touch)).await?;
         let archive = written
-            .map_err(|error| JobError::Retry(format!("the archive cannot be written: {error}")))?;
+            .map_err(|error| JobError::NoRoom(format!("the archive cannot be written: {error}")))?;
         stats.count("unique_icons_stored", archive.distinct);
         stats.count("archive_bytes", archive.bytes);
         if archive.distinct > 0 {

@@ -96,6 +96,10 @@ pub enum JobError {
     /// Cannot go better.
     #[error("{0}")]
     Discard(String),
+    /// A disk or a store has no room, or this process no file left: given back uncounted, and the
+    /// worker leaves jobs of the kind alone for a while.
+    #[error("{0}")]
+    NoRoom(String),
     /// Our own trouble: given back uncounted. The names may tell when the network is back.
     #[error("{trouble}")]
     Trouble {
@@ -107,13 +111,14 @@ pub enum JobError {
 }
 
 impl From<StorageError> for JobError {
-    /// What is not there or makes no sense stays so. A refusal, a full disk or a broken network is
-    /// somebody's to mend, and then the same job goes well.
+    /// What is not there or makes no sense stays so. A refusal or a broken network is somebody's to
+    /// mend, and then the same job goes well.
     fn from(error: StorageError) -> Self {
         match error.kind() {
             StorageErrorKind::NotFound | StorageErrorKind::Invalid => {
                 Self::Discard(error.to_string())
             }
+            StorageErrorKind::NoSpace => Self::NoRoom(error.to_string()),
             _ => Self::Retry(error.to_string()),
         }
     }

@@ -4,7 +4,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -72,6 +75,8 @@ impl Trusted {
 
 struct Held {
     length: Duration,
+    /// Whether its scan has a rate, of which this worker takes its part.
+    is_limited: bool,
     state: watch::Sender<State>,
     pulse: Pulse,
     /// The pulse's beats when it was last seen to have moved, and when that was.
@@ -96,11 +101,19 @@ pub(super) struct Leases {
     holder: String,
     stall_limit: Duration,
     held: Mutex<HashMap<Fence, Held>>,
+    /// As the last renewal told; 0 while it is not known.
+    live_workers: AtomicU32,
 }
 
 impl Leases {
     pub(super) fn new(coordinator: Coordinator, holder: String, stall_limit: Duration) -> Self {
-        Self { coordinator, holder, stall_limit, held: Mutex::default() }
+        Self {
+            coordinator,
+            holder,
+            stall_limit,
+            held: Mutex::default(),
+            live_workers: AtomicU32::new(0),
+        }
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Fence, Held>> {
@@ -113,13 +126,24 @@ impl Leases {
         let now = Instant::now();
         let until = now + trusted(lease.length);
         let (state, receiver) = watch::channel(State { until, end: None });
-        let (length, beats) = (lease.length, pulse.beats());
-        self.held().insert(lease.fence, Held { length, state, pulse, beats, moved_at: now });
+        let (length, is_limited, beats) = (lease.length, lease.rate.is_some(), pulse.beats());
+        let held = Held { length, is_limited, state, pulse, beats, moved_at: now };
+        self.held().insert(lease.fence, held);
         Trusted(receiver)
     }
 
     pub(super) fn remove(&self, fence: Fence) {
-        self.held().remove(&fence);
+        let mut held = self.held();
+        held.remove(&fence);
+        if held.is_empty() {
+            // Whatever joins or leaves from now on, nobody will tell.
+            self.live_workers.store(0, Ordering::SeqCst);
+        }
+    }
+
+    /// With how many workers the fleet's limits are shared, where that is known.
+    pub(super) fn live_workers(&self) -> Option<u32> {
+        Some(self.live_workers.load(Ordering::SeqCst)).filter(|workers| *workers > 0)
     }
 
     /// Ends every run, so that its lease is given back.
@@ -141,10 +165,14 @@ impl Leases {
         }
     }
 
-    /// Whether a lease has used up a third of its time.
+    /// Whether a lease has used up a third of its time, or a share of a limited rate is not known.
     fn is_due(&self) -> bool {
         let now = Instant::now();
+        let is_unknown = self.live_workers().is_none();
         self.held().values().any(|held| {
+            if is_unknown && held.is_limited {
+                return true;
+            }
             let left = held.state.borrow().until.saturating_duration_since(now);
             left + held.length / limits::RENEWALS_PER_LEASE <= trusted(held.length)
         })
@@ -169,6 +197,10 @@ impl Leases {
         match self.coordinator.renew(&self.holder, &fences).await {
             Ok(renewal) => {
                 context.fetchers.share_addresses_with(renewal.live_workers);
+                if !renewal.held.is_empty() {
+                    self.live_workers.store(renewal.live_workers, Ordering::SeqCst);
+                    context.fetchers.set_rate(renewal.rate, self.live_workers());
+                }
                 let held = self.held();
                 for fence in fences {
                     let Some(lease) = held.get(&fence) else { continue };

@@ -105,7 +105,7 @@ fn local_killed_at_random_moments_goes_on_to_the_same_bytes_and_leaves_no_proces
 }
 
 /// Processes whose command line names the folder, or that work in it: workers and Postgres.
-fn processes_of(folder: &Path) -> Vec<String> {
+pub(crate) fn processes_of(folder: &Path) -> Vec<String> {
     let name = folder.display().to_string();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {

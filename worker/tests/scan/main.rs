@@ -12,12 +12,24 @@
 
 mod archive;
 mod bad_input;
+mod books;
+mod chaos;
+mod drain;
 mod ends;
 mod gate;
+mod idle;
+mod instance_metadata;
 mod kills;
+mod operator;
+mod orders;
 mod outcomes;
 mod over_the_wire;
 mod places;
 mod poison;
+mod pooler;
+mod reconnects;
+mod roles;
 mod same_bytes;
 mod setup;
+mod wire;
+mod zombie;

@@ -1,8 +1,12 @@
 //! What scans of a fleet work on: a small internet, a database, S3, each of this process.
 
-use std::{net::SocketAddr, path::Path, process::Command};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-use everytab_postgres::shared_for_tests;
+use everytab_postgres::{PrivatePostgres, shared_for_tests};
 use everytab_testbed::{Mix, Running, Settings, SmallInternet, s3::S3Server};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -23,10 +27,14 @@ pub(crate) struct Internet {
 
 /// A generated internet of so many hosts.
 pub(crate) fn internet(hosts: u64, behaviours: Mix) -> Internet {
+    internet_of(|scratch| Settings { behaviours, ..Settings::generated(7, hosts, scratch) })
+}
+
+/// An internet of these settings, which are given the folder to work in.
+pub(crate) fn internet_of(settings: impl FnOnce(PathBuf) -> Settings) -> Internet {
     let folder = folder();
     let runtime = Runtime::new().unwrap();
-    let scratch = folder.path().join("small-internet");
-    let settings = Settings { behaviours, ..Settings::generated(7, hosts, scratch) };
+    let settings = settings(folder.path().join("small-internet"));
     let running = runtime.block_on(SmallInternet::start(settings)).unwrap();
     Internet { running, runtime, folder }
 }
@@ -112,7 +120,10 @@ impl Stores {
 
 /// A migrated database of one test, and the program against it.
 pub(crate) struct Database {
-    name: String,
+    pub(crate) name: String,
+    owner_url: String,
+    /// Where workers connect: another place than the owner's for a pooler or a proxy in between.
+    pub(crate) worker_url: String,
     /// For a proxy in between.
     pub(crate) stores: Stores,
     fetch: Vec<String>,
@@ -127,13 +138,27 @@ impl Database {
             run(worker(["migrate", "--database-url", url])).expect_code(0);
         });
         let name = server.fresh_database(Some(TEMPLATE));
-        Self { name, stores, fetch: internet.running.client.arguments() }
+        let url = |user| server.url(&name, user);
+        let (owner_url, worker_url) = (url("postgres"), url("everytab_worker"));
+        let fetch = internet.running.client.arguments();
+        Self { name, owner_url, worker_url, stores, fetch }
+    }
+
+    /// A database of a server that the test itself starts and stops.
+    pub(crate) fn on(server: &PrivatePostgres, internet: &Internet, stores: Stores) -> Self {
+        let name = "everytab".to_owned();
+        server.psql("postgres", "create database everytab").unwrap();
+        let url = |user| server.url(&name, user);
+        let (owner_url, worker_url) = (url("postgres"), url("everytab_worker"));
+        run(worker(["migrate", "--database-url", &owner_url])).expect_code(0);
+        let fetch = internet.running.client.arguments();
+        Self { name, owner_url, worker_url, stores, fetch }
     }
 
     /// The program as the owner of the database.
     pub(crate) fn owner(&self, arguments: &[&str]) -> Command {
         let mut command = worker(arguments);
-        command.env("DATABASE_URL", shared_for_tests().url(&self.name, "postgres"));
+        command.env("DATABASE_URL", &self.owner_url);
         if let Some(endpoint) = &self.stores.s3 {
             with_s3(&mut command, endpoint);
         }
@@ -147,14 +172,29 @@ impl Database {
         run(command).expect_code(0);
     }
 
+    /// `scan start` with leases of that length.
+    pub(crate) fn start_scan_leasing(&self, crawl: &str, lease: &str) {
+        let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", lease]);
+        command.args(self.stores.arguments());
+        run(command).expect_code(0);
+    }
+
     /// `run`, as the role that may execute the coordinator's functions and nothing else.
     pub(crate) fn worker(&self, arguments: &[&str]) -> Command {
         let mut command = worker(["run"]);
         command.args(arguments).args(&self.fetch);
-        command.env("DATABASE_URL", shared_for_tests().url(&self.name, "everytab_worker"));
+        command.env("DATABASE_URL", &self.worker_url);
         if let Some(endpoint) = &self.stores.s3 {
             with_s3(&mut command, endpoint);
         }
+        command
+    }
+
+    /// As [`worker`](Self::worker), with Postgres at another place.
+    pub(crate) fn worker_by(&self, place: SocketAddr, arguments: &[&str]) -> Command {
+        let mut command = self.worker(arguments);
+        let url = format!("postgres://everytab_worker@{place}/{}?sslmode=disable", self.name);
+        command.env("DATABASE_URL", url);
         command
     }
 
@@ -168,6 +208,12 @@ impl Database {
     pub(crate) fn psql(&self, sql: &str) -> String {
         shared_for_tests().psql(&self.name, sql).unwrap()
     }
+}
+
+/// The file of the socket that a server's URL names.
+pub(crate) fn socket_of(url: &str) -> PathBuf {
+    let folder = url.split("host=").nth(1).and_then(|rest| rest.split('&').next()).unwrap();
+    PathBuf::from(folder.replace("%2F", "/")).join(".s.PGSQL.5432")
 }
 
 /// A stage in a status document.

@@ -38,6 +38,8 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
             command.env_remove(&name);
         }
     }
+    // Whatever machine the tests run on, what it is told about itself is none of theirs.
+    command.env("EVERYTAB_INSTANCE_METADATA", "off");
     command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
     command
 }
@@ -86,14 +88,24 @@ impl Running {
         self.child.try_wait().unwrap().is_some()
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
     pub(crate) fn terminate(&self) {
+        self.signal("TERM");
+    }
+
+    /// Sends a signal by its name without SIG.
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        let sent = Command::new("kill").args(["-s", name, &pid]).status().unwrap();
+        assert!(sent.success(), "SIG{name} to {pid}");
     }
 
     /// What it has said on stderr so far.

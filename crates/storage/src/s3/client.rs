@@ -10,7 +10,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::interceptors::InterceptorContext;
-use aws_sdk_s3::config::retry::{ClassifyRetry, RetryAction};
+use aws_sdk_s3::config::retry::{ClassifyRetry, RetryAction, RetryPartition, TokenBucket};
 use aws_sdk_s3::config::{
     Builder, Credentials, RequestChecksumCalculation, ResponseChecksumValidation,
 };
@@ -54,7 +54,12 @@ pub(super) async fn build(settings: &StoreSettings) -> Client {
         loader = loader.endpoint_url(endpoint);
     }
     let shared = loader.load().await;
-    let mut builder = Builder::from(&shared).retry_classifier(OverloadIsTransient);
+    // The SDK's quota of retries is spent within a second when a store is down for all requests of
+    // many jobs at once, and then each fails at its first try: an outage would cost jobs.
+    let without_quota =
+        RetryPartition::custom("everytab").token_bucket(TokenBucket::unlimited()).build();
+    let mut builder =
+        Builder::from(&shared).retry_classifier(OverloadIsTransient).retry_partition(without_quota);
     if custom_endpoint || shared.endpoint_url().is_some() {
         // Compatible stores know buckets by path, and several refuse the checksums that the SDK
         // adds by default since 2025.

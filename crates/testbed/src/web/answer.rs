@@ -117,7 +117,7 @@ pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
     } else {
         misbehave(internet, request, behaviour)
     };
-    answer.delay = internet.latency.base;
+    answer.delay = internet.latency.base + around(internet, request);
     if behaviour == Behaviour::Slow {
         let latency = &internet.latency;
         let (least, most) = (latency.slow_at_least.as_millis(), latency.slow_at_most.as_millis());
@@ -125,6 +125,13 @@ pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
         answer.delay += Duration::from_millis(dice.between(least as u64, most as u64));
     }
     answer
+}
+
+/// The time that this URL always takes, around the median.
+fn around(internet: &Internet, request: &Request) -> Duration {
+    let median = internet.latency.median.as_millis() as u64;
+    let mut dice = Dice::new(internet.seed, &["latency", &request.host, &request.target]);
+    Duration::from_millis(dice.between(median.div_ceil(2), median + median / 2))
 }
 
 fn misbehave(internet: &Internet, request: &Request, behaviour: Behaviour) -> Answer {

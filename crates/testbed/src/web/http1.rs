@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::answer::{self, Answer, Ending, Request};
 use super::keep_silent;
+use crate::behaviour::Behaviour;
 use crate::counters::Connection;
 use crate::internet::Internet;
 
@@ -37,6 +38,9 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             return write(&mut stream, &Answer::page(400, "Bad Request"), false, true).await;
         };
         connection.is_for(&host);
+        if internet.behaviour(&host) == Behaviour::NeverAnswers {
+            return keep_silent(stream).await;
+        }
         let head_only = method == "HEAD";
         let answer = if head_only || method == "GET" {
             let request = Request { https: tls_host.is_some(), host, target };

@@ -4,6 +4,8 @@ use everytab_coordinator::{ConnectSettings, Coordinator, Error};
 
 use super::{Check, NewestScan};
 
+/// Older scans have ended long ago, and were audited then.
+const SCANS_AUDITED: usize = 10;
 /// The oldest Postgres that the functions run on, as server_version_num has it.
 const OLDEST_VERSION: i32 = 150_000;
 
@@ -33,6 +35,7 @@ pub(super) async fn check(url: &str) -> (Vec<Check>, Option<NewestScan>) {
         Err(error) => (failed("newest scan", &error), None),
     };
     checks.push(check);
+    checks.push(audit(&coordinator).await.unwrap_or_else(|error| failed("audit", &error)));
     coordinator.close().await;
     (checks, newest)
 }
@@ -67,6 +70,27 @@ async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
         ),
         Err(error) => failed("rights", &error),
     }
+}
+
+/// Counters against rows, of the newest scans.
+async fn audit(coordinator: &Coordinator) -> Result<Check, Error> {
+    let scans = coordinator.list_scans().await?;
+    let newest = scans.get(..SCANS_AUDITED.min(scans.len())).unwrap_or_default();
+    let mut found = Vec::new();
+    for scan in newest {
+        let Some(number) = coordinator.scan_number(Some(scan.scan_id)).await? else { continue };
+        for (kind, outstanding, unfinished) in coordinator.audit_scan(number).await? {
+            found.push(format!(
+                "{} of {}: {outstanding} outstanding, {unfinished} rows unfinished",
+                kind, scan.scan_id
+            ));
+        }
+    }
+    Ok(if found.is_empty() {
+        Check::ok("audit", format!("counters and rows agree in the newest {} scans", newest.len()))
+    } else {
+        Check::fail("audit", found.join(", "), "this is a bug: keep the database and report it")
+    })
 }
 
 async fn newest_scan(coordinator: &Coordinator) -> Result<(Check, Option<NewestScan>), Error> {

@@ -8,7 +8,7 @@ use crate::limits;
 /// Hosts of a shard, and shards at least, as `coordinator.fan_out` has them.
 const HOSTS_A_SHARD: u64 = 1_200;
 /// See [`HOSTS_A_SHARD`].
-const SHARDS_AT_LEAST: u64 = 16;
+const SHARDS_AT_LEAST: u64 = 256;
 /// Hostname ranges of the search index, as `coordinator.search_ranges` has them.
 const SEARCH_RANGES: u64 = 28;
 /// Columns that the index job reads of a row group: each is a range of its own.
@@ -271,9 +271,15 @@ mod tests {
 
     #[test]
     fn shards_and_bundles_have_the_shape_that_the_coordinator_gives_them() {
-        for (hosts, shards, bundles) in
-            [(0, 0, 0), (1, 1, 1), (300, 3, 3), (2_000, 16, 16), (19_200, 16, 160), (1_201, 11, 11)]
-        {
+        for (hosts, shards, bundles) in [
+            (0, 0, 0),
+            (1, 1, 1),
+            (300, 3, 3),
+            (1_201, 11, 11),
+            (2_000, 17, 17),
+            (30_720, 256, 256),
+            (250_000, 256, 2_048),
+        ] {
             assert_eq!(Shape::of(hosts, 120), Shape { shards, bundles }, "{hosts}");
         }
         assert_eq!(Shape::of(30_000_000, 120), Shape { shards: 25_000, bundles: 250_000 });

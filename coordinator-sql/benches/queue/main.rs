@@ -1,0 +1,58 @@
+//! The queue's benches, one program: `drain` beside a peer, `rows`, and the simulated `fleet`.
+//!
+//! Everything goes through the product's own functions, on a private and durable Postgres that
+//! goes afterwards. What was measured is printed as one JSON object a line on stdout, with what
+//! people want to read on stderr. Each run is audited: a figure of a wrong run is no figure.
+//! Settings are environment variables; docs/benchmarks.md lists them.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod drain;
+mod drainer;
+mod fleet;
+mod fleet_worker;
+mod moments;
+mod peer;
+mod rows;
+mod samples;
+mod server;
+mod timings;
+
+use std::{env, str::FromStr};
+
+use serde_json::{Value, json};
+
+fn main() {
+    let words: Vec<String> = env::args().skip(1).filter(|word| word != "--bench").collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["drain"] => drain::run().await,
+            ["fleet"] => fleet::run().await,
+            ["moments"] => moments::run().await,
+            ["rows"] => rows::run().await,
+            ["drainer", url, way] => drainer::run(url, way.parse().unwrap()).await,
+            _ => {
+                eprintln!("usage: cargo bench --bench queue -- drain|rows|fleet|moments");
+                std::process::exit(2);
+            }
+        }
+    });
+}
+
+/// A setting of the environment, or what holds without it.
+fn setting<T: FromStr>(name: &str, otherwise: T) -> T {
+    let Ok(text) = env::var(name) else { return otherwise };
+    text.parse().unwrap_or_else(|_| panic!("{name}={text} cannot be read"))
+}
+
+/// One line of what was measured.
+fn say(what: &str, figures: &Value) {
+    println!("{}", json!({"what": what, "figures": figures}));
+}
+
+/// The middle one.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}

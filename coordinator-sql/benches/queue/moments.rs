@@ -1,0 +1,99 @@
+//! The transactions that touch a whole scan at once, on a scan of 30 million hosts: how long each
+//! takes, and so how long anybody waits behind it.
+
+use std::time::Instant;
+
+use everytab_coordinator::{Coordinator, Hints, JobKind, NewScan, Output};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    say,
+    server::{ENCODER, Server},
+    setting,
+};
+
+const FILES: usize = 300;
+
+pub(crate) async fn run() {
+    let shards: u32 = setting("SHARDS", 25_000);
+    let server = Server::start(&[]);
+    say("calibration", &server.calibration());
+    let owner = server.migrated("ours").await;
+    let files = (0..FILES).map(|file| (format!("file-{file}.parquet"), None)).collect();
+    let scan = NewScan {
+        scan_id: Uuid::new_v4(),
+        crawl: "CC-MAIN-2026-01".into(),
+        settings: json!({"entries_per_bundle": 120}),
+        lease_ms: 300_000,
+        encoder: ENCODER.into(),
+        files,
+    };
+    let begun = Instant::now();
+    let number = owner.start_scan(&scan).await.unwrap();
+    tell("scan start, 300 index files", begun);
+    let hosts = u64::from(shards) * 1_200 / FILES as u64;
+    complete_all(&owner, JobKind::Index, FILES - 1, hosts).await;
+    let last = owner.lease("bench", &[JobKind::Index], 1, ENCODER, &Hints::default()).await;
+    let begun = Instant::now();
+    let stats = json!({"counts": {"hosts": hosts}});
+    let lease = last.unwrap().remove(0);
+    owner.complete(lease, &Output::Nothing, &stats, soon()).await.unwrap();
+    tell(&format!("the last index job's completion: fan-out into {shards} shards"), begun);
+    for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
+        complete_all(&owner, kind, shards as usize, 0).await;
+    }
+    // One icon a shard, of an outcome that is retried.
+    server.sql(
+        "ours",
+        &format!(
+            "insert into everytab.icons (scan, shard, lease_number, host_no, candidate_no, touch,
+                                     duration_ms, source, outcome, url)
+         select scan, part, lease_number, 0, 0, false, 1, 'link_rel', 'timeout', 'https://a.example'
+           from everytab.jobs where scan = {number} and kind = 'icon';
+         analyze"
+        ),
+    );
+    for (what, sql) in [
+        ("scan status", format!("select coordinator.scan_status({number})")),
+        ("audit", format!("select * from coordinator.audit_scan({number})")),
+        (
+            "scan retry --outcome: every icon job again",
+            format!("select coordinator.retry_jobs({number}, null, null, 'timeout')"),
+        ),
+        ("revoking leases", format!("select coordinator.revoke_leases({number}, 'bench')")),
+        ("scan cancel", format!("select coordinator.cancel_scan({number})")),
+    ] {
+        let begun = Instant::now();
+        server.sql("ours", &sql);
+        tell(what, begun);
+    }
+    let drift = server.sql("ours", &format!("select * from coordinator.audit_scan({number})"));
+    assert_eq!(drift, "", "counters and rows disagree");
+    owner.close().await;
+    say("calibration", &server.calibration());
+    server.end();
+}
+
+fn tell(what: &str, begun: Instant) {
+    say("moment", &json!({"transaction": what, "ms": begun.elapsed().as_millis()}));
+}
+
+async fn complete_all(owner: &Coordinator, kind: JobKind, jobs: usize, hosts: u64) {
+    let mut hints = Hints::default();
+    let mut left = jobs;
+    while left > 0 {
+        let wanted = u32::try_from(left.min(500)).unwrap();
+        let leases = owner.lease("bench", &[kind], wanted, ENCODER, &hints).await.unwrap();
+        assert!(!leases.is_empty(), "{left} {kind} jobs are missing");
+        hints.note(&leases);
+        left -= leases.len();
+        let stats = json!({"counts": {"hosts": hosts}});
+        let leases = leases.into_iter().map(|lease| (lease, stats.clone())).collect();
+        owner.complete_all(leases, soon()).await.unwrap();
+    }
+}
+
+fn soon() -> Instant {
+    Instant::now() + std::time::Duration::from_secs(60)
+}

@@ -1,0 +1,235 @@
+//! The Postgres that is measured: private, durable, with its share of the processor and its log.
+
+use std::{
+    fs,
+    process::{self, Command},
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::{ConnectSettings, Coordinator, Hints, JobKind, NewScan, Output};
+use everytab_postgres::{ADMIN_USER, PostgresSettings, PrivatePostgres};
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+use uuid::Uuid;
+
+/// The encoder that the scans fix.
+pub(crate) const ENCODER: &str = "encoder";
+
+/// A durable server in a folder beside the built program, which is on a disk.
+pub(crate) struct Server {
+    postgres: Option<PrivatePostgres>,
+}
+
+/// What the server had used at a moment.
+pub(crate) struct Usage {
+    at: Instant,
+    processor: Duration,
+    wal_bytes: i64,
+    commits: i64,
+}
+
+/// What it used between two moments.
+pub(crate) struct Used {
+    pub(crate) elapsed: Duration,
+    pub(crate) cores: f64,
+    pub(crate) wal_bytes: i64,
+    pub(crate) commits: i64,
+}
+
+impl Server {
+    pub(crate) fn start(extra: &[(&str, &str)]) -> Self {
+        let program = std::env::current_exe().unwrap();
+        let dir = program.ancestors().nth(3).unwrap().join(format!("bench-{}", process::id()));
+        let mut settings = PostgresSettings::new(dir);
+        settings.max_connections = 900;
+        settings.extra = vec![("shared_buffers".into(), "1GB".into())];
+        settings.extra.extend(extra.iter().map(|(name, value)| ((*name).into(), (*value).into())));
+        Self { postgres: Some(PrivatePostgres::start(settings).unwrap()) }
+    }
+
+    fn postgres(&self) -> &PrivatePostgres {
+        self.postgres.as_ref().unwrap()
+    }
+
+    pub(crate) fn url(&self, database: &str, user: &str) -> String {
+        self.postgres().url(database, user)
+    }
+
+    pub(crate) fn sql(&self, database: &str, sql: &str) -> String {
+        self.postgres().psql(database, sql).unwrap().trim().to_owned()
+    }
+
+    pub(crate) fn number(&self, database: &str, sql: &str) -> i64 {
+        let text = self.sql(database, sql);
+        text.parse().unwrap_or_else(|_| panic!("{sql}: {text}"))
+    }
+
+    /// What the server has said.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.postgres().log_file()).unwrap()
+    }
+
+    pub(crate) async fn session(&self, database: &str) -> PgConnection {
+        PgConnection::connect(&self.url(database, ADMIN_USER)).await.unwrap()
+    }
+
+    /// A migrated database, and its owner's way in.
+    pub(crate) async fn migrated(&self, database: &str) -> Coordinator {
+        self.sql("postgres", &format!("create database {database}"));
+        let url = self.url(database, ADMIN_USER);
+        let owner = Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
+        owner.migrate().await.unwrap();
+        owner
+    }
+
+    /// Select-1 transactions a second of two clients: how quiet the machine is.
+    fn calibrate(&self) -> f64 {
+        let url = self.url("postgres", ADMIN_USER);
+        let script = std::env::temp_dir().join(format!("everytab-select-1-{}", process::id()));
+        fs::write(&script, "select 1;\n").unwrap();
+        let output = Command::new("pgbench")
+            .args(["-n", "-c", "2", "-j", "2", "-T", "3", "-M", "prepared", "-f"])
+            .arg(&script)
+            .arg(&url)
+            .output()
+            .unwrap_or_else(|error| panic!("pgbench: {error}"));
+        fs::remove_file(&script).unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let tps = text.lines().find_map(|line| line.strip_prefix("tps = "));
+        let tps = tps.and_then(|rest| rest.split(' ').next()).and_then(|tps| tps.parse().ok());
+        tps.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    /// What the machine gives at this moment: figures are worth nothing without it.
+    pub(crate) fn calibration(&self) -> Value {
+        json!({"select_1_per_s": self.calibrate().round(), "commit_ms": self.commit_ms()})
+    }
+
+    /// Milliseconds of a commit that waits for the disk, one client.
+    fn commit_ms(&self) -> f64 {
+        self.sql("postgres", "create table if not exists committed (n integer)");
+        let sql = "do $$ begin for n in 1..500 loop insert into committed values (n); commit; \
+                   end loop; end $$";
+        let started = Instant::now();
+        self.sql("postgres", sql);
+        started.elapsed().as_secs_f64() * 1_000.0 / 500.0
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        Usage {
+            at: Instant::now(),
+            processor: processor_time(self.postgres().pid()),
+            wal_bytes: self
+                .number("postgres", "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn"),
+            commits: self.number("postgres", "select sum(xact_commit) from pg_stat_database"),
+        }
+    }
+
+    pub(crate) fn used_since(&self, before: &Usage) -> Used {
+        let now = self.usage();
+        let elapsed = now.at - before.at;
+        Used {
+            elapsed,
+            cores: (now.processor - before.processor).as_secs_f64() / elapsed.as_secs_f64(),
+            wal_bytes: now.wal_bytes - before.wal_bytes,
+            commits: now.commits - before.commits,
+        }
+    }
+
+    /// Binds every process of the server to one core; those it starts inherit that.
+    pub(crate) fn pin(&self, core: &str) {
+        for pid in family(self.postgres().pid()) {
+            pin(pid, core);
+        }
+    }
+
+    pub(crate) fn end(mut self) {
+        self.postgres.take().unwrap().erase().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(postgres) = self.postgres.take()
+            && let Err(error) = postgres.erase()
+        {
+            eprintln!("{error}");
+        }
+    }
+}
+
+/// Binds a process with all its threads to a core.
+pub(crate) fn pin(pid: u32, core: &str) {
+    let done = Command::new("taskset").args(["-acp", core, &pid.to_string()]).output().unwrap();
+    // One of the server's may have ended meanwhile.
+    if !done.status.success() {
+        eprintln!("taskset: {}", String::from_utf8_lossy(&done.stderr).trim());
+    }
+}
+
+/// A process and its children.
+fn family(parent: u32) -> Vec<u32> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| *pid == parent || stat(*pid).is_some_and(|stat| stat.parent == parent))
+        .collect()
+}
+
+struct Stat {
+    parent: u32,
+    own_ticks: u64,
+    reaped_ticks: u64,
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in brackets and may hold anything.
+    let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_whitespace().collect();
+    let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
+    Some(Stat {
+        parent: u32::try_from(number(1)?).ok()?,
+        own_ticks: number(11)? + number(12)?,
+        reaped_ticks: number(13)? + number(14)?,
+    })
+}
+
+/// Processor time of this process.
+pub(crate) fn own_processor_time() -> Duration {
+    let ticks = stat(process::id()).map_or(0, |stat| stat.own_ticks);
+    Duration::from_millis(ticks * 10)
+}
+
+/// Processor time of the server: of all that runs, and of what it has waited for.
+fn processor_time(postmaster: u32) -> Duration {
+    let ticks: u64 = family(postmaster)
+        .into_iter()
+        .filter_map(|pid| {
+            let stat = stat(pid)?;
+            Some(stat.own_ticks + if pid == postmaster { stat.reaped_ticks } else { 0 })
+        })
+        .sum();
+    // USER_HZ is 100 on every Linux that this runs on.
+    Duration::from_millis(ticks * 10)
+}
+
+/// Starts a scan whose counted hosts make so many shards: one index job says how many hosts.
+pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i32) -> i32 {
+    let scan = NewScan {
+        scan_id: Uuid::new_v4(),
+        crawl: "CC-MAIN-2026-01".into(),
+        settings: json!({"entries_per_bundle": 120}),
+        lease_ms,
+        encoder: ENCODER.into(),
+        files: vec![("file-0.parquet".into(), None)],
+    };
+    let number = owner.start_scan(&scan).await.unwrap();
+    let lease = owner
+        .lease("bench", &[JobKind::Index], 1, ENCODER, &Hints::default())
+        .await
+        .unwrap()
+        .remove(0);
+    let stats = json!({"counts": {"hosts": u64::from(shards) * 1_200}});
+    let soon = Instant::now() + Duration::from_secs(600);
+    owner.complete(lease, &Output::Nothing, &stats, soon).await.unwrap();
+    number
+}

@@ -1,0 +1,42 @@
+//! How long calls took, by verb.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+/// All calls since the last reset.
+#[derive(Default)]
+pub(crate) struct Timings(Mutex<BTreeMap<&'static str, Vec<Duration>>>);
+
+impl Timings {
+    pub(crate) fn note(&self, verb: &'static str, begun: Instant) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(verb).or_default().push(begun.elapsed());
+    }
+
+    pub(crate) fn reset(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Calls, calls a second, and milliseconds at the median, the 99th percentile and at most.
+    pub(crate) fn report(&self, elapsed: Duration) -> Vec<(&'static str, Value)> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_verb = |(verb, taken): (&&'static str, &mut Vec<Duration>)| {
+            taken.sort_unstable();
+            let at = |share: f64| {
+                let place = (taken.len() as f64 * share) as usize;
+                let taken = taken.get(place.min(taken.len() - 1)).copied().unwrap_or_default();
+                (taken.as_secs_f64() * 10_000.0).round() / 10.0
+            };
+            let per_second = taken.len() as f64 / elapsed.as_secs_f64();
+            let figures = json!({"calls": taken.len(), "per_s": (per_second * 10.0).round() / 10.0,
+                                 "p50_ms": at(0.5), "p99_ms": at(0.99), "max_ms": at(1.0)});
+            (*verb, figures)
+        };
+        all.iter_mut().map(of_verb).collect()
+    }
+}

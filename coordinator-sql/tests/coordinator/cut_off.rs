@@ -1,0 +1,180 @@
+//! A network that swallows bytes and says nothing: every call ends, what it held is let go, and
+//! the next call goes well.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::{Completion, ConnectSettings, Coordinator, Hints, JobKind};
+use everytab_postgres::shared_for_tests;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream, UnixStream},
+};
+
+use crate::setup::{Database, ENCODER, output_of, soon};
+
+type Fatal = Arc<Mutex<Option<&'static str>>>;
+
+/// Passes bytes between TCP and the server's socket. A connection that is swallowed stays open
+/// and dead for ever, as behind a router that forgot it; later ones pass.
+struct Wire {
+    url: String,
+    /// What a message to the server must hold for its connection to be dead from then on.
+    fatal: Fatal,
+}
+
+impl Wire {
+    async fn before(database: &Database) -> Self {
+        let socket = shared_for_tests().socket();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let url = format!(
+            "postgres://everytab_worker@127.0.0.1:{port}/{}?sslmode=disable",
+            database.name
+        );
+        let wire = Self { url, fatal: Arc::default() };
+        let (swallowed, made) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+        let fatal = Arc::clone(&wire.fatal);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let number = made.fetch_add(1, Ordering::SeqCst);
+                let server = UnixStream::connect(&socket).await.unwrap();
+                let marks = (Arc::clone(&swallowed), Arc::clone(&made), Arc::clone(&fatal));
+                tokio::spawn(pass(client, server, number, marks));
+            }
+        });
+        wire
+    }
+
+    /// The next message that holds this kills all connections of then; later ones pass.
+    fn swallow_at(&self, text: &'static str) {
+        *self.fatal.lock().unwrap() = Some(text);
+    }
+
+    async fn connect(&self) -> Coordinator {
+        let settings = ConnectSettings {
+            max_connections: 1,
+            call_time: Duration::from_secs(2),
+            renewal_time: Duration::from_secs(2),
+            ..ConnectSettings::default()
+        };
+        Coordinator::connect(&self.url, &settings).await.unwrap()
+    }
+}
+
+async fn pass(
+    client: TcpStream,
+    server: UnixStream,
+    number: u64,
+    (swallowed, made, fatal): (Arc<AtomicU64>, Arc<AtomicU64>, Fatal),
+) {
+    let (mut from_client, mut to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let is_dead = {
+        let swallowed = Arc::clone(&swallowed);
+        move || number < swallowed.load(Ordering::SeqCst)
+    };
+    let answers = {
+        let is_dead = is_dead.clone();
+        tokio::spawn(async move {
+            let mut buffer = vec![0; 16 << 10];
+            while let Ok(got @ 1..) = from_server.read(&mut buffer).await {
+                if !is_dead() && to_client.write_all(&buffer[..got]).await.is_err() {
+                    break;
+                }
+            }
+        })
+    };
+    let mut buffer = vec![0; 1 << 20];
+    while let Ok(got @ 1..) = from_client.read(&mut buffer).await {
+        let holds = |text: &str| buffer[..got].windows(text.len()).any(|w| w == text.as_bytes());
+        if fatal.lock().unwrap().take_if(|text| holds(text)).is_some() {
+            swallowed.store(made.load(Ordering::SeqCst), Ordering::SeqCst);
+        }
+        if !is_dead() && to_server.write_all(&buffer[..got]).await.is_err() {
+            break;
+        }
+    }
+    if is_dead() {
+        // The server never hears that its client has gone.
+        std::future::pending::<()>().await;
+    }
+    answers.abort();
+}
+
+#[tokio::test]
+async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_well() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    let wire = Wire::before(&database).await;
+    let worker = wire.connect().await;
+    // Twice, since a pool of one connection would be used up by one that is never given back.
+    for _ in 0..2 {
+        wire.swallow_at("scan_progress");
+        let error = worker.progress().await.unwrap_err();
+        assert!(error.is_transient(), "{error}");
+        worker.progress().await.unwrap();
+        wire.swallow_at("coordinator.renew");
+        let error = worker.renew("holder", &[]).await.unwrap_err();
+        assert!(error.is_transient(), "{error}");
+        worker.renew("holder", &[]).await.unwrap();
+    }
+    // Loading is reading, which is simply done again.
+    for step in ["begin", "load_scan", "commit"] {
+        wire.swallow_at(step);
+        worker.load_scan(scan).await.unwrap();
+        assert_eq!(*wire.fatal.lock().unwrap(), None, "nothing was swallowed");
+    }
+}
+
+#[tokio::test]
+async fn a_load_outlives_the_end_of_its_session() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    for _ in 0..5 {
+        database.worker.load_scan(scan).await.unwrap();
+        let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+                    where datname = current_database() and usename = 'everytab_worker' and $1 = 0";
+        assert!(database.value::<i64>(end, 0).await > 0);
+    }
+    database.worker.load_scan(scan).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    let wire = Wire::before(&database).await;
+    let cut_off = wire.connect().await;
+    let mut leases =
+        cut_off.lease("cut off", &[JobKind::Index], 1, ENCODER, &Hints::default()).await.unwrap();
+    let lease = leases.pop().unwrap();
+    let output = output_of(&lease);
+    // The rows are written and the job's row is locked, and nothing more is ever heard.
+    wire.swallow_at("coordinator.complete");
+    let rows = output.clone();
+    let completing = tokio::spawn(async move {
+        let until = Instant::now() + Duration::from_millis(1);
+        cut_off.complete(lease, &rows, &json!({}), until).await
+    });
+    let sql = "select count(*) from pg_stat_activity
+                where datname = current_database() and state = 'idle in transaction' and $1 = 0";
+    while database.value::<i64>(sql, 0).await == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // Revoking needs the row's lock, which Postgres takes from whoever falls silent.
+    assert_eq!(database.owner.revoke_leases(Some(scan), "test").await.unwrap(), 1);
+    let next = database.lease_one(JobKind::Index).await;
+    let completion = database.worker.complete(next, &output, &json!({}), soon()).await.unwrap();
+    assert_eq!(completion, Completion::Recorded);
+    let error = completing.await.unwrap().unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    let hosts = "select count(*) from everytab.hosts where scan = $1";
+    assert_eq!(database.value::<i64>(hosts, scan).await, 1, "rows of what never ended were kept");
+}

@@ -1,0 +1,78 @@
+//! Nothing needs a session, so a pooler in transaction mode may stand before Postgres.
+
+use sqlx::Row;
+
+use crate::setup::Database;
+
+/// What would outlive a transaction, or wait for one that a pooler gives to another client.
+const OF_A_SESSION: [&str; 13] = [
+    "listen ",
+    "notify ",
+    "pg_notify",
+    "pg_advisory_lock",
+    "pg_try_advisory_lock",
+    "pg_advisory_unlock",
+    "temporary table",
+    "temp table",
+    "on commit",
+    "declare cursor",
+    "prepare ",
+    "discard ",
+    "lastval(",
+];
+
+#[tokio::test]
+async fn no_function_does_what_needs_a_session() {
+    let database = Database::new().await;
+    let functions = sqlx::query(
+        "select p.proname::text, pg_get_functiondef(p.oid) from pg_proc p
+          where p.pronamespace = 'coordinator'::regnamespace and p.prokind = 'f'",
+    )
+    .fetch_all(&database.pool)
+    .await
+    .unwrap();
+    assert!(functions.len() > 40, "{}", functions.len());
+    for function in functions {
+        let (name, text): (String, String) = (function.get(0), function.get(1));
+        let code: String = text
+            .lines()
+            .map(|line| line.split("--").next().unwrap_or_default().to_lowercase() + "\n")
+            .collect();
+        for word in OF_A_SESSION {
+            assert!(!code.contains(word), "{name} says {word:?}");
+        }
+        // A function's own settings, and those of a transaction, end by themselves.
+        let body = code.split("as $function$").nth(1).unwrap_or_default();
+        let sets = body.lines().map(str::trim).any(|line| {
+            line.starts_with("set ") && !line.starts_with("set local ") && line.contains(" to ")
+        });
+        assert!(!sets, "{name} sets something for its session");
+        assert!(!body.contains("set_config(") || body.contains(", true)"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn calls_leave_nothing_behind_in_their_sessions() {
+    let database = Database::new().await;
+    let scan = database.start(2).await;
+    database.work().await;
+    database.worker.load_scan(scan).await.unwrap();
+    database.worker.scan_outcomes(scan).await.unwrap();
+    // Sessions end when they are closed; until then they show what they hold.
+    let held: i64 = database
+        .value(
+            "select count(*) from pg_locks l join pg_stat_activity a using (pid)
+              where a.datname = current_database() and l.locktype = 'advisory' and $1 = 0",
+            0,
+        )
+        .await;
+    assert_eq!(held, 0);
+    let open: i64 = database
+        .value(
+            "select count(*) from pg_stat_activity
+              where datname = current_database() and state like 'idle in transaction%' and $1 = 0",
+            0,
+        )
+        .await;
+    assert_eq!(open, 0);
+}

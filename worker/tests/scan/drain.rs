@@ -1,0 +1,153 @@
+//! Leaving: when EC2 takes the machine, when a person insists, and when there is no database yet.
+
+use everytab_testbed::Mix;
+
+use crate::{
+    gate::Gate,
+    instance_metadata::InstanceMetadata,
+    places::{Database, Internet, Stores, internet, nobody, stage},
+    setup::{Running, published, run, wait_for, worker},
+};
+
+const SPOT: &str = "spot/instance-action";
+const LIFECYCLE: &str = "autoscaling/target-lifecycle-state";
+
+/// A scan whose warc stage stands still behind a gate after a few records.
+fn held_scan(internet: &Internet) -> (Gate, Database) {
+    let gate = Gate::before(&internet.running.client.bucket_url);
+    let stores = Stores {
+        source: format!("{}/", gate.endpoint),
+        ..Stores::folders(internet, internet.folder.path())
+    };
+    let database = Database::new(internet, stores);
+    database.start_scan(internet.crawl(), &[]);
+    gate.arm("GET", "/segments/", 10);
+    (gate, database)
+}
+
+#[test]
+fn a_spot_notice_drains_a_worker_as_a_signal_does() {
+    let internet = internet(150, Mix::none());
+    let (metadata, address) = InstanceMetadata::start(&internet.runtime);
+    metadata.set(LIFECYCLE, "InService");
+    let (gate, database) = held_scan(&internet);
+    let url = format!("http://{address}");
+    let more = ["--exit-when-done", "--drain", "300ms", "--instance-metadata", &url];
+    let mut running = Running::start(database.worker(&more));
+    gate.wait_until_held();
+    // Three questions use a token up: the fourth is refused, and asked again with a fresh one.
+    wait_for("a second token", || (metadata.counts().1 >= 2).then_some(()));
+    assert!(!running.has_ended(), "{}", running.said());
+    assert!(stage(&database.status(), "warc")["leased"].as_u64() > Some(0));
+    metadata.set(SPOT, r#"{"action": "terminate", "time": "2030-01-01T00:02:00Z"}"#);
+    let ended = running.finish().expect_code(4);
+    let why =
+        "asked to stop: spot notice: EC2 will terminate this instance at 2030-01-01T00:02:00Z";
+    assert!(ended.stderr.contains(why), "{}", ended.stderr);
+    assert_eq!(metadata.counts().2, 0, "it was asked without a token");
+    let status = database.status();
+    assert_eq!(stage(&status, "warc")["leased"], 0, "{status}\n{}", ended.stderr);
+    assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
+    let counted = "select coalesce(sum(attempts), 0) || ' ' || coalesce(sum(crashes), 0)
+                     from everytab.jobs";
+    assert_eq!(database.psql(counted).trim(), "0 0");
+    gate.open();
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert!(!published(&internet.folder.path().join("site")).is_empty());
+}
+
+#[test]
+fn a_group_that_wants_the_machine_gone_drains_an_idle_worker_by_the_usual_variables() {
+    let internet = internet(20, Mix::none());
+    let (metadata, address) = InstanceMetadata::start(&internet.runtime);
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    metadata.set(LIFECYCLE, "Terminated");
+    let mut command = database.worker(&["--instance-metadata", "auto"]);
+    command.env("AWS_EC2_METADATA_SERVICE_ENDPOINT", format!("http://{address}/"));
+    let ended = Running::start(command).finish().expect_code(4);
+    let why = "asked to stop: the Auto Scaling group wants this instance Terminated";
+    assert!(ended.stderr.contains(why), "{}", ended.stderr);
+
+    let asked = metadata.counts();
+    let mut command = database.worker(&["--exit-when-done", "--instance-metadata", "auto"]);
+    command
+        .env("AWS_EC2_METADATA_SERVICE_ENDPOINT", format!("http://{address}/"))
+        .env("AWS_EC2_METADATA_DISABLED", "true");
+    database.start_scan(internet.crawl(), &[]);
+    run(command).expect_code(0);
+    assert_eq!(metadata.counts(), asked, "asked although that is disabled");
+}
+
+#[test]
+fn a_metadata_service_that_does_not_answer_is_named_once_and_delays_nothing() {
+    let internet = internet(20, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    // It takes connections and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    run(database.worker(&["--exit-when-done", "--instance-metadata", &url])).expect_code(0);
+    assert_eq!(database.status()["state"], "finished");
+
+    let url = format!("http://{}", nobody());
+    let running = Running::start(database.worker(&["--instance-metadata", &url]));
+    let warnings = || running.said().matches("instance metadata cannot be read").count();
+    wait_for("the warning", || (warnings() > 0).then_some(()));
+    wait_for("an idle worker", || running.said().contains("no work now").then_some(()));
+    running.terminate();
+    let ended = running.finish().expect_code(4);
+    assert_eq!(ended.stderr.matches("instance metadata cannot be read").count(), 1);
+    run(worker(["run", "--instance-metadata", "https://x"])).expect_code(2);
+}
+
+#[test]
+fn a_second_signal_stops_at_once_and_the_leases_run_out_by_themselves() {
+    let internet = internet(150, Mix::none());
+    let (gate, database) = held_scan(&internet);
+    let running = Running::start(database.worker(&["--exit-when-done", "--drain", "1h"]));
+    gate.wait_until_held();
+    running.terminate();
+    wait_for("the drain", || running.said().contains("draining").then_some(()));
+    running.terminate();
+    // Only the second signal ends it: the gate is shut, and the drain lasts an hour.
+    running.finish().expect_code(4);
+    let status = database.status();
+    assert!(stage(&status, "warc")["leased"].as_u64() > Some(0), "{status}");
+    gate.open();
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let status = database.status();
+    assert_eq!(status["state"], "finished", "{status}");
+    assert!(status["events"]["expired"].as_u64() > Some(0), "{status}");
+    assert!(!published(&internet.folder.path().join("site")).is_empty());
+}
+
+#[test]
+fn a_notice_is_no_signal_so_the_first_signal_after_it_still_lets_a_drain_finish() {
+    let internet = internet(150, Mix::none());
+    let (metadata, address) = InstanceMetadata::start(&internet.runtime);
+    let (gate, database) = held_scan(&internet);
+    let url = format!("http://{address}");
+    let more = ["--exit-when-done", "--drain", "1h", "--instance-metadata", &url];
+    let mut running = Running::start(database.worker(&more));
+    gate.wait_until_held();
+    metadata.set(SPOT, r#"{"action": "terminate", "time": "2030-01-01T00:02:00Z"}"#);
+    wait_for("the drain", || running.said().contains("draining").then_some(()));
+    running.terminate();
+    wait_for("the signal's line", || running.said().contains("a second signal").then_some(()));
+    assert!(!running.has_ended(), "{}", running.said());
+    gate.open();
+    running.finish().expect_code(4);
+    let status = database.status();
+    assert_eq!(stage(&status, "warc")["leased"], 0, "{status}");
+    assert_eq!(status["events"]["release"], serde_json::Value::Null, "{}", status["events"]);
+    assert!(stage(&status, "warc")["done"].as_u64() > Some(0), "{status}");
+}
+
+#[test]
+fn a_worker_that_waits_for_its_database_can_be_asked_to_leave() {
+    let url = format!("postgres://nobody@{}/none", nobody());
+    let running = Running::start(worker(["run", "--database-url", &url]));
+    wait_for("its first complaint", || running.said().contains("trying again").then_some(()));
+    running.terminate();
+    running.finish().expect_code(4);
+}

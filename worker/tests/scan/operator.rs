@@ -1,0 +1,193 @@
+//! What an operator changes while workers work: the rate, a stage, the whole scan.
+
+use std::time::Instant;
+
+use everytab_testbed::Mix;
+
+use crate::{
+    outcomes,
+    places::{Database, Internet, Stores, internet, stage},
+    setup::{Running, assert_same, published, run, wait_for},
+};
+
+/// Requests for pages and icons that the small internet has had.
+fn requests(internet: &Internet) -> u64 {
+    internet.running.counts().requests.values().sum()
+}
+
+#[test]
+fn the_fleet_keeps_to_a_rate_and_takes_a_new_one_without_a_restart() {
+    const RATE: f64 = 10.0;
+    let internet = internet(150, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, &dir.join("out")));
+    database.start_scan(internet.crawl(), &[]);
+    run(database.owner(&["scan", "set", "rate=10"])).expect_code(0);
+    assert_eq!(database.status()["rate"], 10);
+    let workers: Vec<Running> =
+        (0..2).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
+    wait_for("the first request", || (requests(&internet) > 0).then_some(()));
+    let (began, before) = (Instant::now(), requests(&internet));
+    for _ in 0..16 {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let seen = requests(&internet) - before;
+        // Read after the count: that makes the bound a little wider, never too narrow.
+        let most = RATE * began.elapsed().as_secs_f64();
+        // A turn or two of each worker that were taken before the count and used after it.
+        assert!(seen as f64 <= most + 6.0, "{seen} requests where {most} are allowed");
+    }
+    let paced = requests(&internet) - before;
+    assert!(paced > 0, "nothing was asked at all");
+    assert_eq!(database.status()["state"], "running");
+    run(database.owner(&["scan", "set", "rate=off"])).expect_code(0);
+    for worker in workers {
+        worker.finish().expect_code(0);
+    }
+    let asked = requests(&internet) - before - paced;
+    let took = began.elapsed().as_secs_f64() - 8.0;
+    println!("{paced} requests in 8 s at rate=10, then {asked} in {took:.1} s without");
+    // A rate delays, it decides nothing.
+    let free = Database::new(&internet, Stores::folders(&internet, &dir.join("free")));
+    free.start_scan(internet.crawl(), &[]);
+    run(free.worker(&["--exit-when-done"])).expect_code(0);
+    assert_same(&published(&dir.join("free/site")), &published(&dir.join("out/site")), "paced");
+    outcomes::add_up(&dir.join("out/site"));
+}
+
+#[test]
+fn a_paused_stage_stands_still_while_the_others_go_on() {
+    let internet = internet(120, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    database.start_scan(internet.crawl(), &[]);
+    run(database.owner(&["scan", "pause", "--kind", "icon"])).expect_code(0);
+    let worker = Running::start(database.worker(&["--exit-when-done"]));
+    wait_for("all pages", || {
+        let status = database.status();
+        let warc = stage(&status, "warc");
+        (warc["done"].as_u64() > Some(0) && warc["outstanding"] == 0).then_some(())
+    });
+    wait_for("a worker without work", || worker.said().contains("no work now").then_some(()));
+    let status = database.status();
+    assert_eq!(stage(&status, "icon")["paused"], true);
+    assert_eq!(stage(&status, "icon")["done"], 0, "{status}");
+    assert_eq!(stage(&status, "icon")["leased"], 0, "{status}");
+    let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+    assert!(shown.lines().any(|l| l.starts_with("icon") && l.ends_with("paused")), "{shown}");
+    // Twice is once, and says so.
+    let again = run(database.owner(&["scan", "pause", "--kind", "icon"])).expect_code(1);
+    assert!(again.stderr.contains("nothing was changed"), "{}", again.stderr);
+    run(database.owner(&["scan", "resume", "--kind", "icon"])).expect_code(0);
+    worker.finish().expect_code(0);
+    assert_eq!(database.status()["state"], "finished");
+    outcomes::add_up(&dir.join("site"));
+}
+
+#[test]
+fn a_cancelled_scan_takes_its_leases_from_workers_at_work() {
+    let internet = internet(150, Mix::none());
+    let dir = internet.folder.path();
+    let gate = crate::gate::Gate::before(&internet.running.client.bucket_url);
+    let source = format!("{}/", gate.endpoint);
+    let stores = Stores { source, ..Stores::folders(&internet, dir) };
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &[]);
+    gate.arm("GET", "/segments/", 10);
+    let worker = Running::start(database.worker(&["--exit-when-done"]));
+    gate.wait_until_held();
+    run(database.owner(&["scan", "cancel"])).expect_code(0);
+    // The gate stays shut: only the loss of its leases ends the runs, and then the worker.
+    let ended = worker.finish().expect_code(0);
+    assert!(ended.stderr.contains("the lease was lost"), "{}", ended.stderr);
+    let status = database.status();
+    assert_eq!(status["state"], "cancelled");
+    let mut workers = status["workers"].as_array().unwrap().iter();
+    assert!(workers.all(|worker| worker["leases"] == 0), "{status}");
+    let again = run(database.owner(&["scan", "cancel"])).expect_code(1);
+    assert!(again.stderr.contains("has ended already"), "{}", again.stderr);
+    assert!(!dir.join("site/manifest.json").exists());
+}
+
+#[test]
+fn commands_say_what_changed_refuse_nonsense_and_bear_a_reader_that_left() {
+    let internet = internet(40, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    let said = |arguments: &[&str], code: i32| {
+        let ended = run(database.owner(arguments)).expect_code(code);
+        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+        ended.stdout + &ended.stderr
+    };
+    assert_eq!(said(&["scan", "list"], 0), "");
+    for command in ["status", "cancel", "retry", "pause", "resume"] {
+        assert!(said(&["scan", command], 1).contains("there is no scan yet"), "{command}");
+    }
+    database.start_scan(internet.crawl(), &[]);
+    let unknown = "00000000-0000-0000-0000-000000000000";
+    assert!(said(&["scan", "status", "--scan", unknown], 1).contains("there is no scan 0000"));
+    for nonsense in
+        ["rate=0", "rate=-1", "rate=many", "rate", "speed=1", "rate=99999999999", "deadline=soon"]
+    {
+        // Nothing of a line is done if a part of it makes no sense.
+        let text = said(&["scan", "set", "rate=7", nonsense], 2);
+        assert!(text.contains(nonsense), "{text}");
+    }
+    assert_eq!(database.status()["rate"], serde_json::Value::Null);
+    assert_eq!(said(&["scan", "set", "rate=7"], 0), "rate=7\n");
+    assert!(said(&["scan", "status"], 0).contains("rate         7 requests/s"));
+    assert_eq!(said(&["scan", "set", "rate=off"], 0), "rate=off\n");
+    assert_eq!(said(&["scan", "set", "deadline=45m"], 0), "deadline=2700s\n");
+    assert_eq!(database.psql("select deadline_ms from everytab.scans").trim(), "2700000");
+    assert_eq!(said(&["scan", "set", "deadline=off"], 0), "deadline=off\n");
+    assert!(said(&["scan", "pause", "--kind", "icons"], 2).contains("icons"));
+    assert!(said(&["scan", "retry", "--kind", "icons"], 2).contains("icons"));
+    assert!(said(&["scan", "retry", "--outcome", "teapot"], 2).contains("teapot"));
+    assert!(said(&["scan", "history", "999999"], 1).contains("999999"));
+    assert!(said(&["scan", "retry", "--job", "999999"], 1).contains("999999"));
+    assert_eq!(said(&["scan", "retry"], 0), "0 jobs will be done again\n");
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    for arguments in [
+        &["scan", "set", "rate=7"][..],
+        &["scan", "pause"],
+        &["scan", "resume", "--kind", "icon"],
+        &["scan", "cancel"],
+    ] {
+        assert!(said(arguments, 1).contains("nothing was changed"), "{arguments:?}");
+    }
+    // A shell's pipe to a program that reads nothing.
+    for arguments in [
+        &["scan", "list"][..],
+        &["scan", "list", "--json"],
+        &["scan", "status"],
+        &["scan", "status", "--watch"],
+        &["scan", "status", "--json"],
+        &["scan", "history", "1"],
+        &["migrate"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = database.owner(arguments);
+        command.stdin(std::process::Stdio::null()).stdout(writer);
+        let ended = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success() && stderr.is_empty(), "{arguments:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn doctor_audits_the_scans_and_names_drift() {
+    let internet = internet(40, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    let line = || {
+        let said = run(database.owner(&["doctor"])).stdout;
+        let line = said.lines().find(|line| line.contains("audit")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{said}"))
+    };
+    assert!(line().starts_with("ok"), "{}", line());
+    assert!(line().contains("counters and rows agree in the newest 1 scans"), "{}", line());
+    database.psql("update everytab.stages set outstanding = outstanding + 1 where kind = 'index'");
+    assert!(line().starts_with("FAIL"), "{}", line());
+    assert!(line().contains("index of"), "{}", line());
+    let status = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+    assert!(status.contains("DRIFT        index"), "{status}");
+}

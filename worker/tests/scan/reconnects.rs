@@ -1,0 +1,171 @@
+//! Postgres goes away in mid-scan: workers wait, come back by themselves, and lose nothing; and
+//! one that cannot reach it stops before another may begin.
+
+use std::{collections::BTreeMap, path::Path};
+
+use chrono::{DateTime, Utc};
+use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
+use everytab_testbed::{Behaviour, Mix};
+
+use crate::{
+    gate::Gate,
+    outcomes,
+    places::{Database, Internet, Stores, internet, stage},
+    setup::{Running, assert_same, published, run, wait_for},
+    wire::Wire,
+};
+
+fn mixed_internet() -> Internet {
+    internet(300, Mix::none().with(Behaviour::Slow, 100_000).with(Behaviour::Gzip, 100_000))
+}
+
+fn undisturbed(internet: &Internet) -> BTreeMap<String, Vec<u8>> {
+    let dir = internet.folder.path().join("undisturbed");
+    let database = Database::new(internet, Stores::folders(internet, &dir));
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    published(&dir.join("site"))
+}
+
+fn assert_whole(database: &Database, site: &Path, expected: &BTreeMap<String, Vec<u8>>) {
+    let status = database.status();
+    assert_eq!(status["state"], "finished", "{status}");
+    assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
+    assert_same(expected, &published(site), "undisturbed and cut off");
+    outcomes::add_up(site);
+}
+
+/// Stores whose crawl stands behind a gate.
+fn gated(internet: &Internet, dir: &Path) -> (Gate, Stores) {
+    let gate = Gate::before(&internet.running.client.bucket_url);
+    let source = format!("{}/", gate.endpoint);
+    let stores = Stores { source, ..Stores::folders(internet, dir) };
+    (gate, stores)
+}
+
+fn server(dir: &Path) -> PrivatePostgres {
+    let settings = PostgresSettings { durable: false, ..PostgresSettings::new(dir) };
+    PrivatePostgres::start(settings).unwrap()
+}
+
+#[test]
+fn workers_outlive_a_failover_in_mid_scan() {
+    let internet = mixed_internet();
+    let expected = undisturbed(&internet);
+    let dir = internet.folder.path().join("out");
+    let (gate, stores) = gated(&internet, &dir);
+    let place = internet.folder.path().join("postgres");
+    let postgres = server(&place);
+    let mut database = Database::on(&postgres, &internet, stores);
+    let wire = Wire::before(&postgres.socket());
+    // One worker sees its address refuse before another server takes it over, one the restart.
+    let direct = database.worker_url.clone();
+    database.start_scan(internet.crawl(), &[]);
+    // A worker takes one index job at a time, so both have one.
+    gate.arm("GET", "/cc-index/", 1);
+    let mut workers = vec![Running::start(database.worker(&["--exit-when-done"]))];
+    database.worker_url = wire.url(&database.name);
+    workers.push(Running::start(database.worker(&["--exit-when-done"])));
+    gate.wait_until_held();
+    wait_for("two workers at work", || {
+        let status = database.status();
+        let holding = status["workers"].as_array().unwrap().iter();
+        (holding.filter(|worker| worker["leases"].as_u64() > Some(0)).count() == 2).then_some(())
+    });
+    wire.refuse();
+    postgres.stop().unwrap();
+    for worker in &workers {
+        wait_for("a line about it", || {
+            worker.said().contains("cannot connect to Postgres").then_some(())
+        });
+        wait_for("the end of its runs", || {
+            worker.said().contains("could not be renewed in time").then_some(())
+        });
+    }
+    let postgres = server(&place);
+    wire.mend();
+    gate.open();
+    for worker in workers {
+        let ended = worker.finish().expect_code(0);
+        // A pause between tries, so their number is small however fast they fail.
+        let tries = ended.stderr.matches("cannot connect to Postgres").count();
+        assert!((1..300).contains(&tries), "{tries} tries\n{}", ended.stderr);
+    }
+    database.worker_url = direct;
+    assert_whole(&database, &dir.join("site"), &expected);
+    drop(postgres);
+}
+
+#[test]
+fn workers_outlive_the_end_of_all_their_sessions_again_and_again() {
+    let internet = mixed_internet();
+    let expected = undisturbed(&internet);
+    let dir = internet.folder.path().join("out");
+    let database = Database::new(&internet, Stores::folders(&internet, &dir));
+    database.start_scan(internet.crawl(), &[]);
+    let mut workers: Vec<Running> =
+        (0..2).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
+    let mut ended = 0;
+    let mut seen = String::new();
+    wait_for("the end of the scan", || {
+        let status = database.status();
+        let stages = status["stages"].to_string();
+        // Once each time that something has moved, so that the scan comes to an end.
+        if stages != seen && ended < 60 {
+            seen = stages;
+            let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+                        where datname = current_database() and usename = 'everytab_worker'";
+            ended += database.psql(end).trim().parse::<u32>().unwrap();
+        }
+        // Whoever has ended must have done so well, as is seen below.
+        let is_over = status["state"] == "finished" || workers.iter_mut().any(Running::has_ended);
+        is_over.then_some(())
+    });
+    assert!(ended >= 10, "only {ended} sessions were ended");
+    for worker in workers {
+        worker.finish().expect_code(0);
+    }
+    assert_whole(&database, &dir.join("site"), &expected);
+}
+
+#[test]
+fn a_worker_that_cannot_reach_postgres_ends_its_run_before_another_may_begin() {
+    let internet = internet(100, Mix::none());
+    let dir = internet.folder.path();
+    let (gate, stores) = gated(&internet, &dir.join("cut-off"));
+    let mut database = Database::new(&internet, stores);
+    let direct = database.worker_url.clone();
+    let wire = Wire::before(&shared_for_tests().socket());
+    database.worker_url = wire.url(&database.name);
+    // A tenth of the lease is what the worker keeps for itself.
+    database.start_scan_leasing(internet.crawl(), "10s");
+    gate.arm("GET", "/segments/", 5);
+    let mut cut_off = Running::start(database.worker(&["--exit-when-done"]));
+    gate.wait_until_held();
+    wire.swallow();
+    database.worker_url = direct;
+    let next = Running::start(database.worker(&["--exit-when-done"]));
+    wait_for("the next holder of the jobs", || {
+        (database.status()["events"]["expired"].as_u64() > Some(0)).then_some(())
+    });
+    let line = wait_for("the end of the run", || {
+        let said = cut_off.said();
+        said.lines().find(|line| line.contains("could not be renewed in time")).map(String::from)
+    });
+    let time = line.split_whitespace().next().unwrap();
+    let run_ended: DateTime<Utc> = time.parse().unwrap_or_else(|error| panic!("{error}: {line}"));
+    let first = "select to_char(min(at) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')
+                   from everytab.job_events where event = 'expired'";
+    let expired: DateTime<Utc> = database.psql(first).trim().parse().unwrap();
+    assert!(run_ended < expired, "the run ended at {run_ended}, its lease at {expired}");
+    assert!(!cut_off.has_ended(), "{}", cut_off.said());
+    gate.open();
+    next.finish().expect_code(0);
+    let status = database.status();
+    assert_eq!(status["state"], "finished", "{status}");
+    assert_eq!(stage(&status, "warc")["outstanding"], 0);
+    // Once told that its connections are dead, the worker goes on over new ones.
+    wire.refuse();
+    wire.mend();
+    cut_off.finish().expect_code(0);
+}

@@ -1,0 +1,82 @@
+//! Any mix of roles over any number of processes does a scan, each its own kinds alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use everytab_testbed::Mix;
+
+use crate::{
+    outcomes,
+    places::{Database, Stores, internet},
+    setup::{Running, published, run, wait_for},
+};
+
+/// Roles of a process, and the kinds that it then takes.
+const MIX: [(&str, &[&str]); 4] = [
+    ("publish", &["publish"]),
+    ("icons", &["icon"]),
+    ("warc,bundles", &["bundle-shard", "search", "warc"]),
+    ("index", &["index"]),
+];
+
+#[test]
+fn processes_of_four_roles_finish_a_scan_together_each_with_its_own_kinds() {
+    let internet = internet(200, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let start = |role: &str| Running::start(database.worker(&["--exit-when-done", "--role", role]));
+    let workers: Vec<(Running, &[&str])> =
+        MIX.iter().map(|(role, kinds)| (start(role), *kinds)).collect();
+    // There is no scan yet, and for most no work for long after: each says what it waits for.
+    for (worker, kinds) in &workers {
+        let line = wait_for("a line about waiting", || {
+            let said = worker.said();
+            said.lines().find(|line| line.contains("no work now; waiting")).map(str::to_owned)
+        });
+        for kind in *kinds {
+            assert!(line.contains(kind), "{line}");
+        }
+        assert!(!kinds.contains(&"index") || !line.contains("icon"), "{line}");
+    }
+    database.start_scan(internet.crawl(), &[]);
+    let kinds_of: BTreeMap<u32, &[&str]> =
+        workers.iter().map(|(worker, kinds)| (worker.pid(), *kinds)).collect();
+    for (worker, _) in workers {
+        worker.finish().expect_code(0);
+    }
+    assert_eq!(database.status()["state"], "finished");
+    assert_eq!(done_by(&database), expected(&kinds_of));
+    assert!(!published(&dir.join("site")).is_empty());
+    outcomes::add_up(&dir.join("site"));
+}
+
+fn expected(kinds_of: &BTreeMap<u32, &[&str]>) -> BTreeMap<u32, BTreeSet<String>> {
+    let names = |kinds: &[&str]| kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    kinds_of.iter().map(|(pid, kinds)| (*pid, names(kinds))).collect()
+}
+
+/// The kinds that each process has completed a job of.
+fn done_by(database: &Database) -> BTreeMap<u32, BTreeSet<String>> {
+    let said =
+        database.psql("select distinct split_part(holder, ':', 2), kind from everytab.job_results");
+    let mut done: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
+    for line in said.lines().filter(|line| !line.is_empty()) {
+        let (pid, kind) = line.split_once('|').unwrap();
+        done.entry(pid.parse().unwrap()).or_default().insert(kind.to_owned());
+    }
+    done
+}
+
+#[test]
+fn a_role_whose_work_is_done_waits_for_the_rest_and_a_cancelled_scan_ends_it_too() {
+    let internet = internet(60, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    let mut index = Running::start(database.worker(&["--exit-when-done", "--role", "index"]));
+    wait_for("the end of its work", || index.said().contains("no work now; waiting").then_some(()));
+    let done: BTreeSet<String> = done_by(&database).into_values().flatten().collect();
+    assert_eq!(done, BTreeSet::from(["index".to_owned()]));
+    assert!(!index.has_ended(), "the scan is not over");
+    run(database.owner(&["scan", "cancel"])).expect_code(0);
+    index.finish().expect_code(0);
+    assert_eq!(database.status()["state"], "cancelled");
+}
