@@ -10,7 +10,7 @@ use crate::icons::names_icon;
 use crate::markup::{self, Markup, TitleSpan};
 use crate::markup_oracle;
 
-const PIECES: [&str; 74] = [
+const PIECES: [&str; 76] = [
     "<title>",
     "</title>",
     "</title ",
@@ -64,6 +64,8 @@ const PIECES: [&str; 74] = [
     "<a b=\"",
     "<a \"'",
     "<a =\"",
+    "<a ==\"",
+    "<script><!--><script>",
     "<a/=/=\"",
     "<p>",
     "</p>",

@@ -334,6 +334,10 @@ mod tests {
         for (html, expected) in [
             ("<a><svg><x></svg><c>", "a c"),
             ("<svg/><a>", "a"),
+            ("<svg x/><a>", "a"),
+            ("<svg x='y'/><a>", "a"),
+            ("<svg x=y/><z></svg><a>", "a"),
+            ("<svg/ ><z></svg><a>", "a"),
             ("<SVG><g/><g><x></g></Svg><a>", "a"),
             ("<svg><svg></svg><x></svg><a>", "a"),
             ("<svg><math><x></svg><a>", "a"),
@@ -355,8 +359,8 @@ mod tests {
             ("<template><svg></template><b>", "b"),
             ("<template><template></template><a></template></template><b>", "b"),
             ("<svg><template><x></svg><a>", "a"),
-            ("<svg><![CDATA[<a></svg>]]><x></svg><b><![CDATA[<c>]]>", "b"),
-            ("<svg><desc><![CDATA[<a>]]><b>", "b"),
+            ("<svg><![CDATA[<a></svg>]]><x></svg><b><![CDATA[<x><c>]]>", "b c"),
+            ("<svg><desc><![CDATA[<x><a>]]><b>", "a b"),
         ] {
             assert_eq!(html_tags(html), expected, "{html}");
         }
