@@ -51,6 +51,8 @@ fn the_title_is_the_first_html_title_of_the_tree() {
         ("<a ==\"><title>a</title>\"><title>b</title>", Some("b")),
         ("<a =\"><title>a</title>", Some("a")),
         ("<frameset><title>a</title></frameset>", None),
+        ("<iframe b=><title>a</title></iframe><title>c</title>", Some("c")),
+        ("<title b = >a</title>", Some("a")),
         ("<style><title>a</title></style><title>b</title>", Some("b")),
         ("<textarea><title>a</title></textarea><title>b</title>", Some("b")),
         ("<noscript><title>a</title></noscript><title>b</title>", Some("b")),
