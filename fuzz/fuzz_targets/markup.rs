@@ -26,9 +26,8 @@ fn is_icon(rel: &[u8]) -> bool {
 }
 
 fn told<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
-    let bytes = |span: &Option<Span>| {
-        span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default())
-    };
+    let bytes =
+        |span: &Option<Span>| span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default());
     let title = match &markup.title {
         TitleSpan::Absent => None,
         TitleSpan::Empty => Some(&[][..]),
