@@ -17,6 +17,8 @@ ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
+# make fuzz SECONDS=3600; a shell keeps a variable of that name of its own.
+FUZZ_SECONDS ?= $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
 # Arguments for the program or test runner behind a target: make demo ARGS="--workers 3".
 ARGS ?=
 
@@ -81,6 +83,16 @@ bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 
 	@scripts/install.sh --for demo
 	@scripts/bench.sh $(ARGS)
 
+.PHONY: bench-pages
+bench-pages: ## Time reading recorded home pages beside other programs, on one core (RUNS=5)
+	@scripts/install.sh --for bench
+	@scripts/bench-pages.sh
+
+.PHONY: oracle
+oracle: ## Compare what pages say with what a browser shows (needs the corpus and Chromium)
+	@scripts/install.sh --for test
+	@scripts/oracle.sh $(ARGS)
+
 .PHONY: bench-queue
 bench-queue: ## Drain no-op jobs beside a peer on one Postgres; rows a second (JOBS=200000 ROUNDS=3)
 	@scripts/bench-queue.sh drain
@@ -107,8 +119,8 @@ chaos: ## Kill, freeze, cut off: many times, and in storms (ROUNDS=10 FAULTS=200
 	scripts/chaos.sh $(ARGS)
 
 .PHONY: fuzz
-fuzz: ## Give any bytes to the core (FUZZ_SECONDS=60 a target; needs nightly and cargo-fuzz)
-	scripts/fuzz.sh $(ARGS)
+fuzz: ## Give any bytes to the core (SECONDS=60 a target; needs nightly and cargo-fuzz)
+	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh $(ARGS)
 
 .PHONY: deny
 deny: ## Check the licences and sources of all dependencies (needs cargo-deny)

@@ -2,10 +2,11 @@
 # Runs each fuzz target (or those named) for FUZZ_SECONDS, 60 by default. Needs a nightly compiler
 # and cargo-fuzz: cargo install --locked cargo-fuzz.
 #
-#   FUZZ_SECONDS=600 scripts/fuzz.sh [icon|index|page|robots|warc...]
+#   FUZZ_SECONDS=600 scripts/fuzz.sh [charset|http|icon|index|markup|page|robots|warc...]
 #
-# Recorded files in ../shared/corpus are the seeds where they are there; else libFuzzer begins
-# with nothing. What it learns stays in fuzz/corpus, what breaks in fuzz/artifacts (both ignored).
+# Recorded files in ../shared/corpus are the seeds where they are there, unpacked where a target
+# wants what is in them; else libFuzzer begins with nothing. What it learns stays in fuzz/corpus,
+# what breaks in fuzz/artifacts (both ignored).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,14 +16,45 @@ if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
 fi
 
 recorded="${EVERYTAB_CORPUS:-../shared/corpus}"
-seed_of() {
+# A page that is gzipped as a file, without headers: the line before it stands for them.
+pages() {
+    local file
+    while IFS= read -r file; do
+        { printf '%b' "$2"; gzip -dc "$file"; } >"$1/$(basename "$file" .gz)"
+    done < <(find "$recorded/html" -name '*.html.gz' -size -32k 2>/dev/null)
+    find "$1" -size +256k -delete
+}
+
+copies() {
+    local folder="$1" file
+    shift
+    while IFS= read -r file; do
+        cp "$file" "$folder/$(sha256sum <"$file" | cut -c1-16)"
+    done < <(find "$@" -type f 2>/dev/null | head -n 500)
+}
+
+# The files of the public suite, each after a line that stands for the path.
+robots() {
+    command -v node >/dev/null || return 0
+    node -e '
+        const { readFileSync, writeFileSync } = require("node:fs");
+        const cases = JSON.parse(readFileSync("crates/webpage/tests/suites/robots.json"));
+        cases.forEach(({ robots }, i) =>
+            writeFileSync(`${process.argv[1]}/${i}`, `fish/page.html\n${robots}`));
+    ' "$1"
+}
+
+seed() {
     case "$1" in
-        icon) find "$recorded/icons" -type f -size -64k ;;
-        index) find "$recorded/index" -name '*.parquet' -size -256k ;;
-        page) find "$recorded/html" -name '*.html' -size -64k ;;
-        robots) find "$recorded" -name '*robots*.txt' -size -64k ;;
-        warc) find "$recorded/warc" -type f -size -256k ;;
-    esac 2>/dev/null | head -n 500
+        charset) pages "$2" 'text/html; charset=x\n' ;;
+        http) pages "$2" 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA:\r\n b\r\n\r\n' ;;
+        icon) copies "$2" "$recorded/icons" -size -64k ;;
+        index) copies "$2" "$recorded/index" -name '*.parquet' -size -256k ;;
+        markup) pages "$2" '' ;;
+        page) pages "$2" "text/html;frame-ancestors 'self' *.a.example, DENY\n" ;;
+        robots) robots "$2" ;;
+        warc) copies "$2" "$recorded/warc" -size -256k ;;
+    esac
 }
 
 targets=("$@")
@@ -31,9 +63,7 @@ targets=("$@")
 for target in "${targets[@]}"; do
     mkdir -p "fuzz/corpus/$target"
     seeds="$(mktemp -d)"
-    while IFS= read -r file; do
-        cp "$file" "$seeds/$(sha256sum <"$file" | cut -c1-16)"
-    done < <(seed_of "$target")
+    seed "$target" "$seeds"
     echo "fuzz: $target, ${FUZZ_SECONDS:-60} s, $(find "$seeds" -type f | wc -l) seeds" >&2
     # One input may take 10 s at most: a slow one is a finding, a page or icon has a time limit.
     # No sanitizer: our core has no unsafe code, and panics, hangs and floods show without, faster.

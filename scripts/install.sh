@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what EveryTab needs from Debian's packages, and only what is missing.
 #
-#   scripts/install.sh [--for demo|test]
+#   scripts/install.sh [--for demo|test|bench]
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
 # Chromium for the page's tests, iproute2 for those that cut links, and in target/python what
-# python-requirements.txt names. Rust is never installed, only asked for. Runs as root or with
-# sudo; where neither is to be had it prints the line to run.
+# python-requirements.txt names. bench: a C compiler, Go and Python, for the programs that page
+# benchmarks run beside ours. Rust is never installed, only asked for. Runs as root or with sudo;
+# where neither is to be had it prints the line to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,8 +24,8 @@ while [ $# -gt 0 ]; do
     shift || true
 done
 case "$purpose" in
-    demo | test) ;;
-    *) echo "usage: scripts/install.sh [--for demo|test]" >&2; exit 2 ;;
+    demo | test | bench) ;;
+    *) echo "usage: scripts/install.sh [--for demo|test|bench]" >&2; exit 2 ;;
 esac
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -84,13 +85,22 @@ fi
 packages=()
 have_c_compiler || packages+=(gcc libc6-dev)
 [ -s /etc/ssl/certs/ca-certificates.crt ] || packages+=(ca-certificates)
-have_postgres_server || packages+=(postgresql)
+[ "$purpose" = bench ] || have_postgres_server || packages+=(postgresql)
 if [ "$purpose" = test ]; then
     have_node || packages+=(nodejs)
     have_browser || packages+=(chromium)
     have_pgbouncer || packages+=(pgbouncer)
     have_python || packages+=(python3 python3-venv)
     have ip || packages+=(iproute2)
+fi
+
+if [ "$purpose" = bench ]; then
+    have go || packages+=(golang-go)
+    for library in net image text; do
+        [ -d "/usr/share/gocode/src/golang.org/x/$library" ] ||
+            packages+=("golang-golang-x-$library-dev")
+    done
+    have_python || packages+=(python3 python3-venv)
 fi
 
 # Silent unless it fails.

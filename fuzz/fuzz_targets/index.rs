@@ -5,7 +5,12 @@ use bytes::Bytes;
 use everytab_commoncrawl::index::{IndexOptions, read_bytes};
 use libfuzzer_sys::fuzz_target;
 
+// The reader makes errors of the parquet crate's panics. libFuzzer's hook would end the process
+// before it can; without the hook, what nobody caught ends it all the same.
+static HOOK: std::sync::Once = std::sync::Once::new();
+
 fuzz_target!(|bytes: &[u8]| {
+    HOOK.call_once(|| std::panic::set_hook(Box::new(|panic| eprintln!("{panic}"))));
     let mut file = read_bytes(&Bytes::copy_from_slice(bytes), IndexOptions::default());
     let mut given = 0;
     for capture in file.by_ref() {

@@ -20,7 +20,8 @@ export function findChromium() {
 }
 
 export class Chromium {
-  constructor(program) {
+  /** `options` come last on the command line, where they win. */
+  constructor(program, options = []) {
     this.profile = mkdtempSync(join(tmpdir(), "everytab-chromium-"));
     this.child = spawn(program, [
       "--headless",
@@ -35,6 +36,7 @@ export class Chromium {
       "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
       `--user-data-dir=${this.profile}`,
       "--remote-debugging-pipe",
+      ...options,
       "about:blank",
     ], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
     this.nextId = 1;

@@ -19,11 +19,17 @@ mod head;
 mod header_values;
 pub mod icons;
 mod markup;
+#[cfg(test)]
+mod markup_differential;
+#[cfg(test)]
+mod markup_oracle;
+mod nesting;
 pub mod page;
 mod prescan;
 pub mod robots;
 pub mod sizes;
 pub mod title;
+mod tokens;
 pub mod url_rules;
 
 pub use address::{Guard, is_public};

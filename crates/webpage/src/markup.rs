@@ -1,34 +1,23 @@
 //! One pass over the markup: where the title, the base, the icon links and the metas lie.
 //!
 //! Works on bytes whose markup is ASCII and answers with byte ranges into them, so that only
-//! what is kept gets decoded, and only once the encoding is settled. It knows element names and
-//! namespaces, not what titles and links mean.
+//! what is kept gets decoded, and only once the encoding is settled. It knows which elements
+//! matter here and what makes them count (WHATWG HTML 13.2.6), not what titles and links mean.
+//! [`Tokens`] finds the tags, [`Nesting`] knows which namespace they are in.
 //!
-//! The tokenizer keeps no tree. It reports an SVG `title`, which is an integration point, as
-//! HTML; what tells them apart is that only the HTML one switches the tokenizer to RCDATA.
+//! No tree is kept: work and memory are linear in the page, whatever it nests.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use encoding_rs::{Encoding, WINDOWS_1252};
-use lol_html::html_content::{Attribute, Element, TextType};
-use lol_html::{
-    AsciiCompatibleEncoding, ElementContentHandlers, HandlerResult, HtmlRewriter, MemorySettings,
-    Selector, Settings,
-};
+use encoding_rs::Encoding;
 
+use crate::nesting::{Nesting, Place};
 use crate::prescan;
-
-/// What the tokenizer may hold: about 150,000 open elements. A page nested deeper keeps what
-/// was found before that.
-const MAX_TOKENIZER_BYTES: usize = 32 << 20;
+use crate::tokens::{Attributes, RawText, Tag, Tokens};
 
 /// Icon links kept of one page; the rest are counted. A candidate list takes 50.
 pub(crate) const MAX_LINKS: usize = 1000;
-
-const HTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
 
 /// A stretch of the input.
 pub(crate) type Span = Range<usize>;
@@ -46,7 +35,7 @@ pub(crate) enum TitleSpan {
 }
 
 /// A `link` whose rel names an icon; attributes are undecoded, `None` where absent.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LinkSpan {
     pub(crate) at: usize,
     pub(crate) rel: Option<Span>,
@@ -57,7 +46,7 @@ pub(crate) struct LinkSpan {
 }
 
 /// What one pass found.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Markup {
     pub(crate) title: TitleSpan,
     /// The href of the first `base` that has one.
@@ -69,157 +58,110 @@ pub(crate) struct Markup {
     pub(crate) meta_encoding: Option<&'static Encoding>,
 }
 
-static TITLE: LazyLock<Option<Selector>> = LazyLock::new(|| "title".parse().ok());
-static LINK: LazyLock<Option<Selector>> = LazyLock::new(|| "link[rel]".parse().ok());
-static BASE: LazyLock<Option<Selector>> = LazyLock::new(|| "base[href]".parse().ok());
-static META: LazyLock<Option<Selector>> = LazyLock::new(|| "meta".parse().ok());
-/// Registered before the others, for handlers run in the order of their registration.
-static IN_TEMPLATE: LazyLock<Option<Selector>> =
-    LazyLock::new(|| "template title, template link, template base, frameset title".parse().ok());
-static IN_FOREIGN: LazyLock<Option<Selector>> =
-    LazyLock::new(|| "svg title, math title".parse().ok());
-
 /// Reads the page once. `wants_meta` asks for the metas too, which costs a little.
 pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Markup {
-    let found = RefCell::new(Found::new(html, is_icon));
-    let title =
-        element(&found, Found::title).text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
-            let span = chunk.source_location().bytes();
-            found.borrow_mut().title_text(span, chunk.text_type());
-            HandlerResult::Ok(())
-        });
-    let mut handlers: Vec<(Cow<'static, Selector>, ElementContentHandlers<'_>)> = Vec::new();
-    let mut add = |selector: &'static LazyLock<Option<Selector>>, handler| {
-        if let Some(selector) = selector.as_ref() {
-            handlers.push((Cow::Borrowed(selector), handler));
+    let mut tokens = Tokens::new(html);
+    let mut nesting = Nesting::default();
+    let mut found = Found::new(html, is_icon, wants_meta);
+    while let Some(tag) = tokens.next(nesting.is_foreign()) {
+        if tag.is_end_tag {
+            nesting.end(html, &tag);
+        } else if nesting.start(html, &tag) == Place::Html {
+            found.start(&tag, &nesting);
+            if let Some(raw) = raw_text(tag.name(html)) {
+                let text = tokens.skip_raw_text(&raw);
+                found.raw_text(&tag, text);
+            }
         }
+    }
+    found.markup
+}
+
+/// The elements whose content is text (13.2.6.4.4 and .7, with scripting on), by name.
+pub(crate) fn raw_text(name: &[u8]) -> Option<RawText> {
+    let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
+    // Nearly all tags are told by their length and first letter.
+    let (first, length) = (name.first()?.to_ascii_lowercase(), name.len());
+    let element: &'static [u8] = match (first, length) {
+        (b't', 5) => b"title",
+        (b't', 8) => b"textarea",
+        (b's', 6) => return is(b"script").then_some(RawText::Script),
+        (b's', 5) => b"style",
+        (b'i', 6) => b"iframe",
+        (b'n', 8) if is(b"noscript") => b"noscript",
+        (b'n', 8) => b"noframes",
+        (b'n', 7) => b"noembed",
+        (b'x', 3) => b"xmp",
+        (b'p', 9) => return is(b"plaintext").then_some(RawText::ToTheEnd),
+        _ => return None,
     };
-    add(&IN_TEMPLATE, element(&found, |found, _| found.in_template = true));
-    add(&IN_FOREIGN, element(&found, |found, _| found.in_foreign = true));
-    add(&TITLE, title);
-    add(&LINK, element(&found, Found::link));
-    add(&BASE, element(&found, Found::base));
-    if wants_meta {
-        add(&META, element(&found, Found::meta));
-    }
-    let mut settings = Settings::new().with_strict(false).with_memory_settings(
-        MemorySettings::new().with_max_allowed_memory_usage(MAX_TOKENIZER_BYTES),
-    );
-    // Every byte is a character in windows-1252, so the ranges are exact for any encoding.
-    if let Some(encoding) = AsciiCompatibleEncoding::new(WINDOWS_1252) {
-        settings = settings.with_encoding(encoding);
-    }
-    for handler in handlers {
-        settings = settings.append_element_content_handler(handler);
-    }
-    let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-    // The one error is the memory limit: what was found before it stands.
-    if rewriter.write(html).is_ok() {
-        rewriter.end().ok();
-    } else {
-        drop(rewriter);
-    }
-    found.into_inner().finish()
-}
-
-/// A handler that notes what an element says.
-fn element<'h, 'a: 'h>(
-    found: &'h RefCell<Found<'a>>,
-    handler: fn(&mut Found<'a>, &Element<'_, '_>),
-) -> ElementContentHandlers<'h> {
-    ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
-        handler(&mut found.borrow_mut(), element);
-        HandlerResult::Ok(())
-    })
-}
-
-/// A title element whose text has not begun.
-struct OpenTitle {
-    /// It may be an SVG or MathML title, if no text shows otherwise.
-    in_foreign: bool,
-    text: Option<Span>,
+    is(element).then_some(RawText::UntilEndTag(element))
 }
 
 struct Found<'a> {
     html: &'a [u8],
     is_icon: fn(&[u8]) -> bool,
-    in_template: bool,
-    in_foreign: bool,
-    open_title: Option<OpenTitle>,
-    title: Option<TitleSpan>,
-    base: Option<Span>,
-    links: Vec<LinkSpan>,
-    links_left_out: usize,
-    meta_encoding: Option<&'static Encoding>,
+    wants_meta: bool,
+    has_title: bool,
+    /// The title whose text comes next.
+    awaits_text: bool,
+    markup: Markup,
 }
 
 impl<'a> Found<'a> {
-    fn new(html: &'a [u8], is_icon: fn(&[u8]) -> bool) -> Self {
-        Self {
-            html,
-            is_icon,
-            in_template: false,
-            in_foreign: false,
-            open_title: None,
-            title: None,
+    fn new(html: &'a [u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Self {
+        let markup = Markup {
+            title: TitleSpan::Absent,
             base: None,
             links: Vec::new(),
             links_left_out: 0,
             meta_encoding: None,
-        }
+        };
+        Self { html, is_icon, wants_meta, has_title: false, awaits_text: false, markup }
     }
 
     fn bytes(&self, span: &Span) -> &'a [u8] {
         self.html.get(span.clone()).unwrap_or_default()
     }
 
-    /// True if the element counts; consumes the note that a guard left for it.
-    fn counts(&mut self, element: &Element<'_, '_>) -> bool {
-        !std::mem::take(&mut self.in_template) && element.namespace_uri() == HTML_NAMESPACE
-    }
-
-    fn title(&mut self, element: &Element<'_, '_>) {
-        let in_foreign = std::mem::take(&mut self.in_foreign);
-        let counts = self.counts(element);
-        self.settle_title();
-        if self.title.is_none() && counts {
-            self.open_title = Some(OpenTitle { in_foreign, text: None });
+    /// Notes what an HTML start tag says.
+    fn start(&mut self, tag: &Tag, nesting: &Nesting) {
+        let name = tag.name(self.html);
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"link") && nesting.is_in_document() => self.link(tag),
+            4 if name.eq_ignore_ascii_case(b"base") && nesting.is_in_document() => self.base(tag),
+            4 if self.wants_meta && name.eq_ignore_ascii_case(b"meta") => self.meta(tag),
+            5 if name.eq_ignore_ascii_case(b"title") => {
+                self.awaits_text =
+                    !self.has_title && nesting.is_in_document() && !nesting.is_in_frameset();
+                self.has_title |= self.awaits_text;
+            }
+            _ => {}
         }
     }
 
-    fn title_text(&mut self, span: Span, kind: TextType) {
-        let Some(open) = &mut self.open_title else { return };
-        if kind != TextType::RCData {
-            self.open_title = None;
+    /// The text of the raw text element whose start tag was the last.
+    fn raw_text(&mut self, tag: &Tag, text: Span) {
+        if !std::mem::take(&mut self.awaits_text) {
             return;
         }
-        match &mut open.text {
-            Some(text) => text.end = span.end,
-            None => open.text = Some(span),
-        }
-    }
-
-    /// Ends the title that is open, when the next one begins or the page ends.
-    fn settle_title(&mut self) {
-        let Some(open) = self.open_title.take() else { return };
-        self.title = match open.text {
-            Some(span) if !span.is_empty() => {
-                let closed = span.end < self.html.len();
-                Some(TitleSpan::Text { span, closed })
-            }
-            _ if open.in_foreign => None,
-            _ => Some(TitleSpan::Empty),
+        debug_assert!(tag.name(self.html).eq_ignore_ascii_case(b"title"));
+        self.markup.title = if text.is_empty() {
+            TitleSpan::Empty
+        } else {
+            let closed = text.end < self.html.len();
+            TitleSpan::Text { span: text, closed }
         };
     }
 
-    fn link(&mut self, element: &Element<'_, '_>) {
-        if !self.counts(element) {
-            return;
-        }
-        let mut link =
-            LinkSpan { at: element.source_location().bytes().start, ..Default::default() };
-        for attribute in element.attributes() {
-            let slot = match self.name(attribute) {
+    fn attributes(&self, tag: &Tag) -> Attributes<'a> {
+        tag.attributes(self.html)
+    }
+
+    fn link(&mut self, tag: &Tag) {
+        let mut link = LinkSpan { at: tag.start, ..Default::default() };
+        for (name, value) in self.attributes(tag) {
+            let slot = match name {
                 name if name.eq_ignore_ascii_case(b"rel") => &mut link.rel,
                 name if name.eq_ignore_ascii_case(b"href") => &mut link.href,
                 name if name.eq_ignore_ascii_case(b"type") => &mut link.mime,
@@ -229,38 +171,32 @@ impl<'a> Found<'a> {
             };
             // The first of two attributes of one name counts.
             if slot.is_none() {
-                *slot = Some(value(attribute));
+                *slot = Some(value);
             }
         }
         if !link.rel.as_ref().is_some_and(|rel| (self.is_icon)(self.bytes(rel))) {
             return;
         }
-        if self.links.len() < MAX_LINKS {
-            self.links.push(link);
+        if self.markup.links.len() < MAX_LINKS {
+            self.markup.links.push(link);
         } else {
-            self.links_left_out += 1;
+            self.markup.links_left_out += 1;
         }
     }
 
-    fn base(&mut self, element: &Element<'_, '_>) {
-        if self.counts(element) && self.base.is_none() {
-            let is_href =
-                |attribute: &&Attribute<'_>| self.name(attribute).eq_ignore_ascii_case(b"href");
-            self.base = element.attributes().iter().find(is_href).map(value);
+    fn base(&mut self, tag: &Tag) {
+        if self.markup.base.is_none() {
+            self.markup.base = self.attribute(tag, b"href");
         }
     }
 
     /// "In head", a meta start tag: a charset attribute first, else the content-type pragma.
-    fn meta(&mut self, element: &Element<'_, '_>) {
-        if self.meta_encoding.is_some() || element.namespace_uri() != HTML_NAMESPACE {
+    fn meta(&mut self, tag: &Tag) {
+        if self.markup.meta_encoding.is_some() {
             return;
         }
-        let attribute = |wanted: &[u8]| {
-            let is_wanted =
-                |attribute: &&Attribute<'_>| self.name(attribute).eq_ignore_ascii_case(wanted);
-            let found = element.attributes().iter().find(is_wanted)?;
-            Some(self.unescaped(&value(found)))
-        };
+        let attribute =
+            |wanted: &[u8]| self.attribute(tag, wanted).map(|span| self.unescaped(&span));
         let labelled = attribute(b"charset").and_then(|label| Encoding::for_label(&label));
         let encoding = labelled.or_else(|| {
             let pragma = attribute(b"http-equiv")?;
@@ -269,11 +205,12 @@ impl<'a> Found<'a> {
             }
             prescan::encoding_in_content(&attribute(b"content")?)
         });
-        self.meta_encoding = encoding.map(prescan::as_declared_by_meta);
+        self.markup.meta_encoding = encoding.map(prescan::as_declared_by_meta);
     }
 
-    fn name(&self, attribute: &Attribute<'_>) -> &'a [u8] {
-        attribute.name_source_location().map_or(&[], |span| self.bytes(&span.bytes()))
+    fn attribute(&self, tag: &Tag, wanted: &[u8]) -> Option<Span> {
+        let mut attributes = self.attributes(tag);
+        attributes.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
     }
 
     /// A value with its character references decoded; of use for what is ASCII.
@@ -285,20 +222,4 @@ impl<'a> Found<'a> {
         let text = htmlize::unescape_attribute(String::from_utf8_lossy(bytes));
         Cow::Owned(text.into_owned().into_bytes())
     }
-
-    fn finish(mut self) -> Markup {
-        self.settle_title();
-        Markup {
-            title: self.title.unwrap_or(TitleSpan::Absent),
-            base: self.base,
-            links: self.links,
-            links_left_out: self.links_left_out,
-            meta_encoding: self.meta_encoding,
-        }
-    }
-}
-
-/// Where an attribute's value lies; empty for an attribute without one.
-fn value(attribute: &Attribute<'_>) -> Span {
-    attribute.value_source_location().map_or(0..0, |span| span.bytes())
 }

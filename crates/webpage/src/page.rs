@@ -116,7 +116,7 @@ fn parsed_as(charset: Charset, body: &[u8]) -> (Charsets, Cow<'_, [u8]>, Markup)
 impl Page {
     /// Resolves the base and the icon links.
     fn read_links(&mut self, markup: &Markup, html: &[u8], charset: &Charset) {
-        let head_end = if markup.links.is_empty() { 0 } else { head::end(html) };
+        let head_end = markup.links.last().map_or(0, |link| head::end(html, link.at));
         let document = self.url.take();
         let mut reader = LinkReader { html, charset, base: document.as_ref(), head_end };
         let base = reader

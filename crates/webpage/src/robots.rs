@@ -8,6 +8,9 @@
 //! decoded, hexadecimal digits are upper case. In a rule, `%2A` and `%24` are the characters,
 //! `*` and a final `$` the wildcard and the anchor.
 //!
+//! Google's parser, which most files were written for, compares without that decoding. Where the
+//! two readings differ the one that forbids counts: an allow must match in both.
+//!
 //! Cost is bounded whatever the file says: 500 KiB are read, and matching a rule takes time
 //! linear in rule and path, for its literal parts are found from left to right, never again.
 
@@ -15,10 +18,10 @@ use crate::data_url::hex_pair;
 
 /// What is read of a file; RFC 9309 2.5 asks for at least this.
 pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
-/// What is read of a line.
-const MAX_LINE_BYTES: usize = 8 * 2083;
-/// What is read of a path that is asked about.
-const MAX_PATH_BYTES: usize = 8 << 10;
+/// What is read of a line: as much as Google's parser does.
+const MAX_LINE_BYTES: usize = 8 * 2083 - 1;
+/// What is read of a path that is asked about: more than any rule can be long.
+const MAX_PATH_BYTES: usize = 17 << 10;
 
 /// A parsed robots.txt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,6 +42,30 @@ struct Rule {
     allow: bool,
     /// In normal form, not empty.
     pattern: String,
+    /// Of an allow whose form as written is another one, that.
+    as_written: Option<String>,
+}
+
+impl Rule {
+    /// `None` for an empty value, which rules nothing.
+    fn new(allow: bool, value: &[u8]) -> Option<Self> {
+        let pattern = normal_form(value, Side::Rule, Form::Normal);
+        let as_written = allow.then(|| normal_form(value, Side::Rule, Form::AsWritten));
+        let as_written = as_written.filter(|written| *written != pattern);
+        (!pattern.is_empty()).then_some(Self { allow, pattern, as_written })
+    }
+
+    fn matches(&self, path: &Path) -> bool {
+        let written = || self.as_written.as_ref().unwrap_or(&self.pattern);
+        matches(&self.pattern, &path.normal)
+            && (!self.allow || matches(written(), &path.as_written))
+    }
+}
+
+/// A path that is asked about, in both forms.
+struct Path {
+    normal: String,
+    as_written: String,
 }
 
 impl Robots {
@@ -55,9 +82,9 @@ impl Robots {
         let bytes = bytes.get(..MAX_ROBOTS_BYTES).unwrap_or(bytes);
         let mut robots = Self::default();
         let mut rules_began = true;
-        for line in without_mark(bytes).split(|byte| matches!(byte, b'\n' | b'\r')) {
-            match record(line) {
-                Some(Record::Agent(agent)) => {
+        for record in records(bytes) {
+            match record {
+                Record::Agent(agent) => {
                     if std::mem::take(&mut rules_began) {
                         robots.groups.push(Group::default());
                     }
@@ -65,15 +92,15 @@ impl Robots {
                         group.agents.push(agent);
                     }
                 }
-                Some(Record::Rule { allow, pattern }) => {
+                Record::Rule { allow, value } => {
                     // Rules before any group are nobody's.
                     let Some(group) = robots.groups.last_mut() else { continue };
                     rules_began = true;
-                    if !pattern.is_empty() {
-                        group.rules.push(Rule { allow, pattern });
+                    group.rules.extend(Rule::new(allow, value));
+                    if let Some(folder) = value_of_folder(value).filter(|_| allow) {
+                        group.rules.extend(Rule::new(allow, &folder));
                     }
                 }
-                None => {}
             }
         }
         robots
@@ -91,7 +118,9 @@ impl Robots {
             return false;
         }
         let path = path.as_bytes();
-        let path = normal_form(path.get(..MAX_PATH_BYTES).unwrap_or(path), false);
+        let path = path.get(..MAX_PATH_BYTES).unwrap_or(path);
+        let form = |form| normal_form(path, Side::Path, form);
+        let path = Path { normal: form(Form::Normal), as_written: form(Form::AsWritten) };
         let token = user_agent_token.to_ascii_lowercase();
         let names = |group: &&Group, name: &str| group.agents.iter().any(|agent| agent == name);
         let ours = || self.groups.iter().filter(|group| names(group, &token));
@@ -103,12 +132,12 @@ impl Robots {
 }
 
 /// The verdict of the longest matching rule, allow at a tie, allow where none matches.
-fn decide<'a>(groups: impl Iterator<Item = &'a Group>, path: &str) -> bool {
+fn decide<'a>(groups: impl Iterator<Item = &'a Group>, path: &Path) -> bool {
     let mut best: Option<(usize, bool)> = None;
     for rule in groups.flat_map(|group| &group.rules) {
         let rank = (rule.pattern.len(), rule.allow);
         // The comparison is cheap, the match is not.
-        if best.is_none_or(|best| rank > best) && matches(&rule.pattern, path) {
+        if best.is_none_or(|best| rank > best) && rule.matches(path) {
             best = Some(rank);
         }
     }
@@ -140,13 +169,18 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
-enum Record {
+enum Record<'a> {
     Agent(String),
-    Rule { allow: bool, pattern: String },
+    Rule { allow: bool, value: &'a [u8] },
+}
+
+/// The lines that say something, in order.
+fn records(file: &[u8]) -> impl Iterator<Item = Record<'_>> {
+    without_mark(file).split(|byte| matches!(byte, b'\n' | b'\r')).filter_map(record)
 }
 
 /// What a line says, or `None` for a comment, junk, or a record of another kind.
-fn record(line: &[u8]) -> Option<Record> {
+fn record(line: &[u8]) -> Option<Record<'_>> {
     let line = line.get(..MAX_LINE_BYTES).unwrap_or(line);
     let line = line.split(|byte| *byte == b'#').next()?.trim_ascii();
     let colon = line.iter().position(|byte| *byte == b':');
@@ -169,7 +203,14 @@ fn record(line: &[u8]) -> Option<Record> {
     if !allow && !key_is(&disallow) {
         return None;
     }
-    Some(Record::Rule { allow, pattern: normal_form(value, true) })
+    Some(Record::Rule { allow, value })
+}
+
+/// Google takes an allowed `/a/index.html` for `/a/` too.
+fn value_of_folder(value: &[u8]) -> Option<Vec<u8>> {
+    let slash = value.iter().rposition(|byte| *byte == b'/')?;
+    let (folder, file) = value.split_at_checked(slash + 1)?;
+    file.starts_with(b"index.htm").then(|| [folder, b"$"].concat())
 }
 
 /// `bot` of `bot/1.0`; `*` of `*` and of `* junk`.
@@ -181,26 +222,44 @@ fn product_token(value: &[u8]) -> String {
     value.iter().take_while(is_token).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
 }
 
-/// The form in which rules and paths are compared; ASCII only. In a rule `*` and a final `$`
-/// keep their meaning, elsewhere they are encoded.
-fn normal_form(text: &[u8], is_rule: bool) -> String {
-    let mut form = String::with_capacity(text.len());
+/// What a text in normal form is. In a rule `*` and a final `$` keep their meaning, in a path
+/// they are encoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Rule,
+    Path,
+}
+
+/// RFC 9309's form, or Google's: encoded characters stay so, and a path is taken as it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Normal,
+    AsWritten,
+}
+
+/// The form in which rules and paths are compared.
+fn normal_form(text: &[u8], side: Side, form: Form) -> String {
+    let mut result = String::with_capacity(text.len());
     let mut at = 0;
     while let Some(byte) = text.get(at) {
         let encoded = text.get(at + 1..at + 3).filter(|_| *byte == b'%').and_then(hex_pair);
         at += if encoded.is_some() { 3 } else { 1 };
+        let is_raw = side == Side::Path && form == Form::AsWritten;
         match encoded {
-            Some(decoded) if is_unreserved(decoded) => form.push(char::from(decoded)),
-            Some(kept) => push_encoded(&mut form, kept),
-            None if is_rule && *byte == b'*' => form.push('*'),
-            None if is_rule && *byte == b'$' && at == text.len() => form.push('$'),
-            None if matches!(byte, b'*' | b'$' | 0..=0x20 | 0x7f..) => {
-                push_encoded(&mut form, *byte);
+            Some(decoded) if form == Form::Normal && is_unreserved(decoded) => {
+                result.push(char::from(decoded));
             }
-            None => form.push(char::from(*byte)),
+            Some(kept) => push_encoded(&mut result, kept),
+            None if side == Side::Rule && *byte == b'*' => result.push('*'),
+            None if side == Side::Rule && *byte == b'$' && at == text.len() => result.push('$'),
+            None if is_raw && *byte >= 0x80 => result.push(char::from(*byte)),
+            None if matches!(byte, b'*' | b'$' | 0..=0x20 | 0x7f..) => {
+                push_encoded(&mut result, *byte);
+            }
+            None => result.push(char::from(*byte)),
         }
     }
-    form
+    result
 }
 
 fn push_encoded(form: &mut String, byte: u8) {

@@ -1,4 +1,5 @@
-//! Cases of RFC 9309 and of Google's suite (where the two differ, the RFC's).
+//! Cases of RFC 9309, and of Google's suite what its matcher alone does not show
+//! (tests/suites/robots.json holds the rest).
 
 use super::*;
 
@@ -177,4 +178,73 @@ fn hostile_wildcards_are_read_to_the_end() {
     assert!(allowed(&file, &format!("/{}", "a".repeat(8000))));
     let many = format!("user-agent: *\n{}", "disallow:*a*b\n".repeat(36_000));
     assert!(allowed(&many, &format!("/{}", "a".repeat(8000))));
+}
+
+/// Google's ID_VerifyValidUserAgentsToObey: a valid name is one that stands whole in a group.
+#[test]
+fn a_product_token_is_letters_hyphens_and_underscores() {
+    for (agent, is_valid) in [
+        ("Foobot", true),
+        ("Foobot-Bar", true),
+        ("Foo_Bar", true),
+        ("", false),
+        ("ツ", false),
+        ("Foobot*", false),
+        (" Foobot ", false),
+        ("Foobot/2.1", false),
+        ("Foobot Bar", false),
+    ] {
+        let token = product_token(agent.as_bytes());
+        let stands = !token.is_empty() && token == agent.to_ascii_lowercase();
+        assert_eq!(stands, is_valid, "{agent}");
+    }
+}
+
+/// Google's ID_LinesNumbersAreCountedCorrectly and ID_UTF8ByteOrderMarkIsSkipped, by the number of
+/// lines that are understood. (Line numbers and unknown lines are not kept here.)
+#[test]
+fn lines_end_in_any_way_and_a_mark_is_skipped_only_at_the_start() {
+    let lines = ["User-Agent: foo", "Allow: /some/path", "User-Agent: bar", "", "", "Disallow: /"];
+    for end in ["\n", "\r\n", "\r"] {
+        assert_eq!(records(lines.join(end).as_bytes()).count(), 4, "{end:?}");
+        assert_eq!(records((lines.join(end) + end).as_bytes()).count(), 4, "{end:?}");
+    }
+    let mixed = "User-Agent: foo\nAllow: /some/path\r\nUser-Agent: bar\n\r\n\nDisallow: /";
+    assert_eq!(records(mixed.as_bytes()).count(), 4);
+    let file: &[u8] = b"User-Agent: foo\nAllow: /AnyValue\n";
+    let marks: [(&[u8], usize); 4] =
+        [(b"\xef\xbb\xbf", 2), (b"\xef\xbb", 2), (b"\xef", 2), (b"\xef\x11\xbf", 1)];
+    for (mark, count) in marks {
+        assert_eq!(records(&[mark, file].concat()).count(), count, "{mark:?}");
+    }
+    let middle = b"User-Agent: foo\n\xef\xbb\xbfAllow: /AnyValue\n";
+    assert_eq!(records(middle).count(), 1);
+}
+
+/// Google's TestMaybeEscapePattern.
+#[test]
+fn a_rule_is_encoded_as_google_does_and_decoded_as_the_rfc_says() {
+    for (rule, written) in [
+        ("http://www.example.com", "http://www.example.com"),
+        ("/a/b/c", "/a/b/c"),
+        ("á", "%C3%A1"),
+        ("%aa", "%AA"),
+    ] {
+        assert_eq!(normal_form(rule.as_bytes(), Side::Rule, Form::AsWritten), written);
+        assert_eq!(normal_form(rule.as_bytes(), Side::Rule, Form::Normal), written);
+    }
+}
+
+#[test]
+fn where_google_and_the_rfc_read_a_rule_differently_the_one_that_forbids_counts() {
+    let rule = |line: &str, path| allowed(&format!("user-agent: *\n{line}"), path);
+    // Encoded or not, a disallow covers both.
+    assert!(!rule("disallow: /%62%61%7A", "/baz"));
+    assert!(!rule("disallow: /baz", "/%62%61%7A"));
+    // An allow only what is written as it is.
+    assert!(!rule("disallow: /\nallow: /%62%61%7A", "/baz"));
+    assert!(rule("disallow: /\nallow: /%62%61%7a", "/%62%61%7A"));
+    assert!(!rule("disallow: /\nallow: /baz", "/%62%61%7A"));
+    // The longer rule is the longer one in normal form: spelling out wins nothing.
+    assert!(!rule("disallow: /abc\nallow: /%61", "/abc"));
 }

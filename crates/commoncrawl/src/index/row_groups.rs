@@ -52,6 +52,13 @@ fn projected_bytes(
     file_size: u64,
 ) -> Result<u64, &'static str> {
     u64::try_from(group.num_rows()).map_err(|_| "negative number of rows")?;
+    // The parquet crate asks where columns lie that nobody reads, too.
+    for column in group.columns() {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        if start < 0 || column.compressed_size() < 0 {
+            return Err("negative column offset or size");
+        }
+    }
     let (mut compressed, mut uncompressed) = (0_u64, 0_u64);
     for &leaf in leaves {
         let column = group.columns().get(leaf).ok_or("a column is missing")?;
@@ -70,4 +77,46 @@ fn projected_bytes(
         uncompressed = uncompressed.saturating_add(plain);
     }
     Ok(compressed.max(uncompressed))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData};
+    use parquet::schema::{parser::parse_message_type, types::SchemaDescriptor};
+
+    use super::*;
+
+    /// Metadata of one row group of two columns, the second at `offset` with `bytes`.
+    fn metadata(offset: i64, bytes: i64) -> ParquetMetaData {
+        let schema = "message m { required int64 a; required int64 b; }";
+        let schema = parse_message_type(schema).unwrap();
+        let schema = Arc::new(SchemaDescriptor::new(Arc::new(schema)));
+        let column = |leaf: usize, offset, bytes| {
+            ColumnChunkMetaData::builder(schema.column(leaf))
+                .set_num_values(1)
+                .set_data_page_offset(offset)
+                .set_total_compressed_size(bytes)
+                .build()
+                .unwrap()
+        };
+        let columns = vec![column(0, 4, 8), column(1, offset, bytes)];
+        let group = RowGroupMetaData::builder(Arc::clone(&schema))
+            .set_num_rows(1)
+            .set_column_metadata(columns)
+            .build()
+            .unwrap();
+        let file = FileMetaData::new(2, 1, None, None, schema, None);
+        ParquetMetaData::new(file, vec![group])
+    }
+
+    #[test]
+    fn a_column_that_nobody_reads_must_have_a_place_all_the_same() {
+        let check = |metadata: &ParquetMetaData| check(metadata, &[0], 100, 1_000);
+        assert_eq!(check(&metadata(12, 8)), Ok(()));
+        // Found by fuzzing: the parquet crate asserts that no column's place is negative.
+        assert!(matches!(check(&metadata(-12, 8)), Err(IndexError::Corrupt(_))));
+        assert!(matches!(check(&metadata(12, -8)), Err(IndexError::Corrupt(_))));
+    }
 }

@@ -28,7 +28,7 @@ pub fn read_record(bytes: &[u8], limits: Limits) -> Result<Record, WarcError> {
         return first_record(&mut &*bytes, limits);
     }
     match inflate_whole(bytes, limits) {
-        Some(inflated) => first_record(&mut inflated.as_slice(), limits),
+        Some(inflated) => record::take_first(inflated, limits),
         None => {
             let mut reader = BufReader::new(GzDecoder::new(bytes));
             let record = first_record(&mut reader, limits)

@@ -96,6 +96,36 @@ impl Record {
     }
 }
 
+/// What stands before a block.
+pub(super) struct Head {
+    version: String,
+    headers: Headers,
+    length: u64,
+}
+
+impl Head {
+    fn with_block(self, block: Vec<u8>, limits: Limits) -> (Record, Unread) {
+        let Self { version, headers, length } = self;
+        let kept = length.min(limits.max_block_bytes);
+        let truncation = if (block.len() as u64) < kept {
+            Some(Truncation::DataEnd)
+        } else if kept < length {
+            Some(Truncation::Limit)
+        } else {
+            headers.text("warc-truncated").map(Truncation::Recorded)
+        };
+        let record_type = RecordType::from_name(&headers.text("warc-type").unwrap_or_default());
+        (Record { version, record_type, headers, block, truncation }, Unread(length - kept))
+    }
+}
+
+fn read_head<R: BufRead>(input: &mut R, limits: Limits) -> Result<Option<Head>, WarcError> {
+    let Some(version) = read_version(input)? else { return Ok(None) };
+    let headers = Headers::parse(&read_header_lines(input, limits)?);
+    let length = headers.get("content-length").and_then(decimal).ok_or(WarcError::ContentLength)?;
+    Ok(Some(Head { version, headers, length }))
+}
+
 /// Reads one record from inflated bytes; `None` where nothing but line ends is left.
 ///
 /// Of a block over the limit, the rest stays unread: [`Unread`] says how much.
@@ -103,25 +133,22 @@ pub(super) fn read<R: BufRead>(
     input: &mut R,
     limits: Limits,
 ) -> Result<Option<(Record, Unread)>, WarcError> {
-    let Some(version) = read_version(input)? else { return Ok(None) };
-    let headers = Headers::parse(&read_header_lines(input, limits)?);
-    let length = headers.get("content-length").and_then(decimal).ok_or(WarcError::ContentLength)?;
-    let record_type = RecordType::from_name(&headers.text("warc-type").unwrap_or_default());
-
-    let kept = length.min(limits.max_block_bytes);
+    let Some(head) = read_head(input, limits)? else { return Ok(None) };
     let mut block = Vec::new();
-    let mut content = input.by_ref().take(kept);
+    let mut content = input.by_ref().take(head.length.min(limits.max_block_bytes));
     content.read_to_end(&mut block).map_err(|error| WarcError::from_inflating(&error))?;
+    Ok(Some(head.with_block(block, limits)))
+}
 
-    let truncation = if (block.len() as u64) < kept {
-        Some(Truncation::DataEnd)
-    } else if kept < length {
-        Some(Truncation::Limit)
-    } else {
-        headers.text("warc-truncated").map(Truncation::Recorded)
-    };
-    let unread = Unread(length - kept);
-    Ok(Some((Record { version, record_type, headers, block, truncation }, unread)))
+/// The first record of bytes that are all there, whose block stays where it is.
+pub(super) fn take_first(mut bytes: Vec<u8>, limits: Limits) -> Result<Record, WarcError> {
+    let mut rest = bytes.as_slice();
+    let head = read_head(&mut rest, limits)?.ok_or(WarcError::Empty)?;
+    let start = bytes.len() - rest.len();
+    let kept = usize::try_from(head.length.min(limits.max_block_bytes)).unwrap_or(usize::MAX);
+    bytes.truncate(start.saturating_add(kept));
+    bytes.drain(..start);
+    Ok(head.with_block(bytes, limits).0)
 }
 
 /// Bytes of a record's block that were left in the input.

@@ -1,0 +1,258 @@
+//! What [`crate::markup`] is compared with: the same answers from `lol_html`, a general rewriter.
+//!
+//! The tokenizer keeps no tree. It reports an SVG `title`, which is an integration point, as
+//! HTML; what tells them apart is that only the HTML one switches the tokenizer to RCDATA.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
+use encoding_rs::{Encoding, WINDOWS_1252};
+use lol_html::html_content::{Attribute, Element, TextType};
+use lol_html::{
+    AsciiCompatibleEncoding, ElementContentHandlers, HandlerResult, HtmlRewriter, MemorySettings,
+    Selector, Settings,
+};
+
+use crate::markup::{LinkSpan, MAX_LINKS, Markup, Span, TitleSpan};
+use crate::prescan;
+
+/// What the tokenizer may hold: about 150,000 open elements. A page nested deeper keeps what
+/// was found before that.
+const MAX_TOKENIZER_BYTES: usize = 32 << 20;
+
+const HTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
+
+static TITLE: LazyLock<Option<Selector>> = LazyLock::new(|| "title".parse().ok());
+static LINK: LazyLock<Option<Selector>> = LazyLock::new(|| "link[rel]".parse().ok());
+static BASE: LazyLock<Option<Selector>> = LazyLock::new(|| "base[href]".parse().ok());
+static META: LazyLock<Option<Selector>> = LazyLock::new(|| "meta".parse().ok());
+/// Registered before the others, for handlers run in the order of their registration.
+static IN_TEMPLATE: LazyLock<Option<Selector>> =
+    LazyLock::new(|| "template title, template link, template base, frameset title".parse().ok());
+static IN_FOREIGN: LazyLock<Option<Selector>> =
+    LazyLock::new(|| "svg title, math title".parse().ok());
+
+/// Reads the page once. `wants_meta` asks for the metas too, which costs a little.
+pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Markup {
+    let found = RefCell::new(Found::new(html, is_icon));
+    let title =
+        element(&found, Found::title).text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
+            let span = chunk.source_location().bytes();
+            found.borrow_mut().title_text(span, chunk.text_type());
+            HandlerResult::Ok(())
+        });
+    let mut handlers: Vec<(Cow<'static, Selector>, ElementContentHandlers<'_>)> = Vec::new();
+    let mut add = |selector: &'static LazyLock<Option<Selector>>, handler| {
+        if let Some(selector) = selector.as_ref() {
+            handlers.push((Cow::Borrowed(selector), handler));
+        }
+    };
+    add(&IN_TEMPLATE, element(&found, |found, _| found.in_template = true));
+    add(&IN_FOREIGN, element(&found, |found, _| found.in_foreign = true));
+    add(&TITLE, title);
+    add(&LINK, element(&found, Found::link));
+    add(&BASE, element(&found, Found::base));
+    if wants_meta {
+        add(&META, element(&found, Found::meta));
+    }
+    let mut settings = Settings::new().with_strict(false).with_memory_settings(
+        MemorySettings::new().with_max_allowed_memory_usage(MAX_TOKENIZER_BYTES),
+    );
+    // Every byte is a character in windows-1252, so the ranges are exact for any encoding.
+    if let Some(encoding) = AsciiCompatibleEncoding::new(WINDOWS_1252) {
+        settings = settings.with_encoding(encoding);
+    }
+    for handler in handlers {
+        settings = settings.append_element_content_handler(handler);
+    }
+    let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
+    // The one error is the memory limit: what was found before it stands.
+    if rewriter.write(html).is_ok() {
+        rewriter.end().ok();
+    } else {
+        drop(rewriter);
+    }
+    found.into_inner().finish()
+}
+
+/// A handler that notes what an element says.
+fn element<'h, 'a: 'h>(
+    found: &'h RefCell<Found<'a>>,
+    handler: fn(&mut Found<'a>, &Element<'_, '_>),
+) -> ElementContentHandlers<'h> {
+    ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
+        handler(&mut found.borrow_mut(), element);
+        HandlerResult::Ok(())
+    })
+}
+
+/// A title element whose text has not begun.
+struct OpenTitle {
+    /// It may be an SVG or MathML title, if no text shows otherwise.
+    in_foreign: bool,
+    text: Option<Span>,
+}
+
+struct Found<'a> {
+    html: &'a [u8],
+    is_icon: fn(&[u8]) -> bool,
+    in_template: bool,
+    in_foreign: bool,
+    open_title: Option<OpenTitle>,
+    title: Option<TitleSpan>,
+    base: Option<Span>,
+    links: Vec<LinkSpan>,
+    links_left_out: usize,
+    meta_encoding: Option<&'static Encoding>,
+}
+
+impl<'a> Found<'a> {
+    fn new(html: &'a [u8], is_icon: fn(&[u8]) -> bool) -> Self {
+        Self {
+            html,
+            is_icon,
+            in_template: false,
+            in_foreign: false,
+            open_title: None,
+            title: None,
+            base: None,
+            links: Vec::new(),
+            links_left_out: 0,
+            meta_encoding: None,
+        }
+    }
+
+    fn bytes(&self, span: &Span) -> &'a [u8] {
+        self.html.get(span.clone()).unwrap_or_default()
+    }
+
+    /// True if the element counts; consumes the note that a guard left for it.
+    fn counts(&mut self, element: &Element<'_, '_>) -> bool {
+        !std::mem::take(&mut self.in_template) && element.namespace_uri() == HTML_NAMESPACE
+    }
+
+    fn title(&mut self, element: &Element<'_, '_>) {
+        let in_foreign = std::mem::take(&mut self.in_foreign);
+        let counts = self.counts(element);
+        self.settle_title();
+        if self.title.is_none() && counts {
+            self.open_title = Some(OpenTitle { in_foreign, text: None });
+        }
+    }
+
+    fn title_text(&mut self, span: Span, kind: TextType) {
+        let Some(open) = &mut self.open_title else { return };
+        if kind != TextType::RCData {
+            self.open_title = None;
+            return;
+        }
+        match &mut open.text {
+            Some(text) => text.end = span.end,
+            None => open.text = Some(span),
+        }
+    }
+
+    /// Ends the title that is open, when the next one begins or the page ends.
+    fn settle_title(&mut self) {
+        let Some(open) = self.open_title.take() else { return };
+        self.title = match open.text {
+            Some(span) if !span.is_empty() => {
+                let closed = span.end < self.html.len();
+                Some(TitleSpan::Text { span, closed })
+            }
+            _ if open.in_foreign => None,
+            _ => Some(TitleSpan::Empty),
+        };
+    }
+
+    fn link(&mut self, element: &Element<'_, '_>) {
+        if !self.counts(element) {
+            return;
+        }
+        let mut link =
+            LinkSpan { at: element.source_location().bytes().start, ..Default::default() };
+        for attribute in element.attributes() {
+            let slot = match self.name(attribute) {
+                name if name.eq_ignore_ascii_case(b"rel") => &mut link.rel,
+                name if name.eq_ignore_ascii_case(b"href") => &mut link.href,
+                name if name.eq_ignore_ascii_case(b"type") => &mut link.mime,
+                name if name.eq_ignore_ascii_case(b"sizes") => &mut link.sizes,
+                name if name.eq_ignore_ascii_case(b"media") => &mut link.media,
+                _ => continue,
+            };
+            // The first of two attributes of one name counts.
+            if slot.is_none() {
+                *slot = Some(value(attribute));
+            }
+        }
+        if !link.rel.as_ref().is_some_and(|rel| (self.is_icon)(self.bytes(rel))) {
+            return;
+        }
+        if self.links.len() < MAX_LINKS {
+            self.links.push(link);
+        } else {
+            self.links_left_out += 1;
+        }
+    }
+
+    fn base(&mut self, element: &Element<'_, '_>) {
+        if self.counts(element) && self.base.is_none() {
+            let is_href =
+                |attribute: &&Attribute<'_>| self.name(attribute).eq_ignore_ascii_case(b"href");
+            self.base = element.attributes().iter().find(is_href).map(value);
+        }
+    }
+
+    /// "In head", a meta start tag: a charset attribute first, else the content-type pragma.
+    fn meta(&mut self, element: &Element<'_, '_>) {
+        if self.meta_encoding.is_some() || element.namespace_uri() != HTML_NAMESPACE {
+            return;
+        }
+        let attribute = |wanted: &[u8]| {
+            let is_wanted =
+                |attribute: &&Attribute<'_>| self.name(attribute).eq_ignore_ascii_case(wanted);
+            let found = element.attributes().iter().find(is_wanted)?;
+            Some(self.unescaped(&value(found)))
+        };
+        let labelled = attribute(b"charset").and_then(|label| Encoding::for_label(&label));
+        let encoding = labelled.or_else(|| {
+            let pragma = attribute(b"http-equiv")?;
+            if !pragma.eq_ignore_ascii_case(b"content-type") {
+                return None;
+            }
+            prescan::encoding_in_content(&attribute(b"content")?)
+        });
+        self.meta_encoding = encoding.map(prescan::as_declared_by_meta);
+    }
+
+    fn name(&self, attribute: &Attribute<'_>) -> &'a [u8] {
+        attribute.name_source_location().map_or(&[], |span| self.bytes(&span.bytes()))
+    }
+
+    /// A value with its character references decoded; of use for what is ASCII.
+    fn unescaped(&self, span: &Span) -> Cow<'a, [u8]> {
+        let bytes = self.bytes(span);
+        if !bytes.contains(&b'&') {
+            return Cow::Borrowed(bytes);
+        }
+        let text = htmlize::unescape_attribute(String::from_utf8_lossy(bytes));
+        Cow::Owned(text.into_owned().into_bytes())
+    }
+
+    fn finish(mut self) -> Markup {
+        self.settle_title();
+        Markup {
+            title: self.title.unwrap_or(TitleSpan::Absent),
+            base: self.base,
+            links: self.links,
+            links_left_out: self.links_left_out,
+            meta_encoding: self.meta_encoding,
+        }
+    }
+}
+
+/// Where an attribute's value lies; empty for an attribute without one.
+fn value(attribute: &Attribute<'_>) -> Span {
+    attribute.value_source_location().map_or(0..0, |span| span.bytes())
+}

@@ -1,0 +1,60 @@
+//! Any bytes as markup: our scanner and a general rewriter find the same.
+//!
+//! Where the two differ on purpose (foreign content, whose elements the rewriter does not keep,
+//! templates and framesets, whose end it takes from any element around them) is left out, and so
+//! is where it errs: after `<iframe a=>`, a value that is missing, it reads the text as markup.
+#![no_main]
+#![allow(dead_code, unreachable_pub, reason = "the modules are those of another crate")]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../crates/webpage/src/markup.rs"]
+mod markup;
+#[path = "../../crates/webpage/src/markup_oracle.rs"]
+mod markup_oracle;
+#[path = "../../crates/webpage/src/nesting.rs"]
+mod nesting;
+#[path = "../../crates/webpage/src/prescan.rs"]
+mod prescan;
+#[path = "../../crates/webpage/src/tokens.rs"]
+mod tokens;
+
+use markup::{Markup, Span, TitleSpan};
+
+fn is_icon(rel: &[u8]) -> bool {
+    rel.split(u8::is_ascii_whitespace).any(|token| token.eq_ignore_ascii_case(b"icon"))
+}
+
+fn told<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
+    let bytes =
+        |span: &Option<Span>| span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default());
+    let title = match &markup.title {
+        TitleSpan::Absent => None,
+        TitleSpan::Empty => Some(&[][..]),
+        TitleSpan::Text { span, .. } => html.get(span.clone()),
+    };
+    let links = markup.links.iter().flat_map(|link| {
+        let start = html.get(link.at..);
+        [start, bytes(&link.rel), bytes(&link.href), bytes(&link.mime), bytes(&link.sizes)]
+    });
+    [title, bytes(&markup.base)].into_iter().chain(links).collect()
+}
+
+fuzz_target!(|html: &[u8]| {
+    let lower = html.to_ascii_lowercase();
+    let has = |word: &[u8]| lower.windows(word.len()).any(|window| window == word);
+    if has(b"<svg") || has(b"<math") || has(b"<template") || has(b"<frameset") {
+        return;
+    }
+    let is_value_missing = |(at, byte): (usize, &u8)| {
+        let after = html.get(at + 1..).unwrap_or_default().trim_ascii_start();
+        *byte == b'=' && after.first().is_some_and(|byte| *byte == b'>')
+    };
+    if html.iter().enumerate().any(is_value_missing) {
+        return;
+    }
+    let ours = markup::read(html, is_icon, true);
+    let oracle = markup_oracle::read(html, is_icon, true);
+    assert_eq!(told(html, &ours), told(html, &oracle));
+    assert_eq!(ours.meta_encoding, oracle.meta_encoding);
+});

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Times reading the corpus' home pages on one core: ours, a plain Go program, FastWARC with
+# Resiliparse, and only inflating the same records, each on the same list.
+#
+#   RUNS=5 REPEAT=10 CORE=0 scripts/bench-pages.sh
+#
+# The numbers are medians of RUNS runs; the runs of all programs take turns, so that a busy machine
+# is busy for all. CPU is user and system time: on a shared machine it says more than the clock.
+# A program that cannot be had is left out: EVERYTAB_PEERS holds go/main.go, pip gets the others.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+corpus="${EVERYTAB_CORPUS:-../shared/corpus}"
+peers="${EVERYTAB_PEERS:-../shared/peers}"
+runs="${RUNS:-5}"
+repeat="${REPEAT:-10}"
+if [ ! -d "$corpus" ]; then
+    echo "bench-pages: skipped: no corpus at $corpus" >&2
+    exit 0
+fi
+
+cargo build --release --quiet --locked --package everytab-webpage --example read_pages
+target="$(realpath "${CARGO_TARGET_DIR:-target}")"
+ours="$target/release/examples/read_pages"
+folder="$target/bench-pages"
+mkdir -p "$folder"
+"$ours" list "$(realpath "$corpus")" >"$folder/list.tsv"
+
+go="$folder/go-peer"
+if [ -f "$peers/go/main.go" ] && command -v go >/dev/null; then
+    if [ ! -x "$go" ] || [ "$peers/go/main.go" -nt "$go" ]; then
+        cp --force "$peers/go/main.go" "$folder/main.go"
+        (cd "$folder" && GO111MODULE=off GOPATH=/usr/share/gocode go build -o "$go" main.go)
+    fi
+else
+    echo "bench-pages: no Go peer (EVERYTAB_PEERS; scripts/install.sh --for bench)" >&2
+    go=
+fi
+
+python="$folder/python/bin/python"
+wanted='fastwarc==2.0.1 resiliparse==2.0.1'
+if [ "$(cat "$folder/python/installed" 2>/dev/null)" != "$wanted" ]; then
+    rm -rf "$folder/python"
+    # shellcheck disable=SC2086
+    if python3 -m venv "$folder/python" && "$folder/python/bin/pip" install --quiet \
+        --disable-pip-version-check $wanted >"$folder/pip.log" 2>&1; then
+        echo "$wanted" >"$folder/python/installed"
+    else
+        echo "bench-pages: no FastWARC ($folder/pip.log)" >&2
+        python=
+    fi
+fi
+
+# Prints: wall seconds, CPU seconds. What the program says goes to a file of its name.
+TIMEFORMAT='%R %U %S'
+measured() {
+    local name="$1"
+    shift
+    { time taskset --cpu-list "${CORE:-0}" "$@" >/dev/null 2>"$folder/$name.said"; } 2>&1 |
+        awk '{ print $1, $2 + $3 }' >>"$folder/$name.times"
+}
+
+rm -f "$folder"/*.times
+for _ in $(seq "$runs"); do
+    measured inflate "$ours" inflate "$folder/list.tsv" "$repeat"
+    measured ours "$ours" pages "$folder/list.tsv" "$repeat"
+    [ -z "$go" ] || GOMAXPROCS=1 measured go "$go" pages -workers 1 -repeat "$repeat" -quiet \
+        "$folder/list.tsv"
+    [ -z "$python" ] || measured resiliparse "$python" scripts/read_pages.py "$folder/list.tsv" 2
+done
+
+median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
+pages="$(wc -l <"$folder/list.tsv")"
+echo "bench-pages: $pages pages, one core, medians of $runs, $(nproc) cores, load" \
+    "$(cut -d ' ' -f 1 /proc/loadavg), commit $(git rev-parse --short HEAD)"
+printf '%-12s %12s %14s %12s\n' program 'pages/s' 'pages/CPU s' 'us CPU/page'
+for name in inflate ours go resiliparse; do
+    [ -s "$folder/$name.times" ] || continue
+    done_pages=$((pages * repeat))
+    [ "$name" != resiliparse ] || done_pages=$((pages * 2))
+    wall="$(cut -d ' ' -f 1 "$folder/$name.times" | median)"
+    cpu="$(cut -d ' ' -f 2 "$folder/$name.times" | median)"
+    awk -v name="$name" -v pages="$done_pages" -v wall="$wall" -v cpu="$cpu" 'BEGIN {
+        printf "%-12s %12.0f %14.0f %12.1f\n", name, pages / wall, pages / cpu, cpu / pages * 1e6
+    }'
+    tail -n 1 "$folder/$name.said" | sed 's/^/    /'
+done
