@@ -190,6 +190,9 @@ CREATE FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer
 declare
     done bigint[];
     tokens uuid[];
+    scans integer[];
+    kinds job_kind[];
+    parts integer[];
     ended record;
     words text[];
 begin
@@ -213,7 +216,9 @@ begin
         select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
                h.lease_token, h.stats
           from held h)
-    select array_agg(h.job_id), array_agg(h.lease_token) into done, tokens from held h;
+    select array_agg(h.job_id), array_agg(h.lease_token), array_agg(h.scan), array_agg(h.kind),
+           array_agg(h.part)
+      into done, tokens, scans, kinds, parts from held h;
 
     words := array(
         select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
@@ -230,8 +235,8 @@ begin
     end if;
 
     for ended in
-        select j.scan, j.kind, array_agg(j.part order by j.part) as parts
-          from jobs j where j.job_id = any (done) group by 1, 2 order by 1, 2
+        select e.scan, e.kind, array_agg(e.part order by e.part) as parts
+          from unnest(scans, kinds, parts) as e (scan, kind, part) group by 1, 2 order by 1, 2
     loop
         if ended.kind in ('warc', 'icon') then
             perform coordinator.enqueue(
@@ -1750,7 +1755,7 @@ CREATE INDEX job_events_scan ON everytab.job_events USING btree (scan, at);
 
 -- Name: job_results_scan; Type: INDEX; Schema: everytab; Owner: -
 
-CREATE INDEX job_results_scan ON everytab.job_results USING btree (scan, kind);
+CREATE INDEX job_results_scan ON everytab.job_results USING brin (scan) WITH (pages_per_range='16', autosummarize='on');
 
 -- Name: jobs_delayed; Type: INDEX; Schema: everytab; Owner: -
 
