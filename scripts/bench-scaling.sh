@@ -12,14 +12,7 @@ cd "$(dirname "$0")/.."
 
 hosts="${HOSTS:-3000}"
 in_flight="${IN_FLIGHT:-12}"
-target="${CARGO_TARGET_DIR:-target}"
-mkdir -p "$target"
-folder="$(mktemp -d "$(realpath "$target")/bench-XXXXXX")"
-chmod 755 "$folder"
-trap 'rm -rf "$folder"' EXIT
-
-[ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker
-[ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-postgres --bin with-postgres
+. scripts/bench-folder.sh
 echo "bench-scaling: $hosts hosts, $in_flight in flight a worker, $(nproc) cores," \
     "commit $(git rev-parse --short HEAD)" >&2
 

@@ -7,14 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-target="${CARGO_TARGET_DIR:-target}"
-mkdir -p "$target"
-folder="$(mktemp -d "$(realpath "$target")/bench-XXXXXX")"
-chmod 755 "$folder"
-trap 'rm -rf "$folder"' EXIT
-
-[ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker
-[ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-postgres --bin with-postgres
+. scripts/bench-folder.sh
 mkdir -p "$folder/data"
 # %v is the transaction; what is set so stays in the cluster's own file.
 "$target/release/with-postgres" --dir "$folder/data/postgres" -- bash -c '

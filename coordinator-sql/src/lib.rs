@@ -6,8 +6,8 @@
 //!
 //! Every call has a limit and is one short transaction without a named statement, so that it works
 //! through a pooler in transaction mode and ends on a dead network. Errors that pass by themselves
-//! (a restart, a broken connection) are told
-//! apart from those that do not by [`Error::is_transient`].
+//! (a restart, a broken connection) are told apart from those that do not by
+//! [`Error::is_transient`].
 
 mod backup;
 mod call;

@@ -1,7 +1,8 @@
 //! Rows that jobs record, and the fenced chunks that carry them.
 
-use crate::{Error, Fence, call::Transaction};
 use chrono::{DateTime, Utc};
+
+use crate::{Error, Fence, call::Transaction};
 
 /// Rows in one chunk at most; a transaction stays well under a second.
 const MAX_CHUNK_ROWS: usize = 5_000;

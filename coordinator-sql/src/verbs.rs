@@ -243,11 +243,9 @@ impl Coordinator {
     async fn end(&self, verb: &str, fence: Fence, message: &str) -> Result<Failure, Error> {
         let Fence { job_id, lease_number, token } = fence;
         let message = text(message);
-        let sql = format!(
-            "select coordinator.{verb}({job_id}, {lease_number}, '{token}', {message}) as word"
-        );
-        let rows = self.call(&self.work, sql).await?;
-        match rows.first().map_or(Ok(""), |row| row.try_get("word"))? {
+        let sql =
+            format!("select coordinator.{verb}({job_id}, {lease_number}, '{token}', {message})");
+        match self.scalar::<String>(&sql).await?.as_str() {
             "retry" => Ok(Failure::Retry),
             "discarded" => Ok(Failure::Discarded),
             "released" => Ok(Failure::Released),
@@ -268,15 +266,9 @@ impl Coordinator {
         trust_until: Instant,
     ) -> Result<bool, Error> {
         let Fence { job_id, lease_number, token } = fence;
-        patiently(trust_until, || async {
-            let sql = format!(
-                "select coordinator.take_in_hand({job_id}, {lease_number}, '{token}', {item}) \
-                 as held"
-            );
-            let rows = self.call(&self.work, sql).await?;
-            Ok(rows.first().map_or(Ok(false), |row| row.try_get("held"))?)
-        })
-        .await
+        let sql =
+            format!("select coordinator.take_in_hand({job_id}, {lease_number}, '{token}', {item})");
+        patiently(trust_until, || self.scalar(&sql)).await
     }
 
     /// Careful mode: the items of a job that were in hand when a run of it died, with the number
@@ -295,9 +287,8 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn progress(&self) -> Result<Progress, Error> {
-        let sql = "select coordinator.scan_progress() as state".to_owned();
-        let rows = self.call(&self.work, sql).await?;
-        match rows.first().map_or(Ok(None), |row| row.try_get("state"))? {
+        let state: Option<String> = self.scalar("select coordinator.scan_progress()").await?;
+        match state.as_deref() {
             None => Ok(Progress::NoScan),
             Some("running") => Ok(Progress::Running),
             Some("finished" | "cancelled") => Ok(Progress::Ended),

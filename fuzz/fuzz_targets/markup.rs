@@ -19,25 +19,10 @@ mod prescan;
 #[path = "../../crates/webpage/src/tokens.rs"]
 mod tokens;
 
-use markup::{Markup, Span, TitleSpan};
+use markup_oracle::told;
 
 fn is_icon(rel: &[u8]) -> bool {
     rel.split(u8::is_ascii_whitespace).any(|token| token.eq_ignore_ascii_case(b"icon"))
-}
-
-fn told<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
-    let bytes =
-        |span: &Option<Span>| span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default());
-    let title = match &markup.title {
-        TitleSpan::Absent => None,
-        TitleSpan::Empty => Some(&[][..]),
-        TitleSpan::Text { span, .. } => html.get(span.clone()),
-    };
-    let links = markup.links.iter().flat_map(|link| {
-        let start = html.get(link.at..);
-        [start, bytes(&link.rel), bytes(&link.href), bytes(&link.mime), bytes(&link.sizes)]
-    });
-    [title, bytes(&markup.base)].into_iter().chain(links).collect()
 }
 
 fuzz_target!(|html: &[u8]| {

@@ -59,13 +59,15 @@ pub enum RunEnd {
 }
 
 /// How a run of a job ended, for the loop.
-struct Ended {
-    /// After trouble of our own: hostnames to ask the resolver about.
-    canaries: Option<Vec<String>>,
-    /// Whether it got nowhere and was left to itself.
-    stalled: bool,
-    /// Whether there was no room for it.
-    no_room: bool,
+enum Ended {
+    /// By itself, or because its lease did.
+    Over,
+    /// By trouble of our own; hostnames to ask the resolver about.
+    Trouble { canaries: Vec<String> },
+    /// There was no room for it.
+    NoRoom,
+    /// It got nowhere and was left to itself.
+    Stalled,
 }
 
 /// Works until the work is done or `stop` turns true.
@@ -252,22 +254,23 @@ impl Worker {
     }
 
     fn note(&mut self, ended: Result<(Id, Ended), JoinError>) {
-        let (id, ended) = match ended {
-            Ok((id, ended)) => (id, Some(ended)),
-            Err(error) => {
-                // Its lease runs out by itself.
-                tracing::error!(%error, "a job's task ended early");
-                (error.id(), None)
+        let (id, ended) = ended.unwrap_or_else(|error| {
+            // Its lease runs out by itself.
+            tracing::error!(%error, "a job's task ended early");
+            (error.id(), Ended::Over)
+        });
+        let busy = self.busy.remove(&id);
+        match ended {
+            Ended::Over => {}
+            Ended::Stalled => self.has_stalled = true,
+            Ended::NoRoom => {
+                let until = Instant::now() + limits::NO_ROOM_PAUSE;
+                self.resting.extend(busy.map(|(kind, _)| (kind, until)));
             }
-        };
-        let kind = self.busy.remove(&id).map(|(kind, _)| kind);
-        if let Some(kind) = kind.filter(|_| ended.as_ref().is_some_and(|ended| ended.no_room)) {
-            self.resting.insert(kind, Instant::now() + limits::NO_ROOM_PAUSE);
-        }
-        self.has_stalled |= ended.as_ref().is_some_and(|ended| ended.stalled);
-        if let Some(canaries) = ended.and_then(|ended| ended.canaries) {
-            self.icons_rest_until = Some(Instant::now() + limits::CANARY_PAUSE);
-            self.canaries = canaries;
+            Ended::Trouble { canaries } => {
+                self.icons_rest_until = Some(Instant::now() + limits::CANARY_PAUSE);
+                self.canaries = canaries;
+            }
         }
     }
 
@@ -338,41 +341,42 @@ async fn finish(
             if end == leases::End::Released && !is_stuck {
                 let _ = coordinator.release(lease, reason, trusted.until()).await;
             }
-            let stalled = is_stuck || end == leases::End::Stalled;
-            return Ended { canaries: None, stalled, no_room: false };
+            let has_stalled = is_stuck || end == leases::End::Stalled;
+            return if has_stalled { Ended::Stalled } else { Ended::Over };
         }
     };
-    let no_room = matches!(result, Err(JobError::NoRoom(_)));
-    let (verb, outcome, canaries) = match result {
-        Ok(done) => ("complete", complete(coordinator, lease, done, &trusted).await, None),
+    let (verb, outcome, ended) = match result {
+        Ok(done) => ("complete", complete(coordinator, lease, done, &trusted).await, Ended::Over),
         Err(JobError::Retry(reason)) => {
             span.in_scope(|| tracing::warn!(reason, "the run failed; it will be tried again"));
             let failure = coordinator.retry(lease, &reason, trusted.until()).await;
             if matches!(failure, Ok(Failure::Discarded)) {
                 span.in_scope(|| tracing::error!(reason, "the job failed too often: discarded"));
             }
-            ("retry", text(failure), None)
+            ("retry", text(failure), Ended::Over)
         }
         Err(JobError::Discard(reason)) => {
             span.in_scope(|| tracing::error!(reason, "the job is discarded"));
-            ("discard", text(coordinator.discard(lease, &reason, trusted.until()).await), None)
+            let discarded = coordinator.discard(lease, &reason, trusted.until()).await;
+            ("discard", text(discarded), Ended::Over)
         }
         Err(JobError::NoRoom(reason)) => {
             span.in_scope(|| tracing::error!(reason, "no room; the job is given back"));
-            ("release", text(coordinator.release(lease, &reason, trusted.until()).await), None)
+            let given = coordinator.release(lease, &reason, trusted.until()).await;
+            ("release", text(given), Ended::NoRoom)
         }
         Err(JobError::Trouble { trouble, canaries }) => {
             span.in_scope(|| tracing::warn!(%trouble, "trouble of our own; the job is given back"));
             let reason = trouble.to_string();
             let given = coordinator.release(lease, &reason, trusted.until()).await;
-            ("release", text(given), Some(canaries))
+            ("release", text(given), Ended::Trouble { canaries })
         }
     };
     span.in_scope(|| match outcome {
         Ok(outcome) => tracing::info!(verb, outcome, seconds = started.elapsed().as_secs_f32()),
         Err(error) => tracing::error!(verb, %error, "the lease will run out by itself"),
     });
-    Ended { canaries, stalled: false, no_room }
+    ended
 }
 
 async fn complete(

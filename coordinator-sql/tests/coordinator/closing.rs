@@ -3,27 +3,17 @@
 use everytab_coordinator::{Completion, Coordinator, Hints, JobKind, Lease, Progress};
 use serde_json::json;
 
-use crate::setup::{Database, ENCODER, LEASE_MS, output_of, settings, soon, until_someone_waits};
-
-async fn complete_in(session: &mut sqlx::PgConnection, lease: &Lease) -> String {
-    sqlx::query_scalar(
-        "select (coordinator.complete(array[$1], array[$2], array[$3], array['{}'::jsonb]))[1]",
-    )
-    .bind(lease.fence.job_id)
-    .bind(lease.fence.lease_number)
-    .bind(lease.fence.token)
-    .fetch_one(session)
-    .await
-    .unwrap()
-}
+use crate::setup::{
+    Database, ENCODER, LEASE_MS, complete_in, output_of, settings, soon, until_someone_waits,
+};
 
 /// Completes two jobs, the last of their stage, by two transactions of which the second waits.
 async fn complete_both_at_once(database: &Database, leases: Vec<Lease>) {
     let [first, second] = <[Lease; 2]>::try_from(leases).unwrap();
     let (mut one, mut other) = (database.session().await, database.session().await);
     sqlx::raw_sql("begin").execute(&mut one).await.unwrap();
-    assert_eq!(complete_in(&mut one, &first).await, "recorded");
-    let waiting = tokio::spawn(async move { complete_in(&mut other, &second).await });
+    assert_eq!(complete_in(&mut one, &first, json!({})).await, "recorded");
+    let waiting = tokio::spawn(async move { complete_in(&mut other, &second, json!({})).await });
     until_someone_waits(database).await;
     sqlx::raw_sql("commit").execute(&mut one).await.unwrap();
     assert_eq!(waiting.await.unwrap(), "recorded");

@@ -4,7 +4,7 @@ use everytab_coordinator::{Completion, Failure, JobKind, Lease, Output};
 use serde_json::json;
 use sqlx::PgConnection;
 
-use crate::setup::{Database, again, page, soon, until_someone_waits};
+use crate::setup::{Database, again, complete_in, page, soon, until_someone_waits};
 
 const COUNT_PAGES: &str = "select count(*) from everytab.pages where scan = $1";
 
@@ -20,18 +20,6 @@ async fn record_page(session: &mut PgConnection, lease: &Lease, chunk: i32) -> b
         .fetch_one(session)
         .await
         .unwrap()
-}
-
-async fn complete_in(session: &mut PgConnection, lease: &Lease) -> String {
-    sqlx::query_scalar(
-        "select (coordinator.complete(array[$1], array[$2], array[$3], array['{}'::jsonb]))[1]",
-    )
-    .bind(lease.fence.job_id)
-    .bind(lease.fence.lease_number)
-    .bind(lease.fence.token)
-    .fetch_one(session)
-    .await
-    .unwrap()
 }
 
 #[tokio::test]
@@ -103,7 +91,7 @@ async fn rows_and_completion_are_there_together_or_not_at_all() {
     let mut session = database.session().await;
     sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
     assert!(record_page(&mut session, &lease, 1).await);
-    assert_eq!(complete_in(&mut session, &lease).await, "recorded");
+    assert_eq!(complete_in(&mut session, &lease, json!({})).await, "recorded");
     assert_eq!(database.contents().await, before, "seen before the commit");
     drop(session); // the connection breaks
     while database.contents().await != before {
@@ -150,7 +138,7 @@ async fn the_sweep_keeps_off_a_job_that_is_completing() {
     assert!(record_page(&mut session, &lease, 1).await);
     assert_eq!(database.worker.sweep(100).await.unwrap(), 0);
     assert!(database.lease(JobKind::Warc, 1).await.is_empty());
-    assert_eq!(complete_in(&mut session, &lease).await, "recorded");
+    assert_eq!(complete_in(&mut session, &lease, json!({})).await, "recorded");
     sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
     assert_eq!(database.worker.sweep(100).await.unwrap(), 0);
     assert_eq!(database.state_of_job(lease.fence.job_id).await, "completed");
@@ -165,7 +153,7 @@ async fn of_two_ends_of_one_lease_the_second_is_told() {
     let copy = again(&lease);
     let mut session = database.session().await;
     sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
-    assert_eq!(complete_in(&mut session, &lease).await, "recorded");
+    assert_eq!(complete_in(&mut session, &lease, json!({})).await, "recorded");
     let worker = database.worker.clone();
     let discarding = tokio::spawn(async move { worker.discard(copy, "no", soon()).await });
     until_someone_waits(&database).await;

@@ -3,7 +3,7 @@
 use everytab_coordinator::{Completion, JobKind, Lease};
 use serde_json::json;
 
-use crate::setup::{Database, host, spread, until_someone_waits};
+use crate::setup::{Database, complete_in, host, spread, until_someone_waits};
 
 /// Completes an index job with one host, inside the session's transaction.
 async fn complete_index(session: &mut sqlx::PgConnection, lease: &Lease, n: u32) -> String {
@@ -20,16 +20,7 @@ async fn complete_index(session: &mut sqlx::PgConnection, lease: &Lease, n: u32)
         .await
         .unwrap();
     assert!(held);
-    sqlx::query_scalar(
-        "select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]",
-    )
-    .bind(lease.fence.job_id)
-    .bind(lease.fence.lease_number)
-    .bind(lease.fence.token)
-    .bind(json!({"counts": {"hosts": 1}}))
-    .fetch_one(session)
-    .await
-    .unwrap()
+    complete_in(session, lease, json!({"counts": {"hosts": 1}})).await
 }
 
 /// Both last completers have their transactions open; the second waits for the first, which ends

@@ -4,7 +4,7 @@
 use everytab_coordinator::{Completion, Failure, Hints, JobKind, Lease};
 use serde_json::json;
 
-use crate::setup::{Database, again, host, soon, spread};
+use crate::setup::{Database, again, complete_in, host, soon, spread};
 
 impl Database {
     async fn discard(&self, lease: Lease) {
@@ -265,17 +265,7 @@ async fn a_retry_waits_for_a_completion_that_is_under_way() {
     let lease = database.lease_part(JobKind::BundleShard, 0).await;
     let mut session = database.session().await;
     sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
-    let word: String = sqlx::query_scalar(
-        "select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]",
-    )
-    .bind(lease.fence.job_id)
-    .bind(lease.fence.lease_number)
-    .bind(lease.fence.token)
-    .bind(json!({}))
-    .fetch_one(&mut session)
-    .await
-    .unwrap();
-    assert_eq!(word, "recorded");
+    assert_eq!(complete_in(&mut session, &lease, json!({})).await, "recorded");
     let owner = database.owner.clone();
     let retrying = tokio::spawn(async move { owner.retry_jobs(scan, None, None, None).await });
     crate::setup::until_someone_waits(&database).await;

@@ -222,6 +222,20 @@ impl Database {
     }
 }
 
+/// Completes a job inside the session's transaction, which the caller has recorded its rows in.
+pub(crate) async fn complete_in(session: &mut PgConnection, lease: &Lease, stats: Value) -> String {
+    sqlx::query_scalar(
+        "select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]",
+    )
+    .bind(lease.fence.job_id)
+    .bind(lease.fence.lease_number)
+    .bind(lease.fence.token)
+    .bind(stats)
+    .fetch_one(session)
+    .await
+    .unwrap()
+}
+
 /// Time enough for any answer of a local server.
 pub(crate) fn soon() -> Instant {
     Instant::now() + Duration::from_secs(60)

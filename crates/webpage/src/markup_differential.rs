@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::icons::names_icon;
 use crate::markup::{self, Markup, TitleSpan};
-use crate::markup_oracle;
+use crate::markup_oracle::{self, told};
 
 const PIECES: [&str; 76] = [
     "<title>",
@@ -88,23 +88,6 @@ const PIECES: [&str; 76] = [
     "&amp;",
     "\0",
 ];
-
-/// What is the same however two readers write an empty stretch.
-fn told<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
-    let bytes = |span: &Option<markup::Span>| {
-        span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default())
-    };
-    let title = match &markup.title {
-        TitleSpan::Absent => None,
-        TitleSpan::Empty => Some(&[][..]),
-        TitleSpan::Text { span, .. } => html.get(span.clone()),
-    };
-    let links = markup.links.iter().flat_map(|link| {
-        let start = html.get(link.at..);
-        [start, bytes(&link.rel), bytes(&link.href), bytes(&link.mime), bytes(&link.sizes)]
-    });
-    [title, bytes(&markup.base)].into_iter().chain(links).collect()
-}
 
 fn compare(html: &[u8]) -> Result<(), TestCaseError> {
     let ours = markup::read(html, names_icon, true);

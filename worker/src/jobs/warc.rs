@@ -49,9 +49,11 @@ impl Job for Warc {
             stats.count("duplicate_captures", host.duplicates.unsigned_abs().into());
             stats.count("bytes_read", member.bytes());
             missing += usize::from(matches!(member, Member::Missing));
-            let crashed = without_page(&host, CRASHED);
-            let understood = blocking_item(move || page_row(&host, &member)).await?;
-            let (row, counts) = understood.unwrap_or((crashed, Counts::default()));
+            let host = Arc::new(host);
+            let handled = Arc::clone(&host);
+            let understood = blocking_item(move || page_row(&handled, &member)).await?;
+            let (row, counts) =
+                understood.unwrap_or_else(|| (without_page(&host, CRASHED), Counts::default()));
             pulse.beat();
             stats.outcome(&row.outcome, 1);
             stats.count(if row.https { "https" } else { "http_only" }, 1);

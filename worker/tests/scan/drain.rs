@@ -3,34 +3,20 @@
 use everytab_testbed::Mix;
 
 use crate::{
-    gate::Gate,
     instance_metadata::InstanceMetadata,
-    places::{Database, Internet, Stores, internet, nobody, stage},
+    places::{Database, Stores, internet, nobody, stage},
     setup::{Running, published, run, wait_for, worker},
 };
 
 const SPOT: &str = "spot/instance-action";
 const LIFECYCLE: &str = "autoscaling/target-lifecycle-state";
 
-/// A scan whose warc stage stands still behind a gate after a few records.
-fn held_scan(internet: &Internet) -> (Gate, Database) {
-    let gate = Gate::before(&internet.running.client.bucket_url);
-    let stores = Stores {
-        source: format!("{}/", gate.endpoint),
-        ..Stores::folders(internet, internet.folder.path())
-    };
-    let database = Database::new(internet, stores);
-    database.start_scan(internet.crawl(), &[]);
-    gate.arm("GET", "/segments/", 10);
-    (gate, database)
-}
-
 #[test]
 fn a_spot_notice_drains_a_worker_as_a_signal_does() {
     let internet = internet(150, Mix::none());
     let (metadata, address) = InstanceMetadata::start(&internet.runtime);
     metadata.set(LIFECYCLE, "InService");
-    let (gate, database) = held_scan(&internet);
+    let (gate, database) = internet.held_scan();
     let url = format!("http://{address}");
     let more = ["--exit-when-done", "--drain", "300ms", "--instance-metadata", &url];
     let mut running = Running::start(database.worker(&more));
@@ -103,7 +89,7 @@ fn a_metadata_service_that_does_not_answer_is_named_once_and_delays_nothing() {
 #[test]
 fn a_second_signal_stops_at_once_and_the_leases_run_out_by_themselves() {
     let internet = internet(150, Mix::none());
-    let (gate, database) = held_scan(&internet);
+    let (gate, database) = internet.held_scan();
     let running = Running::start(database.worker(&["--exit-when-done", "--drain", "1h"]));
     gate.wait_until_held();
     running.terminate();
@@ -125,7 +111,7 @@ fn a_second_signal_stops_at_once_and_the_leases_run_out_by_themselves() {
 fn a_notice_is_no_signal_so_the_first_signal_after_it_still_lets_a_drain_finish() {
     let internet = internet(150, Mix::none());
     let (metadata, address) = InstanceMetadata::start(&internet.runtime);
-    let (gate, database) = held_scan(&internet);
+    let (gate, database) = internet.held_scan();
     let url = format!("http://{address}");
     let more = ["--exit-when-done", "--drain", "1h", "--instance-metadata", &url];
     let mut running = Running::start(database.worker(&more));

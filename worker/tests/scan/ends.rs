@@ -5,7 +5,6 @@ use std::{fs, path::Path};
 use everytab_testbed::{Behaviour, Mix};
 
 use crate::{
-    gate::Gate,
     places::{Database, Stores, copy_folder, internet, stage},
     setup::{Running, assert_same, files, published, run, wait_for},
 };
@@ -13,14 +12,7 @@ use crate::{
 #[test]
 fn a_worker_asked_to_leave_gives_its_leases_back_uncounted_and_exits_4() {
     let internet = internet(150, Mix::none());
-    let gate = Gate::before(&internet.running.client.bucket_url);
-    let stores = Stores {
-        source: format!("{}/", gate.endpoint),
-        ..Stores::folders(&internet, internet.folder.path())
-    };
-    let database = Database::new(&internet, stores);
-    database.start_scan(internet.crawl(), &[]);
-    gate.arm("GET", "/segments/", 10);
+    let (gate, database) = internet.held_scan();
     let running = Running::start(database.worker(&["--exit-when-done", "--drain", "300ms"]));
     gate.wait_until_held();
     assert!(stage(&database.status(), "warc")["leased"].as_u64() > Some(0));
@@ -105,14 +97,7 @@ fn truncate_an_index_file(bucket: &Path) -> String {
 #[test]
 fn a_job_that_gets_nowhere_is_let_go_and_its_worker_leaves() {
     let internet = internet(150, Mix::none());
-    let gate = Gate::before(&internet.running.client.bucket_url);
-    let stores = Stores {
-        source: format!("{}/", gate.endpoint),
-        ..Stores::folders(&internet, internet.folder.path())
-    };
-    let database = Database::new(&internet, stores);
-    database.start_scan(internet.crawl(), &[]);
-    gate.arm("GET", "/segments/", 10);
+    let (gate, database) = internet.held_scan();
     let ended = run(database.worker(&["--exit-when-done", "--stall-limit", "1s"])).expect_code(1);
     assert!(ended.stderr.contains("it got nowhere for too long"), "{}", ended.stderr);
     let last = ended.stderr.lines().last().unwrap_or_default();

@@ -86,13 +86,7 @@ fn a_paused_stage_stands_still_while_the_others_go_on() {
 #[test]
 fn a_cancelled_scan_takes_its_leases_from_workers_at_work() {
     let internet = internet(150, Mix::none());
-    let dir = internet.folder.path();
-    let gate = crate::gate::Gate::before(&internet.running.client.bucket_url);
-    let source = format!("{}/", gate.endpoint);
-    let stores = Stores { source, ..Stores::folders(&internet, dir) };
-    let database = Database::new(&internet, stores);
-    database.start_scan(internet.crawl(), &[]);
-    gate.arm("GET", "/segments/", 10);
+    let (gate, database) = internet.held_scan();
     let worker = Running::start(database.worker(&["--exit-when-done"]));
     gate.wait_until_held();
     run(database.owner(&["scan", "cancel"])).expect_code(0);
@@ -105,7 +99,7 @@ fn a_cancelled_scan_takes_its_leases_from_workers_at_work() {
     assert!(workers.all(|worker| worker["leases"] == 0), "{status}");
     let again = run(database.owner(&["scan", "cancel"])).expect_code(1);
     assert!(again.stderr.contains("has ended already"), "{}", again.stderr);
-    assert!(!dir.join("site/manifest.json").exists());
+    assert!(!internet.folder.path().join("site/manifest.json").exists());
 }
 
 #[test]

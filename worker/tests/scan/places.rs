@@ -12,7 +12,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::setup::{folder, run, worker};
+use crate::{
+    gate::Gate,
+    setup::{folder, run, worker},
+};
 
 const ACCESS_KEY: &str = "EVERYTABTEST";
 const SECRET_KEY: &str = "a-secret-of-tests-alone";
@@ -48,6 +51,23 @@ impl Internet {
         server.create_bucket("everytab").unwrap();
         copy_folder(&self.running.client.bucket_dir, &dir.join("crawl"));
         server
+    }
+
+    /// Stores in sub-folders of `dir` whose crawl stands behind a gate.
+    pub(crate) fn gated(&self, dir: &Path) -> (Gate, Stores) {
+        let gate = Gate::before(&self.running.client.bucket_url);
+        let source = format!("{}/", gate.endpoint);
+        let stores = Stores { source, ..Stores::folders(self, dir) };
+        (gate, stores)
+    }
+
+    /// A scan whose warc stage stands still behind a gate after a few records.
+    pub(crate) fn held_scan(&self) -> (Gate, Database) {
+        let (gate, stores) = self.gated(self.folder.path());
+        let database = Database::new(self, stores);
+        database.start_scan(self.crawl(), &[]);
+        gate.arm("GET", "/segments/", 10);
+        (gate, database)
     }
 
     pub(crate) fn crawl(&self) -> &str {

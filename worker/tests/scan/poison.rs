@@ -9,7 +9,6 @@ use everytab_testbed::{Behaviour, Mix};
 use serde_json::Value;
 
 use crate::{
-    gate::Gate,
     outcomes,
     places::{Database, Internet, Stores, internet},
     setup::{Running, run, tabs, wait_for},
@@ -51,11 +50,7 @@ fn undisturbed(internet: &Internet, more: &[&str]) -> (Value, Vec<Value>) {
 fn a_page_that_kills_whoever_reads_it_costs_that_page_alone() {
     let internet = internet(60, Mix::none());
     let (_, expected) = undisturbed(&internet, &[]);
-    let gate = Gate::before(&internet.running.client.bucket_url);
-    let stores = Stores {
-        source: format!("{}/", gate.endpoint),
-        ..Stores::folders(&internet, internet.folder.path())
-    };
+    let (gate, stores) = internet.gated(internet.folder.path());
     let database = Database::new(&internet, stores);
     database.start_scan(internet.crawl(), &[]);
     let mut index = Running::start(database.worker(&["--role", "index"]));

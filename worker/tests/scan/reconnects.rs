@@ -8,7 +8,6 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
 use everytab_testbed::{Behaviour, Mix};
 
 use crate::{
-    gate::Gate,
     outcomes,
     places::{Database, Internet, Stores, internet, stage},
     setup::{Running, assert_same, published, run, wait_for},
@@ -35,14 +34,6 @@ fn assert_whole(database: &Database, site: &Path, expected: &BTreeMap<String, Ve
     outcomes::add_up(site);
 }
 
-/// Stores whose crawl stands behind a gate.
-fn gated(internet: &Internet, dir: &Path) -> (Gate, Stores) {
-    let gate = Gate::before(&internet.running.client.bucket_url);
-    let source = format!("{}/", gate.endpoint);
-    let stores = Stores { source, ..Stores::folders(internet, dir) };
-    (gate, stores)
-}
-
 fn server(dir: &Path) -> PrivatePostgres {
     let settings = PostgresSettings { durable: false, ..PostgresSettings::new(dir) };
     PrivatePostgres::start(settings).unwrap()
@@ -53,7 +44,7 @@ fn workers_outlive_a_failover_in_mid_scan() {
     let internet = mixed_internet();
     let expected = undisturbed(&internet);
     let dir = internet.folder.path().join("out");
-    let (gate, stores) = gated(&internet, &dir);
+    let (gate, stores) = internet.gated(&dir);
     let place = internet.folder.path().join("postgres");
     let postgres = server(&place);
     let mut database = Database::on(&postgres, &internet, stores);
@@ -132,7 +123,7 @@ fn workers_outlive_the_end_of_all_their_sessions_again_and_again() {
 fn a_worker_that_cannot_reach_postgres_ends_its_run_before_another_may_begin() {
     let internet = internet(100, Mix::none());
     let dir = internet.folder.path();
-    let (gate, stores) = gated(&internet, &dir.join("cut-off"));
+    let (gate, stores) = internet.gated(&dir.join("cut-off"));
     let mut database = Database::new(&internet, stores);
     let direct = database.worker_url.clone();
     let wire = Wire::before(&shared_for_tests().socket());
