@@ -11,6 +11,7 @@
 //! mix        shares of behaviours      web        what connections and requests get
 //! generate   hosts, pages, WARC        bucket     the crawl's files, as a folder and over HTTP
 //! recorded   icons of a folder         draw       icons made by code
+//! track      hosts for measuring fetchers
 //! ```
 
 mod accepting;
@@ -32,6 +33,7 @@ mod running;
 #[cfg(feature = "s3")]
 pub mod s3;
 mod settings;
+pub mod track;
 mod web;
 
 pub use behaviour::Behaviour;

@@ -64,7 +64,7 @@ fn hold_on_ipv6(port: u16) -> io::Result<Socket> {
 }
 
 /// Drops every packet whose destination is 127.`DROPPED_OCTET`.0.0/16.
-fn drop_set_aside(socket: &Socket) -> io::Result<()> {
+pub(crate) fn drop_set_aside(socket: &Socket) -> io::Result<()> {
     /// `SKF_NET_OFF` of linux/filter.h: offsets from here are those of the IP header.
     const NETWORK_HEADER: u32 = -0x10_0000_i32 as u32;
     /// Offset of the destination in an IPv4 header (RFC 791).

@@ -1,0 +1,223 @@
+//! Fetches a list of icon URLs as icon jobs do, and says what it cost.
+//!
+//! The real fetcher over real shards: hosts by the hash of their names, bodies judged, hashed and
+//! spooled to disk, the next shard begun when slots are free, the later pass at each shard's end.
+//! What is missing of an icon job is Postgres and the archive. robots.txt is not asked for, and the
+//! limit per address is off: the programs beside it know neither.
+//!
+//!     fetch_icons LIST.txt [name=value ...]
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use everytab_webpage::candidates::CandidateSource;
+use everytab_worker::fetch::{
+    Candidate, FetchSettings, Fetcher, HostCandidates, RobotsPolicy, ShardOptions, ShardOutcome,
+    Spool, fetch_shard,
+};
+use everytab_worker::limits;
+use sha2::{Digest, Sha256};
+use tokio::task::JoinSet;
+use url::Url;
+
+type Anything = Box<dyn std::error::Error + Send + Sync>;
+
+/// Hosts of a shard, as in a scan.
+const SHARD_HOSTS: usize = 1_200;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+struct Options {
+    list: String,
+    in_flight: usize,
+    threads: usize,
+    spool: String,
+    later_pass: bool,
+    body_budget_bytes: Option<usize>,
+}
+
+fn main() -> Result<(), Anything> {
+    let options = options()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(options.threads)
+        .enable_all()
+        .build()?;
+    runtime.block_on(fetch(options))
+}
+
+fn options() -> Result<Options, Anything> {
+    let mut arguments = std::env::args().skip(1);
+    let mut options = Options {
+        list: arguments.next().ok_or("usage: fetch_icons LIST.txt [name=value ...]")?,
+        in_flight: 1_000,
+        threads: std::thread::available_parallelism()?.get(),
+        spool: "/tmp".to_owned(),
+        later_pass: true,
+        body_budget_bytes: None,
+    };
+    for argument in arguments {
+        let (name, value) = argument.split_once('=').ok_or("name=value expected")?;
+        match name {
+            "in_flight" => options.in_flight = value.parse()?,
+            "threads" => options.threads = value.parse()?,
+            "spool" => value.clone_into(&mut options.spool),
+            "later_pass" => options.later_pass = value.parse()?,
+            "body_budget_bytes" => options.body_budget_bytes = Some(value.parse()?),
+            _ => return Err(format!("no option {name}").into()),
+        }
+    }
+    Ok(options)
+}
+
+async fn fetch(options: Options) -> Result<(), Anything> {
+    let shards = shards(&std::fs::read_to_string(&options.list)?)?;
+    let fetcher = Fetcher::new(settings(&options))?;
+    let used = Arc::new(Used::default());
+    let watching = tokio::spawn(watch(fetcher.clone(), Arc::clone(&used)));
+    let mut totals = Totals::default();
+    let mut running: JoinSet<Result<ShardOutcome, Anything>> = JoinSet::new();
+    let mut waiting = shards.into_iter().enumerate();
+    let mut is_over = false;
+    let began = Instant::now();
+    while !is_over || !running.is_empty() {
+        let (in_flight, slots) = fetcher.slots();
+        let is_free = in_flight * 2 <= slots && running.len() < limits::ICON_JOBS;
+        if !is_over && (running.is_empty() || is_free) {
+            match waiting.next() {
+                Some((number, hosts)) => {
+                    let later_pass = options.later_pass;
+                    let spool = Arc::new(Spool::create(options.spool.as_ref(), 2 << 30)?);
+                    let fetcher = fetcher.clone();
+                    running.spawn(async move {
+                        let seed = number as u64;
+                        let options = ShardOptions { seed, later_pass, ..Default::default() };
+                        Ok(fetch_shard(&fetcher, hosts, spool, options).await?)
+                    });
+                }
+                None => is_over = true,
+            }
+        }
+        tokio::select! {
+            Some(done) = running.join_next() => totals.add(&done??),
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+        }
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    watching.abort();
+    totals.print(seconds, &used)?;
+    Ok(())
+}
+
+fn settings(options: &Options) -> FetchSettings {
+    let defaults = FetchSettings::default();
+    FetchSettings {
+        allow_ranges: "127.0.0.0/8".parse().into_iter().collect(),
+        in_flight: options.in_flight,
+        per_address: options.in_flight,
+        robots: RobotsPolicy::Off,
+        body_budget_bytes: options.body_budget_bytes.unwrap_or(defaults.body_budget_bytes),
+        ..defaults
+    }
+}
+
+/// The URLs by host, the hosts by the hash of their names, cut into shards.
+fn shards(list: &str) -> Result<Vec<Vec<HostCandidates>>, Anything> {
+    let mut hosts: HashMap<String, Vec<String>> = HashMap::new();
+    for line in list.lines().filter(|line| !line.is_empty()) {
+        let url = Url::parse(line)?;
+        let host = url.host_str().ok_or("a URL without a host")?;
+        hosts.entry(host.to_owned()).or_default().push(line.to_owned());
+    }
+    let mut hosts: Vec<(String, Vec<String>)> = hosts.into_iter().collect();
+    hosts.sort_by_cached_key(|(name, _)| Sha256::digest(name.as_bytes()).to_vec());
+    let in_shard = |(number, (hostname, mut urls)): (usize, (String, Vec<String>))| {
+        urls.sort();
+        let candidate = |(number, url)| Candidate {
+            candidate_no: number,
+            url,
+            source: CandidateSource::LinkRel,
+            declared_type: None,
+            declared_sizes: None,
+        };
+        let candidates = (0..).zip(urls).map(candidate).collect();
+        HostCandidates { host_no: (number % SHARD_HOSTS) as u32, hostname, candidates }
+    };
+    let hosts: Vec<HostCandidates> = hosts.into_iter().enumerate().map(in_shard).collect();
+    Ok(hosts.chunks(SHARD_HOSTS).map(<[HostCandidates]>::to_vec).collect())
+}
+
+/// Maxima and means that only looking again and again gives.
+#[derive(Default)]
+struct Used {
+    looks: AtomicU64,
+    slots: AtomicU64,
+    most_files: AtomicU64,
+}
+
+async fn watch(fetcher: Fetcher, used: Arc<Used>) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let files = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count) as u64;
+        used.looks.fetch_add(1, Ordering::Relaxed);
+        used.slots.fetch_add(fetcher.slots().0 as u64, Ordering::Relaxed);
+        used.most_files.fetch_max(files, Ordering::Relaxed);
+    }
+}
+
+#[derive(Default)]
+struct Totals {
+    urls: usize,
+    retried: usize,
+    bytes: u64,
+    outcomes: BTreeMap<&'static str, usize>,
+}
+
+impl Totals {
+    fn add(&mut self, shard: &ShardOutcome) {
+        self.urls += shard.results.len();
+        self.retried += shard.retried;
+        self.bytes += shard.bytes_downloaded;
+        for result in &shard.results {
+            *self.outcomes.entry(result.ended.outcome.as_str()).or_default() += 1;
+        }
+    }
+
+    fn print(&self, seconds: f64, used: &Used) -> Result<(), Anything> {
+        let looks = used.looks.load(Ordering::Relaxed).max(1);
+        let document = serde_json::json!({
+            "urls": self.urls,
+            "seconds": seconds,
+            "urls_per_second": self.urls as f64 / seconds,
+            "cpu_seconds": cpu_seconds()?,
+            "bytes": self.bytes,
+            "retried": self.retried,
+            "outcomes": self.outcomes,
+            "mean_slots_in_use": used.slots.load(Ordering::Relaxed) / looks,
+            "most_open_files": used.most_files.load(Ordering::Relaxed),
+            "peak_memory_kib": peak_memory_kib()?,
+        });
+        writeln!(std::io::stdout(), "{document}")?;
+        Ok(())
+    }
+}
+
+/// User and system time of this process so far (proc(5): fields 14 and 15, in ticks of 10 ms).
+fn cpu_seconds() -> Result<f64, Anything> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let (_, after_name) = stat.rsplit_once(')').ok_or("/proc/self/stat")?;
+    let ticks: u64 = after_name
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .map(str::parse::<u64>)
+        .sum::<Result<u64, _>>()?;
+    Ok(ticks as f64 / 100.0)
+}
+
+fn peak_memory_kib() -> Result<u64, Anything> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("VmHWM")?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
+}
