@@ -10,6 +10,7 @@
 
 pub mod address;
 pub mod candidates;
+pub mod cdn_ranges;
 pub mod charset;
 mod content_type;
 pub mod data_url;

@@ -13,14 +13,16 @@ use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, Error as TlsError};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::clock::Clock;
 use super::connection::Connection;
 use super::fetched::{Timings, add_ms};
-use super::fetcher::Shared;
+use super::fetcher::{Round, Shared};
+use super::gates::Place;
+use super::meter::Meter;
 use super::outcome::{Outcome, Stop, Trouble};
-use super::politeness::Place;
 use super::target::Target;
 
 /// Addresses of one name that are tried; more would leave each too little time.
@@ -38,23 +40,33 @@ impl Places {
         shared: &Shared,
         address: IpAddr,
         clock: &mut Clock,
+        meter: &Meter,
     ) -> Result<Places, Stop> {
-        let address = clock.wait(shared.politeness.addresses.enter(&address)).await;
+        let address = clock.wait(shared.politeness.enter_address(address)).await;
+        meter.at_once_per_address(address.at_once());
         let slot = clock.wait(shared.politeness.slot()).await?;
         Ok(Places { _address: address, _slot: slot })
     }
 }
 
+/// On whose behalf somebody is dialled.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) round: Round<'a>,
+    pub(crate) target: &'a Target,
+}
+
 /// Opens a connection to the first of `addresses` that takes one. The endpoint tried last is
 /// written down in `tried` whether or not it worked.
 pub(crate) async fn dial(
-    shared: &Shared,
-    target: &Target,
+    way: Way<'_>,
     addresses: &[IpAddr],
     clock: &mut Clock,
     timings: &mut Timings,
     tried: &mut Option<SocketAddr>,
 ) -> Result<(Connection, Places), Stop> {
+    let Way { shared, round, target } = way;
     let addresses = &addresses[..addresses.len().min(ADDRESSES_TRIED)];
     let port = shared.settings.dial_ports.get(&target.port).copied().unwrap_or(target.port);
     let mut left = shared.settings.connect_timeout;
@@ -62,11 +74,14 @@ pub(crate) async fn dial(
     for (at, address) in addresses.iter().enumerate() {
         let endpoint = SocketAddr::new(*address, port);
         *tried = Some(endpoint);
-        if let Some(outcome) = shared.endpoints.verdict(endpoint) {
+        if let Some(outcome) = shared.endpoints.verdict(endpoint)
+            && !(round.is_later_pass && is_alive_again(way, endpoint, clock, timings).await?)
+        {
             worst = Some(worse(worst, outcome));
             continue;
         }
-        let places = Places::take(shared, *address, clock).await?;
+        let places = Places::take(shared, *address, clock, round.meter).await?;
+        round.meter.dialled();
         let to_try = u32::try_from(addresses.len() - at).unwrap_or(1).max(1);
         let began = Instant::now();
         let connected = clock
@@ -101,6 +116,39 @@ pub(crate) async fn dial(
         }
     }
     Err(worst.unwrap_or(Outcome::DnsNoAddress).into())
+}
+
+/// Whether an endpoint that was silent takes a connection by now: asked once for all who want to
+/// know, in all later passes, until it is forgotten.
+async fn is_alive_again(
+    way: Way<'_>,
+    endpoint: SocketAddr,
+    clock: &mut Clock,
+    timings: &mut Timings,
+) -> Result<bool, Trouble> {
+    let Way { shared, round, .. } = way;
+    let began = Instant::now();
+    let asked = async {
+        let mut clock = Clock::start(shared.settings.total_timeout);
+        let places = Places::take(shared, endpoint.ip(), &mut clock, round.meter).await;
+        let _places = match places {
+            Ok(places) => places,
+            Err(Stop::Trouble(trouble)) => return Err(trouble),
+            Err(Stop::Outcome(_)) => return Ok(false),
+        };
+        round.meter.dialled();
+        let connected = timeout(shared.settings.connect_timeout, TcpStream::connect(endpoint));
+        match connected.await {
+            Ok(Ok(_)) => Ok(true),
+            Ok(Err(error)) => Trouble::of_io(&error).map_or(Ok(false), Err),
+            Err(_elapsed) => Ok(false),
+        }
+    };
+    let (is_alive, was_asked) = clock.wait(shared.endpoints.ask_again(endpoint, asked)).await?;
+    if was_asked {
+        add_ms(&mut timings.connect, began.elapsed());
+    }
+    Ok(is_alive)
 }
 
 async fn begin(

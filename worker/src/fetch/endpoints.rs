@@ -2,17 +2,20 @@
 //!
 //! An (address, port) is dead once it refused or did not connect for two different hosts, and
 //! only for a while. That is where skipping equals trying: the outcome kept is the one that
-//! trying gave. Memory is bounded; forgetting costs requests, never a different outcome.
+//! trying gave. What was only silent is asked once more by the first later pass that needs it, for
+//! all of them. Memory is bounded; forgetting costs requests, never a different outcome.
 //! Must not know: URLs, names beyond telling two apart.
 
+use std::future::Future;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use lru::LruCache;
+use tokio::sync::OnceCell;
 
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Trouble};
 
 const REMEMBERED: usize = 65_536;
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
@@ -22,6 +25,8 @@ struct Failure {
     by_two_hosts: bool,
     outcome: Outcome,
     seen: Instant,
+    /// Whether it took a connection when it was asked once more.
+    again: Arc<OnceCell<bool>>,
 }
 
 /// The dead endpoints of one fetcher, over all its shards.
@@ -64,23 +69,38 @@ impl DeadEndpoints {
             // Another outcome than before: its two hosts are counted anew.
             _ => {
                 let first_host = host.to_owned();
-                let failure = Failure { first_host, by_two_hosts: false, outcome, seen };
+                let again = Arc::default();
+                let failure = Failure { first_host, by_two_hosts: false, outcome, seen, again };
                 failures.put(endpoint, failure);
             }
         }
     }
 
-    /// Forgets the endpoints that were only silent, before a later pass: that may have been ours.
-    pub(crate) fn forget_silence(&self) {
-        let mut failures = self.failures();
-        let silent: Vec<SocketAddr> = failures
-            .iter()
-            .filter(|(_, failure)| failure.outcome == Outcome::ConnectTimeout)
-            .map(|(endpoint, _)| *endpoint)
-            .collect();
-        for endpoint in silent {
-            failures.pop(&endpoint);
+    /// Whether a dead endpoint takes a connection now, and whether it was this call that found out
+    /// by `asking`. Others who want to know meanwhile wait for the answer; it stays until the
+    /// endpoint is forgotten. A refusal is never asked again.
+    pub(crate) async fn ask_again(
+        &self,
+        endpoint: SocketAddr,
+        asking: impl Future<Output = Result<bool, Trouble>>,
+    ) -> Result<(bool, bool), Trouble> {
+        let again = match self.failures().get(&endpoint) {
+            None => return Ok((true, false)),
+            Some(failure) if failure.outcome != Outcome::ConnectTimeout => {
+                return Ok((false, false));
+            }
+            Some(failure) => Arc::clone(&failure.again),
+        };
+        let mut was_asked = false;
+        let asking = async {
+            was_asked = true;
+            asking.await
+        };
+        let is_alive = *again.get_or_try_init(|| asking).await?;
+        if is_alive {
+            self.connected(endpoint);
         }
+        Ok((is_alive, was_asked))
     }
 
     /// `endpoint` accepted a connection.
@@ -113,8 +133,8 @@ mod tests {
         assert_eq!(endpoints.verdict(endpoint), None);
     }
 
-    #[test]
-    fn silence_is_forgotten_and_a_refusal_is_not() {
+    #[tokio::test]
+    async fn silence_is_asked_about_once_more_for_all_and_a_refusal_is_not() {
         let endpoints = DeadEndpoints::new(true);
         let silent: SocketAddr = "192.0.2.1:443".parse().expect("an address");
         let refusing: SocketAddr = "192.0.2.2:443".parse().expect("an address");
@@ -122,10 +142,27 @@ mod tests {
             endpoints.failed(silent, host, Outcome::ConnectTimeout);
             endpoints.failed(refusing, host, Outcome::ConnectRefused);
         }
+        let answer = |alive: bool| std::future::ready(Ok(alive));
+        assert_eq!(endpoints.ask_again(silent, answer(false)).await, Ok((false, true)));
+        assert_eq!(endpoints.ask_again(silent, answer(true)).await, Ok((false, false)));
         assert_eq!(endpoints.verdict(silent), Some(Outcome::ConnectTimeout));
-        endpoints.forget_silence();
-        assert_eq!(endpoints.verdict(silent), None);
+        assert_eq!(endpoints.ask_again(refusing, answer(true)).await, Ok((false, false)));
         assert_eq!(endpoints.verdict(refusing), Some(Outcome::ConnectRefused));
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_that_is_alive_again_is_dead_for_nobody() {
+        let endpoints = DeadEndpoints::new(true);
+        let silent: SocketAddr = "192.0.2.1:443".parse().expect("an address");
+        for host in ["a.example", "b.example"] {
+            endpoints.failed(silent, host, Outcome::ConnectTimeout);
+        }
+        let ours = std::future::ready(Err(Trouble::FileDescriptors));
+        let asked = endpoints.ask_again(silent, ours).await;
+        assert_eq!(asked, Err(Trouble::FileDescriptors), "and nothing is learnt by it");
+        let alive = endpoints.ask_again(silent, std::future::ready(Ok(true))).await;
+        assert_eq!(alive, Ok((true, true)));
+        assert_eq!(endpoints.verdict(silent), None);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use super::dial::has_ipv6_route;
 use super::endpoints::DeadEndpoints;
 use super::fetched::{Fetched, Hop};
 use super::hop::{Answer, Trip};
+use super::meter::Meter;
 use super::outcome::{Outcome, Stop, Trouble};
 use super::politeness::Politeness;
 use super::request::Purpose;
@@ -102,9 +103,10 @@ impl Fetcher {
     /// # Errors
     /// [`Trouble`] of our own that did not pass.
     pub async fn fetch_one(&self, url: &str) -> Result<Fetched, Trouble> {
-        let robots = RobotsCache::new();
-        let known = DeadOrigins::default();
-        self.shared.fetch(&robots, &Pool::default(), &known, url).await
+        let (robots, pool) = (RobotsCache::new(), Pool::default());
+        let (known, meter) = (DeadOrigins::default(), Meter::default());
+        let round = Round { pool: &pool, known: &known, meter: &meter, is_later_pass: false };
+        self.shared.fetch(&robots, round, url).await
     }
 
     /// The limit per address is the fleet's; so many workers are alive.
@@ -147,14 +149,13 @@ impl Shared {
     pub(crate) async fn fetch(
         &self,
         robots: &RobotsCache,
-        pool: &Pool,
-        known: &DeadOrigins,
+        round: Round<'_>,
         url: &str,
     ) -> Result<Fetched, Trouble> {
         let robots = (self.settings.robots == RobotsPolicy::Obey).then_some(robots);
         let mut run = 1;
         loop {
-            match travel(self, robots, pool, known, Purpose::Icon, url).await {
+            match travel(self, robots, round, Purpose::Icon, url).await {
                 Err(trouble) if run < RUNS_OF_A_VOID_FETCH => {
                     tracing::debug!(url, trouble = trouble.as_str(), run, "void fetch runs again");
                     tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << run)).await;
@@ -166,20 +167,30 @@ impl Shared {
     }
 }
 
+/// What the fetches of one origin's icons share, in one pass.
+#[derive(Clone, Copy)]
+pub(crate) struct Round<'a> {
+    pub(crate) pool: &'a Pool,
+    /// What earlier icons found dead.
+    pub(crate) known: &'a DeadOrigins,
+    pub(crate) meter: &'a Meter,
+    /// Whether silent endpoints are asked once more.
+    pub(crate) is_later_pass: bool,
+}
+
 /// Follows one URL to its end. Without `robots` nobody is asked for permission.
 pub(crate) async fn travel(
     shared: &Shared,
     robots: Option<&RobotsCache>,
-    pool: &Pool,
-    known: &DeadOrigins,
+    round: Round<'_>,
     purpose: Purpose,
     url: &str,
 ) -> Result<Fetched, Trouble> {
     let began = Instant::now();
     let clock = Clock::start(shared.settings.total_timeout);
     let fetched = Fetched::new(url);
-    let mut trip = Trip { shared, pool, purpose, clock, cookies: Cookies::default(), fetched };
-    let ended = follow(&mut trip, robots, known).await;
+    let mut trip = Trip { shared, round, purpose, clock, cookies: Cookies::default(), fetched };
+    let ended = follow(&mut trip, robots).await;
     let mut fetched = trip.fetched;
     fetched.timings.sum();
     match ended {
@@ -197,14 +208,26 @@ pub(crate) async fn travel(
             fetched.outcome = outcome;
         }
     }
+    if let Some(address) = fetched.hops.last().and_then(|hop| hop.address)
+        && asks_for_less(&fetched)
+    {
+        shared.politeness.slow_down(address.ip());
+        round.meter.slowed_down();
+    }
+    round.meter.fetched(purpose, &fetched);
     Ok(fetched)
 }
 
-async fn follow(
-    trip: &mut Trip<'_>,
-    robots: Option<&RobotsCache>,
-    known: &DeadOrigins,
-) -> Result<(), Stop> {
+/// Whether an answer is what an address gives that is asked too much.
+fn asks_for_less(fetched: &Fetched) -> bool {
+    match fetched.outcome {
+        Outcome::Http429 | Outcome::ConnectReset | Outcome::BodyReset => true,
+        Outcome::Http5xx => fetched.status == Some(503),
+        _ => false,
+    }
+}
+
+async fn follow(trip: &mut Trip<'_>, robots: Option<&RobotsCache>) -> Result<(), Stop> {
     let mut target = Target::first(&trip.fetched.url)?;
     let mut seen = HashSet::new();
     let mut redirects = 0;
@@ -216,7 +239,7 @@ async fn follow(
         target.url.as_str().clone_into(&mut trip.fetched.final_url);
         let hop = Hop { url: target.url.to_string(), address: None, status: None };
         trip.fetched.hops.push(hop);
-        let answer = match visit(trip, robots, known, &target).await {
+        let answer = match visit(trip, robots, &target).await {
             Err(Stop::Outcome(Outcome::IpBlocked)) if redirects > 0 => {
                 return Err(Outcome::RedirectBlocked.into());
             }
@@ -238,17 +261,16 @@ async fn follow(
 async fn visit(
     trip: &mut Trip<'_>,
     robots: Option<&RobotsCache>,
-    known: &DeadOrigins,
     target: &Target,
 ) -> Result<Answer, Stop> {
     if target.literal.is_some_and(|address| !trip.shared.guard.allows(address)) {
         return Err(Outcome::IpBlocked.into());
     }
-    let asked = match known.verdict(&target.origin) {
+    let asked = match trip.round.known.verdict(&target.origin) {
         Some(outcome) => Err(outcome.into()),
         None => match robots {
             Some(robots) => {
-                let check = robots.check(trip.shared, trip.pool, target);
+                let check = robots.check(trip.shared, trip.round, target);
                 match trip.clock.wait(check).await? {
                     Ok(()) => trip.ask(target).await,
                     Err(outcome) => Err(outcome.into()),

@@ -1,7 +1,9 @@
-//! The icons of one origin: one after the other in canonical order, two at a time.
+//! The icons of one origin in canonical order: the first alone, the others one after the other over
+//! its connection, or two at a time where they are many.
 //!
-//! Candidate n starts when all before n - 1 have ended, and sees what those found dead, no more
-//! and no less: so its outcome does not depend on timing. The group's connections end with it.
+//! The first says whether there is anybody; so a dead origin costs one deadline a pass. Any other
+//! candidate sees what the first and all before n - 1 found dead, no more and no less: its outcome
+//! does not depend on timing. The group's connections end with it.
 //! Must not know: hosts, other origins.
 
 use std::collections::{HashMap, VecDeque};
@@ -20,13 +22,17 @@ use super::connection::Pool;
 use super::content::judge;
 use super::dead_origins::DeadOrigins;
 use super::fetched::Fetched;
-use super::fetcher::Shared;
+use super::fetcher::{Round, Shared};
 use super::hand::Hand;
+use super::meter::Meter;
 use super::outcome::{Outcome, Trouble};
 use super::robots::RobotsCache;
 use super::shard::Ended;
 use super::spool::Spool;
 use super::target::Target;
+
+/// Up to so many icons of an origin go over one connection: a second one costs more than it saves.
+const ONE_AFTER_THE_OTHER: usize = 4;
 
 /// What the groups of a shard share.
 pub(crate) struct Work {
@@ -36,6 +42,7 @@ pub(crate) struct Work {
     pub(crate) spool: Arc<Spool>,
     pub(crate) has_later_pass: bool,
     pub(crate) hand: Arc<dyn Hand>,
+    pub(crate) meter: Meter,
 }
 
 /// The URLs of one origin, in canonical order.
@@ -56,8 +63,9 @@ impl Group {
         self.url_nos.iter().any(|url_no| hand.is_suspect(*url_no))
     }
 
-    /// Groups of what is worth trying again. An origin that asked us to wait is left alone until
-    /// the longest of its waits is over.
+    /// Groups of what is worth trying again. Where an origin seemed dead, an icon that was not tried
+    /// itself goes first: a second opinion. An origin that asked us to wait is left alone until the
+    /// longest of its waits is over.
     pub(crate) fn for_later_pass(work: &Work, ended: &[Option<Ended>]) -> Vec<Group> {
         let longest = work.shared.settings.retry_after_max;
         let mut groups: Vec<Group> = Vec::new();
@@ -80,6 +88,14 @@ impl Group {
                 group.not_before = group.not_before.max(Some(until));
             }
         }
+        let seemed_dead = |url_no: &usize| {
+            let end = ended.get(*url_no).and_then(Option::as_ref);
+            end.is_some_and(|end| end.was_tried && end.outcome.kills_origin())
+        };
+        for group in &mut groups {
+            // Stable: canonical order among equals.
+            group.url_nos.sort_by_key(seemed_dead);
+        }
         groups
     }
 
@@ -90,7 +106,8 @@ impl Group {
         }
         let pool = Pool::default();
         let window = work.shared.settings.per_host.max(1);
-        let at_once = if work.hand.is_careful() { 1 } else { window };
+        let is_small = self.url_nos.len() <= ONE_AFTER_THE_OTHER;
+        let most_at_once = if is_small || work.hand.is_careful() { 1 } else { window };
         let longest = work.shared.settings.retry_after_max;
         let may_defer = work.has_later_pass && !self.is_later_pass;
         let mut known = Known::default();
@@ -98,11 +115,13 @@ impl Group {
         let mut under_way = FuturesOrdered::new();
         let mut waiting = self.url_nos.iter().copied().enumerate();
         loop {
+            let at_once = if ends.is_empty() { 1 } else { most_at_once };
             while under_way.len() < at_once {
                 let Some((place, url_no)) = waiting.next() else { break };
                 known.see_up_to(place, window);
                 let (dead, told) = (known.dead.clone(), known.told_to_wait.clone());
-                under_way.push_back(settle(&work, &pool, url_no, dead, told));
+                let is_later = self.is_later_pass;
+                under_way.push_back(settle(&work, &pool, url_no, dead, told, is_later));
             }
             let Some(settled) = under_way.next().await else { return Ok(ends) };
             let (url_no, end) = settled?;
@@ -118,8 +137,8 @@ impl Group {
     }
 }
 
-/// What earlier candidates of an origin found: candidate n sees what those up to n - window did,
-/// however many are really under way.
+/// What earlier candidates of an origin found: candidate n sees what the first and those up to
+/// n - window did, however many are really under way.
 #[derive(Default)]
 struct Known {
     dead: DeadOrigins,
@@ -142,7 +161,8 @@ impl Known {
     }
 
     fn see_up_to(&mut self, place: usize, window: usize) {
-        while self.fresh.front().is_some_and(|found| found.place + window <= place) {
+        let seen = (place + 1).saturating_sub(window).max(1);
+        while self.fresh.front().is_some_and(|found| found.place < seen) {
             let Some(found) = self.fresh.pop_front() else { return };
             if let Some((origin, outcome)) = found.dead_origin {
                 self.dead.add(&origin, outcome);
@@ -160,6 +180,7 @@ async fn settle(
     url_no: usize,
     known: DeadOrigins,
     told_to_wait: Option<Ended>,
+    is_later_pass: bool,
 ) -> Result<(usize, Ended), Trouble> {
     if let Some(told) = told_to_wait {
         return Ok((url_no, Ended { was_tried: false, bytes: 0, duration_ms: 0, ..told }));
@@ -168,7 +189,8 @@ async fn settle(
         return Ok((url_no, Ended::untried(Outcome::Crashed)));
     }
     work.hand.take(url_no).await;
-    let fetch = work.shared.fetch(&work.robots, pool, &known, &work.urls[url_no]);
+    let round = Round { pool, known: &known, meter: &work.meter, is_later_pass };
+    let fetch = work.shared.fetch(&work.robots, round, &work.urls[url_no]);
     // What panics on this answer panics on it everywhere: only this icon is lost.
     let Ok(fetched) = AssertUnwindSafe(fetch).catch_unwind().await else {
         tracing::error!(url = work.urls[url_no], "fetching it panicked");

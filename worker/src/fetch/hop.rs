@@ -19,11 +19,11 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::body::{self, AtLimit};
 use super::clock::Clock;
-use super::connection::{Connection, Pool};
+use super::connection::Connection;
 use super::cookies::Cookies;
-use super::dial::{Places, dial};
+use super::dial::{Places, Way, dial};
 use super::fetched::{Fetched, add_ms};
-use super::fetcher::Shared;
+use super::fetcher::{Round, Shared};
 use super::outcome::{Outcome, Stop, Trouble};
 use super::politeness::Politeness;
 use super::request::{self, Purpose};
@@ -45,7 +45,7 @@ pub(crate) enum Answer {
 /// The state of one chain of requests.
 pub(crate) struct Trip<'a> {
     pub(crate) shared: &'a Shared,
-    pub(crate) pool: &'a Pool,
+    pub(crate) round: Round<'a>,
     pub(crate) purpose: Purpose,
     pub(crate) clock: Clock,
     pub(crate) cookies: Cookies,
@@ -56,11 +56,13 @@ impl Trip<'_> {
     /// Asks `target` once.
     pub(crate) async fn ask(&mut self, target: &Target) -> Result<Answer, Stop> {
         let addresses = self.addresses(target).await?;
-        let hosts = &self.shared.politeness.hosts;
-        let _host = self.clock.wait(hosts.enter(&target.host)).await;
-        if let Some(connection) = self.pool.take(&target.origin) {
+        let host = self.clock.wait(self.shared.politeness.enter_host(&target.host)).await;
+        self.round.meter.at_once_per_host(host.at_once());
+        if let Some(connection) = self.round.pool.take(&target.origin) {
             let address = connection.endpoint.ip();
-            let places = Places::take(self.shared, address, &mut self.clock).await?;
+            let places =
+                Places::take(self.shared, address, &mut self.clock, self.round.meter).await?;
+            self.round.meter.reused();
             match self.head(target, connection).await {
                 Ok((connection, head)) => {
                     return self.answer(target, connection, head, places).await;
@@ -71,9 +73,9 @@ impl Trip<'_> {
             }
         }
         let mut tried: Option<SocketAddr> = None;
+        let way = Way { shared: self.shared, round: self.round, target };
         let timings = &mut self.fetched.timings;
-        let dialled =
-            dial(self.shared, target, &addresses, &mut self.clock, timings, &mut tried).await;
+        let dialled = dial(way, &addresses, &mut self.clock, timings, &mut tried).await;
         if let Some(hop) = self.fetched.last_hop() {
             hop.address = tried;
         }
@@ -94,6 +96,7 @@ impl Trip<'_> {
         // Looking up has deadlines of its own, and may have been done by another.
         let resolved = self.clock.wait(self.shared.resolver.resolve(&target.host)).await?;
         add_ms(&mut self.fetched.timings.dns, began.elapsed());
+        self.round.meter.looked_up(began.elapsed());
         match resolved {
             Resolved::Addresses(addresses) => Ok(addresses.to_vec()),
             Resolved::Failed(outcome) => Err(outcome.into()),
@@ -154,7 +157,7 @@ impl Trip<'_> {
             self.fetched.http_head = request::archived_head(status, &headers, body.len());
             self.fetched.body = body;
             self.fetched.room = Some(room);
-            self.pool.keep(&target.origin, connection, &self.shared.politeness);
+            self.round.pool.keep(&target.origin, connection, &self.shared.politeness);
             return Ok(Answer::Body);
         }
         self.fetched.retry_after = retry_after(&headers, self.fetched.http_date.as_deref());
@@ -164,7 +167,7 @@ impl Trip<'_> {
                 .await
                 .unwrap_or(false);
         if is_usable {
-            self.pool.keep(&target.origin, connection, &self.shared.politeness);
+            self.round.pool.keep(&target.origin, connection, &self.shared.politeness);
         }
         verdict.map_err(Stop::Outcome)
     }
@@ -189,7 +192,9 @@ impl Trip<'_> {
             _ => max_bytes,
         };
         let mut room = self.clock.wait(self.shared.politeness.room(expected)).await?;
-        let body = body::read(incoming, coding, max_bytes, at_limit, &self.clock).await?;
+        let limit = body::Limit { max_bytes, at_limit };
+        let silence = self.shared.settings.first_byte_timeout;
+        let body = body::read(incoming, coding, limit, silence, &self.clock).await?;
         Politeness::shrink(&mut room, body.len());
         Ok((body, room))
     }

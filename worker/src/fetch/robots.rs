@@ -12,10 +12,9 @@ use lru::LruCache;
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::connection::Pool;
 use super::dead_origins::DeadOrigins;
 use super::fetched::Fetched;
-use super::fetcher::{Shared, travel};
+use super::fetcher::{Round, Shared, travel};
 use super::outcome::{Outcome, Retry, Trouble};
 use super::request::Purpose;
 use super::target::Target;
@@ -57,11 +56,11 @@ impl RobotsCache {
     pub(crate) async fn check(
         &self,
         shared: &Shared,
-        pool: &Pool,
+        round: Round<'_>,
         target: &Target,
     ) -> Result<Result<(), Outcome>, Trouble> {
         let cell = self.cell(&target.origin);
-        let rules = cell.get_or_try_init(|| self.ask(shared, pool, target)).await?;
+        let rules = cell.get_or_try_init(|| self.ask(shared, round, target)).await?;
         Ok(match rules {
             Rules::AllowAll => Ok(()),
             Rules::ForbidAll => Err(Outcome::RobotsDisallowed),
@@ -90,11 +89,17 @@ impl RobotsCache {
         }
     }
 
-    async fn ask(&self, shared: &Shared, pool: &Pool, target: &Target) -> Result<Rules, Trouble> {
+    async fn ask(
+        &self,
+        shared: &Shared,
+        round: Round<'_>,
+        target: &Target,
+    ) -> Result<Rules, Trouble> {
         let url = target.robots_url();
         // Rules are the same whoever asks: nothing that a neighbour found out is used here.
         let none_known = DeadOrigins::default();
-        let asked = travel(shared, None, pool, &none_known, Purpose::Robots, &url);
+        let round = Round { known: &none_known, ..round };
+        let asked = travel(shared, None, round, Purpose::Robots, &url);
         let fetched = Box::pin(asked).await?;
         let rules = understand(target, &fetched).await;
         let bytes = fetched.body.len();

@@ -37,6 +37,8 @@ pub struct FetchSettings {
     pub per_host: usize,
     /// Requests at once to one address, for the whole fleet.
     pub per_address: usize,
+    /// The same to an address that a CDN publishes as its own.
+    pub per_cdn_address: usize,
     /// Names the robot, and where to read about it.
     pub user_agent: String,
     /// One question to the resolver; asked twice at most.
@@ -78,6 +80,7 @@ impl Default for FetchSettings {
             in_flight: 512,
             per_host: 2,
             per_address: 64,
+            per_cdn_address: 256,
             user_agent: "EveryTabBot/1.0 (+https://everytab.example/bot)".to_owned(),
             dns_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(5),

@@ -6,7 +6,7 @@
 //! again what may have been passing. Dropping the future ends every request.
 //! Must not know: jobs, leases, Postgres, WARC.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use super::content::{ImageFacts, data_bytes};
 use super::fetcher::Fetcher;
 use super::group::{Group, Work, keep};
 use super::hand::SharedHand;
+use super::meter::Meter;
 use super::outcome::{Outcome, Retry, Trouble};
 use super::robots::RobotsCache;
 use super::spool::{Payload, Spool};
@@ -156,6 +157,8 @@ pub struct ShardOutcome {
     pub retried: usize,
     /// Of decoded bodies, icons or not.
     pub bytes_downloaded: u64,
+    /// What it took, by name; counts of several shards add up.
+    pub counts: BTreeMap<String, u64>,
 }
 
 /// Fetches every candidate of a shard; bodies of images go to `spool`.
@@ -177,6 +180,7 @@ pub async fn fetch_shard(
         spool,
         has_later_pass: options.later_pass,
         hand: Arc::clone(&options.hand.0),
+        meter: Meter::default(),
     });
     for (url_no, outcome) in plan.settled {
         ended[url_no] = Some(match outcome {
@@ -190,7 +194,6 @@ pub async fn fetch_shard(
     let mut outcome = ShardOutcome { distinct_urls: ended.len(), ..ShardOutcome::default() };
     if options.later_pass {
         work.robots.forget_passing_failures();
-        work.shared.endpoints.forget_silence();
         let mut again = Group::for_later_pass(&work, &ended);
         outcome.retried = again.iter().map(|group| group.url_nos.len()).sum();
         shuffle(&mut again, options.seed);
@@ -211,6 +214,7 @@ pub async fn fetch_shard(
         }
     }
     outcome.dedup_hits = at - outcome.distinct_urls;
+    outcome.counts = work.meter.counts();
     Ok(outcome)
 }
 
