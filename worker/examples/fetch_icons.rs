@@ -39,6 +39,7 @@ struct Options {
 }
 
 fn main() -> Result<(), Anything> {
+    everytab_worker::allocator::settle();
     let options = options()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(options.threads)
@@ -172,6 +173,7 @@ struct Totals {
     retried: usize,
     bytes: u64,
     outcomes: BTreeMap<&'static str, usize>,
+    counts: BTreeMap<String, u64>,
 }
 
 impl Totals {
@@ -179,6 +181,9 @@ impl Totals {
         self.urls += shard.results.len();
         self.retried += shard.retried;
         self.bytes += shard.bytes_downloaded;
+        for (name, amount) in &shard.counts {
+            *self.counts.entry(name.clone()).or_default() += amount;
+        }
         for result in &shard.results {
             *self.outcomes.entry(result.ended.outcome.as_str()).or_default() += 1;
         }
@@ -194,6 +199,7 @@ impl Totals {
             "bytes": self.bytes,
             "retried": self.retried,
             "outcomes": self.outcomes,
+            "counts": self.counts,
             "mean_slots_in_use": used.slots.load(Ordering::Relaxed) / looks,
             "most_open_files": used.most_files.load(Ordering::Relaxed),
             "peak_memory_kib": peak_memory_kib()?,

@@ -1,5 +1,6 @@
 //! The EveryTab worker: one program for every stage of a scan.
 
+pub mod allocator;
 pub mod commands;
 pub mod config;
 pub mod context;

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use everytab_worker::{commands, config::Cli, failure::Exit};
+use everytab_worker::{allocator, commands, config::Cli, failure::Exit};
 
 fn main() -> ExitCode {
+    allocator::settle();
     let cli = Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

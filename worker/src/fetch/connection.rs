@@ -19,6 +19,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
 use super::certificate::Certificate;
+use super::dial::Places;
+use super::gates::Place;
 use super::politeness::Politeness;
 
 const MAX_HEADER_FIELDS: usize = 256;
@@ -146,16 +148,25 @@ impl Connection {
     }
 }
 
+/// The places of a request that has ended.
+struct Left {
+    origin: String,
+    host: Place<String>,
+    places: Places,
+}
+
 struct Kept {
     origin: String,
     connection: Connection,
     _right: OwnedSemaphorePermit,
 }
 
-/// The idle connections of one group of icons. They close when the group ends.
+/// The idle connections of one group of icons, and the places of its last request. They go when
+/// the group ends.
 #[derive(Default)]
 pub(crate) struct Pool {
     kept: Mutex<Vec<Kept>>,
+    left: Mutex<Option<Left>>,
 }
 
 impl Pool {
@@ -185,6 +196,28 @@ impl Pool {
         if let Some(right) = politeness.try_keep_idle() {
             kept.push(Kept { origin: origin.to_owned(), connection, _right: right });
         }
+    }
+
+    /// Leaves the places of an ended request to the next one over the same connection, which else
+    /// would wait behind everybody with the connection open in its hands. Only for a group that
+    /// asks one thing after the other: nobody who waits for places may hold any.
+    pub(crate) fn leave(&self, origin: &str, host: Place<String>, places: Places) {
+        let left = Left { origin: origin.to_owned(), host, places };
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
+    }
+
+    /// The places left, if there is an open connection to `origin` that they are for; if not, they
+    /// go to others.
+    pub(crate) fn places_left(&self, origin: &str) -> Option<(Place<String>, Places)> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let is_for = |one: &Kept| one.origin == origin && !one.connection.is_closed();
+        let is_wanted = left.origin == origin && self.kept().iter().any(is_for);
+        is_wanted.then_some((left.host, left.places))
+    }
+
+    /// Gives the places left to others.
+    pub(crate) fn give_back(&self) {
+        drop(self.left.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {

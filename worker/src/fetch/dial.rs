@@ -21,7 +21,6 @@ use super::connection::Connection;
 use super::fetched::{Timings, add_ms};
 use super::fetcher::{Round, Shared};
 use super::gates::Place;
-use super::meter::Meter;
 use super::outcome::{Outcome, Stop, Trouble};
 use super::target::Target;
 
@@ -38,12 +37,12 @@ impl Places {
     /// Waits for the turn to send a request to `address`.
     pub(crate) async fn take(
         shared: &Shared,
+        round: Round<'_>,
         address: IpAddr,
         clock: &mut Clock,
-        meter: &Meter,
     ) -> Result<Places, Stop> {
         let address = clock.wait(shared.politeness.enter_address(address)).await;
-        meter.at_once_per_address(address.at_once());
+        round.meter.at_once_per_address(address.at_once());
         let slot = clock.wait(shared.politeness.slot()).await?;
         Ok(Places { _address: address, _slot: slot })
     }
@@ -80,7 +79,7 @@ pub(crate) async fn dial(
             worst = Some(worse(worst, outcome));
             continue;
         }
-        let places = Places::take(shared, *address, clock, round.meter).await?;
+        let places = Places::take(shared, round, *address, clock).await?;
         round.meter.dialled();
         let to_try = u32::try_from(addresses.len() - at).unwrap_or(1).max(1);
         let began = Instant::now();
@@ -130,7 +129,7 @@ async fn is_alive_again(
     let began = Instant::now();
     let asked = async {
         let mut clock = Clock::start(shared.settings.total_timeout);
-        let places = Places::take(shared, endpoint.ip(), &mut clock, round.meter).await;
+        let places = Places::take(shared, round, endpoint.ip(), &mut clock).await;
         let _places = match places {
             Ok(places) => places,
             Err(Stop::Trouble(trouble)) => return Err(trouble),
@@ -160,12 +159,13 @@ async fn begin(
     clock: &Clock,
     timings: &mut Timings,
 ) -> Result<Connection, Stop> {
-    // Without it a small request may wait for an acknowledgement; failing to set it is harmless.
-    let _ = stream.set_nodelay(true);
+    // Over plain HTTP a request is one write, which waits for nothing.
     if !target.is_https {
         let begun = Connection::begin(stream, false, endpoint, None).await;
         return begun.map_err(|_| Outcome::ConnectReset.into());
     }
+    // Else what follows a handshake may wait for an acknowledgement; failing here is harmless.
+    let _ = stream.set_nodelay(true);
     let began = Instant::now();
     let name = server_name(&target.host, endpoint.ip());
     let connector = TlsConnector::from(Arc::clone(&shared.trust.config));

@@ -105,7 +105,13 @@ impl Fetcher {
     pub async fn fetch_one(&self, url: &str) -> Result<Fetched, Trouble> {
         let (robots, pool) = (RobotsCache::new(), Pool::default());
         let (known, meter) = (DeadOrigins::default(), Meter::default());
-        let round = Round { pool: &pool, known: &known, meter: &meter, is_later_pass: false };
+        let round = Round {
+            pool: &pool,
+            known: &known,
+            meter: &meter,
+            is_later_pass: false,
+            is_sequential: true,
+        };
         self.shared.fetch(&robots, round, url).await
     }
 
@@ -158,6 +164,7 @@ impl Shared {
             match travel(self, robots, round, Purpose::Icon, url).await {
                 Err(trouble) if run < RUNS_OF_A_VOID_FETCH => {
                     tracing::debug!(url, trouble = trouble.as_str(), run, "void fetch runs again");
+                    round.pool.give_back();
                     tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << run)).await;
                     run += 1;
                 }
@@ -176,6 +183,8 @@ pub(crate) struct Round<'a> {
     pub(crate) meter: &'a Meter,
     /// Whether silent endpoints are asked once more.
     pub(crate) is_later_pass: bool,
+    /// Whether each of them begins when the one before has ended.
+    pub(crate) is_sequential: bool,
 }
 
 /// Follows one URL to its end. Without `robots` nobody is asked for permission.
@@ -270,6 +279,10 @@ async fn visit(
         Some(outcome) => Err(outcome.into()),
         None => match robots {
             Some(robots) => {
+                if !robots.knows(&target.origin) {
+                    // Others may be asking, and wait for their turn.
+                    trip.round.pool.give_back();
+                }
                 let check = robots.check(trip.shared, trip.round, target);
                 match trip.clock.wait(check).await? {
                     Ok(()) => trip.ask(target).await,

@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::connection::Pool;
-use super::content::judge;
+use super::content::{ImageFacts, judge};
 use super::dead_origins::DeadOrigins;
 use super::fetched::Fetched;
 use super::fetcher::{Round, Shared};
@@ -28,11 +28,14 @@ use super::meter::Meter;
 use super::outcome::{Outcome, Trouble};
 use super::robots::RobotsCache;
 use super::shard::Ended;
-use super::spool::Spool;
+use super::spool::{Payload, Spool};
 use super::target::Target;
 
 /// Up to so many icons of an origin go over one connection: a second one costs more than it saves.
 const ONE_AFTER_THE_OTHER: usize = 4;
+
+/// Such a body is hashed and measured in less time than another thread takes to wake up.
+const LOOKED_AT_ONCE_BYTES: usize = 32 * 1024;
 
 /// What the groups of a shard share.
 pub(crate) struct Work {
@@ -120,8 +123,12 @@ impl Group {
                 let Some((place, url_no)) = waiting.next() else { break };
                 known.see_up_to(place, window);
                 let (dead, told) = (known.dead.clone(), known.told_to_wait.clone());
-                let is_later = self.is_later_pass;
-                under_way.push_back(settle(&work, &pool, url_no, dead, told, is_later));
+                let way = Way {
+                    pool: &pool,
+                    is_later_pass: self.is_later_pass,
+                    is_sequential: most_at_once == 1,
+                };
+                under_way.push_back(settle(&work, way, url_no, dead, told));
             }
             let Some(settled) = under_way.next().await else { return Ok(ends) };
             let (url_no, end) = settled?;
@@ -172,15 +179,22 @@ impl Known {
     }
 }
 
+/// What the icons of a group have in common.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    pool: &'a Pool,
+    is_later_pass: bool,
+    is_sequential: bool,
+}
+
 /// One URL to its end. An origin that has just asked us to wait is not asked again in this pass:
 /// its URLs go to the later pass with the answer that the first of them got.
 async fn settle(
     work: &Arc<Work>,
-    pool: &Pool,
+    way: Way<'_>,
     url_no: usize,
     known: DeadOrigins,
     told_to_wait: Option<Ended>,
-    is_later_pass: bool,
 ) -> Result<(usize, Ended), Trouble> {
     if let Some(told) = told_to_wait {
         return Ok((url_no, Ended { was_tried: false, bytes: 0, duration_ms: 0, ..told }));
@@ -189,7 +203,8 @@ async fn settle(
         return Ok((url_no, Ended::untried(Outcome::Crashed)));
     }
     work.hand.take(url_no).await;
-    let round = Round { pool, known: &known, meter: &work.meter, is_later_pass };
+    let Way { pool, is_later_pass, is_sequential } = way;
+    let round = Round { pool, known: &known, meter: &work.meter, is_later_pass, is_sequential };
     let fetch = work.shared.fetch(&work.robots, round, &work.urls[url_no]);
     // What panics on this answer panics on it everywhere: only this icon is lost.
     let Ok(fetched) = AssertUnwindSafe(fetch).catch_unwind().await else {
@@ -225,7 +240,8 @@ fn of_fetched(fetched: &mut Fetched) -> Ended {
     }
 }
 
-/// Looks at a body and keeps it if it is an image, away from the threads that serve sockets.
+/// Looks at a body and keeps it if it is an image; a large one away from the threads that serve
+/// sockets.
 pub(crate) async fn keep(
     work: &Arc<Work>,
     mut end: Ended,
@@ -234,29 +250,51 @@ pub(crate) async fn keep(
 ) -> Result<Ended, Trouble> {
     end.bytes = u32::try_from(body.len()).unwrap_or(u32::MAX);
     let spool = Arc::clone(&work.spool);
-    let _hand = work.shared.hands.acquire().await.map_err(|_closed| Trouble::Memory)?;
-    let looked = tokio::task::spawn_blocking(move || {
-        let (outcome, facts) = judge(&body);
-        if outcome != Outcome::Ok {
-            return Ok((outcome, facts, None));
-        }
-        let sha256: [u8; 32] = Sha256::digest(&body).into();
-        let payload = spool.add(&head, &body, sha256)?;
-        Ok::<_, std::io::Error>((outcome, facts, Some((sha256, payload))))
-    });
-    match looked.await {
-        Ok(Ok((outcome, facts, kept))) => {
+    let is_small = head.len() + body.len() <= LOOKED_AT_ONCE_BYTES;
+    let look = move || look(&spool, &head, &body);
+    let looked = if is_small {
+        std::panic::catch_unwind(AssertUnwindSafe(look)).ok()
+    } else {
+        let _hand = work.shared.hands.acquire().await.map_err(|_closed| Trouble::Memory)?;
+        tokio::task::spawn_blocking(look).await.ok()
+    };
+    match looked {
+        Some(Ok(Looked { outcome, facts, kept })) => {
             end.outcome = outcome;
             end.facts = facts;
             end.sha256 = kept.map(|(sha256, _)| sha256);
             end.payload = kept.map(|(_, payload)| payload);
         }
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "the spool of icon bodies");
-            return Err(Trouble::Spool);
-        }
-        // As with a fetch that panics.
-        Err(_) => end.outcome = Outcome::Crashed,
+        Some(Err(error)) => return Err(of_spool_error(&error)),
+        // What panics on this answer panics on it everywhere: only this icon is lost.
+        None => end.outcome = Outcome::Crashed,
+    }
+    if work.spool.wants_to_write() {
+        let spool = Arc::clone(&work.spool);
+        let written = tokio::task::spawn_blocking(move || spool.write_pending()).await;
+        written.map_err(|_| Trouble::Spool)?.map_err(|error| of_spool_error(&error))?;
     }
     Ok(end)
+}
+
+/// What a body is, and where it was put.
+struct Looked {
+    outcome: Outcome,
+    facts: Option<ImageFacts>,
+    kept: Option<([u8; 32], Payload)>,
+}
+
+fn look(spool: &Spool, head: &[u8], body: &[u8]) -> std::io::Result<Looked> {
+    let (outcome, facts) = judge(body);
+    if outcome != Outcome::Ok {
+        return Ok(Looked { outcome, facts, kept: None });
+    }
+    let sha256: [u8; 32] = Sha256::digest(body).into();
+    let payload = spool.add(head, body, sha256)?;
+    Ok(Looked { outcome, facts, kept: Some((sha256, payload)) })
+}
+
+fn of_spool_error(error: &std::io::Error) -> Trouble {
+    tracing::warn!(%error, "the spool of icon bodies");
+    Trouble::Spool
 }

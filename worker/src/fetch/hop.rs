@@ -24,6 +24,7 @@ use super::cookies::Cookies;
 use super::dial::{Places, Way, dial};
 use super::fetched::{Fetched, add_ms};
 use super::fetcher::{Round, Shared};
+use super::gates::Place;
 use super::outcome::{Outcome, Stop, Trouble};
 use super::politeness::Politeness;
 use super::request::{self, Purpose};
@@ -55,17 +56,29 @@ pub(crate) struct Trip<'a> {
 impl Trip<'_> {
     /// Asks `target` once.
     pub(crate) async fn ask(&mut self, target: &Target) -> Result<Answer, Stop> {
+        let left = self.round.pool.places_left(&target.origin);
         let addresses = self.addresses(target).await?;
-        let host = self.clock.wait(self.shared.politeness.enter_host(&target.host)).await;
-        self.round.meter.at_once_per_host(host.at_once());
+        let (host, left) = match left {
+            Some((host, places)) => (host, Some(places)),
+            None => {
+                let host = self.clock.wait(self.shared.politeness.enter_host(&target.host)).await;
+                self.round.meter.at_once_per_host(host.at_once());
+                (host, None)
+            }
+        };
         if let Some(connection) = self.round.pool.take(&target.origin) {
             let address = connection.endpoint.ip();
-            let places =
-                Places::take(self.shared, address, &mut self.clock, self.round.meter).await?;
+            let places = match left {
+                Some(left) => {
+                    self.clock.wait(self.shared.politeness.pace.turn()).await;
+                    left
+                }
+                None => Places::take(self.shared, self.round, address, &mut self.clock).await?,
+            };
             self.round.meter.reused();
             match self.head(target, connection).await {
                 Ok((connection, head)) => {
-                    return self.answer(target, connection, head, places).await;
+                    return self.answer(target, connection, head, (host, places)).await;
                 }
                 // Whatever went wrong in time on a used connection is asked again on a fresh one.
                 Err(Stop::Outcome(outcome)) if !is_late(outcome) => drop(places),
@@ -81,7 +94,7 @@ impl Trip<'_> {
         }
         let (connection, places) = dialled?;
         let (connection, head) = self.head(target, connection).await?;
-        self.answer(target, connection, head, places).await
+        self.answer(target, connection, head, (host, places)).await
     }
 
     /// The addresses of the target, every one allowed.
@@ -136,7 +149,7 @@ impl Trip<'_> {
         target: &Target,
         connection: Connection,
         head: Response<Incoming>,
-        _places: Places,
+        places: (Place<String>, Places),
     ) -> Result<Answer, Stop> {
         let (parts, incoming) = head.into_parts();
         let (status, headers) = (parts.status, parts.headers);
@@ -157,7 +170,7 @@ impl Trip<'_> {
             self.fetched.http_head = request::archived_head(status, &headers, body.len());
             self.fetched.body = body;
             self.fetched.room = Some(room);
-            self.round.pool.keep(&target.origin, connection, &self.shared.politeness);
+            self.keep(target, connection, places);
             return Ok(Answer::Body);
         }
         self.fetched.retry_after = retry_after(&headers, self.fetched.http_date.as_deref());
@@ -167,9 +180,17 @@ impl Trip<'_> {
                 .await
                 .unwrap_or(false);
         if is_usable {
-            self.round.pool.keep(&target.origin, connection, &self.shared.politeness);
+            self.keep(target, connection, places);
         }
         verdict.map_err(Stop::Outcome)
+    }
+
+    /// Keeps the connection for the next icon, and its places where that comes at once.
+    fn keep(&self, target: &Target, connection: Connection, places: (Place<String>, Places)) {
+        self.round.pool.keep(&target.origin, connection, &self.shared.politeness);
+        if self.round.is_sequential {
+            self.round.pool.leave(&target.origin, places.0, places.1);
+        }
     }
 
     async fn read(

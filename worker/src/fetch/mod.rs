@@ -2,7 +2,7 @@
 //!
 //! `shard` takes the candidates of a shard and gives one result for each; `group` walks one
 //! origin's icons; `fetcher` follows one URL; `hop` is one request. Below them: `resolver`
-//! (names), `dial` (sockets and TLS), `connection` (HTTP), `body`, `cookies`, `robots`. Beside
+//! over `questions` (names), `dial` (sockets and TLS), `connection` (HTTP), `body`, `cookies`, `robots`. Beside
 //! them: `politeness` with `gates`, `slowdown` and `pace` (whose turn it is), `endpoints` and
 //! `dead_origins` (what is known dead), `clock`, `stall`, `uplink` and `breaker` (is it us?),
 //! `hand` (who is told of each URL), `meter` (what it took).
@@ -34,6 +34,7 @@ mod meter;
 pub mod outcome;
 mod pace;
 mod politeness;
+mod questions;
 mod request;
 mod resolver;
 mod robots;

@@ -1,12 +1,14 @@
 //! Names to addresses, through a resolver that the operator chose.
 //!
 //! A name has one lookup at a time however many ask (single flight), two attempts with a deadline
-//! each, and a bounded cache of clear answers. If any address of a name is not allowed, the whole
+//! each (over few sockets first, as resolvers have it if that gave no whole answer), and a bounded
+//! cache of clear answers. If any address of a name is not allowed, the whole
 //! name is refused: mixed answers are how rebinding begins. A resolver that answers nobody is our
 //! trouble, told from a name that nobody answers for by asking for a canary.
 //! Must not know: URLs, connections, robots.
 
 use std::collections::HashMap;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,15 +22,17 @@ use hickory_resolver::config::{
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
-use hickory_resolver::proto::rr::{Name, RData, RecordType};
+use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
+use hickory_resolver::system_conf::read_system_conf;
 use lru::LruCache;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::timeout;
 
 use super::outcome::{Outcome, Trouble};
+use super::questions::Questions;
 use super::settings::FetchSettings;
 
-/// Lookups on the wire at once; each costs one socket.
+/// Lookups on the wire at once; each may cost one socket.
 const LOOKUPS_IN_FLIGHT: usize = 2_000;
 /// Names whose answers are kept; a crawl sees most names once.
 const CACHED_NAMES: usize = 16_384;
@@ -57,6 +61,8 @@ struct Memory {
 /// The resolver of one fetcher.
 pub(crate) struct Resolver {
     hickory: TokioResolver,
+    /// To the first name server; none where the machine's settings name none.
+    questions: Option<Questions>,
     guard: Guard,
     attempt_timeout: Duration,
     canary: String,
@@ -87,10 +93,12 @@ impl Resolver {
                 .map_err(|e| format!("the machine's resolver settings: {e} (set --dns)"))?,
         };
         set_options(builder.options_mut(), settings.dns_timeout);
+        let server = settings.dns.or_else(first_server_of_the_machine);
         let hickory = builder.build().map_err(|e| format!("the resolver: {e}"))?;
         let cached = NonZeroUsize::new(CACHED_NAMES).unwrap_or(NonZeroUsize::MIN);
         Ok(Resolver {
             hickory,
+            questions: server.map(Questions::new),
             guard,
             attempt_timeout: settings.dns_timeout,
             canary: settings.canary_name.clone(),
@@ -198,26 +206,16 @@ impl Resolver {
             return Asked::NoSuchName;
         };
         let mut last = Asked::Silence;
-        for _attempt in 0..2 {
-            let lookup = self.hickory.lookup(name.clone(), record_type);
-            last = match timeout(self.attempt_timeout, lookup).await {
-                Err(_elapsed) => Asked::Silence,
-                Ok(Ok(lookup)) => {
-                    let addresses = lookup.answers().iter().filter_map(|r| match &r.data {
-                        RData::A(a) => Some(IpAddr::V4(a.0)),
-                        RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
-                        _ => None,
-                    });
-                    let now = Instant::now();
-                    let left = lookup.valid_until().saturating_duration_since(now);
-                    let addresses: Vec<IpAddr> = addresses.collect();
-                    if addresses.is_empty() {
-                        Asked::NoSuchRecord
-                    } else {
-                        Asked::Answer(addresses, now + left.clamp(TTL_MIN, TTL_MAX))
-                    }
+        for attempt in 0..2 {
+            let first = match &self.questions {
+                Some(questions) if attempt == 0 => {
+                    self.ask_over_few_sockets(questions, &name, record_type).await
                 }
-                Ok(Err(error)) => of_error(&error),
+                _ => None,
+            };
+            last = match first {
+                Some(asked) => asked,
+                None => self.ask_hickory(&name, record_type).await,
             };
             if !matches!(last, Asked::Silence | Asked::Ours(_)) {
                 self.memory().last_sign_of_life = Some(Instant::now());
@@ -227,10 +225,75 @@ impl Resolver {
         last
     }
 
+    /// None where the answer is not whole.
+    async fn ask_over_few_sockets(
+        &self,
+        questions: &Questions,
+        name: &Name,
+        record_type: RecordType,
+    ) -> Option<Asked> {
+        let message = match timeout(self.attempt_timeout, questions.ask(name, record_type)).await {
+            Err(_elapsed) => return Some(Asked::Silence),
+            Ok(Err(error)) => return Some(of_io_error(&error)),
+            Ok(Ok(message)) => message,
+        };
+        if message.metadata.truncation {
+            return None;
+        }
+        match message.metadata.response_code {
+            ResponseCode::NoError => {
+                let ttl = message.answers.iter().map(|record| record.ttl).min().unwrap_or(0);
+                let left = Duration::from_secs(ttl.into());
+                let asked = of_records(&message.answers, Instant::now() + left);
+                // A chain of names without its end.
+                let is_whole = message.answers.is_empty() || matches!(asked, Asked::Answer(..));
+                is_whole.then_some(asked)
+            }
+            ResponseCode::NXDomain => Some(Asked::NoSuchName),
+            _ => Some(Asked::Failure),
+        }
+    }
+
+    async fn ask_hickory(&self, name: &Name, record_type: RecordType) -> Asked {
+        let lookup = self.hickory.lookup(name.clone(), record_type);
+        match timeout(self.attempt_timeout, lookup).await {
+            Err(_elapsed) => Asked::Silence,
+            Ok(Ok(lookup)) => of_records(lookup.answers(), lookup.valid_until()),
+            Ok(Err(error)) => of_error(&error),
+        }
+    }
+
     fn memory(&self) -> MutexGuard<'_, Memory> {
         // A panic elsewhere cannot leave the maps half changed: each change is one call.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The addresses among the records of an answer, whatever names led there.
+fn of_records(records: &[Record], valid_until: Instant) -> Asked {
+    let addresses = records.iter().filter_map(|record| match &record.data {
+        RData::A(a) => Some(IpAddr::V4(a.0)),
+        RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
+        _ => None,
+    });
+    let addresses: Vec<IpAddr> = addresses.collect();
+    if addresses.is_empty() {
+        return Asked::NoSuchRecord;
+    }
+    let now = Instant::now();
+    let left = valid_until.saturating_duration_since(now);
+    Asked::Answer(addresses, now + left.clamp(TTL_MIN, TTL_MAX))
+}
+
+fn of_io_error(error: &io::Error) -> Asked {
+    Trouble::of_io(error).map_or(Asked::Silence, Asked::Ours)
+}
+
+fn first_server_of_the_machine() -> Option<SocketAddr> {
+    let (config, _options) = read_system_conf().ok()?;
+    let server = config.name_servers().first()?;
+    let port = server.connections.first().map_or(53, |connection| connection.port);
+    Some(SocketAddr::new(server.ip, port))
 }
 
 fn of_error(error: &NetError) -> Asked {
@@ -240,10 +303,7 @@ fn of_error(error: &NetError) -> Asked {
             ResponseCode::NoError => Asked::NoSuchRecord,
             _ => Asked::Failure,
         },
-        NetError::Io(error) => match Trouble::of_io(error) {
-            Some(trouble) => Asked::Ours(trouble),
-            None => Asked::Silence,
-        },
+        NetError::Io(error) => of_io_error(error),
         NetError::Timeout | NetError::NoConnections | NetError::Busy => Asked::Silence,
         _ => Asked::Failure,
     }

@@ -73,6 +73,11 @@ impl RobotsCache {
         })
     }
 
+    /// Whether nobody need be asked about `origin`.
+    pub(crate) fn knows(&self, origin: &str) -> bool {
+        self.entries().peek(origin).is_some_and(|entry| entry.cell.initialized())
+    }
+
     /// Forgets the origins whose death may have been passing, before a later pass.
     pub(crate) fn forget_passing_failures(&self) {
         let mut entries = self.entries();

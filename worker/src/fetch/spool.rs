@@ -1,7 +1,7 @@
 //! The icon bodies of one shard on disk, until the archive is written in canonical order.
 //!
 //! An unnamed temporary file: it is gone with the process, however that ends. Each distinct body
-//! is in it once. Its size is bounded.
+//! is in it once. Its size is bounded. What is added waits in memory until it is worth a write.
 //! Must not know: what the bytes are, what an archive is.
 
 use std::collections::HashMap;
@@ -34,8 +34,13 @@ pub struct Payload {
     pub body: Span,
 }
 
+/// More in memory is written by whoever added to it.
+const PENDING_BYTES: usize = 256 * 1024;
+
 struct Contents {
     end: u64,
+    /// The bytes before `end` that are not in the file yet.
+    pending: Vec<u8>,
     bodies: HashMap<[u8; 32], Span>,
 }
 
@@ -53,14 +58,15 @@ impl Spool {
     /// The folder's.
     pub fn create(folder: &Path, max_bytes: u64) -> io::Result<Spool> {
         let file = tempfile::tempfile_in(folder)?;
-        let contents = Mutex::new(Contents { end: 0, bodies: HashMap::new() });
+        let contents = Mutex::new(Contents { end: 0, pending: Vec::new(), bodies: HashMap::new() });
         Ok(Spool { file, max_bytes, contents })
     }
 
-    /// Adds an icon. A body that is there already costs nothing.
+    /// Adds an icon. A body that is there already costs nothing. Does not block: the caller is to
+    /// ask [`Spool::wants_to_write`] afterwards.
     ///
     /// # Errors
-    /// The disk's, and `StorageFull` at the bound.
+    /// `StorageFull` at the bound.
     pub fn add(&self, head: &[u8], body: &[u8], sha256: [u8; 32]) -> io::Result<Payload> {
         // A panic cannot leave the contents half changed: nothing in here panics between changes.
         let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,17 +82,35 @@ impl Spool {
         Ok(Payload { head, body })
     }
 
+    /// Whether so much waits that it is to be written.
+    pub fn wants_to_write(&self) -> bool {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner).pending.len() > PENDING_BYTES
+    }
+
+    /// Writes what waits in memory. Blocks.
+    ///
+    /// # Errors
+    /// The disk's; what waited goes on waiting.
+    pub fn write_pending(&self) -> io::Result<()> {
+        let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        let begins = contents.end - contents.pending.len() as u64;
+        self.file.write_all_at(&contents.pending, begins)?;
+        contents.pending.clear();
+        Ok(())
+    }
+
     /// Reads back what [`Spool::add`] put at `span`. Blocks.
     ///
     /// # Errors
     /// The disk's.
     pub fn read(&self, span: Span) -> io::Result<Vec<u8>> {
+        self.write_pending()?;
         let mut bytes = vec![0; span.bytes];
         self.file.read_exact_at(&mut bytes, span.offset)?;
         Ok(bytes)
     }
 
-    /// Bytes on disk.
+    /// Bytes kept.
     pub fn bytes(&self) -> u64 {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner).end
     }
@@ -97,7 +121,7 @@ impl Spool {
         if end > self.max_bytes {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        self.file.write_all_at(bytes, span.offset)?;
+        contents.pending.extend_from_slice(bytes);
         contents.end = end;
         Ok(span)
     }
