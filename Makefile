@@ -88,6 +88,11 @@ bench-pages: ## Time reading recorded home pages beside other programs, on one c
 	@scripts/install.sh --for bench
 	@scripts/bench-pages.sh
 
+.PHONY: bench-icons
+bench-icons: ## Time fetching icons beside a Go program (SCENARIO=plain|tls|mix|slow URLS=200000)
+	@scripts/install.sh --for bench
+	@scripts/bench-icons.sh
+
 .PHONY: oracle
 oracle: ## Compare what pages say with what a browser shows (needs the corpus and Chromium)
 	@scripts/install.sh --for test

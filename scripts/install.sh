@@ -5,8 +5,8 @@
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
 # Chromium for the page's tests, iproute2 for those that cut links, and in target/python what
-# python-requirements.txt names. bench: a C compiler, Go and Python, for the programs that page
-# benchmarks run beside ours. Rust is never installed, only asked for. Runs as root or with sudo;
+# python-requirements.txt names. bench: a C compiler, Go and Python, for the programs that
+# benchmarks run beside ours; iproute2 and wrk, for those of the fetcher. Rust is never installed, only asked for. Runs as root or with sudo;
 # where neither is to be had it prints the line to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -101,6 +101,8 @@ if [ "$purpose" = bench ]; then
             packages+=("golang-golang-x-$library-dev")
     done
     have_python || packages+=(python3 python3-venv)
+    have ip || packages+=(iproute2)
+    have wrk || packages+=(wrk)
 fi
 
 # Silent unless it fails.

@@ -83,8 +83,8 @@ async fn fetch(options: Options) -> Result<(), Anything> {
     let mut is_over = false;
     let began = Instant::now();
     while !is_over || !running.is_empty() {
-        let (in_flight, slots) = fetcher.slots();
-        let is_free = in_flight * 2 <= slots && running.len() < limits::ICON_JOBS;
+        let most = limits::icon_jobs(options.in_flight);
+        let is_free = fetcher.has_room() && running.len() < most;
         if !is_over && (running.is_empty() || is_free) {
             match waiting.next() {
                 Some((number, hosts)) => {
@@ -160,10 +160,13 @@ struct Used {
 async fn watch(fetcher: Fetcher, used: Arc<Used>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let files = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count) as u64;
-        used.looks.fetch_add(1, Ordering::Relaxed);
+        let looks = used.looks.fetch_add(1, Ordering::Relaxed);
         used.slots.fetch_add(fetcher.slots().0 as u64, Ordering::Relaxed);
-        used.most_files.fetch_max(files, Ordering::Relaxed);
+        // Counting files is work: once a second.
+        if looks.is_multiple_of(20) {
+            let files = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+            used.most_files.fetch_max(files as u64, Ordering::Relaxed);
+        }
     }
 }
 

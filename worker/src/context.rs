@@ -35,6 +35,11 @@ impl Fetchers {
         (obeying + self.ignoring.slots().0, slots)
     }
 
+    /// Whether another shard's requests would find room.
+    pub fn have_room(&self) -> bool {
+        self.obeying.has_room() && self.ignoring.has_room()
+    }
+
     /// The limits per address are the fleet's; so many workers are alive.
     pub fn share_addresses_with(&self, live_workers: u32) {
         let live_workers = usize::try_from(live_workers).unwrap_or(usize::MAX);

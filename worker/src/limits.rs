@@ -18,8 +18,17 @@ pub const SHORT_LOOKS: u32 = 20;
 pub const INDEX_JOBS: usize = 1;
 /// Warc jobs at a time: one waits for bytes while the other is parsed.
 pub const WARC_JOBS: usize = 2;
-/// Icon jobs at a time at most: a slow tail of one never idles the rest.
-pub const ICON_JOBS: usize = 8;
+/// Icon jobs at a time at most, for so many requests in flight: a slow tail never idles the rest. A
+/// shard is in its tail for half a minute, while the others use the slots that it does not.
+pub const fn icon_jobs(in_flight: usize) -> usize {
+    match in_flight / 50 {
+        ..8 => 8,
+        64.. => 64,
+        jobs => jobs,
+    }
+}
+/// How often a worker whose slots are full looks whether they still are.
+pub const ROOM_LOOK: Duration = Duration::from_millis(100);
 /// Search jobs at a time: each holds its range of hostnames in memory.
 pub const SEARCH_JOBS: usize = 1;
 

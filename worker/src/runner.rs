@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use crate::{
-    context::Context,
+    context::{Context, Fetchers},
     jobs::{self, Assignment, Done, JobError},
     limits,
     pulse::Pulse,
@@ -154,11 +154,13 @@ impl Worker {
                 }
                 Err(error) => return Err(error),
             }
+            let room = room_again(Arc::clone(&self.context.fetchers));
             tokio::select! {
                 Some(ended) = self.running.join_next_with_id() => {
                     self.note(ended);
                     pause = limits::IDLE_AT_LEAST;
                 }
+                () = room => pause = limits::IDLE_AT_LEAST,
                 () = tokio::time::sleep(jittered(pause)) => {
                     pause = (pause * 2).min(limits::IDLE_AT_MOST);
                 }
@@ -170,13 +172,14 @@ impl Worker {
     /// The kinds of which another job can be taken now.
     fn free_kinds(&self) -> Vec<JobKind> {
         let resting = self.icons_rest_until.is_some();
-        let (in_flight, slots) = self.context.fetchers.slots();
+        let (_, slots) = self.context.fetchers.slots();
+        let is_full = !self.context.fetchers.have_room();
         let most = |kind| match kind {
             JobKind::Index => limits::INDEX_JOBS,
             JobKind::Warc => limits::WARC_JOBS,
             JobKind::Icon if resting => 0,
-            JobKind::Icon if in_flight * 2 > slots || self.is_starting(kind) => 1,
-            JobKind::Icon => limits::ICON_JOBS,
+            JobKind::Icon if is_full || self.is_starting(kind) => 1,
+            JobKind::Icon => limits::icon_jobs(slots),
             JobKind::BundleShard => self.settings.bundle_jobs,
             JobKind::Search => limits::SEARCH_JOBS,
             JobKind::Publish => 1,
@@ -396,6 +399,17 @@ async fn complete(
 
 fn text(failure: Result<Failure, Error>) -> Result<String, Error> {
     failure.map(|failure| format!("{failure:?}"))
+}
+
+/// Waits until requests that filled the slots leave room for another shard's: slots that nobody
+/// uses for the length of a pause would be lost.
+async fn room_again(fetchers: Arc<Fetchers>) {
+    if fetchers.have_room() {
+        return std::future::pending().await;
+    }
+    while !fetchers.have_room() {
+        tokio::time::sleep(limits::ROOM_LOOK).await;
+    }
 }
 
 /// Between half and all of it, so that idle workers do not ask in step.

@@ -52,6 +52,7 @@ pub fn document(outcomes: &[OutcomeCount], status: &Value, manifest: &Manifest) 
         "icons_by_source": by_prefix("icon", "source_"),
         "icons_by_type": by_prefix("icon", "type_"),
         "certificates": by_prefix("icon", "certificate_"),
+        "fetching": fetching(outcomes),
         "excluded_no_title": sum("bundle-shard", "outcomes", "excluded_no_title"),
         "opted_out": sum("bundle-shard", "outcomes", "opted_out"),
         "conversion_failures": by_prefix("bundle-shard", "conversion_failed_"),
@@ -64,6 +65,32 @@ pub fn document(outcomes: &[OutcomeCount], status: &Value, manifest: &Manifest) 
     });
     document["stages"] = stages(outcomes, status);
     document
+}
+
+/// How the icons were fetched: look-ups, connections, and the most at once that any shard saw.
+fn fetching(outcomes: &[OutcomeCount]) -> Value {
+    let counts = || outcomes.iter().filter(|one| one.kind == "icon" && one.key == "counts");
+    let count = |name: &str| totals(outcomes, "icon", "counts", |n| n == name);
+    // A shard counts one under the maximum that it saw.
+    let most = |prefix: &str| {
+        let seen = counts().filter(|one| one.amount > 0);
+        seen.filter_map(|one| one.name.strip_prefix(prefix)?.parse::<u64>().ok()).max()
+    };
+    let within = |ms: &str| count(&format!("lookups_within_{ms}_ms"));
+    let quick = within("1") + within("10") + within("100");
+    json!({
+        "lookups": count("lookups"),
+        "lookups_mean_ms": count("lookups_ms") / count("lookups").max(1),
+        "lookups_within_100_ms": quick,
+        "connections_tried": count("connections_tried"),
+        "connections_reused": count("connections_reused"),
+        "robots_requests": count("robots_requests"),
+        "addresses_slowed_down": count("slowed_down"),
+        "most_at_once_per_host": most("at_once_per_host_"),
+        "most_at_once_per_address": most("at_once_per_address_"),
+        "seconds_on_the_wire": count("on_the_wire_ms") / 1_000,
+        "seconds_until_timeouts": count("timed_out_ms") / 1_000,
+    })
 }
 
 fn stages(outcomes: &[OutcomeCount], status: &Value) -> Value {

@@ -110,16 +110,14 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
     fetch.warn();
     let open_files = raise_open_files();
     let mut fetch = fetch.clone();
-    // Two sockets a request (connection and look-up), and as much again for everything else: too
-    // few means waiting, never failing.
-    let most = usize::try_from(open_files / 4).unwrap_or(usize::MAX).max(1);
-    if fetch.in_flight > most {
+    let in_flight = within_open_files(fetch.in_flight, open_files);
+    if in_flight < fetch.in_flight {
         tracing::warn!(
             open_files,
-            "--in-flight {} is more than a quarter of the open-file limit; using {most}",
+            "--in-flight {} is more than a quarter of the open-file limit; using {in_flight}",
             fetch.in_flight
         );
-        fetch.in_flight = most;
+        fetch.in_flight = in_flight;
     }
     let fetcher = |robots| Fetcher::new(fetch.settings(robots));
     let fetchers =
@@ -130,6 +128,12 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
     })?;
     let stores = StoreSettings { max_attempts: limits::STORE_ATTEMPTS, ..StoreSettings::default() };
     Ok(Context::new(stores, fetchers, temporary))
+}
+
+/// Two sockets a request (connection and look-up), and as much again for everything else: too few
+/// means waiting, never failing.
+fn within_open_files(in_flight: usize, open_files: u64) -> usize {
+    in_flight.min(usize::try_from(open_files / 4).unwrap_or(usize::MAX)).max(1)
 }
 
 /// Raises the open-file limit as far as it goes; answers what it is.
@@ -152,5 +156,19 @@ mod rlimit {
         // SAFETY: setrlimit reads one rlimit from the address of one.
         let raised = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } == 0;
         Some(if raised { limit.rlim_cur } else { before })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_in_flight_are_at_most_a_quarter_of_the_open_files() {
+        assert_eq!(within_open_files(512, 20_000), 512);
+        assert_eq!(within_open_files(5_000, 20_000), 5_000);
+        assert_eq!(within_open_files(5_001, 20_000), 5_000);
+        assert_eq!(within_open_files(20_000, 1_024), 256);
+        assert_eq!(within_open_files(5, 3), 1);
     }
 }

@@ -8,6 +8,7 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::time::Duration;
 
+use brotli_decompressor::DecompressorWriter as BrotliDecoder;
 use bytes::Bytes;
 use flate2::write::GzDecoder;
 use http::HeaderMap;
@@ -18,11 +19,15 @@ use hyper::body::Incoming;
 use super::clock::Clock;
 use super::outcome::{Outcome, Stop, Trouble};
 
+/// Decoded bytes on their way to the body.
+const BROTLI_BUFFER_BYTES: usize = 4 * 1024;
+
 /// How a body is coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
     Identity,
     Gzip,
+    Brotli,
 }
 
 /// What happens when a body reaches its limit.
@@ -41,6 +46,7 @@ pub(crate) fn coding(headers: &HeaderMap) -> Result<Coding, Outcome> {
     for token in values.flat_map(|value| value.split(',')) {
         match token.trim().to_ascii_lowercase().as_str() {
             "gzip" | "x-gzip" if coding == Coding::Identity => coding = Coding::Gzip,
+            "br" if coding == Coding::Identity => coding = Coding::Brotli,
             "gzip" | "x-gzip" | "br" | "zstd" | "deflate" | "compress" | "x-compress" | "dcb"
             | "dcz" => return Err(Outcome::ContentDecode),
             _ => {}
@@ -122,6 +128,7 @@ fn of_body_error(error: &hyper::Error) -> Stop {
 enum Decoder {
     Identity(Bounded),
     Gzip { decoder: Box<GzDecoder<Bounded>>, wire_left: usize },
+    Brotli { decoder: Box<BrotliDecoder<Bounded>>, wire_left: usize },
 }
 
 impl Decoder {
@@ -132,6 +139,10 @@ impl Decoder {
             Coding::Gzip => {
                 Decoder::Gzip { decoder: Box::new(GzDecoder::new(bounded)), wire_left: max_bytes }
             }
+            Coding::Brotli => Decoder::Brotli {
+                decoder: Box::new(BrotliDecoder::new(bounded, BROTLI_BUFFER_BYTES)),
+                wire_left: max_bytes,
+            },
         }
     }
 
@@ -153,6 +164,14 @@ impl Decoder {
                 }
                 Ok(())
             }
+            Decoder::Brotli { decoder, wire_left } => {
+                *wire_left = wire_left.checked_sub(piece.len()).ok_or(Outcome::BodyTooLarge)?;
+                match decoder.write_all(piece) {
+                    Ok(()) => Ok(()),
+                    Err(_) if decoder.get_ref().is_over => Err(Outcome::BodyTooLarge),
+                    Err(_) => Err(Outcome::ContentDecode),
+                }
+            }
         }
     }
 
@@ -170,6 +189,15 @@ impl Decoder {
                 Err(_) if decoder.get_ref().is_over => Err(Outcome::BodyTooLarge),
                 Err(_) => Err(Outcome::ContentDecode),
             },
+            // As above.
+            Decoder::Brotli { decoder, wire_left } if wire_left == decoder.get_ref().max_bytes => {
+                Ok(Bytes::new())
+            }
+            Decoder::Brotli { mut decoder, .. } => match decoder.close() {
+                Ok(()) => Ok(std::mem::take(&mut decoder.get_mut().bytes).into()),
+                Err(_) if decoder.get_ref().is_over => Err(Outcome::BodyTooLarge),
+                Err(_) => Err(Outcome::ContentDecode),
+            },
         }
     }
 
@@ -177,6 +205,9 @@ impl Decoder {
         match self {
             Decoder::Identity(bounded) => bounded.bytes.into(),
             Decoder::Gzip { mut decoder, .. } => {
+                std::mem::take(&mut decoder.get_mut().bytes).into()
+            }
+            Decoder::Brotli { mut decoder, .. } => {
                 std::mem::take(&mut decoder.get_mut().bytes).into()
             }
         }
@@ -247,6 +278,21 @@ mod tests {
     }
 
     #[test]
+    fn brotli_is_decoded_to_its_end_and_within_the_limit() {
+        // "an icon" by the reference encoder, quality 5.
+        let wire = b"\x0b\x03\x80an icon\x03";
+        for step in [1, 3, 100] {
+            let decoded = decode(Coding::Brotli, wire, step, 100);
+            assert_eq!(decoded.as_deref(), Ok(&b"an icon"[..]), "{step}");
+        }
+        let cut = &wire[..wire.len() - 3];
+        assert_eq!(decode(Coding::Brotli, cut, 4, 100), Err(Outcome::ContentDecode));
+        assert_eq!(decode(Coding::Brotli, wire, 4, 6), Err(Outcome::BodyTooLarge));
+        assert_eq!(decode(Coding::Brotli, b"", 4, 6).as_deref(), Ok(&b""[..]));
+        assert_eq!(decode(Coding::Brotli, b"no brotli at all", 4, 99), Err(Outcome::ContentDecode));
+    }
+
+    #[test]
     fn one_coding_that_was_asked_for_is_read_and_words_that_mean_nothing_are_ignored() {
         let of = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
@@ -260,7 +306,10 @@ mod tests {
         assert_eq!(of(&["identity, x-gzip"]), Ok(Coding::Gzip));
         assert_eq!(of(&["none"]), Ok(Coding::Identity));
         assert_eq!(of(&["gzip, gzip"]), Err(Outcome::ContentDecode));
+        assert_eq!(of(&["br"]), Ok(Coding::Brotli));
         assert_eq!(of(&["gzip", "br"]), Err(Outcome::ContentDecode));
+        assert_eq!(of(&["br, gzip"]), Err(Outcome::ContentDecode));
+        assert_eq!(of(&["zstd"]), Err(Outcome::ContentDecode), "not asked for");
     }
 
     proptest! {
@@ -268,7 +317,7 @@ mod tests {
         fn any_wire_bytes_give_a_bounded_body_or_an_outcome(
             wire: Vec<u8>, step in 1_usize..64, max in 0_usize..256,
         ) {
-            for coding in [Coding::Identity, Coding::Gzip] {
+            for coding in [Coding::Identity, Coding::Gzip, Coding::Brotli] {
                 if let Ok(body) = decode(coding, &wire, step, max) {
                     prop_assert!(body.len() <= max);
                 }

@@ -4,6 +4,7 @@
 //! Must not know: what is done about it.
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::outcome::Outcome;
@@ -13,24 +14,27 @@ use super::settings::FetchSettings;
 pub(crate) struct Breaker {
     window: usize,
     minimum: usize,
-    last: Mutex<VecDeque<(String, bool)>>,
+    /// Origins as hashes: this is asked often.
+    last: Mutex<VecDeque<(u64, bool)>>,
+    hasher: RandomState,
 }
 
 impl Breaker {
     pub(crate) fn new(settings: &FetchSettings) -> Breaker {
         let window = settings.breaker_window.max(1);
         let minimum = settings.breaker_minimum.clamp(1, window);
-        Breaker { window, minimum, last: Mutex::new(VecDeque::new()) }
+        Breaker { window, minimum, last: Mutex::default(), hasher: RandomState::new() }
     }
 
     /// An origin's first fetch ended so.
     pub(crate) fn note(&self, origin: &str, outcome: Outcome) {
+        let origin = self.hasher.hash_one(origin);
         let mut last = self.last();
-        let known = last.iter().position(|(seen, _)| seen == origin);
+        let known = last.iter().position(|(seen, _)| *seen == origin);
         if let Some(known) = known {
             last.remove(known);
         }
-        last.push_back((origin.to_owned(), outcome.resembles_our_trouble()));
+        last.push_back((origin, outcome.resembles_our_trouble()));
         if last.len() > self.window {
             last.pop_front();
         }
@@ -48,7 +52,7 @@ impl Breaker {
         self.last().clear();
     }
 
-    fn last(&self) -> MutexGuard<'_, VecDeque<(String, bool)>> {
+    fn last(&self) -> MutexGuard<'_, VecDeque<(u64, bool)>> {
         // A window with one origin too few is still a window.
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }

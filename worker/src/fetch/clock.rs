@@ -5,6 +5,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::outcome::Outcome;
@@ -20,36 +21,38 @@ impl Clock {
     }
 
     /// Runs what the peer is not to blame for; the time it takes does not count.
-    pub(crate) async fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> T {
+    pub(crate) fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> impl Future<Output = T> {
         let began = Instant::now();
-        let done = waiting.await;
-        self.deadline += began.elapsed();
-        done
+        // Not `async`: that would hold what runs twice over, and so on with each layer.
+        waiting.map(move |done| {
+            self.deadline += began.elapsed();
+            done
+        })
     }
 
     /// Runs one step that has `step` of its own: `late` if that is over, `TotalTimeout` if the
     /// fetch's time is over first.
-    pub(crate) async fn within<T>(
+    pub(crate) fn within<T>(
         &self,
         step: Duration,
         late: Outcome,
         running: impl Future<Output = T>,
-    ) -> Result<T, Outcome> {
+    ) -> impl Future<Output = Result<T, Outcome>> {
         let step_deadline = Instant::now() + step;
         let (deadline, late) = if self.deadline < step_deadline {
             (self.deadline, Outcome::TotalTimeout)
         } else {
             (step_deadline, late)
         };
-        timeout_at(deadline, running).await.map_err(|_elapsed| late)
+        timeout_at(deadline, running).map(move |done| done.map_err(|_elapsed| late))
     }
 
     /// Runs one step that may take whatever is left.
-    pub(crate) async fn until_deadline<T>(
+    pub(crate) fn until_deadline<T>(
         &self,
         running: impl Future<Output = T>,
-    ) -> Result<T, Outcome> {
-        timeout_at(self.deadline, running).await.map_err(|_elapsed| Outcome::TotalTimeout)
+    ) -> impl Future<Output = Result<T, Outcome>> {
+        timeout_at(self.deadline, running).map(|done| done.map_err(|_| Outcome::TotalTimeout))
     }
 }
 

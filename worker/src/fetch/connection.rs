@@ -25,8 +25,9 @@ use super::politeness::Politeness;
 
 const MAX_HEADER_FIELDS: usize = 256;
 const MAX_HEAD_BYTES: usize = 64 * 1024;
-const HTTP2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;
-const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 512 * 1024;
+/// What a peer may send before its body has room: it is counted nowhere else.
+const HTTP2_STREAM_WINDOW_BYTES: u32 = 64 * 1024;
+const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 128 * 1024;
 /// Connections kept by one group of icons: its origin's two and those it was redirected to.
 const MAX_IDLE: usize = 4;
 

@@ -94,8 +94,10 @@ pub(crate) async fn dial(
             Ok(stream) => {
                 shared.endpoints.connected(endpoint);
                 shared.uplink.connected(endpoint);
-                let connection = begin(shared, target, endpoint, stream, left, clock, timings);
-                return Ok((connection.await?, places));
+                return Ok((
+                    begin(shared, target, endpoint, stream, left, clock, timings).await?,
+                    places,
+                ));
             }
             Err(Stop::Outcome(outcome)) if outcome != Outcome::TotalTimeout => {
                 if shared.stalls.since(began) {
@@ -143,6 +145,8 @@ async fn is_alive_again(
             Err(_elapsed) => Ok(false),
         }
     };
+    // Seldom needed, and large.
+    let asked = Box::pin(asked);
     let (is_alive, was_asked) = clock.wait(shared.endpoints.ask_again(endpoint, asked)).await?;
     if was_asked {
         add_ms(&mut timings.connect, began.elapsed());
@@ -176,8 +180,9 @@ async fn begin(
     let session = stream.get_ref().1;
     let speaks_http2 = session.alpn_protocol() == Some(b"h2");
     let certificate = shared.trust.look(&name, session.peer_certificates());
-    let begun = Connection::begin(stream, speaks_http2, endpoint, Some(certificate));
-    let begun = clock.until_deadline(begun).await?;
+    let begun = clock
+        .until_deadline(Connection::begin(stream, speaks_http2, endpoint, Some(certificate)))
+        .await?;
     begun.map_err(|_| if speaks_http2 { Outcome::H2Protocol } else { Outcome::ConnectReset }.into())
 }
 

@@ -131,6 +131,12 @@ impl Fetcher {
         self.shared.politeness.slots()
     }
 
+    /// Whether so few requests are on the wire that another shard's would find room.
+    pub fn has_room(&self) -> bool {
+        let (taken, all) = self.slots();
+        taken * 10 <= all * 9
+    }
+
     /// Asks whether the network is there again: what could be reached before can be reached, and
     /// the resolver answers for at least one of `names` with an address. If so, the circuit is
     /// closed.
@@ -283,8 +289,7 @@ async fn visit(
                     // Others may be asking, and wait for their turn.
                     trip.round.pool.give_back();
                 }
-                let check = robots.check(trip.shared, trip.round, target);
-                match trip.clock.wait(check).await? {
+                match trip.clock.wait(robots.check(trip.shared, trip.round, target)).await? {
                     Ok(()) => trip.ask(target).await,
                     Err(outcome) => Err(outcome.into()),
                 }

@@ -107,40 +107,60 @@ impl Group {
         if let Some(not_before) = self.not_before {
             tokio::time::sleep_until(not_before).await;
         }
-        let pool = Pool::default();
         let window = work.shared.settings.per_host.max(1);
         let is_small = self.url_nos.len() <= ONE_AFTER_THE_OTHER;
-        let most_at_once = if is_small || work.hand.is_careful() { 1 } else { window };
-        let longest = work.shared.settings.retry_after_max;
-        let may_defer = work.has_later_pass && !self.is_later_pass;
-        let mut known = Known::default();
-        let mut ends = Vec::with_capacity(self.url_nos.len());
-        let mut under_way = FuturesOrdered::new();
+        let is_sequential = is_small || work.hand.is_careful() || window == 1;
+        let pool = Pool::default();
+        let way = Way { pool: &pool, is_later_pass: self.is_later_pass, is_sequential };
+        let ends = Vec::with_capacity(self.url_nos.len());
+        let mut walk = Walk { group: &self, work: &work, known: Known::default(), ends };
         let mut waiting = self.url_nos.iter().copied().enumerate();
+        // The first alone; without a neighbour a future needs no place in a set of them.
+        let alone = if is_sequential { self.url_nos.len() } else { 1 };
+        for (place, url_no) in waiting.by_ref().take(alone) {
+            let (dead, told) = walk.sees(place);
+            walk.note(settle(&work, way, url_no, dead, told).await?);
+        }
+        let mut under_way = FuturesOrdered::new();
         loop {
-            let at_once = if ends.is_empty() { 1 } else { most_at_once };
-            while under_way.len() < at_once {
+            while under_way.len() < window {
                 let Some((place, url_no)) = waiting.next() else { break };
-                known.see_up_to(place, window);
-                let (dead, told) = (known.dead.clone(), known.told_to_wait.clone());
-                let way = Way {
-                    pool: &pool,
-                    is_later_pass: self.is_later_pass,
-                    is_sequential: most_at_once == 1,
-                };
+                let (dead, told) = walk.sees(place);
                 under_way.push_back(settle(&work, way, url_no, dead, told));
             }
-            let Some(settled) = under_way.next().await else { return Ok(ends) };
-            let (url_no, end) = settled?;
-            work.hand.ended();
-            let is_told = end.retry_after.is_some_and(|wait| wait > Duration::ZERO);
-            let defers = may_defer && is_told && end.is_worth_a_retry(longest);
-            known.note(ends.len(), &end, defers);
-            if ends.is_empty() && !self.is_later_pass {
-                work.shared.breaker.note(&self.origin, end.outcome);
-            }
-            ends.push((url_no, end));
+            let Some(settled) = under_way.next().await else { return Ok(walk.ends) };
+            walk.note(settled?);
         }
+    }
+}
+
+/// A group on its way: what is known, and what has ended.
+struct Walk<'a> {
+    group: &'a Group,
+    work: &'a Work,
+    known: Known,
+    ends: Vec<(usize, Ended)>,
+}
+
+impl Walk<'_> {
+    /// What the candidate at a place is to know.
+    fn sees(&mut self, place: usize) -> (DeadOrigins, Option<Ended>) {
+        self.known.see_up_to(place, self.work.shared.settings.per_host.max(1));
+        (self.known.dead.clone(), self.known.told_to_wait.clone())
+    }
+
+    /// The next in canonical order has ended.
+    fn note(&mut self, (url_no, end): (usize, Ended)) {
+        self.work.hand.ended();
+        let may_defer = self.work.has_later_pass && !self.group.is_later_pass;
+        let longest = self.work.shared.settings.retry_after_max;
+        let is_told = end.retry_after.is_some_and(|wait| wait > Duration::ZERO);
+        let defers = may_defer && is_told && end.is_worth_a_retry(longest);
+        self.known.note(self.ends.len(), &end, defers);
+        if self.ends.is_empty() && !self.group.is_later_pass {
+            self.work.shared.breaker.note(&self.group.origin, end.outcome);
+        }
+        self.ends.push((url_no, end));
     }
 }
 
@@ -205,9 +225,10 @@ async fn settle(
     work.hand.take(url_no).await;
     let Way { pool, is_later_pass, is_sequential } = way;
     let round = Round { pool, known: &known, meter: &work.meter, is_later_pass, is_sequential };
-    let fetch = work.shared.fetch(&work.robots, round, &work.urls[url_no]);
     // What panics on this answer panics on it everywhere: only this icon is lost.
-    let Ok(fetched) = AssertUnwindSafe(fetch).catch_unwind().await else {
+    let fetched =
+        AssertUnwindSafe(work.shared.fetch(&work.robots, round, &work.urls[url_no])).catch_unwind();
+    let Ok(fetched) = fetched.await else {
         tracing::error!(url = work.urls[url_no], "fetching it panicked");
         return Ok((url_no, Ended::untried(Outcome::Crashed)));
     };

@@ -109,7 +109,10 @@ impl Trip<'_> {
         // Looking up has deadlines of its own, and may have been done by another.
         let resolved = self.clock.wait(self.shared.resolver.resolve(&target.host)).await?;
         add_ms(&mut self.fetched.timings.dns, began.elapsed());
-        self.round.meter.looked_up(began.elapsed());
+        let (resolved, was_asked) = resolved;
+        if was_asked {
+            self.round.meter.looked_up(began.elapsed());
+        }
         match resolved {
             Resolved::Addresses(addresses) => Ok(addresses.to_vec()),
             Resolved::Failed(outcome) => Err(outcome.into()),
@@ -136,8 +139,8 @@ impl Trip<'_> {
         )?;
         let began = Instant::now();
         let step = self.shared.settings.first_byte_timeout;
-        let sent = connection.send(request);
-        let sent = self.clock.within(step, Outcome::FirstByteTimeout, sent).await;
+        let late = Outcome::FirstByteTimeout;
+        let sent = self.clock.within(step, late, connection.send(request)).await;
         add_ms(&mut self.fetched.timings.first_byte, began.elapsed());
         let head = sent?.map_err(|error| of_head_error(&error, speaks_http2))?;
         Ok((connection, head))

@@ -30,7 +30,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// A name was asked for, of the resolver or of its memory.
+    /// The resolver was asked for a name.
     pub(crate) fn looked_up(&self, took: Duration) {
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let bucket = LOOKUP_MS.iter().zip(&self.lookups).find(|(most, _)| took <= **most);
@@ -82,6 +82,7 @@ impl Meter {
     pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let mut counts = BTreeMap::from([
+            ("lookups".to_owned(), self.lookups.iter().map(read).sum()),
             ("lookups_ms".to_owned(), read(&self.lookups_ms)),
             ("connections_tried".to_owned(), read(&self.dials)),
             ("connections_reused".to_owned(), read(&self.reuses)),

@@ -42,7 +42,7 @@ pub(crate) fn build(
     let mut request = Request::get(target)
         .header(USER_AGENT, user_agent)
         .header(ACCEPT, accept)
-        .header(ACCEPT_ENCODING, "gzip");
+        .header(ACCEPT_ENCODING, "gzip, br");
     if !speaks_http2 {
         request = request.header(HOST, &url[url::Position::BeforeHost..url::Position::AfterPort]);
     }

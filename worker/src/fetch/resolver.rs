@@ -113,20 +113,30 @@ impl Resolver {
         })
     }
 
-    /// The addresses of `host` (as the URL has it, a trailing dot allowed), all of them allowed.
-    pub(crate) async fn resolve(&self, host: &str) -> Result<Resolved, Trouble> {
+    /// The addresses of `host` (as the URL has it, a trailing dot allowed), all of them allowed; and
+    /// whether it was this call that asked for them.
+    pub(crate) async fn resolve(&self, host: &str) -> Result<(Resolved, bool), Trouble> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
+        // Whatever a name server says of it (RFC 6761, 6.3).
+        if host == "localhost" || host.ends_with(".localhost") {
+            return Ok((Resolved::Failed(Outcome::IpBlocked), false));
+        }
+        let mut was_asked = false;
         let flight = {
             let mut memory = self.memory();
             if let Some((resolved, until)) = memory.answers.get(&host)
                 && Instant::now() < *until
             {
-                return Ok(resolved.clone());
+                return Ok((resolved.clone(), false));
             }
             Arc::clone(memory.flights.entry(host.clone()).or_default())
         };
         // If the task that asks is dropped, the next in line asks: the cell stays empty.
-        let landed = flight.get_or_init(|| self.ask_for_both(&host)).await.clone();
+        let asking = async {
+            was_asked = true;
+            self.ask_for_both(&host).await
+        };
+        let landed = flight.get_or_init(|| asking).await.clone();
         let mut memory = self.memory();
         if memory.flights.get(&host).is_some_and(|current| Arc::ptr_eq(current, &flight)) {
             memory.flights.remove(&host);
@@ -137,7 +147,7 @@ impl Resolver {
                 memory.answers.put(host, (resolved.clone(), *until));
             }
         }
-        landed.map(|(resolved, _)| resolved)
+        landed.map(|(resolved, _)| (resolved, was_asked))
     }
 
     /// Whether the resolver answers anything at all.

@@ -54,6 +54,9 @@ impl Job for Icon {
         stats.count("dedup_hits", shard.dedup_hits as u64);
         stats.count("retried", shard.retried as u64);
         stats.count("bytes_downloaded", shard.bytes_downloaded);
+        for (name, amount) in &shard.counts {
+            stats.count(name, *amount);
+        }
         let file = context
             .temporary
             .join(format!("{}-{}-{}.warc.gz", job.info.scan_id, job.part, job.lease_number));

@@ -117,7 +117,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 #[tokio::test]
 async fn a_gzip_body_is_decoded_and_a_bomb_is_not() {
     let net = Net::start(|asked| {
-        assert_eq!(header(&asked.head, "accept-encoding").as_deref(), Some("gzip"));
+        assert_eq!(header(&asked.head, "accept-encoding").as_deref(), Some("gzip, br"));
         let line = ["content-encoding: gzip"];
         Reply::Send(match asked.path.as_str() {
             "/icon" => answer_with("200 OK", &line, &gzip(b"an icon")),

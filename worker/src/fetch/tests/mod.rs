@@ -2,6 +2,7 @@
 
 mod answers;
 mod careful;
+mod polite;
 mod safety;
 mod shard_robots;
 mod shards;
