@@ -72,13 +72,13 @@ pub(crate) async fn dial(
     let mut worst = None;
     for (at, address) in addresses.iter().enumerate() {
         let endpoint = SocketAddr::new(*address, port);
-        *tried = Some(endpoint);
         if let Some(outcome) = shared.endpoints.verdict(endpoint)
             && !(round.is_later_pass && is_alive_again(way, endpoint, clock, timings).await?)
         {
             worst = Some(worse(worst, outcome));
             continue;
         }
+        *tried = Some(endpoint);
         let places = Places::take(shared, round, *address, clock).await?;
         round.meter.dialled();
         let to_try = u32::try_from(addresses.len() - at).unwrap_or(1).max(1);

@@ -157,7 +157,9 @@ impl Walk<'_> {
         let is_told = end.retry_after.is_some_and(|wait| wait > Duration::ZERO);
         let defers = may_defer && is_told && end.is_worth_a_retry(longest);
         self.known.note(self.ends.len(), &end, defers);
-        if self.ends.is_empty() && !self.group.is_later_pass {
+        // What was only remembered says nothing new, and comes before what has yet to be tried.
+        let is_news = end.was_tried || end.outcome != Outcome::ConnectTimeout;
+        if self.ends.is_empty() && is_news && !self.group.is_later_pass {
             self.work.shared.breaker.note(&self.group.origin, end.outcome);
         }
         self.ends.push((url_no, end));
