@@ -66,8 +66,8 @@ impl Group {
         self.url_nos.iter().any(|url_no| hand.is_suspect(*url_no))
     }
 
-    /// Groups of what is worth trying again. Where an origin seemed dead, an icon that was not tried
-    /// itself goes first: a second opinion. An origin that asked us to wait is left alone until the
+    /// Groups of what is worth trying again. Where an origin seemed dead, an icon that was not
+    /// tried itself goes first: a second opinion. An origin that asked us to wait is left alone until the
     /// longest of its waits is over.
     pub(crate) fn for_later_pass(work: &Work, ended: &[Option<Ended>]) -> Vec<Group> {
         let longest = work.shared.settings.retry_after_max;

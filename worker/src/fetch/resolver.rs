@@ -113,8 +113,8 @@ impl Resolver {
         })
     }
 
-    /// The addresses of `host` (as the URL has it, a trailing dot allowed), all of them allowed; and
-    /// whether it was this call that asked for them.
+    /// The addresses of `host` (as the URL has it, a trailing dot allowed), all of them allowed;
+    /// and whether it was this call that asked for them.
     pub(crate) async fn resolve(&self, host: &str) -> Result<(Resolved, bool), Trouble> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         // Whatever a name server says of it (RFC 6761, 6.3).
