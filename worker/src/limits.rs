@@ -14,8 +14,9 @@ pub const TRUST_MARGIN_DIVISOR: u32 = 10;
 pub const LEASES_PER_CALL: u32 = 1;
 /// Leases that are looked for from a hint on, between two that look at all jobs and sweep.
 pub const SHORT_LOOKS: u32 = 20;
-/// Index jobs at a time: each decodes about a core's worth, and holds a row group.
-pub const INDEX_JOBS: usize = 1;
+/// Index jobs at a time: each waits for bytes ten times as long as it reads rows, and holds some
+/// 30 MB beside the captures that it found.
+pub const INDEX_JOBS: usize = 4;
 /// Warc jobs at a time: one waits for bytes while the other is parsed.
 pub const WARC_JOBS: usize = 2;
 /// Icon jobs at a time at most: a slow tail of one never idles the rest.
