@@ -27,50 +27,62 @@ impl Job for Warc {
     async fn run(
         context: &Context,
         job: &Assignment,
-        mut hosts: Vec<WarcHost>,
+        hosts: Vec<WarcHost>,
     ) -> Result<Done, JobError> {
-        let pulse = &job.pulse;
         let settings = &job.settings;
         let store = context.source(&settings.source, settings.source_is_public).await?;
-        let mut stats = Stats::default();
-        stats.input("hosts", hosts.len() as u64);
-        let asked = hosts.iter().filter(|host| !host.blocked).count();
-        let mut missing = 0_usize;
-        hosts.sort_by_key(|host| !pulse.is_suspect(host.host_no.into()));
-        let reads: Vec<_> = hosts
-            .into_iter()
-            .map(|host| read_member(Arc::clone(&store), host, pulse.clone()))
-            .collect();
-        let at_once = if pulse.is_careful() { 1 } else { limits::RECORDS_IN_FLIGHT };
-        let mut reads = stream::iter(reads).buffered(at_once);
-        let mut rows = Vec::new();
-        while let Some(read) = reads.next().await {
-            let (host, member) = read?;
-            stats.count("duplicate_captures", host.duplicates.unsigned_abs().into());
-            stats.count("bytes_read", member.bytes());
-            missing += usize::from(matches!(member, Member::Missing));
-            let host = Arc::new(host);
-            let handled = Arc::clone(&host);
-            let understood = blocking_item(move || page_row(&handled, &member)).await?;
-            let (row, counts) =
-                understood.unwrap_or_else(|| (without_page(&host, CRASHED), Counts::default()));
-            pulse.beat();
-            stats.outcome(&row.outcome, 1);
-            stats.count(if row.https { "https" } else { "http_only" }, 1);
-            stats.count("iframe_restricted", u64::from(row.outcome == OK && !row.frameable));
-            stats.count("candidates", counts.candidates);
-            stats.count("candidates_left_out", counts.left_out);
-            rows.push(row);
-        }
-        if missing * 2 > asked {
-            return Err(JobError::Discard(format!(
-                "{missing} of {asked} WARC records are not in {}: is this the crawl's bucket?",
-                store.url()
-            )));
-        }
-        rows.sort_by_key(|row| row.host_no);
+        let (rows, stats) = read_home_pages(&store, hosts, &job.pulse).await?;
         Ok(Done { output: Output::Pages(rows), stats })
     }
+}
+
+/// A row for each of a shard's hosts, from the store that holds their records.
+///
+/// # Errors
+/// When the store fails, or lacks most of the records.
+pub async fn read_home_pages(
+    store: &Arc<dyn Store>,
+    mut hosts: Vec<WarcHost>,
+    pulse: &Pulse,
+) -> Result<(Vec<PageRow>, Stats), JobError> {
+    let mut stats = Stats::default();
+    stats.input("hosts", hosts.len() as u64);
+    let asked = hosts.iter().filter(|host| !host.blocked).count();
+    let mut missing = 0_usize;
+    hosts.sort_by_key(|host| !pulse.is_suspect(host.host_no.into()));
+    let reads: Vec<_> = hosts
+        .into_iter()
+        .map(|host| read_member(Arc::clone(store), host, pulse.clone()))
+        .collect();
+    let at_once = if pulse.is_careful() { 1 } else { limits::RECORDS_IN_FLIGHT };
+    let mut reads = stream::iter(reads).buffered(at_once);
+    let mut rows = Vec::new();
+    while let Some(read) = reads.next().await {
+        let (host, member) = read?;
+        stats.count("duplicate_captures", host.duplicates.unsigned_abs().into());
+        stats.count("bytes_read", member.bytes());
+        missing += usize::from(matches!(member, Member::Missing));
+        let host = Arc::new(host);
+        let handled = Arc::clone(&host);
+        let understood = blocking_item(move || page_row(&handled, &member)).await?;
+        let (row, counts) =
+            understood.unwrap_or_else(|| (without_page(&host, CRASHED), Counts::default()));
+        pulse.beat();
+        stats.outcome(&row.outcome, 1);
+        stats.count(if row.https { "https" } else { "http_only" }, 1);
+        stats.count("iframe_restricted", u64::from(row.outcome == OK && !row.frameable));
+        stats.count("candidates", counts.candidates);
+        stats.count("candidates_left_out", counts.left_out);
+        rows.push(row);
+    }
+    if missing * 2 > asked {
+        return Err(JobError::Discard(format!(
+            "{missing} of {asked} WARC records are not in {}: is this the crawl's bucket?",
+            store.url()
+        )));
+    }
+    rows.sort_by_key(|row| row.host_no);
+    Ok((rows, stats))
 }
 
 /// The outcomes of a host at this stage. A page without a title is data all the same.
