@@ -40,7 +40,9 @@ async fn main() {
         ["serve", list, corpus, "https"] => serve(list, corpus, Some(certificate(list))).await,
         ["read", list, corpus, store, repeat] => read(list, corpus, store, repeat).await,
         _ => {
-            eprintln!("usage: read_shard serve LIST CORPUS [https] | read LIST CORPUS STORE REPEAT");
+            eprintln!(
+                "usage: read_shard serve LIST CORPUS [https] | read LIST CORPUS STORE REPEAT"
+            );
             std::process::exit(2);
         }
     }
