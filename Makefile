@@ -84,9 +84,13 @@ bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 
 	@scripts/bench.sh $(ARGS)
 
 .PHONY: bench-pages
-bench-pages: ## Time reading recorded home pages beside other programs, on one core (RUNS=5)
+bench-pages: ## Time reading recorded home pages beside other programs, on one core and all (RUNS=5)
 	@scripts/install.sh --for bench
 	@scripts/bench-pages.sh
+
+.PHONY: bench-warc
+bench-warc: ## Time a warc job's way from a folder and from S3 on loopback, with and without TLS (RUNS=5)
+	@scripts/bench-warc.sh
 
 .PHONY: oracle
 oracle: ## Compare what pages say with what a browser shows (needs the corpus and Chromium)

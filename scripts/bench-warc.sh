@@ -79,7 +79,9 @@ for _ in $(seq "$runs"); do
     noted web-https "$https_pid" "$read_shard" read "$list" "$corpus" "$https/corpus" "$repeat"
 done
 
-column() { cut -d ' ' -f "$1" "$2" | sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
+column() {
+    cut -d ' ' -f "$1" "$2" | sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'
+}
 echo "bench-warc: medians of $runs, $(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)," \
     "commit $(git rev-parse --short HEAD)"
 printf '%-12s %10s %14s %14s %16s\n' store 'pages/s' 'us CPU/page' 'beyond pages' 'server us/page'
@@ -91,7 +93,7 @@ for name in understood folder s3-http s3-https web-http web-https; do
         'BEGIN {
             each = cpu / pages * 1e6
             printf "%-12s %10.0f %14.1f %14.1f %16.1f\n", \
-                name, pages / wall, each, each - alone, server / pages * 1e6
+                name, pages / wall, each, alone ? each - alone : 0, server / pages * 1e6
         }')"
     [ "$name" != understood ] || { pages_alone="$(awk '{ print $3 }' <<<"$row")"; }
     echo "$row    $(cat "$folder/$name.said")"
