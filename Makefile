@@ -89,7 +89,7 @@ bench-pages: ## Time reading recorded home pages beside other programs, on one c
 	@scripts/bench-pages.sh
 
 .PHONY: bench-warc
-bench-warc: ## Time a warc job's way from a folder and from S3 on loopback, with and without TLS (RUNS=5)
+bench-warc: ## Time a warc job's way from a folder, and from S3 on loopback (RUNS=5)
 	@scripts/bench-warc.sh
 
 .PHONY: oracle

@@ -106,7 +106,8 @@ table() {
         awk -v name="$name" -v pages="$((pages * rounds * times))" \
             -v wall="$(cut -d ' ' -f 1 "$file.times" | median)" \
             -v cpu="$(cut -d ' ' -f 2 "$file.times" | median)" 'BEGIN {
-            printf "%-12s %12.0f %14.0f %12.1f\n", name, pages / wall, pages / cpu, cpu / pages * 1e6
+            printf "%-12s %12.0f %14.0f %12.1f\n", \
+                name, pages / wall, pages / cpu, cpu / pages * 1e6
         }'
         tail -n 1 "$file.said" | sed 's/^/    /'
     done

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Times a warc job's way from a store to rows: the corpus' home pages, each read by its range, from a
-# folder, and from an S3 endpoint of another process on loopback, plain and behind TLS.
+# Times a warc job's way from a store to rows: the corpus' home pages, each read by its range, from
+# a folder, and from an S3 endpoint of another process on loopback, plain and behind TLS.
 #
 #   RUNS=5 REPEAT=20 scripts/bench-warc.sh
 #
-# The numbers are medians of RUNS runs that take turns. CPU is that of the reading process alone; the
-# server's is told beside it, to show that it is not what the reader waits for. "understood" are the
+# The numbers are medians of RUNS runs that take turns. CPU is that of the reading process alone;
+# the server's is told beside it, to show that it is not what the reader waits for. "understood" are the
 # same pages from memory on one thread, without a job around them.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -153,7 +153,7 @@ impl Store for S3Store {
         if let Some(ranges) = self.ranges.as_ref() {
             match ranges.read(&self.full(key)?, &range).await {
                 Ok(bytes) => return Ok(bytes),
-                Err(Again::Now) => {}
+                Err(Again::Now) => tracing::debug!(key, "not the range: the SDK asks again"),
                 Err(Again::Later) => tokio::time::sleep(backoff::jittered(1)).await,
             }
         }

@@ -1,5 +1,5 @@
-//! Reads ranges of objects by a request of our own, signed as the SDK signs: a scan reads 30 million
-//! records so, and the SDK takes more of the processor for a request than a page does.
+//! Reads ranges of objects by a request of our own, signed as the SDK signs: a scan reads 30
+//! million records so, and the SDK takes more of the processor for a request than a page does.
 //!
 //! Invariants: what comes back is exactly the range, cut where the object ends, else nothing; then
 //! the SDK asks again, so that its tries, its waits and its errors are those of the store.
