@@ -26,6 +26,9 @@ pub const SEARCH_JOBS: usize = 1;
 
 /// WARC records asked for at once by a job: the HTTPS mirror allows 50 connections.
 pub const RECORDS_IN_FLIGHT: usize = 24;
+/// Home pages understood in one go on a blocking thread, of those that have come: the way there and
+/// back costs as much as a third of a page.
+pub const PAGES_AT_ONCE: usize = 8;
 /// Parts of an index file asked for at once.
 pub const RANGES_IN_FLIGHT: usize = 8;
 /// Bundles written at once by a job.
@@ -71,6 +74,7 @@ pub const OPEN_FILES_AT_LEAST: u64 = 256;
 
 const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 const _: () = assert!(RECORDS_IN_FLIGHT * WARC_JOBS <= 50);
+const _: () = assert!(PAGES_AT_ONCE < RECORDS_IN_FLIGHT);
 const _: () = assert!(IDLE_AT_LEAST.as_millis() <= IDLE_AT_MOST.as_millis());
 const _: () = assert!(LEASE.as_secs() >= 60);
 const _: () = assert!(STALL.as_secs() >= 3 * 60);
