@@ -17,13 +17,14 @@ hosts="${EVERYTAB_CORPUS:-../shared/corpus}/hosts/crux-sample.txt.gz"
 cores="$(nproc)"
 
 cargo build --release --quiet --locked --package everytab-commoncrawl --example index_bench
-cargo build --release --quiet --locked --package everytab-worker --example read_index
+cargo build --release --quiet --locked --package everytab-worker --example read_index \
+    --example read_shard
 target="$(realpath "${CARGO_TARGET_DIR:-target}")"
 one_thread="$target/release/examples/index_bench"
 as_jobs="$target/release/examples/read_index"
 folder="$target/bench-index"
-mkdir -p "$folder/bucket"
-file="$folder/bucket/$rows.parquet"
+mkdir -p "$folder"
+file="$folder/$rows.parquet"
 if [ ! -s "$file" ]; then
     echo "bench-index: writing $rows rows" >&2
     "$one_thread" generate "$file.part" "$rows" $([ ! -f "$hosts" ] || echo "$hosts") >&2
@@ -45,8 +46,9 @@ fi
 
 export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_REGION=us-east-1
 export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
+printf '%s\t0\t1\n' "$file" >"$folder/list.tsv"
 # The server ends with its standard input, which is a pipe that this script holds.
-coproc S3 { exec "$as_jobs" serve "$folder"; }
+coproc S3 { exec "$target/release/examples/read_shard" serve "$folder/list.tsv" "$folder"; }
 server=$S3_PID
 trap 'kill "$server" 2>/dev/null || true; rm -f "$folder"/*.times' EXIT
 read -r AWS_ENDPOINT_URL <&"${S3[0]}"
@@ -73,9 +75,9 @@ done
 for _ in $(seq "$runs"); do
     measured one taskset --cpu-list 0 "$one_thread" read "$file"
     [ -z "$python" ] || measured duckdb taskset --cpu-list 0 "$python" scripts/read_index.py 1 "$file"
-    measured job "$as_jobs" read "$folder/bucket" "$rows.parquet"
-    measured s3 "$as_jobs" read s3://bucket "$rows.parquet"
-    measured jobs "$as_jobs" read "$folder/bucket" "$rows.parquet" "$cores"
+    measured job "$as_jobs" "$folder" "$rows.parquet"
+    measured s3 "$as_jobs" s3://corpus "$rows.parquet"
+    measured jobs "$as_jobs" "$folder" "$rows.parquet" "$cores"
     [ -z "$python" ] || measured duckdbs "$python" scripts/read_index.py "$cores" "${copies[@]}"
 done
 

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use everytab_coordinator::WarcHost;
 use everytab_storage::StoreSettings;
 use everytab_worker::{jobs::read_home_pages, pulse::Pulse};
-use http::{Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -167,6 +167,10 @@ fn answer(files: &Files, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let range = range.and_then(|(first, last)| {
         Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?))
     });
+    if let (&Method::HEAD, Some(file)) = (request.method(), files.get(request.uri().path())) {
+        let found = Response::builder().header(header::CONTENT_LENGTH, file.len());
+        return found.header(header::ETAG, "\"0f343b09\"").body(Full::default()).unwrap();
+    }
     let (Some(file), Some((first, last))) = (files.get(request.uri().path()), range) else {
         let mut refused = Response::new(Full::default());
         *refused.status_mut() = StatusCode::NOT_FOUND;
