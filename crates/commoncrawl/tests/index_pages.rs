@@ -148,7 +148,8 @@ fn an_encoding_or_codec_that_no_index_has_is_named() {
     let error = read_bytes(&file, IndexOptions::default()).next().unwrap().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "corrupt parquet file: column url_host_name: values in DELTA_BYTE_ARRAY"
+        "corrupt parquet file: column url_host_name: values in DELTA_BYTE_ARRAY, \
+         which the index never has"
     );
     let error = IndexError::Unsupported { name: "url_path", what: "compressed by LZO".into() };
     assert_eq!(error.to_string(), "column url_path is compressed by LZO, which the index never is");

@@ -33,7 +33,8 @@ fn encoding_name(encoding: i64) -> String {
         (9, "BYTE_STREAM_SPLIT"),
     ];
     let name = known.iter().find(|(number, _)| *number == encoding).map(|(_, name)| *name);
-    name.map_or_else(|| format!("encoding {encoding}"), str::to_owned)
+    let name = name.map_or_else(|| format!("encoding {encoding}"), str::to_owned);
+    format!("{name}, which the index never has")
 }
 
 /// The distinct values of a chunk.
