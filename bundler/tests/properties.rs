@@ -5,7 +5,7 @@
 use everytab_bundler::convert::{to_tab_icon, to_tab_icon_with};
 use everytab_bundler::inspect::inspect_icon;
 use everytab_bundler::measure::measure;
-use everytab_bundler::png_out::{Palette, encode, encode_with};
+use everytab_bundler::png_out::{Colours, encode, encode_with};
 use everytab_bundler::scale::scale_down;
 use everytab_bundler::title::tab_title;
 use everytab_bundler::{IconError, Pixels};
@@ -138,7 +138,7 @@ fn quantizing_is_off_unless_asked_for_and_then_leaves_64_colours() {
     let pixels = Pixels::new(32, 32, rgba.collect()).unwrap();
     let lossless = encode(&pixels);
     assert_eq!(read_back(&lossless), pixels);
-    let quantized = encode_with(&pixels, Palette::Quantized);
+    let quantized = encode_with(&pixels, Colours::Palette);
     let mut colours: Vec<_> = read_back(&quantized).iter().collect();
     colours.sort_unstable();
     colours.dedup();
@@ -146,7 +146,7 @@ fn quantizing_is_off_unless_asked_for_and_then_leaves_64_colours() {
     assert!(colours.len() <= 64 && lengths.0 < lengths.1, "{} {lengths:?}", colours.len());
     let icon = to_tab_icon(&lossless).unwrap();
     assert_eq!(icon.png, lossless);
-    assert_eq!(to_tab_icon_with(&lossless, Palette::Quantized).unwrap().png, quantized);
+    assert_eq!(to_tab_icon_with(&lossless, Colours::Palette).unwrap().png, quantized);
 }
 
 #[test]
