@@ -47,7 +47,7 @@ fn main() {
 }
 
 fn mode(name: &str) -> Colours {
-    Colours::ALL.into_iter().find(|colours| colours.name() == name).unwrap()
+    name.parse().unwrap()
 }
 
 /// Prints every icon of the corpus beside a real hostname and title.

@@ -10,8 +10,10 @@ mod quantize;
 mod reduce;
 
 use std::cell::RefCell;
+use std::str::FromStr;
 
 use libdeflater::{CompressionLvl, Compressor, crc32};
+use serde::{Deserialize, Serialize};
 
 use crate::pixels::Pixels;
 pub use quantize::Difference;
@@ -20,13 +22,6 @@ use reduce::Reduced;
 
 /// libdeflate's level; docs/benchmarks.md has the bytes and microseconds of the others.
 const DEFLATE_LEVEL: i32 = 6;
-
-/// Mean difference of a picture at which colours are few enough, in hundredths.
-const AIM: i64 = 100;
-/// The greatest differences that the eye doesn't see at 32 pixels, set by looking at a contact
-/// sheet: the mean of the picture, and that of its worst 4x4 pixels.
-const MOST_MEAN: i64 = 1_000;
-const MOST_WORST: i64 = 6_000;
 
 thread_local! {
     /// Making one costs more than an icon does, and it holds nothing of the last.
@@ -39,7 +34,8 @@ const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 const CHUNK_BYTES: usize = 12;
 
 /// Whether colours may be merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Colours {
     /// At most 64 colours where the eye can't tell ([`Difference`] within bounds), else all.
     #[default]
@@ -65,6 +61,15 @@ impl Colours {
     }
 }
 
+impl FromStr for Colours {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|colours| colours.name() == name);
+        known.ok_or_else(|| format!("{name:?} is none of auto, palette, lossless"))
+    }
+}
+
 /// Encodes `pixels`, losslessly.
 #[must_use]
 pub fn encode(pixels: &Pixels) -> Vec<u8> {
@@ -79,9 +84,8 @@ pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
         Colours::Lossless => clean,
         Colours::Palette => quantized(&clean, 0),
         Colours::Auto => {
-            let few = quantized(&clean, AIM);
-            let difference = Difference::between(&clean, &few);
-            if difference.mean <= MOST_MEAN && difference.worst <= MOST_WORST { few } else { clean }
+            let few = quantized(&clean, quantize::AIM);
+            if Difference::between(&clean, &few).is_unseen() { few } else { clean }
         }
     };
     COMPRESSOR.with_borrow_mut(|compressor| smallest(&pixels, compressor))
