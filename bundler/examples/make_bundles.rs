@@ -11,6 +11,7 @@
 // A measuring program reads files and a clock, and a broken list is to stop it.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,9 +21,10 @@ use everytab_bundler::bundle::{self, Tab};
 use everytab_bundler::convert::to_tab_icon_with;
 use everytab_bundler::decode::{TAB_ICON_PIXELS, decode};
 use everytab_bundler::measure::measure;
-use everytab_bundler::png_out::{Colours, encode_with};
+use everytab_bundler::png_out::{Colours, encode_by, encode_with};
 use everytab_bundler::scale::scale_down;
 use everytab_bundler::{Format, Pixels};
+use libdeflater::{CompressionLvl, Compressor};
 use serde_json::Value;
 
 /// Tabs of a bundle.
@@ -178,6 +180,15 @@ fn sizes(list: &str) {
     let most = line("image crate, default", &by_image, 0);
     for colours in Colours::ALL {
         line(colours.name(), &|place| encode_with(&icons[place], colours).len(), most);
+    }
+    for level in [1, 2, 4, 5, 6, 7, 8, 9, 10, 12] {
+        let compressor = RefCell::new(Compressor::new(CompressionLvl::new(level).unwrap()));
+        for colours in [Colours::Lossless, Colours::Auto] {
+            let by = |place: usize| {
+                encode_by(&mut compressor.borrow_mut(), &icons[place], colours).len()
+            };
+            line(&format!("{}, effort {level}", colours.name()), &by, most);
+        }
     }
 }
 

@@ -79,6 +79,12 @@ pub fn encode(pixels: &Pixels) -> Vec<u8> {
 /// Encodes `pixels` with a choice of colours: of the ways tried to store them the smallest.
 #[must_use]
 pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
+    COMPRESSOR.with_borrow_mut(|compressor| encode_by(compressor, pixels, colours))
+}
+
+/// As [`encode_with`], by a compressor of another effort: for measuring.
+#[must_use]
+pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours) -> Vec<u8> {
     let clean = pixels.clone().with_clean_transparency();
     let pixels = match colours {
         Colours::Lossless => clean,
@@ -88,7 +94,7 @@ pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
             if Difference::between(&clean, &few).is_unseen() { few } else { clean }
         }
     };
-    COMPRESSOR.with_borrow_mut(|compressor| smallest(&pixels, compressor))
+    smallest(&pixels, compressor)
 }
 
 fn smallest(pixels: &Pixels, compressor: &mut Compressor) -> Vec<u8> {

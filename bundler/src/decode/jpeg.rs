@@ -1,13 +1,13 @@
 //! JPEG through `zune-jpeg`, by its integer scalar code: its SIMD paths need not give the same
 //! pixels, and pixels must not depend on the machine. CMYK and YCCK become RGB as the decoder
-//! does it, colour profiles and EXIF rotation are ignored.
+//! does it; EXIF orientation is obeyed, colour profiles are not (docs/decisions/0017).
 
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
-use super::MAX_SIDE_PIXELS;
+use super::{MAX_SIDE_PIXELS, orientation};
 use crate::pixels::Pixels;
 
 /// Passes of a progressive JPEG; real ones have about ten.
@@ -37,7 +37,7 @@ pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Decodes a JPEG.
+/// Decodes a JPEG, turned the right way up: its sides may have changed places.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, String> {
     let options = DecoderOptions::default()
         .set_use_unsafe(false)
@@ -52,6 +52,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, String> {
     let info = decoder.info().ok_or("no header")?;
     let pixels = rgb.as_chunks::<3>().0.iter();
     let rgba = pixels.flat_map(|&[red, green, blue]| [red, green, blue, 255]).collect();
-    Pixels::new(u32::from(info.width), u32::from(info.height), rgba)
-        .ok_or_else(|| "sides out of range".to_owned())
+    let pixels = Pixels::new(u32::from(info.width), u32::from(info.height), rgba)
+        .ok_or_else(|| "sides out of range".to_owned())?;
+    let orientation = decoder.exif().map_or(1, |exif| orientation::of_exif(exif));
+    Ok(orientation::upright(pixels, orientation))
 }
