@@ -2,6 +2,10 @@
 //! all its colours, in as many as `auto` leaves, and in 64 at most.
 //!
 //!     icons_sheet FOLDER SHEET.html [all|merged|FORMAT] [FROM] [COUNT]
+//!     icons_sheet FOLDER OUT decoded
+//!
+//! The second writes what was decoded, unscaled, to OUT/FORMAT/NAME.png, and why the others were
+//! not to OUT/refused.tsv, for programs that compare.
 //!
 //! FOLDER holds icons in folders by format, as the corpus does. `merged` shows only icons whose
 //! colours a palette merges, the greatest difference first; then the numbers under an icon are
@@ -16,7 +20,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use everytab_bundler::convert::to_tab_icon_with;
 use everytab_bundler::decode::{TAB_ICON_PIXELS, decode};
-use everytab_bundler::png_out::{Colours, Difference};
+use everytab_bundler::png_out::{Colours, Difference, encode};
 use everytab_bundler::scale::scale_down;
 use everytab_bundler::sniff::sniff;
 
@@ -40,6 +44,9 @@ fn main() {
         std::process::exit(2);
     };
     let which = rest.first().map_or("all", String::as_str);
+    if which == "decoded" {
+        return decoded(Path::new(folder), Path::new(sheet));
+    }
     let number = |place: usize| rest.get(place).and_then(|text| text.parse().ok());
     let mut icons: Vec<Icon> = files(Path::new(folder))
         .iter()
@@ -67,6 +74,20 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
+}
+
+fn decoded(folder: &Path, out: &Path) {
+    let mut refused = String::new();
+    for path in files(folder) {
+        let name = path.strip_prefix(folder).unwrap();
+        let target = out.join(format!("{}.png", name.display()));
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        match decode(&std::fs::read(&path).unwrap()) {
+            Ok((_, pixels)) => std::fs::write(target, encode(&pixels)).unwrap(),
+            Err(error) => writeln!(refused, "{}\t{error}", name.display()).unwrap(),
+        }
+    }
+    std::fs::write(out.join("refused.tsv"), refused).unwrap();
 }
 
 fn icon(path: &Path) -> Icon {

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
-    Assignment, Done, Job, JobError, Stats, blocking, blocking_item,
+    Assignment, Done, Job, JobError, Stats, blocking, blocking_item, common_icons,
     search_part::{SearchEntry, write_part},
     warc::home_url,
 };
@@ -47,6 +47,7 @@ impl Job for BundleShard {
             converted: HashMap::new(),
         };
         let (tabs, hostnames, mut stats) = tabs(hosts, converter).await?;
+        common_icons::count(&tabs, &mut stats);
         let with_icon = tabs.iter().filter(|tab| tab.icon.is_some()).count();
         let tab_count = tabs.len();
         let written = blocking(move || write_bundles(&tabs, bundles, &hostnames, first_bundle));
