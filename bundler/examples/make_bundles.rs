@@ -2,7 +2,7 @@
 //! do the same work on the same list.
 //!
 //!     make_bundles list CORPUS                      one line an icon: url, title, file
-//!     make_bundles keep LIST FOLDER all|small       the lines whose icon the bundles of FOLDER hold
+//!     make_bundles keep LIST FOLDER all|small       lines whose icon the bundles of FOLDER hold
 //!     make_bundles bundles LIST FOLDER MODE THREADS icons to bundles; MODE lossless|palette|auto
 //!     make_bundles sizes LIST                       bytes beside another encoder's, by mode
 //!     make_bundles parts LIST MODE                  microseconds by format and step

@@ -4,4 +4,6 @@
 use everytab_bundler::sniff::Format;
 use libfuzzer_sys::{Corpus, fuzz_target};
 
-fuzz_target!(|bytes: &[u8]| -> Corpus { everytab_fuzz::decoded(&[Format::Ico, Format::Cur], bytes) });
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    everytab_fuzz::decoded(&[Format::Ico, Format::Cur], bytes)
+});
