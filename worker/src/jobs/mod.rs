@@ -28,6 +28,7 @@ pub use page_files::{PageFile, page_files};
 pub use publish::{Manifest, PublishRequest, publish_site, totals};
 pub use search_part::{SearchEntry, range_of, read_lines, search_key, write_lines};
 pub use stats::Stats;
+pub use warc::read_home_pages;
 
 /// A job as its run sees it.
 #[derive(Debug, Clone)]

@@ -73,6 +73,9 @@ fn projected_bytes(
         if column.num_values() != group.num_rows() {
             return Err("a column has another number of values than the row group has rows");
         }
+        if length == 0 && group.num_rows() > 0 {
+            return Err("a column without bytes");
+        }
         compressed = compressed.saturating_add(length);
         uncompressed = uncompressed.saturating_add(plain);
     }
