@@ -88,6 +88,16 @@ bench-pages: ## Time reading recorded home pages beside other programs, on one c
 	@scripts/install.sh --for bench
 	@scripts/bench-pages.sh
 
+.PHONY: bench-bundle
+bench-bundle: ## Time turning icons into bundles beside other programs; bytes a tab (RUNS=5)
+	@scripts/install.sh --for bench
+	@scripts/bench-bundle.sh
+
+.PHONY: icons-sheet
+icons-sheet: ## Draw icons beside their originals, to look at; compare with Pillow and ImageMagick
+	@scripts/install.sh --for sheet
+	@scripts/icons-sheet.sh $(ARGS)
+
 .PHONY: bench-index
 bench-index: ## Time reading a columnar index file beside DuckDB (ROWS=11000000 RUNS=5)
 	@scripts/install.sh --for bench

@@ -2,6 +2,7 @@
 //! (no database), and hand back rows and counts for the one completion.
 
 mod bundle_shard;
+mod common_icons;
 mod icon;
 mod icon_archive;
 mod index;
