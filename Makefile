@@ -84,7 +84,7 @@ bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 
 	@scripts/bench.sh $(ARGS)
 
 .PHONY: bench-pages
-bench-pages: ## Time reading recorded home pages beside other programs, on one core (RUNS=5)
+bench-pages: ## Time reading recorded home pages beside other programs, on one core and all (RUNS=5)
 	@scripts/install.sh --for bench
 	@scripts/bench-pages.sh
 
@@ -92,6 +92,25 @@ bench-pages: ## Time reading recorded home pages beside other programs, on one c
 bench-icons: ## Time fetching icons beside a Go program (SCENARIO=plain|tls|mix|slow URLS=200000)
 	@scripts/install.sh --for bench
 	@scripts/bench-icons.sh
+
+.PHONY: bench-bundle
+bench-bundle: ## Time turning icons into bundles beside other programs; bytes a tab (RUNS=5)
+	@scripts/install.sh --for bench
+	@scripts/bench-bundle.sh
+
+.PHONY: icons-sheet
+icons-sheet: ## Draw icons beside their originals, to look at; compare with Pillow and ImageMagick
+	@scripts/install.sh --for sheet
+	@scripts/icons-sheet.sh $(ARGS)
+
+.PHONY: bench-index
+bench-index: ## Time reading a columnar index file beside DuckDB (ROWS=11000000 RUNS=5)
+	@scripts/install.sh --for bench
+	@scripts/bench-index.sh
+
+.PHONY: bench-warc
+bench-warc: ## Time a warc job's way from a folder, and from S3 on loopback (RUNS=5)
+	@scripts/bench-warc.sh
 
 .PHONY: oracle
 oracle: ## Compare what pages say with what a browser shows (needs the corpus and Chromium)

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Times reading the corpus' home pages on one core: ours, a plain Go program, FastWARC with
-# Resiliparse, and only inflating the same records, each on the same list.
+# Times reading the corpus' home pages on one core, and on all: ours, a plain Go program, FastWARC
+# with Resiliparse, and only inflating the same records, each on the same list.
 #
-#   RUNS=5 REPEAT=10 CORE=0 scripts/bench-pages.sh
+#   RUNS=5 REPEAT=10 CORE=0 CORES=2 scripts/bench-pages.sh
 #
+# On all cores, the Go program runs once with a worker a core, and the others once a core: each of
+# theirs, and of our jobs, shares nothing with its neighbour but the machine.
 # The numbers are medians of RUNS runs; the runs of all programs take turns, so that a busy machine
 # is busy for all. CPU is user and system time: on a shared machine it says more than the clock.
 # A program that cannot be had is left out: EVERYTAB_PEERS holds go/main.go, pip gets the others.
@@ -51,37 +53,64 @@ if [ "$(cat "$folder/python/installed" 2>/dev/null)" != "$wanted" ]; then
     fi
 fi
 
-# Prints: wall seconds, CPU seconds. What the program says goes to a file of its name.
+# Notes wall seconds, CPU seconds. What the program says goes to a file of its name.
 TIMEFORMAT='%R %U %S'
-measured() {
+noted() {
+    awk '{ print $1, $2 + $3 }' >>"$folder/$1.times"
+}
+on_one() {
     local name="$1"
     shift
     { time taskset --cpu-list "${CORE:-0}" "$@" >/dev/null 2>"$folder/$name.said"; } 2>&1 |
-        awk '{ print $1, $2 + $3 }' >>"$folder/$name.times"
+        noted "$name"
+}
+# So many processes of a program at once.
+on_all() {
+    local name="$1.all" processes="$2"
+    shift 2
+    { time {
+        for _ in $(seq "$processes"); do "$@" >/dev/null 2>"$folder/$name.said" & done
+        wait
+    }; } 2>&1 | noted "$name"
 }
 
+cores="${CORES:-$(nproc)}"
 rm -f "$folder"/*.times
 for _ in $(seq "$runs"); do
-    measured inflate "$ours" inflate "$folder/list.tsv" "$repeat"
-    measured ours "$ours" pages "$folder/list.tsv" "$repeat"
-    [ -z "$go" ] || GOMAXPROCS=1 measured go "$go" pages -workers 1 -repeat "$repeat" -quiet \
+    on_one inflate "$ours" inflate "$folder/list.tsv" "$repeat"
+    on_one ours "$ours" pages "$folder/list.tsv" "$repeat"
+    [ -z "$go" ] || GOMAXPROCS=1 on_one go "$go" pages -workers 1 -repeat "$repeat" -quiet \
         "$folder/list.tsv"
-    [ -z "$python" ] || measured resiliparse "$python" scripts/read_pages.py "$folder/list.tsv" 2
+    [ -z "$python" ] || on_one resiliparse "$python" scripts/read_pages.py "$folder/list.tsv" 2
+
+    on_all inflate "$cores" "$ours" inflate "$folder/list.tsv" "$repeat"
+    on_all ours "$cores" "$ours" pages "$folder/list.tsv" "$repeat"
+    [ -z "$go" ] || GOMAXPROCS="$cores" on_all go 1 "$go" pages -workers "$cores" \
+        -repeat "$((repeat * cores))" -quiet "$folder/list.tsv"
+    [ -z "$python" ] || on_all resiliparse "$cores" "$python" scripts/read_pages.py \
+        "$folder/list.tsv" 2
 done
 
 median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
 pages="$(wc -l <"$folder/list.tsv")"
-echo "bench-pages: $pages pages, one core, medians of $runs, $(nproc) cores, load" \
+echo "bench-pages: $pages pages, medians of $runs, $(nproc) cores, load" \
     "$(cut -d ' ' -f 1 /proc/loadavg), commit $(git rev-parse --short HEAD)"
-printf '%-12s %12s %14s %12s\n' program 'pages/s' 'pages/CPU s' 'us CPU/page'
-for name in inflate ours go resiliparse; do
-    [ -s "$folder/$name.times" ] || continue
-    done_pages=$((pages * repeat))
-    [ "$name" != resiliparse ] || done_pages=$((pages * 2))
-    wall="$(cut -d ' ' -f 1 "$folder/$name.times" | median)"
-    cpu="$(cut -d ' ' -f 2 "$folder/$name.times" | median)"
-    awk -v name="$name" -v pages="$done_pages" -v wall="$wall" -v cpu="$cpu" 'BEGIN {
-        printf "%-12s %12.0f %14.0f %12.1f\n", name, pages / wall, pages / cpu, cpu / pages * 1e6
-    }'
-    tail -n 1 "$folder/$name.said" | sed 's/^/    /'
-done
+table() {
+    local suffix="$1" times="$2" name file rounds
+    printf '%-12s %12s %14s %12s\n' "$3" 'pages/s' 'pages/CPU s' 'us CPU/page'
+    for name in inflate ours go resiliparse; do
+        file="$folder/$name$suffix"
+        [ -s "$file.times" ] || continue
+        rounds=$repeat
+        [ "$name" != resiliparse ] || rounds=2
+        awk -v name="$name" -v pages="$((pages * rounds * times))" \
+            -v wall="$(cut -d ' ' -f 1 "$file.times" | median)" \
+            -v cpu="$(cut -d ' ' -f 2 "$file.times" | median)" 'BEGIN {
+            printf "%-12s %12.0f %14.0f %12.1f\n", \
+                name, pages / wall, pages / cpu, cpu / pages * 1e6
+        }'
+        tail -n 1 "$file.said" | sed 's/^/    /'
+    done
+}
+table '' 1 'one core'
+table .all "$cores" "$cores cores"

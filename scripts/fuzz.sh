@@ -2,7 +2,7 @@
 # Runs each fuzz target (or those named) for FUZZ_SECONDS, 60 by default. Needs a nightly compiler
 # and cargo-fuzz: cargo install --locked cargo-fuzz.
 #
-#   FUZZ_SECONDS=600 scripts/fuzz.sh [charset|http|icon|index|markup|page|robots|warc...]
+#   FUZZ_SECONDS=600 scripts/fuzz.sh [charset|http|icon|icon_FORMAT|index|markup|page|png_out|robots|warc...]
 #
 # Recorded files in ../shared/corpus are the seeds where they are there, unpacked where a target
 # wants what is in them; else libFuzzer begins with nothing. What it learns stays in fuzz/corpus,
@@ -49,6 +49,7 @@ seed() {
         charset) pages "$2" 'text/html; charset=x\n' ;;
         http) pages "$2" 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA:\r\n b\r\n\r\n' ;;
         icon) copies "$2" "$recorded/icons" -size -64k ;;
+        icon_*) copies "$2" "$recorded/icons/${1#icon_}" "$recorded/icons/broken" -size -32k ;;
         index) copies "$2" "$recorded/index" -name '*.parquet' -size -256k ;;
         markup) pages "$2" '' ;;
         page) pages "$2" "text/html;frame-ancestors 'self' *.a.example, DENY\n" ;;

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Installs what EveryTab needs from Debian's packages, and only what is missing.
 #
-#   scripts/install.sh [--for demo|test|bench]
+#   scripts/install.sh [--for demo|test|bench|sheet]
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
 # Chromium for the page's tests, iproute2 for those that cut links, and in target/python what
 # python-requirements.txt names. bench: a C compiler, Go and Python, for the programs that
-# benchmarks run beside ours; iproute2 and wrk, for those of the fetcher. Rust is never installed, only asked for. Runs as root or with sudo;
-# where neither is to be had it prints the line to run.
+# benchmarks run beside ours; iproute2 and wrk, for those of the fetcher. sheet: a C compiler,
+# Chromium, ImageMagick and Python, for looking at icons. Rust is never installed, only asked for.
+# Runs as root or with sudo; where neither is to be had it prints the line to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,8 +25,8 @@ while [ $# -gt 0 ]; do
     shift || true
 done
 case "$purpose" in
-    demo | test | bench) ;;
-    *) echo "usage: scripts/install.sh [--for demo|test|bench]" >&2; exit 2 ;;
+    demo | test | bench | sheet) ;;
+    *) echo "usage: scripts/install.sh [--for demo|test|bench|sheet]" >&2; exit 2 ;;
 esac
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -85,7 +86,7 @@ fi
 packages=()
 have_c_compiler || packages+=(gcc libc6-dev)
 [ -s /etc/ssl/certs/ca-certificates.crt ] || packages+=(ca-certificates)
-[ "$purpose" = bench ] || have_postgres_server || packages+=(postgresql)
+[[ "$purpose" == @(bench|sheet) ]] || have_postgres_server || packages+=(postgresql)
 if [ "$purpose" = test ]; then
     have_node || packages+=(nodejs)
     have_browser || packages+=(chromium)
@@ -103,6 +104,12 @@ if [ "$purpose" = bench ]; then
     have_python || packages+=(python3 python3-venv)
     have ip || packages+=(iproute2)
     have wrk || packages+=(wrk)
+fi
+
+if [ "$purpose" = sheet ]; then
+    have_browser || packages+=(chromium)
+    have convert-im6.q16 || packages+=(imagemagick)
+    have_python || packages+=(python3 python3-venv)
 fi
 
 # Silent unless it fails.

@@ -3,7 +3,7 @@
 use crate::decode::{TAB_ICON_PIXELS, decode};
 use crate::error::IconError;
 use crate::measure::Measured;
-use crate::png_out::{Palette, encode_with};
+use crate::png_out::{Colours, encode_with};
 use crate::scale::scale_down;
 use crate::sniff::Format;
 
@@ -25,19 +25,19 @@ pub struct TabIcon {
     pub blank: bool,
 }
 
-/// Converts an icon losslessly but for scaling: decode, scale down to fit 32x32, PNG.
+/// Converts an icon: decode, scale down to fit 32x32, PNG in as many colours as the eye can tell.
 ///
 /// # Errors
 /// Any [`IconError`]: pictures of 2x2 and less, and fully transparent ones, are refused too.
 pub fn to_tab_icon(bytes: &[u8]) -> Result<TabIcon, IconError> {
-    to_tab_icon_with(bytes, Palette::Lossless)
+    to_tab_icon_with(bytes, Colours::Auto)
 }
 
-/// As [`to_tab_icon`], with a choice of palette.
+/// As [`to_tab_icon`], with a choice of colours.
 ///
 /// # Errors
 /// As [`to_tab_icon`].
-pub fn to_tab_icon_with(bytes: &[u8], palette: Palette) -> Result<TabIcon, IconError> {
+pub fn to_tab_icon_with(bytes: &[u8], colours: Colours) -> Result<TabIcon, IconError> {
     let (source, pixels) = decode(bytes)?;
     // The entry of an ICO that decoded may be a lesser one than the one measured.
     let (width, height) = (pixels.width(), pixels.height());
@@ -48,7 +48,7 @@ pub fn to_tab_icon_with(bytes: &[u8], palette: Palette) -> Result<TabIcon, IconE
     if pixels.fully_transparent() {
         return Err(IconError::Blank);
     }
-    let png = encode_with(&pixels, palette);
+    let png = encode_with(&pixels, colours);
     Ok(TabIcon {
         png,
         width: pixels.width(),

@@ -11,6 +11,7 @@ pub(crate) mod dib_rows;
 pub(crate) mod gif;
 pub(crate) mod ico;
 pub(crate) mod jpeg;
+pub(crate) mod orientation;
 pub(crate) mod png;
 pub(crate) mod svg;
 pub(crate) mod svg_cost;

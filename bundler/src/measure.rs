@@ -1,8 +1,9 @@
 //! The size of a picture from its header, without decoding it.
 //!
 //! Invariant: what a decoder would allocate is known here first; a decoder of a raster format
-//! gives exactly these sides or an error. For ICO and CUR the sides are those of the entry that
-//! suits a tab of 32 pixels best, by the picture inside, because directories lie.
+//! gives exactly these sides or an error (exchanged where EXIF says that a JPEG lies). For ICO
+//! and CUR the sides are those of the entry that suits a tab of 32 pixels best, by the picture
+//! inside, because directories lie.
 
 use crate::decode::{MAX_SIDE_PIXELS, dib, gif, ico, jpeg, webp};
 use crate::error::IconError;

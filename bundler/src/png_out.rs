@@ -1,80 +1,120 @@
 //! The smallest PNG of given pixels, and nothing but the pixels: no metadata.
 //!
-//! Invariants: lossless unless [`Palette::Quantized`] is asked for; colour under alpha 0 is set
+//! Invariants: lossless where [`Colours::Lossless`] is asked for; colour under alpha 0 is set
 //! to 0 first; same pixels give the same bytes on every machine (integer code, libdeflate's
 //! output does not depend on its SIMD). Source: PNG (Third Edition) 9, 11, 12.
 
+mod census;
 mod filter;
 mod quantize;
 mod reduce;
 
+use std::cell::RefCell;
+use std::str::FromStr;
+
 use libdeflater::{CompressionLvl, Compressor, crc32};
+use serde::{Deserialize, Serialize};
 
 use crate::pixels::Pixels;
-use filter::Filtering;
+pub use quantize::Difference;
+use quantize::quantized;
 use reduce::Reduced;
 
-/// libdeflate's level: 12 gains 1 % of size for four times the time.
-const DEFLATE_LEVEL: i32 = 9;
+/// libdeflate's level; docs/benchmarks.md has the bytes and microseconds of the others.
+const DEFLATE_LEVEL: i32 = 6;
+
+thread_local! {
+    /// Making one costs more than an icon does, and it holds nothing of the last.
+    static COMPRESSOR: RefCell<Compressor> =
+        RefCell::new(Compressor::new(CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default()));
+}
+
+const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+/// Length, name and sum.
+const CHUNK_BYTES: usize = 12;
 
 /// Whether colours may be merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Palette {
-    /// Exactly the given pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Colours {
+    /// At most 64 colours where the eye can't tell ([`Difference`] within bounds), else all.
     #[default]
+    Auto,
+    /// At most 64 colours, whatever it looks like.
+    Palette,
+    /// Exactly the given pixels.
     Lossless,
-    /// At most 64 colours, merged where there are more. About a third smaller, rms error about
-    /// half a level of 255.
-    Quantized,
+}
+
+impl Colours {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Palette, Self::Lossless];
+
+    /// The name by which a person chooses.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Palette => "palette",
+            Self::Lossless => "lossless",
+        }
+    }
+}
+
+impl FromStr for Colours {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|colours| colours.name() == name);
+        known.ok_or_else(|| format!("{name:?} is none of auto, palette, lossless"))
+    }
 }
 
 /// Encodes `pixels`, losslessly.
 #[must_use]
 pub fn encode(pixels: &Pixels) -> Vec<u8> {
-    encode_with(pixels, Palette::Lossless)
+    encode_with(pixels, Colours::Lossless)
 }
 
-/// Encodes `pixels` with a choice of palette: of each way to store them the smallest.
+/// Encodes `pixels` with a choice of colours: of the ways tried to store them the smallest.
 #[must_use]
-pub fn encode_with(pixels: &Pixels, palette: Palette) -> Vec<u8> {
+pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
+    COMPRESSOR.with_borrow_mut(|compressor| encode_by(compressor, pixels, colours))
+}
+
+/// As [`encode_with`], by a compressor of another effort: for measuring.
+#[must_use]
+pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours) -> Vec<u8> {
     let clean = pixels.clone().with_clean_transparency();
-    let pixels = match palette {
-        Palette::Lossless => clean,
-        Palette::Quantized => quantize::quantized(clean),
-    };
-    // Level 9 is one of libdeflate's 0..=12.
-    let level = CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default();
-    let mut compressor = Compressor::new(level);
-    let candidates = reduce::candidates(&pixels);
-    let files = candidates.iter().flat_map(|reduced| {
-        // Neighbouring palette indices say nothing about each other, so filters don't help.
-        let filterings: &[Filtering] = if reduced.is_palette() {
-            &[Filtering::None]
-        } else {
-            &[Filtering::None, Filtering::LeastSum]
-        };
-        filterings.iter().map(move |&filtering| (reduced, filtering))
-    });
-    let mut smallest: Option<Vec<u8>> = None;
-    for (reduced, filtering) in files {
-        let file = write(&pixels, reduced, &filtering.apply(reduced), &mut compressor);
-        // The first of equals stays: a fixed choice.
-        if smallest.as_ref().is_none_or(|best| file.len() < best.len()) {
-            smallest = Some(file);
+    let pixels = match colours {
+        Colours::Lossless => clean,
+        Colours::Palette => quantized(&clean, 0),
+        Colours::Auto => {
+            let few = quantized(&clean, quantize::AIM);
+            if Difference::between(&clean, &few).is_unseen() { few } else { clean }
         }
-    }
-    smallest.unwrap_or_default()
+    };
+    smallest(&pixels, compressor)
+}
+
+fn smallest(pixels: &Pixels, compressor: &mut Compressor) -> Vec<u8> {
+    let files = reduce::candidates(pixels).into_iter().map(|(reduced, filtering)| {
+        write(pixels, &reduced, &filtering.apply(&reduced), compressor)
+    });
+    // The first of equals: a fixed choice. There is always a candidate.
+    files.min_by_key(Vec::len).unwrap_or_default()
 }
 
 fn write(pixels: &Pixels, reduced: &Reduced, raw: &[u8], compressor: &mut Compressor) -> Vec<u8> {
-    let mut header = Vec::with_capacity(13);
-    header.extend(pixels.width().to_be_bytes());
-    header.extend(pixels.height().to_be_bytes());
-    header.extend([reduced.bit_depth, reduced.colour_type, 0, 0, 0]);
-    let mut data = vec![0; compressor.zlib_compress_bound(raw.len())];
-    // The bound is libdeflate's own promise for any input, so this can't fail.
-    let length = compressor.zlib_compress(raw, &mut data).unwrap_or(0);
-    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    let mut header = [0; 13];
+    header[..4].copy_from_slice(&pixels.width().to_be_bytes());
+    header[4..8].copy_from_slice(&pixels.height().to_be_bytes());
+    (header[8], header[9]) = (reduced.bit_depth, reduced.colour_type);
+    let most = compressor.zlib_compress_bound(raw.len());
+    let around = SIGNATURE.len() + header.len() + 5 * CHUNK_BYTES;
+    let mut file =
+        Vec::with_capacity(around + reduced.palette.len() + reduced.transparency.len() + most);
+    file.extend_from_slice(SIGNATURE);
     chunk(&mut file, *b"IHDR", &header);
     if !reduced.palette.is_empty() {
         chunk(&mut file, *b"PLTE", &reduced.palette);
@@ -82,17 +122,31 @@ fn write(pixels: &Pixels, reduced: &Reduced, raw: &[u8], compressor: &mut Compre
     if !reduced.transparency.is_empty() {
         chunk(&mut file, *b"tRNS", &reduced.transparency);
     }
-    chunk(&mut file, *b"IDAT", &data[..length]);
+    let start = file.len();
+    file.extend([0; 4]);
+    file.extend(b"IDAT");
+    file.resize(start + 8 + most, 0);
+    // The bound is libdeflate's own promise for any input, so this can't fail.
+    let length = compressor.zlib_compress(raw, &mut file[start + 8..]).unwrap_or(0);
+    file.truncate(start + 8 + length);
+    close_chunk(&mut file, start);
     chunk(&mut file, *b"IEND", &[]);
     file
 }
 
 fn chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
-    // A picture of 16 MiB at most makes no chunk of 4 GiB.
-    file.extend((data.len() as u32).to_be_bytes());
-    let from = file.len();
+    let start = file.len();
+    file.extend([0; 4]);
     file.extend(name);
-    file.extend(data);
-    let sum = crc32(&file[from..]);
+    file.extend_from_slice(data);
+    close_chunk(file, start);
+}
+
+/// Writes the length of the chunk that begins at `start`, and its sum.
+fn close_chunk(file: &mut Vec<u8>, start: usize) {
+    // A picture of 16 MiB at most makes no chunk of 4 GiB.
+    let length = (file.len() - start - 8) as u32;
+    file[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    let sum = crc32(&file[start + 4..]);
     file.extend(sum.to_be_bytes());
 }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::convert::to_tab_icon_with;
 use crate::inspect::hex;
 use crate::pixels::Pixels;
-use crate::png_out::{Palette, encode};
+use crate::png_out::{Colours, encode};
 
 /// A gradient as JPEG, baseline and 4:2:0, and as lossy WebP: formats that nothing here writes.
 const FOREIGN: [&[u8]; 2] =
@@ -34,21 +34,17 @@ const SVG: &str = concat!(
     r##"stroke-dasharray="7 3 2" stroke-linecap="round" opacity=".8"/></svg>"##,
 );
 
-/// SHA-256 over the tab icons of all vectors, lossless: what a scan fixes.
+/// SHA-256 over the tab icons of all vectors by every choice of colours: what a scan fixes.
 #[must_use]
 pub fn encoder_digest() -> [u8; 32] {
-    encoder_digest_with(Palette::Lossless)
-}
-
-/// As [`encoder_digest`], for icons written with `palette`.
-#[must_use]
-pub fn encoder_digest_with(palette: Palette) -> [u8; 32] {
     let mut digest = Sha256::new();
     for vector in vectors() {
-        match to_tab_icon_with(&vector, palette) {
-            Ok(icon) => digest.update(&icon.png),
-            // A machine that can't decode a vector must not agree with one that can.
-            Err(error) => digest.update(error.to_string()),
+        for colours in Colours::ALL {
+            match to_tab_icon_with(&vector, colours) {
+                Ok(icon) => digest.update(&icon.png),
+                // A machine that can't decode a vector must not agree with one that can.
+                Err(error) => digest.update(error.to_string()),
+            }
         }
     }
     digest.finalize().into()

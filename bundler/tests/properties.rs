@@ -5,7 +5,7 @@
 use everytab_bundler::convert::{to_tab_icon, to_tab_icon_with};
 use everytab_bundler::inspect::inspect_icon;
 use everytab_bundler::measure::measure;
-use everytab_bundler::png_out::{Palette, encode, encode_with};
+use everytab_bundler::png_out::{Colours, Difference, encode, encode_with};
 use everytab_bundler::scale::scale_down;
 use everytab_bundler::title::tab_title;
 use everytab_bundler::{IconError, Pixels};
@@ -112,6 +112,23 @@ proptest! {
     }
 
     #[test]
+    fn merged_colours_are_unseen_and_transparency_stays(pixels in picture()) {
+        let clean = pixels.clone().with_clean_transparency();
+        let shown = read_back(&encode_with(&pixels, Colours::Auto)).with_clean_transparency();
+        let same_colours = shown == clean;
+        let few = distinct(&shown) <= 64 && Difference::between(&clean, &shown).is_unseen();
+        prop_assert!(same_colours || few);
+        let palette = read_back(&encode_with(&pixels, Colours::Palette)).with_clean_transparency();
+        prop_assert!(distinct(&palette) <= 64);
+        prop_assert!(distinct(&clean) > 63 || palette == clean);
+        for shown in [shown, palette] {
+            for (shown, meant) in shown.iter().zip(clean.iter()) {
+                prop_assert_eq!(shown[3] == 0, meant[3] == 0);
+            }
+        }
+    }
+
+    #[test]
     fn scaling_keeps_within_the_target_and_the_alpha_of_the_source(pixels in picture()) {
         let most = pixels.iter().map(|pixel| pixel[3]).max().unwrap();
         let opaque = pixels.iter().all(|pixel| pixel[3] == 255);
@@ -131,22 +148,34 @@ proptest! {
     }
 }
 
+fn distinct(pixels: &Pixels) -> usize {
+    pixels.iter().collect::<std::collections::HashSet<_>>().len()
+}
+
 #[test]
-fn quantizing_is_off_unless_asked_for_and_then_leaves_64_colours() {
+fn noise_keeps_its_colours_unless_a_palette_is_forced() {
     let mixed = |i: u32| i.wrapping_mul(i).wrapping_mul(0x9E37_79B9) >> 7 | 0xFF00_0000;
     let rgba = (1..=32 * 32u32).flat_map(|i| mixed(i).to_le_bytes());
     let pixels = Pixels::new(32, 32, rgba.collect()).unwrap();
     let lossless = encode(&pixels);
     assert_eq!(read_back(&lossless), pixels);
-    let quantized = encode_with(&pixels, Palette::Quantized);
-    let mut colours: Vec<_> = read_back(&quantized).iter().collect();
-    colours.sort_unstable();
-    colours.dedup();
-    let lengths = (quantized.len(), lossless.len());
-    assert!(colours.len() <= 64 && lengths.0 < lengths.1, "{} {lengths:?}", colours.len());
-    let icon = to_tab_icon(&lossless).unwrap();
-    assert_eq!(icon.png, lossless);
-    assert_eq!(to_tab_icon_with(&lossless, Palette::Quantized).unwrap().png, quantized);
+    let quantized = encode_with(&pixels, Colours::Palette);
+    assert!(distinct(&read_back(&quantized)) <= 64 && quantized.len() < lossless.len());
+    let by = |colours| to_tab_icon_with(&lossless, colours).unwrap().png;
+    assert_eq!(by(Colours::Lossless), lossless);
+    assert_eq!(by(Colours::Palette), quantized);
+    assert_eq!(by(Colours::Auto), lossless);
+    assert_eq!(to_tab_icon(&lossless).unwrap().png, lossless);
+}
+
+#[test]
+fn a_blend_of_a_thousand_colours_becomes_a_palette_unseen() {
+    let shade = |i: u32| [(i % 32 * 2) as u8 + 90, (i / 32 * 2) as u8 + 90, 128, 255];
+    let pixels = Pixels::new(32, 32, (0..32 * 32).flat_map(shade).collect()).unwrap();
+    let icon = encode_with(&pixels, Colours::Auto);
+    let shown = read_back(&icon);
+    assert!(distinct(&pixels) == 1024 && distinct(&shown) <= 64, "{}", distinct(&shown));
+    assert!(Difference::between(&pixels, &shown).is_unseen());
 }
 
 #[test]

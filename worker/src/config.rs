@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use everytab_bundler::png_out::Colours;
 use everytab_coordinator::JobKind;
 use ipnet::IpNet;
 
@@ -233,6 +237,11 @@ pub struct ScanOptions {
     #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = limits::ENTRIES_PER_BUNDLE,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub entries_per_bundle: u32,
+    /// Colours of an icon: as few as the eye can tell, always at most 64, or all
+    #[arg(long, env = "EVERYTAB_ICONS", default_value = "auto",
+          value_parser = PossibleValuesParser::new(Colours::ALL.map(Colours::name))
+              .try_map(|name| name.parse::<Colours>()))]
+    pub icons: Colours,
     /// Format of the bundles
     #[arg(long, env = "EVERYTAB_BUNDLE_FORMAT", default_value = "json", value_parser = ["json"])]
     pub bundle_format: String,

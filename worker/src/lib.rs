@@ -8,6 +8,7 @@ pub mod crawl;
 pub mod failure;
 pub mod fetch;
 pub mod holder;
+pub mod index_file;
 pub mod instance;
 pub mod jobs;
 pub mod limits;

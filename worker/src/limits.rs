@@ -14,8 +14,9 @@ pub const TRUST_MARGIN_DIVISOR: u32 = 10;
 pub const LEASES_PER_CALL: u32 = 1;
 /// Leases that are looked for from a hint on, between two that look at all jobs and sweep.
 pub const SHORT_LOOKS: u32 = 20;
-/// Index jobs at a time: each decodes about a core's worth, and holds a row group.
-pub const INDEX_JOBS: usize = 1;
+/// Index jobs at a time: each waits for bytes ten times as long as it reads rows, and holds some
+/// 30 MB beside the captures that it found.
+pub const INDEX_JOBS: usize = 4;
 /// Warc jobs at a time: one waits for bytes while the other is parsed.
 pub const WARC_JOBS: usize = 2;
 /// Icon jobs at a time at most, for so many requests in flight: a slow tail never idles the rest. A
@@ -34,6 +35,9 @@ pub const SEARCH_JOBS: usize = 1;
 
 /// WARC records asked for at once by a job: the HTTPS mirror allows 50 connections.
 pub const RECORDS_IN_FLIGHT: usize = 24;
+/// Home pages understood in one go on a blocking thread, of those that have come: the way there and
+/// back costs as much as a third of a page.
+pub const PAGES_AT_ONCE: usize = 8;
 /// Parts of an index file asked for at once.
 pub const RANGES_IN_FLIGHT: usize = 8;
 /// Bundles written at once by a job.
@@ -79,6 +83,7 @@ pub const OPEN_FILES_AT_LEAST: u64 = 256;
 
 const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 const _: () = assert!(RECORDS_IN_FLIGHT * WARC_JOBS <= 50);
+const _: () = assert!(PAGES_AT_ONCE < RECORDS_IN_FLIGHT);
 const _: () = assert!(IDLE_AT_LEAST.as_millis() <= IDLE_AT_MOST.as_millis());
 const _: () = assert!(LEASE.as_secs() >= 60);
 const _: () = assert!(STALL.as_secs() >= 3 * 60);

@@ -1,5 +1,6 @@
 //! The settings of a scan, frozen at `scan start` and obeyed by every worker.
 
+use everytab_bundler::png_out::Colours;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
@@ -23,6 +24,9 @@ pub struct ScanSettings {
     pub entries_per_bundle: u32,
     /// Whether robots.txt is asked and obeyed before an origin's first icon.
     pub obey_robots: bool,
+    /// How many colours an icon keeps.
+    #[serde(default)]
+    pub icon_colours: Colours,
     /// The format of the bundles; `json` is the only one so far.
     pub bundle_format: String,
     /// The CloudFront distribution to invalidate.
@@ -43,6 +47,7 @@ impl ScanSettings {
             limit: None,
             entries_per_bundle: limits::ENTRIES_PER_BUNDLE,
             obey_robots: true,
+            icon_colours: Colours::Auto,
             bundle_format: "json".into(),
             distribution: None,
             seed: 0,

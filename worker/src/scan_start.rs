@@ -64,6 +64,7 @@ pub fn settings(places: &Places, options: &ScanOptions) -> ScanSettings {
         limit: options.limit,
         entries_per_bundle: options.entries_per_bundle,
         obey_robots: options.robots == Robots::Obey,
+        icon_colours: options.icons,
         bundle_format: options.bundle_format.clone(),
         distribution: options.distribution.clone(),
         seed: options.shuffle,

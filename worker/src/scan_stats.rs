@@ -58,6 +58,7 @@ pub fn document(outcomes: &[OutcomeCount], status: &Value, manifest: &Manifest) 
         "conversion_failures": by_prefix("bundle-shard", "conversion_failed_"),
         "selected_by_format": by_prefix("bundle-shard", "selected_"),
         "blank_icons": count("bundle-shard", "blank"),
+        "common_icons": by_prefix("bundle-shard", "common_icon_"),
         "tabs": manifest.hosts,
         "tabs_with_icon": manifest.with_icon,
         "total_bundles": manifest.bundles,

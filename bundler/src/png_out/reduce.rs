@@ -3,6 +3,8 @@
 //! Invariant: every candidate decodes to exactly the given pixels (where alpha is 0, to any
 //! colour). Orders are total, so the candidates don't depend on chance.
 
+use super::census::{Alpha, Census, MOST};
+use super::filter::Filtering;
 use crate::pixels::Pixels;
 
 const GREY: u8 = 0;
@@ -10,8 +12,6 @@ const RGB: u8 = 2;
 const INDEXED: u8 = 3;
 const GREY_ALPHA: u8 = 4;
 const RGBA: u8 = 6;
-/// Up to here a palette always won on the measured icons.
-const SURELY_PALETTE: usize = 16;
 
 /// Pixels packed for one colour type and bit depth.
 #[derive(Debug)]
@@ -30,10 +30,6 @@ pub(super) struct Reduced {
 }
 
 impl Reduced {
-    pub(super) fn is_palette(&self) -> bool {
-        self.colour_type == INDEXED
-    }
-
     /// Rows of whole bytes, `sample` giving those of a pixel.
     fn of_bytes<const N: usize>(
         pixels: &Pixels,
@@ -41,26 +37,24 @@ impl Reduced {
         transparency: Vec<u8>,
         sample: impl Fn([u8; 4]) -> [u8; N],
     ) -> Self {
+        let mut rows = vec![0; pixels.rgba().len() / 4 * N];
+        for (target, pixel) in rows.as_chunks_mut::<N>().0.iter_mut().zip(pixels.iter()) {
+            *target = sample(pixel);
+        }
         Self {
             colour_type,
             bit_depth: 8,
             palette: Vec::new(),
             transparency,
-            rows: pixels.iter().flat_map(sample).collect(),
+            rows,
             row_bytes: pixels.width() as usize * N,
             pixel_bytes: N,
         }
     }
 
-    /// Rows of `depth` bits a pixel, `sample` giving them.
-    fn of_bits(
-        pixels: &Pixels,
-        colour_type: u8,
-        depth: u8,
-        sample: impl Fn([u8; 4]) -> u8,
-    ) -> Self {
+    /// Rows of `depth` bits a sample.
+    fn of_bits(width: usize, colour_type: u8, depth: u8, samples: Vec<u8>) -> Self {
         let per_byte = usize::from(8 / depth);
-        let samples: Vec<u8> = pixels.iter().map(sample).collect();
         let pack = |part: &[u8]| {
             let mut byte = 0u8;
             for (place, sample) in part.iter().enumerate() {
@@ -68,33 +62,43 @@ impl Reduced {
             }
             byte
         };
-        let width = pixels.width() as usize;
+        let rows = if depth == 8 {
+            samples
+        } else {
+            samples.chunks(width).flat_map(|row| row.chunks(per_byte).map(pack)).collect()
+        };
         Self {
             colour_type,
             bit_depth: depth,
             palette: Vec::new(),
             transparency: Vec::new(),
-            rows: samples.chunks(width).flat_map(|row| row.chunks(per_byte).map(pack)).collect(),
+            rows,
             row_bytes: width.div_ceil(per_byte),
             pixel_bytes: 1,
         }
     }
 }
 
-/// The ways worth trying.
-pub(super) fn candidates(pixels: &Pixels) -> Vec<Reduced> {
-    let mut colours: Vec<[u8; 4]> = pixels.iter().collect();
-    colours.sort_unstable();
-    colours.dedup();
-    let mut found = Vec::new();
-    if colours.len() <= 256 {
-        found.push(indexed(pixels, colours.clone()));
+/// Up to here a palette alone is tried, grey apart.
+const SURELY_PALETTE: usize = 32;
+/// Up to here a palette is tried at all: its entries are not compressed.
+const PERHAPS_PALETTE: usize = 192;
+
+/// The ways worth trying. By 2,650 icons: with few colours a palette wins, with more than it can
+/// hold filters may, and between them the colours themselves, unfiltered; what the rules leave
+/// out would save 1 % of the bytes and cost as much time again.
+pub(super) fn candidates(pixels: &Pixels) -> Vec<(Reduced, Filtering)> {
+    let census = Census::of(pixels);
+    let mut found = Vec::with_capacity(2);
+    let count = census.colours.len();
+    if let Some(indices) = census.indices.as_ref().filter(|_| count <= PERHAPS_PALETTE) {
+        found.push((indexed(pixels, &census, indices), Filtering::None));
     }
-    let grey = colours.iter().all(|&[red, green, blue, _]| red == green && green == blue);
-    if grey {
-        found.push(greyscale(pixels, &colours));
-    } else if colours.len() > SURELY_PALETTE {
-        found.push(true_colour(pixels, &colours));
+    if count > SURELY_PALETTE || census.grey {
+        found.push((coloured(pixels, &census), Filtering::None));
+    }
+    if census.indices.is_none() {
+        found.push((coloured(pixels, &census), Filtering::LeastSum));
     }
     found
 }
@@ -109,46 +113,54 @@ fn depth_for(count: usize) -> u8 {
     }
 }
 
-fn indexed(pixels: &Pixels, mut colours: Vec<[u8; 4]>) -> Reduced {
-    // Entries that are not opaque come first, so that tRNS is short; then by lightness, so that
-    // neighbours in a shade are neighbours in the palette.
-    let lightness = |c: &[u8; 4]| 2 * u32::from(c[0]) + 4 * u32::from(c[1]) + u32::from(c[2]);
-    colours.sort_unstable_by_key(|colour| (colour[3] == 255, lightness(colour), *colour));
-    let mut by_colour: Vec<([u8; 4], u8)> = colours.iter().copied().zip(0..=255u8).collect();
-    by_colour.sort_unstable();
-    let index = |pixel: [u8; 4]| {
-        // Every pixel's colour is in the palette.
-        let at = by_colour.binary_search_by_key(&pixel, |entry| entry.0).unwrap_or(0);
-        by_colour[at].1
-    };
-    let alphas = colours.iter().map(|colour| colour[3]);
-    let mut reduced = Reduced::of_bits(pixels, INDEXED, depth_for(colours.len()), index);
-    reduced.transparency = alphas.take_while(|&alpha| alpha < 255).collect();
-    reduced.palette =
-        colours.iter().flat_map(|&[red, green, blue, _]| [red, green, blue]).collect();
+fn indexed(pixels: &Pixels, census: &Census, indices: &[u8]) -> Reduced {
+    // Entries that are not opaque come first, so that tRNS is short; else as they appear.
+    let opaque = |colour: &[u8; 4]| colour[3] == 255;
+    let see_through = census.colours.iter().filter(|colour| !opaque(colour));
+    let entries = see_through.clone().chain(census.colours.iter().filter(|colour| opaque(colour)));
+    let (mut front, mut back) = (0u8, see_through.clone().count() as u8);
+    let mut place = [0u8; MOST];
+    for (colour, place) in census.colours.iter().zip(&mut place) {
+        let next = if opaque(colour) { &mut back } else { &mut front };
+        *place = *next;
+        // 256 entries are the most, and the last needs no next.
+        *next = next.wrapping_add(1);
+    }
+    let samples = indices.iter().map(|&index| place[usize::from(index)]).collect();
+    let (width, depth) = (pixels.width() as usize, depth_for(census.colours.len()));
+    let mut reduced = Reduced::of_bits(width, INDEXED, depth, samples);
+    reduced.transparency = see_through.map(|colour| colour[3]).collect();
+    reduced.palette = entries.flat_map(|&[red, green, blue, _]| [red, green, blue]).collect();
     reduced
 }
 
-/// Alpha is 255 everywhere, or 255 and 0 only: `Some` of whether any is 0.
-fn plain_alpha(colours: &[[u8; 4]]) -> Option<bool> {
-    let plain = colours.iter().all(|colour| matches!(colour[3], 0 | 255));
-    plain.then(|| colours.iter().any(|colour| colour[3] == 0))
+/// Grey or true colour, whichever holds the pixels.
+fn coloured(pixels: &Pixels, census: &Census) -> Reduced {
+    if census.grey { greyscale(pixels, census) } else { true_colour(pixels, census.alpha) }
 }
 
-fn greyscale(pixels: &Pixels, colours: &[[u8; 4]]) -> Reduced {
-    let used = |grey: u8| colours.contains(&[grey, grey, grey, 255]);
-    match plain_alpha(colours) {
-        Some(false) => {
+/// A grey that no opaque pixel has. A picture of 2^22 pixels may use all 256.
+fn unused_grey(pixels: &Pixels) -> Option<u8> {
+    let mut used = [false; 256];
+    for [red, green, blue, alpha] in pixels.iter() {
+        used[usize::from(red)] |= red == green && green == blue && alpha == 255;
+    }
+    (0..=255).find(|&grey| !used[usize::from(grey)])
+}
+
+fn greyscale(pixels: &Pixels, census: &Census) -> Reduced {
+    match (census.alpha, unused_grey(pixels)) {
+        (Alpha::Opaque, _) => {
             let fits = |depth: &u8| {
                 let step = 255 / ((1u16 << depth) - 1) as u8;
-                colours.iter().all(|colour| colour[0] % step == 0)
+                census.indices.is_some() && census.colours.iter().all(|c| c[0] % step == 0)
             };
             let depth = [1, 2, 4].into_iter().find(fits).unwrap_or(8);
             let step = 255 / ((1u16 << depth) - 1) as u8;
-            Reduced::of_bits(pixels, GREY, depth, |pixel| pixel[0] / step)
+            let samples = pixels.iter().map(|pixel| pixel[0] / step).collect();
+            Reduced::of_bits(pixels.width() as usize, GREY, depth, samples)
         }
-        Some(true) if (0..=255).any(|grey| !used(grey)) => {
-            let key = (0..=255).find(|&grey| !used(grey)).unwrap_or(0);
+        (Alpha::OnOff, Some(key)) => {
             let sample = |pixel: [u8; 4]| [if pixel[3] == 0 { key } else { pixel[0] }];
             Reduced::of_bytes(pixels, GREY, vec![0, key], sample)
         }
@@ -156,19 +168,14 @@ fn greyscale(pixels: &Pixels, colours: &[[u8; 4]]) -> Reduced {
     }
 }
 
-fn true_colour(pixels: &Pixels, colours: &[[u8; 4]]) -> Reduced {
+fn true_colour(pixels: &Pixels, alpha: Alpha) -> Reduced {
     let rgb = |[red, green, blue, _]: [u8; 4]| [red, green, blue];
-    match plain_alpha(colours) {
-        Some(false) => Reduced::of_bytes(pixels, RGB, Vec::new(), rgb),
-        Some(true) => {
-            // The first unused grey stands for transparent; 2^20 pixels may use all 256.
-            let used = |grey: u8| colours.binary_search(&[grey, grey, grey, 255]).is_ok();
-            let Some(key) = (0..=255).find(|&grey| !used(grey)) else {
-                return Reduced::of_bytes(pixels, RGBA, Vec::new(), |pixel| pixel);
-            };
+    match (alpha, unused_grey(pixels)) {
+        (Alpha::Opaque, _) => Reduced::of_bytes(pixels, RGB, Vec::new(), rgb),
+        (Alpha::OnOff, Some(key)) => {
             let keyed = |pixel: [u8; 4]| if pixel[3] == 0 { [key; 3] } else { rgb(pixel) };
             Reduced::of_bytes(pixels, RGB, vec![0, key, 0, key, 0, key], keyed)
         }
-        None => Reduced::of_bytes(pixels, RGBA, Vec::new(), |pixel| pixel),
+        _ => Reduced::of_bytes(pixels, RGBA, Vec::new(), |pixel| pixel),
     }
 }

@@ -57,10 +57,25 @@ pub(crate) const TO_SRGB_FROM: [u16; 255] = [
     64083, 64661, 65243,
 ];
 
+/// sRGB byte of each sixteenth linear value.
+static COARSE: [u8; 4096] = {
+    let (mut table, mut at, mut byte) = ([0; 4096], 0, 0);
+    while at < table.len() {
+        while byte < 255 && (TO_SRGB_FROM[byte] as usize) <= at * 16 {
+            byte += 1;
+        }
+        table[at] = byte as u8;
+        at += 1;
+    }
+    table
+};
+
 /// sRGB byte nearest to a linear value of 0..=65535, nearest by the sRGB scale.
 pub(crate) fn to_srgb(linear: u16) -> u8 {
-    // At most 255 thresholds lie below any value.
-    TO_SRGB_FROM.partition_point(|&from| from <= linear) as u8
+    let byte = COARSE[usize::from(linear >> 4)];
+    // Thresholds lie 18 apart at least, so at most one is passed within sixteen.
+    let passed = TO_SRGB_FROM.get(usize::from(byte)).is_some_and(|&from| from <= linear);
+    byte + u8::from(passed)
 }
 
 #[cfg(test)]
@@ -82,6 +97,14 @@ mod tests {
         for (byte, &from) in TO_SRGB_FROM.iter().enumerate() {
             let exact = formula((byte as f64 + 0.5) / 255.0);
             assert!((exact - f64::from(from)).abs() <= 0.500_001, "{byte}");
+        }
+    }
+
+    #[test]
+    fn every_linear_value_finds_its_threshold() {
+        for linear in 0..=u16::MAX {
+            let searched = TO_SRGB_FROM.partition_point(|&from| from <= linear);
+            assert_eq!(usize::from(to_srgb(linear)), searched, "{linear}");
         }
     }
 

@@ -65,7 +65,6 @@ fn each_condition_of_the_filter_keeps_a_row_out() {
 fn impossible_values_are_counted_as_malformed() {
     let page = || home_page("a.example");
     let bad = [
-        Row { surtkey: None, ..page() },
         Row { hostname: None, ..page() },
         Row { hostname: Some(String::new()), ..page() },
         Row { hostname: Some("A.example".into()), ..page() },
@@ -133,7 +132,7 @@ fn ties_are_settled_by_file_name_then_offset_in_any_order() {
 
 #[test]
 fn a_missing_column_is_named() {
-    for name in ["url_surtkey", "url_host_name", "content_mime_type", "warc_record_length"] {
+    for name in ["url_path", "url_host_name", "content_mime_type", "warc_record_length"] {
         let mut columns = columns(&[home_page("a.example")], PLAIN);
         columns.retain(|(column, _)| *column != name);
         let error = read_bytes(&parquet_of(columns, PLAIN), IndexOptions::default()).next();
@@ -221,31 +220,55 @@ fn reading_from_the_middle_still_finds_the_best_capture_of_the_first_key() {
 }
 
 #[test]
-fn the_reader_asks_for_one_row_group_at_a_time_and_only_needed_columns() {
+fn the_reader_asks_for_a_window_at_a_time_and_says_before_which_comes_next() {
     let file = many_groups();
-    let options = IndexOptions { first_read_bytes: 64, ..IndexOptions::default() };
+    let options = IndexOptions { first_read_bytes: 64, window_bytes: 1, ..IndexOptions::default() };
     let mut reader = IndexReader::new(file.len() as u64, options);
     let (mut largest, mut asked) = (0, 0);
+    let mut upcoming = Vec::new();
     let counts = loop {
         match reader.next().unwrap() {
             Step::Need(ranges) => {
                 let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
                 asked += 1;
-                // The first two reads are the footer's.
-                largest = largest.max(if asked > 2 { bytes } else { 0 });
-                assert!(ranges.len() <= 12, "{ranges:?}");
+                // The first two reads are the footer's, and what comes then is known to nobody.
+                if asked > 2 {
+                    largest = largest.max(bytes);
+                    assert!(asked == 3 || upcoming == ranges, "{asked}: {upcoming:?} {ranges:?}");
+                }
+                assert!(ranges.len() <= 11, "{ranges:?}");
                 let data =
                     ranges.iter().map(|r| file.slice(r.start as usize..r.end as usize)).collect();
                 reader.supply(ranges, data).unwrap();
+                upcoming = reader.upcoming();
             }
-            Step::Captures(captures) => assert!(!captures.is_empty()),
+            Step::Captures(captures) => {
+                assert!(!captures.is_empty());
+                assert_eq!(reader.upcoming(), upcoming, "it stays until it is asked for");
+            }
             Step::Done(counts) => break counts,
         }
     };
-    assert_eq!(asked, 42);
+    assert_eq!(asked, 42, "the footer's, and one for each small row group");
     assert_eq!(counts.rows, 400);
     assert!(largest < file.len() as u64 / 10, "{largest} of {}", file.len());
     assert_eq!(reader.next(), Ok(Step::Done(counts)), "the end is final");
+    assert_eq!(reader.upcoming(), []);
+}
+
+#[test]
+fn a_bound_on_row_groups_reads_so_many_and_counts_their_bytes() {
+    let file = many_groups();
+    let read_groups = |groups| {
+        let options = IndexOptions { max_row_groups: Some(groups), ..IndexOptions::default() };
+        support::read(&file, options).unwrap()
+    };
+    let (_, all) = read_all(&file);
+    let (captures, three) = read_groups(3);
+    assert_eq!((captures.len(), three.row_groups_read, three.row_groups), (30, 3, 40));
+    assert!(three.row_bytes > 0 && three.row_bytes * 10 < all.row_bytes, "{three:?}");
+    assert_eq!(read_groups(0).1.row_groups_read, 0);
+    assert_eq!(read_groups(1_000).0.len(), 400);
 }
 
 #[test]

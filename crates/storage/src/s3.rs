@@ -4,15 +4,19 @@
 //! when they fail or are abandoned; conditions are S3's own (`If-None-Match`, `If-Match`).
 //! Tries again on 5xx, 429, timeouts and broken connections: requests by the SDK's standard retry
 //! with jitter (`client`), bodies that break off here. The number of tries is the only end: the
-//! SDK's quota over all requests is off.
+//! SDK's quota over all requests is off. A range is first asked for without the SDK (`ranges`),
+//! which is one try more.
 
 mod client;
 pub(crate) mod faults;
 mod multipart;
+mod ranges;
 mod read;
+mod signature;
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use aws_sdk_s3::Client;
@@ -23,8 +27,9 @@ use url::Url;
 
 use crate::key::{check_key, check_prefix};
 use crate::settings::{StoreSettings, refused};
-use crate::{Condition, ObjectInfo, PutIf, PutOptions, StorageError, Store, Tagged};
+use crate::{Condition, ObjectInfo, PutIf, PutOptions, StorageError, Store, Tagged, backoff};
 use multipart::{PART_BYTES, Source};
+use ranges::{Again, Ranges};
 
 /// The most that one DeleteObjects request may name.
 const DELETE_BATCH: usize = 1000;
@@ -39,6 +44,8 @@ pub(crate) struct S3Store {
     url: String,
     max_attempts: u32,
     max_get_bytes: u64,
+    /// `None` where only the SDK knows how to ask.
+    ranges: Arc<Option<Ranges>>,
 }
 
 impl S3Store {
@@ -54,8 +61,11 @@ impl S3Store {
         }
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let url = format!("s3://{bucket}/{folder}").trim_end_matches('/').to_owned();
+        let (client, credentials) = client::build(settings).await;
+        let ranges = Ranges::of(&client, credentials, &bucket, settings).await;
         Ok(Self {
-            client: client::build(settings).await,
+            client,
+            ranges: Arc::new(ranges),
             bucket,
             prefix,
             url,
@@ -139,6 +149,13 @@ impl Store for S3Store {
         let length = crate::store::range_length(&self.place(key), &range, self.max_get_bytes)?;
         if length == 0 {
             return Ok(Bytes::new());
+        }
+        if let Some(ranges) = self.ranges.as_ref() {
+            match ranges.read(&self.full(key)?, &range).await {
+                Ok(bytes) => return Ok(bytes),
+                Err(Again::Now) => tracing::debug!(key, "not the range: the SDK asks again"),
+                Err(Again::Later) => tokio::time::sleep(backoff::jittered(1)).await,
+            }
         }
         self.fetch(key, Some(&range)).await.map(|tagged| tagged.bytes)
     }

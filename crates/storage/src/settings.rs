@@ -40,7 +40,7 @@ pub struct StoreSettings {
     pub region: Option<String>,
     /// More certificates to trust for `https://` stores, PEM.
     pub extra_certificates_pem: Option<Vec<u8>>,
-    /// Tries of one request in all, the first included.
+    /// Tries of one request in all, the first included; a range of S3 gets one more.
     pub max_attempts: u32,
     /// Time to a connection.
     pub connect_timeout: Duration,

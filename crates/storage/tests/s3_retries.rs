@@ -109,7 +109,8 @@ async fn a_body_that_breaks_off_is_read_again() {
     assert_eq!(store.get("whole").await.expect("the third try is whole"), expected);
     let part = store.get_range("part", 1_000..150_000).await.expect("the third try is whole");
     assert_eq!(part, &expected[1_000..150_000]);
-    assert_eq!(server.seen().len(), 6);
+    // Three times the whole; the part once without the SDK, whose address has a query, then by it.
+    assert_eq!(server.seen().len(), 7);
 }
 
 #[tokio::test]
@@ -191,4 +192,53 @@ async fn an_upload_that_fails_is_aborted_and_errors_of_deletions_are_told() {
     let error = store.delete(&["k".to_owned()]).await.expect_err("refused");
     assert_eq!(error.kind(), StorageErrorKind::Denied, "{error}");
     assert!(error.to_string().contains("s3://bucket/p/k"), "{error}");
+}
+
+#[tokio::test]
+async fn a_range_is_one_signed_request_where_all_is_well() {
+    let body: Vec<u8> = (0..10_000_u32).map(|at| at as u8).collect();
+    let expected = body.clone();
+    let server = Scripted::start(move |_, request| Reply::ranged(request, &body)).await;
+    let store = store(&server).await;
+    assert_eq!(store.get_range("a b+é", 10..20).await.expect("whole"), &expected[10..20]);
+    let end = store.get_range("k", 9_990..10_100).await.expect("cut where the object ends");
+    assert_eq!(end, &expected[9_990..]);
+    let seen = server.seen();
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[0].path, "/bucket/p/a%20b%2B%C3%A9");
+    assert_eq!(seen[0].headers["range"], "bytes=10-19");
+    assert!(seen[0].headers["authorization"].contains("/us-east-1/s3/aws4_request"));
+
+    let settings = StoreSettings {
+        endpoint: Some(server.url()),
+        no_credentials: true,
+        ..StoreSettings::default()
+    };
+    let anonymous = open("s3://commoncrawl", &settings).await.expect("open");
+    anonymous.get_range("crawl-data/x", 0..5).await.expect("whole");
+    let seen = server.seen();
+    assert_eq!((seen.len(), seen[2].path.as_str()), (3, "/commoncrawl/crawl-data/x"));
+    assert!(!seen[2].headers.contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn a_range_that_does_not_come_is_the_sdks_to_try_again() {
+    let faults = [(503, "SlowDown"), (429, ""), (500, "InternalError"), (403, "ExpiredToken")];
+    for (status, code) in faults {
+        let server = Scripted::start(move |_, request| match request.path.contains("x-id=") {
+            true => Reply::ranged(request, &[7; 100]),
+            false => fault(status, code),
+        })
+        .await;
+        let bytes = store(&server).await.get_range("k", 10..20).await;
+        assert_eq!(bytes.expect("the second try goes well"), [7; 10].as_slice(), "{status}");
+        assert_eq!(server.seen().len(), 2, "{status}");
+    }
+    let server = Scripted::start(|_, _| fault(503, "SlowDown")).await;
+    let error = store(&server).await.get_range("k", 10..20).await.expect_err("always busy");
+    assert_eq!(error.kind(), StorageErrorKind::Unreachable, "{error}");
+    assert_eq!(server.seen().len(), 5, "one try of our own, and four of the SDK");
+    let server = Scripted::start(|_, _| fault(404, "NoSuchKey")).await;
+    let error = store(&server).await.get_range("k", 10..20).await.expect_err("missing");
+    assert_eq!(error.kind(), StorageErrorKind::NotFound, "{error}");
 }

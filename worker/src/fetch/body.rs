@@ -116,6 +116,10 @@ fn of_body_error(error: &hyper::Error) -> Stop {
             if error.kind() == io::ErrorKind::UnexpectedEof {
                 return Outcome::BodyTruncated.into();
             }
+            // Chunks or trailers that are none.
+            if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) {
+                return Outcome::H1Parse.into();
+            }
         }
         source = cause.source();
     }

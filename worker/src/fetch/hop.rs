@@ -130,19 +130,27 @@ impl Trip<'_> {
             hop.address = Some(connection.endpoint);
         }
         let speaks_http2 = connection.speaks_http2();
-        let request = request::build(
+        let mut request = request::build(
             &target.url,
             self.purpose,
             speaks_http2,
             &self.shared.settings.user_agent,
             self.cookies.header(&target.url).as_deref(),
         )?;
+        let too_many_early = request::watch_early_answers(&mut request);
         let began = Instant::now();
         let step = self.shared.settings.first_byte_timeout;
-        let late = Outcome::FirstByteTimeout;
-        let sent = self.clock.within(step, late, connection.send(request)).await;
+        let sending = async {
+            tokio::select! {
+                sent = connection.send(request) => {
+                    sent.map_err(|error| of_head_error(&error, speaks_http2))
+                }
+                () = too_many_early.notified() => Err(Outcome::HeaderTooLarge.into()),
+            }
+        };
+        let sent = self.clock.within(step, Outcome::FirstByteTimeout, sending).await;
         add_ms(&mut self.fetched.timings.first_byte, began.elapsed());
-        let head = sent?.map_err(|error| of_head_error(&error, speaks_http2))?;
+        let head = sent??;
         Ok((connection, head))
     }
 

@@ -2,12 +2,16 @@
 //!
 //! Must not know: connections, time.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING,
     USER_AGENT,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use http_body_util::Empty;
+use tokio::sync::Notify;
 use url::Url;
 
 use super::outcome::Outcome;
@@ -50,6 +54,22 @@ pub(crate) fn build(
         request = request.header(COOKIE, cookie);
     }
     request.body(Empty::new()).map_err(|_| Outcome::IpBlocked)
+}
+
+/// Interim answers (1xx) before the answer; browsers and servers use one or two.
+const MAX_EARLY_ANSWERS: u32 = 8;
+
+/// Tells when the peer has sent more interim answers than anyone needs: it may never send another
+/// kind. Over HTTP/2 a head of any kind is a frame of a stream that is counted there.
+pub(crate) fn watch_early_answers<B>(request: &mut Request<B>) -> Arc<Notify> {
+    let too_many = Arc::new(Notify::new());
+    let (notify, seen) = (Arc::clone(&too_many), AtomicU32::new(0));
+    hyper::ext::on_informational(request, move |_| {
+        if seen.fetch_add(1, Ordering::Relaxed) >= MAX_EARLY_ANSWERS {
+            notify.notify_one();
+        }
+    });
+    too_many
 }
 
 /// The head of an answer whose body is kept decoded, `body_bytes` long.

@@ -5,8 +5,9 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use everytab_bundler::{
     bundle::{self, Tab},
-    convert::{TabIcon, to_tab_icon},
+    convert::{TabIcon, to_tab_icon_with},
     layout::spread,
+    png_out::Colours,
 };
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{BundleHost, BundleRow, Coordinator, Output};
@@ -16,7 +17,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
-    Assignment, Done, Job, JobError, Stats, blocking, blocking_item,
+    Assignment, Done, Job, JobError, Stats, blocking, blocking_item, common_icons,
     search_part::{SearchEntry, write_part},
     warc::home_url,
 };
@@ -39,8 +40,14 @@ impl Job for BundleShard {
         let bundles = job.info.bundles_per_shard.unwrap_or(1);
         let first_bundle = job.part.saturating_mul(bundles);
         let archive = Archive::open(context, job, &hosts).await?;
-        let converter = Converter { archive, pulse: &job.pulse, converted: HashMap::new() };
+        let converter = Converter {
+            archive,
+            colours: job.settings.icon_colours,
+            pulse: &job.pulse,
+            converted: HashMap::new(),
+        };
         let (tabs, hostnames, mut stats) = tabs(hosts, converter).await?;
+        common_icons::count(&tabs, &mut stats);
         let with_icon = tabs.iter().filter(|tab| tab.icon.is_some()).count();
         let tab_count = tabs.len();
         let written = blocking(move || write_bundles(&tabs, bundles, &hostnames, first_bundle));
@@ -177,6 +184,7 @@ async fn tabs(
 /// Converts icons; an item is a record of the archive, by its offset.
 struct Converter<'a> {
     archive: Archive,
+    colours: Colours,
     pulse: &'a Pulse,
     /// By the record they came from: hosts that share one share the work.
     converted: HashMap<i64, Option<TabIcon>>,
@@ -227,9 +235,10 @@ impl Converter<'_> {
             Err(CRASHED)
         } else {
             self.pulse.take(offset).await;
+            let colours = self.colours;
             match self.archive.record(offset, length).await? {
                 Some(record) => {
-                    blocking_item(move || convert(&record)).await?.unwrap_or(Err(CRASHED))
+                    blocking_item(move || convert(&record, colours)).await?.unwrap_or(Err(CRASHED))
                 }
                 None => Err("archive_short"),
             }
@@ -247,7 +256,7 @@ impl Converter<'_> {
 /// Converting it ends the process, or panics.
 const CRASHED: &str = "crashed";
 
-fn convert(record: &[u8]) -> Result<TabIcon, &'static str> {
+fn convert(record: &[u8], colours: Colours) -> Result<TabIcon, &'static str> {
     let record =
         warc::read_record(record, warc::Limits::default()).map_err(|_| "archive_corrupt")?;
     let body = match record.http_response() {
@@ -255,7 +264,7 @@ fn convert(record: &[u8]) -> Result<TabIcon, &'static str> {
         Err(_) if record.record_type == RecordType::Resource => record.block,
         Err(_) => return Err("archive_corrupt"),
     };
-    to_tab_icon(&body).map_err(|error| error.kind())
+    to_tab_icon_with(&body, colours).map_err(|error| error.kind())
 }
 
 /// The bytes of the shard's bundles, and where each hostname ended up.

@@ -1,19 +1,19 @@
 //! `index`: one parquet file of the crawl's index to captures of home pages.
 
-use std::ops::Range;
-
-use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use everytab_commoncrawl::{
     hostname_hash,
-    index::{Capture, IndexCounts, IndexOptions, IndexReader, Protocol, Step},
+    index::{Capture, IndexCounts, IndexOptions, Protocol},
 };
 use everytab_coordinator::{Coordinator, CrawlFile, HostRow, Output};
 use everytab_storage::Store;
-use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{Assignment, Done, Job, JobError, Stats, blocking};
-use crate::{context::Context, limits, pulse::Pulse};
+use super::{Assignment, Done, Job, JobError, Stats};
+use crate::{
+    context::Context,
+    index_file::{IndexFile, IndexFileError},
+    pulse::Pulse,
+};
 
 pub(super) struct Index;
 
@@ -48,34 +48,26 @@ async fn read(
     })?;
     let max_captures = file.max_captures.map(i64::unsigned_abs);
     let options = IndexOptions { max_captures, ..IndexOptions::default() };
-    let mut reader = IndexReader::new(info.size, options);
+    let mut index = IndexFile::new(store, &file.path, info.size, options);
     let mut rows = Vec::new();
     loop {
-        let (back, step) = blocking(move || {
-            let step = reader.next();
-            (reader, step)
-        })
-        .await?;
-        reader = back;
+        let captures = index.next().await?;
         pulse.beat();
-        match step? {
-            Step::Need(ranges) => {
-                let data = fetch(store, &file.path, &ranges).await?;
-                reader.supply(ranges, data)?;
-            }
-            Step::Captures(captures) => rows.extend(captures.into_iter().map(host_row)),
-            Step::Done(counts) => return Ok((rows, counts)),
+        if captures.is_empty() {
+            return Ok((rows, index.counts()));
         }
+        rows.extend(captures.into_iter().map(host_row));
     }
 }
 
-async fn fetch(
-    store: &dyn Store,
-    path: &str,
-    ranges: &[Range<u64>],
-) -> Result<Vec<Bytes>, JobError> {
-    let reads: Vec<_> = ranges.iter().map(|range| store.get_range(path, range.clone())).collect();
-    Ok(stream::iter(reads).buffered(limits::RANGES_IN_FLIGHT).try_collect().await?)
+impl From<IndexFileError> for JobError {
+    fn from(error: IndexFileError) -> Self {
+        match error {
+            IndexFileError::Store(error) => error.into(),
+            IndexFileError::Index(error) => error.into(),
+            IndexFileError::Ended(_) => Self::Retry(error.to_string()),
+        }
+    }
 }
 
 fn host_row(capture: Capture) -> HostRow {
@@ -101,6 +93,7 @@ fn stats(counts: &IndexCounts) -> Stats {
     stats.outcome("beyond_limit", counts.beyond_limit);
     stats.count("hosts", counts.captures);
     stats.count("bytes_read", counts.bytes_read);
+    stats.count("ranges_read", counts.ranges_read);
     stats.count("row_groups_read", counts.row_groups_read);
     stats
 }

@@ -2,6 +2,7 @@
 //! (no database), and hand back rows and counts for the one completion.
 
 mod bundle_shard;
+mod common_icons;
 mod icon;
 mod icon_archive;
 mod index;
@@ -27,6 +28,7 @@ pub use page_files::{PageFile, page_files};
 pub use publish::{Manifest, PublishRequest, publish_site, totals};
 pub use search_part::{SearchEntry, range_of, read_lines, search_key, write_lines};
 pub use stats::Stats;
+pub use warc::read_home_pages;
 
 /// A job as its run sees it.
 #[derive(Debug, Clone)]

@@ -1,9 +1,10 @@
 //! `warc`: the home pages of a shard, each read by its range and understood.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use everytab_commoncrawl::warc;
+use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{Coordinator, Output, PageRow, WarcHost};
 use everytab_storage::{StorageError, StorageErrorKind, Store};
 use everytab_webpage::{
@@ -12,7 +13,7 @@ use everytab_webpage::{
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Done, Job, JobError, Stats, blocking_item};
+use super::{Assignment, Done, Job, JobError, Stats, blocking};
 use crate::{context::Context, limits, pulse::Pulse};
 
 pub(super) struct Warc;
@@ -27,34 +28,50 @@ impl Job for Warc {
     async fn run(
         context: &Context,
         job: &Assignment,
-        mut hosts: Vec<WarcHost>,
+        hosts: Vec<WarcHost>,
     ) -> Result<Done, JobError> {
-        let pulse = &job.pulse;
         let settings = &job.settings;
         let store = context.source(&settings.source, settings.source_is_public).await?;
-        let mut stats = Stats::default();
-        stats.input("hosts", hosts.len() as u64);
-        let asked = hosts.iter().filter(|host| !host.blocked).count();
-        let mut missing = 0_usize;
-        hosts.sort_by_key(|host| !pulse.is_suspect(host.host_no.into()));
-        let reads: Vec<_> = hosts
-            .into_iter()
-            .map(|host| read_member(Arc::clone(&store), host, pulse.clone()))
-            .collect();
-        let at_once = if pulse.is_careful() { 1 } else { limits::RECORDS_IN_FLIGHT };
-        let mut reads = stream::iter(reads).buffered(at_once);
-        let mut rows = Vec::new();
-        while let Some(read) = reads.next().await {
+        let (rows, stats) = read_home_pages(&store, hosts, &job.pulse).await?;
+        Ok(Done { output: Output::Pages(rows), stats })
+    }
+}
+
+/// A row for each of a shard's hosts, from the store that holds their records.
+///
+/// # Errors
+/// When the store fails, or lacks most of the records.
+pub async fn read_home_pages(
+    store: &Arc<dyn Store>,
+    mut hosts: Vec<WarcHost>,
+    pulse: &Pulse,
+) -> Result<(Vec<PageRow>, Stats), JobError> {
+    let mut stats = Stats::default();
+    stats.input("hosts", hosts.len() as u64);
+    let asked = hosts.iter().filter(|host| !host.blocked).count();
+    let mut missing = 0_usize;
+    hosts.sort_by_key(|host| !pulse.is_suspect(host.host_no.into()));
+    let reads: Vec<_> =
+        hosts.into_iter().map(|host| read_member(Arc::clone(store), host, pulse.clone())).collect();
+    // In careful mode a record is asked for once the one before it has been understood.
+    let (in_flight, at_once) = match pulse.is_careful() {
+        true => (1, 1),
+        false => (limits::RECORDS_IN_FLIGHT, limits::PAGES_AT_ONCE),
+    };
+    let mut reads = stream::iter(reads).buffer_unordered(in_flight).ready_chunks(at_once);
+    let mut rows = Vec::new();
+    while let Some(come) = reads.next().await {
+        let mut members = Vec::with_capacity(come.len());
+        for read in come {
             let (host, member) = read?;
             stats.count("duplicate_captures", host.duplicates.unsigned_abs().into());
             stats.count("bytes_read", member.bytes());
             missing += usize::from(matches!(member, Member::Missing));
-            let host = Arc::new(host);
-            let handled = Arc::clone(&host);
-            let understood = blocking_item(move || page_row(&handled, &member)).await?;
-            let (row, counts) =
-                understood.unwrap_or_else(|| (without_page(&host, CRASHED), Counts::default()));
-            pulse.beat();
+            members.push((host, member));
+        }
+        let beating = pulse.clone();
+        let understood = blocking(move || page_rows(&members, &beating)).await?;
+        for (row, counts) in understood {
             stats.outcome(&row.outcome, 1);
             stats.count(if row.https { "https" } else { "http_only" }, 1);
             stats.count("iframe_restricted", u64::from(row.outcome == OK && !row.frameable));
@@ -62,15 +79,15 @@ impl Job for Warc {
             stats.count("candidates_left_out", counts.left_out);
             rows.push(row);
         }
-        if missing * 2 > asked {
-            return Err(JobError::Discard(format!(
-                "{missing} of {asked} WARC records are not in {}: is this the crawl's bucket?",
-                store.url()
-            )));
-        }
-        rows.sort_by_key(|row| row.host_no);
-        Ok(Done { output: Output::Pages(rows), stats })
     }
+    if missing * 2 > asked {
+        return Err(JobError::Discard(format!(
+            "{missing} of {asked} WARC records are not in {}: is this the crawl's bucket?",
+            store.url()
+        )));
+    }
+    rows.sort_by_key(|row| row.host_no);
+    Ok((rows, stats))
 }
 
 /// The outcomes of a host at this stage. A page without a title is data all the same.
@@ -153,6 +170,16 @@ struct Counts {
     left_out: u64,
 }
 
+/// A row a member. What panics on one panics on it everywhere, and so costs this one alone.
+fn page_rows(members: &[(WarcHost, Member)], pulse: &Pulse) -> Vec<(PageRow, Counts)> {
+    let row = |(host, member): &(WarcHost, Member)| {
+        let row = catch_unwind(AssertUnwindSafe(|| page_row(host, member)));
+        pulse.beat();
+        row.unwrap_or_else(|_| (without_page(host, CRASHED), Counts::default()))
+    };
+    members.iter().map(row).collect()
+}
+
 fn page_row(host: &WarcHost, member: &Member) -> (PageRow, Counts) {
     let bytes = match member {
         Member::Bytes(bytes) => bytes,
@@ -170,6 +197,10 @@ fn page_row(host: &WarcHost, member: &Member) -> (PageRow, Counts) {
 /// outcome of a record that holds none.
 fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
     let record = warc::read_record(member, warc::Limits::default()).map_err(|_| WARC_CORRUPT)?;
+    // A revisit holds a response's head, and the body of another record.
+    if record.record_type != RecordType::Response {
+        return Err(NOT_A_RESPONSE);
+    }
     let response = record.http_response().map_err(|_| NOT_A_RESPONSE)?;
     let url =
         record.target_uri().unwrap_or_else(|| format!("{}/", home_url(&host.hostname, host.https)));
@@ -260,4 +291,80 @@ fn short(value: &str) -> String {
 /// in there; vectors of strings always serialise.
 fn json_without_nul(stored: &[StoredCandidate]) -> String {
     serde_json::to_string(stored).unwrap_or_else(|_| "[]".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use everytab_storage::StoreSettings;
+
+    use super::*;
+
+    const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>a page</title>";
+
+    fn record(kind: &str, block: &str) -> String {
+        let length = block.len();
+        format!("WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{block}\r\n\r\n")
+    }
+
+    /// The outcomes of hosts with these records, in order of the hosts.
+    async fn outcomes(records: &[String]) -> Result<Vec<String>, JobError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        std::fs::write(folder.path().join("a.warc"), records.concat()).unwrap();
+        let store = everytab_storage::open(path, &StoreSettings::default()).await.unwrap();
+        let mut offset = 0;
+        let host = |(number, record): (usize, &String)| {
+            offset += record.len();
+            WarcHost {
+                host_no: number as i32,
+                hostname: format!("h{number}.example"),
+                https: true,
+                warc_path: if record.is_empty() { "none.warc" } else { "a.warc" }.to_owned(),
+                warc_offset: (offset - record.len()) as i64,
+                warc_length: record.len().max(1) as i64,
+                blocked: false,
+                duplicates: 0,
+            }
+        };
+        let hosts: Vec<_> = records.iter().enumerate().map(host).collect();
+        let pulse = Pulse::default();
+        let (rows, stats) = read_home_pages(&store, hosts, &pulse).await?;
+        assert!(stats.adds_up());
+        assert_eq!(pulse.beats(), rows.len() as u64);
+        let numbers: Vec<_> = rows.iter().map(|row| row.host_no as usize).collect();
+        assert_eq!(numbers, (0..records.len()).collect::<Vec<_>>());
+        Ok(rows.into_iter().map(|row| row.outcome).collect())
+    }
+
+    #[tokio::test]
+    async fn each_host_has_one_row_whatever_its_record_is() {
+        let mut records = vec![
+            record("response", PAGE),
+            record("revisit", PAGE),
+            record("request", "GET / HTTP/1.1\r\n\r\n"),
+            record("response", "no http"),
+            "no record".to_owned(),
+            String::new(),
+        ];
+        records.extend((0..100).map(|_| record("response", PAGE)));
+        let outcomes = outcomes(&records).await.unwrap();
+        assert_eq!(
+            outcomes[..6],
+            [
+                "ok",
+                "not_a_response",
+                "not_a_response",
+                "not_a_response",
+                "warc_corrupt",
+                "warc_missing"
+            ]
+        );
+        assert!(outcomes[6..].iter().all(|outcome| outcome == "ok"));
+    }
+
+    #[tokio::test]
+    async fn a_store_without_most_records_is_not_the_crawls() {
+        let records = [record("response", PAGE), String::new(), String::new()];
+        assert!(matches!(outcomes(&records).await, Err(JobError::Discard(_))));
+    }
 }

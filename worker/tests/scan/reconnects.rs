@@ -52,8 +52,8 @@ fn workers_outlive_a_failover_in_mid_scan() {
     // One worker sees its address refuse before another server takes it over, one the restart.
     let direct = database.worker_url.clone();
     database.start_scan(internet.crawl(), &[]);
-    // A worker takes one index job at a time, so both have one.
-    gate.arm("GET", "/cc-index/", 1);
+    // There are more shards than one worker takes warc jobs at a time, so both have some.
+    gate.arm("GET", "/segments/", 1);
     let mut workers = vec![Running::start(database.worker(&["--exit-when-done"]))];
     database.worker_url = wire.url(&database.name);
     workers.push(Running::start(database.worker(&["--exit-when-done"])));

@@ -4,223 +4,305 @@
 //! or as a timestamp, numbers of several widths, text with or without the string annotation.
 //! Invariant: a value is returned only as what it is; a null or a number out of range is `None`.
 
-use std::sync::Arc;
-
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+use bytes::Bytes;
+use parquet::basic::{
+    ConvertedType, IntType, LogicalType, TimeUnit, TimestampType, Type as PhysicalType,
 };
-use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray};
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::Type as PhysicalType;
-use parquet::file::metadata::ParquetMetaData;
-use parquet::schema::types::SchemaDescriptor;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
-use super::error::{IndexError, guarded};
+use super::column::{Column, Reading};
+use super::error::IndexError;
+use super::inflate::{Codec, Inflater};
+use super::page::Width;
+use super::windows::Progress;
 
-/// Columns that every index file must have.
-const REQUIRED: [&str; 10] = [
-    "url_surtkey",
-    "url_host_name",
-    "url_protocol",
-    "url_path",
-    "fetch_time",
-    "fetch_status",
-    "content_mime_type",
-    "warc_filename",
-    "warc_record_offset",
-    "warc_record_length",
+/// A needed column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name {
+    Hostname,
+    Protocol,
+    Path,
+    FetchTime,
+    Status,
+    MimeType,
+    WarcFilename,
+    Offset,
+    Length,
+    Query,
+    Port,
+}
+
+/// Each with its name in the file, what it is for, and whether a file must have it; a column that
+/// a file lacks counts as all null.
+const NEEDED: [(Name, &str, Use, bool); 11] = [
+    (Name::Hostname, "url_host_name", Use::Text, true),
+    (Name::Protocol, "url_protocol", Use::Text, true),
+    (Name::Path, "url_path", Use::Text, true),
+    (Name::FetchTime, "fetch_time", Use::Moment, true),
+    (Name::Status, "fetch_status", Use::Integer, true),
+    (Name::MimeType, "content_mime_type", Use::Text, true),
+    (Name::WarcFilename, "warc_filename", Use::Text, true),
+    (Name::Offset, "warc_record_offset", Use::Integer, true),
+    (Name::Length, "warc_record_length", Use::Integer, true),
+    (Name::Query, "url_query", Use::Presence, false),
+    (Name::Port, "url_port", Use::Presence, false),
 ];
 
-/// Columns that count as all null where a file lacks them.
-const OPTIONAL: [&str; 2] = ["url_query", "url_port"];
-
-/// The leaf numbers of the needed columns, in the file's order.
-pub(super) fn projected_leaves(schema: &SchemaDescriptor) -> Result<Vec<usize>, IndexError> {
-    let find = |name: &str| {
-        let mut columns = schema.columns().iter();
-        columns.position(|column| column.max_rep_level() == 0 && column.path().string() == name)
-    };
-    let mut leaves = Vec::with_capacity(REQUIRED.len() + OPTIONAL.len());
-    for name in REQUIRED {
-        leaves.push(find(name).ok_or(IndexError::MissingColumn(name))?);
-    }
-    leaves.extend(OPTIONAL.into_iter().filter_map(find));
-    leaves.sort_unstable();
-    Ok(leaves)
+#[derive(Debug, Clone, Copy)]
+enum Use {
+    Text,
+    Integer,
+    Moment,
+    /// Only whether there is a value matters.
+    Presence,
 }
 
-pub(super) fn projection(schema: &SchemaDescriptor, leaves: &[usize]) -> ProjectionMask {
-    ProjectionMask::leaves(schema, leaves.iter().copied())
+/// How a stored value is to be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Signed,
+    Unsigned,
+    /// Nanoseconds of the day and the Julian day.
+    Int96,
+    /// Units of the size of so many to a second.
+    Since1970 {
+        per_second: i64,
+    },
+    AlwaysNull,
+    Presence,
 }
 
-/// How the file's columns are to be decoded: all text as string views (no copy for each value),
-/// INT96 as microseconds (as nanoseconds it would overflow in the year 2262). What a writer says
-/// about Arrow types is ignored: the index is defined by its parquet types.
-pub(super) fn arrow_metadata(
-    metadata: &Arc<ParquetMetaData>,
-) -> Result<ArrowReaderMetadata, IndexError> {
-    let options = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    guarded(|| {
-        let plain = ArrowReaderMetadata::try_new(Arc::clone(metadata), options())?;
-        let parquet_schema = metadata.file_metadata().schema_descr();
-        let is_int96 = |name: &str| {
-            parquet_schema.columns().iter().any(|column| {
-                column.path().string() == name && column.physical_type() == PhysicalType::INT96
-            })
-        };
-        let fields = plain.schema().fields().iter().map(|field| {
-            let wanted = match field.data_type() {
-                DataType::Utf8 | DataType::Binary if is_needed(field.name()) => DataType::Utf8View,
-                DataType::Timestamp(..) if is_int96(field.name()) => {
-                    DataType::Timestamp(TimeUnit::Microsecond, None)
+#[derive(Debug)]
+struct Needed {
+    name: Name,
+    leaf: usize,
+    kind: Kind,
+    column: Column,
+}
+
+/// The needed columns of a file, at a row group.
+#[derive(Debug)]
+pub(super) struct Columns {
+    needed: Vec<Needed>,
+    inflater: Inflater,
+}
+
+impl Columns {
+    /// Finds the columns of a file, their types checked.
+    pub(super) fn of(schema: &SchemaDescriptor) -> Result<Self, IndexError> {
+        let mut needed = Vec::with_capacity(NEEDED.len());
+        for (name, text, usage, is_required) in NEEDED {
+            let leaves = schema.columns().iter();
+            let mut leaves = leaves.enumerate();
+            let found = leaves.find(|(_, leaf)| {
+                leaf.max_rep_level() == 0 && leaf.path().parts().len() == 1 && leaf.name() == text
+            });
+            match found {
+                Some((leaf, descriptor)) => {
+                    let kind = kind(descriptor, usage);
+                    let (kind, width) = kind.ok_or_else(|| IndexError::ColumnType {
+                        name: text,
+                        found: type_name(descriptor),
+                    })?;
+                    let is_optional = descriptor.max_def_level() > 0;
+                    let is_presence = matches!(kind, Kind::Presence);
+                    let reading = Reading { name: text, width, is_optional, is_presence };
+                    needed.push(Needed { name, leaf, kind, column: Column::new(reading) });
                 }
-                other => other.clone(),
+                None if is_required => return Err(IndexError::MissingColumn(text)),
+                None => {}
+            }
+        }
+        Ok(Self { needed, inflater: Inflater::new() })
+    }
+
+    /// The leaf numbers of the columns in the file, in the order in which pieces are pushed.
+    pub(super) fn leaves(&self) -> Vec<usize> {
+        self.needed.iter().map(|needed| needed.leaf).collect()
+    }
+
+    /// Goes to the beginning of a row group whose numbers have been checked.
+    pub(super) fn enter(&mut self, group: &RowGroupMetaData) -> Result<(), IndexError> {
+        let rows = group.num_rows().unsigned_abs();
+        for needed in &mut self.needed {
+            let Some(chunk) = group.columns().get(needed.leaf) else {
+                return Err(IndexError::Corrupt("a row group lacks a column".into()));
             };
-            Field::clone(field).with_data_type(wanted)
-        });
-        let schema = Schema::new(fields.collect::<Vec<_>>());
-        ArrowReaderMetadata::try_new(Arc::clone(metadata), options().with_schema(schema.into()))
-    })
-}
+            let codec = Codec::of(chunk.compression()).ok_or_else(|| IndexError::Unsupported {
+                name: needed.column.name(),
+                what: format!("compressed by {}", chunk.compression()),
+            })?;
+            needed.column.enter(codec, chunk.compressed_size().unsigned_abs(), rows);
+        }
+        Ok(())
+    }
 
-fn is_needed(name: &str) -> bool {
-    REQUIRED.contains(&name) || OPTIONAL.contains(&name)
-}
+    /// Takes the next bytes of the column at `place` of [`leaves`](Self::leaves).
+    pub(super) fn push(&mut self, place: usize, bytes: Bytes) -> Result<(), IndexError> {
+        match self.needed.get_mut(place) {
+            Some(needed) => needed.column.push(bytes),
+            None => Err(IndexError::WrongSupply("a piece of no column".into())),
+        }
+    }
 
-/// The needed columns of one batch of rows, their types checked.
-pub(super) struct Columns<'a> {
-    pub(super) surtkey: Text<'a>,
-    pub(super) hostname: Text<'a>,
-    pub(super) protocol: Text<'a>,
-    pub(super) path: Text<'a>,
-    pub(super) mime_type: Text<'a>,
-    pub(super) warc_filename: Text<'a>,
-    pub(super) status: Integer<'a>,
-    pub(super) offset: Integer<'a>,
-    pub(super) length: Integer<'a>,
-    pub(super) fetch_time: Moment<'a>,
-    pub(super) query: Presence<'a>,
-    pub(super) port: Presence<'a>,
-}
+    /// Rows of the row group that can be asked for, in every column.
+    pub(super) fn rows_here(&self) -> u64 {
+        self.needed.iter().map(|needed| needed.column.progress().rows).min().unwrap_or(0)
+    }
 
-impl<'a> Columns<'a> {
-    pub(super) fn of(batch: &'a RecordBatch) -> Result<Self, IndexError> {
-        Ok(Self {
-            surtkey: Text::of(batch, "url_surtkey")?,
-            hostname: Text::of(batch, "url_host_name")?,
-            protocol: Text::of(batch, "url_protocol")?,
-            path: Text::of(batch, "url_path")?,
-            mime_type: Text::of(batch, "content_mime_type")?,
-            warc_filename: Text::of(batch, "warc_filename")?,
-            status: Integer::of(batch, "fetch_status")?,
-            offset: Integer::of(batch, "warc_record_offset")?,
-            length: Integer::of(batch, "warc_record_length")?,
-            fetch_time: Moment::of(batch, "fetch_time")?,
-            query: Presence(batch.column_by_name("url_query")),
-            port: Presence(batch.column_by_name("url_port")),
+    /// How far each column has come, in the order of [`leaves`](Self::leaves).
+    pub(super) fn progress(&self) -> Vec<Progress> {
+        self.needed.iter().map(|needed| needed.column.progress()).collect()
+    }
+
+    /// The next row from `from` on and before `end` whose path is `/`.
+    pub(super) fn find_root(&mut self, from: u64, end: u64) -> Result<Option<u64>, IndexError> {
+        let Some((path, inflater)) = self.column(Name::Path) else { return Ok(None) };
+        if path.kind == Kind::AlwaysNull {
+            return Ok(None);
+        }
+        path.column.find(b"/", from, end, inflater)
+    }
+
+    fn column(&mut self, name: Name) -> Option<(&mut Needed, &mut Inflater)> {
+        let needed = self.needed.iter_mut().find(|needed| needed.name == name)?;
+        Some((needed, &mut self.inflater))
+    }
+
+    fn bytes(&mut self, name: Name, row: u64) -> Result<Option<(Kind, &[u8])>, IndexError> {
+        match self.column(name) {
+            Some((needed, inflater)) if needed.kind != Kind::AlwaysNull => {
+                let kind = needed.kind;
+                Ok(needed.column.get(row, inflater)?.map(|bytes| (kind, bytes)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `None` where it is null or not UTF-8.
+    pub(super) fn text(&mut self, name: Name, row: u64) -> Result<Option<&str>, IndexError> {
+        let bytes = self.bytes(name, row)?;
+        Ok(bytes.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok()))
+    }
+
+    pub(super) fn integer(&mut self, name: Name, row: u64) -> Result<Option<i64>, IndexError> {
+        let Some((kind, bytes)) = self.bytes(name, row)? else { return Ok(None) };
+        let four = || bytes.first_chunk().copied();
+        let eight = || bytes.first_chunk().copied();
+        Ok(match (kind, bytes.len()) {
+            (Kind::Signed, 4) => four().map(i32::from_le_bytes).map(i64::from),
+            (Kind::Signed, 8) => eight().map(i64::from_le_bytes),
+            (Kind::Unsigned, 4) => four().map(u32::from_le_bytes).map(i64::from),
+            (Kind::Unsigned, 8) => {
+                eight().map(u64::from_le_bytes).and_then(|value| value.try_into().ok())
+            }
+            _ => None,
         })
     }
-}
 
-fn required<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<&'a ArrayRef, IndexError> {
-    batch.column_by_name(name).ok_or(IndexError::MissingColumn(name))
-}
-
-fn wrong_type(name: &'static str, array: &ArrayRef) -> IndexError {
-    IndexError::ColumnType { name, found: array.data_type().to_string() }
-}
-
-/// A column of text. `None` stands for a column whose every value is null.
-pub(super) struct Text<'a>(Option<&'a StringViewArray>);
-
-impl<'a> Text<'a> {
-    fn of(batch: &'a RecordBatch, name: &'static str) -> Result<Self, IndexError> {
-        let array = required(batch, name)?;
-        match array.data_type() {
-            DataType::Utf8View => Ok(Self(array.as_string_view_opt())),
-            DataType::Null => Ok(Self(None)),
-            _ => Err(wrong_type(name, array)),
-        }
-    }
-
-    pub(super) fn get(&self, row: usize) -> Option<&'a str> {
-        let array = self.0?;
-        (row < array.len() && array.is_valid(row)).then(|| array.value(row))
-    }
-}
-
-/// A column of whole numbers of any width.
-pub(super) struct Integer<'a>(&'a ArrayRef);
-
-impl<'a> Integer<'a> {
-    fn of(batch: &'a RecordBatch, name: &'static str) -> Result<Self, IndexError> {
-        let array = required(batch, name)?;
-        let known = array.data_type().is_integer() || *array.data_type() == DataType::Null;
-        known.then_some(Self(array)).ok_or_else(|| wrong_type(name, array))
-    }
-
-    pub(super) fn get(&self, row: usize) -> Option<i64> {
-        let array = self.0;
-        if row >= array.len() || array.is_null(row) {
-            return None;
-        }
-        match array.data_type() {
-            DataType::Int8 => Some(array.as_primitive::<Int8Type>().value(row).into()),
-            DataType::Int16 => Some(array.as_primitive::<Int16Type>().value(row).into()),
-            DataType::Int32 => Some(array.as_primitive::<Int32Type>().value(row).into()),
-            DataType::Int64 => Some(array.as_primitive::<Int64Type>().value(row)),
-            DataType::UInt8 => Some(array.as_primitive::<UInt8Type>().value(row).into()),
-            DataType::UInt16 => Some(array.as_primitive::<UInt16Type>().value(row).into()),
-            DataType::UInt32 => Some(array.as_primitive::<UInt32Type>().value(row).into()),
-            DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).try_into().ok(),
+    /// A moment in microseconds since 1970.
+    pub(super) fn micros(&mut self, name: Name, row: u64) -> Result<Option<i64>, IndexError> {
+        let Some((kind, bytes)) = self.bytes(name, row)? else { return Ok(None) };
+        Ok(match kind {
+            Kind::Int96 => int96_micros(bytes),
+            Kind::Since1970 { per_second } => {
+                let value = bytes.first_chunk().copied().map(i64::from_le_bytes);
+                value.and_then(|value| match per_second {
+                    1_000_000_000 => Some(value.div_euclid(1_000)),
+                    _ => value.checked_mul(1_000_000 / per_second),
+                })
+            }
             _ => None,
+        })
+    }
+
+    pub(super) fn is_null(&mut self, name: Name, row: u64) -> Result<bool, IndexError> {
+        match self.column(name) {
+            Some((needed, inflater)) if needed.kind != Kind::AlwaysNull => {
+                needed.column.is_null(row, inflater)
+            }
+            _ => Ok(true),
         }
     }
 }
 
-/// A column of moments, read as microseconds since 1970.
-pub(super) struct Moment<'a>(&'a ArrayRef);
-
-impl<'a> Moment<'a> {
-    fn of(batch: &'a RecordBatch, name: &'static str) -> Result<Self, IndexError> {
-        let array = required(batch, name)?;
-        let known = matches!(array.data_type(), DataType::Timestamp(..) | DataType::Null);
-        known.then_some(Self(array)).ok_or_else(|| wrong_type(name, array))
-    }
-
-    pub(super) fn micros(&self, row: usize) -> Option<i64> {
-        let array = self.0;
-        let DataType::Timestamp(unit, _) = array.data_type() else { return None };
-        if row >= array.len() || array.is_null(row) {
-            return None;
-        }
-        match unit {
-            TimeUnit::Second => {
-                array.as_primitive::<TimestampSecondType>().value(row).checked_mul(1_000_000)
-            }
-            TimeUnit::Millisecond => {
-                array.as_primitive::<TimestampMillisecondType>().value(row).checked_mul(1_000)
-            }
-            TimeUnit::Microsecond => {
-                Some(array.as_primitive::<TimestampMicrosecondType>().value(row))
-            }
-            TimeUnit::Nanosecond => {
-                Some(array.as_primitive::<TimestampNanosecondType>().value(row).div_euclid(1_000))
-            }
-        }
-    }
+/// Nanoseconds of the day in eight bytes, then the Julian day in four.
+fn int96_micros(bytes: &[u8]) -> Option<i64> {
+    const JULIAN_DAY_OF_1970: i64 = 2_440_588;
+    const MICROS_A_DAY: i64 = 86_400 * 1_000_000;
+    let (nanos, day) = bytes.split_first_chunk()?;
+    let day = i64::from(u32::from_le_bytes(*day.first_chunk()?)) - JULIAN_DAY_OF_1970;
+    let micros = i64::from_le_bytes(*nanos).div_euclid(1_000);
+    day.checked_mul(MICROS_A_DAY)?.checked_add(micros)
 }
 
-/// A column of which only the presence of a value matters; absent, it is null everywhere.
-pub(super) struct Presence<'a>(Option<&'a ArrayRef>);
+/// How a column that is for `usage` is stored; `None` where it cannot be for that.
+fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(Kind, Width)> {
+    let physical = column.physical_type();
+    let width = match physical {
+        PhysicalType::INT32 | PhysicalType::FLOAT => Width::Fixed(4),
+        PhysicalType::INT64 | PhysicalType::DOUBLE => Width::Fixed(8),
+        PhysicalType::INT96 => Width::Fixed(12),
+        PhysicalType::FIXED_LEN_BYTE_ARRAY => {
+            Width::Fixed(usize::try_from(column.type_length()).ok()?)
+        }
+        PhysicalType::BYTE_ARRAY => Width::Varying,
+        // Never read: a presence asks for levels alone.
+        PhysicalType::BOOLEAN => Width::Fixed(1),
+    };
+    let logical = column.logical_type_ref();
+    if matches!(logical, Some(LogicalType::Unknown)) {
+        return Some((Kind::AlwaysNull, width));
+    }
+    let is_number = matches!(physical, PhysicalType::INT32 | PhysicalType::INT64);
+    let kind = match usage {
+        Use::Presence => Kind::Presence,
+        Use::Text if physical == PhysicalType::BYTE_ARRAY => Kind::Text,
+        Use::Integer if is_number => match (logical, column.converted_type()) {
+            (Some(LogicalType::Integer(IntType { is_signed: false, .. })), _)
+            | (
+                None,
+                ConvertedType::UINT_8
+                | ConvertedType::UINT_16
+                | ConvertedType::UINT_32
+                | ConvertedType::UINT_64,
+            ) => Kind::Unsigned,
+            (Some(LogicalType::Integer(_)), _)
+            | (
+                None,
+                ConvertedType::NONE
+                | ConvertedType::INT_8
+                | ConvertedType::INT_16
+                | ConvertedType::INT_32
+                | ConvertedType::INT_64,
+            ) => Kind::Signed,
+            _ => return None,
+        },
+        Use::Moment if physical == PhysicalType::INT96 => Kind::Int96,
+        Use::Moment if physical == PhysicalType::INT64 => {
+            let per_second = match (logical, column.converted_type()) {
+                (Some(LogicalType::Timestamp(TimestampType { unit, .. })), _) => match unit {
+                    TimeUnit::MILLIS => 1_000,
+                    TimeUnit::MICROS => 1_000_000,
+                    TimeUnit::NANOS => 1_000_000_000,
+                },
+                (None, ConvertedType::TIMESTAMP_MILLIS) => 1_000,
+                (None, ConvertedType::TIMESTAMP_MICROS) => 1_000_000,
+                _ => return None,
+            };
+            Kind::Since1970 { per_second }
+        }
+        _ => return None,
+    };
+    Some((kind, width))
+}
 
-impl Presence<'_> {
-    pub(super) fn is_null(&self, row: usize) -> bool {
-        let Some(array) = self.0 else { return true };
-        *array.data_type() == DataType::Null || row >= array.len() || array.is_null(row)
+fn type_name(column: &ColumnDescriptor) -> String {
+    let physical = column.physical_type();
+    match column.logical_type_ref() {
+        Some(logical) => format!("{physical} ({logical:?})"),
+        None => physical.to_string(),
     }
 }

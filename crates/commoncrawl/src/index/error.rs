@@ -31,6 +31,14 @@ pub enum IndexError {
         /// The Arrow type it has.
         found: String,
     },
+    /// A column is stored in a way that this reader does not know.
+    #[error("column {name} is {what}, which the index never is")]
+    Unsupported {
+        /// The column.
+        name: &'static str,
+        /// How it is stored.
+        what: String,
+    },
     /// What the projected columns of one row group take is more than the reader may hold.
     #[error("row group {row_group} needs {bytes} bytes, more than the limit of {max_bytes}")]
     RowGroupTooLarge {

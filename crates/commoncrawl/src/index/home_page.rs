@@ -1,58 +1,69 @@
 //! The filter: which row of the index is a home page, and the capture it makes.
 //!
 //! Invariants: every row is exactly one of [`Verdict`]'s; a comparison with null is false, as in
-//! SQL. Must not know: other rows.
+//! SQL; the rarest condition comes first, so that most columns are read at few rows. Must not
+//! know: other rows.
 
 use super::capture::{Capture, Protocol};
-use super::columns::Columns;
+use super::columns::{Columns, Name};
+use super::error::IndexError;
 use crate::hostname::check_hostname;
 
 /// Longer than any WARC path Common Crawl has published (about 140 bytes).
 const MAX_WARC_FILENAME_BYTES: usize = 1_024;
 
 /// What a row is.
-pub(super) enum Verdict<'a> {
+pub(super) enum Verdict {
     /// The filter does not want it.
     NotHomePage,
     /// A home page by the filter, with a value that no right index has.
     Malformed,
-    /// A home page: the key that captures of the same site stand under, and the capture.
-    HomePage { surtkey: &'a str, capture: Capture },
+    HomePage(Capture),
 }
 
-/// Judges row `row` of a batch. The cheapest and rarest condition comes first.
-pub(super) fn judge<'a>(columns: &Columns<'a>, row: usize) -> Verdict<'a> {
-    let is_wanted = columns.path.get(row) == Some("/")
-        && columns.status.get(row) == Some(200)
-        && columns.query.is_null(row)
-        && columns.port.is_null(row)
-        && columns.mime_type.get(row) == Some("text/html");
-    let protocol = match columns.protocol.get(row) {
-        Some("https") if is_wanted => Protocol::Https,
-        Some("http") if is_wanted => Protocol::Http,
-        _ => return Verdict::NotHomePage,
-    };
-    let capture = columns.surtkey.get(row).zip(capture(columns, row, protocol));
-    match capture {
-        Some((surtkey, capture)) => Verdict::HomePage { surtkey, capture },
-        None => Verdict::Malformed,
+/// Judges `row`, whose path is `/`.
+pub(super) fn judge(columns: &mut Columns, row: u64) -> Result<Verdict, IndexError> {
+    let is_wanted = columns.integer(Name::Status, row)? == Some(200)
+        && columns.is_null(Name::Query, row)?
+        && columns.is_null(Name::Port, row)?
+        && columns.text(Name::MimeType, row)? == Some("text/html");
+    if !is_wanted {
+        return Ok(Verdict::NotHomePage);
     }
+    let protocol = match columns.text(Name::Protocol, row)? {
+        Some("https") => Protocol::Https,
+        Some("http") => Protocol::Http,
+        _ => return Ok(Verdict::NotHomePage),
+    };
+    Ok(capture(columns, row, protocol)?.map_or(Verdict::Malformed, Verdict::HomePage))
 }
 
-fn capture(columns: &Columns<'_>, row: usize, protocol: Protocol) -> Option<Capture> {
-    let hostname = columns.hostname.get(row).filter(|name| check_hostname(name).is_ok())?;
-    let warc_filename = columns.warc_filename.get(row).filter(|name| is_relative_path(name))?;
-    let offset = columns.offset.get(row).filter(|offset| *offset >= 0)?;
-    let length = columns.length.get(row).filter(|length| *length > 0)?;
-    offset.checked_add(length)?;
-    Some(Capture {
-        hostname: hostname.to_owned(),
+fn capture(
+    columns: &mut Columns,
+    row: u64,
+    protocol: Protocol,
+) -> Result<Option<Capture>, IndexError> {
+    let hostname = columns.text(Name::Hostname, row)?;
+    let hostname = hostname.filter(|name| check_hostname(name).is_ok()).map(str::to_owned);
+    let warc_filename = columns.text(Name::WarcFilename, row)?;
+    let warc_filename = warc_filename.filter(|name| is_relative_path(name)).map(str::to_owned);
+    let offset = columns.integer(Name::Offset, row)?.filter(|offset| *offset >= 0);
+    let length = columns.integer(Name::Length, row)?.filter(|length| *length > 0);
+    let fetch_time = columns.micros(Name::FetchTime, row)?;
+    let place = offset.zip(length).filter(|(offset, length)| offset.checked_add(*length).is_some());
+    let Some((((hostname, warc_filename), (offset, length)), fetch_time_micros)) =
+        hostname.zip(warc_filename).zip(place).zip(fetch_time)
+    else {
+        return Ok(None);
+    };
+    Ok(Some(Capture {
+        hostname,
         protocol,
-        warc_filename: warc_filename.to_owned(),
-        warc_record_offset: offset.try_into().ok()?,
-        warc_record_length: length.try_into().ok()?,
-        fetch_time_micros: columns.fetch_time.micros(row)?,
-    })
+        warc_filename,
+        warc_record_offset: offset.unsigned_abs(),
+        warc_record_length: length.unsigned_abs(),
+        fetch_time_micros,
+    }))
 }
 
 /// Whether `name` can be appended to a bucket's or a folder's address and stay inside it.

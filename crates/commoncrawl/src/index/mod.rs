@@ -1,23 +1,31 @@
 //! The columnar index: a parquet file of the crawl to the best capture of each host in it.
 //!
 //! Owns the conversation with whoever has the bytes: [`IndexReader`] says which ranges of the file
-//! it needs, takes them, and gives captures. It reads the needed columns only, filters each row,
-//! and deduplicates in the stream.
+//! it needs, takes them, and gives captures. It reads the needed columns only, a window of a row
+//! group at a time, inflates the pages in which a row may pass, and deduplicates in the stream. The
+//! parquet crate reads the metadata; pages are read here (docs/decisions/0013-index-reader.md).
 //!
-//! Invariants: at most one row group of the needed columns is held; [`IndexCounts`] accounts for
-//! every row that was looked at; the captures depend on the file and the options alone.
+//! Invariants: what is held does not grow with the file; [`IndexCounts`] accounts for every row
+//! that was looked at; the captures depend on the file and the options alone.
 //! Must not know: where the file lies, how many files there are, what becomes of a capture.
 
 mod capture;
+mod chunk;
+mod column;
 mod columns;
 mod dedup;
 mod error;
 mod footer;
 mod home_page;
+mod hybrid;
+mod inflate;
+mod page;
 pub mod paths;
 mod row_groups;
 mod rows;
+mod thrift;
 mod whole_file;
+mod windows;
 
 use std::ops::Range;
 
@@ -35,16 +43,26 @@ use rows::{RowReader, RowStep};
 pub struct IndexOptions {
     /// Stop after this many captures, reading as few row groups as that takes. `None`: all.
     pub max_captures: Option<u64>,
+    /// Stop after this many row groups. `None`: all.
+    pub max_row_groups: Option<u64>,
     /// Bytes asked for at the end of the file first, in the hope that all metadata is in them.
     pub first_read_bytes: u64,
     /// A row group whose needed columns take more, compressed or not, is refused. Row groups of
     /// Common Crawl's index have about 128 MB, half of it in the needed columns.
     pub max_row_group_bytes: u64,
+    /// Bytes asked for at once, about: a window holds the same share of each needed column.
+    pub window_bytes: u64,
 }
 
 impl Default for IndexOptions {
     fn default() -> Self {
-        Self { max_captures: None, first_read_bytes: 256 << 10, max_row_group_bytes: 1 << 30 }
+        Self {
+            max_captures: None,
+            max_row_groups: None,
+            first_read_bytes: 256 << 10,
+            max_row_group_bytes: 1 << 30,
+            window_bytes: 1 << 20,
+        }
     }
 }
 
@@ -70,8 +88,12 @@ pub struct IndexCounts {
     pub row_groups_read: u64,
     /// Row groups in the file.
     pub row_groups: u64,
+    /// Bytes of rows that were asked for: of the file without its metadata.
+    pub row_bytes: u64,
     /// Bytes of the file that were asked for.
     pub bytes_read: u64,
+    /// Ranges of the file that were asked for.
+    pub ranges_read: u64,
 }
 
 impl IndexCounts {
@@ -102,6 +124,7 @@ pub struct IndexReader {
     file_size: u64,
     options: IndexOptions,
     bytes_read: u64,
+    ranges_read: u64,
     state: State,
 }
 
@@ -117,11 +140,11 @@ impl IndexReader {
     /// A reader of a file of `file_size` bytes.
     pub fn new(file_size: u64, options: IndexOptions) -> Self {
         let footer = Footer::new(file_size, options.first_read_bytes);
-        Self { file_size, options, bytes_read: 0, state: State::Footer(footer) }
+        Self { file_size, options, bytes_read: 0, ranges_read: 0, state: State::Footer(footer) }
     }
 
-    /// Goes on until bytes are needed, captures are there, or the end. Decodes up to a row group
-    /// in one call (about half a second for a million rows): not for an async executor's thread.
+    /// Goes on until bytes are needed, captures are there, or the end. Reads the rows of a window
+    /// in one call, some ten milliseconds: not for an async executor's thread.
     #[expect(
         clippy::should_implement_trait,
         reason = "not an iterator: a step may ask for bytes before the next can be taken"
@@ -150,15 +173,35 @@ impl IndexReader {
                     return Ok(match rows.next()? {
                         RowStep::Need(ranges) => Step::Need(ranges),
                         RowStep::Captures(captures) => Step::Captures(captures),
-                        RowStep::Done(counts) => {
-                            Step::Done(IndexCounts { bytes_read: self.bytes_read, ..counts })
-                        }
+                        RowStep::Done(counts) => Step::Done(self.with_reads(counts)),
                     });
                 }
                 State::Done(counts) => return Ok(Step::Done(*counts)),
                 State::Failed(error) => return Err(error.clone()),
             }
         }
+    }
+
+    /// The ranges that will be asked for after those that are asked for now, where that is sure
+    /// already: who fetches them while rows are read does not wait for them. May be empty.
+    pub fn upcoming(&self) -> Vec<Range<u64>> {
+        match &self.state {
+            State::Rows(rows) => rows.upcoming(),
+            State::Footer(_) | State::Done(_) | State::Failed(_) => Vec::new(),
+        }
+    }
+
+    /// What has become of the rows so far.
+    pub fn counts(&self) -> IndexCounts {
+        match &self.state {
+            State::Rows(rows) => self.with_reads(rows.counts()),
+            State::Done(counts) => *counts,
+            State::Footer(_) | State::Failed(_) => self.with_reads(IndexCounts::default()),
+        }
+    }
+
+    fn with_reads(&self, counts: IndexCounts) -> IndexCounts {
+        IndexCounts { bytes_read: self.bytes_read, ranges_read: self.ranges_read, ..counts }
     }
 
     /// Hands over the bytes of the ranges that [`Step::Need`] named, in the same order.
@@ -179,13 +222,14 @@ impl IndexReader {
                 return Err(IndexError::WrongSupply(what));
             }
             self.bytes_read = self.bytes_read.saturating_add(wanted);
+            self.ranges_read += 1;
         }
         match &mut self.state {
             State::Footer(footer) => ranges
                 .into_iter()
                 .zip(data)
                 .try_for_each(|(range, data)| footer.supply(range, data)),
-            State::Rows(rows) => rows.supply(ranges, data),
+            State::Rows(rows) => rows.supply(&ranges, &data),
             State::Done(_) | State::Failed(_) => Ok(()),
         }
     }

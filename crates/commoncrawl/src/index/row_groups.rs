@@ -7,6 +7,10 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::error::IndexError;
 
+/// Rows of the needed columns in a byte of the file. Real ones take 20 bytes a row; a few bytes can
+/// say that a value is repeated a billion times, and looking at each would take for ever.
+const MAX_ROWS_A_BYTE: u64 = 50;
+
 /// Where `hostname_leaf` is given (a limited read), starts at the row group that should hold the
 /// most hosts and goes on from there, round to the first; else all in the file's order.
 ///
@@ -59,6 +63,7 @@ fn projected_bytes(
             return Err("negative column offset or size");
         }
     }
+    let rows = group.num_rows().unsigned_abs();
     let (mut compressed, mut uncompressed) = (0_u64, 0_u64);
     for &leaf in leaves {
         let column = group.columns().get(leaf).ok_or("a column is missing")?;
@@ -73,8 +78,14 @@ fn projected_bytes(
         if column.num_values() != group.num_rows() {
             return Err("a column has another number of values than the row group has rows");
         }
+        if length == 0 && rows > 0 {
+            return Err("a column without bytes");
+        }
         compressed = compressed.saturating_add(length);
         uncompressed = uncompressed.saturating_add(plain);
+    }
+    if rows > compressed.saturating_mul(MAX_ROWS_A_BYTE) {
+        return Err("more rows than its bytes can hold");
     }
     Ok(compressed.max(uncompressed))
 }
@@ -90,12 +101,16 @@ mod tests {
 
     /// Metadata of one row group of two columns, the second at `offset` with `bytes`.
     fn metadata(offset: i64, bytes: i64) -> ParquetMetaData {
+        with_rows(1, offset, bytes)
+    }
+
+    fn with_rows(rows: i64, offset: i64, bytes: i64) -> ParquetMetaData {
         let schema = "message m { required int64 a; required int64 b; }";
         let schema = parse_message_type(schema).unwrap();
         let schema = Arc::new(SchemaDescriptor::new(Arc::new(schema)));
         let column = |leaf: usize, offset, bytes| {
             ColumnChunkMetaData::builder(schema.column(leaf))
-                .set_num_values(1)
+                .set_num_values(rows)
                 .set_data_page_offset(offset)
                 .set_total_compressed_size(bytes)
                 .build()
@@ -103,7 +118,7 @@ mod tests {
         };
         let columns = vec![column(0, 4, 8), column(1, offset, bytes)];
         let group = RowGroupMetaData::builder(Arc::clone(&schema))
-            .set_num_rows(1)
+            .set_num_rows(rows)
             .set_column_metadata(columns)
             .build()
             .unwrap();
@@ -118,5 +133,12 @@ mod tests {
         // Found by fuzzing: the parquet crate asserts that no column's place is negative.
         assert!(matches!(check(&metadata(-12, 8)), Err(IndexError::Corrupt(_))));
         assert!(matches!(check(&metadata(12, -8)), Err(IndexError::Corrupt(_))));
+    }
+    #[test]
+    fn rows_that_the_bytes_cannot_hold_are_no_rows() {
+        let check = |rows| check(&with_rows(rows, 12, 8), &[0, 1], 100, 1_000);
+        assert_eq!(check(800), Ok(()));
+        assert!(matches!(check(801), Err(IndexError::Corrupt(_))));
+        assert!(matches!(check(i64::MAX), Err(IndexError::Corrupt(_))));
     }
 }

@@ -43,6 +43,7 @@ pub(super) fn remove_codings(
             "gzip" | "x-gzip" => gunzip(body, max_bytes),
             "deflate" => inflate(body, may_be_cut, max_bytes),
             "br" => unbrotli(body, may_be_cut, max_bytes),
+            "zstd" => unzstd(body, max_bytes),
             _ => {
                 decoded.remaining_coding = Some(coding.clone());
                 break;
@@ -158,6 +159,26 @@ fn unbrotli(body: &[u8], may_be_cut: bool, max_bytes: u64) -> Option<Inflated> {
     }
     let reader = brotli_decompressor::Decompressor::new(body, BUFFER_BYTES);
     believable(read_some(reader, max_bytes), may_be_cut, max_bytes)
+}
+
+/// Frames one after another, of which some may be skippable (RFC 8878 3.1).
+fn unzstd(body: &[u8], max_bytes: u64) -> Option<Inflated> {
+    const FRAME: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+    /// The last three bytes of a skippable frame's magic; the first is 0x50 to 0x5f.
+    const SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
+    /// Windows of up to 8 MiB, which browsers and we agree to keep (RFC 9659 3).
+    const MAX_WINDOW_LOG: u32 = 23;
+    let is_frame = match body.first_chunk::<4>() {
+        Some([first, rest @ ..]) if *rest == SKIPPABLE => first & 0xf0 == 0x50,
+        start => start == Some(&FRAME),
+    };
+    if !is_frame {
+        return None;
+    }
+    let mut reader = zstd::stream::read::Decoder::with_buffer(body).ok()?;
+    reader.window_log_max(MAX_WINDOW_LOG).ok()?;
+    let inflated = read_some(reader, max_bytes);
+    (inflated.is_whole || !inflated.bytes.is_empty()).then_some(inflated)
 }
 
 /// Of a coding that any bytes may look like: what decoded to its end, or was cut where it must be.

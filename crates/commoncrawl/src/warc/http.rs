@@ -35,7 +35,7 @@ pub struct HttpResponse {
     pub headers: Headers,
     /// The body, its transfer and content codings removed.
     pub body: Vec<u8>,
-    /// A content coding that is still on the body, because it is not known here (`zstd`, ...).
+    /// A content coding that is still on the body, because it is not known here (`dcb`, ...).
     pub remaining_coding: Option<String>,
     /// Whether the body is known not to be whole.
     pub is_truncated: bool,

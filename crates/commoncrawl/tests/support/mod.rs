@@ -146,13 +146,17 @@ pub fn columns(rows: &[Row], layout: Layout) -> Vec<(&'static str, ArrayRef)> {
 
 /// A parquet file of `columns`.
 pub fn parquet_of(columns: Vec<(&'static str, ArrayRef)>, layout: Layout) -> Bytes {
-    let with_nullability = columns.into_iter().map(|(name, array)| (name, array, true));
-    let batch = RecordBatch::try_from_iter_with_nullable(with_nullability).unwrap();
     let properties = WriterProperties::builder()
         .set_compression(Compression::GZIP(GzipLevel::default()))
         .set_dictionary_enabled(layout.dictionary)
-        .set_max_row_group_row_count(Some(layout.rows_a_group))
-        .build();
+        .set_max_row_group_row_count(Some(layout.rows_a_group));
+    write(columns, properties.build())
+}
+
+/// A parquet file of `columns` as `properties` say.
+pub fn write(columns: Vec<(&'static str, ArrayRef)>, properties: WriterProperties) -> Bytes {
+    let with_nullability = columns.into_iter().map(|(name, array)| (name, array, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(with_nullability).unwrap();
     let mut file = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();

@@ -13,6 +13,7 @@ use aws_sdk_s3::config::interceptors::InterceptorContext;
 use aws_sdk_s3::config::retry::{ClassifyRetry, RetryAction, RetryPartition, TokenBucket};
 use aws_sdk_s3::config::{
     Builder, Credentials, RequestChecksumCalculation, ResponseChecksumValidation,
+    SharedCredentialsProvider,
 };
 
 use crate::settings::StoreSettings;
@@ -20,8 +21,8 @@ use crate::settings::StoreSettings;
 /// Where nothing names a region; Common Crawl's bucket lies there.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// A client as the settings and the environment say.
-pub(super) async fn build(settings: &StoreSettings) -> Client {
+/// A client as the settings and the environment say, and where its credentials come from.
+pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCredentialsProvider>) {
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .retry_config(retries(settings))
         .timeout_config(timeouts(settings));
@@ -68,7 +69,7 @@ pub(super) async fn build(settings: &StoreSettings) -> Client {
             .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
             .response_checksum_validation(ResponseChecksumValidation::WhenRequired);
     }
-    Client::from_conf(builder.build())
+    (Client::from_conf(builder.build()), shared.credentials_provider())
 }
 
 fn retries(settings: &StoreSettings) -> RetryConfig {

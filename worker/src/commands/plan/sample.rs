@@ -1,13 +1,17 @@
 //! What one index file says: its row groups, and the home pages of the first of them.
 
-use std::{collections::HashSet, ops::Range};
+use std::collections::HashSet;
 
-use bytes::Bytes;
-use everytab_commoncrawl::index::{IndexOptions, IndexReader, Step};
+use everytab_commoncrawl::index::IndexOptions;
 use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::{crawl::WantedFile, failure::Failure, limits};
+use crate::{
+    crawl::WantedFile,
+    failure::Failure,
+    index_file::{IndexFile, IndexFileError},
+    limits,
+};
 
 /// Row groups read at most, where the first ones hold no home page: 60 MB each.
 const GROUPS_AT_MOST: u64 = 4;
@@ -56,10 +60,8 @@ pub(super) async fn read(store: &dyn Store, files: &[WantedFile]) -> Result<Samp
         sampled_bytes: bytes,
         ..Sample::default()
     };
-    let about = |reason: String| Failure::new(format!("index file {path}: {reason}"));
-    let (row_groups, requests) = metadata(store, path, bytes).await.map_err(about)?;
-    sample.row_groups = row_groups;
-    first_groups(store, path, requests, &mut sample).await.map_err(about)?;
+    let about = |error: IndexFileError| Failure::new(format!("index file {path}: {error}"));
+    first_groups(store, path, &mut sample).await.map_err(about)?;
     Ok(sample)
 }
 
@@ -69,89 +71,35 @@ async fn size(store: &dyn Store, path: &str) -> Result<u64, Failure> {
     })
 }
 
-/// How many row groups a file has, and how often its reader asks before it asks for rows: one
-/// that may give no captures reads the metadata alone.
-async fn metadata(store: &dyn Store, path: &str, size: u64) -> Result<(u64, u64), String> {
-    let options = IndexOptions { max_captures: Some(0), ..IndexOptions::default() };
-    let mut reader = IndexReader::new(size, options);
-    let mut requests = 0;
-    loop {
-        let (back, step) = step(reader).await?;
-        reader = back;
-        match step {
-            Step::Need(ranges) => {
-                requests += 1;
-                supply(store, path, &mut reader, ranges).await?;
-            }
-            Step::Captures(_) => {}
-            Step::Done(counts) => return Ok((counts.row_groups, requests)),
-        }
-    }
-}
-
-/// Reads the first row group, and the next ones as long as there is no home page in them. The
-/// reader asks for a row group at a time.
+/// Reads the first row group, and the next ones as long as there is no home page in them.
 async fn first_groups(
     store: &dyn Store,
     path: &str,
-    mut requests: u64,
     sample: &mut Sample,
-) -> Result<(), String> {
-    let mut reader = IndexReader::new(sample.sampled_bytes, IndexOptions::default());
+) -> Result<(), IndexFileError> {
     let mut hosts = HashSet::new();
-    loop {
-        let (back, step) = step(reader).await?;
-        reader = back;
-        match step {
-            Step::Need(ranges) => {
-                if requests > 0 {
-                    requests -= 1;
-                } else if sample.groups_read == GROUPS_AT_MOST
-                    || (sample.groups_read > 0 && !hosts.is_empty())
-                {
-                    break;
-                } else {
-                    sample.groups_read += 1;
-                    sample.read_bytes +=
-                        ranges.iter().map(|range| range.end - range.start).sum::<u64>();
-                }
-                supply(store, path, &mut reader, ranges).await?;
+    for groups in 1..=GROUPS_AT_MOST {
+        let options = IndexOptions { max_row_groups: Some(groups), ..IndexOptions::default() };
+        let mut file = IndexFile::new(store, path, sample.sampled_bytes, options);
+        loop {
+            let captures = file.next().await?;
+            if captures.is_empty() {
+                break;
             }
-            Step::Captures(captures) => {
-                for capture in captures {
-                    sample.captures += 1;
-                    sample.record_bytes += capture.warc_record_length;
-                    hosts.insert(capture.hostname);
-                }
+            for capture in captures {
+                sample.captures += 1;
+                sample.record_bytes += capture.warc_record_length;
+                hosts.insert(capture.hostname);
             }
-            Step::Done(_) => break,
+        }
+        let counts = file.counts();
+        sample.row_groups = counts.row_groups;
+        sample.groups_read = counts.row_groups_read;
+        sample.read_bytes = counts.row_bytes;
+        if !hosts.is_empty() || counts.row_groups_read == counts.row_groups {
+            break;
         }
     }
     sample.hosts = hosts.len() as u64;
     Ok(())
-}
-
-/// Decoding a row group takes half a second: not on the runtime's threads.
-async fn step(mut reader: IndexReader) -> Result<(IndexReader, Step), String> {
-    let stepped = tokio::task::spawn_blocking(move || {
-        let step = reader.next();
-        (reader, step)
-    });
-    let (reader, step) = stepped.await.map_err(|error| error.to_string())?;
-    Ok((reader, step.map_err(|error| error.to_string())?))
-}
-
-async fn supply(
-    store: &dyn Store,
-    path: &str,
-    reader: &mut IndexReader,
-    ranges: Vec<Range<u64>>,
-) -> Result<(), String> {
-    let reads = ranges.iter().map(|range| store.get_range(path, range.clone()));
-    let data: Vec<Bytes> = stream::iter(reads)
-        .buffered(limits::RANGES_IN_FLIGHT)
-        .try_collect()
-        .await
-        .map_err(|error| error.to_string())?;
-    reader.supply(ranges, data).map_err(|error| error.to_string())
 }

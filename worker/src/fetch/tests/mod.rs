@@ -2,6 +2,9 @@
 
 mod answers;
 mod careful;
+mod hostile;
+mod hostile_dns;
+mod hostile_http2;
 mod polite;
 mod safety;
 mod shard_robots;

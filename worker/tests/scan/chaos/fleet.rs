@@ -8,11 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    netns::{self, Uplink},
-    wire::{Mode, Proxy},
-};
+use super::wire::{Mode, Proxy};
 use crate::{
+    netns::{self, Uplink},
     places::with_s3,
     setup::{Running, wait_for, worker},
 };

@@ -7,21 +7,18 @@
 
 mod faults;
 mod fleet;
-mod netns;
 mod report;
 pub(crate) mod wire;
 mod world;
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use everytab_testbed::{Behaviour, Latency, Mix, Settings};
 
 use crate::{
     books::{self, Books as _, Found},
     kills::processes_of,
+    netns::apart,
     places::{Database, Internet, Stores, internet_of},
     setup::{LIMIT, corpus},
 };
@@ -31,23 +28,6 @@ use world::{Plan, World};
 /// The variable's number, or another.
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
-}
-
-/// Runs a test in a thread with a network and mounts of its own, if it can be had.
-fn apart(test: impl FnOnce(bool) + Send) {
-    let ended = thread::scope(|scope| {
-        let body = || {
-            let entered = netns::enter();
-            if let Err(error) = &entered {
-                println!("skipped: cut links and full disks: no namespaces here ({error})");
-            }
-            test(entered.is_ok());
-        };
-        scope.spawn(body).join()
-    });
-    if let Err(panic) = ended {
-        std::panic::resume_unwind(panic);
-    }
 }
 
 /// A bit of everything that the web does and that the same answers tell apart from our own

@@ -16,11 +16,11 @@ use everytab_testbed::s3::S3Server;
 use super::{
     faults::{Fault, Target},
     fleet::{Member, Orders},
-    netns::{self, Uplink},
     wire::{Names, Proxy, Server},
 };
 use crate::{
     books::{Books, SMALL_SHARDS},
+    netns::{self, Uplink},
     places::{Internet, Stores, socket_of, with_s3},
     setup::{run, wait_for, worker},
 };

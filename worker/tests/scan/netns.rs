@@ -25,6 +25,23 @@ pub(crate) fn enter() -> io::Result<()> {
     shell("ip link set lo up && mount --make-rprivate /")
 }
 
+/// Runs a test in a thread with a network and mounts of its own, if it can be had.
+pub(crate) fn apart(test: impl FnOnce(bool) + Send) {
+    let ended = std::thread::scope(|scope| {
+        let body = || {
+            let entered = enter();
+            if let Err(error) = &entered {
+                println!("skipped: cut links and full disks: no namespaces here ({error})");
+            }
+            test(entered.is_ok());
+        };
+        scope.spawn(body).join()
+    });
+    if let Err(panic) = ended {
+        std::panic::resume_unwind(panic);
+    }
+}
+
 fn unshare(what: libc::c_int) -> io::Result<()> {
     // SAFETY: it takes flags alone and changes this thread's surroundings, not its memory.
     match unsafe { libc::unshare(what) } {
@@ -34,7 +51,7 @@ fn unshare(what: libc::c_int) -> io::Result<()> {
 }
 
 /// Runs a line in this thread's namespaces.
-fn shell(line: &str) -> io::Result<()> {
+pub(crate) fn shell(line: &str) -> io::Result<()> {
     said(Command::new("sh").args(["-ec", line]), line)
 }
 

@@ -1,0 +1,125 @@
+//! Draws a contact sheet, for the eye: each icon as the browser draws the original, then ours in
+//! all its colours, in as many as `auto` leaves, and in 64 at most.
+//!
+//!     icons_sheet FOLDER SHEET.html [all|merged|FORMAT] [FROM] [COUNT]
+//!     icons_sheet FOLDER OUT decoded
+//!
+//! The second writes what was decoded, unscaled, to OUT/FORMAT/NAME.png, and why the others were
+//! not to OUT/refused.tsv, for programs that compare.
+//!
+//! FOLDER holds icons in folders by format, as the corpus does. `merged` shows only icons whose
+//! colours a palette merges, the greatest difference first; then the numbers under an icon are
+//! the difference's mean and worst, in hundredths, and which of the two `auto` takes.
+// A measuring program reads files, and a broken one is to stop it.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use everytab_bundler::convert::to_tab_icon_with;
+use everytab_bundler::decode::{TAB_ICON_PIXELS, decode};
+use everytab_bundler::png_out::{Colours, Difference, encode};
+use everytab_bundler::scale::scale_down;
+use everytab_bundler::sniff::sniff;
+
+const STYLE: &str = "<!doctype html><meta charset=utf-8><style>\
+    body{font:9px sans-serif;margin:4px}figure{display:inline-block;margin:2px;width:272px;\
+    overflow:hidden;vertical-align:top}figcaption{white-space:nowrap}\
+    img{width:64px;height:64px;object-fit:contain;object-position:0 0;margin:1px;\
+    image-rendering:pixelated;background:linear-gradient(90deg,#fff 50%,#000 50%)}</style>";
+
+struct Icon {
+    name: String,
+    images: String,
+    difference: Option<Difference>,
+    note: String,
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [folder, sheet, rest @ ..] = args.as_slice() else {
+        eprintln!("usage: icons_sheet FOLDER SHEET.html [all|merged|FORMAT] [FROM] [COUNT]");
+        std::process::exit(2);
+    };
+    let which = rest.first().map_or("all", String::as_str);
+    if which == "decoded" {
+        return decoded(Path::new(folder), Path::new(sheet));
+    }
+    let number = |place: usize| rest.get(place).and_then(|text| text.parse().ok());
+    let mut icons: Vec<Icon> = files(Path::new(folder))
+        .iter()
+        .filter(|path| matches!(which, "all" | "merged") || path.parent().unwrap().ends_with(which))
+        .map(|path| icon(path))
+        .filter(|icon| which != "merged" || icon.difference.is_some())
+        .collect();
+    icons.sort_by(|one, other| {
+        other.difference.cmp(&one.difference).then_with(|| one.name.cmp(&other.name))
+    });
+    let mut html = STYLE.to_owned();
+    let (from, count) = (number(1).unwrap_or(0), number(2).unwrap_or(usize::MAX));
+    for Icon { name, images, note, .. } in icons.iter().skip(from).take(count) {
+        write!(html, "<figure>{images}<figcaption>{note} {name}</figcaption></figure>").unwrap();
+    }
+    std::fs::write(sheet, html).unwrap();
+    eprintln!("{} icons", icons.len());
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .flat_map(|format| std::fs::read_dir(format.unwrap().path()).unwrap())
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    files
+}
+
+fn decoded(folder: &Path, out: &Path) {
+    let mut refused = String::new();
+    for path in files(folder) {
+        let name = path.strip_prefix(folder).unwrap();
+        let target = out.join(format!("{}.png", name.display()));
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        match decode(&std::fs::read(&path).unwrap()) {
+            Ok((_, pixels)) => std::fs::write(target, encode(&pixels)).unwrap(),
+            Err(error) => writeln!(refused, "{}\t{error}", name.display()).unwrap(),
+        }
+    }
+    std::fs::write(out.join("refused.tsv"), refused).unwrap();
+}
+
+fn icon(path: &Path) -> Icon {
+    let bytes = std::fs::read(path).unwrap();
+    let name = path.file_name().unwrap().to_string_lossy().replace(['<', '&'], "");
+    let image = |kind: &str, bytes: &[u8]| {
+        format!("<img src='data:{kind};base64,{}'>", STANDARD.encode(bytes))
+    };
+    let kind = sniff(&bytes).map_or("image/png", |format| format.content_type());
+    let mut images = image(kind, &bytes);
+    let mut icons = Vec::new();
+    for colours in [Colours::Lossless, Colours::Auto, Colours::Palette] {
+        match to_tab_icon_with(&bytes, colours) {
+            Ok(icon) => {
+                images.push_str(&image("image/png", &icon.png));
+                icons.push(icon);
+            }
+            Err(error) => return Icon { name, images, difference: None, note: error.to_string() },
+        }
+    }
+    let small = |bytes: &[u8]| {
+        scale_down(decode(bytes).unwrap().1, TAB_ICON_PIXELS).with_clean_transparency()
+    };
+    let difference = Difference::between(&small(&bytes), &small(&icons[2].png));
+    let merged = difference.worst > 0;
+    let taken = if icons[1].png == icons[0].png { "lossless" } else { "merged" };
+    let lengths: Vec<String> = icons.iter().map(|icon| icon.png.len().to_string()).collect();
+    let note = if merged {
+        let Difference { mean, worst } = difference;
+        format!("{mean} {worst} {taken} {}", lengths.join("/"))
+    } else {
+        format!("exact {}", lengths[0])
+    };
+    Icon { name, images, difference: merged.then_some(difference), note }
+}

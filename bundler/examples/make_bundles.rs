@@ -1,0 +1,244 @@
+//! Times turning icons into bundles: `scripts/bench-bundle.sh` runs it beside other programs that
+//! do the same work on the same list.
+//!
+//!     make_bundles list CORPUS                      one line an icon: url, title, file
+//!     make_bundles keep LIST FOLDER all|small       lines whose icon the bundles of FOLDER hold
+//!     make_bundles bundles LIST FOLDER MODE THREADS icons to bundles; MODE lossless|palette|auto
+//!     make_bundles sizes LIST                       bytes beside another encoder's, by mode
+//!     make_bundles parts LIST MODE                  microseconds by format and step
+//!
+//! `bundles` prints what it did and how long it took as one line on stderr.
+// A measuring program reads files and a clock, and a broken list is to stop it.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use everytab_bundler::bundle::{self, Tab};
+use everytab_bundler::convert::to_tab_icon_with;
+use everytab_bundler::decode::{TAB_ICON_PIXELS, decode};
+use everytab_bundler::measure::measure;
+use everytab_bundler::png_out::{Colours, encode_by, encode_with};
+use everytab_bundler::scale::scale_down;
+use everytab_bundler::{Format, Pixels};
+use libdeflater::{CompressionLvl, Compressor};
+use serde_json::Value;
+
+/// Tabs of a bundle.
+const TABS: usize = 120;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["list", corpus] => list(Path::new(corpus)),
+        ["keep", list, folder, which] => keep(list, Path::new(folder), *which == "small"),
+        ["bundles", list, folder, colours, threads] => {
+            bundles(list, Path::new(folder), mode(colours), threads.parse().unwrap());
+        }
+        ["sizes", list] => sizes(list),
+        ["parts", list, colours] => parts(list, mode(colours)),
+        _ => {
+            eprintln!("usage: see the first lines of make_bundles.rs");
+            std::process::exit(2);
+        }
+    }
+}
+
+fn mode(name: &str) -> Colours {
+    name.parse().unwrap()
+}
+
+/// Prints every icon of the corpus beside a real hostname and title.
+fn list(corpus: &Path) {
+    let pages = std::fs::read(corpus.join("expected/warc_pages.json")).unwrap();
+    let pages: BTreeMap<String, Value> = serde_json::from_slice(&pages).unwrap();
+    let plain = |title: &str| title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let titles: Vec<String> = pages
+        .values()
+        .filter_map(|page| page["title"].as_str().map(plain))
+        .filter(|title| !title.is_empty())
+        .collect();
+    let hosts = std::fs::read_to_string(corpus.join("hosts/tranco10k.txt")).unwrap();
+    let hosts = hosts.lines().map(|line| line.rsplit(',').next().unwrap_or_default().trim());
+    let mut icons: Vec<PathBuf> = Vec::new();
+    for format in std::fs::read_dir(corpus.join("icons")).unwrap() {
+        let files = std::fs::read_dir(format.unwrap().path()).unwrap();
+        icons.extend(files.map(|file| file.unwrap().path()));
+    }
+    icons.sort();
+    // Formats lie in folders: neighbours in a bundle are to be as mixed as on the web.
+    let mixed = |place: usize| place.wrapping_mul(0x9E37_79B1) % 1_000_003;
+    let mut order: Vec<usize> = (0..icons.len()).collect();
+    order.sort_by_key(|&place| (mixed(place), place));
+    for ((place, host), title) in order.iter().zip(hosts).zip(titles.iter().cycle()) {
+        println!("https://{host}\t{title}\t{}", icons[*place].display());
+    }
+}
+
+/// Prints the lines of LIST whose tab in the bundles of `folder` has an icon; with `small` only
+/// those of at most 64 pixels a side.
+fn keep(list: &str, folder: &Path, small: bool) {
+    let mut with_icon = HashSet::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let bundle = std::fs::read(file.unwrap().path()).unwrap();
+        let bundle: Value = serde_json::from_slice(&bundle).unwrap();
+        for tab in bundle["entries"].as_array().unwrap() {
+            if tab["icon"] != "" {
+                with_icon.insert(tab["url"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    for line in std::fs::read_to_string(list).unwrap().lines() {
+        let [url, _, file] = fields(line);
+        let fits = |file: &str| {
+            let measured = measure(&std::fs::read(file).unwrap()).unwrap();
+            measured.format == Format::Svg || measured.width.max(measured.height) <= 64
+        };
+        if with_icon.contains(url) && (!small || fits(file)) {
+            println!("{line}");
+        }
+    }
+}
+
+fn fields(line: &str) -> [&str; 3] {
+    line.splitn(3, '\t').collect::<Vec<_>>().try_into().unwrap()
+}
+
+/// Icons to bundles in `folder`, each thread a bundle at a time.
+fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize) {
+    let text = std::fs::read_to_string(list).unwrap();
+    std::fs::create_dir_all(folder).unwrap();
+    let started = Instant::now();
+    let lines: Vec<&str> = text.lines().collect();
+    let parts: Vec<&[&str]> = lines.chunks(TABS).collect();
+    let (next, bytes, refused) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let tab = |line: &&str| {
+        let [url, title, file] = fields(line);
+        let icon = to_tab_icon_with(&std::fs::read(file).unwrap(), colours);
+        refused.fetch_add(usize::from(icon.is_err()), Ordering::Relaxed);
+        Tab { url: url.to_owned(), title: title.to_owned(), icon: icon.ok(), iframe_ok: true }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(lines) = parts.get(number) else { break };
+                    let tabs: Vec<Tab> = lines.iter().map(tab).collect();
+                    let bundle = bundle::write(&tabs);
+                    bytes.fetch_add(bundle.len(), Ordering::Relaxed);
+                    std::fs::write(folder.join(format!("{number:04}.json")), bundle).unwrap();
+                }
+            });
+        }
+    });
+    let seconds = started.elapsed().as_secs_f64();
+    eprintln!(
+        "hosts={} bundles={} bytes={} refused={} seconds={seconds:.3} hosts_per_s={:.0}",
+        lines.len(),
+        parts.len(),
+        bytes.load(Ordering::Relaxed),
+        refused.load(Ordering::Relaxed),
+        lines.len() as f64 / seconds,
+    );
+}
+
+/// Tab icons before they are encoded.
+fn pixels(list: &str) -> Vec<Pixels> {
+    let text = std::fs::read_to_string(list).unwrap();
+    let decoded =
+        text.lines().filter_map(|line| decode(&std::fs::read(fields(line)[2]).unwrap()).ok());
+    decoded.map(|(_, pixels)| scale_down(pixels, TAB_ICON_PIXELS)).collect()
+}
+
+/// Bytes and time of the same pixels by the `image` crate's default and by ours.
+fn sizes(list: &str) {
+    let icons = pixels(list);
+    let images: Vec<image::RgbaImage> = icons
+        .iter()
+        .map(|p| image::RgbaImage::from_raw(p.width(), p.height(), p.rgba().to_vec()).unwrap())
+        .collect();
+    let by_image = |place: usize| {
+        let mut file = std::io::Cursor::new(Vec::new());
+        images[place].write_to(&mut file, image::ImageFormat::Png).unwrap();
+        file.into_inner().len()
+    };
+    let line = |name: &str, encode: &dyn Fn(usize) -> usize, most: usize| {
+        let started = Instant::now();
+        let bytes: usize = (0..icons.len()).map(encode).sum();
+        let each = started.elapsed().as_secs_f64() * 1e6 / icons.len() as f64;
+        let mean = bytes as f64 / icons.len() as f64;
+        let share = if most == 0 { 100.0 } else { bytes as f64 * 100.0 / most as f64 };
+        println!("{name:>22} {mean:8.0} bytes {share:6.1} % {each:8.1} us");
+        bytes
+    };
+    println!("{} icons", icons.len());
+    let most = line("image crate, default", &by_image, 0);
+    for colours in Colours::ALL {
+        line(colours.name(), &|place| encode_with(&icons[place], colours).len(), most);
+    }
+    for level in [1, 2, 4, 5, 6, 7, 8, 9, 10, 12] {
+        let compressor = RefCell::new(Compressor::new(CompressionLvl::new(level).unwrap()));
+        for colours in [Colours::Lossless, Colours::Auto] {
+            let by = |place: usize| {
+                encode_by(&mut compressor.borrow_mut(), &icons[place], colours).len()
+            };
+            line(&format!("{}, effort {level}", colours.name()), &by, most);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Steps {
+    icons: u32,
+    refused: u32,
+    decoding: Duration,
+    scaling: Duration,
+    encoding: Duration,
+    bytes: usize,
+}
+
+/// Where the time goes, by format.
+fn parts(list: &str, colours: Colours) {
+    let mut formats: BTreeMap<String, Steps> = BTreeMap::new();
+    for line in std::fs::read_to_string(list).unwrap().lines() {
+        let bytes = std::fs::read(fields(line)[2]).unwrap();
+        let name = measure(&bytes).map_or("none", |measured| measured.format.name());
+        let steps = formats.entry(name.to_owned()).or_default();
+        let mut last = Instant::now();
+        let mut lap = || {
+            let now = Instant::now();
+            now - std::mem::replace(&mut last, now)
+        };
+        let decoded = decode(&bytes);
+        steps.decoding += lap();
+        let Ok((_, pixels)) = decoded else {
+            steps.refused += 1;
+            continue;
+        };
+        let small = scale_down(pixels, TAB_ICON_PIXELS);
+        steps.scaling += lap();
+        steps.bytes += encode_with(&small, colours).len();
+        steps.encoding += lap();
+        steps.icons += 1;
+    }
+    println!("format   icons refused  decode us  scale us  encode us   total ms  bytes");
+    for (name, steps) in &formats {
+        let each = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(steps.icons.max(1));
+        let total = steps.decoding + steps.scaling + steps.encoding;
+        println!(
+            "{name:8} {:5} {:7} {:10.1} {:9.1} {:10.1} {:10.1} {:6}",
+            steps.icons,
+            steps.refused,
+            each(steps.decoding),
+            each(steps.scaling),
+            each(steps.encoding),
+            total.as_secs_f64() * 1e3,
+            steps.bytes / steps.icons.max(1) as usize,
+        );
+    }
+}

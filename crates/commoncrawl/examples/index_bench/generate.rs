@@ -1,0 +1,307 @@
+//! An index file like a real one: 31 columns, sorted by surtkey, gzip, written as Spark's writer
+//! does (pages of 1 MiB or 20,000 rows, dictionaries up to 1 MiB, row groups of about 128 MB).
+//!
+//! Hosts are read from a list of real names where there is one, else made up. How many pages a
+//! host has follows a power law; one host in the file has tens of thousands.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, StringBuilder};
+use arrow_array::{ArrayRef, Int16Array, Int32Array, RecordBatch, TimestampMicrosecondArray};
+use flate2::read::MultiGzDecoder;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, GzipLevel};
+use parquet::file::properties::WriterProperties;
+
+const BATCH_ROWS: usize = 1 << 16;
+const ROW_GROUP_ROWS: usize = 1_500_000;
+const SEGMENTS: u64 = 100;
+const FILES_A_SEGMENT: u64 = 900;
+const CRAWL_START_MICROS: i64 = 1_768_000_000_000_000;
+const SEGMENT_MICROS: i64 = 3 * 3_600 * 1_000_000;
+
+/// The text columns in the schema's order around the others; see [`batch`].
+const TEXTS: usize = 25;
+
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// splitmix64 (Steele, Lea, Flood 2014).
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    fn one_in(&mut self, bound: u64) -> bool {
+        self.below(bound) == 0
+    }
+
+    /// Above 0, at most 1.
+    fn unit(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// One site: the bare name, and whether its pages are under `www.` of it.
+struct Site {
+    surt: String,
+    host: String,
+}
+
+fn site(name: &str) -> Site {
+    let bare = name.strip_prefix("www.").unwrap_or(name);
+    let labels: Vec<&str> = bare.rsplit('.').collect();
+    Site { surt: labels.join(","), host: name.to_owned() }
+}
+
+fn sites(list: Option<&Path>, dice: &mut Dice) -> Vec<Site> {
+    let mut sites: Vec<Site> = match list {
+        Some(list) => {
+            let lines = BufReader::new(MultiGzDecoder::new(File::open(list).unwrap())).lines();
+            let lines: Vec<String> = lines.map(Result::unwrap).collect();
+            // A file of the index is a slice of the sorted whole: every name of a stretch of it.
+            lines.iter().filter(|name| name.contains('.')).map(|name| site(name)).collect()
+        }
+        None => (0..330_000)
+            .map(|_| {
+                let www = if dice.one_in(2) { "www." } else { "" };
+                let tail = if dice.one_in(3) { word(dice) } else { "" };
+                site(&format!("{www}{}{tail}{}.com", word(dice), dice.below(1_000)))
+            })
+            .collect(),
+    };
+    sites.sort_by(|a, b| a.surt.cmp(&b.surt).then_with(|| a.host.cmp(&b.host)));
+    sites.dedup_by(|a, b| a.host == b.host);
+    sites
+}
+
+const SYLLABLES: [&str; 16] = [
+    "news", "blog", "shop", "item", "tag", "about", "user", "page", "art", "post", "cat", "list",
+    "view", "old", "week", "home",
+];
+
+fn word(dice: &mut Dice) -> &'static str {
+    SYLLABLES[dice.below(16) as usize]
+}
+
+/// A path as web applications make them, and sometimes a query.
+fn address(dice: &mut Dice) -> (String, Option<String>) {
+    let mut path = String::new();
+    for _ in 0..=dice.below(3) {
+        path.push('/');
+        path.push_str(word(dice));
+        for _ in 0..dice.below(5) {
+            path.push('-');
+            path.push_str(word(dice));
+        }
+    }
+    match dice.below(4) {
+        0 => path.push('/'),
+        1 => path.push_str(&format!("/{}", dice.below(10_000_000))),
+        2 => path.push_str(&format!("-{}.html", dice.below(100_000))),
+        _ => {}
+    }
+    let query =
+        dice.one_in(5).then(|| format!("{}={}&p={}", word(dice), dice.next(), dice.below(99)));
+    (path, query)
+}
+
+struct Row {
+    host: String,
+    surt: String,
+    https: bool,
+    path: String,
+    query: Option<String>,
+}
+
+/// The rows of one site in the file's order: its home page's captures first.
+fn rows_of(site: &Site, left: u64, dice: &mut Dice) -> Vec<Row> {
+    let pages = (5.0 * dice.unit().powf(-0.95)).min(60_000.0) as u64;
+    let mut rows = Vec::new();
+    let https = !dice.one_in(6);
+    let mut add = |path: String, query: Option<String>, https: bool| {
+        let search = query.as_deref().map(|query| format!("?{query}")).unwrap_or_default();
+        let surt = format!("{}){}{}", site.surt, path.to_ascii_lowercase(), search);
+        rows.push(Row { host: site.host.clone(), surt, https, path, query });
+    };
+    if !dice.one_in(12) {
+        for _ in 0..=u64::from(dice.one_in(4)) {
+            add("/".to_owned(), None, https && !dice.one_in(20));
+        }
+    }
+    for _ in 0..pages.min(left) {
+        let (path, query) = if dice.one_in(60) {
+            ("/".to_owned(), Some(format!("p={}", dice.below(100_000))))
+        } else {
+            address(dice)
+        };
+        add(path, query, https);
+    }
+    rows.sort_by(|a, b| a.surt.cmp(&b.surt));
+    rows
+}
+
+fn random_text(dice: &mut Dice, alphabet: &[u8], length: usize) -> String {
+    (0..length).map(|_| char::from(alphabet[dice.below(alphabet.len() as u64) as usize])).collect()
+}
+
+fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
+    let mut texts: Vec<StringBuilder> = (0..TEXTS).map(|_| StringBuilder::new()).collect();
+    let mut record_ids = BinaryBuilder::new();
+    let (mut ports, mut times) = (Vec::new(), Vec::new());
+    let (mut statuses, mut offsets, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+    for row in rows {
+        let labels: Vec<&str> = row.host.rsplit('.').collect();
+        let label = |at: usize| labels.get(at).copied();
+        let domain = label(1).map(|second| format!("{second}.{}", labels[0]));
+        let scheme = if row.https { "https" } else { "http" };
+        let search = row.query.as_deref().map(|query| format!("?{query}")).unwrap_or_default();
+        let url = format!("{scheme}://{}{}{search}", row.host, row.path);
+        let segment = dice.below(SEGMENTS);
+        let moment = dice.below(SEGMENT_MICROS as u64 / 1_000_000) as i64 * 1_000_000;
+        times.push(CRAWL_START_MICROS + segment as i64 * SEGMENT_MICROS + moment);
+        let segment_name = format!("{}.{}", 1_768_000_000_000 + segment * 10_800_123, segment % 90);
+        let file = format!(
+            "crawl-data/CC-MAIN-2026-05/segments/{segment_name}/warc/\
+             CC-MAIN-202601{:02}{:02}0000-202601{:02}{:02}0000-{:05}.warc.gz",
+            10 + segment / 8,
+            segment % 8 * 3,
+            10 + (segment + 1) / 8,
+            (segment + 1) % 8 * 3,
+            dice.below(FILES_A_SEGMENT)
+        );
+        statuses.push(200_i16);
+        ports.push(dice.one_in(3_000).then_some(8_080));
+        offsets.push(dice.below(1_200_000_000) as i32);
+        lengths.push((4_000.0 * dice.unit().powf(-0.6)).min(1_000_000.0) as i32);
+        record_ids.append_value([dice.next().to_le_bytes(), dice.next().to_le_bytes()].concat());
+        let mime = if dice.one_in(10) { "application/xhtml+xml" } else { "text/html" };
+        let digest = random_text(dice, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32);
+        let language = ["eng", "deu", "rus", "eng,spa", "fra", "jpn"][dice.below(6) as usize];
+        let values: [Option<&str>; TEXTS] = [
+            Some(&row.surt),
+            Some(&url),
+            Some(&row.host),
+            label(0),
+            label(1),
+            label(2),
+            label(3),
+            label(4),
+            label(0),
+            domain.as_deref(),
+            label(0),
+            domain.as_deref(),
+            Some(&labels.join(".")),
+            Some(scheme),
+            Some(&row.path),
+            row.query.as_deref(),
+            None,
+            Some(&digest),
+            Some(mime),
+            Some(mime),
+            Some("UTF-8").filter(|_| !dice.one_in(9)),
+            Some(language),
+            Some("length").filter(|_| dice.one_in(100)),
+            Some(&file),
+            Some(&segment_name),
+        ];
+        for (builder, value) in texts.iter_mut().zip(values) {
+            builder.append_option(value);
+        }
+    }
+    let mut texts = texts.into_iter().map(|mut builder| Arc::new(builder.finish()) as ArrayRef);
+    let mut text = || texts.next().unwrap();
+    let columns: Vec<(&str, ArrayRef, bool)> = vec![
+        ("url_surtkey", text(), false),
+        ("url", text(), false),
+        ("url_host_name", text(), false),
+        ("url_host_tld", text(), true),
+        ("url_host_2nd_last_part", text(), true),
+        ("url_host_3rd_last_part", text(), true),
+        ("url_host_4th_last_part", text(), true),
+        ("url_host_5th_last_part", text(), true),
+        ("url_host_registry_suffix", text(), true),
+        ("url_host_registered_domain", text(), true),
+        ("url_host_private_suffix", text(), true),
+        ("url_host_private_domain", text(), true),
+        ("url_host_name_reversed", text(), true),
+        ("url_protocol", text(), false),
+        ("url_port", Arc::new(Int32Array::from(ports)), true),
+        ("url_path", text(), false),
+        ("url_query", text(), true),
+        (
+            "fetch_time",
+            Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC")),
+            false,
+        ),
+        ("fetch_status", Arc::new(Int16Array::from(statuses)), false),
+        ("fetch_redirect", text(), true),
+        ("content_digest", text(), true),
+        ("content_mime_type", text(), true),
+        ("content_mime_detected", text(), true),
+        ("content_charset", text(), true),
+        ("content_languages", text(), true),
+        ("content_truncated", text(), true),
+        ("warc_record_id", Arc::new(record_ids.finish()), false),
+        ("warc_filename", text(), false),
+        ("warc_record_offset", Arc::new(Int32Array::from(offsets)), false),
+        ("warc_record_length", Arc::new(Int32Array::from(lengths)), false),
+        ("warc_segment", text(), false),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+/// Writes a file of at least `rows` rows to `path`.
+pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
+    let mut dice = Dice::new(20_260_105);
+    let sites = sites(hosts, &mut dice);
+    // As many neighbours as give the rows: a site has about 60 on average.
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::GZIP(GzipLevel::default()))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .build();
+    let options =
+        ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    let mut writer: Option<ArrowWriter<File>> = None;
+    let mut options = Some(options);
+    let mut pending = Vec::new();
+    let mut written = 0;
+    for (number, site) in sites.iter().enumerate() {
+        // The largest site of a file fills several pages with nothing but itself.
+        let left = if number == sites.len() / 3 { 200_000 } else { rows };
+        pending.extend(rows_of(site, left, &mut dice));
+        let is_last = number + 1 == sites.len() || written + pending.len() as u64 >= rows;
+        while pending.len() >= BATCH_ROWS || (is_last && !pending.is_empty()) {
+            let rest = pending.split_off(pending.len().min(BATCH_ROWS));
+            let batch = batch(&pending, &mut dice);
+            let writer = writer.get_or_insert_with(|| {
+                let options = options.take().unwrap();
+                let file = File::create(path).unwrap();
+                ArrowWriter::try_new_with_options(file, batch.schema(), options).unwrap()
+            });
+            writer.write(&batch).unwrap();
+            written += pending.len() as u64;
+            pending = rest;
+        }
+        if is_last {
+            break;
+        }
+    }
+    writer.unwrap().close().unwrap();
+    println!("{written} rows");
+}

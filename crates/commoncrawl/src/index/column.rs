@@ -1,0 +1,158 @@
+//! One needed column of the row group in hand: a value by its row, rows ever forward.
+//!
+//! Owns laziness: a page is inflated when a row of it is asked for, so the pages of which no row
+//! passes the filter's first condition never are. Invariant: rows are asked for in rising order.
+//! Must not know: what the other columns hold.
+
+use bytes::Bytes;
+
+use super::chunk::Chunk;
+use super::error::IndexError;
+use super::inflate::{Codec, Inflater};
+use super::page::{Dictionary, OpenPage, Width};
+use super::windows::Progress;
+
+/// What is wanted of a column, and how its pages are to be read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    pub(super) name: &'static str,
+    pub(super) width: Width,
+    /// Whether rows may be without a value.
+    pub(super) is_optional: bool,
+    /// Whether only that matters.
+    pub(super) is_presence: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Column {
+    reading: Reading,
+    codec: Codec,
+    chunk: Chunk,
+    dictionary: Option<Dictionary>,
+    page: OpenPage,
+    is_open: bool,
+    /// The row of the row group with which the page in front begins.
+    first_row: u64,
+}
+
+impl Column {
+    pub(super) fn new(reading: Reading) -> Self {
+        Self {
+            reading,
+            codec: Codec::None,
+            chunk: Chunk::default(),
+            dictionary: None,
+            page: OpenPage::default(),
+            is_open: false,
+            first_row: 0,
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.reading.name
+    }
+
+    /// Goes to the next row group: a chunk of `bytes` bytes with `rows` rows.
+    pub(super) fn enter(&mut self, codec: Codec, bytes: u64, rows: u64) {
+        self.codec = codec;
+        self.chunk = Chunk::new(bytes, rows);
+        self.dictionary = None;
+        self.is_open = false;
+        self.first_row = 0;
+    }
+
+    pub(super) fn push(&mut self, bytes: Bytes) -> Result<(), IndexError> {
+        self.chunk.push(bytes).map_err(|what| corrupt(self.reading.name, &what))
+    }
+
+    /// How far it has come: the rows that can be asked for.
+    pub(super) fn progress(&self) -> Progress {
+        Progress { rows: self.chunk.rows_here, waiting_bytes: self.chunk.waiting_bytes() }
+    }
+
+    /// The stored bytes of `row`'s value; `None` for null.
+    pub(super) fn get(
+        &mut self,
+        row: u64,
+        inflater: &mut Inflater,
+    ) -> Result<Option<&[u8]>, IndexError> {
+        self.open_page_of(row, inflater)?;
+        let row = row - self.first_row;
+        let name = self.reading.name;
+        let dictionary = self.dictionary.get_or_insert_default();
+        self.page.get(row, dictionary).map_err(|what| corrupt(name, &what))
+    }
+
+    /// Whether `row` has no value.
+    pub(super) fn is_null(
+        &mut self,
+        row: u64,
+        inflater: &mut Inflater,
+    ) -> Result<bool, IndexError> {
+        if !self.reading.is_optional {
+            return Ok(false);
+        }
+        self.open_page_of(row, inflater)?;
+        let has_value = self.page.has_value(row - self.first_row);
+        has_value.map(|has| !has).map_err(|what| corrupt(self.reading.name, &what))
+    }
+
+    /// The first row from `from` on and before `end` whose value is `wanted`.
+    pub(super) fn find(
+        &mut self,
+        wanted: &[u8],
+        from: u64,
+        end: u64,
+        inflater: &mut Inflater,
+    ) -> Result<Option<u64>, IndexError> {
+        let mut row = from;
+        while row < end {
+            self.open_page_of(row, inflater)?;
+            let page_rows = self.chunk.pages.front().map_or(0, |page| page.header.values);
+            let page_end = self.first_row.saturating_add(page_rows).min(end);
+            let dictionary = self.dictionary.get_or_insert_default();
+            let found = self.page.find(wanted, page_end - self.first_row, dictionary);
+            if let Some(found) = found.map_err(|what| corrupt(self.reading.name, &what))? {
+                return Ok(Some(self.first_row + found));
+            }
+            row = page_end;
+        }
+        Ok(None)
+    }
+
+    /// Drops the pages before `row` unseen and opens the page that has it.
+    fn open_page_of(&mut self, row: u64, inflater: &mut Inflater) -> Result<(), IndexError> {
+        let reading = self.reading;
+        let wrong = |what: String| corrupt(reading.name, &what);
+        let page = loop {
+            let Some(page) = self.chunk.pages.front() else {
+                return Err(wrong(format!("no row {row}")));
+            };
+            if row < self.first_row.saturating_add(page.header.values) {
+                break page;
+            }
+            self.first_row += page.header.values;
+            self.is_open = false;
+            self.chunk.pages.pop_front();
+        };
+        if self.is_open {
+            return Ok(());
+        }
+        if reading.is_presence {
+            self.page.open_levels(page, self.codec, inflater).map_err(wrong)?;
+        } else {
+            if let Some(dictionary) = self.chunk.dictionary.take() {
+                let opened = Dictionary::open(&dictionary, reading.width, self.codec, inflater);
+                self.dictionary = Some(opened.map_err(wrong)?);
+            }
+            let (width, is_optional) = (reading.width, reading.is_optional);
+            self.page.open(page, width, is_optional, self.codec, inflater).map_err(wrong)?;
+        }
+        self.is_open = true;
+        Ok(())
+    }
+}
+
+fn corrupt(name: &str, what: &str) -> IndexError {
+    IndexError::Corrupt(format!("column {name}: {what}"))
+}

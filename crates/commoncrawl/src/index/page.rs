@@ -1,0 +1,319 @@
+//! A page of a column, opened: which rows have a value, and the values.
+//!
+//! Owns the encodings that the index has been written in: plain and dictionary, in pages of
+//! version 1 and 2. Invariants: rows are read forward only; nothing is read beyond the page; a
+//! value is handed out as its stored bytes. Must not know: what a value means.
+
+use super::hybrid::{Hybrid, OutOfValues};
+use super::inflate::{Codec, Inflater, split_levels};
+use super::thrift::PageKind;
+
+use super::chunk::Page;
+
+/// How values stand one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Width {
+    /// Each after its length in four bytes.
+    Varying,
+    /// All of so many bytes.
+    Fixed(usize),
+}
+
+const PLAIN: i64 = 0;
+const PLAIN_DICTIONARY: i64 = 2;
+const RLE: i64 = 3;
+const RLE_DICTIONARY: i64 = 8;
+
+fn encoding_name(encoding: i64) -> String {
+    let known = [
+        (4, "BIT_PACKED"),
+        (5, "DELTA_BINARY_PACKED"),
+        (6, "DELTA_LENGTH_BYTE_ARRAY"),
+        (7, "DELTA_BYTE_ARRAY"),
+        (9, "BYTE_STREAM_SPLIT"),
+    ];
+    let name = known.iter().find(|(number, _)| *number == encoding).map(|(_, name)| *name);
+    let name = name.map_or_else(|| format!("encoding {encoding}"), str::to_owned);
+    format!("{name}, which the index never has")
+}
+
+/// The distinct values of a chunk.
+#[derive(Debug, Default)]
+pub(super) struct Dictionary {
+    bytes: Vec<u8>,
+    /// Where each value begins and ends.
+    places: Vec<(u32, u32)>,
+}
+
+impl Dictionary {
+    pub(super) fn open(
+        page: &Page,
+        width: Width,
+        codec: Codec,
+        inflater: &mut Inflater,
+    ) -> Result<Self, String> {
+        let header = &page.header;
+        if !matches!(header.encoding, PLAIN | PLAIN_DICTIONARY) {
+            return Err(format!("a dictionary in {}", encoding_name(header.encoding)));
+        }
+        let mut bytes = vec![0; header.plain_bytes];
+        inflater.inflate(codec, &page.body, &mut bytes)?;
+        let mut places = Vec::new();
+        let mut at = 0;
+        for _ in 0..header.values {
+            let (start, end) = plain_value(&bytes, at, width).ok_or("a dictionary cut short")?;
+            let place = u32::try_from(start).ok().zip(u32::try_from(end).ok());
+            places.push(place.ok_or("a dictionary too large")?);
+            at = end;
+        }
+        Ok(Self { bytes, places })
+    }
+
+    fn get(&self, code: u32) -> Option<&[u8]> {
+        let (start, end) = self.places.get(code as usize)?;
+        self.bytes.get(*start as usize..*end as usize)
+    }
+
+    fn code_of(&self, value: &[u8]) -> Option<u32> {
+        (0..).zip(&self.places).map(|(code, _)| code).find(|code| self.get(*code) == Some(value))
+    }
+}
+
+/// Where the value that begins at `at` stands.
+fn plain_value(bytes: &[u8], at: usize, width: Width) -> Option<(usize, usize)> {
+    let (start, length) = match width {
+        Width::Fixed(length) => (at, length),
+        Width::Varying => {
+            let length = bytes.get(at..)?.first_chunk()?;
+            (at + 4, u32::from_le_bytes(*length) as usize)
+        }
+    };
+    let end = start.checked_add(length)?;
+    (end <= bytes.len()).then_some((start, end))
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Values {
+    Plain { at: usize },
+    Codes(Hybrid),
+}
+
+/// A page that is read from its first row to its last.
+#[derive(Debug)]
+pub(super) struct OpenPage {
+    /// The page, or of a page in version 1 whose values nobody wants, its levels.
+    bytes: Vec<u8>,
+    length: usize,
+    /// The next row, counted from the page's first.
+    row: u64,
+    /// Bytes before this are levels. `None`: every row has a value.
+    levels: Option<(Hybrid, usize)>,
+    values: Values,
+    width: Width,
+}
+
+impl Default for OpenPage {
+    fn default() -> Self {
+        let values = Values::Plain { at: 0 };
+        Self { bytes: Vec::new(), length: 0, row: 0, levels: None, values, width: Width::Varying }
+    }
+}
+
+const CUT_SHORT: &str = "a page cut short";
+
+impl From<OutOfValues> for String {
+    fn from(_: OutOfValues) -> Self {
+        CUT_SHORT.into()
+    }
+}
+
+impl OpenPage {
+    /// Opens `page` in the buffers of this one.
+    pub(super) fn open(
+        &mut self,
+        page: &Page,
+        width: Width,
+        is_optional: bool,
+        codec: Codec,
+        inflater: &mut Inflater,
+    ) -> Result<(), String> {
+        let header = &page.header;
+        self.row = 0;
+        self.width = width;
+        self.length = header.plain_bytes;
+        if self.bytes.len() < self.length {
+            self.bytes.resize(self.length, 0);
+        }
+        let out = self.bytes.get_mut(..self.length).ok_or(CUT_SHORT)?;
+        let values_at = if header.kind == PageKind::DataV2 {
+            let [repetition, definition] = header.level_bytes;
+            let levels_end = repetition.checked_add(definition).ok_or(CUT_SHORT)?;
+            let (levels, values) = page.body.split_at_checked(levels_end).ok_or(CUT_SHORT)?;
+            let (front, rest) = out.split_at_mut_checked(levels_end).ok_or(CUT_SHORT)?;
+            front.copy_from_slice(levels);
+            let codec = if header.is_compressed { codec } else { Codec::None };
+            inflater.inflate(codec, values, rest)?;
+            self.levels = is_optional.then(|| (Hybrid::new(1, repetition), levels_end));
+            levels_end
+        } else {
+            inflater.inflate(codec, &page.body, out)?;
+            self.levels = None;
+            if is_optional {
+                check_levels(header.level_encoding)?;
+                let (levels, _) = split_levels(out).ok_or(CUT_SHORT)?;
+                let levels_end = 4 + levels.len();
+                self.levels = Some((Hybrid::new(1, 4), levels_end));
+                levels_end
+            } else {
+                0
+            }
+        };
+        self.values = match header.encoding {
+            PLAIN => Values::Plain { at: values_at },
+            PLAIN_DICTIONARY | RLE_DICTIONARY => {
+                // A page of nulls may have not even the width.
+                let bit_width = out.get(values_at).copied().unwrap_or(0);
+                if bit_width > 32 {
+                    return Err("dictionary codes of over 32 bits".into());
+                }
+                Values::Codes(Hybrid::new(bit_width, values_at + 1))
+            }
+            other => return Err(format!("values in {}", encoding_name(other))),
+        };
+        Ok(())
+    }
+
+    /// Opens only what says which rows of an optional column have a value.
+    pub(super) fn open_levels(
+        &mut self,
+        page: &Page,
+        codec: Codec,
+        inflater: &mut Inflater,
+    ) -> Result<(), String> {
+        let header = &page.header;
+        self.row = 0;
+        if header.kind == PageKind::DataV2 {
+            let [repetition, definition] = header.level_bytes;
+            let levels = page.body.get(repetition..).and_then(|rest| rest.get(..definition));
+            self.bytes.clear();
+            self.bytes.extend_from_slice(levels.ok_or(CUT_SHORT)?);
+        } else {
+            check_levels(header.level_encoding)?;
+            inflater.levels(codec, &page.body, header.plain_bytes, &mut self.bytes)?;
+        }
+        self.length = self.bytes.len();
+        self.levels = Some((Hybrid::new(1, 0), self.length));
+        Ok(())
+    }
+
+    /// Whether `row`, at or after the one to be read next, has a value.
+    pub(super) fn has_value(&mut self, row: u64) -> Result<bool, String> {
+        let passed = row.saturating_sub(self.row);
+        self.row = row + 1;
+        let Some((levels, end)) = &mut self.levels else { return Ok(true) };
+        let bytes = self.bytes.get(..*end).ok_or(CUT_SHORT)?;
+        levels.skip(bytes, passed)?;
+        Ok(levels.next(bytes)? == 1)
+    }
+
+    /// The value of `row`, at or after the one to be read next.
+    pub(super) fn get<'a>(
+        &'a mut self,
+        row: u64,
+        dictionary: &'a Dictionary,
+    ) -> Result<Option<&'a [u8]>, String> {
+        let mut passed = row.saturating_sub(self.row);
+        self.row = row + 1;
+        let bytes = self.bytes.get(..self.length).ok_or(CUT_SHORT)?;
+        let mut is_here = true;
+        if let Some((levels, end)) = &mut self.levels {
+            let bytes = bytes.get(..*end).ok_or(CUT_SHORT)?;
+            passed = levels.count_ones(bytes, passed)?;
+            is_here = levels.next(bytes)? == 1;
+        }
+        match &mut self.values {
+            Values::Plain { at } => {
+                match self.width {
+                    Width::Fixed(length) => {
+                        let skipped =
+                            usize::try_from(passed).ok().and_then(|n| n.checked_mul(length));
+                        *at = skipped.and_then(|n| at.checked_add(n)).ok_or(CUT_SHORT)?;
+                    }
+                    Width::Varying => {
+                        for _ in 0..passed {
+                            *at = plain_value(bytes, *at, Width::Varying).ok_or(CUT_SHORT)?.1;
+                        }
+                    }
+                }
+                if !is_here {
+                    return Ok(None);
+                }
+                let (start, end) = plain_value(bytes, *at, self.width).ok_or(CUT_SHORT)?;
+                *at = end;
+                Ok(bytes.get(start..end))
+            }
+            Values::Codes(codes) => {
+                codes.skip(bytes, passed)?;
+                if !is_here {
+                    return Ok(None);
+                }
+                let code = codes.next(bytes)?;
+                Ok(Some(dictionary.get(code).ok_or("a code that the dictionary has not")?))
+            }
+        }
+    }
+
+    /// The next row before `end` whose value is `wanted`; without one, all rows to `end` are read.
+    pub(super) fn find(
+        &mut self,
+        wanted: &[u8],
+        end: u64,
+        dictionary: &Dictionary,
+    ) -> Result<Option<u64>, String> {
+        if self.levels.is_some() {
+            for row in self.row..end {
+                if self.get(row, dictionary)? == Some(wanted) {
+                    return Ok(Some(row));
+                }
+            }
+            return Ok(None);
+        }
+        let bytes = self.bytes.get(..self.length).ok_or(CUT_SHORT)?;
+        let (first, count) = (self.row, end.saturating_sub(self.row));
+        let before = match &mut self.values {
+            Values::Plain { at } => find_plain(bytes, at, self.width, wanted, count)?,
+            Values::Codes(codes) => match dictionary.code_of(wanted) {
+                Some(code) => codes.find(bytes, code, count)?,
+                None => {
+                    codes.skip(bytes, count)?;
+                    None
+                }
+            },
+        };
+        self.row = before.map_or(end, |before| first + before + 1);
+        Ok(before.map(|before| first + before))
+    }
+}
+
+fn check_levels(encoding: i64) -> Result<(), String> {
+    let levels = || format!("levels in {}", encoding_name(encoding));
+    (encoding == RLE).then_some(()).ok_or_else(levels)
+}
+
+/// How many values stand before the first that is `wanted`, among the next `count` from `at` on.
+fn find_plain(
+    bytes: &[u8],
+    at: &mut usize,
+    width: Width,
+    wanted: &[u8],
+    count: u64,
+) -> Result<Option<u64>, &'static str> {
+    for before in 0..count {
+        let (start, end) = plain_value(bytes, *at, width).ok_or(CUT_SHORT)?;
+        *at = end;
+        if end - start == wanted.len() && bytes.get(start..end) == Some(wanted) {
+            return Ok(Some(before));
+        }
+    }
+    Ok(None)
+}

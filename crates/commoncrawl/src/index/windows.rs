@@ -1,0 +1,242 @@
+//! Which bytes of a file to ask for, in which order.
+//!
+//! Owns the plan of all reads. A row group is read in windows: each asks, of every needed column,
+//! for about as many bytes as bring it to the same row, so that rows can be put together as the
+//! bytes come and little has to be held. Columns that stand side by side are asked for at once.
+//! Invariant: each byte of a chunk is asked for once, in order. Must not know: what the bytes say.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use parquet::file::metadata::ParquetMetaData;
+
+/// Gaps of at most this are read along: a request takes longer.
+const MAX_GAP_BYTES: u64 = 16 << 10;
+/// Less than this is not asked for alone, nor left over.
+const MIN_PIECE_BYTES: u64 = 128 << 10;
+
+/// The bytes that are asked for together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Window {
+    /// The row group, by its number in the file.
+    pub(super) row_group: usize,
+    /// What to ask for; no two touch.
+    pub(super) ranges: Vec<Range<u64>>,
+    /// What of that belongs to which column: a range's number, a piece of it, a column's place.
+    pub(super) pieces: Vec<(usize, Range<usize>, usize)>,
+}
+
+/// How far a column has come in the row group in hand.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Progress {
+    /// Rows of whole pages.
+    pub(super) rows: u64,
+    /// Bytes of a page that is not whole yet.
+    pub(super) waiting_bytes: u64,
+}
+
+/// The windows still to come.
+#[derive(Debug)]
+pub(super) struct Windows {
+    metadata: Arc<ParquetMetaData>,
+    leaves: Vec<usize>,
+    /// The row group in hand and those after it.
+    row_groups: VecDeque<usize>,
+    window_bytes: u64,
+    /// What of each column's chunk in it has not been asked for.
+    left: Vec<Range<u64>>,
+}
+
+impl Windows {
+    /// Windows over `leaves` of `row_groups`, in their order. The metadata's numbers have been
+    /// checked.
+    pub(super) fn new(
+        metadata: Arc<ParquetMetaData>,
+        leaves: Vec<usize>,
+        row_groups: Vec<usize>,
+        window_bytes: u64,
+    ) -> Self {
+        let row_groups = row_groups.into();
+        let mut windows = Self { metadata, leaves, row_groups, window_bytes, left: Vec::new() };
+        windows.left = windows.chunks();
+        windows
+    }
+
+    /// The place of each needed column's chunk in the row group in hand.
+    fn chunks(&self) -> Vec<Range<u64>> {
+        let Some(row_group) = self.row_groups.front() else { return Vec::new() };
+        let group = self.metadata.row_group(*row_group);
+        let chunks = self.leaves.iter().filter_map(|leaf| group.columns().get(*leaf));
+        let chunks = chunks.map(|chunk| {
+            let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+            let start = start.unsigned_abs();
+            start..start + chunk.compressed_size().unsigned_abs()
+        });
+        chunks.collect()
+    }
+
+    /// Rows of the row group in hand.
+    fn rows(&self) -> u64 {
+        let group = self.row_groups.front().map(|group| self.metadata.row_group(*group));
+        group.map_or(0, |group| group.num_rows().unsigned_abs())
+    }
+
+    /// Asks for no more of `row_group`, all rows of which are read.
+    pub(super) fn leave(&mut self, row_group: usize) {
+        if self.row_groups.front() == Some(&row_group) {
+            self.row_groups.pop_front();
+            self.left = self.chunks();
+        }
+    }
+
+    /// The next window, where `progress` is what the columns have of the row group in hand. Once
+    /// that has been asked for as a whole, the first window of the next one.
+    pub(super) fn next(&mut self, mut progress: Vec<Progress>) -> Option<Window> {
+        while self.left.iter().all(Range::is_empty) || self.rows() == 0 {
+            self.row_groups.pop_front()?;
+            self.left = self.chunks();
+            progress.clear();
+        }
+        progress.resize(self.left.len(), Progress::default());
+        let row_group = *self.row_groups.front()?;
+        let rows = self.rows();
+        let chunks = self.chunks();
+        let lengths = || chunks.iter().map(|chunk| chunk.end - chunk.start);
+        let share = self.window_bytes as f64 / lengths().sum::<u64>().max(1) as f64;
+        let unfinished = progress.iter().zip(&self.left).filter(|(_, left)| !left.is_empty());
+        let behind = unfinished.map(|(column, _)| column.rows).min().unwrap_or(0);
+        let target = behind as f64 + rows as f64 * share;
+        let mut parts = Vec::new();
+        for (place, ((left, length), column)) in
+            self.left.iter_mut().zip(lengths()).zip(&progress).enumerate()
+        {
+            let missing_rows = target - column.rows as f64;
+            let estimate = missing_rows / rows as f64 * length as f64 - column.waiting_bytes as f64;
+            // Only a saturating cast of a size: what it says decides no more than a read's end.
+            let wanted = (estimate.max(0.0) as u64).max(MIN_PIECE_BYTES);
+            if left.is_empty() || (missing_rows <= 0.0 && column.rows > behind) {
+                continue;
+            }
+            let end = left.start.saturating_add(wanted);
+            let end = if end.saturating_add(MIN_PIECE_BYTES) >= left.end { left.end } else { end };
+            parts.push((left.start..end, place));
+            left.start = end;
+        }
+        parts.sort_unstable_by_key(|(part, _)| (part.start, part.end));
+        Some(join(row_group, &parts))
+    }
+}
+
+fn join(row_group: usize, parts: &[(Range<u64>, usize)]) -> Window {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    let mut pieces = Vec::with_capacity(parts.len());
+    for (part, place) in parts {
+        match ranges.last_mut() {
+            Some(last) if part.start <= last.end.saturating_add(MAX_GAP_BYTES) => {
+                last.end = last.end.max(part.end);
+            }
+            _ => ranges.push(part.clone()),
+        }
+        let number = ranges.len() - 1;
+        let start = ranges.get(number).map_or(0, |range| range.start);
+        let inside = |at: u64| usize::try_from(at - start).unwrap_or(usize::MAX);
+        pieces.push((number, inside(part.start)..inside(part.end), *place));
+    }
+    Window { row_group, ranges, pieces }
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, RowGroupMetaData};
+    use parquet::schema::{parser::parse_message_type, types::SchemaDescriptor};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn neighbours_are_asked_for_at_once_and_others_apart() {
+        let parts = [(10..20, 2), (20..30, 0), (30 + MAX_GAP_BYTES..40 + MAX_GAP_BYTES, 1)];
+        let window = join(7, &parts);
+        assert_eq!(window.ranges, vec![10..40 + MAX_GAP_BYTES]);
+        let apart = [(10..20, 2), (21 + MAX_GAP_BYTES..30 + MAX_GAP_BYTES, 0)];
+        let window = join(7, &apart);
+        assert_eq!(window.ranges, [10..20, 21 + MAX_GAP_BYTES..30 + MAX_GAP_BYTES]);
+        assert_eq!(window.pieces, [(0, 0..10, 2), (1, 0..9, 0)]);
+    }
+
+    /// Metadata of row groups of 1,000 rows, each with chunks of these lengths one after the other.
+    fn metadata(row_groups: usize, lengths: &[u64]) -> ParquetMetaData {
+        let columns: String = (0..lengths.len()).map(|n| format!("required int64 c{n};")).collect();
+        let schema = parse_message_type(&format!("message m {{ {columns} }}")).unwrap();
+        let schema = Arc::new(SchemaDescriptor::new(Arc::new(schema)));
+        let mut at = 4;
+        let mut group = || {
+            let chunks = lengths.iter().enumerate().map(|(leaf, length)| {
+                let chunk = ColumnChunkMetaData::builder(schema.column(leaf))
+                    .set_num_values(1_000)
+                    .set_data_page_offset(at)
+                    .set_total_compressed_size(length.cast_signed())
+                    .build();
+                at += length.cast_signed();
+                chunk.unwrap()
+            });
+            RowGroupMetaData::builder(Arc::clone(&schema))
+                .set_num_rows(1_000)
+                .set_column_metadata(chunks.collect())
+                .build()
+                .unwrap()
+        };
+        let groups = (0..row_groups).map(|_| group()).collect();
+        let file = FileMetaData::new(2, 1_000, None, None, Arc::clone(&schema), None);
+        ParquetMetaData::new(file, groups)
+    }
+
+    #[test]
+    fn a_column_that_is_ahead_is_not_asked_for_until_the_others_have_caught_up() {
+        let metadata = Arc::new(metadata(1, &[1 << 20, 1 << 20]));
+        let mut windows = Windows::new(metadata, vec![0, 1], vec![0], 1 << 19);
+        let places = |window: Window| -> Vec<usize> {
+            window.pieces.into_iter().map(|(_, _, place)| place).collect()
+        };
+        assert_eq!(places(windows.next(vec![]).unwrap()), [0, 1]);
+        let ahead = |rows| Progress { rows, waiting_bytes: 0 };
+        assert_eq!(places(windows.next(vec![ahead(100), ahead(900)]).unwrap()), [0]);
+        assert_eq!(places(windows.next(vec![ahead(800), ahead(900)]).unwrap()), [0, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_asked_for_once_and_in_order(
+            lengths in prop::collection::vec(0_u64..1 << 20, 1..5),
+            row_groups in 1_usize..4,
+            window_bytes in 0_u64..1 << 20,
+            rows in prop::collection::vec(0_u64..1_000, 5),
+        ) {
+            let metadata = Arc::new(metadata(row_groups, &lengths));
+            let leaves: Vec<usize> = (0..lengths.len()).collect();
+            let order: Vec<usize> = (0..row_groups).collect();
+            let mut windows =
+                Windows::new(Arc::clone(&metadata), leaves.clone(), order, window_bytes);
+            let mut got = vec![vec![0; lengths.len()]; row_groups];
+            let mut count = 0_u64;
+            loop {
+                let progress = leaves.iter().map(|leaf| Progress {
+                    rows: rows[*leaf] * count % 1_000,
+                    waiting_bytes: rows[*leaf],
+                });
+                let Some(window) = windows.next(progress.collect()) else { break };
+                count += 1;
+                prop_assert!(!window.pieces.is_empty(), "{window:?}");
+                for (number, piece, place) in &window.pieces {
+                    let chunk = metadata.row_group(window.row_group).column(*place);
+                    let start = window.ranges[*number].start + piece.start as u64;
+                    let got = &mut got[window.row_group][*place];
+                    prop_assert_eq!(start, chunk.data_page_offset() as u64 + *got);
+                    *got += piece.len() as u64;
+                }
+            }
+            prop_assert!(got.iter().all(|got| *got == lengths), "{got:?}");
+        }
+    }
+}

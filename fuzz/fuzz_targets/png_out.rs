@@ -1,0 +1,27 @@
+//! Any pixels of a tab icon, by every choice of colours: a PNG that reads back as promised.
+#![no_main]
+
+use everytab_bundler::Pixels;
+use everytab_bundler::decode::decode;
+use everytab_bundler::png_out::{Colours, Difference, encode_with};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let [width, height, rest @ ..] = bytes else { return };
+    let (width, height) = (u32::from(width % 32) + 1, u32::from(height % 32) + 1);
+    // What is not there repeats, so that short inputs are pictures too.
+    let rgba = rest.iter().cycle().take((width * height * 4) as usize).copied().collect();
+    let Some(pixels) = Pixels::new(width, height, rgba) else { return };
+    let clean = pixels.clone().with_clean_transparency();
+    let shown = |colours| {
+        let (_, shown) = decode(&encode_with(&pixels, colours)).expect("we read our PNGs");
+        shown.with_clean_transparency()
+    };
+    assert_eq!(shown(Colours::Lossless), clean);
+    let auto = shown(Colours::Auto);
+    assert!(auto == clean || Difference::between(&clean, &auto).is_unseen());
+    let mut colours: Vec<_> = shown(Colours::Palette).iter().collect();
+    colours.sort_unstable();
+    colours.dedup();
+    assert!(colours.len() <= 64);
+});

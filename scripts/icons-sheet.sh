@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Draws every icon of a folder beside its original, to look at, and compares what was decoded with
+# Pillow and ImageMagick.
+#
+#   scripts/icons-sheet.sh [FOLDER]
+#
+# FOLDER holds icons in folders by format; the corpus' icons unless it says otherwise. Writes
+# target/icons-sheet: a page a format and merged.html (what a palette merges, the greatest
+# difference first), each with a picture of its beginning by Chromium where there is one, and
+# compared.txt, which it prints: a table by format, the worst differences, the refusals.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+icons="${1:-${EVERYTAB_CORPUS:-../shared/corpus}/icons}"
+if [ ! -d "$icons" ]; then
+    echo "icons-sheet: skipped: no icons at $icons" >&2
+    exit 0
+fi
+icons="$(realpath "$icons")"
+
+cargo build --release --quiet --locked --package everytab-bundler --example icons_sheet
+target="$(realpath "${CARGO_TARGET_DIR:-target}")"
+ours="$target/release/examples/icons_sheet"
+folder="$target/icons-sheet"
+rm -rf "$folder/decoded"
+mkdir -p "$folder/decoded"
+
+browser="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
+for sheet in merged $(ls "$icons"); do
+    "$ours" "$icons" "$folder/$sheet.html" "$sheet" 2>/dev/null
+    [ -z "$browser" ] || "$browser" --headless --disable-gpu --hide-scrollbars --no-sandbox \
+        --window-size=1400,3000 --screenshot="$folder/$sheet.png" "file://$folder/$sheet.html" \
+        >/dev/null 2>&1 || echo "icons-sheet: no picture of $sheet.html" >&2
+done
+
+python="$folder/python/bin/python"
+wanted='pillow==13.0.0 numpy==2.4.6'
+if [ "$(cat "$folder/python/installed" 2>/dev/null)" != "$wanted" ]; then
+    rm -rf "$folder/python"
+    # shellcheck disable=SC2086
+    if python3 -m venv "$folder/python" && "$folder/python/bin/pip" install --quiet \
+        --disable-pip-version-check $wanted >"$folder/pip.log" 2>&1; then
+        echo "$wanted" >"$folder/python/installed"
+    else
+        echo "icons-sheet: no Pillow ($folder/pip.log): nothing is compared" >&2
+        exit 0
+    fi
+fi
+"$ours" "$icons" "$folder/decoded" decoded
+"$python" scripts/compare_icons.py "$icons" "$folder/decoded" | tee "$folder/compared.txt"
+echo "icons-sheet: see $folder" >&2

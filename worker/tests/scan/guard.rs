@@ -1,0 +1,262 @@
+//! The address guard at the socket: in a network where every address of the world is this machine,
+//! and answers on ports 80 and 443, the program is asked for icons at addresses that are not the
+//! public internet, in every spelling and by every way. None of them is dialled.
+//!
+//! That the network would have answered is shown by addresses that are public.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{Read as _, Write as _},
+    net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use hickory_proto::{
+    op::{Message, MessageType, ResponseCode},
+    rr::{
+        RData, Record, RecordType,
+        rdata::{A, AAAA},
+    },
+};
+use ipnet::IpNet;
+
+use crate::{
+    netns::{apart, shell},
+    setup::{run, worker},
+};
+
+/// The rows of the IANA special-purpose registries that are not the public internet, multicast,
+/// and what clouds and providers put beside them.
+const SPECIAL: [&str; 47] = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "169.254.169.254/32",
+    "169.254.170.2/32",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.0.8/32",
+    "192.0.0.170/32",
+    "192.0.2.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    "255.255.255.255/32",
+    "100.100.100.200/32",
+    "::/128",
+    "::1/128",
+    "::ffff:10.0.0.0/104",
+    "::ffff:127.0.0.0/104",
+    "::ffff:169.254.169.254/128",
+    "::10.0.0.1/128",
+    "64:ff9b::a00:1/128",
+    "64:ff9b::a9fe:a9fe/128",
+    "64:ff9b:1::/48",
+    "100::/64",
+    "2001::/32",
+    "2001:2::/48",
+    "2001:10::/28",
+    "2001:20::/28",
+    "2001:db8::/32",
+    "2002::/16",
+    "2002:a00:1::/48",
+    "2002:a9fe:a9fe::/48",
+    "3fff::/20",
+    "5f00::/16",
+    "fc00::/7",
+    "fd00:ec2::254/128",
+    "fd20:ce::254/128",
+    "fe80::/10",
+    "fec0::/10",
+    "ff00::/8",
+];
+
+const PUBLIC: [&str; 4] = ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "2a00:1450::8"];
+const RESOLVER: &str = "127.9.9.9:5300";
+
+/// The first and the last address of each row.
+fn special_addresses() -> BTreeSet<IpAddr> {
+    let rows = SPECIAL.iter().map(|row| row.parse::<IpNet>().unwrap());
+    rows.flat_map(|row| [row.network(), row.broadcast()]).collect()
+}
+
+/// How URLs write an IPv4 address: with dots, as one number, in octal and hexadecimal, in fewer
+/// parts.
+fn spellings(address: IpAddr) -> Vec<String> {
+    let IpAddr::V4(address) = address else { return vec![format!("[{address}]")] };
+    let [a, b, c, d] = address.octets();
+    let number = u32::from(address);
+    vec![
+        address.to_string(),
+        number.to_string(),
+        format!("{number:#x}"),
+        format!("0{number:o}"),
+        format!("{a:#x}.{b:#x}.{c:#x}.{d:#x}"),
+        format!("0{a:o}.0{b:o}.0{c:o}.0{d:o}"),
+        format!("{a}.{}", number & 0x00ff_ffff),
+        format!("{a}.{b}.{}", number & 0xffff),
+        format!("{a}.{b}.{c}.{d}."),
+        format!("[::ffff:{address}]"),
+        format!("[{}]", address.to_ipv6_mapped()),
+    ]
+}
+
+type Dialled = Arc<Mutex<BTreeSet<IpAddr>>>;
+
+/// A network in which all addresses are here; those that are dialled.
+fn whole_world() -> Dialled {
+    shell("ip route add local 0.0.0.0/0 dev lo; ip -6 route add local ::/0 dev lo").unwrap();
+    let dialled = Dialled::default();
+    for port in [80, 443] {
+        for address in [SocketAddr::from(([0_u16; 8], port)), SocketAddr::from(([0; 4], port))] {
+            // Where the first takes IPv4 too, there is no room for the second, and no need.
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let dialled = Arc::clone(&dialled);
+            thread::spawn(move || {
+                for stream in listener.incoming() {
+                    answer(stream.unwrap(), &dialled);
+                }
+            });
+        }
+    }
+    dialled
+}
+
+/// `/to?URL` is a redirect there, everything else some bytes.
+fn answer(mut stream: TcpStream, dialled: &Dialled) {
+    dialled.lock().unwrap().insert(stream.local_addr().unwrap().ip().to_canonical());
+    let mut head = [0; 4_096];
+    let Ok(length) = stream.read(&mut head) else { return };
+    let head = String::from_utf8_lossy(&head[..length]);
+    let path = head.split(' ').nth(1).unwrap_or_default();
+    let answer = match path.strip_prefix("/to?") {
+        Some(location) => {
+            format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
+        }
+        None => "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nicon".to_owned(),
+    };
+    let _ = stream.write_all(answer.as_bytes());
+}
+
+/// Answers names with what `names` says of them.
+fn resolve(names: BTreeMap<String, Vec<IpAddr>>) {
+    let socket = UdpSocket::bind(RESOLVER).unwrap();
+    thread::spawn(move || {
+        let mut buffer = [0; 1_500];
+        while let Ok((length, peer)) = socket.recv_from(&mut buffer) {
+            let Ok(mut answer) = Message::from_vec(&buffer[..length]) else { continue };
+            answer.metadata.message_type = MessageType::Response;
+            let query = answer.queries[0].clone();
+            let name = query.name().to_ascii().trim_end_matches('.').to_owned();
+            if !names.contains_key(&name) {
+                answer.metadata.response_code = ResponseCode::NXDomain;
+            }
+            for address in names.get(&name).into_iter().flatten() {
+                let data = match (address, query.query_type()) {
+                    (IpAddr::V4(address), RecordType::A) => RData::A(A(*address)),
+                    (IpAddr::V6(address), RecordType::AAAA) => RData::AAAA(AAAA(*address)),
+                    _ => continue,
+                };
+                answer.add_answer(Record::from_rdata(query.name().clone(), 60, data));
+            }
+            let _ = socket.send_to(&answer.to_vec().unwrap(), peer);
+        }
+    });
+}
+
+/// Every way to ask for a special address: by its spellings, by a name, by a name that has a public
+/// address too, and by a redirect from a public one.
+fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
+    let [public, _, public6, _] = PUBLIC.map(|text| text.parse::<IpAddr>().unwrap());
+    let mut urls = Vec::new();
+    for (number, address) in special_addresses().into_iter().enumerate() {
+        for spelling in spellings(address) {
+            urls.push(format!("http://{spelling}/favicon.ico"));
+            urls.push(format!("https://{spelling}/favicon.ico"));
+            urls.push(format!("http://{public}/to?http://{spelling}/favicon.ico"));
+        }
+        // Of the same family: the other one is not asked for where the first has an answer.
+        let beside = if address.is_ipv4() { public } else { public6 };
+        for (label, addresses) in [
+            ("alone", vec![address]),
+            ("first", vec![address, beside]),
+            ("last", vec![beside, address]),
+        ] {
+            let name = format!("{label}-{number}.test");
+            urls.push(format!("http://{name}/favicon.ico"));
+            urls.push(format!("http://{public}/to?http://{name}/favicon.ico"));
+            names.insert(name, addresses);
+        }
+    }
+    urls
+}
+
+/// The outcomes of `urls`, in their order; none where one is no URL.
+fn outcomes(options: &[&str], urls: &[String]) -> Vec<String> {
+    let options = ["inspect", "url", "--robots", "off"].iter().chain(options).chain(&["--"]);
+    let arguments = options.copied().chain(urls.iter().map(String::as_str));
+    let ended = run(worker(arguments));
+    let lines = ended.stdout.lines();
+    let lines = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let outcomes: Vec<String> =
+        lines.map(|line| line["outcome"].as_str().unwrap_or_default().to_owned()).collect();
+    assert_eq!(outcomes.len(), urls.len(), "{}\n{}", ended.stdout, ended.stderr);
+    outcomes
+}
+
+#[test]
+fn no_connection_leaves_for_an_address_that_is_not_public() {
+    apart(|has_network| {
+        if !has_network {
+            return;
+        }
+        let dialled = whole_world();
+        let mut names = BTreeMap::new();
+        let urls = urls(&mut names);
+        resolve(names);
+        let options = ["--dns", RESOLVER];
+
+        let public: BTreeSet<IpAddr> = PUBLIC.iter().map(|text| text.parse().unwrap()).collect();
+        let public_urls: Vec<String> = public
+            .iter()
+            .map(|address| format!("http://{}/favicon.ico", spellings(*address)[0]))
+            .collect();
+        let found = outcomes(&options, &public_urls);
+        assert_eq!(found, vec!["not_image_other"; PUBLIC.len()], "the network answers");
+        assert_eq!(*dialled.lock().unwrap(), public);
+
+        for urls in urls.chunks(200) {
+            for (url, outcome) in urls.iter().zip(outcomes(&options, urls)) {
+                // Some spellings are no URLs at all.
+                let expected = ["ip_blocked", "redirect_blocked", "redirect_bad_scheme", ""];
+                assert!(expected.contains(&outcome.as_str()), "{url}: {outcome}");
+            }
+        }
+        let beyond: Vec<IpAddr> = dialled.lock().unwrap().difference(&public).copied().collect();
+        assert_eq!(beyond, Vec::<IpAddr>::new(), "dialled");
+    });
+}
+
+#[test]
+fn a_range_that_is_allowed_opens_that_range_alone() {
+    apart(|has_network| {
+        if !has_network {
+            return;
+        }
+        let dialled = whole_world();
+        let urls = ["10.1.2.3", "10.2.0.1", "[::ffff:10.2.0.1]", "169.254.169.254", "127.0.0.1"];
+        let urls = urls.map(|host| format!("http://{host}/favicon.ico"));
+        let found = outcomes(&["--allow-range", "10.1.0.0/16"], &urls);
+        assert_eq!(found[0], "not_image_other");
+        assert!(found[1..].iter().all(|outcome| outcome == "ip_blocked"), "{found:?}");
+        let inside: Vec<IpAddr> = dialled.lock().unwrap().iter().copied().collect();
+        assert_eq!(inside, ["10.1.2.3".parse::<IpAddr>().unwrap()]);
+    });
+}
