@@ -6,7 +6,6 @@
 
 use std::error::Error;
 use std::io::{self, Write};
-use std::time::Duration;
 
 use brotli_decompressor::DecompressorWriter as BrotliDecoder;
 use bytes::Bytes;
@@ -60,25 +59,16 @@ pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// How much of a body is read, and what happens then.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit {
-    pub(crate) max_bytes: usize,
-    pub(crate) at_limit: AtLimit,
-}
-
-/// Reads a body to its end, to its limit, or to the deadline: of the whole fetch, or of `silence`
-/// without a byte. Who says nothing for so long seldom says more in time.
+/// Reads a body to its end, to its limit, or to the deadline.
 pub(crate) async fn read(
     mut incoming: Incoming,
     coding: Coding,
-    Limit { max_bytes, at_limit }: Limit,
-    silence: Duration,
+    max_bytes: usize,
+    at_limit: AtLimit,
     clock: &Clock,
 ) -> Result<Bytes, Stop> {
     let mut decoder = Decoder::new(coding, max_bytes);
-    let late = Outcome::TotalTimeout;
-    while let Some(frame) = clock.within(silence, late, incoming.frame()).await? {
+    while let Some(frame) = clock.until_deadline(incoming.frame()).await? {
         let frame = frame.map_err(|error| of_body_error(&error))?;
         let Ok(piece) = frame.into_data() else { continue };
         match decoder.push(&piece) {

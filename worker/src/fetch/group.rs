@@ -67,8 +67,8 @@ impl Group {
     }
 
     /// Groups of what is worth trying again. Where an origin seemed dead, an icon that was not
-    /// tried itself goes first: a second opinion. An origin that asked us to wait is left alone until the
-    /// longest of its waits is over.
+    /// tried itself goes first: a second opinion. An origin that asked us to wait is left alone
+    /// until the longest of its waits is over.
     pub(crate) fn for_later_pass(work: &Work, ended: &[Option<Ended>]) -> Vec<Group> {
         let longest = work.shared.settings.retry_after_max;
         let mut groups: Vec<Group> = Vec::new();

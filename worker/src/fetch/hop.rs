@@ -224,9 +224,7 @@ impl Trip<'_> {
             _ => max_bytes,
         };
         let mut room = self.clock.wait(self.shared.politeness.room(expected)).await?;
-        let limit = body::Limit { max_bytes, at_limit };
-        let silence = self.shared.settings.first_byte_timeout;
-        let body = body::read(incoming, coding, limit, silence, &self.clock).await?;
+        let body = body::read(incoming, coding, max_bytes, at_limit, &self.clock).await?;
         Politeness::shrink(&mut room, body.len());
         Ok((body, room))
     }
