@@ -103,6 +103,10 @@ icons-sheet: ## Draw icons beside their originals, to look at; compare with Pill
 	@scripts/install.sh --for sheet
 	@scripts/icons-sheet.sh $(ARGS)
 
+.PHONY: soak-icons
+soak-icons: ## Fetch icons for MINUTES=30 at full concurrency: nothing may grow
+	@scripts/soak-icons.sh
+
 .PHONY: bench-index
 bench-index: ## Time reading a columnar index file beside DuckDB (ROWS=11000000 RUNS=5)
 	@scripts/install.sh --for bench

@@ -36,6 +36,8 @@ struct Options {
     spool: String,
     later_pass: bool,
     body_budget_bytes: Option<usize>,
+    /// The list again and again, for so long.
+    minutes: Option<u64>,
 }
 
 fn main() -> Result<(), Anything> {
@@ -57,6 +59,7 @@ fn options() -> Result<Options, Anything> {
         spool: "/tmp".to_owned(),
         later_pass: true,
         body_budget_bytes: None,
+        minutes: None,
     };
     for argument in arguments {
         let (name, value) = argument.split_once('=').ok_or("name=value expected")?;
@@ -66,6 +69,7 @@ fn options() -> Result<Options, Anything> {
             "spool" => value.clone_into(&mut options.spool),
             "later_pass" => options.later_pass = value.parse()?,
             "body_budget_bytes" => options.body_budget_bytes = Some(value.parse()?),
+            "minutes" => options.minutes = Some(value.parse()?),
             _ => return Err(format!("no option {name}").into()),
         }
     }
@@ -79,9 +83,14 @@ async fn fetch(options: Options) -> Result<(), Anything> {
     let watching = tokio::spawn(watch(fetcher.clone(), Arc::clone(&used)));
     let mut totals = Totals::default();
     let mut running: JoinSet<Result<ShardOutcome, Anything>> = JoinSet::new();
-    let mut waiting = shards.into_iter().enumerate();
-    let mut is_over = false;
     let began = Instant::now();
+    let until = options.minutes.map(|minutes| began + Duration::from_secs(minutes * 60));
+    let rounds = if until.is_some() { usize::MAX } else { 1 };
+    let in_time = |_: &_| until.is_none_or(|until| Instant::now() < until);
+    let again = (0..rounds).flat_map(|_| shards.iter().cloned());
+    let mut waiting = again.enumerate().take_while(in_time);
+    let mut held = Held::default();
+    let mut is_over = false;
     while !is_over || !running.is_empty() {
         let most = limits::icon_jobs(options.in_flight);
         let is_free = fetcher.has_room() && running.len() < most;
@@ -101,9 +110,20 @@ async fn fetch(options: Options) -> Result<(), Anything> {
             }
         }
         tokio::select! {
-            Some(done) = running.join_next() => totals.add(&done??),
+            Some(done) = running.join_next() => match done? {
+                Ok(shard) => totals.add(&shard),
+                // The servers are away for a moment: our own trouble, and the shard runs again.
+                Err(_) if until.is_some() => totals.void += 1,
+                Err(error) => return Err(error),
+            },
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
+        if until.is_some() {
+            held.look(began.elapsed(), &totals)?;
+        }
+    }
+    if until.is_some() {
+        held.judge()?;
     }
     let seconds = began.elapsed().as_secs_f64();
     watching.abort();
@@ -170,8 +190,56 @@ async fn watch(fetcher: Fetcher, used: Arc<Used>) {
     }
 }
 
+/// What the process held, a look every ten seconds.
+#[derive(Default)]
+struct Held {
+    looks: Vec<[u64; 3]>,
+    next: Duration,
+}
+
+impl Held {
+    const NAMES: [&str; 3] = ["memory_kib", "open_files", "tasks"];
+
+    fn look(&mut self, elapsed: Duration, totals: &Totals) -> Result<(), Anything> {
+        if elapsed < self.next {
+            return Ok(());
+        }
+        self.next = elapsed + Duration::from_secs(10);
+        let files = std::fs::read_dir("/proc/self/fd")?.count() as u64;
+        let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks() as u64;
+        let look = [memory_kib("VmRSS")?, files, tasks];
+        if self.looks.len().is_multiple_of(6) {
+            let [memory, files, tasks] = look;
+            let (seconds, urls, void) = (elapsed.as_secs(), totals.urls, totals.void);
+            eprintln!(
+                "{seconds} s: {urls} URLs, {void} shards void, {memory} KiB, {files} open files, \
+                 {tasks} tasks"
+            );
+        }
+        self.looks.push(look);
+        Ok(())
+    }
+
+    /// Compares what the last third of the looks saw at most with the third before it; the first is
+    /// for filling caches.
+    fn judge(&self) -> Result<(), Anything> {
+        let third = self.looks.len() / 3;
+        for (at, name) in Self::NAMES.iter().enumerate() {
+            let most = |looks: &[[u64; 3]]| looks.iter().map(|look| look[at]).max().unwrap_or(0);
+            let before = most(&self.looks[third..2 * third]);
+            let last = most(&self.looks[2 * third..]);
+            println!("{name}: {before} at most in the second third, {last} in the last");
+            if last > before + before / 5 {
+                return Err(format!("{name} grew").into());
+            }
+        }
+        Ok(())
+    }
+}
+
 #[derive(Default)]
 struct Totals {
+    void: usize,
     urls: usize,
     retried: usize,
     bytes: u64,
@@ -205,7 +273,7 @@ impl Totals {
             "counts": self.counts,
             "mean_slots_in_use": used.slots.load(Ordering::Relaxed) / looks,
             "most_open_files": used.most_files.load(Ordering::Relaxed),
-            "peak_memory_kib": peak_memory_kib()?,
+            "peak_memory_kib": memory_kib("VmHWM")?,
         });
         writeln!(std::io::stdout(), "{document}")?;
         Ok(())
@@ -225,8 +293,9 @@ fn cpu_seconds() -> Result<f64, Anything> {
     Ok(ticks as f64 / 100.0)
 }
 
-fn peak_memory_kib() -> Result<u64, Anything> {
+/// A line of /proc/self/status.
+fn memory_kib(name: &str) -> Result<u64, Anything> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("VmHWM")?;
-    Ok(line.trim().trim_end_matches(" kB").parse()?)
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line")?;
+    Ok(line.trim_start_matches(':').trim().trim_end_matches(" kB").parse()?)
 }

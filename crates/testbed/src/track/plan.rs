@@ -299,7 +299,8 @@ mod tests {
             (&[Kind::Silent, Kind::Stalls][..], 0.05),
             (&[Kind::TlsAlert][..], 0.03),
         ] {
-            assert!((share(kinds) / wanted - 1.0).abs() < 0.12, "{kinds:?}: {}", share(kinds));
+            // Drawn by origin, and origins differ in size.
+            assert!((share(kinds) - wanted).abs() < 0.015, "{kinds:?}: {}", share(kinds));
         }
         let mean = expected.latency_seconds / expected.urls["fine"] as f64;
         assert!((0.39..0.41).contains(&mean), "{mean}");
