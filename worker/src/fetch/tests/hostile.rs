@@ -200,3 +200,27 @@ async fn what_is_no_http_is_told_as_such() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_body_may_pause_for_longer_than_its_head_might_have() {
+    let (dns, listener) = (TestDns::start().await, TcpListener::bind("127.0.0.1:0").await);
+    let listener = listener.expect("a port");
+    dns.point("a.test", "127.0.0.1");
+    let settings = FetchSettings {
+        first_byte_timeout: Duration::from_millis(300),
+        total_timeout: Duration::from_secs(20),
+        ..settings(&dns, listener.local_addr().expect("an address"))
+    };
+    let _server = AbortOnDropHandle::new(tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let _ = stream.read(&mut [0; 8_192]).await;
+        let answer = answer_with("200 OK", &[], &png(16, 0));
+        let (first, last) = answer.split_at(answer.len() - 9);
+        let _ = stream.write_all(first).await;
+        tokio::time::sleep(Duration::from_millis(900)).await;
+        let _ = stream.write_all(last).await;
+    }));
+    let fetcher = Fetcher::new(settings).expect("settings");
+    let fetched = fetcher.fetch_one("http://a.test/icon").await.expect("no trouble of our own");
+    assert_eq!((fetched.outcome, fetched.body.len()), (Outcome::Ok, png(16, 0).len()));
+}

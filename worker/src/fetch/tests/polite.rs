@@ -49,19 +49,6 @@ async fn an_address_that_complains_is_asked_half_as_much_at_once() {
 }
 
 #[tokio::test]
-async fn a_body_that_stands_still_ends_long_before_the_whole_time_is_over() {
-    let mut net = Net::start(|_| {
-        let whole = answer_with("200 OK", &[], &png(16, 0));
-        Reply::SendAndHang(whole[..whole.len() - 9].to_vec())
-    })
-    .await;
-    net.settings.first_byte_timeout = Duration::from_millis(300);
-    net.settings.total_timeout = Duration::from_secs(3_600);
-    let fetched = net.fetcher().fetch_one("http://a.test/").await.expect("no trouble");
-    assert_eq!(fetched.outcome, Outcome::TotalTimeout);
-}
-
-#[tokio::test]
 async fn where_an_origin_seemed_dead_the_later_pass_asks_for_an_icon_that_was_not_tried() {
     let mut net = Net::start(|asked| match asked.path.as_str() {
         "/0" => Reply::SendAndHang(Vec::new()),
