@@ -12,6 +12,10 @@ import { serveSample } from "./server.mjs";
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
 const PAINTED = "document.querySelectorAll('.row .tab[href]').length > 20";
+// Tabs down to the lower edge of the window, or all there are, with their icons.
+const FILLED = `${PAINTED} && [...document.images].every((image) => image.complete) && (
+  [...document.querySelectorAll('.row')].at(-1).getBoundingClientRect().bottom >= innerHeight ||
+  document.body.innerText.includes('every tab: '))`;
 const FRAME_PAGE = "<!doctype html><title>framed</title><p id=here>framed</p>" +
   "<script>document.title = window.origin</script>";
 
@@ -32,7 +36,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     await browser?.close();
   });
 
-  async function visit(sample, { view = {}, hash = "#seed=7", until = PAINTED, ...serving } = {}) {
+  async function visit(sample, { view = {}, hash = "#seed=7", until = FILLED, ...serving } = {}) {
     const server = await serveSample(sample, serving);
     const page = await browser.page(view);
     open.push({ page, server });
