@@ -11,6 +11,7 @@
 )]
 
 mod archive;
+mod backup;
 mod bad_input;
 mod books;
 mod chaos;
