@@ -1,11 +1,9 @@
 -- Writes a scan and one index job a file, in one transaction, with a partition of each data table
 -- and the blocklist as it is now. p_files are paths below the crawl's source; p_max_captures, of
--- the same length, says how many captures are wanted of each (null: all). With p_once, a crawl that
--- has a scan here already, and not a cancelled one, gets no other: the answer is that scan's number,
--- however many ask at once.
+-- the same length, says how many captures are wanted of each (null: all).
 create or replace function coordinator.start_scan(
     p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_encoder text,
-    p_files text[], p_max_captures bigint[], p_once boolean)
+    p_files text[], p_max_captures bigint[])
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     new_scan integer;
@@ -13,14 +11,6 @@ declare
 begin
     if coalesce(cardinality(p_files), 0) = 0 then
         raise exception 'crawl % has no index files', p_crawl using errcode = 'ET001';
-    end if;
-    if p_once then
-        perform pg_advisory_xact_lock(hashtextextended('start ' || p_crawl, 0));
-        select s.scan into new_scan from scans s
-         where s.crawl = p_crawl and s.state <> 'cancelled' order by s.scan desc limit 1;
-        if found then
-            return new_scan;
-        end if;
     end if;
     insert into scans (scan_id, crawl, settings, lease_ms, encoder)
     values (p_scan_id, p_crawl, p_settings, p_lease_ms, p_encoder) returning scan into new_scan;

@@ -79,24 +79,11 @@ impl Coordinator {
     /// # Errors
     /// When there are no files, or Postgres refuses.
     pub async fn start_scan(&self, scan: &NewScan) -> Result<i32, Error> {
-        self.start(scan, false).await
-    }
-
-    /// As [`start_scan`](Self::start_scan), unless the crawl has a scan here that was not
-    /// cancelled: then it answers that one's number, however many ask at once.
-    ///
-    /// # Errors
-    /// When there are no files, or Postgres refuses.
-    pub async fn start_scan_once(&self, scan: &NewScan) -> Result<i32, Error> {
-        self.start(scan, true).await
-    }
-
-    async fn start(&self, scan: &NewScan, once: bool) -> Result<i32, Error> {
         let (paths, wanted): (Vec<&str>, Vec<Option<i64>>) =
             scan.files.iter().map(|(path, wanted)| (path.as_str(), *wanted)).unzip();
         let mut transaction = self.begin_long().await?;
         let number =
-            sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7, $8)")
+            sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)")
                 .bind(scan.scan_id)
                 .bind(&scan.crawl)
                 .bind(&scan.settings)
@@ -104,7 +91,6 @@ impl Coordinator {
                 .bind(&scan.encoder)
                 .bind(paths)
                 .bind(wanted)
-                .bind(once)
                 .persistent(false)
                 .fetch_one(&mut *transaction)
                 .await?;

@@ -1,7 +1,7 @@
 //! Starting a scan: the crawl, its files, the settings, and the blocklist of takedowns.
 
 use everytab_bundler::test_vectors::encoder_digest_hex;
-use everytab_coordinator::{Coordinator, NewScan, ScanSummary};
+use everytab_coordinator::{Coordinator, NewScan};
 use everytab_storage::{StoreSettings, objects};
 use futures_util::StreamExt;
 use url::Url;
@@ -72,18 +72,7 @@ pub fn settings(places: &Places, options: &ScanOptions) -> ScanSettings {
     }
 }
 
-/// A scan that was started.
-#[derive(Debug, Clone, Copy)]
-pub struct Started {
-    /// Its id.
-    pub id: Uuid,
-    /// Its number in the database.
-    pub number: i32,
-    /// How many index files it has; none where it was there already.
-    pub files: Option<usize>,
-}
-
-/// Starts a scan of `crawl`; with `once`, only if the crawl has none here but cancelled ones.
+/// Starts a scan of `crawl`; answers its id, its number and how many index files it has.
 ///
 /// # Errors
 /// When the crawl or a store cannot be read, or the database refuses.
@@ -92,11 +81,7 @@ pub async fn start(
     crawl: &str,
     places: &Places,
     options: &ScanOptions,
-    once: bool,
-) -> Result<Started, Failure> {
-    if once && let Some(known) = known_scan(coordinator, crawl).await? {
-        return Ok(known);
-    }
+) -> Result<(Uuid, i32, usize), Failure> {
     let access =
         StoreSettings { no_credentials: places.source_is_public, ..StoreSettings::default() };
     let store = everytab_storage::open(&places.source, &access).await?;
@@ -120,22 +105,8 @@ pub async fn start(
         encoder: encoder_digest_hex(),
         files: crawl::wanted_files(files, options.limit),
     };
-    let number = match once {
-        true => coordinator.start_scan_once(&scan).await?,
-        false => coordinator.start_scan(&scan).await?,
-    };
-    let id = coordinator.load_scan(number).await?.scan_id;
-    let files = (id == scan.scan_id).then_some(scan.files.len());
-    Ok(Started { id, number, files })
-}
-
-/// What need not be looked up in the crawl again; who is first is decided in Postgres.
-async fn known_scan(coordinator: &Coordinator, crawl: &str) -> Result<Option<Started>, Failure> {
-    let scans = coordinator.list_scans().await?;
-    let is_it = |scan: &&ScanSummary| scan.crawl == crawl && scan.state != "cancelled";
-    let Some(known) = scans.iter().find(is_it) else { return Ok(None) };
-    let number = coordinator.scan_number(Some(known.scan_id)).await?;
-    Ok(number.map(|number| Started { id: known.scan_id, number, files: None }))
+    let number = coordinator.start_scan(&scan).await?;
+    Ok((scan.scan_id, number, scan.files.len()))
 }
 
 /// Adds the hosts that were taken down since the last scan to the blocklist.

@@ -1,4 +1,4 @@
-//! What a process tells of itself: lines on stderr, and, where somebody listens, metrics and traces.
+//! What a process tells of itself: lines on stderr; metrics and traces where somebody listens.
 //!
 //! Lines are for people, or JSON for machines, with job, shard and scan on each that a job writes.
 //! Must not know: what jobs do.

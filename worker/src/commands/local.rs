@@ -296,12 +296,9 @@ async fn find_or_start(
             coordinator.cancel_scan(newest).await?;
         }
     }
-    let started =
-        scan_start::start(coordinator, &plan.crawl, &plan.places, &args.options, false).await?;
-    tracing::info!(
-        scan = %started.id, crawl = plan.crawl, index_files = started.files, "scan started"
-    );
-    Ok(started.number)
+    let started = scan_start::start(coordinator, &plan.crawl, &plan.places, &args.options).await?;
+    tracing::info!(scan = %started.0, crawl = plan.crawl, index_files = started.2, "scan started");
+    Ok(started.1)
 }
 
 fn use_small_internet(fetch: &mut FetchArgs, internet: &Running) -> Result<(), Failure> {

@@ -117,9 +117,6 @@ struct StartArgs {
     /// Private prefix with the blocklist.txt that takedowns write
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
-    /// Start nothing where the crawl has a scan already, unless it was cancelled: say which
-    #[arg(long, env = "EVERYTAB_ONCE")]
-    once: bool,
     #[command(flatten)]
     options: ScanOptions,
 }
@@ -205,13 +202,8 @@ async fn start(args: StartArgs) -> Outcome {
     }
     .absolute()?;
     let crawl = crawl::resolve(&places.source, &args.crawl).await?;
-    let started =
-        scan_start::start(&coordinator, &crawl, &places, &args.options, args.once).await?;
-    let id = started.id;
-    match started.files {
-        Some(files) => eprintln!("scan {id} of {crawl}: {files} index files; workers can start"),
-        None => eprintln!("scan {id} of {crawl} is here already; nothing was started"),
-    }
+    let (id, _, files) = scan_start::start(&coordinator, &crawl, &places, &args.options).await?;
+    eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
     stdout::line(id)?;
     Ok(Exit::Done)
 }
