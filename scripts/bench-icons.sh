@@ -18,38 +18,11 @@ urls="${URLS:-200000}"
 hosts="${HOSTS:-80000}"
 in_flight="${IN_FLIGHT:-1000}"
 repeats="${REPEATS:-3}"
-peers="${EVERYTAB_PEERS:-../shared/peers}"
-
-if [ -z "${BENCH_ICONS_INSIDE:-}" ]; then
-    [ -n "${BUILT:-}" ] || cargo build --release --quiet --locked --package everytab-worker \
-        --example fetch_icons --package everytab-testbed --bin icon-track
-    target="$(realpath "${CARGO_TARGET_DIR:-target}")"
-    folder="$target/bench-icons"
-    mkdir -p "$folder"
-    if [ -f "$peers/go/main.go" ] && command -v go >/dev/null; then
-        cp --force "$peers/go/main.go" "$folder/main.go"
-        (cd "$folder" && GO111MODULE=off GOPATH=/usr/share/gocode go build -o go-peer main.go)
-    else
-        echo "bench-icons: no Go peer (EVERYTAB_PEERS; scripts/install.sh --for bench)" >&2
-        rm -f "$folder/go-peer"
-    fi
-    export BENCH_ICONS_INSIDE="$folder"
-    export BENCH_ICONS_PROGRAMS="$target/release"
-    if [ "$(id -u)" = 0 ]; then
-        exec unshare --net --mount --pid --fork --kill-child --mount-proc "$0"
-    fi
-    exec unshare --map-root-user --net --mount --pid --fork --kill-child --mount-proc "$0"
-fi
-
-folder="$BENCH_ICONS_INSIDE"
-programs="$BENCH_ICONS_PROGRAMS"
-ip link set lo up
-echo 'nameserver 127.0.0.1' >"$folder/resolv.conf"
-mount --bind "$folder/resolv.conf" /etc/resolv.conf
-# As many connections at once as a test of this size needs, on either side.
-echo 65536 >/proc/sys/net/ipv4/tcp_max_syn_backlog
-echo '10000 60999' >/proc/sys/net/ipv4/ip_local_port_range
-ulimit -n "$(ulimit -Hn)"
+# shellcheck source=scripts/bench-peers.sh
+. scripts/bench-peers.sh
+# shellcheck source=scripts/icon-track.sh
+. scripts/icon-track.sh
+go_peer
 
 plan=(--scenario "$scenario" --hosts "$hosts" --urls "$urls")
 "$programs/icon-track" list "${plan[@]}" >"$folder/urls.txt"
@@ -66,8 +39,8 @@ TIMEFORMAT='%R %U %S'
 for _ in $(seq "$repeats"); do
     { time "$programs/examples/fetch_icons" "$folder/urls.txt" in_flight="$in_flight" \
         spool="$folder" later_pass="${LATER_PASS:-true}" >>"$folder/ours.said"; } 2>>"$folder/ours.times"
-    if [ -x "$folder/go-peer" ] && [ "$scenario" != slow ]; then
-        { time "$folder/go-peer" icons -workers "$in_flight" -insecure -quiet \
+    if [ -n "$go" ] && [ "$scenario" != slow ]; then
+        { time "$go" icons -workers "$in_flight" -insecure -quiet \
             "$folder/urls.txt" >/dev/null 2>>"$folder/go.said"; } 2>>"$folder/go.times"
     fi
 done
@@ -78,7 +51,6 @@ fi
 kill "$track"
 wait "$track" || true
 
-median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
 echo "bench-icons: $scenario, $urls URLs, $hosts hosts, $in_flight in flight, medians of" \
     "$repeats, $(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)"
 "$programs/icon-track" expect "${plan[@]}"
