@@ -11,7 +11,7 @@ use hickory_proto::op::{Message, MessageType, ResponseCode};
 use hickory_proto::rr::rdata::{A, AAAA};
 use hickory_proto::rr::{RData, Record, RecordType};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::fetch::{FetchSettings, Fetcher, RobotsPolicy};
@@ -224,6 +224,30 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
         if stream.write_all(&bytes).await.is_err() {
             return;
         }
+    }
+}
+
+/// An address that drops connection attempts without a word: a listener whose queue is full.
+pub(super) struct Silent {
+    pub(super) address: SocketAddr,
+    _listener: TcpListener,
+    _queued: Vec<TcpStream>,
+}
+
+impl Silent {
+    pub(super) async fn start() -> Silent {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind("127.0.0.1:0".parse().expect("an address")).expect("bound");
+        let listener = socket.listen(1).expect("listening");
+        let address = listener.local_addr().expect("an address");
+        let mut attempts = Vec::new();
+        for _ in 0..4 {
+            let attempt = TcpStream::connect(address);
+            attempts.push(tokio::time::timeout(Duration::from_millis(200), attempt).await);
+        }
+        assert!(attempts.iter().any(Result::is_err), "the queue is not full");
+        let queued = attempts.into_iter().flatten().flatten().collect();
+        Silent { address, _listener: listener, _queued: queued }
     }
 }
 
