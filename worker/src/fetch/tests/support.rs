@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::fetch::{FetchSettings, Fetcher, RobotsPolicy};
+use crate::fetch::{FetchSettings, Fetched, Fetcher, RobotsPolicy};
 
 /// How a name answers.
 #[derive(Clone)]
@@ -321,6 +321,29 @@ pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
         robots: RobotsPolicy::Off,
         ..FetchSettings::default()
     }
+}
+
+/// Fetches from a server that means harm, with deadlines of two seconds: it must end in time and
+/// keep no more than a body may be. The fetcher comes back for more.
+pub(super) async fn attacked(
+    dns: &TestDns,
+    address: SocketAddr,
+    url: &str,
+    what: &str,
+) -> (Fetcher, Fetched) {
+    dns.point("a.test", "127.0.0.1");
+    let fetcher = Fetcher::new(FetchSettings {
+        dial_ports: [(80, address.port()), (443, address.port())].into(),
+        first_byte_timeout: Duration::from_secs(1),
+        total_timeout: Duration::from_secs(2),
+        ..settings(dns, address)
+    });
+    let fetcher = fetcher.expect("settings");
+    // Ten times the longest deadline: a machine may be slow, but an attack has no end.
+    let fetched = tokio::time::timeout(Duration::from_secs(20), fetcher.fetch_one(url)).await;
+    let fetched = fetched.expect(what).expect("no trouble of our own");
+    assert!(fetched.body.len() <= 512 * 1024, "{what}: {} bytes kept", fetched.body.len());
+    (fetcher, fetched)
 }
 
 /// A server, a resolver that knows `a.test` and `b.test` as it, and a fetcher.
