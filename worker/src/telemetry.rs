@@ -5,8 +5,8 @@
 
 mod export;
 mod flood;
-mod machine;
 pub mod metrics;
+mod process;
 mod record;
 
 use std::{

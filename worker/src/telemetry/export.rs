@@ -17,7 +17,7 @@ use opentelemetry_sdk::{
 use prometheus::{Encoder as _, Registry, TextEncoder};
 use tokio::net::TcpListener;
 
-use super::{machine, metrics};
+use super::{metrics, process};
 use crate::{context::Fetchers, failure::Failure, holder::holder_name};
 
 /// What is not sent by then at the end is lost: a collector that is gone must not hold a worker.
@@ -73,7 +73,7 @@ impl Exporters {
             }
             let meters = builder.build();
             global::set_meter_provider(meters.clone());
-            observe_machine();
+            observe_process();
             exporters.meters = Some(meters);
         }
         if sends_traces {
@@ -143,20 +143,20 @@ fn resource() -> Resource {
         .build()
 }
 
-fn observe_machine() {
+fn observe_process() {
     let meter = metrics::meter();
     let described = |metric: &metrics::Metric| (metric.name, metric.unit, metric.meaning);
     let (name, unit, meaning) = described(&metrics::CPU);
     let cpu = meter.f64_observable_counter(name).with_unit(unit).with_description(meaning);
     cpu.with_callback(|observer| {
-        if let Some(seconds) = machine::cpu_seconds() {
+        if let Some(seconds) = process::cpu_seconds() {
             observer.observe(seconds, &[]);
         }
     })
     .build();
     for (metric, read) in [
-        (&metrics::MEMORY, machine::resident_bytes as fn() -> Option<u64>),
-        (&metrics::FILES, machine::open_files),
+        (&metrics::MEMORY, process::resident_bytes as fn() -> Option<u64>),
+        (&metrics::FILES, process::open_files),
     ] {
         let (name, unit, meaning) = described(metric);
         let gauge = meter.u64_observable_gauge(name).with_unit(unit).with_description(meaning);

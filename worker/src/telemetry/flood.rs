@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tracing::{Event, Metadata, Subscriber, callsite::Identifier};
+use tracing::{Event, Metadata, Subscriber, callsite::Identifier, subscriber::Interest};
 use tracing_subscriber::layer::{Context, Filter};
 
 use super::metrics::metrics;
@@ -81,6 +81,10 @@ pub(super) fn report(flood: &Flood) {
 impl<S: Subscriber> Filter<S> for &'static Flood {
     fn enabled(&self, _metadata: &Metadata<'_>, _context: &Context<'_, S>) -> bool {
         true
+    }
+
+    fn callsite_enabled(&self, _metadata: &'static Metadata<'static>) -> Interest {
+        Interest::always()
     }
 
     fn event_enabled(&self, event: &Event<'_>, _context: &Context<'_, S>) -> bool {

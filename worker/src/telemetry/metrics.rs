@@ -118,7 +118,7 @@ metrics! {
         "Calls of the coordinator that failed";
     fleet_workers: gauge() "everytab.fleet.workers" "{worker}" []
         "Workers that hold leases, as the last renewal told this one";
-    icons_resting: gauge() "everytab.icons.resting" "1" []
+    icons_resting: gauge() "everytab.icons.resting" "{worker}" []
         "1 while this worker takes no icon jobs, because its own network is in trouble";
     fetches: counter() "everytab.fetches" "{fetch}" ["purpose" "outcome"]
         "URLs that were asked for, redirects included, by purpose (icon, robots) and outcome";
@@ -137,7 +137,7 @@ metrics! {
         "Fetches that trouble of our own voided; they run again";
     log_suppressed: counter() "everytab.log.suppressed" "{line}" []
         "Log lines left out because too many came from one place";
-    scan_running: gauge() "everytab.scan.running" "1" []
+    scan_running: gauge() "everytab.scan.running" "{scan}" []
         "1 while the scan is running, 0 when it is paused or has ended (`scan status --metrics`)";
     scan_jobs: gauge() "everytab.scan.jobs" "{job}" ["kind" "state"]
         "Jobs of the scan by state: outstanding, leased, delayed, done, discarded \
@@ -250,6 +250,7 @@ pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
         metrics.fetched_bytes.add(0, &[]);
         metrics.icons_resting.record(0, &[]);
     }
+    metrics.fleet_workers.record(0, &[]);
     metrics.log_suppressed.add(0, &[]);
 }
 
