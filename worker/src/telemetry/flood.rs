@@ -74,6 +74,7 @@ impl Flood {
 /// Says what was left out.
 pub(super) fn report(flood: &Flood) {
     for (place, lines) in flood.take_left_out() {
+        metrics().log_suppressed.add(lines, &[]);
         tracing::warn!(place, lines, "too many log lines from one place; these were left out");
     }
 }
@@ -88,11 +89,8 @@ impl<S: Subscriber> Filter<S> for &'static Flood {
     }
 
     fn event_enabled(&self, event: &Event<'_>, _context: &Context<'_, S>) -> bool {
-        let admits = self.admits(event.metadata(), Instant::now());
-        if !admits {
-            metrics().log_suppressed.add(1, &[]);
-        }
-        admits
+        // Nothing may be logged from here, and recording a metric may log.
+        self.admits(event.metadata(), Instant::now())
     }
 }
 

@@ -319,10 +319,10 @@ mod tests {
         let twice = modelled(30e6, 8.0, 1_024.0, "c7g.large");
         let ratio = stage(&usual, "icon").hours() / stage(&twice, "icon").hours();
         assert!((ratio - 2.0).abs() < 1e-6, "{ratio}");
-        let many = modelled(30e6, 8.0, 100_000.0, "c7g.large");
+        let many = modelled(30e6, 2.0, 100_000.0, "c7g.large");
         assert_eq!(stage(&many, "icon").bound_by(), Resource::Cpu);
         let by_cpu = many.icons * FETCH_CPU + 30e6 * FETCH_CPU;
-        assert!((stage(&many, "icon").hours() - by_cpu / 16.0 / HOUR).abs() < 1e-6);
+        assert!((stage(&many, "icon").hours() - by_cpu / 4.0 / HOUR).abs() < 1e-6);
         // A fleet that is large enough waits for the one Postgres.
         let fleet = modelled(30e6, 500.0, 2_000.0, "c7g.2xlarge");
         assert_eq!(fleet.together.bound_by(), Resource::Postgres);
