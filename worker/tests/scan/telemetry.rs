@@ -54,7 +54,12 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     assert!(sum(&of_scan, "everytab_scan_running", &[]) > 0.5);
     gate.open();
     wait_for("the end of the scan", || (database.status()["state"] == "finished").then_some(()));
-    let series = scrape(&internet, &address);
+    // The worker hears of it a moment after Postgres knows.
+    let series = wait_for("the last job's end in the metrics", || {
+        let series = scrape(&internet, &address);
+        let labels = ["kind=\"publish\"", "end=\"recorded\""];
+        (sum(&series, "everytab_jobs_ended_total", &labels) > 0.0).then_some(series)
+    });
     // What the metrics count is what Postgres has.
     for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
         let sql = format!(
@@ -68,7 +73,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
         assert_eq!(sum(&series, "everytab_items_total", &[&label]).to_string(), items, "{kind}");
         assert!(sum(&series, "everytab_job_duration_seconds_count", &[&label]) >= ended);
     }
-    let not_found = sum(&series, "everytab_fetches_total", &["outcome=\"http_404\""]);
+    let not_found = sum(&series, "everytab_fetches_total", &["outcome=\"http_404_410\""]);
     assert!(not_found > 0.0, "{series:?}");
     for name in ["everytab_fetch_body_bytes_total", "process_cpu_time_seconds_total"] {
         assert!(sum(&series, name, &[]) > 0.0, "{name}");
