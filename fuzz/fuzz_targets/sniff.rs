@@ -14,8 +14,8 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(Some(measured.format), sniffed);
     let is_svg = measured.format == Format::Svg;
     assert!(is_svg || (measured.width > 0 && measured.height > 0), "{measured:?}");
-    // Small ones are decoded too: the header must have said what they are. Of an ICO another picture
-    // is drawn where the best one is broken.
+    // Small ones are decoded too: the header must have said what they are. Of an ICO another
+    // picture is drawn where the best one is broken.
     let has_several = matches!(measured.format, Format::Ico | Format::Cur);
     let is_small = u64::from(measured.width) * u64::from(measured.height) <= 4_096;
     if is_svg || has_several || !is_small || check_sides(&measured).is_err() {

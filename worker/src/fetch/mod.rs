@@ -3,9 +3,10 @@
 //! `shard` takes the candidates of a shard and gives one result for each; `group` walks one
 //! origin's icons; `fetcher` follows one URL; `hop` is one request. Below them: `resolver`
 //! over `questions` (names), `dial` (sockets and TLS), `connection` (HTTP), `body`, `cookies`,
-//! `robots`, `blocklist` (who is not asked). Beside them: `politeness` with `gates`, `slowdown` and `pace` (whose turn it is),
-//! `endpoints` and `dead_origins` (what is known dead), `clock`, `stall`, `uplink` and `breaker`
-//! (is it us?), `hand` (who is told of each URL), `meter` (what it took).
+//! `robots`, `blocklist` (who is not asked). Beside them: `politeness` with `gates`, `slowdown`
+//! and `pace` (whose turn it is), `endpoints` and `dead_origins` (what is known dead), `clock`,
+//! `stall`, `uplink` and `breaker` (is it us?), `hand` (who is told of each URL), `meter` (what it
+//! took).
 //!
 //! Invariants: what is dialled was vetted as an address, on every hop; everything a stranger can
 //! grow is bounded; an outcome depends on answers about its own URL, name and address alone; our
