@@ -65,6 +65,17 @@ lint: ## Formatting, clippy, the house's own rules
 fmt: ## Format the Rust code
 	$(CARGO) fmt --all
 
+.PHONY: dashboards-check
+dashboards-check: ## Scrape a real scan with Debian's Prometheus; every dashboard expression, every rule
+	@scripts/install.sh --for dashboards
+	EVERYTAB_DASHBOARDS=required $(WITH_POSTGRES) $(CARGO) test --locked --package everytab-worker \
+		--test scan -- --nocapture dashboards::
+
+.PHONY: metrics
+metrics: ## Write the table of docs/metrics.md from the code
+	EVERYTAB_WRITE_DOCS=1 $(CARGO) test --quiet --locked --package everytab-worker --lib \
+		docs_list_every_metric
+
 .PHONY: verify
 verify: ## Check that documents and generated files match the code
 	scripts/check-docs.sh

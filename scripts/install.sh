@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Installs what EveryTab needs from Debian's packages, and only what is missing.
 #
-#   scripts/install.sh [--for demo|test|bench|sheet]
+#   scripts/install.sh [--for demo|test|bench|sheet|dashboards]
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
 # Chromium for the page's tests, iproute2 for those that cut links, and in target/python what
 # python-requirements.txt names. bench: a C compiler, Go and Python, for the programs that
 # benchmarks run beside ours; iproute2 and wrk, for those of the fetcher. sheet: a C compiler,
-# Chromium, ImageMagick and Python, for looking at icons. Rust is never installed, only asked for.
+# Chromium, ImageMagick and Python, for looking at icons. dashboards: what a demo takes, and
+# Prometheus. Rust is never installed, only asked for.
 # Runs as root or with sudo; where neither is to be had it prints the line to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,8 +26,8 @@ while [ $# -gt 0 ]; do
     shift || true
 done
 case "$purpose" in
-    demo | test | bench | sheet) ;;
-    *) echo "usage: scripts/install.sh [--for demo|test|bench|sheet]" >&2; exit 2 ;;
+    demo | test | bench | sheet | dashboards) ;;
+    *) echo "usage: scripts/install.sh [--for demo|test|bench|sheet|dashboards]" >&2; exit 2 ;;
 esac
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -110,6 +111,10 @@ if [ "$purpose" = sheet ]; then
     have_browser || packages+=(chromium)
     have convert-im6.q16 || packages+=(imagemagick)
     have_python || packages+=(python3 python3-venv)
+fi
+
+if [ "$purpose" = dashboards ]; then
+    { have prometheus && have promtool; } || packages+=(prometheus)
 fi
 
 # Silent unless it fails.

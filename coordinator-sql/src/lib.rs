@@ -23,7 +23,7 @@ mod record;
 mod statement;
 mod verbs;
 
-pub use backup::{BACKUP_TABLES, Restoring, tables_digest};
+pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest, migrations};
 pub use connect::{ConnectSettings, Coordinator};
 pub use error::Error;
 pub use job::{Fence, Hints, JobKind, Lease};

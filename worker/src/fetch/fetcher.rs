@@ -33,6 +33,7 @@ use super::settings::{FetchSettings, RobotsPolicy};
 use super::stall::StallWatch;
 use super::target::Target;
 use super::uplink::Uplink;
+use crate::telemetry::metrics::{label, metrics};
 
 /// How often a void fetch runs again before its trouble is handed on, and the first pause.
 const RUNS_OF_A_VOID_FETCH: u32 = 6;
@@ -178,6 +179,7 @@ impl Shared {
         loop {
             match travel(self, robots, round, Purpose::Icon, url).await {
                 Err(trouble) if run < RUNS_OF_A_VOID_FETCH => {
+                    metrics().troubles.add(1, &[label("trouble", trouble.as_str())]);
                     tracing::debug!(url, trouble = trouble.as_str(), run, "void fetch runs again");
                     round.pool.give_back();
                     tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << run)).await;
