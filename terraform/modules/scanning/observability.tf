@@ -1,12 +1,12 @@
-# One dashboard and four alarms, over the counts that every worker publishes from `scan status`
+# One dashboard and four alarms, over the counts that every worker publishes from `scan list`
 # (the same numbers from each, so the maximum is the number), and AWS's own.
 
 locals {
-  counts = { for name in ["Outstanding", "Done", "Discarded", "MinutesSinceProgress", "ScanHours"] :
+  counts = { for name in ["Outstanding", "Discarded", "MinutesSinceProgress", "ScanHours"] :
     name => [local.namespace, name, "Fleet", local.fleet_name]
   }
   widgets = [
-    { title = "Jobs", metrics = [local.counts.Outstanding, local.counts.Done, local.counts.Discarded], stat = "Maximum" },
+    { title = "Jobs", metrics = [local.counts.Outstanding, local.counts.Discarded], stat = "Maximum" },
     { title = "Minutes since progress", metrics = [local.counts.MinutesSinceProgress], stat = "Maximum" },
     { title = "Workers", metrics = [["AWS/AutoScaling", "GroupInServiceInstances", "AutoScalingGroupName", local.fleet_name], [".", "GroupDesiredCapacity", ".", "."]], stat = "Average" },
     { title = "Workers' processors", metrics = [["AWS/EC2", "CPUUtilization", "AutoScalingGroupName", local.fleet_name]], stat = "Average" },
