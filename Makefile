@@ -55,6 +55,32 @@ endif
 test-site: ## Run the page's tests
 	node --test $(SITE_TESTS)
 
+.PHONY: infra-check
+infra-check: ## Check terraform/, packer/, ansible/ and the units, without a cloud or root
+	@scripts/install.sh --for infra
+	@scripts/infra-check.sh $(ARGS)
+
+.PHONY: infra-mutants
+infra-mutants: ## Show that infra-check finds mistakes, by making them
+	@scripts/install.sh --for infra
+	@scripts/infra-mutants.sh $(ARGS)
+
+.PHONY: infra-boot
+infra-boot: dist ## Bake the image, boot three machines of it, have them do a scan (root)
+	@scripts/install.sh --for boot
+	$(CARGO) build --quiet --locked --package everytab-testbed
+	@scripts/infra-boot.sh
+
+.PHONY: infra-schema
+infra-schema: ## Write terraform/offline/schema.json.gz from the provider's bindings (needs npm)
+	@scripts/install.sh --for infra
+	@scripts/infra-schema.sh
+
+.PHONY: dist
+dist: ## Make the program and a Debian package for other machines (ARCH=amd64|arm64)
+	@scripts/install.sh --for dist
+	@scripts/dist.sh
+
 .PHONY: lint
 lint: ## Formatting, clippy, the house's own rules
 	$(CARGO) fmt --all --check

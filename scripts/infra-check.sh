@@ -76,7 +76,7 @@ check_units() {
             { tail -n 1 "$work/security"; return 1; }
     done
     for script in "$folder"/packaging/lib/*; do
-        sh -n "$script"
+        sh -n "$script" || return 1
     done
 }
 

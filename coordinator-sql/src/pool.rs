@@ -57,12 +57,7 @@ pub(crate) struct Pooled {
 }
 
 impl Pool {
-    pub(crate) fn new(
-        server: Server,
-        size: u32,
-        acquire_time: Duration,
-        limit: Duration,
-    ) -> Self {
+    pub(crate) fn new(server: Server, size: u32, acquire_time: Duration, limit: Duration) -> Self {
         let places = Arc::new(Semaphore::new(usize::try_from(size).unwrap_or(1).max(1)));
         let shared = Arc::new(Shared { server, places, acquire_time, idle: Mutex::default() });
         Self { shared, limit }
