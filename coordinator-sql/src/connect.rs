@@ -39,8 +39,8 @@ impl Default for ConnectSettings {
     }
 }
 
-/// The server, by its URL. The password file (`PGPASSFILE`, `~/.pgpass`) is read for each connection:
-/// where a token is the password, it is another one every few minutes.
+/// The server, by its URL. The password file (`PGPASSFILE`, `~/.pgpass`) is read for each
+/// connection: where a token is the password, it is another one every few minutes.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     url: String,
