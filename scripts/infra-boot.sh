@@ -23,6 +23,8 @@ chmod 755 "$work"
 root="$work/root"
 clean() {
     umount --quiet "$root/proc" 2>/dev/null || true
+    find /sys/fs/cgroup -depth -type d -path "*/$(basename "$work")*" -exec rmdir {} + \
+        2>/dev/null || true
     rm -rf --one-file-system "$work"
 }
 trap clean EXIT

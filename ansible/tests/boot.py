@@ -149,7 +149,7 @@ def stop_and_start(machine):
 def kill(machine, scan):
     wait_for(f"a lease of {machine.name}", lambda: scan.holds(machine))
     pid = machine.unit("MainPID")["MainPID"]
-    machine.do("kill", "-9", pid)
+    machine.do("systemctl", "kill", "--signal=KILL", "--kill-who=main", "everytab-worker.service")
     wait_for(f"another worker of {machine.name}", lambda: machine.worker_is("active")
              and machine.unit("MainPID")["MainPID"] not in ("0", pid))
     expect(int(machine.unit("NRestarts")["NRestarts"]) >= 1, "systemd counts the restart")

@@ -9,6 +9,19 @@ from surroundings import GATEWAY, run, wait_for
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+# A control group for each machine, or their units would share theirs. Whatever the versions are that
+# this machine has of them, systemd keeps to these.
+IN_ITS_OWN_GROUP = """
+groups="$1" name="$2"; shift 2
+for folder in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
+    [ -f "$folder/cgroup.procs" ] || continue
+    mkdir -p "$folder/$groups/$name"
+    echo $$ >"$folder/$groups/$name/cgroup.procs"
+done
+exec "$@"
+"""
+
+
 class Machine:
     def __init__(self, number, world, root, instance_id):
         self.name, self.number = f"machine{number}", number
@@ -74,11 +87,14 @@ class Machine:
                    'server:\n    private-domain: "."\nforward-zone:\n    name: "."\n'
                    f"    forward-addr: {GATEWAY}\n")
         ports = ",".join(f"{port}={to}" for port, to in small_internet["dial_ports"])
-        extra = {"/etc/everytab/worker.env":
+        # Debian's AWS CLI brings authorities of its own.
+        trust = 'AWS_CA_BUNDLE="/etc/ssl/certs/ca-certificates.crt"\n'
+        extra = {"/etc/everytab/worker.env": trust +
                  f'EVERYTAB_DIAL_PORT="{ports}"\nEVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n'
                  'EVERYTAB_CA_FILE="/etc/everytab/internet.pem"\nEVERYTAB_IN_FLIGHT="64"\n'
                  'EVERYTAB_INSTANCE_METADATA="http://169.254.169.254"\n',
-                 "/etc/everytab/scan.env": 'EVERYTAB_LEASE="5s"\n'}
+                 "/etc/everytab/scan.env": trust + 'EVERYTAB_LEASE="5s"\n',
+                 "/etc/everytab/group.env": trust}
         for file in user_data["write_files"]:
             self.write(file["path"], file["content"] + extra.get(file["path"], ""))
             run("chroot", self.root, "chown", file["owner"], file["path"])
@@ -86,7 +102,8 @@ class Machine:
 
     def boot(self):
         self.console = self.world.start(
-            self.name, "systemd-nspawn", "--quiet", "--boot", f"--directory={self.root}",
+            self.name, "sh", "-ec", IN_ITS_OWN_GROUP, "sh", self.world.groups, self.name,
+            "systemd-nspawn", "--quiet", "--boot", f"--directory={self.root}",
             f"--machine={self.name}", f"--network-namespace-path=/run/netns/{self.name}",
             "--register=no", "--keep-unit", "--link-journal=no", "--resolv-conf=off",
             "--timezone=off", "--console=pipe")
@@ -95,9 +112,18 @@ class Machine:
         self.beyond_the_cable()
 
     def find_leader(self):
-        children = f"/proc/{self.console.pid}/task/{self.console.pid}/children"
-        with open(children, encoding="ascii") as file:
-            return next(iter(file.read().split()), None)
+        """The machine's first process; before it is there, others come and go in its place."""
+        process = f"/proc/{self.console.pid}"
+        with open(process + "/comm", encoding="ascii") as file:
+            if file.read().strip() != "systemd-nspawn":
+                return None
+        with open(f"{process}/task/{self.console.pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/comm", encoding="ascii") as file:
+                if file.read().strip() == "systemd":
+                    return child
+        return None
 
     def is_up(self):
         state = self.ask("systemctl", "is-system-running").strip()
@@ -105,13 +131,18 @@ class Machine:
             raise RuntimeError(self.name + ": " + self.ask("systemctl", "--failed", "--no-pager"))
         return state == "running"
 
+    def inside(self, command):
+        """A command on the machine, with nothing of this script's environment."""
+        return ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "nsenter", "-t", self.leader, "-m",
+                "-u", "-i", "-n", "-p", "-C", "--", *command]
+
     def ask(self, *command):
         """What a command on the machine says, however it ends."""
-        return subprocess.run(["nsenter", "-t", self.leader, "-m", "-u", "-i", "-n", "-p", "-C", "--",
-                               *command], capture_output=True, text=True, check=False).stdout
+        return subprocess.run(self.inside(command), capture_output=True, text=True,
+                              check=False).stdout
 
     def do(self, *command):
-        return run("nsenter", "-t", self.leader, "-m", "-u", "-i", "-n", "-p", "-C", "--", *command)
+        return run(*self.inside(command))
 
     def unit(self, *properties, unit="everytab-worker.service"):
         """Properties of a unit, by name."""

@@ -42,6 +42,8 @@ class Surroundings:
         os.makedirs(self.folder, exist_ok=True)
         os.chmod(self.folder, 0o755)
         self.running = []
+        # Removed by scripts/infra-boot.sh, when nothing is in them any more.
+        self.groups = os.path.basename(work)
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "bridge0", "type", "bridge")
         run("ip", "addr", "add", f"{GATEWAY}/24", "dev", "bridge0")
@@ -62,7 +64,7 @@ class Surroundings:
 
     def make_certificates(self, buckets):
         names = [DATABASE, *(f"{service}.us-east-1.amazonaws.com" for service in SERVICES),
-                 "cloudfront.amazonaws.com", "s3.amazonaws.com",
+                 "cloudfront.amazonaws.com", "s3.amazonaws.com", "sts.amazonaws.com",
                  *(f"{bucket}.s3.us-east-1.amazonaws.com" for bucket in buckets),
                  *(f"{bucket}.s3.amazonaws.com" for bucket in buckets)]
         path = lambda name: os.path.join(self.folder, name)
@@ -97,7 +99,7 @@ class Surroundings:
 
     def aws_answers(self):
         try:
-            self.client("sts").get_caller_identity()
+            self.client("autoscaling").describe_auto_scaling_groups()
             return True
         except Exception as error:
             if "Connection" in type(error).__name__ or "Endpoint" in type(error).__name__:

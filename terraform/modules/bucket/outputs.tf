@@ -1,6 +1,8 @@
 output "name" {
   description = "Name of the bucket, once its policy is set."
-  value       = aws_s3_bucket_policy.this.bucket
+  value       = aws_s3_bucket.this.bucket
+
+  depends_on = [aws_s3_bucket_policy.this]
 }
 
 output "arn" {
