@@ -17,6 +17,7 @@ ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
+INFRA_PROGRAMS := $(abspath $(or $(CARGO_TARGET_DIR),target))/infra
 # make fuzz SECONDS=3600; a shell keeps a variable of that name of its own.
 FUZZ_SECONDS ?= $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
 # Arguments for the program or test runner behind a target: make demo ARGS="--workers 3".
@@ -39,7 +40,7 @@ build: ## Build the programs, optimised, into target/release
 test: ## Check and test everything, as .ci/run does
 	@scripts/install.sh --for test
 	@$(MAKE) lint verify $(if $(DENY),deny)
-	@$(MAKE) test-rust test-site
+	@$(MAKE) test-infra test-rust test-site
 
 .PHONY: test-rust
 test-rust: ## Run the Rust tests against a private Postgres
@@ -80,6 +81,11 @@ infra-schema: ## Write terraform/offline/schema.json.gz from the provider's bind
 dist: ## Make the program and a Debian package for other machines (ARCH=amd64|arm64)
 	@scripts/install.sh --for dist
 	@scripts/dist.sh
+
+.PHONY: test-infra
+test-infra: ## infra-check, where its programs could be installed
+	@if [ -e "$(INFRA_PROGRAMS)/installed" ]; then scripts/infra-check.sh; \
+	else echo "skipped: make infra-check: no programs in $(INFRA_PROGRAMS)"; fi
 
 .PHONY: lint
 lint: ## Formatting, clippy, the house's own rules

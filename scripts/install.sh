@@ -4,8 +4,8 @@
 #   scripts/install.sh [--for demo|test|bench|sheet|infra|boot|dist]
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
-# Chromium for the page's tests, iproute2 for those that cut links, and in target/python what
-# python-requirements.txt names. bench: a C compiler, Go and Python, for the programs that
+# Chromium for the page's tests, iproute2 for those that cut links, in target/python what
+# python-requirements.txt names, and all that infra does. bench: a C compiler, Go and Python, for the programs that
 # benchmarks run beside ours; iproute2 and wrk, for those of the fetcher. sheet: a C compiler,
 # Chromium, ImageMagick and Python, for looking at icons. infra: packer and Python, and in
 # target/infra what checks terraform/ and ansible/ (terraform/offline/requirements.txt). boot: that,
@@ -69,13 +69,15 @@ have_python() {
 # Not Debian's business: a few pinned programs in a folder of their own. Tests that want them say
 # "skipped" where they are not to be had, so their absence is no failure of this script.
 install_python_programs() {
-    local folder="${CARGO_TARGET_DIR:-target}/$1" wanted="$2"
-    cmp --silent "$wanted" "$folder/installed" && return
+    local folder="${CARGO_TARGET_DIR:-target}/$1" wanted="$2" installed
+    installed="$folder/installed${3:-}"
+    cmp --silent "$wanted" "$installed" && return
     say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into $folder"
-    rm -rf "$folder"
+    # More programs (a third word) are added to what is there.
+    [ -n "${3:-}" ] || rm -rf "$folder"
     if python3 -m venv "$folder" && "$folder/bin/pip" install --quiet \
         --disable-pip-version-check --requirement "$wanted" >"$folder/log" 2>&1; then
-        cp "$wanted" "$folder/installed"
+        cp "$wanted" "$installed"
     else
         say "no Python programs ($folder/log): what needs them cannot run"
     fi
@@ -85,6 +87,7 @@ install_python_programs() {
 name_terraform() {
     local folder
     folder="$(realpath "${CARGO_TARGET_DIR:-target}")/infra/bin"
+    [ -d "$folder" ] || return 0
     printf '#!/bin/sh\nexec %s %s "$@"\n' "'$folder/python'" \
         "'$PWD/terraform/offline/terraform.py'" >"$folder/terraform"
     chmod +x "$folder/terraform"
@@ -124,7 +127,7 @@ if [ "$purpose" = sheet ]; then
     have_python || packages+=(python3 python3-venv)
 fi
 
-if [[ "$purpose" == @(infra|boot) ]]; then
+if [[ "$purpose" == @(test|infra|boot) ]]; then
     have packer || packages+=(packer)
     have_python || packages+=(python3 python3-venv)
     have systemd-analyze || packages+=(systemd)
@@ -189,9 +192,15 @@ install_packages() {
 
 [ ${#packages[@]} -eq 0 ] || install_packages
 case "$purpose" in
-    test) install_python_programs python scripts/python-requirements.txt ;;
+    test)
+        install_python_programs python scripts/python-requirements.txt
+        install_python_programs infra terraform/offline/requirements.txt
+        name_terraform
+        ;;
     infra | boot)
         install_python_programs infra terraform/offline/requirements.txt
+        [ "$purpose" = infra ] ||
+            install_python_programs infra ansible/tests/requirements.txt -boot
         name_terraform
         ;;
     dist) install_python_programs dist-tools packaging/requirements.txt ;;
