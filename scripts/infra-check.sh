@@ -3,10 +3,10 @@
 #
 #   scripts/infra-check.sh [--only STEP]... [--folder DIR]      (make infra-check)
 #
-# Steps: format, validate, test, phases, lint, policy (checkov), page (the page's policy is the one
-# that CloudFront sends), packer, ansible, units (systemd's own verification). --folder looks at another copy of the repository's
-# three folders, which is how scripts/infra-mutants.sh shows that mistakes are found. terraform is
-# the program on the path if there is one, else PyPI's; the provider is terraform/offline/provider.py.
+# Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy that
+# the page has), packer, ansible, units (systemd's own verification). --folder looks at another copy of
+# what is checked, which is how scripts/infra-mutants.sh shows that mistakes are found. terraform is the
+# program on the path if there is one, else PyPI's; its provider is terraform/offline/provider.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
