@@ -141,13 +141,13 @@ pub async fn publish_site(
     let stats = scan_stats::document(&request.outcomes, &request.status, &manifest);
     check_newer(&*site, &manifest, request.force).await?;
     for file in page_files().into_iter().filter(|file| file.key != objects::INDEX_HTML) {
-        put(&*site, &file.key, file.bytes.into()).await?;
+        put_changed(&*site, &file.key, file.bytes.into()).await?;
         pulse.beat();
     }
     replace_manifest(&*site, &manifest, request.force).await?;
     put(&*site, objects::STATS, pretty(&stats)).await?;
     for file in page_files().into_iter().filter(|file| file.key == objects::INDEX_HTML) {
-        put(&*site, &file.key, file.bytes.into()).await?;
+        put_changed(&*site, &file.key, file.bytes.into()).await?;
     }
     if let Some(distribution) = &request.settings.distribution {
         invalidate(distribution, &manifest).await?;
@@ -178,6 +178,16 @@ async fn fill_gaps(
         .try_collect::<Vec<()>>()
         .await?;
     Ok(())
+}
+
+/// The page is the same for most scans: a file that is there already is left alone.
+async fn put_changed(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
+    match site.get(key).await {
+        Ok(found) if found == bytes => Ok(()),
+        Ok(_) => put(site, key, bytes).await,
+        Err(error) if error.is_not_found() => put(site, key, bytes).await,
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn put(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
