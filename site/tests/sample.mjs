@@ -2,7 +2,7 @@
 // code from a seed, so that no stranger's page or logo is needed to try the page out.
 
 import * as zlib from "node:zlib";
-import { generator } from "../js/random.js";
+import { generator } from "../js/stream.js";
 
 const FIRST = ("amber birch cedar delta ember fjord grove harbor iris juniper kelp lumen maple " +
   "north ocean pine quartz river stone tidal upland velvet willow yarrow zephyr").split(" ");

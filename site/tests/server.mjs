@@ -1,7 +1,7 @@
 // Owns a static server on loopback for the tests: the page's own files and a made-up scan, below
 // any path prefix, with the headers of a CDN; answers can be replaced to play trouble.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 
@@ -11,9 +11,12 @@ const TYPES = {
   css: "text/css",
   js: "text/javascript",
   json: "application/json",
+  webmanifest: "application/manifest+json",
+  png: "image/png",
+  svg: "image/svg+xml",
 };
 export const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; " +
-  "img-src 'self' data:; connect-src 'self'; frame-src https:; base-uri 'none'; " +
+  "img-src 'self' data:; connect-src 'self'; manifest-src 'self'; frame-src https:; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'";
 
 /**
@@ -57,8 +60,8 @@ function find(sample, path) {
   if (path.startsWith(sample.prefix) && bundle && Number(bundle[1]) < sample.manifest.bundles) {
     return { status: 200, body: JSON.stringify(sample.bundle(Number(bundle[1]))) };
   }
-  if (path === "" || /^(?:index\.html|(?:js|css)\/[a-z]+\.(?:js|css))$/.test(path)) {
-    return { status: 200, body: readFileSync(SITE + (path || "index.html")) };
-  }
+  const named = /^(?:[a-z0-9]+\.[a-z]+|(?:js|css|icons)\/[a-z0-9-]+\.[a-z]+)$/.test(path);
+  const file = SITE + (path || "index.html");
+  if ((path === "" || named) && existsSync(file)) return { status: 200, body: readFileSync(file) };
   return { status: 404 };
 }
