@@ -34,6 +34,11 @@ export class Hands {
     this.timer = 0;
     this.#listen();
     this.#setMotion();
+    // For home screens; asked for only now, so that it is not in the way of the first tabs.
+    const link = document.createElement("link");
+    link.rel = "manifest";
+    link.href = "site.webmanifest";
+    document.head.append(link);
   }
 
   /** After each painting. */
@@ -200,8 +205,7 @@ export class Hands {
     const { rowHeightPx } = layout;
     const top = rowTop(rowOfTab(layout, index), rowHeightPx, this.wall.gap);
     const bottom = top + rowHeightPx + belowPx;
-    const room = belowPx > 0 ? 0 : rowHeightPx;
-    const to = scrollToShow(top, bottom, window.scrollY, view.heightPx, room);
+    const to = scrollToShow(top, bottom, window.scrollY, view.heightPx, rowHeightPx);
     if (to !== null) window.scrollTo(0, to);
   }
 

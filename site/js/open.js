@@ -4,7 +4,7 @@
 // sandboxed without our origin, popups or top navigation, and is told no referrer.
 // Must not know: rows, bundles.
 
-import { cardPlace } from "./viewport.js";
+import { cardPlace } from "./reach.js";
 
 /** A page that has not come by then may never: the way out is pointed at. */
 const PATIENCE_MS = 8_000;

@@ -182,7 +182,9 @@ export class TabStream {
 
   #depart(flights) {
     let expected = this.total + flights.length * this.guess;
-    while (flights.length < FETCHES_AT_ONCE && expected < this.wanted) {
+    // The first bundle is not to share the line with those below the view.
+    const most = this.total === 0 ? 1 : FETCHES_AT_ONCE;
+    while (flights.length < most && expected < this.wanted) {
       const again = this.again.shift();
       const number = again ?? this.order.next();
       if (number === null) return;

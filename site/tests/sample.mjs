@@ -2,6 +2,7 @@
 // code from a seed, so that no stranger's page or logo is needed to try the page out.
 
 import * as zlib from "node:zlib";
+import { compareKeys, rangeOf, searchKey } from "../js/names.js";
 import { generator } from "../js/stream.js";
 
 const FIRST = ("amber birch cedar delta ember fjord grove harbor iris juniper kelp lumen maple " +
@@ -43,6 +44,7 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
   const prefix = "scans/00000000-0000-4000-8000-000000000001/";
   const hosts = bundles * tabsABundle;
   const icons = new Map();
+  let files = null;
   return {
     prefix,
     manifest: {
@@ -53,6 +55,11 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
       generated_at: "2099-02-01T00:00:00Z",
       hosts,
       with_icon: Math.floor(hosts * 0.8),
+    },
+    /** A file of the search index, or undefined. */
+    search(name) {
+      files ??= searchFiles(hosts, tabsABundle, seed);
+      return files.get(name);
     },
     bundle(number) {
       if (emptyEvery > 0 && number % emptyEvery === 0) return { entries: [] };
@@ -65,17 +72,46 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
   };
 }
 
+/** The search files as the `search` jobs write them, but smaller: a hundred lines each. */
+function searchFiles(hosts, tabsABundle, seed) {
+  const ranges = Array.from({ length: 28 }, () => []);
+  for (let index = 0; index < hosts; index += 1) {
+    const { host } = sampleHost(index, seed);
+    const key = searchKey(host);
+    const place = `${Math.floor(index / tabsABundle)}\t${index % tabsABundle}`;
+    ranges[rangeOf(key)].push({ key, line: `${host}\t${place}\n` });
+  }
+  const files = new Map();
+  ranges.forEach((lines, range) => {
+    lines.sort((x, y) => compareKeys(x.key, y.key));
+    let firsts = "";
+    for (let from = 0; from < lines.length; from += 100) {
+      const some = lines.slice(from, from + 100);
+      firsts += `${some[0].key}\n`;
+      files.set(`${range}/${from / 100}.tsv`, some.map(({ line }) => line).join(""));
+    }
+    files.set(`${range}/index.tsv`, firsts);
+  });
+  return files;
+}
+
 /** How many different icons a site has: drawing them is the slow part. */
 const ICONS = 240;
 
-function sampleTab(index, seed, icons) {
+/** The hostname of a tab, and the generator for the rest of it. */
+function sampleHost(index, seed) {
   const random = generator(seed * 7919 + index);
+  const [a, b] = [FIRST, SECOND].map((list) => list[Math.floor(random() * list.length)]);
+  const host = `${random() < 0.3 ? "www." : ""}${a}-${b}-${index}.example`;
+  return { a, b, host, random };
+}
+
+function sampleTab(index, seed, icons) {
+  const { a, b, host, random } = sampleHost(index, seed);
   const pick = (list) => list[Math.floor(random() * list.length)];
-  const [a, b] = [pick(FIRST), pick(SECOND)];
   const hostile = index % 97 === 5;
   const title = hostile ? HOSTILE_TITLES[index % HOSTILE_TITLES.length] : pick(TITLES)(a, b);
   const secure = random() < 0.85;
-  const host = `${random() < 0.3 ? "www." : ""}${a}-${b}-${index}.example`;
   const entry = { url: `http${secure ? "s" : ""}://${host}`, title, icon: "" };
   if (random() < 0.8) {
     const which = Math.floor(random() * ICONS);

@@ -60,6 +60,10 @@ function find(sample, path) {
   if (path.startsWith(sample.prefix) && bundle && Number(bundle[1]) < sample.manifest.bundles) {
     return { status: 200, body: JSON.stringify(sample.bundle(Number(bundle[1]))) };
   }
+  const searched = path.startsWith(`${sample.prefix}search/`)
+    ? sample.search(path.slice(`${sample.prefix}search/`.length))
+    : undefined;
+  if (searched !== undefined) return { status: 200, body: searched };
   const named = /^(?:[a-z0-9]+\.[a-z]+|(?:js|css|icons)\/[a-z0-9-]+\.[a-z]+)$/.test(path);
   const file = SITE + (path || "index.html");
   if ((path === "" || named) && existsSync(file)) return { status: 200, body: readFileSync(file) };

@@ -9,6 +9,7 @@ mod index;
 mod page_files;
 mod publish;
 mod search;
+mod search_key;
 mod search_part;
 mod stats;
 mod warc;
@@ -26,7 +27,9 @@ use crate::{
 
 pub use page_files::{PageFile, page_files};
 pub use publish::{Manifest, PublishRequest, publish_site, totals};
-pub use search_part::{SearchEntry, range_of, read_lines, search_key, write_lines};
+pub use search::merge_range;
+pub use search_key::{range_of, search_key};
+pub use search_part::{SearchEntry, read_lines, write_lines, write_part};
 pub use stats::Stats;
 pub use warc::read_home_pages;
 
