@@ -56,6 +56,14 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
       hosts,
       with_icon: Math.floor(hosts * 0.8),
     },
+    stats: () => sampleStats(hosts, bundles),
+    history: () => ({
+      scans: [0.71, 0.78, 0.83, 0.8, 0.91, 0.96, 1].map((part, month) => ({
+        scan: `0000000${month}`,
+        crawl: `CC-MAIN-2098-${10 + 5 * month}`,
+        tabs: Math.floor(hosts * part),
+      })),
+    }),
     /** A file of the search index, or undefined. */
     search(name) {
       files ??= searchFiles(hosts, tabsABundle, seed);
@@ -68,6 +76,42 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
         entries.push(sampleTab(number * tabsABundle + slot, seed, icons));
       }
       return { entries };
+    },
+  };
+}
+
+/** Numbers such as a scan has. */
+function sampleStats(hosts, bundles) {
+  const part = (share) => Math.floor(hosts * share);
+  const stage = (seconds) => ({ duration_seconds: seconds, outcomes: {}, counts: {} });
+  return {
+    scan: "00000000-0000-4000-8000-000000000001",
+    crawl: "CC-MAIN-2099-05",
+    generated_at: "2099-02-01T00:00:00Z",
+    total_domains: part(1.1),
+    https: part(0.94),
+    http_only: part(0.16),
+    titles_extracted: part(1.02),
+    iframe_restricted: part(0.37),
+    attempted: part(2.6),
+    completed: part(1.4),
+    failed_dns: part(0.12),
+    failed_timeout: part(0.09),
+    failed_http_error: part(0.83),
+    failed_invalid_image: part(0.1),
+    failed_too_large: part(0.01),
+    failed_other: part(0.05),
+    unique_icons_stored: part(0.9),
+    bytes_downloaded: hosts * 9_100,
+    tabs: hosts,
+    tabs_with_icon: part(0.8),
+    total_bundles: bundles,
+    selected_by_format: { png: part(0.46), ico: part(0.25), svg: part(0.05), jpeg: part(0.04) },
+    icons_by_source: { favicon_ico: part(1.1), link_rel: part(1.5) },
+    top_level_domains: { com: part(0.48), de: part(0.07), org: part(0.06), ru: part(0.04) },
+    stages: {
+      index: stage(812), warc: stage(9_310), icon: stage(40_120), "bundle-shard": stage(3_020),
+      search: stage(64), publish: stage(7.3),
     },
   };
 }

@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const SITE = fileURLToPath(new URL("../", import.meta.url));
 const TYPES = {
@@ -15,15 +16,15 @@ const TYPES = {
   png: "image/png",
   svg: "image/svg+xml",
 };
-export const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; " +
-  "img-src 'self' data:; connect-src 'self'; manifest-src 'self'; frame-src https:; base-uri 'none'; " +
-  "form-action 'none'; frame-ancestors 'none'";
+/** What the CDN and `everytab-worker serve` send with every answer; here all but the promise of
+ * TLS, which loopback does not keep. */
+export const HEADERS = JSON.parse(readFileSync(`${SITE}headers.json`, "utf8"));
 
 /**
  * Serves the page and `sample` below `base`. `replace(path)` may answer {status, body} or
  * "drop" (the connection ends) instead. Resolves to {url, asked, close}.
  */
-export async function serveSample(sample, { base = "/", port = 0, replace = () => null } = {}) {
+export async function serveSample(sample, { base = "/", port = 0, replace = () => null, gzip = false } = {}) {
   const asked = [];
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
@@ -34,14 +35,16 @@ export async function serveSample(sample, { base = "/", port = 0, replace = () =
       request.socket.destroy();
       return;
     }
+    const pack = gzip && !/\.png$/.test(inside ?? "") && answer.body;
     const type = TYPES[(inside || "index.html").split(".").pop()] ?? "text/plain";
     response.writeHead(answer.status, {
       "content-type": `${type}; charset=utf-8`,
-      "content-security-policy": POLICY,
-      "x-content-type-options": "nosniff",
+      ...HEADERS,
+      ...(pack ? { "content-encoding": "gzip" } : {}),
       "cache-control": "no-store",
     });
-    response.end(answer.body ?? "");
+    const body = answer.body ?? "";
+    response.end(pack ? gzipSync(body) : body);
   });
   await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
@@ -60,6 +63,9 @@ function find(sample, path) {
   if (path.startsWith(sample.prefix) && bundle && Number(bundle[1]) < sample.manifest.bundles) {
     return { status: 200, body: JSON.stringify(sample.bundle(Number(bundle[1]))) };
   }
+  if (path === "stats.json") return { status: 200, body: JSON.stringify(sample.stats()) };
+  if (path === "history.json") return { status: 200, body: JSON.stringify(sample.history()) };
+  if (path === "preview.png") return { status: 200, body: readFileSync(`${SITE}icons/icon-512.png`) };
   const searched = path.startsWith(`${sample.prefix}search/`)
     ? sample.search(path.slice(`${sample.prefix}search/`.length))
     : undefined;

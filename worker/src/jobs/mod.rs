@@ -3,10 +3,12 @@
 
 mod bundle_shard;
 mod common_icons;
+mod history;
 mod icon;
 mod icon_archive;
 mod index;
 mod page_files;
+mod preview;
 mod publish;
 mod search;
 mod search_key;
@@ -25,7 +27,7 @@ use crate::{
     scan_settings::ScanSettings,
 };
 
-pub use page_files::{PageFile, page_files};
+pub use page_files::{Facts, PageFile, page_files};
 pub use publish::{Manifest, PublishRequest, publish_site, totals};
 pub use search::merge_range;
 pub use search_key::{range_of, search_key};
