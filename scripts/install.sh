@@ -5,7 +5,7 @@
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
 # Chromium for the page's tests, iproute2 for those that cut links, and in target/python what
-# python-requirements.txt names. bench: a C compiler, Go and Python, for the programs that
+# python-requirements.txt and, in target/node, what node-packages.txt names. bench: a C compiler, Go and Python, for the programs that
 # benchmarks run beside ours; iproute2 and wrk, for those of the fetcher. sheet: a C compiler,
 # Chromium, ImageMagick and Python, for looking at icons. Rust is never installed, only asked for.
 # Runs as root or with sudo; where neither is to be had it prints the line to run.
@@ -78,6 +78,20 @@ install_python_programs() {
     fi
 }
 
+# The same for what checks the page: axe and an HTML validator.
+install_node_packages() {
+    local folder="${CARGO_TARGET_DIR:-target}/node" wanted=scripts/node-packages.txt
+    cmp --silent "$wanted" "$folder/installed" && return
+    mkdir -p "$folder"
+    say "installing $(tr '\n' ' ' <"$wanted")into $folder"
+    if have npm && xargs npm install --prefix "$folder" --no-save --no-audit --no-fund \
+        --ignore-scripts <"$wanted" >"$folder/log" 2>&1; then
+        cp "$wanted" "$folder/installed"
+    else
+        say "no packages from npm ($folder/log): checks of the page that want them are skipped"
+    fi
+}
+
 if ! have cargo; then
     say "a Rust toolchain is missing: see https://rustup.rs (rust-version is in Cargo.toml)"
     exit 1
@@ -89,6 +103,7 @@ have_c_compiler || packages+=(gcc libc6-dev)
 [[ "$purpose" == @(bench|sheet) ]] || have_postgres_server || packages+=(postgresql)
 if [ "$purpose" = test ]; then
     have_node || packages+=(nodejs)
+    have npm || packages+=(npm)
     have_browser || packages+=(chromium)
     have_pgbouncer || packages+=(pgbouncer)
     have_python || packages+=(python3 python3-venv)
@@ -161,3 +176,4 @@ install_packages() {
 
 [ ${#packages[@]} -eq 0 ] || install_packages
 [ "$purpose" != test ] || install_python_programs
+[ "$purpose" != test ] || install_node_packages

@@ -94,7 +94,8 @@ fn ground(tabs: &[&PreviewTab]) -> String {
         let (x, y) = (left, top + 6);
         if active {
             svg += &format!(
-                "<path fill='#fff' d='M{} {}q10 0 10-10v-34q0-12 12-12h{}q12 0 12 12v34q0 10 10 10z'/>",
+                "<path fill='#fff' d='M{} {}q10 0 10-10v-34q0-12 12-12h{}\
+                 q12 0 12 12v34q0 10 10 10z'/>",
                 x - 10,
                 y + 56,
                 TAB_PX - 24
@@ -122,7 +123,8 @@ fn name() -> String {
         "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}'>\
          <rect x='136' y='206' width='928' height='218' rx='32' fill='#000' fill-opacity='.07'/>\
          <rect x='140' y='208' width='920' height='212' rx='30' fill='#fff'/>\
-         <g transform='translate(190 258)'><rect y='4' width='124' height='104' rx='22' fill='#1a73e8'/>\
+         <g transform='translate(190 258)'>\
+         <rect y='4' width='124' height='104' rx='22' fill='#1a73e8'/>\
          <path fill='#fff' d='M18 108V62q0-20 20-20h48q20 0 20 20v46z'/></g>\
          <g transform='translate(380 264)' fill='none' stroke='#1f2328' stroke-width='15' \
          stroke-linecap='round' stroke-linejoin='round'>"

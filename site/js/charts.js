@@ -44,8 +44,10 @@ export function duration(seconds) {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+const amount = (number, sum) => `${count(number)} · ${share(number, sum)}`;
+
 /** Horizontal bars of [name, number] pairs; `write` words the amount. Null: nothing to draw. */
-export function bars(title, pairs, write = (number, sum) => `${count(number)}  ${share(number, sum)}`) {
+export function bars(title, pairs, write = amount) {
   if (pairs.length === 0) return null;
   const most = Math.max(...pairs.map(([, number]) => number));
   const sum = pairs.reduce((total, [, number]) => total + number, 0);

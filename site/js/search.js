@@ -122,7 +122,8 @@ export class SearchBox {
     } else if (/^Arrow(?:Up|Down)$/.test(event.key) && length > 0) {
       event.preventDefault();
       const step = event.key === "ArrowDown" ? 1 : -1;
-      this.#choose(this.chosen < 0 && step < 0 ? length - 1 : (this.chosen + step + length) % length);
+      const from = this.chosen < 0 && step < 0 ? 0 : this.chosen;
+      this.#choose((from + step + length) % length);
     }
   }
 

@@ -64,7 +64,8 @@ function show(stats, history) {
   const stages = Object.entries(STAGES)
     .map(([kind, name]) => [name, n("stages", kind, "duration_seconds")]);
   const scans = Array.isArray(history?.scans) ? history.scans : [];
-  const points = scans.map((scan) => [String(scan?.crawl ?? "").slice(0, 40), numberAt(scan, "tabs")]);
+  const crawlOf = (scan) => String(scan?.crawl ?? "").slice(0, 40);
+  const points = scans.map((scan) => [crawlOf(scan), numberAt(scan, "tabs")]);
   const drawn = [
     bars("How icon requests ended", largest({
       "came": n("completed"),

@@ -3,75 +3,28 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { Chromium, findChromium } from "./chromium.mjs";
+import { findChromium } from "./chromium.mjs";
 import { rowLayout } from "../js/layout.js";
 import { poolSize } from "../js/viewport.js";
 import { HOSTILE_TITLES, sampleSite } from "./sample.mjs";
-import { serveSample } from "./server.mjs";
+import { clickOn, PAINTED, scrollBy, Visits } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
-const PAINTED = "document.querySelectorAll('.row .tab[href]').length > 20";
-// Tabs down to the lower edge of the window, or all there are, with their icons.
-const FILLED = `${PAINTED} && document.querySelector('link[rel=manifest]') && [...document.images].every((image) => image.complete) && (
-  [...document.querySelectorAll('.row:not([hidden])')].at(-1).getBoundingClientRect().bottom >=
-    innerHeight ||
-  document.body.innerText.includes('every tab: '))`;
-const FRAME_PAGE = "<!doctype html><title>framed</title><p id=here>framed</p>" +
-  "<script>document.title = window.origin</script>";
 
 describe("the page in a browser", { skip, concurrency: false }, () => {
+  let visits;
   let browser;
-  const open = [];
+  const visit = (...of) => visits.visit(...of);
 
   before(() => {
-    browser = new Chromium(program);
+    visits = new Visits(program);
+    browser = visits.browser;
   });
-  afterEach(async () => {
-    for (const { page, server } of open.splice(0)) {
-      await browser.call("Target.closeTarget", { targetId: page.targetId });
-      await server.close();
-    }
-  });
-  after(async () => {
-    await browser?.close();
-  });
-
-  async function visit(sample, { view = {}, hash = "#seed=7", until = FILLED, ...serving } = {}) {
-    const server = await serveSample(sample, serving);
-    const page = await browser.page(view);
-    open.push({ page, server });
-    // Sites in frames are played: no name but loopback is ever resolved.
-    page.framed = [];
-    page.on("Fetch.requestPaused", ({ requestId, request }) => {
-      page.framed.push(request);
-      void page.call("Fetch.fulfillRequest", {
-        requestId,
-        responseCode: 200,
-        responseHeaders: [{ name: "content-type", value: "text/html" }],
-        body: Buffer.from(FRAME_PAGE).toString("base64"),
-      }).catch(() => {});
-    });
-    await page.call("Fetch.enable", { patterns: [{ urlPattern: "https://*" }] });
-    await page.open(server.url + hash);
-    await page.until(until, until);
-    return { page, server };
-  }
+  afterEach(() => visits.leave());
+  after(() => visits?.close());
 
   const words = (page) => page.evaluate("document.querySelector('#message').textContent");
-  const scrollBy = async (page, px) => {
-    await page.evaluate(`window.scrollBy(0, ${px})`);
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
-  };
-  const clickOn = async (page, selector) => {
-    const box = await page.evaluate(`(() => {
-      const all = [...document.querySelectorAll(${JSON.stringify(selector)})];
-      const box = all.map((one) => one.getBoundingClientRect()).find((one) => one.top > 100 &&
-        one.bottom < innerHeight && one.left > 20 && one.right < innerWidth - 40 && one.width > 0);
-      return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
-    })()`);
-    await page.click(box.x, box.y);
-  };
 
   test("tabs are painted with icons, titles and real links, in silence", async () => {
     const { page } = await visit(sampleSite({ bundles: 50 }));
@@ -237,8 +190,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     await page.until("the window again", opened);
     await clickOn(page, "#site");
     assert.equal(await page.evaluate(opened), true, "a click inside closes nothing");
-    const foot = await page.evaluate("document.querySelector('.header').getBoundingClientRect().top");
-    await page.click(700, foot + 20);
+    await page.click(700, 20);
     await page.until("closed from beside", `!(${opened})`);
     assert.deepEqual(page.troubles, []);
   });
@@ -437,7 +389,8 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     await page.until("the loss", `(window.scrollTo(0, 1e9),
       document.querySelector('#message').textContent.includes('no longer where they were'))`);
     await page.evaluate("document.querySelector('#retry').click()");
-    await page.until("the new scan", `/^77 tabs/.test(document.querySelector('#facts').textContent) &&
+    await page.until("the new scan", `
+      /^77 tabs/.test(document.querySelector('#facts').textContent) &&
       ${PAINTED}`);
   });
 

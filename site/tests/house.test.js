@@ -56,7 +56,9 @@ test("every import is a static line that the publisher can rename", () => {
     const later = laterImportsOf(module);
     assert.equal(later.length, [...text.matchAll(/\bimport\s*\(/g)].length, module);
     assert.ok(!/\bimport\.meta|export .* from/.test(text), module);
-    for (const imported of [...importsOf(module), ...later]) assert.ok(MODULES.includes(imported), imported);
+    for (const imported of [...importsOf(module), ...later]) {
+      assert.ok(MODULES.includes(imported), imported);
+    }
   }
 });
 

@@ -24,7 +24,9 @@ export const HEADERS = JSON.parse(readFileSync(`${SITE}headers.json`, "utf8"));
  * Serves the page and `sample` below `base`. `replace(path)` may answer {status, body} or
  * "drop" (the connection ends) instead. Resolves to {url, asked, close}.
  */
-export async function serveSample(sample, { base = "/", port = 0, replace = () => null, gzip = false } = {}) {
+export async function serveSample(
+  sample, { base = "/", port = 0, replace = () => null, gzip = false } = {},
+) {
   const asked = [];
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
@@ -65,7 +67,6 @@ function find(sample, path) {
   }
   if (path === "stats.json") return { status: 200, body: JSON.stringify(sample.stats()) };
   if (path === "history.json") return { status: 200, body: JSON.stringify(sample.history()) };
-  if (path === "preview.png") return { status: 200, body: readFileSync(`${SITE}icons/icon-512.png`) };
   const searched = path.startsWith(`${sample.prefix}search/`)
     ? sample.search(path.slice(`${sample.prefix}search/`.length))
     : undefined;

@@ -44,7 +44,8 @@ function* pictures() {
   ];
   for (const view of views) {
     for (const scheme of ["light", "dark"]) {
-      const shot = (what, rest) => ({ name: `${what}-${view.width}-${scheme}`, view, scheme, ...rest });
+      const shot = (what, rest) =>
+        ({ name: `${what}-${view.width}-${scheme}`, view, scheme, ...rest });
       yield shot("wall", {});
       yield shot("open", { act: OPEN });
       yield shot("find", { act: FIND });

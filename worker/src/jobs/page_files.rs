@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn pages_say_who_runs_them_and_pictures_stay_as_they_are() {
         let html = format!(
-            "<meta content=\"{SITE_URL}preview.png\">\n<p>{USER_AGENT}\n<a href=\"mailto:{CONTACT}\">{CONTACT}</a>\n"
+            "<meta content=\"{SITE_URL}preview.png\">\n<p>{USER_AGENT}\n\
+             <a href=\"mailto:{CONTACT}\">{CONTACT}</a>\n"
         );
         let picture = b"\x89PNG\xff\xfe".as_slice();
         let files: [(&str, &[u8]); 2] = [("bot.html", html.as_bytes()), ("icons/a.png", picture)];

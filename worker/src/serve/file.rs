@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::{encoding, insert, range};
 
-/// Up to here the `ETag` is a hash of the bytes, beyond of size, time and inode; and text is packed.
+/// Up to here the `ETag` is a hash of the bytes, beyond of size, time and inode; text is packed.
 const HASHED_BYTES: u64 = 1 << 20;
 const PIECE_BYTES: usize = 64 << 10;
 
