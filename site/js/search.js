@@ -21,6 +21,9 @@ export class SearchBox {
     this.chosen = -1;
     this.timer = 0;
     this.question = 0;
+    /** Whether an answer is still to come, and whether its first name is to be gone to. */
+    this.pending = false;
+    this.impatient = false;
     input.addEventListener("input", () => this.#ask(PAUSE_MS));
     input.addEventListener("keydown", (event) => this.#press(event));
     input.addEventListener("blur", () => this.#show(null));
@@ -39,6 +42,8 @@ export class SearchBox {
   #ask(ms) {
     clearTimeout(this.timer);
     this.question += 1;
+    this.pending = true;
+    this.impatient = false;
     const question = this.question;
     this.timer = setTimeout(() => void this.#answer(question), ms);
   }
@@ -48,11 +53,13 @@ export class SearchBox {
     const manifest = this.manifestOf();
     if (start === "" || !manifest) {
       this.#show(null);
+      this.pending = false;
       return;
     }
     const folder = `${manifest.prefix}search/${rangeOf(start)}/`;
     let asked = this.files.has(`${folder}index.tsv`) ? 0 : 1;
     const index = await this.#read(`${folder}index.tsv`);
+    if (question !== this.question) return;
     const { first, end } = filesFor(index?.split("\n").filter((key) => key !== "") ?? [], start);
     let entries = [];
     let trouble = index === null;
@@ -70,7 +77,10 @@ export class SearchBox {
       trouble = text === null;
       entries = entries.concat(linesFrom(text ?? "", start, SHOWN - entries.length));
     }
-    if (question === this.question) this.#show(entries, trouble);
+    if (question !== this.question) return;
+    this.#show(entries, trouble);
+    this.pending = false;
+    if (this.impatient && entries.length > 0) this.#go(entries[0]);
   }
 
   /** The text of a search file, or null: no answer. */
@@ -118,7 +128,9 @@ export class SearchBox {
       this.#show(null);
     } else if (event.key === "Enter") {
       const entry = this.entries[Math.max(0, this.chosen)];
-      if (entry) this.#go(entry);
+      // What is on show may answer what was typed before.
+      if (this.pending) this.impatient = true;
+      else if (entry) this.#go(entry);
     } else if (/^Arrow(?:Up|Down)$/.test(event.key) && length > 0) {
       event.preventDefault();
       const step = event.key === "ArrowDown" ? 1 : -1;

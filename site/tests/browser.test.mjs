@@ -188,7 +188,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     await page.until("closed by its button", `!(${opened})`);
     await clickOn(page, ".row .tab[href]:not(.outside)");
     await page.until("the window again", opened);
-    await clickOn(page, "#site");
+    await clickOn(page, "#site .address");
     assert.equal(await page.evaluate(opened), true, "a click inside closes nothing");
     await page.click(700, 20);
     await page.until("closed from beside", `!(${opened})`);
