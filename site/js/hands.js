@@ -111,12 +111,20 @@ export class Hands {
     if (document.hidden) return;
     this.timer = setTimeout(() => {
       const { view, layout } = this.visit;
+      this.#order();
       const seen = rowsInView(
         view.scrolledPx, view.heightPx, layout.rowHeightPx, Infinity, this.wall.gap, 0,
       );
       this.drift.turn(seen.first, seen.end);
       this.#rest(ROUND_MS);
     }, ms);
+  }
+
+  /** A node that is moved loses the focus: it is given back without a word. */
+  #order() {
+    const focused = document.activeElement;
+    this.wall.order();
+    if (focused !== document.activeElement) focused.focus({ preventScroll: true });
   }
 
   #hold(row) {

@@ -151,6 +151,7 @@ async function loadHands() {
 
 function sayState() {
   const { total, trouble, skipped, ended } = visit.stream;
+  wall.container.classList.toggle("ended", ended);
   if (trouble === "network") {
     const words = navigator.onLine === false ? "You are offline." : "The network did not answer.";
     say(total === 0 ? `${words} No tab could be loaded.` : words, "Try again");
@@ -173,6 +174,7 @@ function say(words, retry) {
   if (message.textContent !== words) message.textContent = words;
   const button = byId("retry");
   button.hidden = retry === "";
+  byId("foot").classList.toggle("wrong", retry !== "");
   if (button.textContent !== retry) button.textContent = retry;
 }
 

@@ -1,8 +1,8 @@
 // Owns the wall's nodes: a pool of rows that are painted, moved and painted again. A row is a belt
 // of tabs, wider than the view: what left it at one edge stands at the other.
-// Invariants: the pool is as large as the view asks for and no larger; rows stand in the
-// document in the order in which they stand on the screen; strangers' text enters by textContent
-// alone, their icons as data:image/png alone; one tab at a time can be tabbed to.
+// Invariants: the pool is as large as the view asks for and no larger; at rest rows stand in the
+// document as on the screen; strangers' text enters by textContent alone, their icons as
+// data:image/png alone; one tab at a time can be tabbed to.
 // Must not know: where tabs come from, what opening one means, how belts move.
 
 import { activeColumn, firstTabOfRow, tabPxOfRow, tabsInRow } from "./layout.js";
@@ -10,6 +10,7 @@ import { hash32 } from "./stream.js";
 import { driftOf, placeOnBelt, rowTop } from "./viewport.js";
 
 const ROW_HUES = [215, 230, 200, 260, 180, 30, 220, 150];
+
 export class TabWall {
   /** `tabAt(index)` gives a tab or undefined; `container` is the wall's empty element. */
   constructor(container, tabAt) {
@@ -49,8 +50,8 @@ export class TabWall {
     const keep = (row) => row.number >= first && row.number < end;
     const focused = this.indexOf(document.activeElement);
     if (rows.some(keep)) {
-      while (rows.length > 0 && rows[0].number < first) this.#moveToEnd(rows);
-      while (rows.length > 0 && rows.at(-1).number >= end) this.#moveToStart(rows);
+      while (rows.length > 0 && rows[0].number < first) rows.push(reuse(rows.shift()));
+      while (rows.length > 0 && rows.at(-1).number >= end) rows.unshift(reuse(rows.pop()));
     }
     while (rows.length < end - first) rows.push(this.#takeRow());
     while (rows.length > end - first) this.#parkRow(rows.pop());
@@ -59,6 +60,21 @@ export class TabWall {
     // A node painted anew must not carry the focus over to another site.
     if (focused >= 0 && this.indexOf(document.activeElement) !== focused) {
       this.container.focus({ preventScroll: true });
+    }
+  }
+
+  /**
+   * Puts the rows in the document in the order in which they stand on the screen. A node that is
+   * moved is laid out anew, so that this waits until nothing scrolls.
+   */
+  order() {
+    const { container } = this;
+    // The newer way keeps focus and animations where they are.
+    const move = container.moveBefore ?? container.insertBefore;
+    let here = container.firstChild;
+    for (const { node } of this.rows) {
+      if (node === here) here = here.nextSibling;
+      else move.call(container, node, here);
     }
   }
 
@@ -103,24 +119,10 @@ export class TabWall {
     return row?.cells[index - row.first];
   }
 
-  #moveToEnd(rows) {
-    const row = rows.shift();
-    row.number = -1;
-    rows.push(row);
-    this.container.append(row.node);
-  }
-
-  #moveToStart(rows) {
-    const row = rows.pop();
-    row.number = -1;
-    rows.unshift(row);
-    this.container.prepend(row.node);
-  }
-
   #takeRow() {
     const row = this.spare.pop() ?? this.#newRow();
     row.node.hidden = false;
-    this.container.append(row.node);
+    if (!row.node.parentNode) this.container.append(row.node);
     return row;
   }
 
@@ -175,7 +177,7 @@ export class TabWall {
     row.roundPx = row.tabPx * tabsInRow(this.layout, row.number);
     row.places = [];
     row.node.style.setProperty("--hue", String(ROW_HUES[chance % ROW_HUES.length]));
-    row.node.style.setProperty("--tab-width", `${row.tabPx}px`);
+    for (const { link } of row.cells) link.style.width = `${row.tabPx}px`;
     this.shiftTo(row, this.still ? 0 : row.drift.phase * row.roundPx * row.drift.sign);
   }
 
@@ -193,7 +195,7 @@ export class TabWall {
       const place = placeOnBelt(column, count, row.tabPx, shift, row.drift.sign);
       if (row.places[column] === place) continue;
       row.places[column] = place;
-      row.cells[column].link.style.transform = `translateX(${place}px)`;
+      row.cells[column].link.style.left = `${place}px`;
     }
   }
 
@@ -215,6 +217,11 @@ export class TabWall {
     if (stop) stop.link.tabIndex = 0;
     this.stop = stop;
   }
+}
+
+function reuse(row) {
+  row.number = -1;
+  return row;
 }
 
 function newCell() {
