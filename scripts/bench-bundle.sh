@@ -14,7 +14,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 corpus="${EVERYTAB_CORPUS:-../shared/corpus}"
-peers="${EVERYTAB_PEERS:-../shared/peers}"
 runs="${RUNS:-5}"
 repeat="${REPEAT:-3}"
 if [ ! -d "$corpus/icons" ]; then
@@ -29,30 +28,10 @@ folder="$target/bench-bundle"
 mkdir -p "$folder"
 "$ours" list "$(realpath "$corpus")" >"$folder/all.tsv"
 
-go="$folder/go-peer"
-if [ -f "$peers/go/main.go" ] && command -v go >/dev/null; then
-    if [ ! -x "$go" ] || [ "$peers/go/main.go" -nt "$go" ]; then
-        cp --force "$peers/go/main.go" "$folder/main.go"
-        (cd "$folder" && GO111MODULE=off GOPATH=/usr/share/gocode go build -o "$go" main.go)
-    fi
-else
-    echo "bench-bundle: no Go peer (EVERYTAB_PEERS; scripts/install.sh --for bench)" >&2
-    go=
-fi
-
-python="$folder/python/bin/python"
-wanted='pillow==13.0.0'
-if [ "$(cat "$folder/python/installed" 2>/dev/null)" != "$wanted" ]; then
-    rm -rf "$folder/python"
-    # shellcheck disable=SC2086
-    if python3 -m venv "$folder/python" && "$folder/python/bin/pip" install --quiet \
-        --disable-pip-version-check $wanted >"$folder/pip.log" 2>&1; then
-        echo "$wanted" >"$folder/python/installed"
-    else
-        echo "bench-bundle: no Pillow ($folder/pip.log)" >&2
-        python=
-    fi
-fi
+# shellcheck source=scripts/bench-peers.sh
+. scripts/bench-peers.sh
+go_peer
+python_with pillow==13.0.0
 
 # Some icons end the peer, and one has it unfold gigabytes: each is tried by itself, once.
 tried="$folder/tried.tsv"
@@ -109,7 +88,6 @@ for _ in $(seq "$runs"); do
         "$go" bundles -workers 20 -out "$folder/out-cores-go" "$folder/all-repeated.tsv"
 done
 
-median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
 echo "bench-bundle: medians of $runs, $(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)," \
     "commit $(git rev-parse --short HEAD)"
 printf '%-15s %7s %10s %13s %14s\n' what icons 'hosts/s' 'hosts/CPU s' 'us CPU/host'

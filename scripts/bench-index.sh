@@ -31,18 +31,9 @@ if [ ! -s "$file" ]; then
     mv "$file.part" "$file"
 fi
 
-python="$folder/python/bin/python"
-wanted='duckdb==2.0.0'
-if [ "$(cat "$folder/python/installed" 2>/dev/null)" != "$wanted" ]; then
-    rm -rf "$folder/python"
-    if python3 -m venv "$folder/python" && "$folder/python/bin/pip" install --quiet \
-        --disable-pip-version-check "$wanted" >"$folder/pip.log" 2>&1; then
-        echo "$wanted" >"$folder/python/installed"
-    else
-        echo "bench-index: no DuckDB ($folder/pip.log)" >&2
-        python=
-    fi
-fi
+# shellcheck source=scripts/bench-peers.sh
+. scripts/bench-peers.sh
+python_with duckdb==2.0.0
 
 export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_REGION=us-east-1
 export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
@@ -81,7 +72,6 @@ for _ in $(seq "$runs"); do
     [ -z "$python" ] || measured duckdbs "$python" scripts/read_index.py "$cores" "${copies[@]}"
 done
 
-median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
 echo "bench-index: $(stat --format %s "$file") bytes, medians of $runs, $cores cores, load" \
     "$(cut -d ' ' -f 1 /proc/loadavg), commit $(git rev-parse --short HEAD)"
 printf '%-28s %12s %12s %9s %10s %8s %8s\n' program 'rows/s' 'rows/CPU s' 'peak MB' captures \

@@ -13,7 +13,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 corpus="${EVERYTAB_CORPUS:-../shared/corpus}"
-peers="${EVERYTAB_PEERS:-../shared/peers}"
 runs="${RUNS:-5}"
 repeat="${REPEAT:-10}"
 if [ ! -d "$corpus" ]; then
@@ -28,30 +27,10 @@ folder="$target/bench-pages"
 mkdir -p "$folder"
 "$ours" list "$(realpath "$corpus")" >"$folder/list.tsv"
 
-go="$folder/go-peer"
-if [ -f "$peers/go/main.go" ] && command -v go >/dev/null; then
-    if [ ! -x "$go" ] || [ "$peers/go/main.go" -nt "$go" ]; then
-        cp --force "$peers/go/main.go" "$folder/main.go"
-        (cd "$folder" && GO111MODULE=off GOPATH=/usr/share/gocode go build -o "$go" main.go)
-    fi
-else
-    echo "bench-pages: no Go peer (EVERYTAB_PEERS; scripts/install.sh --for bench)" >&2
-    go=
-fi
-
-python="$folder/python/bin/python"
-wanted='fastwarc==2.0.1 resiliparse==2.0.1'
-if [ "$(cat "$folder/python/installed" 2>/dev/null)" != "$wanted" ]; then
-    rm -rf "$folder/python"
-    # shellcheck disable=SC2086
-    if python3 -m venv "$folder/python" && "$folder/python/bin/pip" install --quiet \
-        --disable-pip-version-check $wanted >"$folder/pip.log" 2>&1; then
-        echo "$wanted" >"$folder/python/installed"
-    else
-        echo "bench-pages: no FastWARC ($folder/pip.log)" >&2
-        python=
-    fi
-fi
+# shellcheck source=scripts/bench-peers.sh
+. scripts/bench-peers.sh
+go_peer
+python_with fastwarc==2.0.1 resiliparse==2.0.1
 
 # Notes wall seconds, CPU seconds. What the program says goes to a file of its name.
 TIMEFORMAT='%R %U %S'
@@ -91,7 +70,6 @@ for _ in $(seq "$runs"); do
         "$folder/list.tsv" 2
 done
 
-median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
 pages="$(wc -l <"$folder/list.tsv")"
 echo "bench-pages: $pages pages, medians of $runs, $(nproc) cores, load" \
     "$(cut -d ' ' -f 1 /proc/loadavg), commit $(git rev-parse --short HEAD)"

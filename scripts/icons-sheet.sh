@@ -33,19 +33,11 @@ for sheet in merged $(ls "$icons"); do
         >/dev/null 2>&1 || echo "icons-sheet: no picture of $sheet.html" >&2
 done
 
-python="$folder/python/bin/python"
-wanted='pillow==13.0.0 numpy==2.4.6'
-if [ "$(cat "$folder/python/installed" 2>/dev/null)" != "$wanted" ]; then
-    rm -rf "$folder/python"
-    # shellcheck disable=SC2086
-    if python3 -m venv "$folder/python" && "$folder/python/bin/pip" install --quiet \
-        --disable-pip-version-check $wanted >"$folder/pip.log" 2>&1; then
-        echo "$wanted" >"$folder/python/installed"
-    else
-        echo "icons-sheet: no Pillow ($folder/pip.log): nothing is compared" >&2
-        exit 0
-    fi
-fi
+# shellcheck source=scripts/bench-peers.sh
+. scripts/bench-peers.sh
+python_with pillow==13.0.0 numpy==2.4.6
+# Then nothing is compared.
+[ -n "$python" ] || exit 0
 "$ours" "$icons" "$folder/decoded" decoded
 "$python" scripts/compare_icons.py "$icons" "$folder/decoded" | tee "$folder/compared.txt"
 echo "icons-sheet: see $folder" >&2

@@ -17,24 +17,8 @@ urls="${URLS:-40000}"
 hosts="${HOSTS:-16000}"
 change="${CHANGE:-45}"
 
-if [ -z "${SOAK_ICONS_INSIDE:-}" ]; then
-    cargo build --release --quiet --locked --package everytab-worker --example fetch_icons \
-        --package everytab-testbed --bin icon-track
-    target="$(realpath "${CARGO_TARGET_DIR:-target}")"
-    mkdir -p "$target/soak-icons"
-    export SOAK_ICONS_INSIDE="$target/soak-icons" SOAK_ICONS_PROGRAMS="$target/release"
-    [ "$(id -u)" = 0 ] || root=(--map-root-user)
-    exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc "$0"
-fi
-
-folder="$SOAK_ICONS_INSIDE"
-programs="$SOAK_ICONS_PROGRAMS"
-ip link set lo up
-echo 'nameserver 127.0.0.1' >"$folder/resolv.conf"
-mount --bind "$folder/resolv.conf" /etc/resolv.conf
-echo 65536 >/proc/sys/net/ipv4/tcp_max_syn_backlog
-echo '10000 60999' >/proc/sys/net/ipv4/ip_local_port_range
-ulimit -n "$(ulimit -Hn)"
+# shellcheck source=scripts/icon-track.sh
+. scripts/icon-track.sh
 
 plan=(--hosts "$hosts" --urls "$urls")
 "$programs/icon-track" list --scenario mix "${plan[@]}" >"$folder/urls.txt"

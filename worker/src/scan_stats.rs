@@ -87,6 +87,7 @@ fn fetching(outcomes: &[OutcomeCount]) -> Value {
         "connections_tried": count("connections_tried"),
         "connections_reused": count("connections_reused"),
         "robots_requests": count("robots_requests"),
+        "robots_refusals": totals(outcomes, "icon", "outcomes", |n| n == "robots_disallowed"),
         "addresses_slowed_down": count("slowed_down"),
         "most_at_once_per_host": most("at_once_per_host_"),
         "most_at_once_per_address": most("at_once_per_address_"),

@@ -139,7 +139,7 @@ impl Fetcher {
     /// Whether so few requests are on the wire that another shard's would find room.
     pub fn has_room(&self) -> bool {
         let (taken, all) = self.slots();
-        taken * 10 <= all * 9
+        taken * 32 <= all * 31
     }
 
     /// Asks whether the network is there again: what could be reached before can be reached, and

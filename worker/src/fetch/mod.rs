@@ -54,7 +54,7 @@ pub use fetched::{Fetched, Hop, Timings};
 pub use fetcher::{Fetcher, SettingsError};
 pub use hand::{Hand, SharedHand};
 pub use outcome::{Outcome, Retry, SeedName, Trouble};
-pub use settings::{FetchSettings, RobotsPolicy};
+pub use settings::{FetchSettings, REQUEST_BYTES, RobotsPolicy};
 pub use shard::{
     Candidate, Ended, HostCandidates, IconResult, ShardOptions, ShardOutcome, fetch_shard,
 };

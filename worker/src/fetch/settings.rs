@@ -9,6 +9,11 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+/// What one request may take of the memory at most besides the body of its answer: a head of
+/// 64 KiB, windows of HTTP/2 of 128 KiB, a TLS record each way, its tasks. 5,000 slow answers at
+/// once took 120 KiB each, 5,000 connections begun at once 170 KiB (docs/benchmarks.md).
+pub const REQUEST_BYTES: usize = 256 * 1024;
+
 /// Whether robots.txt is read and obeyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RobotsPolicy {
@@ -63,7 +68,8 @@ pub struct FetchSettings {
     pub canary_name: String,
     /// Whether answers of names and dead endpoints are remembered: saves requests, nothing else.
     pub remembers: bool,
-    /// Origins that the circuit breaker looks back on, and how many it needs to judge.
+    /// Origins that the circuit breaker looks back on (`in_flight` if that is more), and how many
+    /// it needs to judge.
     pub breaker_window: usize,
     /// See `breaker_window`.
     pub breaker_minimum: usize,

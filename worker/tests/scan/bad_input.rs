@@ -7,7 +7,7 @@ use everytab_testbed::Mix;
 use serde_json::Value;
 
 use crate::{
-    outcomes,
+    netns, outcomes,
     places::{Database, Internet, Stores, copy_folder, internet, nobody, with_s3},
     setup::{Ended, Running, assert_same, files, folder, published, run, tabs, wait_for, worker},
 };
@@ -259,4 +259,25 @@ fn a_full_disk_is_named_and_with_room_again_the_scan_goes_on_to_the_same_bytes()
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let expected = published(&undisturbed.join("site"));
     assert_same(&expected, &published(&site), "undisturbed and after a full disk");
+}
+
+#[test]
+fn few_open_files_mean_a_warning_and_fewer_requests_at_once_and_the_same_scan() {
+    let internet = internet(40, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    let mut command = database.worker(&["--exit-when-done", "--in-flight", "5000"]);
+    netns::few_files(&mut command, 600);
+    let ended = run(command).expect_code(0);
+    let warning = "too little for --in-flight: open files: the limit is 600, --in-flight 5000 \
+                   wants 20000; using 150";
+    assert!(ended.stderr.contains(warning), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("Too many open files"), "{}", ended.stderr);
+    outcomes::add_up(&internet.folder.path().join("site"));
+
+    let mut command = worker(["doctor", "--in-flight", "5000"]);
+    netns::few_files(&mut command, 600);
+    let ended = run(command);
+    let line = ended.stdout.lines().find(|line| line.contains("open files")).unwrap_or_default();
+    assert!(line.contains("FAIL") && line.contains("ulimit -n"), "{}", ended.stdout);
 }
