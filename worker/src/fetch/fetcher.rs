@@ -72,6 +72,11 @@ pub struct Fetcher {
 pub struct SettingsError(String);
 
 impl Fetcher {
+    /// How it calls itself.
+    pub fn user_agent(&self) -> &str {
+        &self.shared.settings.user_agent
+    }
+
     /// Makes a fetcher. To be called within a tokio runtime, which it then watches for stalls.
     ///
     /// # Errors

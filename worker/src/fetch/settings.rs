@@ -97,7 +97,7 @@ impl Default for FetchSettings {
             per_host: 2,
             per_address: 64,
             per_cdn_address: 256,
-            user_agent: "EveryTabBot/1.0 (+https://everytab.example/bot)".to_owned(),
+            user_agent: "EveryTabBot/1.0 (+https://everytab.example/bot.html)".to_owned(),
             dns_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(5),
             first_byte_timeout: Duration::from_secs(5),
