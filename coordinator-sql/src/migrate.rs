@@ -52,7 +52,8 @@ pub(crate) fn names() -> Vec<&'static str> {
 
 impl Coordinator {
     /// Brings the database to this program's schema, in one transaction. Answers the names of the
-    /// migrations that were new; running it again changes nothing.
+    /// migrations that were new. Where the schema is this program's already nothing is touched, so
+    /// that a machine may migrate while others work.
     ///
     /// # Errors
     /// When a statement fails, or the role may not create roles and schemas; nothing is changed.
@@ -60,6 +61,9 @@ impl Coordinator {
         let mut transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291844)";
         sqlx::raw_sql(lock).execute(&mut *transaction).await?;
+        if matches!(self.check_schema().await, Ok(())) {
+            return Ok(Vec::new());
+        }
         sqlx::raw_sql(PRELUDE).execute(&mut *transaction).await?;
         let known: Vec<String> =
             sqlx::query_scalar("select name from everytab.migrations order by name")

@@ -117,6 +117,10 @@ struct StartArgs {
     /// Private prefix with the blocklist.txt that takedowns write
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
+    /// Start it unless the database has had a scan of this crawl (latest: any scan), whatever
+    /// became of that; many may ask at once
+    #[arg(long)]
+    once: bool,
     #[command(flatten)]
     options: ScanOptions,
 }
@@ -201,10 +205,29 @@ async fn start(args: StartArgs) -> Outcome {
         private: args.private,
     }
     .absolute()?;
+    if args.once {
+        return start_once(&coordinator, &args.crawl, &places, &args.options).await;
+    }
     let crawl = crawl::resolve(&places.source, &args.crawl).await?;
     let (id, _, files) = scan_start::start(&coordinator, &crawl, &places, &args.options).await?;
     eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
     stdout::line(id)?;
+    Ok(Exit::Done)
+}
+
+async fn start_once(
+    coordinator: &Coordinator,
+    crawl: &str,
+    places: &Places,
+    options: &ScanOptions,
+) -> Outcome {
+    match scan_start::start_once(coordinator, crawl, places, options).await? {
+        Some((id, crawl, files)) => {
+            eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
+            stdout::line(id)?;
+        }
+        None => eprintln!("{crawl}: a scan was started before; nothing to do"),
+    }
     Ok(Exit::Done)
 }
 

@@ -3,12 +3,15 @@
 
 mod bundle_shard;
 mod common_icons;
+mod history;
 mod icon;
 mod icon_archive;
 mod index;
 mod page_files;
+mod preview;
 mod publish;
 mod search;
+mod search_key;
 mod search_part;
 mod stats;
 mod warc;
@@ -25,9 +28,11 @@ use crate::{
     scan_settings::ScanSettings,
 };
 
-pub use page_files::{PageFile, page_files};
+pub use page_files::{Facts, PageFile, page_files};
 pub use publish::{Manifest, PublishRequest, publish_site, totals};
-pub use search_part::{SearchEntry, range_of, read_lines, search_key, write_lines};
+pub use search::merge_range;
+pub use search_key::{range_of, search_key};
+pub use search_part::{SearchEntry, read_lines, write_lines, write_part};
 pub use stats::Stats;
 pub use warc::read_home_pages;
 
