@@ -41,7 +41,8 @@ export async function openFirefox(program, { width = 1280, height = 800 } = {}) 
 
 class Firefox {
   constructor(child, profile, gone) {
-    Object.assign(this, { child, profile, gone, nextId: 1, calls: new Map(), rest: Buffer.alloc(0) });
+    const calls = new Map();
+    Object.assign(this, { child, profile, gone, nextId: 1, calls, rest: Buffer.alloc(0) });
   }
 
   async connect() {
