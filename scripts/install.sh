@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Installs what EveryTab needs from Debian's packages, and only what is missing.
 #
-#   scripts/install.sh [--for demo|test|bench|sheet|infra|boot|dist]
+#   scripts/install.sh [--for demo|test|bench|sheet|dashboards|infra|boot|dist]
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
 # Chromium for the page's tests, iproute2 for those that cut links, in target/python what
-# python-requirements.txt names, and all that infra does. bench: a C compiler, Go and Python, for the programs that
-# benchmarks run beside ours; iproute2 and wrk, for those of the fetcher. sheet: a C compiler,
-# Chromium, ImageMagick and Python, for looking at icons. infra: packer and Python, and in
-# target/infra what checks terraform/ and ansible/ (terraform/offline/requirements.txt). boot: that,
-# debootstrap, systemd's containers, Postgres and NSD, to boot the image. dist: a C compiler, and in
+# python-requirements.txt names, in target/node what node-packages.txt does, and all that infra does.
+# bench: a C compiler, Go and Python, for the programs that benchmarks run beside ours; iproute2 and
+# wrk, for those of the fetcher. sheet: a C compiler, Chromium, ImageMagick and Python, for looking at
+# icons. dashboards: what a demo takes, and Prometheus. infra: packer and Python, and in target/infra
+# what checks terraform/ and ansible/ (terraform/offline/requirements.txt). boot: that, debootstrap,
+# systemd's containers, Postgres and NSD, to boot the image. dist: a C compiler, and in
 # target/dist-tools a C compiler that links with old systems. Rust is never installed, only asked for.
 # Runs as root or with sudo; where neither is to be had it prints the line to run.
 set -euo pipefail
@@ -28,8 +29,12 @@ while [ $# -gt 0 ]; do
     shift || true
 done
 case "$purpose" in
-    demo | test | bench | sheet | infra | boot | dist) ;;
-    *) echo "usage: scripts/install.sh [--for demo|test|bench|sheet|infra|boot|dist]" >&2; exit 2 ;;
+    demo | test | bench | sheet | dashboards | infra | boot | dist) ;;
+    *)
+        echo "usage: scripts/install.sh" \
+            "[--for demo|test|bench|sheet|dashboards|infra|boot|dist]" >&2
+        exit 2
+        ;;
 esac
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -83,6 +88,20 @@ install_python_programs() {
     fi
 }
 
+# The same for what checks the page: axe and an HTML validator.
+install_node_packages() {
+    local folder="${CARGO_TARGET_DIR:-target}/node" wanted=scripts/node-packages.txt
+    cmp --silent "$wanted" "$folder/installed" && return
+    mkdir -p "$folder"
+    say "installing $(tr '\n' ' ' <"$wanted")into $folder"
+    if have npm && xargs npm install --prefix "$folder" --no-save --no-audit --no-fund \
+        --ignore-scripts <"$wanted" >"$folder/log" 2>&1; then
+        cp "$wanted" "$folder/installed"
+    else
+        say "no packages from npm ($folder/log): checks of the page that want them are skipped"
+    fi
+}
+
 # For machines without terraform: the one from PyPI, under its own name.
 name_terraform() {
     local folder
@@ -104,6 +123,7 @@ packages=()
 [[ "$purpose" == @(bench|sheet|infra|dist) ]] || have_postgres_server || packages+=(postgresql)
 if [ "$purpose" = test ]; then
     have_node || packages+=(nodejs)
+    have npm || packages+=(npm)
     have_browser || packages+=(chromium)
     have_pgbouncer || packages+=(pgbouncer)
     have_python || packages+=(python3 python3-venv)
@@ -125,6 +145,10 @@ if [ "$purpose" = sheet ]; then
     have_browser || packages+=(chromium)
     have convert-im6.q16 || packages+=(imagemagick)
     have_python || packages+=(python3 python3-venv)
+fi
+
+if [ "$purpose" = dashboards ]; then
+    { have prometheus && have promtool; } || packages+=(prometheus)
 fi
 
 if [[ "$purpose" == @(test|infra|boot) ]]; then
@@ -196,6 +220,7 @@ case "$purpose" in
         install_python_programs python scripts/python-requirements.txt
         install_python_programs infra terraform/offline/requirements.txt
         name_terraform
+        install_node_packages
         ;;
     infra | boot)
         install_python_programs infra terraform/offline/requirements.txt

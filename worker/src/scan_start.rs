@@ -67,6 +67,8 @@ pub fn settings(places: &Places, options: &ScanOptions) -> ScanSettings {
         icon_colours: options.icons,
         bundle_format: options.bundle_format.clone(),
         distribution: options.distribution.clone(),
+        site_url: options.site_url.clone(),
+        contact: options.contact.clone(),
         seed: options.shuffle,
         ..ScanSettings::new(places.source.clone(), places.archive.clone(), places.site.clone())
     }

@@ -59,6 +59,7 @@ pub fn document(outcomes: &[OutcomeCount], status: &Value, manifest: &Manifest) 
         "selected_by_format": by_prefix("bundle-shard", "selected_"),
         "blank_icons": count("bundle-shard", "blank"),
         "common_icons": by_prefix("bundle-shard", "common_icon_"),
+        "top_level_domains": by_prefix("search", "tld_"),
         "tabs": manifest.hosts,
         "tabs_with_icon": manifest.with_icon,
         "total_bundles": manifest.bundles,

@@ -78,6 +78,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "job_history",
             "lease",
             "list_scans",
+            "load_blocklist",
             "load_bundle_shard",
             "load_icon",
             "load_index",

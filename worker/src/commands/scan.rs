@@ -2,6 +2,7 @@
 
 use std::{
     io::IsTerminal as _,
+    net::SocketAddr,
     str::FromStr,
     time::{Duration, Instant},
 };
@@ -18,6 +19,7 @@ use crate::{
     failure::{Exit, Failure, Outcome},
     limits, progress,
     scan_start::{self, Places},
+    telemetry,
 };
 
 /// Options of `scan`.
@@ -25,6 +27,13 @@ use crate::{
 pub struct ScanArgs {
     #[command(subcommand)]
     command: ScanCommand,
+}
+
+impl ScanArgs {
+    /// Whether metrics are asked for.
+    pub fn serves_metrics(&self) -> bool {
+        matches!(&self.command, ScanCommand::Status(args) if args.metrics.is_some())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -126,6 +135,9 @@ struct StatusArgs {
     /// One JSON document
     #[arg(long)]
     json: bool,
+    /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics
+    #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT", requires = "watch")]
+    metrics: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]
@@ -221,10 +233,14 @@ async fn start_once(
 
 async fn status(args: StatusArgs) -> Outcome {
     let (coordinator, number) = args.scan.find().await?;
+    if let Some(address) = args.metrics {
+        telemetry::serve_metrics(address).await?;
+    }
     loop {
         let asked_at = Instant::now();
         let status = coordinator.scan_status(number).await?;
         let took = asked_at.elapsed();
+        telemetry::scan_status(&status);
         if !show(&status, &args)? {
             return Ok(Exit::Done);
         }
