@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use crate::fetch::REQUEST_BYTES;
+use crate::fetch::{REQUEST_BYTES, WAITING_BYTES};
 
 /// Open files a request in flight: connection and look-up, and as much for everything else.
 const FILES_A_REQUEST: u64 = 4;
@@ -43,7 +43,7 @@ impl Room {
     }
 }
 
-/// Open files, raised as far as it goes, and memory beside so many bytes of bodies.
+/// Open files, raised as far as it goes, and memory beside so many bytes of bodies and what waits.
 pub fn rooms(body_budget_bytes: usize) -> Vec<Room> {
     let files = rlimit::raise().unwrap_or(OPEN_FILES_AT_LEAST);
     let files = Room {
@@ -64,7 +64,7 @@ fn memory_room(machine_bytes: u64, body_budget_bytes: u64) -> Room {
         remedy: "lower --in-flight, or run on a machine with more memory",
         unit: " KiB",
         has: machine_bytes / PARTS.1 * PARTS.0 / 1_024,
-        fixed: body_budget_bytes / 1_024,
+        fixed: (body_budget_bytes + WAITING_BYTES as u64) / 1_024,
         each: REQUEST_BYTES as u64 / 1_024,
     }
 }
@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn requests_and_bodies_fit_into_three_quarters_of_the_memory() {
         let of = |mebibytes: u64| memory_room(mebibytes << 20, 256 << 20).requests() as u64;
-        for mebibytes in [512, 1_024, 2_048, 16_384] {
-            let taken = of(mebibytes) * REQUEST_BYTES as u64 + (256 << 20);
+        for mebibytes in [768, 1_024, 2_048, 16_384] {
+            let taken = of(mebibytes) * REQUEST_BYTES as u64 + (256 << 20) + WAITING_BYTES as u64;
             assert!(taken <= (mebibytes << 20) / 4 * 3, "{mebibytes} MiB: {taken}");
         }
         assert!(of(1_024) >= 512, "the default on a machine of one GiB");

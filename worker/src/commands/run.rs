@@ -1,6 +1,6 @@
 //! `run`: take jobs from the database and do them.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use everytab_bundler::test_vectors::encoder_digest_hex;
@@ -17,6 +17,7 @@ use crate::{
     instance::InstanceMetadata,
     limits, machine,
     runner::{self, RunEnd, RunSettings},
+    telemetry,
 };
 
 /// Options of `run`.
@@ -54,6 +55,9 @@ pub struct RunArgs {
         default_value = "auto"
     )]
     instance_metadata: InstanceMetadata,
+    /// Serve metrics for Prometheus at http://ADDR/metrics; port 0 takes any free port
+    #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
     #[command(flatten)]
     fetch: FetchArgs,
 }
@@ -65,11 +69,15 @@ pub struct RunArgs {
 pub async fn run(args: RunArgs) -> Outcome {
     let metadata = args.instance_metadata.endpoint().map_err(Failure::usage)?;
     let mut stop = stop::on_signal_or_notice(metadata)?;
+    if let Some(address) = args.metrics {
+        telemetry::serve_metrics(address).await?;
+    }
     let coordinator = tokio::select! {
         connected = database::connect_patiently(&args.database, limits::LEASE) => connected?,
         _ = stop.wait_for(|stop| *stop) => return Ok(Exit::Drained),
     };
     let context = context(&args.fetch, args.temporary.clone())?;
+    telemetry::observe_fetchers(Arc::clone(&context.fetchers));
     let settings = RunSettings {
         holder: holder_name(),
         kinds: Role::kinds(&args.roles),

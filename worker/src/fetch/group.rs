@@ -18,6 +18,7 @@ use futures_util::{FutureExt, StreamExt};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use super::blocklist::Blocklist;
 use super::connection::Pool;
 use super::content::{ImageFacts, judge};
 use super::dead_origins::DeadOrigins;
@@ -44,6 +45,7 @@ pub(crate) struct Work {
     pub(crate) urls: Vec<String>,
     pub(crate) spool: Arc<Spool>,
     pub(crate) has_later_pass: bool,
+    pub(crate) blocklist: Arc<Blocklist>,
     pub(crate) hand: Arc<dyn Hand>,
     pub(crate) meter: Meter,
 }
@@ -113,8 +115,8 @@ impl Group {
         let pool = Pool::default();
         let known = DeadOrigins::default();
         let is_later_pass = self.is_later_pass;
-        let (pool, meter) = (&pool, &work.meter);
-        let round = Round { pool, known: &known, meter, is_later_pass, is_sequential };
+        let (pool, blocklist, meter) = (&pool, &*work.blocklist, &work.meter);
+        let round = Round { pool, known: &known, blocklist, meter, is_later_pass, is_sequential };
         let ends = Vec::with_capacity(self.url_nos.len());
         let mut walk = Walk { group: &self, work: &work, known: Known::default(), ends };
         let mut waiting = self.url_nos.iter().copied().enumerate();

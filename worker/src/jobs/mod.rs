@@ -19,6 +19,7 @@ mod warc;
 use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
 use everytab_storage::{StorageError, StorageErrorKind};
+use tracing::Instrument as _;
 
 use crate::{
     context::Context,
@@ -181,8 +182,8 @@ async fn load_and_run<J: Job>(
     context: &Context,
     job: &Assignment,
 ) -> Result<Done, JobError> {
-    let input = J::load(coordinator, job).await?;
-    J::run(context, job, input).await
+    let input = J::load(coordinator, job).instrument(tracing::info_span!("load")).await?;
+    J::run(context, job, input).instrument(tracing::info_span!("run")).await
 }
 
 /// Loads and runs a job: one line a kind, in pipeline order.

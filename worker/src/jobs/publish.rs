@@ -160,7 +160,7 @@ pub async fn publish_site(
     let (pages, files): (Vec<_>, Vec<_>) =
         page_files(&facts).into_iter().partition(|file| file.key.ends_with(".html"));
     for file in files {
-        put(&*site, &file.key, file.bytes.into()).await?;
+        put_changed(&*site, &file.key, file.bytes.into()).await?;
         pulse.beat();
     }
     replace_manifest(&*site, &manifest, request.force).await?;
@@ -172,7 +172,7 @@ pub async fn publish_site(
         put(&*site, objects::PREVIEW, picture).await?;
     }
     for page in &pages {
-        put(&*site, &page.key, page.bytes.clone().into()).await?;
+        put_changed(&*site, &page.key, page.bytes.clone().into()).await?;
     }
     if let Some(distribution) = &request.settings.distribution {
         invalidate(distribution, &manifest, &pages).await?;
@@ -203,6 +203,16 @@ async fn fill_gaps(
         .try_collect::<Vec<()>>()
         .await?;
     Ok(())
+}
+
+/// The page is the same for most scans: a file that is there already is left alone.
+async fn put_changed(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
+    match site.get(key).await {
+        Ok(found) if found == bytes => Ok(()),
+        Ok(_) => put(site, key, bytes).await,
+        Err(error) if error.is_not_found() => put(site, key, bytes).await,
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn put(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {

@@ -263,6 +263,45 @@ async fn many_hosts_at_one_dead_address_are_no_trouble_of_ours() {
 }
 
 #[tokio::test]
+async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
+    let mut net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
+    net.settings = FetchSettings {
+        in_flight: 3,
+        per_address: 1,
+        origins_at_once: 12,
+        first_byte_timeout: Duration::from_secs(60),
+        total_timeout: Duration::from_secs(60),
+        ..net.settings
+    };
+    let (fetcher, dns) = (net.fetcher(), &net.dns);
+    assert!(fetcher.has_room());
+    // Each shard begins as many as there are slots.
+    let shards = (0..10).map(|shard| {
+        let hosts = (0..5).map(|number| {
+            let name = format!("h{shard}-{number}.test");
+            dns.point(&name, "127.0.0.1");
+            host(number, &[&format!("http://{name}/")])
+        });
+        fetch_shard(&fetcher, hosts.collect(), spool(), ShardOptions::default())
+    });
+    let shards = futures_util::future::join_all(shards);
+    let names = || net.dns.questions.lock().expect("unpoisoned").len();
+    let waiting = async {
+        while names() < 12 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        // Whoever else were to come would be here by then.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    };
+    tokio::select! {
+        _ = shards => panic!("nobody answers"),
+        () = waiting => {}
+    }
+    assert_eq!((names(), fetcher.slots()), (12, (1, 3)));
+    assert!(!fetcher.has_room(), "two slots are free, but what waits has no room");
+}
+
+#[tokio::test]
 async fn a_full_spool_is_our_trouble() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let small = Arc::new(Spool::create(&std::env::temp_dir(), 10).expect("a spool"));
