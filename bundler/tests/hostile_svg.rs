@@ -123,7 +123,7 @@ fn files_and_addresses_are_never_read() {
 
 #[test]
 fn an_arc_of_a_radius_beyond_all_pictures_is_refused_not_drawn_in_a_billion_pieces() {
-    for huge in ["99999999999999999999", "1e75", "1E+30", "00110000001", "1000000000.5e3"] {
+    for huge in ["99999999999999999999", "1e75", "1E+30", "0011000000001", "1000000000.5e3"] {
         let arc = svg(&format!(r#"<path d="M1 1h6a{huge} 7.66 0 006.2-4.24L3 3z"/>"#));
         assert_eq!(outcome(arc), "svg_rejected", "{huge}");
         for shape in ["circle r", "rect width='9' height='9' rx", "ellipse rx='1' ry"] {

@@ -28,8 +28,8 @@ const MAX_RULE_MATCHES: usize = 1_000_000;
 /// Pixels of all pattern tiles together.
 const MAX_TILE_PIXELS: f64 = 1_000_000.0;
 /// Greatest number of a path, a radius or a viewport. An arc becomes as many curves as the sixth
-/// root of its radius: at this one 22, at the greatest `f64` more than any memory holds.
-const MAX_LENGTH: f64 = 1e7;
+/// root of its radius: at this one 47, at the greatest `f64` more than any memory holds.
+const MAX_LENGTH: f64 = 1e9;
 /// Dashes of all strokes together.
 const MAX_DASHES: f64 = 50_000.0;
 
