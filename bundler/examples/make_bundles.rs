@@ -192,7 +192,7 @@ fn sizes(list: &str) {
     }
 }
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Steps {
     icons: u32,
     refused: u32,
@@ -202,19 +202,52 @@ struct Steps {
     bytes: usize,
 }
 
+impl Steps {
+    fn total(&self) -> Duration {
+        self.decoding + self.scaling + self.encoding
+    }
+}
+
+/// Passes over the list, of which the fastest of each format counts.
+const PASSES: usize = 7;
+
 /// Where the time goes, by format.
 fn parts(list: &str, colours: Colours) {
-    let mut formats: BTreeMap<String, Steps> = BTreeMap::new();
-    for line in std::fs::read_to_string(list).unwrap().lines() {
+    let text = std::fs::read_to_string(list).unwrap();
+    let mut formats: BTreeMap<&str, Vec<Vec<u8>>> = BTreeMap::new();
+    for line in text.lines() {
         let bytes = std::fs::read(fields(line)[2]).unwrap();
         let name = measure(&bytes).map_or("none", |measured| measured.format.name());
-        let steps = formats.entry(name.to_owned()).or_default();
+        formats.entry("all").or_default().push(bytes.clone());
+        formats.entry(name).or_default().push(bytes);
+    }
+    println!("format   icons refused  decode us  scale us  encode us   total us  bytes");
+    for (name, icons) in &formats {
+        let passes = (0..PASSES).map(|_| pass(icons, colours));
+        let steps = passes.min_by_key(Steps::total).unwrap();
+        let each = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(steps.icons.max(1));
+        println!(
+            "{name:8} {:5} {:7} {:10.1} {:9.1} {:10.1} {:10.1} {:6}",
+            steps.icons,
+            steps.refused,
+            each(steps.decoding),
+            each(steps.scaling),
+            each(steps.encoding),
+            each(steps.total()),
+            steps.bytes / steps.icons.max(1) as usize,
+        );
+    }
+}
+
+fn pass(icons: &[Vec<u8>], colours: Colours) -> Steps {
+    let mut steps = Steps::default();
+    for bytes in icons {
         let mut last = Instant::now();
         let mut lap = || {
             let now = Instant::now();
             now - std::mem::replace(&mut last, now)
         };
-        let decoded = decode(&bytes);
+        let decoded = decode(bytes);
         steps.decoding += lap();
         let Ok((_, pixels)) = decoded else {
             steps.refused += 1;
@@ -226,19 +259,5 @@ fn parts(list: &str, colours: Colours) {
         steps.encoding += lap();
         steps.icons += 1;
     }
-    println!("format   icons refused  decode us  scale us  encode us   total ms  bytes");
-    for (name, steps) in &formats {
-        let each = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(steps.icons.max(1));
-        let total = steps.decoding + steps.scaling + steps.encoding;
-        println!(
-            "{name:8} {:5} {:7} {:10.1} {:9.1} {:10.1} {:10.1} {:6}",
-            steps.icons,
-            steps.refused,
-            each(steps.decoding),
-            each(steps.scaling),
-            each(steps.encoding),
-            total.as_secs_f64() * 1e3,
-            steps.bytes / steps.icons.max(1) as usize,
-        );
-    }
+    steps
 }

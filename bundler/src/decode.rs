@@ -13,6 +13,7 @@ pub(crate) mod ico;
 pub(crate) mod jpeg;
 pub(crate) mod orientation;
 pub(crate) mod png;
+pub(crate) mod png_quick;
 pub(crate) mod svg;
 pub(crate) mod svg_cost;
 pub(crate) mod svg_style;

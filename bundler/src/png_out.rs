@@ -94,26 +94,22 @@ pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours)
             if Difference::between(&clean, &few).is_unseen() { few } else { clean }
         }
     };
-    smallest(&pixels, compressor)
-}
-
-fn smallest(pixels: &Pixels, compressor: &mut Compressor) -> Vec<u8> {
-    let files = reduce::candidates(pixels).into_iter().map(|(reduced, filtering)| {
-        write(pixels, &reduced, &filtering.apply(&reduced), compressor)
-    });
+    let files = reduce::candidates(&pixels)
+        .into_iter()
+        .map(|(reduced, rows)| write(&pixels, &reduced, &rows, compressor));
     // The first of equals: a fixed choice. There is always a candidate.
     files.min_by_key(Vec::len).unwrap_or_default()
 }
 
-fn write(pixels: &Pixels, reduced: &Reduced, raw: &[u8], compressor: &mut Compressor) -> Vec<u8> {
+fn write(pixels: &Pixels, reduced: &Reduced, rows: &[u8], compressor: &mut Compressor) -> Vec<u8> {
     let mut header = [0; 13];
     header[..4].copy_from_slice(&pixels.width().to_be_bytes());
     header[4..8].copy_from_slice(&pixels.height().to_be_bytes());
     (header[8], header[9]) = (reduced.bit_depth, reduced.colour_type);
-    let most = compressor.zlib_compress_bound(raw.len());
     let around = SIGNATURE.len() + header.len() + 5 * CHUNK_BYTES;
-    let mut file =
-        Vec::with_capacity(around + reduced.palette.len() + reduced.transparency.len() + most);
+    let most = compressor.zlib_compress_bound(rows.len());
+    let tables = reduced.palette.len() + reduced.transparency.len();
+    let mut file = Vec::with_capacity(around + tables + most);
     file.extend_from_slice(SIGNATURE);
     chunk(&mut file, *b"IHDR", &header);
     if !reduced.palette.is_empty() {
@@ -127,7 +123,7 @@ fn write(pixels: &Pixels, reduced: &Reduced, raw: &[u8], compressor: &mut Compre
     file.extend(b"IDAT");
     file.resize(start + 8 + most, 0);
     // The bound is libdeflate's own promise for any input, so this can't fail.
-    let length = compressor.zlib_compress(raw, &mut file[start + 8..]).unwrap_or(0);
+    let length = compressor.zlib_compress(rows, &mut file[start + 8..]).unwrap_or(0);
     file.truncate(start + 8 + length);
     close_chunk(&mut file, start);
     chunk(&mut file, *b"IEND", &[]);

@@ -120,3 +120,27 @@ fn files_and_addresses_are_never_read() {
     }
     assert_eq!(outcome(svg("<text>x</text>")), "image_blank");
 }
+
+#[test]
+fn an_arc_of_a_radius_beyond_all_pictures_is_refused_not_drawn_in_a_billion_pieces() {
+    for huge in ["99999999999999999999", "1e75", "1E+30", "0011000000001", "1000000000.5e3"] {
+        let arc = svg(&format!(r#"<path d="M1 1h6a{huge} 7.66 0 006.2-4.24L3 3z"/>"#));
+        assert_eq!(outcome(arc), "svg_rejected", "{huge}");
+        for shape in ["circle r", "rect width='9' height='9' rx", "ellipse rx='1' ry"] {
+            assert_eq!(outcome(svg(&format!(r#"<{shape}="{huge}"/>"#))), "svg_rejected");
+        }
+        let share = r#"<circle r="50%"/></svg>"#;
+        let root = r#"<svg xmlns="http://www.w3.org/2000/svg""#;
+        for size in [format!("viewBox='0 0 9 {huge}'"), format!("width='{huge}' height='9'")] {
+            assert_eq!(outcome(format!("{root} {size}>{share}")), "svg_rejected");
+        }
+        let font = format!("style='font-size:{huge}px' width='1em' height='9'");
+        assert_eq!(outcome(format!("{root} {font}>{share}")), "svg_rejected");
+        let font = format!(r#"<circle style="font-size:{huge}px" r="1em"/>"#);
+        assert_eq!(outcome(svg(&font)), "svg_rejected");
+    }
+    let real = r#"<path d="M1e-9 1h6a5e0 7.66.5.006.2-4.24L3 3z"/><circle cx="5" cy="5" r="50%"/>"#;
+    assert_eq!(outcome(svg(real)), "ok");
+    let root = r#"<svg xmlns="http://www.w3.org/2000/svg" width="1em" height="1em""#;
+    assert_eq!(outcome(format!(r#"{root} viewBox="0 0 9 9">{RECT}</svg>"#)), "ok");
+}

@@ -1,6 +1,6 @@
 //! JPEG through `zune-jpeg`, by its integer scalar code: its SIMD paths need not give the same
 //! pixels, and pixels must not depend on the machine. CMYK and YCCK become RGB as the decoder
-//! does it; EXIF orientation is obeyed, colour profiles are not (docs/decisions/0017).
+//! does it; EXIF orientation is obeyed, colour profiles are not (docs/decisions/0018).
 
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;

@@ -27,6 +27,9 @@ const MAX_COST: u64 = 20_000;
 const MAX_RULE_MATCHES: usize = 1_000_000;
 /// Pixels of all pattern tiles together.
 const MAX_TILE_PIXELS: f64 = 1_000_000.0;
+/// Greatest number of a path, a radius or a viewport. An arc becomes as many curves as the sixth
+/// root of its radius: at this one 47, at the greatest `f64` more than any memory holds.
+const MAX_LENGTH: f64 = 1e9;
 /// Dashes of all strokes together.
 const MAX_DASHES: f64 = 50_000.0;
 
@@ -83,6 +86,7 @@ impl<'a, 'input> Counter<'a, 'input> {
             None => {}
         }
         self.known.insert(node.id(), None);
+        check_lengths(node)?;
         let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
         let own = 1 + attribute_bytes as u64 / 32;
         // Children and `use` are drawn once; a paint once for each thing that inherits it.
@@ -113,6 +117,57 @@ impl<'a, 'input> Counter<'a, 'input> {
         self.known.insert(node.id(), Some(cost));
         Ok(cost)
     }
+}
+
+/// Bounds of what the radius of an arc comes from: a number, a share of a viewport, but not the
+/// size of a font, which may come from anywhere.
+fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
+    let viewport = matches!(node.tag_name().name(), "svg" | "use");
+    for attribute in node.attributes() {
+        let (name, text) = (attribute.name(), attribute.value());
+        let by_font = match name {
+            "d" | "viewBox" => false,
+            "r" | "rx" | "ry" => true,
+            // Shares are of the viewBox where there is one.
+            "width" | "height" => viewport && node.attribute("viewBox").is_none(),
+            _ => continue,
+        };
+        if by_font && ["em", "ex"].iter().any(|unit| text.trim_ascii_end().ends_with(unit)) {
+            return Err(refused("a length by the font"));
+        }
+        if numbers(text).any(|number| exceeds(number.abs(), MAX_LENGTH)) {
+            return Err(refused("a length out of range"));
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of a path or a list. Flags of an arc that touch the next number count as its digits.
+fn numbers(text: &str) -> impl Iterator<Item = f64> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        at += bytes.get(at..)?.iter().position(|byte| matches!(byte, b'0'..=b'9' | b'.'))?;
+        let start = at;
+        let digits = |at: &mut usize| {
+            *at += bytes[*at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        };
+        digits(&mut at);
+        if bytes.get(at) == Some(&b'.') {
+            at += 1;
+            digits(&mut at);
+        }
+        // An exponent, where digits follow it: else it is a unit.
+        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        if matches!(bytes.get(at), Some(b'e' | b'E'))
+            && bytes.get(at + 1 + sign).is_some_and(u8::is_ascii_digit)
+        {
+            at += 1 + sign;
+            digits(&mut at);
+        }
+        // A lone point is no number.
+        Some(text[start..at].parse().unwrap_or(0.0))
+    })
 }
 
 fn within(cost: u64) -> Result<(), IconError> {

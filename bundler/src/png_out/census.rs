@@ -5,7 +5,9 @@ use crate::pixels::Pixels;
 
 /// Colours that a palette can hold.
 pub(super) const MOST: usize = 256;
-const SLOTS_BITS: u32 = 10;
+/// Colours that are counted: those of a tab icon, each pixel one.
+const MOST_COUNTED: usize = 1024;
+const SLOTS_BITS: u32 = 11;
 
 /// How transparent a picture is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub(super) enum Alpha {
 
 /// The colours of a picture.
 pub(super) struct Census {
-    /// Distinct colours in the order in which they appear; the first 256.
+    /// Distinct colours in the order in which they appear; the first 1,024.
     pub(super) colours: Vec<[u8; 4]>,
     /// For each pixel its colour's place, where 256 colours hold them all.
     pub(super) indices: Option<Vec<u8>>,
@@ -34,7 +36,7 @@ impl Census {
     pub(super) fn of(pixels: &Pixels) -> Self {
         let (grey, alpha) = flags(pixels);
         let mut slots = [0u16; 1 << SLOTS_BITS];
-        let mut colours: Vec<[u8; 4]> = Vec::with_capacity(MOST);
+        let mut colours: Vec<[u8; 4]> = Vec::with_capacity(MOST_COUNTED);
         let mut indices = Vec::with_capacity(pixels.rgba().len() / 4);
         let mut last: Option<([u8; 4], u8)> = None;
         for colour in pixels.iter() {
@@ -48,7 +50,7 @@ impl Census {
                 match usize::from(slots[slot]).checked_sub(1) {
                     Some(index) if colours[index] == colour => break index,
                     Some(_) => slot = (slot + 1) % slots.len(),
-                    None if colours.len() == MOST => {
+                    None if colours.len() == MOST_COUNTED => {
                         return Self { colours, indices: None, grey, alpha };
                     }
                     None => {
@@ -58,12 +60,13 @@ impl Census {
                     }
                 }
             };
-            // Below 256, the most that is kept.
+            // Past 255 they are not kept.
             let index = index as u8;
             indices.push(index);
             last = Some((colour, index));
         }
-        Self { colours, indices: Some(indices), grey, alpha }
+        let indices = (colours.len() <= MOST).then_some(indices);
+        Self { colours, indices, grey, alpha }
     }
 }
 

@@ -4,7 +4,7 @@
 //! colour). Orders are total, so the candidates don't depend on chance.
 
 use super::census::{Alpha, Census, MOST};
-use super::filter::Filtering;
+use super::filter::{least_sums, unfiltered};
 use crate::pixels::Pixels;
 
 const GREY: u8 = 0;
@@ -14,7 +14,7 @@ const GREY_ALPHA: u8 = 4;
 const RGBA: u8 = 6;
 
 /// Pixels packed for one colour type and bit depth.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Reduced {
     pub(super) colour_type: u8,
     pub(super) bit_depth: u8,
@@ -79,28 +79,69 @@ impl Reduced {
     }
 }
 
-/// Up to here a palette alone is tried, grey apart.
-const SURELY_PALETTE: usize = 32;
-/// Up to here a palette is tried at all: its entries are not compressed.
-const PERHAPS_PALETTE: usize = 192;
-
-/// The ways worth trying. By 2,650 icons: with few colours a palette wins, with more than it can
-/// hold filters may, and between them the colours themselves, unfiltered; what the rules leave
-/// out would save 1 % of the bytes and cost as much time again.
-pub(super) fn candidates(pixels: &Pixels) -> Vec<(Reduced, Filtering)> {
+/// The ways worth trying: the one that should be smallest by what the picture is like, and where
+/// two are near each other both. The constants are fitted to 3,590 icons, each stored in every way
+/// (docs/decisions/0020); what is left out would save half a percent of the bytes.
+pub(super) fn candidates(pixels: &Pixels) -> Vec<(Reduced, Vec<u8>)> {
     let census = Census::of(pixels);
     let mut found = Vec::with_capacity(2);
-    let count = census.colours.len();
-    if let Some(indices) = census.indices.as_ref().filter(|_| count <= PERHAPS_PALETTE) {
-        found.push((indexed(pixels, &census, indices), Filtering::None));
+    let gain = palette_gain(pixels, &census);
+    if let Some(indices) = census.indices.as_ref().filter(|_| gain > -MARGIN) {
+        let palette = indexed(pixels, &census, indices);
+        let rows = unfiltered(&palette);
+        found.push((palette, rows));
     }
-    if count > SURELY_PALETTE || census.grey {
-        found.push((coloured(pixels, &census), Filtering::None));
-    }
-    if census.indices.is_none() {
-        found.push((coloured(pixels, &census), Filtering::LeastSum));
+    if gain < MARGIN {
+        let coloured = coloured(pixels, &census);
+        let colours = census.colours.len() as i64;
+        let filtered = (colours > FEW && coloured.bit_depth == 8).then(|| least_sums(&coloured));
+        // Filters pay where neighbours are alike and few colours come twice.
+        let gain = filtered.as_ref().map_or(-FILTER_MARGIN, |(_, sum)| {
+            (1_305 * colours - 46_000 - 13 * i64::from(*sum)) / 1_000
+        });
+        if gain < FILTER_MARGIN {
+            let rows = unfiltered(&coloured);
+            found.push((coloured.clone(), rows));
+        }
+        if let Some((rows, _)) = filtered.filter(|_| gain > -FILTER_MARGIN) {
+            found.push((coloured, rows));
+        }
     }
     found
+}
+
+/// Bytes by which two ways may differ for both to be tried.
+const MARGIN: i64 = 20;
+const FILTER_MARGIN: i64 = 50;
+/// Up to here filters never pay.
+const FEW: i64 = 64;
+
+/// Bytes that a palette should save over the colours themselves. Its entries are not compressed:
+/// it pays where colours come again apart from each other.
+fn palette_gain(pixels: &Pixels, census: &Census) -> i64 {
+    let colours = census.colours.len() as i64;
+    match (census.grey, colours) {
+        _ if census.indices.is_none() => -MARGIN,
+        (_, 0..=2) => MARGIN,
+        // Grey is as short as an index.
+        (true, 3..=16) => 0,
+        (true, _) => -MARGIN,
+        (false, _) => (46 * new_pixels(pixels) - 164 * colours - 376) / 100,
+    }
+}
+
+/// Pixels that are like neither the one before nor the one above.
+fn new_pixels(pixels: &Pixels) -> i64 {
+    let all = pixels.rgba().as_chunks::<4>().0;
+    let width = pixels.width() as usize;
+    let mut before = [0; 4];
+    let mut count = 0;
+    for (place, &pixel) in all.iter().enumerate() {
+        let above = place.checked_sub(width).map_or(before, |above| all[above]);
+        count += i64::from(pixel != before && pixel != above);
+        before = pixel;
+    }
+    count
 }
 
 /// Bits that hold `count` different values.
