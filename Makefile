@@ -17,6 +17,9 @@ ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
+INFRA_PROGRAMS := $(abspath $(or $(CARGO_TARGET_DIR),target))/infra
+# What checks the page: axe and an HTML validator.
+export EVERYTAB_NODE ?= $(abspath $(or $(CARGO_TARGET_DIR),target))/node
 # make fuzz SECONDS=3600; a shell keeps a variable of that name of its own.
 FUZZ_SECONDS ?= $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
 # Arguments for the program or test runner behind a target: make demo ARGS="--workers 3".
@@ -39,7 +42,7 @@ build: ## Build the programs, optimised, into target/release
 test: ## Check and test everything, as .ci/run does
 	@scripts/install.sh --for test
 	@$(MAKE) lint verify $(if $(DENY),deny)
-	@$(MAKE) test-rust test-site
+	@$(MAKE) test-infra test-rust test-site
 
 .PHONY: test-rust
 test-rust: ## Run the Rust tests against a private Postgres
@@ -55,6 +58,42 @@ endif
 test-site: ## Run the page's tests
 	node --test $(SITE_TESTS)
 
+.PHONY: infra-check
+infra-check: ## Check terraform/, packer/, ansible/ and the units, without a cloud or root
+	@scripts/install.sh --for infra
+	@scripts/infra-check.sh $(ARGS)
+
+.PHONY: infra-mutants
+infra-mutants: ## Show that infra-check finds mistakes, by making them
+	@scripts/install.sh --for infra
+	@scripts/infra-mutants.sh $(ARGS)
+
+.PHONY: infra-boot
+infra-boot: dist ## Bake the image, boot three machines of it, have them do a scan (root)
+	@scripts/install.sh --for boot
+	$(CARGO) build --quiet --locked --package everytab-testbed
+	@scripts/infra-boot.sh
+
+.PHONY: infra-schema
+infra-schema: ## Write terraform/offline/schema.json.gz from the provider's bindings (needs npm)
+	@scripts/install.sh --for infra
+	@scripts/infra-schema.sh
+
+.PHONY: dist
+dist: ## Make the program and a Debian package for other machines (ARCH=amd64|arm64)
+	@scripts/install.sh --for dist
+	@scripts/dist.sh
+
+.PHONY: test-infra
+test-infra: ## infra-check, where its programs could be installed
+	@if [ -e "$(INFRA_PROGRAMS)/installed" ]; then scripts/infra-check.sh; \
+	else echo "skipped: make infra-check: no programs in $(INFRA_PROGRAMS)"; fi
+
+.PHONY: site-shots
+site-shots: ## Take pictures of the page, to look at, into target/site-shots (ARGS=dark: only those)
+	@scripts/install.sh --for test
+	node site/tests/shots.mjs $(or $(CARGO_TARGET_DIR),target)/site-shots $(ARGS)
+
 .PHONY: lint
 lint: ## Formatting, clippy, the house's own rules
 	$(CARGO) fmt --all --check
@@ -64,6 +103,17 @@ lint: ## Formatting, clippy, the house's own rules
 .PHONY: fmt
 fmt: ## Format the Rust code
 	$(CARGO) fmt --all
+
+.PHONY: dashboards-check
+dashboards-check: ## Scrape a real scan with Debian's Prometheus; every dashboard expression, every rule
+	@scripts/install.sh --for dashboards
+	EVERYTAB_DASHBOARDS=required $(WITH_POSTGRES) $(CARGO) test --locked --package everytab-worker \
+		--test scan -- --nocapture dashboards::
+
+.PHONY: metrics
+metrics: ## Write the table of docs/metrics.md from the code
+	EVERYTAB_WRITE_DOCS=1 $(CARGO) test --quiet --locked --package everytab-worker --lib \
+		docs_list_every_metric
 
 .PHONY: verify
 verify: ## Check that documents and generated files match the code
@@ -87,6 +137,15 @@ bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 
 bench-pages: ## Time reading recorded home pages beside other programs, on one core and all (RUNS=5)
 	@scripts/install.sh --for bench
 	@scripts/bench-pages.sh
+
+.PHONY: bench-site
+bench-site: ## Time the page in Chromium, throttled and scrolling, beside a plain rendering
+	@scripts/install.sh --for test
+	@scripts/bench-site.sh $(ARGS)
+
+.PHONY: bench-search
+bench-search: ## Build search files for NAMES=30000000 and look names up beside a plain scan
+	@scripts/bench-search.sh
 
 .PHONY: bench-icons
 bench-icons: ## Time fetching icons beside a Go program (SCENARIO=plain|tls|mix|slow URLS=200000)

@@ -10,8 +10,8 @@ grant execute on function
     coordinator.take_in_hand, coordinator.load_suspects,
     coordinator.record_hosts, coordinator.record_pages, coordinator.record_icons,
     coordinator.record_bundles, coordinator.load_scan, coordinator.load_index,
-    coordinator.load_warc, coordinator.load_icon, coordinator.load_bundle_shard,
-    coordinator.bundled_shards, coordinator.scan_outcomes, coordinator.scan_progress,
-    coordinator.scan_number, coordinator.scan_status, coordinator.list_scans,
-    coordinator.audit_scan, coordinator.job_history
+    coordinator.load_warc, coordinator.load_icon, coordinator.load_blocklist,
+    coordinator.load_bundle_shard, coordinator.bundled_shards, coordinator.scan_outcomes,
+    coordinator.scan_progress, coordinator.scan_number, coordinator.scan_status,
+    coordinator.list_scans, coordinator.audit_scan, coordinator.job_history
     to everytab_worker;

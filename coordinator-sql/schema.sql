@@ -555,6 +555,16 @@ CREATE FUNCTION coordinator.list_scans() RETURNS TABLE(scan_id uuid, crawl text,
       from scans s join stages st using (scan) group by s.scan order by s.scan desc;
 $$;
 
+-- Name: load_blocklist(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_blocklist(p_scan integer) RETURNS TABLE(kind text, pattern text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select b.kind, b.pattern from scan_blocklist b
+     where b.scan = p_scan and b.kind in ('hostname', 'suffix') order by b.kind, b.pattern;
+$$;
+
 -- Name: load_bundle_shard(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) RETURNS TABLE(host_no integer, hostname text, https boolean, frameable boolean, title text, blocked boolean, archive_lease_number integer, icon_urls text[], archive_offsets bigint[], archive_lengths bigint[])
@@ -1879,6 +1889,11 @@ REVOKE ALL ON FUNCTION coordinator.list_blocked() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION coordinator.list_scans() FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker;
+
+-- Name: FUNCTION load_blocklist(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) TO everytab_worker;
 
 -- Name: FUNCTION load_bundle_shard(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 

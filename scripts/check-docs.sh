@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-folders='bundler|coordinator-sql|crates|worker|site|docs|scripts|fuzz|packer|terraform|ansible|\.ci|\.config'
+folders='bundler|coordinator-sql|crates|worker|site|docs|scripts|fuzz|packer|terraform|ansible|telemetry|\.ci|\.config'
 files='[A-Z]+\.md|LICENSE-[A-Z]+|Makefile|Cargo\.(toml|lock)|(clippy|deny|rustfmt)\.toml'
 failures=0
 

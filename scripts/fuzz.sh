@@ -2,7 +2,7 @@
 # Runs each fuzz target (or those named) for FUZZ_SECONDS, 60 by default. Needs a nightly compiler
 # and cargo-fuzz: cargo install --locked cargo-fuzz.
 #
-#   FUZZ_SECONDS=600 scripts/fuzz.sh [charset|http|icon|icon_FORMAT|index|markup|page|png_out|robots|warc...]
+#   FUZZ_SECONDS=600 scripts/fuzz.sh [TARGET...]
 #
 # Recorded files in ../shared/corpus are the seeds where they are there, unpacked where a target
 # wants what is in them; else libFuzzer begins with nothing. What it learns stays in fuzz/corpus,
@@ -44,9 +44,17 @@ robots() {
     ' "$1"
 }
 
+# What pages name that begins so, a file each.
+urls() {
+    find "$recorded/html" -name '*.html.gz' -print0 2>/dev/null | head -z -n 300 |
+        xargs -0 -r gzip -dc | grep --text --only-matching "[\"']$2[^\"' ]\{0,4000\}[\"']" |
+        sort -u | head -n 500 | tr -d "\"'" | split --lines 1 --suffix-length 4 - "$1/" || true
+}
+
 seed() {
     case "$1" in
         charset) pages "$2" 'text/html; charset=x\n' ;;
+        data_url) urls "$2" 'data:' ;;
         http) pages "$2" 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA:\r\n b\r\n\r\n' ;;
         icon) copies "$2" "$recorded/icons" -size -64k ;;
         icon_*) copies "$2" "$recorded/icons/${1#icon_}" "$recorded/icons/broken" -size -32k ;;
@@ -54,6 +62,8 @@ seed() {
         markup) pages "$2" '' ;;
         page) pages "$2" "text/html;frame-ancestors 'self' *.a.example, DENY\n" ;;
         robots) robots "$2" ;;
+        sniff) copies "$2" "$recorded/icons" -size -16k ;;
+        url) urls "$2" 'https\?://' ;;
         warc) copies "$2" "$recorded/warc" -size -256k ;;
     esac
 }

@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # Installs what EveryTab needs from Debian's packages, and only what is missing.
 #
-#   scripts/install.sh [--for demo|test|bench|sheet]
+#   scripts/install.sh [--for demo|test|bench|sheet|dashboards|infra|boot|dist]
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
-# Chromium for the page's tests, iproute2 for those that cut links, and in target/python what
-# python-requirements.txt names. bench: a C compiler, Go and Python, for the programs that
-# benchmarks run beside ours; iproute2 and wrk, for those of the fetcher. sheet: a C compiler,
-# Chromium, ImageMagick and Python, for looking at icons. Rust is never installed, only asked for.
+# Chromium for the page's tests, iproute2 for those that cut links, in target/python what
+# python-requirements.txt names, in target/node what node-packages.txt does, and all that infra does.
+# bench: a C compiler, Go and Python, for the programs that benchmarks run beside ours; iproute2 and
+# wrk, for those of the fetcher. sheet: a C compiler, Chromium, ImageMagick and Python, for looking at
+# icons. dashboards: what a demo takes, and Prometheus. infra: packer and Python, and in target/infra
+# what checks terraform/ and ansible/ (terraform/offline/requirements.txt). boot: that, debootstrap,
+# systemd's containers, Postgres and NSD, to boot the image. dist: a C compiler, and in
+# target/dist-tools a C compiler that links with old systems. Rust is never installed, only asked for.
 # Runs as root or with sudo; where neither is to be had it prints the line to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,8 +29,12 @@ while [ $# -gt 0 ]; do
     shift || true
 done
 case "$purpose" in
-    demo | test | bench | sheet) ;;
-    *) echo "usage: scripts/install.sh [--for demo|test|bench|sheet]" >&2; exit 2 ;;
+    demo | test | bench | sheet | dashboards | infra | boot | dist) ;;
+    *)
+        echo "usage: scripts/install.sh" \
+            "[--for demo|test|bench|sheet|dashboards|infra|boot|dist]" >&2
+        exit 2
+        ;;
 esac
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -64,31 +72,58 @@ have_python() {
 }
 
 # Not Debian's business: a few pinned programs in a folder of their own. Tests that want them say
-# "skipped" where they are not to be had, so their absence is no failure.
+# "skipped" where they are not to be had, so their absence is no failure of this script.
 install_python_programs() {
-    local folder="${CARGO_TARGET_DIR:-target}/python" wanted=scripts/python-requirements.txt
-    cmp --silent "$wanted" "$folder/installed" && return
+    local folder="${CARGO_TARGET_DIR:-target}/$1" wanted="$2" installed
+    installed="$folder/installed${3:-}"
+    cmp --silent "$wanted" "$installed" && return
     say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into $folder"
-    rm -rf "$folder"
+    # More programs (a third word) are added to what is there.
+    [ -n "${3:-}" ] || rm -rf "$folder"
     if python3 -m venv "$folder" && "$folder/bin/pip" install --quiet \
         --disable-pip-version-check --requirement "$wanted" >"$folder/log" 2>&1; then
-        cp "$wanted" "$folder/installed"
+        cp "$wanted" "$installed"
     else
-        say "no Python programs ($folder/log): tests that compare with them are skipped"
+        say "no Python programs ($folder/log): what needs them cannot run"
     fi
 }
 
-if ! have cargo; then
+# The same for what checks the page: axe and an HTML validator.
+install_node_packages() {
+    local folder="${CARGO_TARGET_DIR:-target}/node" wanted=scripts/node-packages.txt
+    cmp --silent "$wanted" "$folder/installed" && return
+    mkdir -p "$folder"
+    say "installing $(tr '\n' ' ' <"$wanted")into $folder"
+    if have npm && xargs npm install --prefix "$folder" --no-save --no-audit --no-fund \
+        --ignore-scripts <"$wanted" >"$folder/log" 2>&1; then
+        cp "$wanted" "$folder/installed"
+    else
+        say "no packages from npm ($folder/log): checks of the page that want them are skipped"
+    fi
+}
+
+# For machines without terraform: the one from PyPI, under its own name.
+name_terraform() {
+    local folder
+    folder="$(realpath "${CARGO_TARGET_DIR:-target}")/infra/bin"
+    [ -d "$folder" ] || return 0
+    printf '#!/bin/sh\nexec %s %s "$@"\n' "'$folder/python'" \
+        "'$PWD/terraform/offline/terraform.py'" >"$folder/terraform"
+    chmod +x "$folder/terraform"
+}
+
+if [[ "$purpose" != infra ]] && ! have cargo; then
     say "a Rust toolchain is missing: see https://rustup.rs (rust-version is in Cargo.toml)"
     exit 1
 fi
 
 packages=()
-have_c_compiler || packages+=(gcc libc6-dev)
+[ "$purpose" = infra ] || have_c_compiler || packages+=(gcc libc6-dev)
 [ -s /etc/ssl/certs/ca-certificates.crt ] || packages+=(ca-certificates)
-[[ "$purpose" == @(bench|sheet) ]] || have_postgres_server || packages+=(postgresql)
+[[ "$purpose" == @(bench|sheet|infra|dist) ]] || have_postgres_server || packages+=(postgresql)
 if [ "$purpose" = test ]; then
     have_node || packages+=(nodejs)
+    have npm || packages+=(npm)
     have_browser || packages+=(chromium)
     have_pgbouncer || packages+=(pgbouncer)
     have_python || packages+=(python3 python3-venv)
@@ -109,6 +144,26 @@ fi
 if [ "$purpose" = sheet ]; then
     have_browser || packages+=(chromium)
     have convert-im6.q16 || packages+=(imagemagick)
+    have_python || packages+=(python3 python3-venv)
+fi
+
+if [ "$purpose" = dashboards ]; then
+    { have prometheus && have promtool; } || packages+=(prometheus)
+fi
+
+if [[ "$purpose" == @(test|infra|boot) ]]; then
+    have packer || packages+=(packer)
+    have_python || packages+=(python3 python3-venv)
+    have systemd-analyze || packages+=(systemd)
+fi
+
+if [ "$purpose" = boot ]; then
+    have debootstrap || packages+=(debootstrap)
+    have systemd-nspawn || packages+=(systemd-container)
+    have ip || packages+=(iproute2)
+fi
+
+if [ "$purpose" = dist ]; then
     have_python || packages+=(python3 python3-venv)
 fi
 
@@ -160,4 +215,18 @@ install_packages() {
 }
 
 [ ${#packages[@]} -eq 0 ] || install_packages
-[ "$purpose" != test ] || install_python_programs
+case "$purpose" in
+    test)
+        install_python_programs python scripts/python-requirements.txt
+        install_python_programs infra terraform/offline/requirements.txt
+        name_terraform
+        install_node_packages
+        ;;
+    infra | boot)
+        install_python_programs infra terraform/offline/requirements.txt
+        [ "$purpose" = infra ] ||
+            install_python_programs infra ansible/tests/requirements.txt -boot
+        name_terraform
+        ;;
+    dist) install_python_programs dist-tools packaging/requirements.txt ;;
+esac

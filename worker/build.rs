@@ -9,11 +9,15 @@ use std::{
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let site = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("../site").canonicalize()?;
-    let mut files = vec![site.join("index.html")];
-    for folder in ["css", "js"] {
+    let mut files = Vec::new();
+    for folder in ["", "css", "icons", "js"] {
         println!("cargo::rerun-if-changed={}", site.join(folder).display());
         for entry in fs::read_dir(site.join(folder))? {
-            files.push(entry?.path());
+            let path = entry?.path();
+            // What JSON lies beside the page is for those who build and serve it.
+            if path.is_file() && path.extension().is_none_or(|extension| extension != "json") {
+                files.push(path);
+            }
         }
     }
     files.sort();

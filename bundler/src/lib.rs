@@ -15,6 +15,7 @@ pub mod layout;
 pub mod measure;
 pub mod pixels;
 pub mod png_out;
+pub mod preview;
 pub mod scale;
 pub mod select;
 pub mod sniff;

@@ -1,41 +1,117 @@
-//! A scan's rows out of one database and into another, as JSON, in bounded pieces.
+//! What a backup is compared by: every table's rows, counted and digested in one snapshot.
+//!
+//! The digest does not depend on the rows' order, on a server's settings or its version: the sum of
+//! the first 64 bits of each row's MD5, the row as text. It finds damage; it is no signature.
 
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sqlx::types::Json;
+use sqlx::{AssertSqlSafe, types::Json};
 
-use crate::{Coordinator, Error, migrate};
+use crate::{Coordinator, Error, call::Transaction, migrate};
 
-/// The tables that hold a scan's rows, besides its own in `scans`, in the order in which they can
-/// be brought back: `hosts` refer to `warc_files`, which all scans share.
-pub const BACKUP_TABLES: [&str; 11] = [
-    "warc_files",
-    "index_files",
-    "scan_blocklist",
-    "stages",
-    "hosts",
-    "pages",
-    "icons",
-    "bundles",
-    "jobs",
-    "job_results",
-    "job_events",
-];
+/// A backup of 80 million rows takes a quarter of an hour; a slow network some hours.
+const SNAPSHOT_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// A scan that is being brought back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restoring {
-    /// Its number in this database.
-    pub scan: i32,
-    /// What an earlier restore has done, as it said; null at the start.
-    pub done: Value,
+/// The schema that holds every table.
+pub const TABLES_SCHEMA: &str = "everytab";
+
+/// A table's rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableDigest {
+    /// The table, without its schema.
+    pub table: String,
+    /// How many.
+    pub rows: i64,
+    /// A number that changes with any of them.
+    pub digest: String,
 }
 
-/// The digest of the tables alone, in hexadecimal: rows of a backup fit no others.
-pub fn tables_digest() -> String {
-    migrate::tables_digest()
+/// What a database has of EveryTab.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Contents {
+    /// Nothing: it was never migrated.
+    Nothing,
+    /// The tables, and nothing in them that would be missed.
+    EmptyTables,
+    /// Scans, or a blocklist.
+    Scans,
+}
+
+/// A moment of the database, held still by an open transaction.
+#[derive(Debug)]
+pub struct Snapshot {
+    transaction: Transaction,
+    /// For `pg_dump --snapshot`.
+    pub id: String,
+}
+
+impl Snapshot {
+    /// Counts and digests all tables, by name.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn digests(&mut self) -> Result<Vec<TableDigest>, Error> {
+        let tables: Vec<String> = sqlx::query_scalar(
+            "select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname = 'everytab' and c.relkind = 'r' order by c.relname collate \"C\"",
+        )
+        .persistent(false)
+        .fetch_all(&mut *self.transaction)
+        .await?;
+        let mut digests = Vec::with_capacity(tables.len());
+        for table in tables {
+            let quoted = table.replace('"', "\"\"");
+            let sql = format!(
+                "select count(*), coalesce(sum(('x' || left(md5(t::text), 16))::bit(64)::bigint
+                        ::numeric), 0)::text from everytab.\"{quoted}\" t"
+            );
+            let (rows, digest) = sqlx::query_as(AssertSqlSafe(sql))
+                .persistent(false)
+                .fetch_one(&mut *self.transaction)
+                .await?;
+            digests.push(TableDigest { table, rows, digest });
+        }
+        Ok(digests)
+    }
+
+    /// Lets the database go on.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn end(self) -> Result<(), Error> {
+        self.transaction.commit().await
+    }
+}
+
+/// The names of the migrations that this program knows.
+pub fn migrations() -> Vec<&'static str> {
+    migrate::names()
 }
 
 impl Coordinator {
+    /// Holds a moment of the database.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn snapshot(&self) -> Result<Snapshot, Error> {
+        let mut transaction = Transaction::begin_still(&self.work, SNAPSHOT_TIME).await?;
+        // Text of a row must not depend on what a server or a role has set.
+        sqlx::raw_sql(
+            "set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; \
+             set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; \
+             set local extra_float_digits = 1; set local search_path = pg_catalog",
+        )
+        .execute(&mut *transaction)
+        .await?;
+        let id = sqlx::query_scalar("select pg_export_snapshot()")
+            .persistent(false)
+            .fetch_one(&mut *transaction)
+            .await?;
+        Ok(Snapshot { transaction, id })
+    }
+
     /// A scan's own row. `None`: there is no such scan.
     ///
     /// # Errors
@@ -51,132 +127,44 @@ impl Coordinator {
         Ok(row.map(|Json(row)| row))
     }
 
-    /// How many blocks one of [`BACKUP_TABLES`] has.
-    ///
-    /// # Errors
-    /// When Postgres cannot be asked, or there is no such table.
-    pub async fn backup_blocks(&self, scan: i32, table: &str) -> Result<i64, Error> {
-        let mut transaction = self.begin_long().await?;
-        let blocks = sqlx::query_scalar("select coordinator.backup_blocks($1, $2)")
-            .bind(scan)
-            .bind(table)
-            .persistent(false)
-            .fetch_one(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(blocks)
-    }
-
-    /// The scan's rows in a range of a table's blocks, a JSON object each. The scan must have
-    /// ended: rows that are updated meanwhile may come twice or not at all.
-    ///
-    /// # Errors
-    /// When Postgres cannot be asked, or there is no such table.
-    pub async fn backup_rows(
-        &self,
-        scan: i32,
-        table: &str,
-        from_block: i64,
-        blocks: i32,
-    ) -> Result<Vec<String>, Error> {
-        let mut transaction = self.begin_long().await?;
-        let rows = sqlx::query_scalar("select * from coordinator.backup_rows($1, $2, $3, $4)")
-            .bind(scan)
-            .bind(table)
-            .bind(from_block)
-            .bind(blocks)
-            .persistent(false)
-            .fetch_all(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(rows)
-    }
-
-    /// Makes room for a scan, whose jobs were numbered from `first_job` to `last_job`, or finds
-    /// what an earlier restore of it left.
-    ///
-    /// # Errors
-    /// When the scan is in this database and not being restored, or Postgres cannot be asked.
-    pub async fn restore_begin(
-        &self,
-        row: &Value,
-        first_job: i64,
-        last_job: i64,
-    ) -> Result<Restoring, Error> {
-        let mut transaction = self.begin_long().await?;
-        let Json(answer): Json<Value> =
-            sqlx::query_scalar("select coordinator.restore_begin($1, $2, $3)")
-                .bind(row)
-                .bind(first_job)
-                .bind(last_job)
-                .persistent(false)
-                .fetch_one(&mut *transaction)
-                .await?;
-        transaction.commit().await?;
-        let scan = answer["scan"].as_i64().and_then(|scan| i32::try_from(scan).ok());
-        let scan = scan.ok_or_else(|| Error::Unexpected(format!("{answer} to restore_begin")))?;
-        Ok(Restoring { scan, done: answer["done"].clone() })
-    }
-
-    /// The ids of WARC files in this database, in the order of their paths.
+    /// What there is of EveryTab, whatever version left it.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn restore_warc_files(&self, paths: &[String]) -> Result<Vec<i32>, Error> {
-        let mut transaction = self.begin_long().await?;
-        let ids = sqlx::query_scalar("select coordinator.restore_warc_files($1)")
-            .bind(paths)
-            .persistent(false)
-            .fetch_one(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(ids)
-    }
-
-    /// Brings rows (a JSON array) back and moves the mark from `restoring.done` to `done`, both or
-    /// neither. False: somebody else has moved the mark.
-    ///
-    /// # Errors
-    /// When Postgres refuses the rows or cannot be asked.
-    pub async fn restore_rows(
-        &self,
-        restoring: &mut Restoring,
-        table: &str,
-        rows: &str,
-        done: Value,
-    ) -> Result<bool, Error> {
-        let mut transaction = self.begin_long().await?;
-        let moved: bool =
-            sqlx::query_scalar("select coordinator.restore_rows($1, $2, $3::json, $4, $5)")
-                .bind(restoring.scan)
-                .bind(table)
-                .bind(rows)
-                .bind(&restoring.done)
-                .bind(&done)
-                .persistent(false)
-                .fetch_one(&mut *transaction)
-                .await?;
-        transaction.commit().await?;
-        if moved {
-            restoring.done = done;
+    pub async fn contents(&self) -> Result<Contents, Error> {
+        if !self.scalar::<bool>("select to_regnamespace('everytab') is not null").await? {
+            return Ok(Contents::Nothing);
         }
-        Ok(moved)
+        let has_any = "select exists (select from everytab.scans)
+                           or exists (select from everytab.blocklist)";
+        Ok(if self.scalar(has_any).await? { Contents::Scans } else { Contents::EmptyTables })
     }
 
-    /// Gives a restored scan its own state and settings. False: somebody else has moved the mark.
+    /// Removes tables with nothing in them, and the functions.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
-    pub async fn restore_end(&self, restoring: &Restoring, row: &Value) -> Result<bool, Error> {
+    /// When Postgres refuses.
+    pub async fn remove_empty_tables(&self) -> Result<(), Error> {
         let mut transaction = self.begin_long().await?;
-        let ended = sqlx::query_scalar("select coordinator.restore_end($1, $2, $3)")
-            .bind(restoring.scan)
-            .bind(row)
-            .bind(&restoring.done)
-            .persistent(false)
-            .fetch_one(&mut *transaction)
+        sqlx::raw_sql("drop schema if exists coordinator cascade; drop schema everytab cascade")
+            .execute(&mut *transaction)
             .await?;
-        transaction.commit().await?;
-        Ok(ended)
+        transaction.commit().await
+    }
+
+    /// Tells a scan that its site and its archive stand elsewhere.
+    ///
+    /// # Errors
+    /// When there is no such scan, or Postgres cannot be asked.
+    pub async fn move_scan(&self, scan: i32, site: &str, archive: &str) -> Result<(), Error> {
+        let mut transaction = self.begin_long().await?;
+        sqlx::query("select coordinator.move_scan($1, $2, $3)")
+            .bind(scan)
+            .bind(site)
+            .bind(archive)
+            .persistent(false)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await
     }
 }

@@ -75,6 +75,19 @@ impl Transaction {
         Self::begin_within(pool, OPERATOR_TIME).await
     }
 
+    /// A transaction that sees one moment and may be silent while others read that moment too.
+    pub(crate) async fn begin_still(pool: &Pool, limit: Duration) -> Result<Self, Error> {
+        let mut bounded = Bounded::acquire(pool, limit).await?;
+        let begin = format!(
+            "begin isolation level repeatable read read only; \
+             set local statement_timeout = {0}; \
+             set local idle_in_transaction_session_timeout = {0}",
+            limit.as_millis()
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(begin)).execute(&mut bounded).await?;
+        Ok(Self(bounded))
+    }
+
     async fn begin_within(pool: &Pool, limit: Duration) -> Result<Self, Error> {
         let mut bounded = Bounded::acquire(pool, limit).await?;
         // Local settings end with the transaction, so a pooler's next client never sees them.

@@ -39,6 +39,28 @@ impl Default for ConnectSettings {
     }
 }
 
+/// The server, by its URL. The password file (`PGPASSFILE`, `~/.pgpass`) is read for each
+/// connection: where a token is the password, it is another one every few minutes.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    url: String,
+    application_name: String,
+}
+
+impl Server {
+    pub(crate) fn options(&self) -> Result<PgConnectOptions, Error> {
+        let options = PgConnectOptions::from_str(&self.url).map_err(|error| Error::Url {
+            url: without_password(&self.url),
+            reason: error.to_string(),
+        })?;
+        Ok(options
+            .application_name(&self.application_name)
+            // Poolers refuse what they do not know of; numbers travel in binary anyway.
+            .extra_float_digits(None)
+            .statement_cache_capacity(0))
+    }
+}
+
 /// The coordinator, as a client sees it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
@@ -53,13 +75,9 @@ impl Coordinator {
     /// # Errors
     /// [`Error::Url`] for a URL that is none, [`Error::Connect`] with what to do otherwise.
     pub async fn connect(url: &str, settings: &ConnectSettings) -> Result<Self, Error> {
-        let options = PgConnectOptions::from_str(url)
-            .map_err(|error| Error::Url { url: without_password(url), reason: error.to_string() })?
-            .application_name(&settings.application_name)
-            // Poolers refuse what they do not know of; numbers travel in binary anyway.
-            .extra_float_digits(None)
-            .statement_cache_capacity(0);
-        let pool = |size, limit| Pool::new(options.clone(), size, settings.acquire_timeout, limit);
+        let server =
+            Server { url: url.to_owned(), application_name: settings.application_name.clone() };
+        let pool = |size, limit| Pool::new(server.clone(), size, settings.acquire_timeout, limit);
         let coordinator = Self {
             work: pool(settings.max_connections, settings.call_time),
             renewals: pool(1, settings.renewal_time),

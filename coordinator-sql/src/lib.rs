@@ -23,11 +23,11 @@ mod record;
 mod statement;
 mod verbs;
 
-pub use backup::{BACKUP_TABLES, Restoring, tables_digest};
+pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest, migrations};
 pub use connect::{ConnectSettings, Coordinator};
 pub use error::Error;
 pub use job::{Fence, Hints, JobKind, Lease};
-pub use load::{BundleHost, CrawlFile, IconHost, OutcomeCount, ScanInfo, WarcHost};
+pub use load::{BlockedHost, BundleHost, CrawlFile, IconHost, OutcomeCount, ScanInfo, WarcHost};
 pub use migrate::schema_digest;
 pub use operator::{BlockedPattern, JobEvent, NewScan, ScanSummary};
 pub use record::{BundleRow, HostRow, IconRow, Output, PageRow};

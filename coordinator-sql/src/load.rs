@@ -59,6 +59,15 @@ pub struct WarcHost {
     pub duplicates: i32,
 }
 
+/// A host, or all hosts below a domain, that must not be asked for anything.
+#[derive(Debug, Clone, FromRow)]
+pub struct BlockedHost {
+    /// `hostname` or `suffix`.
+    pub kind: String,
+    /// The hostname or the domain.
+    pub pattern: String,
+}
+
 /// A host of an icon job.
 #[derive(Debug, Clone, FromRow)]
 pub struct IconHost {
@@ -142,6 +151,14 @@ impl Coordinator {
     /// When Postgres cannot be asked.
     pub async fn load_icon(&self, scan: i32, shard: i32) -> Result<Vec<IconHost>, Error> {
         self.rows("select * from coordinator.load_icon($1, $2)", scan, Some(shard)).await
+    }
+
+    /// Hosts that were on the blocklist when the scan started.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_blocklist(&self, scan: i32) -> Result<Vec<BlockedHost>, Error> {
+        self.rows("select * from coordinator.load_blocklist($1)", scan, None).await
     }
 
     /// The input of a bundle-shard job.

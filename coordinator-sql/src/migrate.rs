@@ -45,21 +45,15 @@ pub fn schema_digest() -> String {
     digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digest of the migrations alone, in hexadecimal.
-pub(crate) fn tables_digest() -> String {
-    let mut digest = Sha256::new();
-    for (name, text) in MIGRATIONS {
-        digest.update(name.as_bytes());
-        digest.update([0]);
-        digest.update(text.as_bytes());
-        digest.update([0]);
-    }
-    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+/// The migrations' names, in order.
+pub(crate) fn names() -> Vec<&'static str> {
+    MIGRATIONS.iter().map(|(name, _)| *name).collect()
 }
 
 impl Coordinator {
     /// Brings the database to this program's schema, in one transaction. Answers the names of the
-    /// migrations that were new; running it again changes nothing.
+    /// migrations that were new. Where the schema is this program's already nothing is touched, so
+    /// that a machine may migrate while others work.
     ///
     /// # Errors
     /// When a statement fails, or the role may not create roles and schemas; nothing is changed.
@@ -67,6 +61,9 @@ impl Coordinator {
         let mut transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291844)";
         sqlx::raw_sql(lock).execute(&mut *transaction).await?;
+        if matches!(self.check_schema().await, Ok(())) {
+            return Ok(Vec::new());
+        }
         sqlx::raw_sql(PRELUDE).execute(&mut *transaction).await?;
         let known: Vec<String> =
             sqlx::query_scalar("select name from everytab.migrations order by name")

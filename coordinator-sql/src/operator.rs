@@ -7,7 +7,7 @@ use serde_json::Value;
 use sqlx::{FromRow, Postgres};
 use uuid::Uuid;
 
-use crate::{Coordinator, Error, Fence, JobKind};
+use crate::{Coordinator, Error, Fence, JobKind, call::Transaction};
 
 /// A scan to start.
 #[derive(Debug, Clone)]
@@ -79,21 +79,32 @@ impl Coordinator {
     /// # Errors
     /// When there are no files, or Postgres refuses.
     pub async fn start_scan(&self, scan: &NewScan) -> Result<i32, Error> {
-        let (paths, wanted): (Vec<&str>, Vec<Option<i64>>) =
-            scan.files.iter().map(|(path, wanted)| (path.as_str(), *wanted)).unzip();
         let mut transaction = self.begin_long().await?;
-        let number =
-            sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)")
-                .bind(scan.scan_id)
-                .bind(&scan.crawl)
-                .bind(&scan.settings)
-                .bind(scan.lease_ms)
-                .bind(&scan.encoder)
-                .bind(paths)
-                .bind(wanted)
-                .persistent(false)
-                .fetch_one(&mut *transaction)
-                .await?;
+        let number = insert_scan(&mut transaction, scan).await?;
+        transaction.commit().await?;
+        Ok(number)
+    }
+
+    /// As [`Coordinator::start_scan`], unless there is or was a scan of the crawl (none: of any);
+    /// then it answers none. Of many who ask at the same moment one starts it.
+    ///
+    /// # Errors
+    /// When there are no files, or Postgres refuses.
+    pub async fn start_scan_once(
+        &self,
+        scan: &NewScan,
+        crawl: Option<&str>,
+    ) -> Result<Option<i32>, Error> {
+        let mut transaction = self.begin_long().await?;
+        let lock = "select pg_advisory_xact_lock(4937291845)";
+        sqlx::raw_sql(lock).execute(&mut *transaction).await?;
+        let exists = "select exists (select from coordinator.list_scans()
+                                      where $1::text is null or crawl = $1)";
+        let exists = sqlx::query_scalar::<_, bool>(exists).bind(crawl).persistent(false);
+        let number = match exists.fetch_one(&mut *transaction).await? {
+            true => None,
+            false => Some(insert_scan(&mut transaction, scan).await?),
+        };
         transaction.commit().await?;
         Ok(number)
     }
@@ -315,4 +326,20 @@ impl Coordinator {
         transaction.commit().await?;
         Ok(rows)
     }
+}
+
+async fn insert_scan(transaction: &mut Transaction, scan: &NewScan) -> Result<i32, Error> {
+    let (paths, wanted): (Vec<&str>, Vec<Option<i64>>) =
+        scan.files.iter().map(|(path, wanted)| (path.as_str(), *wanted)).unzip();
+    Ok(sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)")
+        .bind(scan.scan_id)
+        .bind(&scan.crawl)
+        .bind(&scan.settings)
+        .bind(scan.lease_ms)
+        .bind(&scan.encoder)
+        .bind(paths)
+        .bind(wanted)
+        .persistent(false)
+        .fetch_one(&mut **transaction)
+        .await?)
 }

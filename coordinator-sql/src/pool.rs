@@ -12,13 +12,16 @@ use std::{
     time::Duration,
 };
 
-use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, sleep, timeout, timeout_at},
 };
 
-use crate::{Error, connect::connect_error};
+use crate::{
+    Error,
+    connect::{Server, connect_error},
+};
 
 /// A connection idle for longer is closed: a pooler or a firewall may have forgotten it.
 const IDLE_AT_MOST: Duration = Duration::from_secs(60);
@@ -32,7 +35,7 @@ const PAUSE_AT_MOST: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 struct Shared {
-    options: PgConnectOptions,
+    server: Server,
     places: Arc<Semaphore>,
     acquire_time: Duration,
     idle: Mutex<Vec<(PgConnection, Instant)>>,
@@ -54,14 +57,9 @@ pub(crate) struct Pooled {
 }
 
 impl Pool {
-    pub(crate) fn new(
-        options: PgConnectOptions,
-        size: u32,
-        acquire_time: Duration,
-        limit: Duration,
-    ) -> Self {
+    pub(crate) fn new(server: Server, size: u32, acquire_time: Duration, limit: Duration) -> Self {
         let places = Arc::new(Semaphore::new(usize::try_from(size).unwrap_or(1).max(1)));
-        let shared = Arc::new(Shared { options, places, acquire_time, idle: Mutex::default() });
+        let shared = Arc::new(Shared { server, places, acquire_time, idle: Mutex::default() });
         Self { shared, limit }
     }
 
@@ -134,13 +132,14 @@ impl Shared {
     }
 
     async fn connect_once(&self, give_up: Instant) -> Result<PgConnection, Error> {
-        let connecting = timeout_at(give_up, self.options.connect()).await;
+        let options = self.server.options()?;
+        let connecting = timeout_at(give_up, options.connect()).await;
         connecting
             .unwrap_or_else(|_elapsed| {
                 let seconds = self.acquire_time.as_secs_f32();
                 Err(std::io::Error::other(format!("no answer in {seconds} s")).into())
             })
-            .map_err(|error| connect_error(&self.options, error))
+            .map_err(|error| connect_error(&options, error))
     }
 }
 

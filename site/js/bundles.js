@@ -34,7 +34,7 @@ export function readManifest(value) {
     bundles,
     prefix,
     hosts: isCount(value.hosts) ? value.hosts : 0,
-    withIcon: isCount(value.with_icon) ? value.with_icon : 0,
+    contact: readContact(value.contact),
     overrides,
   };
 }
@@ -119,6 +119,11 @@ export async function fetchJson(url, fresh = false, fetcher = globalThis.fetch) 
   } catch {
     return { trouble: "broken" };
   }
+}
+
+/** The address for reports: mailto: or https:, else "". */
+function readContact(contact) {
+  return /^(?:mailto:[^?]+@[^?]+|https:\/\/.+)$/.test(contact) ? textOf(contact) : "";
 }
 
 function isObject(value) {

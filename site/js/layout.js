@@ -1,26 +1,39 @@
-// Owns the geometry of the wall: how many tabs a row holds, which tab stands where.
+// Owns the geometry of the wall: which browser's style a row has, how many tabs it holds, which
+// tab stands where.
 // Invariant: pure and constant-time; tab -> (row, column) and back agree for every width.
 // Must not know: the DOM, scrolling, what a tab shows.
 
 /** Rows differ, as windows do, by these amounts; the sum over the pattern is zero. */
 const PATTERN = [0, 1, -1, 0, 2, -1, 0, -2, 1, 0, -1, 2, 0, -1, 1, -1];
-const MIN_COLUMNS = 2;
+/** A row is a belt: so many of its tabs are beyond its edges, on their way round. */
+export const BEYOND = 2;
+const MIN_SEEN = 2;
 /** Firefox ends an element near 17.8 million pixels; the wall ends below that. */
 export const MAX_WALL_PX = 16_000_000;
+/** Each browser's row: the strip with its tabs, and the edge of the toolbar below it. */
+const ROW_PX = { chrome: 46, edge: 46, firefox: 48, safari: 42 };
+const PHONE_ROW_PX = 58;
+
+/** The browser whose style fits, by navigator.userAgentData (or nothing) and userAgent. */
+export function skinOf(brands, userAgent) {
+  const names = (brands ?? []).map(({ brand }) => brand).join() + userAgent;
+  if (/Edg/.test(names)) return "edge";
+  if (/Firefox|FxiOS/.test(names)) return "firefox";
+  return /Safari/.test(names) && !/Chrom|CriOS|Android/.test(names) ? "safari" : "chrome";
+}
 
 /**
- * The layout for a wall of `widthPx`. `coarse` is true where fingers do the pointing.
- * Returns {widthPx, rowHeightPx, counts, starts, perCycle, maxColumns}; `counts` repeats down
- * the wall, `starts` are its prefix sums, `perCycle` its sum.
+ * The layout for a wall of `widthPx` in the style of `skin`; `coarse` is true where fingers do
+ * the pointing. Returns {widthPx, skin, phone, rowHeightPx, counts, starts, perCycle,
+ * maxColumns}; `counts` repeats down the wall, `starts` are its prefix sums, `perCycle` its sum.
  */
-export function rowLayout(widthPx, coarse) {
-  const narrow = widthPx < 600;
-  const targetPx = narrow ? 150 : 164;
-  const base = Math.max(MIN_COLUMNS, Math.round(widthPx / targetPx));
+export function rowLayout(widthPx, coarse, skin = "chrome") {
+  const phone = coarse || widthPx < 600;
+  const base = Math.max(MIN_SEEN, Math.round(widthPx / (widthPx < 600 ? 176 : 172)));
   const swing = base >= 12 ? 2 : 1;
   const counts = PATTERN.map((step) => {
     const wished = base < 8 ? base + Math.sign(step) : base + step * swing;
-    return Math.max(MIN_COLUMNS, wished);
+    return Math.max(MIN_SEEN, wished) + BEYOND;
   });
   const starts = [];
   let perCycle = 0;
@@ -30,7 +43,9 @@ export function rowLayout(widthPx, coarse) {
   }
   return Object.freeze({
     widthPx,
-    rowHeightPx: coarse || narrow ? 52 : 43,
+    skin,
+    phone,
+    rowHeightPx: phone ? PHONE_ROW_PX : ROW_PX[skin],
     counts,
     starts,
     perCycle,
@@ -41,6 +56,11 @@ export function rowLayout(widthPx, coarse) {
 /** How many tabs the row holds when it is full. */
 export function tabsInRow(layout, row) {
   return layout.counts[row % layout.counts.length];
+}
+
+/** How wide the row's tabs are: those not beyond its edges fill it. */
+export function tabPxOfRow(layout, row) {
+  return layout.widthPx / (tabsInRow(layout, row) - BEYOND);
 }
 
 /** The number of the row's first tab. */
@@ -78,36 +98,4 @@ export function maxRows(layout) {
 /** The column drawn as the row's active tab, one in each row, as in each window. */
 export function activeColumn(layout, row) {
   return (Math.imul(row + 1, 0x9e3779b1) >>> 16) % tabsInRow(layout, row);
-}
-
-/**
- * The tab that an arrow key leads to from `tab`, or null where the key leads nowhere.
- * Left and right go on across rows; up and down keep to the nearest tab by position.
- */
-export function neighbour(layout, tab, key, total) {
-  const row = rowOfTab(layout, tab);
-  const first = firstTabOfRow(layout, row);
-  const count = tabsInRow(layout, row);
-  const within = (wished) => (wished >= 0 && wished < total ? wished : null);
-  switch (key) {
-    case "ArrowLeft":
-      return within(tab - 1);
-    case "ArrowRight":
-      return within(tab + 1);
-    case "Home":
-      return within(first);
-    case "End":
-      return within(Math.min(first + count, total) - 1);
-    case "ArrowUp":
-    case "ArrowDown": {
-      const next = key === "ArrowUp" ? row - 1 : row + 1;
-      if (next < 0) return null;
-      const share = (tab - first + 0.5) / count;
-      const nextFirst = firstTabOfRow(layout, next);
-      const wished = nextFirst + Math.floor(share * tabsInRow(layout, next));
-      return nextFirst < total ? Math.min(wished, total - 1) : null;
-    }
-    default:
-      return null;
-  }
 }

@@ -1,86 +1,95 @@
-// Owns the visit: reads the manifest, joins stream, layout, wall and window, says what goes wrong.
+// Owns the visit: reads the manifest, joins stream, layout and wall, says what goes wrong, and
+// loads what hands need once the first tabs are on screen.
 // Invariants: all painting happens in animation frames, reads before writes; whatever fails, the
 // page says so in words and offers to try again.
 // Must not know: formats, geometry, how a tab is drawn.
 
 import { bundlePath, fetchJson, readBundle, readManifest } from "./bundles.js";
-import { firstTabOfRow, neighbour, rowLayout, rowOfTab, rowsOfTabs } from "./layout.js";
-import { HoverCard, SiteWindow } from "./open.js";
-import { seedOfHash, seedOfNumber, shuffledOrder } from "./random.js";
-import { TabStream } from "./stream.js";
+import { firstTabOfRow, rowLayout, rowOfTab, rowsOfTabs, skinOf } from "./layout.js";
+import { readHash, seedOfNumber, shuffledOrder, TabStream } from "./stream.js";
 import { TabWall } from "./tabs.js";
-import { poolSize, rowsInView, rowsWanted, scrollToShow } from "./viewport.js";
+import { poolSize, rowsInView, rowsWanted, rowTop } from "./viewport.js";
 
 const byId = (id) => document.getElementById(id);
-const container = byId("wall");
 const coarse = matchMedia("(pointer: coarse)");
-
-let manifest = null;
-let stream = null;
-let layout = null;
+const wall = new TabWall(byId("wall"), (index) => visit.stream?.at(index));
+/** What hands.js may see and do. */
+const visit = {
+  wall,
+  manifest: null,
+  stream: null,
+  layout: null,
+  view: { scrolledPx: 0, heightPx: 0 },
+  headerPx: 0,
+  paint,
+};
+/** What a visitor does with the wall, as soon as it is loaded. */
+let hands = null;
 let frameAsked = false;
-let headerPx = 0;
-let view = { scrolledPx: 0, heightPx: 0 };
-let seed = seedOfHash(location.hash) ?? seedOfNumber(Date.now());
-
-const wall = new TabWall(container, (index) => stream?.at(index));
-const card = new HoverCard(byId("card"));
-const site = new SiteWindow(byId("site"), () => {
-  const index = wall.opened;
-  wall.markOpened(-1);
-  if (!wall.focus(index)) container.focus({ preventScroll: true });
-});
+let asked = readHash(location.hash) ?? { seed: seedOfNumber(Date.now()) };
+/** The hostname that was searched for and is still to be found in its bundle. */
+let sought = "";
 
 async function begin(fresh) {
-  stream?.close();
-  stream = null;
+  visit.stream?.close();
+  visit.stream = null;
   say("Opening tabs…", "");
   const { value, trouble } = await fetchJson("manifest.json", fresh);
-  manifest = trouble ? null : readManifest(value);
+  const manifest = trouble ? null : readManifest(value);
+  visit.manifest = manifest;
   if (manifest === null) {
     say(manifestWords(trouble), "Try again");
     return;
   }
-  showCounts();
+  const { hosts, crawl } = manifest;
+  byId("facts").textContent = hosts > 0 ? `${count(hosts)} tabs · ${crawl}` : crawl;
   deal();
 }
 
-/** Deals the bundles anew, in the order that the seed gives. */
+/** Deals the bundles anew, in the order that the hash asks for. */
 function deal() {
-  stream?.close();
+  const { manifest } = visit;
+  hands?.dealt();
+  visit.stream?.close();
   const guess = manifest.hosts / Math.max(1, manifest.bundles);
-  stream = new TabStream({
-    order: shuffledOrder(seed, manifest.bundles),
+  visit.stream = new TabStream({
+    order: shuffledOrder(asked.seed, manifest.bundles, asked.bundle),
     fetchTabs,
     onChange: askFrame,
     tabsABundle: guess || undefined,
   });
   wall.cursor = 0;
-  layout = null;
+  wall.markFound(-1);
+  sought = asked.site ?? "";
+  visit.layout = null;
   window.scrollTo(0, 0);
   measure();
   askFrame();
 }
 
 async function fetchTabs(number, again) {
-  const { value, trouble } = await fetchJson(bundlePath(manifest, number), again);
+  const { value, trouble } = await fetchJson(bundlePath(visit.manifest, number), again);
   if (trouble) return { trouble };
   const tabs = readBundle(value);
   return tabs === null ? { trouble: "broken" } : { tabs };
 }
 
 function measure() {
-  const widthPx = container.clientWidth;
-  headerPx = byId("header").offsetHeight;
-  const next = rowLayout(widthPx, coarse.matches);
-  if (layout?.widthPx === next.widthPx && layout.rowHeightPx === next.rowHeightPx) return;
+  const { layout } = visit;
+  const next = rowLayout(wall.container.clientWidth, coarse.matches, byId("skin").value);
+  visit.headerPx = byId("header").offsetHeight;
+  if (["widthPx", "skin", "phone"].every((name) => layout?.[name] === next[name])) return;
+  const { dataset } = document.documentElement;
+  dataset.skin = next.skin;
+  dataset.device = next.phone ? "phone" : "desktop";
   const topRow = layout ? Math.round(window.scrollY / layout.rowHeightPx) : 0;
   const topTab = layout ? firstTabOfRow(layout, topRow) : 0;
-  layout = next;
-  wall.setLayout(layout);
+  visit.layout = next;
+  wall.setLayout(next);
+  hands?.makeRoom();
   if (topRow > 0) {
     showRows();
-    window.scrollTo(0, rowOfTab(layout, topTab) * layout.rowHeightPx);
+    window.scrollTo(0, rowTop(rowOfTab(next, topTab), next.rowHeightPx, wall.gap));
   }
   askFrame();
 }
@@ -95,27 +104,54 @@ function askFrame() {
 }
 
 function showRows() {
+  const { stream, layout } = visit;
   const rows = stream ? rowsOfTabs(layout, stream.total, stream.ended || stream.trouble !== "") : 0;
   wall.setTotalRows(rows);
   return rows;
 }
 
 function paint() {
+  const { stream, layout } = visit;
   if (!stream || !layout) return;
   // The header stays on top and the wall begins right beneath it.
-  view = { scrolledPx: window.scrollY, heightPx: window.innerHeight - headerPx };
+  const scrolledPx = window.scrollY;
+  const heightPx = window.innerHeight - visit.headerPx;
+  visit.view = { scrolledPx, heightPx };
   const { rowHeightPx } = layout;
-  const rows = showRows();
-  const { first, end } = rowsInView(view.scrolledPx, view.heightPx, rowHeightPx, rows);
-  const room = poolSize(view.heightPx, rowHeightPx);
+  const { first, end } = rowsInView(scrolledPx, heightPx, rowHeightPx, showRows(), wall.gap);
+  const room = poolSize(heightPx, rowHeightPx);
   wall.paint(first, Math.min(end, first + room), stream.total);
   sayState();
-  const wanted = rowsWanted(view.scrolledPx, view.heightPx, rowHeightPx);
-  void stream.fillTo(firstTabOfRow(layout, wanted));
+  void stream.fillTo(firstTabOfRow(layout, rowsWanted(scrolledPx, heightPx, rowHeightPx)));
+  if (stream.total === 0) return;
+  if (hands) afterPainting(stream);
+  else void loadHands();
+}
+
+function afterPainting(stream) {
+  hands.painted();
+  if (sought === "") return;
+  // The bundle of the site comes first in the line.
+  const index = stream.indexOf(sought);
+  sought = "";
+  if (index >= 0) hands.find(index);
+}
+
+/** Without hands, tabs are still links: they are asked for again at the next painting. */
+async function loadHands() {
+  hands = { painted() {}, dealt() {}, makeRoom() {}, find() {} };
+  try {
+    const { Hands } = await import("./hands.js");
+    hands = new Hands(visit);
+    askFrame();
+  } catch {
+    hands = null;
+  }
 }
 
 function sayState() {
-  const { total, trouble, skipped, ended } = stream;
+  const { total, trouble, skipped, ended } = visit.stream;
+  wall.container.classList.toggle("ended", ended);
   if (trouble === "network") {
     const words = navigator.onLine === false ? "You are offline." : "The network did not answer.";
     say(total === 0 ? `${words} No tab could be loaded.` : words, "Try again");
@@ -138,6 +174,7 @@ function say(words, retry) {
   if (message.textContent !== words) message.textContent = words;
   const button = byId("retry");
   button.hidden = retry === "";
+  byId("foot").classList.toggle("wrong", retry !== "");
   if (button.textContent !== retry) button.textContent = retry;
 }
 
@@ -147,19 +184,12 @@ function manifestWords(trouble) {
   return "The list of tabs can't be read: manifest.json is not what it should be.";
 }
 
-function showCounts() {
-  const { hosts, crawl, withIcon } = manifest;
-  if (hosts > 0) byId("count").textContent = count(hosts);
-  byId("of").textContent = hosts > 0 ? "of the web’s home pages" : "The web’s home pages";
-  const facts = [withIcon > 0 ? `${count(withIcon)} with an icon` : "", crawl];
-  byId("facts").textContent = facts.filter((fact) => fact !== "").join(" · ");
-}
-
 function count(number) {
   return number.toLocaleString("en");
 }
 
 function retry() {
+  const { stream } = visit;
   if (stream && stream.trouble !== "missing" && stream.total + stream.skipped.length > 0) {
     void stream.resume();
   } else {
@@ -167,78 +197,25 @@ function retry() {
   }
 }
 
-function moveBy(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || !stream) return;
-  const at = wall.indexOf(event.target);
-  const firstInView = Math.ceil(view.scrolledPx / layout.rowHeightPx);
-  const rows = rowsOfTabs(layout, stream.total, stream.ended);
-  const shown = Math.min(stream.total, firstTabOfRow(layout, rows));
-  const arrow = event.key.startsWith("Arrow");
-  const next = at < 0 && arrow
-    ? Math.min(firstTabOfRow(layout, firstInView), shown - 1)
-    : neighbour(layout, at, event.key, shown);
-  if (next === null || next < 0) return;
-  event.preventDefault();
-  const { rowHeightPx } = layout;
-  const row = rowOfTab(layout, next);
-  const top = scrollToShow(row, view.scrolledPx, view.heightPx, rowHeightPx);
-  if (top !== null) window.scrollTo(0, top);
-  paint();
-  wall.focus(next);
-}
-
-function openTab(event) {
-  const index = wall.indexOf(event.target);
-  const tab = index < 0 ? undefined : stream?.at(index);
-  const plain = event.button === 0 &&
-    !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-  if (!tab || !plain) return;
-  wall.cursor = index;
-  if (!tab.frameable) return;
-  event.preventDefault();
-  card.hide();
-  wall.markOpened(index);
-  site.open(tab);
-}
-
-function showCard(event) {
-  const link = event.target.closest?.(".tab");
-  const index = wall.indexOf(link);
-  const tab = index < 0 ? undefined : stream?.at(index);
-  if (tab) card.show(link, tab);
-}
-
-container.addEventListener("click", openTab);
-container.addEventListener("keydown", moveBy);
-container.addEventListener("focusin", (event) => {
-  const index = wall.indexOf(event.target);
-  if (index >= 0) wall.cursor = index;
-  if (index >= 0 && event.target.matches(":focus-visible")) showCard(event);
-});
-container.addEventListener("focusout", () => card.hide());
-container.addEventListener("pointerover", (event) => {
-  if (event.pointerType === "mouse") showCard(event);
-});
-container.addEventListener("pointerleave", () => card.hide());
 byId("retry").addEventListener("click", retry);
 byId("shuffle").addEventListener("click", () => {
   // A new seed in the address makes this very wall a link that can be shared.
   location.hash = `seed=${Date.now()}`;
 });
+byId("skin").addEventListener("change", measure);
 window.addEventListener("hashchange", () => {
-  seed = seedOfHash(location.hash) ?? seed;
-  if (manifest) deal();
+  asked = readHash(location.hash) ?? asked;
+  if (visit.manifest) deal();
 });
-window.addEventListener("scroll", () => {
-  card.hide();
-  askFrame();
-}, { passive: true });
+window.addEventListener("scroll", askFrame, { passive: true });
 window.addEventListener("resize", () => {
   measure();
   askFrame();
 }, { passive: true });
 window.addEventListener("online", () => {
-  if (!stream || stream.trouble === "network") retry();
+  if (!visit.stream || visit.stream.trouble === "network") retry();
 });
 history.scrollRestoration = "manual";
+wall.still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+byId("skin").value = skinOf(navigator.userAgentData?.brands, navigator.userAgent);
 void begin(false);

@@ -1,7 +1,8 @@
-// Owns the endless line of tabs: bundles in their shuffled order, one behind the other, so that
-// tab number i is the same tab for the whole visit however often its bundle was dropped.
-// Invariants: bundles are joined in drawn order, each once; tabs held stay below a bound; a
-// missing or broken bundle is set aside, a silent network stops the line until `resume`.
+// Owns the endless line of tabs: chance draws the order of the bundles, and they are joined one
+// behind the other, so that tab number i is the same tab for the whole visit.
+// Invariants: the same seed and number of bundles give the same order everywhere; bundles are
+// joined in drawn order, each once; tabs held stay below a bound; a missing or broken bundle is
+// set aside, a silent network stops the line until `resume`.
 // Must not know: the DOM, rows, what a bundle's bytes look like.
 
 const FETCHES_AT_ONCE = 4;
@@ -9,6 +10,77 @@ const FETCHES_AT_ONCE = 4;
 const MAX_HELD_TABS = 6_000;
 /** So many bad bundles in a row mean that the scan itself is gone. */
 const MAX_BAD_IN_A_ROW = 6;
+
+/** A generator of numbers in [0, 1) from a 32-bit seed (mulberry32, public domain). */
+export function generator(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/**
+ * The numbers 0..length-1 in shuffled order, one by one, each exactly once, then null; `first`
+ * comes first if it is one of them. Fisher-Yates drawn on demand: memory grows with what was
+ * drawn, not with `length`, so that a quarter of a million bundles cost nothing until somebody
+ * scrolls to them.
+ */
+export function shuffledOrder(seed, length, first = -1) {
+  const random = generator(seed);
+  const moved = new Map();
+  let drawn = 0;
+  const swap = (pick) => {
+    const number = moved.get(pick) ?? pick;
+    moved.set(pick, moved.get(drawn) ?? drawn);
+    moved.delete(drawn);
+    drawn += 1;
+    return number;
+  };
+  let chosen = first >= 0 && first < length ? swap(first) : null;
+  return {
+    next() {
+      if (chosen !== null) {
+        const number = chosen;
+        chosen = null;
+        return number;
+      }
+      return drawn < length ? swap(drawn + Math.floor(random() * (length - drawn))) : null;
+    },
+    get remaining() {
+      return length - drawn + (chosen === null ? 0 : 1);
+    },
+  };
+}
+
+/** 32-bit FNV-1a of a string's UTF-16 units: spreads colours, protects nothing. */
+export function hash32(text) {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  }
+  hash ^= hash >>> 15;
+  return Math.imul(hash, 0x2c1b3c6d) >>> 0;
+}
+
+/**
+ * What a location hash such as "#seed=1767225600000" asks for: {seed}, or {seed, bundle, site}
+ * where a search led to a site; null where it is none of ours.
+ */
+export function readHash(locationHash) {
+  const match = /^#seed=(\d{1,16})(?:&bundle=(\d{1,9})&site=([a-z0-9._-]{1,253}))?$/
+    .exec(locationHash);
+  if (!match) return null;
+  const seed = seedOfNumber(Number(match[1]));
+  return match[2] ? { seed, bundle: Number(match[2]), site: match[3] } : { seed };
+}
+
+/** Folds a number of any size, such as milliseconds since 1970, to 32 bits. */
+export function seedOfNumber(number) {
+  return (Math.floor(number / 4294967296) ^ (number % 4294967296)) >>> 0;
+}
 
 /**
  * `order` draws bundle numbers; `fetchTabs(number, again)` answers {tabs} or {trouble}, `again`
@@ -85,6 +157,15 @@ export class TabStream {
     return tabs[index - part.start];
   }
 
+  /** The number of the first tab held whose hostname it is, or -1. */
+  indexOf(host) {
+    for (const { start, number } of this.parts) {
+      const slot = this.held.get(number)?.findIndex((tab) => tab.host === host) ?? -1;
+      if (slot >= 0) return start + slot;
+    }
+    return -1;
+  }
+
   /** After trouble: tries again, also the bundles that were set aside. */
   resume() {
     this.trouble = "";
@@ -101,7 +182,9 @@ export class TabStream {
 
   #depart(flights) {
     let expected = this.total + flights.length * this.guess;
-    while (flights.length < FETCHES_AT_ONCE && expected < this.wanted) {
+    // The first bundle is not to share the line with those below the view.
+    const most = this.total === 0 ? 1 : FETCHES_AT_ONCE;
+    while (flights.length < most && expected < this.wanted) {
       const again = this.again.shift();
       const number = again ?? this.order.next();
       if (number === null) return;

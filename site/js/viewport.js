@@ -1,18 +1,35 @@
-// Owns what is in view: which rows to paint, how far ahead to load, where to scroll and where
-// the hover card goes. Must not know: the DOM, the network; it gets and gives numbers in pixels.
+// Owns what is where in the view: which rows to paint, how far ahead to load, where to scroll,
+// and how the tabs of a row go round. Must not know: the DOM, the network; it gets and gives
+// numbers in pixels and milliseconds. A gap {row, px} is the room of an open site below its row.
+
+import { BEYOND } from "./layout.js";
 
 /** Rows painted above and below the view, so that a flick shows no gap. */
 export const OVERSCAN_ROWS = 4;
 /** Views loaded ahead of the one on screen. */
 const VIEWS_AHEAD = 3;
+/** The time in which a row's tabs come round once. */
+const CYCLE_MS = [90_000, 150_000];
+
+/** Where the row begins, in pixels below the wall's top. */
+export function rowTop(row, rowHeightPx, gap = null) {
+  return row * rowHeightPx + (gap && row > gap.row ? gap.px : 0);
+}
 
 /**
  * The rows to paint, [first, end), for a view that starts `scrolledPx` below the wall's top
  * (negative above it) and is `heightPx` high.
  */
-export function rowsInView(scrolledPx, heightPx, rowHeightPx, totalRows) {
-  const top = Math.floor(scrolledPx / rowHeightPx) - OVERSCAN_ROWS;
-  const bottom = Math.ceil((scrolledPx + heightPx) / rowHeightPx) + OVERSCAN_ROWS;
+export function rowsInView(
+  scrolledPx, heightPx, rowHeightPx, totalRows, gap = null, overscan = OVERSCAN_ROWS,
+) {
+  const rowAt = (px) => {
+    if (!gap) return px / rowHeightPx;
+    const edge = gap.row + 1;
+    return Math.max(Math.min(px / rowHeightPx, edge), (px - gap.px) / rowHeightPx);
+  };
+  const top = Math.floor(rowAt(scrolledPx)) - overscan;
+  const bottom = Math.ceil(rowAt(scrolledPx + heightPx)) + overscan;
   const first = Math.min(Math.max(0, top), Math.max(0, totalRows));
   return { first, end: Math.max(first, Math.min(totalRows, bottom)) };
 }
@@ -28,27 +45,24 @@ export function rowsWanted(scrolledPx, heightPx, rowHeightPx) {
   return Math.ceil(ahead / rowHeightPx);
 }
 
-/**
- * Where the view must start, in pixels below the wall's top, to show `row` whole; null when it
- * does already. One more row is shown in the direction of travel.
- */
-export function scrollToShow(row, scrolledPx, heightPx, rowHeightPx) {
-  const top = row * rowHeightPx;
-  if (top < scrolledPx) return Math.max(0, top - rowHeightPx);
-  const bottom = top + rowHeightPx;
-  if (bottom > scrolledPx + heightPx) return bottom - heightPx + rowHeightPx;
-  return null;
+/** How a row goes round, from a number that chance gave it: {sign, cycleMs, phase}. */
+export function driftOf(chance) {
+  const [least, most] = CYCLE_MS;
+  return {
+    sign: chance & 1 ? 1 : -1,
+    cycleMs: least + ((chance >>> 1) % 1024) / 1023 * (most - least),
+    phase: (chance >>> 11) % 1024 / 1024,
+  };
 }
 
 /**
- * Where the hover card of a tab goes: beneath it in the upper half of the view, above it in the
- * lower, inside the view on both sides. `tab` is {left, top, bottom} in the view.
- * Returns {left, top} or {left, bottom}, so that nobody has to measure the card's height.
+ * Where the tab in `column` stands on its belt of `count` tabs that has moved by `shiftPx`, so
+ * that it is seen where the belt is and gone round where not: the tab that left at one edge
+ * comes in at the other. Holds until the belt has moved by one tab more in the sign's direction.
  */
-export function cardPlace(tab, cardWidthPx, viewWidthPx, viewHeightPx) {
-  const marginPx = 8;
-  const rightmost = Math.max(marginPx, viewWidthPx - cardWidthPx - marginPx);
-  const left = Math.round(Math.min(Math.max(marginPx, tab.left), rightmost));
-  if (tab.bottom <= viewHeightPx / 2) return { left, top: Math.round(tab.bottom + 4) };
-  return { left, bottom: Math.round(viewHeightPx - tab.top + 4) };
+export function placeOnBelt(column, count, tabPx, shiftPx, sign) {
+  const roundPx = count * tabPx;
+  const lowest = sign > 0 ? -BEYOND * tabPx : -tabPx;
+  const at = column * tabPx;
+  return at - Math.floor((at + shiftPx - lowest) / roundPx) * roundPx;
 }

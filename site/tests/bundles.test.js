@@ -3,7 +3,7 @@ import test from "node:test";
 import {
   bundlePath, fetchJson, readBundle, readEntry, readIcon, readManifest, readTitle,
 } from "../js/bundles.js";
-import { generator } from "../js/random.js";
+import { generator } from "../js/stream.js";
 import { HOSTILE_TITLES, iconPng, sampleSite } from "./sample.mjs";
 
 const MANIFEST = sampleSite({ bundles: 3 }).manifest;
@@ -13,7 +13,11 @@ test("a manifest as published is read", () => {
   const manifest = readManifest({ ...MANIFEST, overrides: { 2: "tabs/2-abc123.json" } });
   assert.equal(manifest.bundles, 3);
   assert.equal(manifest.hosts, 360);
-  assert.equal(manifest.withIcon, 288);
+  assert.equal(manifest.contact, "");
+  const contact = (address) => readManifest({ ...MANIFEST, contact: address }).contact;
+  assert.equal(contact("mailto:me@tabs.example"), "mailto:me@tabs.example");
+  assert.equal(contact("https://tabs.example/write"), "https://tabs.example/write");
+  assert.equal(contact("javascript:alert(1)"), "");
   assert.equal(manifest.crawl, "CC-MAIN-2099-05");
   assert.equal(bundlePath(manifest, 1), `${MANIFEST.prefix}tabs/1.json`);
   assert.equal(bundlePath(manifest, 2), `${MANIFEST.prefix}tabs/2-abc123.json`);

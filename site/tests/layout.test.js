@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
-  activeColumn, firstTabOfRow, MAX_WALL_PX, maxRows, neighbour, rowLayout, rowOfTab, rowsOfTabs,
-  tabsInRow,
+  activeColumn, BEYOND, firstTabOfRow, MAX_WALL_PX, maxRows, rowLayout, rowOfTab, rowsOfTabs,
+  skinOf, tabPxOfRow, tabsInRow,
 } from "../js/layout.js";
 
 const WIDTHS = [0, 1, 320, 390, 599, 600, 768, 1440, 2560, 3840, 7680];
@@ -30,18 +30,19 @@ test("rows agree far down the wall as they do at its top", () => {
   }
 });
 
-test("no row holds fewer than two tabs nor more than the layout's maximum", () => {
+test("every row shows at least two tabs, which fill it, and some more beyond its edges", () => {
   for (const width of WIDTHS) {
     const layout = rowLayout(width, false);
-    for (const count of layout.counts) {
-      assert.ok(count >= 2 && count <= layout.maxColumns);
-    }
+    layout.counts.forEach((count, row) => {
+      assert.ok(count >= 2 + BEYOND && count <= layout.maxColumns);
+      assert.ok(Math.abs(tabPxOfRow(layout, row) * (count - BEYOND) - width) < 1e-6);
+    });
   }
 });
 
 test("tabs on a phone stay wide enough to read and rows high enough to touch", () => {
   const layout = rowLayout(390, true);
-  assert.ok(390 / layout.maxColumns >= 80, `${layout.maxColumns} columns`);
+  assert.ok(layout.phone && layout.counts.every((_, row) => tabPxOfRow(layout, row) >= 100));
   assert.ok(layout.rowHeightPx >= 44);
 });
 
@@ -73,46 +74,19 @@ test("the active tab is one of the row's own, and not the same in every row", ()
   assert.ok(seen.size >= 6);
 });
 
-test("left and right walk through every tab and stop at both ends", () => {
-  const layout = rowLayout(768, false);
-  const total = 40;
-  let tab = 0;
-  for (let step = 1; step < total; step += 1) {
-    tab = neighbour(layout, tab, "ArrowRight", total);
-    assert.equal(tab, step);
-  }
-  assert.equal(neighbour(layout, tab, "ArrowRight", total), null);
-  assert.equal(neighbour(layout, 0, "ArrowLeft", total), null);
-  assert.equal(neighbour(layout, 7, "ArrowLeft", total), 6);
-});
-
-test("up and down move by one row and keep near the same place", () => {
-  const layout = rowLayout(1440, false);
-  const total = firstTabOfRow(layout, 50);
-  for (let tab = 0; tab < total; tab += 1) {
-    const row = rowOfTab(layout, tab);
-    const share = (at) => {
-      const its = rowOfTab(layout, at);
-      return (at - firstTabOfRow(layout, its) + 0.5) / tabsInRow(layout, its);
-    };
-    for (const [key, step] of [["ArrowUp", -1], ["ArrowDown", 1]]) {
-      const next = neighbour(layout, tab, key, total);
-      if (row + step < 0 || row + step >= 50) {
-        assert.equal(next, null);
-      } else {
-        assert.equal(rowOfTab(layout, next), row + step);
-        assert.ok(Math.abs(share(next) - share(tab)) < 1 / 5);
-      }
-    }
-  }
-});
-
-test("down into a short last row ends on its last tab", () => {
-  const layout = rowLayout(1440, false);
-  const total = firstTabOfRow(layout, 3) + 1;
-  const endOfRowTwo = neighbour(layout, firstTabOfRow(layout, 2), "End", total);
-  assert.equal(neighbour(layout, endOfRowTwo, "ArrowDown", total), total - 1);
-  assert.equal(neighbour(layout, total - 1, "End", total), total - 1);
-  assert.equal(neighbour(layout, endOfRowTwo, "Home", total), firstTabOfRow(layout, 2));
-  assert.equal(neighbour(layout, 0, "x", total), null);
+test("the visitor's own browser is told by what it says of itself", () => {
+  const brands = (...names) => names.map((brand) => ({ brand, version: "1" }));
+  const chromium = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
+    "Chrome/156.0.0.0 Safari/537.36";
+  assert.equal(skinOf(brands("Chromium", "Google Chrome"), chromium), "chrome");
+  assert.equal(skinOf(undefined, chromium), "chrome");
+  assert.equal(skinOf(brands("Chromium", "Microsoft Edge"), `${chromium} Edg/156.0`), "edge");
+  assert.equal(skinOf(undefined, "Mozilla/5.0 (X11; rv:140.0) Gecko/20100101 Firefox/140.0"),
+    "firefox");
+  const ios = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 ";
+  assert.equal(skinOf(undefined, `${ios}Version/18.0 Mobile/15E148 Safari/604.1`), "safari");
+  assert.equal(skinOf(undefined, `${ios}FxiOS/140.0 Mobile/15E148 Safari/604.1`), "firefox");
+  assert.equal(skinOf(undefined, `${ios}CriOS/156.0 Mobile/15E148 Safari/604.1`), "chrome");
+  assert.equal(skinOf(undefined, `${ios}EdgiOS/156.0 Mobile/15E148 Safari/604.1`), "edge");
+  assert.equal(skinOf(undefined, ""), "chrome");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { generator, hash32, seedOfHash, seedOfNumber, shuffledOrder } from "../js/random.js";
+import { generator, hash32, readHash, seedOfNumber, shuffledOrder } from "../js/stream.js";
 
 function drawAll(seed, length) {
   const order = shuffledOrder(seed, length);
@@ -66,11 +66,28 @@ test("the generator is mulberry32 as published and fills [0, 1)", () => {
   assert.ok(Math.abs(mean - 0.5) < 0.02);
 });
 
+test("a bundle that was asked for comes first, and once", () => {
+  for (const first of [0, 17, 99]) {
+    const order = shuffledOrder(42, 100, first);
+    assert.equal(order.remaining, 100);
+    const drawn = [];
+    for (let number = order.next(); number !== null; number = order.next()) drawn.push(number);
+    assert.equal(drawn[0], first);
+    assert.deepEqual(drawn.toSorted((a, b) => a - b), [...Array(100).keys()]);
+    assert.equal(order.remaining, 0);
+  }
+  assert.equal(shuffledOrder(42, 3, 3).remaining, 3);
+});
+
 test("a seed is read from the address only where it is one", () => {
-  assert.equal(seedOfHash("#seed=5"), 5);
-  assert.equal(seedOfHash("#seed=1767225600000"), seedOfNumber(1767225600000));
-  for (const bad of ["", "#", "#seed=", "#seed=-1", "#seed=1e9", "#seed=12345678901234567", "#x"]) {
-    assert.equal(seedOfHash(bad), null, bad);
+  assert.deepEqual(readHash("#seed=5"), { seed: 5 });
+  assert.deepEqual(readHash("#seed=1767225600000"), { seed: seedOfNumber(1767225600000) });
+  assert.deepEqual(readHash("#seed=5&bundle=7&site=www.xn--e1afmkfd.example"), {
+    seed: 5, bundle: 7, site: "www.xn--e1afmkfd.example",
+  });
+  for (const bad of ["", "#", "#seed=", "#seed=-1", "#seed=1e9", "#seed=12345678901234567", "#x",
+    "#seed=5&bundle=7", "#seed=5&bundle=x&site=a", "#seed=5&bundle=1&site=<b>"]) {
+    assert.equal(readHash(bad), null, bad);
   }
   assert.notEqual(seedOfNumber(4294967296), seedOfNumber(8589934592));
 });

@@ -2,7 +2,8 @@
 // code from a seed, so that no stranger's page or logo is needed to try the page out.
 
 import * as zlib from "node:zlib";
-import { generator } from "../js/random.js";
+import { compareKeys, rangeOf, searchKey } from "../js/names.js";
+import { generator } from "../js/stream.js";
 
 const FIRST = ("amber birch cedar delta ember fjord grove harbor iris juniper kelp lumen maple " +
   "north ocean pine quartz river stone tidal upland velvet willow yarrow zephyr").split(" ");
@@ -43,6 +44,7 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
   const prefix = "scans/00000000-0000-4000-8000-000000000001/";
   const hosts = bundles * tabsABundle;
   const icons = new Map();
+  let files = null;
   return {
     prefix,
     manifest: {
@@ -53,6 +55,19 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
       generated_at: "2099-02-01T00:00:00Z",
       hosts,
       with_icon: Math.floor(hosts * 0.8),
+    },
+    stats: () => sampleStats(hosts, bundles),
+    history: () => ({
+      scans: [0.71, 0.78, 0.83, 0.8, 0.91, 0.96, 1].map((part, month) => ({
+        scan: `0000000${month}`,
+        crawl: `CC-MAIN-2098-${10 + 5 * month}`,
+        tabs: Math.floor(hosts * part),
+      })),
+    }),
+    /** A file of the search index, or undefined. */
+    search(name) {
+      files ??= searchFiles(hosts, tabsABundle, seed);
+      return files.get(name);
     },
     bundle(number) {
       if (emptyEvery > 0 && number % emptyEvery === 0) return { entries: [] };
@@ -65,17 +80,82 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
   };
 }
 
+/** Numbers such as a scan has. */
+function sampleStats(hosts, bundles) {
+  const part = (share) => Math.floor(hosts * share);
+  const stage = (seconds) => ({ duration_seconds: seconds, outcomes: {}, counts: {} });
+  return {
+    scan: "00000000-0000-4000-8000-000000000001",
+    crawl: "CC-MAIN-2099-05",
+    generated_at: "2099-02-01T00:00:00Z",
+    total_domains: part(1.1),
+    https: part(0.94),
+    http_only: part(0.16),
+    titles_extracted: part(1.02),
+    iframe_restricted: part(0.37),
+    attempted: part(2.6),
+    completed: part(1.4),
+    failed_dns: part(0.12),
+    failed_timeout: part(0.09),
+    failed_http_error: part(0.83),
+    failed_invalid_image: part(0.1),
+    failed_too_large: part(0.01),
+    failed_other: part(0.05),
+    unique_icons_stored: part(0.9),
+    bytes_downloaded: hosts * 9_100,
+    tabs: hosts,
+    tabs_with_icon: part(0.8),
+    total_bundles: bundles,
+    selected_by_format: { png: part(0.46), ico: part(0.25), svg: part(0.05), jpeg: part(0.04) },
+    icons_by_source: { favicon_ico: part(1.1), link_rel: part(1.5) },
+    top_level_domains: { com: part(0.48), de: part(0.07), org: part(0.06), ru: part(0.04) },
+    stages: {
+      index: stage(812), warc: stage(9_310), icon: stage(40_120), "bundle-shard": stage(3_020),
+      search: stage(64), publish: stage(7.3),
+    },
+  };
+}
+
+/** The search files as the `search` jobs write them, but smaller: a hundred lines each. */
+function searchFiles(hosts, tabsABundle, seed) {
+  const ranges = Array.from({ length: 28 }, () => []);
+  for (let index = 0; index < hosts; index += 1) {
+    const { host } = sampleHost(index, seed);
+    const key = searchKey(host);
+    const place = `${Math.floor(index / tabsABundle)}\t${index % tabsABundle}`;
+    ranges[rangeOf(key)].push({ key, line: `${host}\t${place}\n` });
+  }
+  const files = new Map();
+  ranges.forEach((lines, range) => {
+    lines.sort((x, y) => compareKeys(x.key, y.key));
+    let firsts = "";
+    for (let from = 0; from < lines.length; from += 100) {
+      const some = lines.slice(from, from + 100);
+      firsts += `${some[0].key}\n`;
+      files.set(`${range}/${from / 100}.tsv`, some.map(({ line }) => line).join(""));
+    }
+    files.set(`${range}/index.tsv`, firsts);
+  });
+  return files;
+}
+
 /** How many different icons a site has: drawing them is the slow part. */
 const ICONS = 240;
 
-function sampleTab(index, seed, icons) {
+/** The hostname of a tab, and the generator for the rest of it. */
+function sampleHost(index, seed) {
   const random = generator(seed * 7919 + index);
+  const [a, b] = [FIRST, SECOND].map((list) => list[Math.floor(random() * list.length)]);
+  const host = `${random() < 0.3 ? "www." : ""}${a}-${b}-${index}.example`;
+  return { a, b, host, random };
+}
+
+function sampleTab(index, seed, icons) {
+  const { a, b, host, random } = sampleHost(index, seed);
   const pick = (list) => list[Math.floor(random() * list.length)];
-  const [a, b] = [pick(FIRST), pick(SECOND)];
   const hostile = index % 97 === 5;
   const title = hostile ? HOSTILE_TITLES[index % HOSTILE_TITLES.length] : pick(TITLES)(a, b);
   const secure = random() < 0.85;
-  const host = `${random() < 0.3 ? "www." : ""}${a}-${b}-${index}.example`;
   const entry = { url: `http${secure ? "s" : ""}://${host}`, title, icon: "" };
   if (random() < 0.8) {
     const which = Math.floor(random() * ICONS);

@@ -1,9 +1,10 @@
 // Owns a static server on loopback for the tests: the page's own files and a made-up scan, below
 // any path prefix, with the headers of a CDN; answers can be replaced to play trouble.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const SITE = fileURLToPath(new URL("../", import.meta.url));
 const TYPES = {
@@ -11,16 +12,21 @@ const TYPES = {
   css: "text/css",
   js: "text/javascript",
   json: "application/json",
+  webmanifest: "application/manifest+json",
+  png: "image/png",
+  svg: "image/svg+xml",
 };
-export const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; " +
-  "img-src 'self' data:; connect-src 'self'; frame-src https:; base-uri 'none'; " +
-  "form-action 'none'; frame-ancestors 'none'";
+/** What the CDN and `everytab-worker serve` send with every answer; here all but the promise of
+ * TLS, which loopback does not keep. */
+export const HEADERS = JSON.parse(readFileSync(`${SITE}headers.json`, "utf8"));
 
 /**
  * Serves the page and `sample` below `base`. `replace(path)` may answer {status, body} or
  * "drop" (the connection ends) instead. Resolves to {url, asked, close}.
  */
-export async function serveSample(sample, { base = "/", port = 0, replace = () => null } = {}) {
+export async function serveSample(
+  sample, { base = "/", port = 0, replace = () => null, gzip = false } = {},
+) {
   const asked = [];
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
@@ -31,14 +37,16 @@ export async function serveSample(sample, { base = "/", port = 0, replace = () =
       request.socket.destroy();
       return;
     }
+    const pack = gzip && !/\.png$/.test(inside ?? "") && answer.body;
     const type = TYPES[(inside || "index.html").split(".").pop()] ?? "text/plain";
     response.writeHead(answer.status, {
       "content-type": `${type}; charset=utf-8`,
-      "content-security-policy": POLICY,
-      "x-content-type-options": "nosniff",
+      ...HEADERS,
+      ...(pack ? { "content-encoding": "gzip" } : {}),
       "cache-control": "no-store",
     });
-    response.end(answer.body ?? "");
+    const body = answer.body ?? "";
+    response.end(pack ? gzipSync(body) : body);
   });
   await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
@@ -57,8 +65,14 @@ function find(sample, path) {
   if (path.startsWith(sample.prefix) && bundle && Number(bundle[1]) < sample.manifest.bundles) {
     return { status: 200, body: JSON.stringify(sample.bundle(Number(bundle[1]))) };
   }
-  if (path === "" || /^(?:index\.html|(?:js|css)\/[a-z]+\.(?:js|css))$/.test(path)) {
-    return { status: 200, body: readFileSync(SITE + (path || "index.html")) };
-  }
+  if (path === "stats.json") return { status: 200, body: JSON.stringify(sample.stats()) };
+  if (path === "history.json") return { status: 200, body: JSON.stringify(sample.history()) };
+  const searched = path.startsWith(`${sample.prefix}search/`)
+    ? sample.search(path.slice(`${sample.prefix}search/`.length))
+    : undefined;
+  if (searched !== undefined) return { status: 200, body: searched };
+  const named = /^(?:[a-z0-9]+\.[a-z]+|(?:js|css|icons)\/[a-z0-9-]+\.[a-z]+)$/.test(path);
+  const file = SITE + (path || "index.html");
+  if ((path === "" || named) && existsSync(file)) return { status: 200, body: readFileSync(file) };
   return { status: 404 };
 }

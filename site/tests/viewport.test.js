@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { BEYOND } from "../js/layout.js";
 import {
-  cardPlace, OVERSCAN_ROWS, poolSize, rowsInView, rowsWanted, scrollToShow,
+  driftOf, OVERSCAN_ROWS, placeOnBelt, poolSize, rowsInView, rowsWanted, rowTop,
 } from "../js/viewport.js";
 
 test("the rows painted cover the view and never outnumber the pool", () => {
@@ -35,24 +36,45 @@ test("rows are wanted several views ahead, also when the view is above the wall"
   assert.equal(rowsWanted(4_300, 430, 43), 140);
 });
 
-test("the view scrolls only for rows that are not whole in it", () => {
-  assert.equal(scrollToShow(10, 430, 430, 43), null);
-  assert.equal(scrollToShow(19, 430, 430, 43), null);
-  const down = scrollToShow(20, 430, 430, 43);
-  assert.ok(down + 430 >= 21 * 43 && down <= 20 * 43);
-  const up = scrollToShow(9, 430, 430, 43);
-  assert.ok(up <= 9 * 43 && up + 430 >= 10 * 43);
-  assert.equal(scrollToShow(0, 430, 430, 43), 0);
-});
-
-test("the hover card stays inside the view and off its tab", () => {
-  for (const left of [-50, 0, 700, 1_400]) {
-    for (const top of [0, 200, 449, 451, 860]) {
-      const place = cardPlace({ left, top, bottom: top + 37 }, 288, 1_440, 900);
-      assert.ok(place.left >= 8 && place.left + 288 <= 1_440 - 8);
-      if (place.top !== undefined) assert.ok(place.top > top + 37 && place.top < 500);
-      else assert.ok(900 - place.bottom < top);
+test("rows below an open site are pushed down by its height, and no row is lost", () => {
+  const gap = { row: 20, px: 675 };
+  assert.equal(rowTop(20, 43, gap), 860);
+  assert.equal(rowTop(21, 43, gap), 903 + 675);
+  for (let scrolled = 0; scrolled < 4_000; scrolled += 13) {
+    const { first, end } = rowsInView(scrolled, 900, 43, 1_000, gap);
+    assert.ok(end - first <= poolSize(900, 43));
+    for (let row = 0; row < 120; row += 1) {
+      const top = rowTop(row, 43, gap);
+      const seen = top < scrolled + 900 && top + 43 > scrolled;
+      if (seen) assert.ok(row >= first && row < end, `row ${row} at ${scrolled}`);
     }
   }
-  assert.equal(cardPlace({ left: 100, top: 0, bottom: 37 }, 288, 200, 900).left, 8);
+});
+
+test("a row comes round in 90 to 150 seconds, to either side, from anywhere", () => {
+  const drifts = Array.from({ length: 500 }, (_, i) => driftOf(Math.imul(i + 1, 0x9e3779b1) >>> 0));
+  assert.ok(drifts.every(({ cycleMs }) => cycleMs >= 90_000 && cycleMs <= 150_000));
+  assert.ok(drifts.every(({ phase }) => phase >= 0 && phase < 1));
+  const right = drifts.filter(({ sign }) => sign === 1).length;
+  assert.ok(right > 150 && right < 350, `${right} of 500 to the right`);
+  assert.ok(new Set(drifts.map(({ phase }) => phase)).size > 100);
+});
+
+test("wherever a belt is, its tabs fill the row until one more has left, and none twice", () => {
+  for (const [count, tabPx] of [[4, 180], [10, 171.25], [19, 150]]) {
+    const widthPx = (count - BEYOND) * tabPx;
+    for (const sign of [1, -1]) {
+      for (let step = 0; step < 300; step += 1) {
+        const shift = sign * step * tabPx * 0.317;
+        const places = Array.from({ length: count }, (_, column) =>
+          placeOnBelt(column, count, tabPx, shift, sign));
+        // Now, and just before one more tab has gone.
+        for (const later of [0, sign * (tabPx - 0.01)]) {
+          const lefts = places.map((at) => at + shift + later).sort((a, b) => a - b);
+          lefts.slice(1).forEach((left, i) => assert.ok(Math.abs(left - lefts[i] - tabPx) < 1e-6));
+          assert.ok(lefts[0] <= 1e-6 && lefts.at(-1) + tabPx >= widthPx - 1e-6, `${lefts}`);
+        }
+      }
+    }
+  }
 });

@@ -253,7 +253,15 @@ impl Totals {
         self.retried += shard.retried;
         self.bytes += shard.bytes_downloaded;
         for (name, amount) in &shard.counts {
-            *self.counts.entry(name.clone()).or_default() += amount;
+            // A maximum is in the name of its count.
+            let (name, value) = match name.rsplit_once('_') {
+                Some((most, value)) if most.starts_with("at_once_per") => {
+                    (most, value.parse().ok())
+                }
+                _ => (name.as_str(), None),
+            };
+            let count = self.counts.entry(name.to_owned()).or_default();
+            *count = value.map_or(*count + amount, |value: u64| value.max(*count));
         }
         for result in &shard.results {
             *self.outcomes.entry(result.ended.outcome.as_str()).or_default() += 1;
@@ -271,6 +279,7 @@ impl Totals {
             "retried": self.retried,
             "outcomes": self.outcomes,
             "counts": self.counts,
+            "slot_seconds": used.slots.load(Ordering::Relaxed) as f64 * seconds / looks as f64,
             "mean_slots_in_use": used.slots.load(Ordering::Relaxed) / looks,
             "most_open_files": used.most_files.load(Ordering::Relaxed),
             "peak_memory_kib": memory_kib("VmHWM")?,

@@ -9,6 +9,7 @@ use clap::{
 use everytab_bundler::png_out::Colours;
 use everytab_coordinator::JobKind;
 use ipnet::IpNet;
+use url::Url;
 
 use crate::{
     commands,
@@ -252,9 +253,37 @@ pub struct ScanOptions {
     /// CloudFront distribution to invalidate after publishing
     #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID")]
     pub distribution: Option<String>,
+    /// Address at which people find the site, such as https://tabs.example/
+    #[arg(long, env = "EVERYTAB_SITE_URL", value_name = "URL", value_parser = parse_site_url)]
+    pub site_url: Option<String>,
+    /// Where people write to about their sites: a mail address or an https address
+    #[arg(long, env = "EVERYTAB_CONTACT", value_name = "ADDRESS", value_parser = parse_contact)]
+    pub contact: Option<String>,
     /// Number that shuffles the order of fetching, and nothing else
     #[arg(long, env = "EVERYTAB_SHUFFLE", default_value_t = 0)]
     pub shuffle: u64,
+}
+
+/// An https (or http) address, with a slash at the end.
+fn parse_site_url(text: &str) -> Result<String, String> {
+    let url = Url::parse(text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
+    if !matches!(url.scheme(), "https" | "http") || url.query().is_some() {
+        return Err(format!("{text:?} is not an address such as https://tabs.example/"));
+    }
+    let slash = if url.path().ends_with('/') { "" } else { "/" };
+    Ok(format!("{url}{slash}"))
+}
+
+/// A mail address, or an https address.
+fn parse_contact(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._%+-".contains(c);
+    let is_mail = text.split_once('@').is_some_and(|(name, host)| {
+        !name.is_empty() && host.contains('.') && name.chars().chain(host.chars()).all(is_plain)
+    });
+    if is_mail || Url::parse(text).is_ok_and(|url| url.scheme() == "https") {
+        return Ok(text.to_owned());
+    }
+    Err(format!("{text:?} is neither a mail address nor an https address"))
 }
 
 /// `90s`, `5m`, `250ms`, `2h`, or a number of seconds.
@@ -287,6 +316,20 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn addresses_that_pages_show_are_checked() {
+        assert_eq!(parse_site_url("https://a.example").as_deref(), Ok("https://a.example/"));
+        assert_eq!(parse_site_url("https://a.example/x").as_deref(), Ok("https://a.example/x/"));
+        assert!(parse_site_url("javascript:alert(1)").is_err());
+        assert!(
+            parse_contact("me@a.example").is_ok() && parse_contact("https://a.example/w").is_ok()
+        );
+        for bad in ["me", "me@", "@a.example", "a b@c.example", "\"@c.example", "http://a.example"]
+        {
+            assert!(parse_contact(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

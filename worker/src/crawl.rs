@@ -18,12 +18,15 @@ const CRAWL_LIST: &str = "collinfo.json";
 /// An index file and how many captures are wanted of it.
 pub type WantedFile = (String, Option<i64>);
 
+/// The word for the newest crawl.
+pub const LATEST: &str = "latest";
+
 /// The crawl that is meant: the one named, or the newest for `latest`.
 ///
 /// # Errors
 /// When it is no crawl's name, or the list of crawls cannot be read.
 pub async fn resolve(source: &str, crawl: &str) -> Result<String, Failure> {
-    if crawl != "latest" {
+    if crawl != LATEST {
         if is_crawl_id(crawl) {
             return Ok(crawl.to_owned());
         }

@@ -13,6 +13,7 @@ pub mod instance;
 pub mod jobs;
 pub mod limits;
 pub mod local;
+pub mod machine;
 pub mod progress;
 pub mod pulse;
 pub mod runner;

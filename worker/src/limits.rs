@@ -22,9 +22,9 @@ pub const WARC_JOBS: usize = 2;
 /// Icon jobs at a time at most, for so many requests in flight: a slow tail never idles the rest. A
 /// shard is in its tail for half a minute, while the others use the slots that it does not.
 pub const fn icon_jobs(in_flight: usize) -> usize {
-    match in_flight / 50 {
+    match in_flight / 25 {
         ..8 => 8,
-        64.. => 64,
+        128.. => 128,
         jobs => jobs,
     }
 }
@@ -78,8 +78,6 @@ pub const CANARY_PAUSE: Duration = Duration::from_secs(3);
 pub const ENTRIES_PER_BUNDLE: u32 = 120;
 /// Hostnames of a search file: about 30 KB.
 pub const HOSTNAMES_PER_SEARCH_FILE: usize = 1_000;
-/// Files open at least, for any run at all.
-pub const OPEN_FILES_AT_LEAST: u64 = 256;
 
 const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 const _: () = assert!(RECORDS_IN_FLIGHT * WARC_JOBS <= 50);

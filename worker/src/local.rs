@@ -56,6 +56,8 @@ struct Recipe {
     program: std::path::PathBuf,
     arguments: Vec<String>,
     database_url: String,
+    /// Whether there is more than one worker.
+    has_company: bool,
 }
 
 impl Children {
@@ -90,6 +92,7 @@ impl Children {
             program: std::env::current_exe()?,
             arguments,
             database_url: database_url.to_owned(),
+            has_company: workers > 1,
         };
         if *stop.borrow() {
             return Ok(());
@@ -170,6 +173,10 @@ impl Recipe {
             .stdin(std::process::Stdio::null())
             .process_group(0)
             .kill_on_drop(true);
+        if self.has_company {
+            // An address can be listened on once.
+            command.env_remove("EVERYTAB_METRICS");
+        }
         // People watch the bars of `local`; a worker says only what they should know.
         if std::env::var_os("EVERYTAB_LOG").is_none() {
             command.env("EVERYTAB_LOG", "error");

@@ -3,11 +3,19 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use everytab_worker::{allocator, commands, config::Cli, failure::Exit};
+use everytab_worker::{allocator, commands, config::Cli, failure::Exit, telemetry};
 
 fn main() -> ExitCode {
     allocator::settle();
     let cli = Cli::parse();
+    let started = telemetry::start(commands::log_filter(&cli), commands::serves_metrics(&cli));
+    let telemetry = match started {
+        Ok(telemetry) => telemetry,
+        Err(failure) => {
+            eprintln!("error: {}", failure.message);
+            return failure.exit.into();
+        }
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -18,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = runtime.block_on(commands::dispatch(cli));
     // A blocking task that hangs must not keep a finished command from ending.
     runtime.shutdown_background();
+    telemetry.end();
     match outcome {
         Ok(exit) => exit.into(),
         Err(failure) => {

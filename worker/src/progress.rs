@@ -84,6 +84,7 @@ pub fn picture(status: &Value, width: usize) -> Vec<String> {
     }
     lines.push(String::new());
     lines.extend(outcome_lines(status));
+    lines.extend(fetching_line(status));
     lines.extend(worker_lines(status));
     lines.extend(error_lines(status));
     lines.into_iter().map(|line| line.chars().take(width.max(40)).collect()).collect()
@@ -140,6 +141,27 @@ fn outcome_lines(status: &Value) -> Vec<String> {
         lines.push(format!("{kind:<13}{inputs} = {}{check}", parts.join(" + ")));
     }
     lines
+}
+
+/// What fetching the icons took so far: names, connections, permissions.
+fn fetching_line(status: &Value) -> Option<String> {
+    let counts = section(status, "icon", "counts")?;
+    let count = |name: &str| counts.get(name).map_or(0, number);
+    let lookups = count("lookups").max(1);
+    let quick = ["1", "10", "100"].map(|ms| count(&format!("lookups_within_{ms}_ms")));
+    let refused = section(status, "icon", "outcomes")
+        .and_then(|outcomes| outcomes.get("robots_disallowed"))
+        .map_or(0, number);
+    Some(format!(
+        "fetching     {} look-ups, {} ms in the mean, {} % within 100 ms; {} connections, {} \
+         requests over open ones; {} robots.txt asked for, {refused} icons refused",
+        count("lookups"),
+        count("lookups_ms") / lookups,
+        quick.iter().sum::<u64>() * 100 / lookups,
+        count("connections_tried"),
+        count("connections_reused"),
+        count("robots_requests"),
+    ))
 }
 
 fn worker_lines(status: &Value) -> Vec<String> {
@@ -276,6 +298,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn look_ups_connections_and_robots_are_shown_once_icons_were_fetched() {
+        let status = json!({"outcomes": {"icon": {
+            "inputs": {"candidates": 50},
+            "outcomes": {"ok": 43, "robots_disallowed": 7},
+            "counts": {"lookups": 20, "lookups_ms": 250, "lookups_within_1_ms": 3,
+                       "lookups_within_10_ms": 5, "lookups_within_100_ms": 6,
+                       "lookups_within_1000_ms": 6, "connections_tried": 21,
+                       "connections_reused": 22, "robots_requests": 19},
+        }}});
+        let line = "fetching     20 look-ups, 12 ms in the mean, 70 % within 100 ms; 21 \
+                    connections, 22 requests over open ones; 19 robots.txt asked for, 7 icons \
+                    refused";
+        assert!(picture(&status, usize::MAX).contains(&line.to_owned()));
+        assert_eq!(fetching_line(&json!({"outcomes": {}})), None);
+    }
 
     #[test]
     fn a_worker_is_shown_with_what_it_holds_does_and_fails_at() {

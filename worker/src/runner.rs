@@ -5,6 +5,7 @@
 //! job kinds and nothing of what they do.
 
 mod leases;
+mod one_job;
 
 use std::{
     collections::HashMap,
@@ -12,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Coordinator, Error, Failure, Hints, JobKind, Lease, Progress};
+use everytab_coordinator::{Coordinator, Error, Hints, JobKind, Lease, Progress};
 use tokio::{
     sync::watch,
     task::{Id, JoinError, JoinSet},
@@ -20,11 +21,12 @@ use tokio::{
 
 use crate::{
     context::{Context, Fetchers},
-    jobs::{self, Assignment, Done, JobError},
     limits,
     pulse::Pulse,
+    telemetry::{self, metrics, metrics::label},
 };
-use leases::{Leases, Trusted};
+use leases::Leases;
+use one_job::{Ended, finish};
 
 /// What a worker is told.
 #[derive(Debug, Clone)]
@@ -58,18 +60,6 @@ pub enum RunEnd {
     Stalled,
 }
 
-/// How a run of a job ended, for the loop.
-enum Ended {
-    /// By itself, or because its lease did.
-    Over,
-    /// By trouble of our own; hostnames to ask the resolver about.
-    Trouble { canaries: Vec<String> },
-    /// There was no room for it.
-    NoRoom,
-    /// It got nowhere and was left to itself.
-    Stalled,
-}
-
 /// Works until the work is done or `stop` turns true.
 ///
 /// # Errors
@@ -82,6 +72,7 @@ pub async fn run(
 ) -> Result<RunEnd, Error> {
     let leases = Leases::new(coordinator.clone(), settings.holder.clone(), settings.stall_limit);
     let leases = Arc::new(leases);
+    metrics::begin_at_zero(&settings.kinds);
     let renewing = tokio::spawn(Arc::clone(&leases).renew_for_ever(context.clone()));
     let mut worker = Worker {
         coordinator,
@@ -203,7 +194,8 @@ impl Worker {
         let wanted = limits::LEASES_PER_CALL;
         let is_full = self.short_looks == 0;
         let hints = if is_full { Hints::default() } else { self.hints.clone() };
-        let leases = self.coordinator.lease(holder, kinds, wanted, encoder, &hints).await?;
+        let asked = self.coordinator.lease(holder, kinds, wanted, encoder, &hints);
+        let leases = telemetry::call("lease", asked).await?;
         self.hints.note(&leases);
         self.short_looks = match leases.is_empty() {
             true => 0,
@@ -220,7 +212,7 @@ impl Worker {
         if !asked || !self.running.is_empty() || !wants_to_know {
             return Ok(None);
         }
-        let progress = match self.coordinator.progress().await {
+        let progress = match telemetry::call("progress", self.coordinator.progress()).await {
             Ok(progress) => progress,
             Err(error) if error.is_transient() => return Ok(None),
             Err(error) => return Err(error),
@@ -254,6 +246,13 @@ impl Worker {
             ended
         });
         self.busy.insert(task.id(), (kind, beating));
+        metrics().jobs_leased.add(1, &[label("kind", kind.as_str())]);
+        self.show_running(kind);
+    }
+
+    fn show_running(&self, kind: JobKind) {
+        let running = self.busy.values().filter(|(busy, _)| *busy == kind).count();
+        metrics().jobs_running.record(running as u64, &[label("kind", kind.as_str())]);
     }
 
     fn note(&mut self, ended: Result<(Id, Ended), JoinError>) {
@@ -263,6 +262,9 @@ impl Worker {
             (error.id(), Ended::Over)
         });
         let busy = self.busy.remove(&id);
+        if let Some((kind, _)) = &busy {
+            self.show_running(*kind);
+        }
         match ended {
             Ended::Over => {}
             Ended::Stalled => self.has_stalled = true,
@@ -272,6 +274,7 @@ impl Worker {
             }
             Ended::Trouble { canaries } => {
                 self.icons_rest_until = Some(Instant::now() + limits::CANARY_PAUSE);
+                metrics().icons_resting.record(1, &[]);
                 self.canaries = canaries;
             }
         }
@@ -286,6 +289,7 @@ impl Worker {
             Ok(()) => {
                 tracing::info!("the network answers again; taking icon jobs");
                 self.icons_rest_until = None;
+                metrics().icons_resting.record(0, &[]);
             }
             Err(trouble) => {
                 tracing::warn!(%trouble, "still no icon jobs");
@@ -307,98 +311,6 @@ impl Worker {
             while self.running.join_next().await.is_some() {}
         }
     }
-}
-
-/// Runs a job and ends its lease in the way that the run calls for.
-async fn finish(
-    coordinator: &Coordinator,
-    context: &Context,
-    lease: Lease,
-    mut trusted: Trusted,
-    pulse: Pulse,
-) -> Ended {
-    let kind = lease.kind;
-    let span =
-        tracing::info_span!("job", kind = %kind, part = lease.part, job = lease.fence.job_id);
-    let started = Instant::now();
-    let work = {
-        let (coordinator, context) = (coordinator.clone(), context.clone());
-        let until = trusted.clone();
-        let until = Box::new(move || until.until());
-        let loading = Assignment::load(&coordinator, &lease, pulse, until).await;
-        async move { jobs::perform(&coordinator, &context, &loading?).await }
-    };
-    // A task of its own: a panic ends the run, not the worker, and the lease is still here.
-    let mut work = tokio::spawn(tracing::Instrument::instrument(work, span.clone()));
-    let result = tokio::select! {
-        done = &mut work => done.unwrap_or_else(|error| {
-            Err(JobError::Retry(format!("the run ended early: {error}")))
-        }),
-        end = trusted.ended() => {
-            work.abort();
-            // Nothing of it may still be writing when the lease is given back; but what hangs
-            // without ever waiting cannot be ended.
-            let is_stuck = tokio::time::timeout(limits::ABORT, work).await.is_err();
-            let reason = end.as_str();
-            span.in_scope(|| tracing::warn!(reason, "the run was ended"));
-            if end == leases::End::Released && !is_stuck {
-                let _ = coordinator.release(lease, reason, trusted.until()).await;
-            }
-            let has_stalled = is_stuck || end == leases::End::Stalled;
-            return if has_stalled { Ended::Stalled } else { Ended::Over };
-        }
-    };
-    let (verb, outcome, ended) = match result {
-        Ok(done) => ("complete", complete(coordinator, lease, done, &trusted).await, Ended::Over),
-        Err(JobError::Retry(reason)) => {
-            span.in_scope(|| tracing::warn!(reason, "the run failed; it will be tried again"));
-            let failure = coordinator.retry(lease, &reason, trusted.until()).await;
-            if matches!(failure, Ok(Failure::Discarded)) {
-                span.in_scope(|| tracing::error!(reason, "the job failed too often: discarded"));
-            }
-            ("retry", text(failure), Ended::Over)
-        }
-        Err(JobError::Discard(reason)) => {
-            span.in_scope(|| tracing::error!(reason, "the job is discarded"));
-            let discarded = coordinator.discard(lease, &reason, trusted.until()).await;
-            ("discard", text(discarded), Ended::Over)
-        }
-        Err(JobError::NoRoom(reason)) => {
-            span.in_scope(|| tracing::error!(reason, "no room; the job is given back"));
-            let given = coordinator.release(lease, &reason, trusted.until()).await;
-            ("release", text(given), Ended::NoRoom)
-        }
-        Err(JobError::Trouble { trouble, canaries }) => {
-            span.in_scope(|| tracing::warn!(%trouble, "trouble of our own; the job is given back"));
-            let reason = trouble.to_string();
-            let given = coordinator.release(lease, &reason, trusted.until()).await;
-            ("release", text(given), Ended::Trouble { canaries })
-        }
-    };
-    span.in_scope(|| match outcome {
-        Ok(outcome) => tracing::info!(verb, outcome, seconds = started.elapsed().as_secs_f32()),
-        Err(error) => tracing::error!(verb, %error, "the lease will run out by itself"),
-    });
-    ended
-}
-
-async fn complete(
-    coordinator: &Coordinator,
-    lease: Lease,
-    done: Done,
-    trusted: &Trusted,
-) -> Result<String, Error> {
-    if !done.stats.adds_up() {
-        tracing::error!(stats = ?done.stats, "outcomes do not add up to inputs");
-    }
-    let stats = serde_json::to_value(&done.stats)
-        .map_err(|error| Error::Unexpected(format!("statistics without JSON: {error}")))?;
-    let completion = coordinator.complete(lease, &done.output, &stats, trusted.until()).await?;
-    Ok(format!("{completion:?}"))
-}
-
-fn text(failure: Result<Failure, Error>) -> Result<String, Error> {
-    failure.map(|failure| format!("{failure:?}"))
 }
 
 /// Waits until requests that filled the slots leave room for another shard's: slots that nobody

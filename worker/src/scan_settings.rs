@@ -31,6 +31,12 @@ pub struct ScanSettings {
     pub bundle_format: String,
     /// The CloudFront distribution to invalidate.
     pub distribution: Option<String>,
+    /// Where the site is to be found by people, with a slash at the end.
+    #[serde(default)]
+    pub site_url: Option<String>,
+    /// Where people write to about their sites: a mail address or an https address.
+    #[serde(default)]
+    pub contact: Option<String>,
     /// Shuffles the order of fetching, and nothing else.
     #[serde(default)]
     pub seed: u64,
@@ -50,6 +56,8 @@ impl ScanSettings {
             icon_colours: Colours::Auto,
             bundle_format: "json".into(),
             distribution: None,
+            site_url: None,
+            contact: None,
             seed: 0,
         }
     }

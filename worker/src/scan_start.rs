@@ -67,6 +67,8 @@ pub fn settings(places: &Places, options: &ScanOptions) -> ScanSettings {
         icon_colours: options.icons,
         bundle_format: options.bundle_format.clone(),
         distribution: options.distribution.clone(),
+        site_url: options.site_url.clone(),
+        contact: options.contact.clone(),
         seed: options.shuffle,
         ..ScanSettings::new(places.source.clone(), places.archive.clone(), places.site.clone())
     }
@@ -82,6 +84,39 @@ pub async fn start(
     places: &Places,
     options: &ScanOptions,
 ) -> Result<(Uuid, i32, usize), Failure> {
+    let scan = prepare(coordinator, crawl, places, options).await?;
+    let number = coordinator.start_scan(&scan).await?;
+    Ok((scan.scan_id, number, scan.files.len()))
+}
+
+/// As [`start`], unless the database has had a scan of `wanted` (`latest`: any scan); then it
+/// answers none. Many may ask at once, and come back for weeks.
+///
+/// # Errors
+/// When the crawl or a store cannot be read, or the database refuses.
+pub async fn start_once(
+    coordinator: &Coordinator,
+    wanted: &str,
+    places: &Places,
+    options: &ScanOptions,
+) -> Result<Option<(Uuid, String, usize)>, Failure> {
+    let unless = (wanted != crawl::LATEST).then_some(wanted);
+    let scans = coordinator.list_scans().await?;
+    if scans.iter().any(|scan| unless.is_none_or(|crawl| scan.crawl == crawl)) {
+        return Ok(None);
+    }
+    let crawl = crawl::resolve(&places.source, wanted).await?;
+    let scan = prepare(coordinator, &crawl, places, options).await?;
+    let started = coordinator.start_scan_once(&scan, unless).await?;
+    Ok(started.map(|_| (scan.scan_id, crawl, scan.files.len())))
+}
+
+async fn prepare(
+    coordinator: &Coordinator,
+    crawl: &str,
+    places: &Places,
+    options: &ScanOptions,
+) -> Result<NewScan, Failure> {
     let access =
         StoreSettings { no_credentials: places.source_is_public, ..StoreSettings::default() };
     let store = everytab_storage::open(&places.source, &access).await?;
@@ -97,16 +132,14 @@ pub async fn start(
         read_takedowns(coordinator, private).await?;
     }
     let settings = settings(places, options);
-    let scan = NewScan {
+    Ok(NewScan {
         scan_id: Uuid::now_v7(),
         crawl: crawl.to_owned(),
         settings: serde_json::to_value(&settings)?,
         lease_ms: i32::try_from(options.lease.as_millis()).unwrap_or(i32::MAX),
         encoder: encoder_digest_hex(),
         files: crawl::wanted_files(files, options.limit),
-    };
-    let number = coordinator.start_scan(&scan).await?;
-    Ok((scan.scan_id, number, scan.files.len()))
+    })
 }
 
 /// Adds the hosts that were taken down since the last scan to the blocklist.

@@ -1,26 +1,98 @@
-//! Events: to stderr, as lines for people or as JSON for machines.
+//! What a process tells of itself: lines on stderr; metrics and traces where somebody listens.
+//!
+//! Lines are for people, or JSON for machines, with job, shard and scan on each that a job writes.
+//! Must not know: what jobs do.
 
-use std::io::IsTerminal as _;
+mod export;
+mod flood;
+pub mod metrics;
+mod process;
+mod record;
 
-use tracing_subscriber::{EnvFilter, fmt, prelude::*};
+use std::{
+    io::IsTerminal as _,
+    sync::mpsc::{self, RecvTimeoutError},
+};
 
-/// Starts logging. `EVERYTAB_LOG` filters (such as `info`, `everytab_worker=debug`), `default` is
-/// its default; `EVERYTAB_LOG_FORMAT=json` writes JSON; `NO_COLOR` is obeyed.
-pub fn start(default: &str) {
+use tracing_subscriber::{EnvFilter, Layer as _, filter::Targets, fmt, prelude::*};
+
+use self::{export::Exporters, flood::Flood};
+use crate::failure::Failure;
+
+pub(crate) use export::{observe_fetchers, serve_metrics};
+pub use metrics::metrics;
+pub(crate) use record::{call, job_ended, recorded, scan_status};
+
+/// Lines of one place that pass in ten seconds, unless `EVERYTAB_LOG_LIMIT` says otherwise.
+const LINES_IN_A_WHILE: u32 = 1_000;
+/// Libraries that log each refusal of the web as an error of theirs are kept quiet.
+const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn,\
+                     sqlx=warn,opentelemetry=warn,opentelemetry_sdk=warn,opentelemetry_otlp=warn";
+
+/// Telemetry of this process; ends with what was gathered last.
+#[derive(Debug)]
+pub struct Telemetry {
+    exporters: Exporters,
+    /// Dropped, it ends the thread that says what was left out.
+    stop: Option<mpsc::Sender<()>>,
+    reporting: Option<std::thread::JoinHandle<()>>,
+}
+
+/// Starts it. `EVERYTAB_LOG` filters lines (such as `info`, `everytab_worker=debug`), `default` is
+/// its default; `EVERYTAB_LOG_FORMAT=json` writes JSON; `EVERYTAB_LOG_LIMIT=N|off` says how many
+/// lines of one place pass in ten seconds; `NO_COLOR` is obeyed. To be called outside of a runtime.
+///
+/// # Errors
+/// When the environment asks for exporters that cannot be.
+pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, Failure> {
+    let exporters = Exporters::start(serves_metrics)?;
+    let _ = metrics();
     let filter = std::env::var("EVERYTAB_LOG").unwrap_or_else(|_| default.to_owned());
-    // Libraries that log each refusal of the web as an error of theirs are kept quiet.
-    let quiet =
-        "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn,sqlx=warn";
-    let filter = EnvFilter::try_new(format!("{filter},{quiet}"))
-        .unwrap_or_else(|_| EnvFilter::new(format!("info,{quiet}")));
-    let registry = tracing_subscriber::registry().with(filter);
+    let filter = EnvFilter::try_new(format!("{filter},{QUIET}"))
+        .unwrap_or_else(|_| EnvFilter::new(format!("info,{QUIET}")));
+    // As long as the process: lines may come until its end.
+    let flood: &'static Flood = Box::leak(Box::new(Flood::new(lines_in_a_while()?)));
     let is_json = std::env::var("EVERYTAB_LOG_FORMAT").is_ok_and(|format| format == "json");
-    let layer = fmt::layer().with_writer(std::io::stderr).with_target(false);
-    // A second start in one process (tests) leaves the first in place.
-    let _ = if is_json {
-        registry.with(layer.json()).try_init()
-    } else {
-        let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        registry.with(layer.with_ansi(has_color).compact()).try_init()
+    let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let lines = match is_json {
+        true => lines.json().boxed(),
+        false => lines.with_ansi(has_color).compact().boxed(),
     };
+    let traces = exporters.tracer().map(|tracer| {
+        let own = Targets::new().with_target("everytab_worker", tracing::Level::INFO);
+        tracing_opentelemetry::layer().with_tracer(tracer).with_filter(own)
+    });
+    let registry = tracing_subscriber::registry();
+    // A second start in one process (tests) leaves the first in place.
+    let _ = registry.with(lines.with_filter(flood).with_filter(filter)).with(traces).try_init();
+    let (stop, stopped) = mpsc::channel::<()>();
+    let reporting = std::thread::Builder::new().name("log-flood".to_owned()).spawn(move || {
+        while stopped.recv_timeout(flood::WINDOW) == Err(RecvTimeoutError::Timeout) {
+            flood::report(flood);
+        }
+        flood::report(flood);
+    });
+    Ok(Telemetry { exporters, stop: Some(stop), reporting: reporting.ok() })
+}
+
+fn lines_in_a_while() -> Result<Option<u32>, Failure> {
+    match std::env::var("EVERYTAB_LOG_LIMIT").as_deref() {
+        Err(_) | Ok("") => Ok(Some(LINES_IN_A_WHILE)),
+        Ok("off") => Ok(None),
+        Ok(limit) => limit.parse().map(Some).map_err(|_| {
+            Failure::usage(format!("EVERYTAB_LOG_LIMIT={limit}: give a number of lines, or off"))
+        }),
+    }
+}
+
+impl Telemetry {
+    /// Sends and says what there is left. To be called outside of a runtime.
+    pub fn end(mut self) {
+        drop(self.stop.take());
+        if let Some(reporting) = self.reporting.take() {
+            let _ = reporting.join();
+        }
+        self.exporters.end();
+    }
 }

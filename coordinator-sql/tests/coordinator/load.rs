@@ -153,6 +153,12 @@ async fn hostnames_and_suffixes_are_blocked_as_they_stood_when_the_scan_started(
     database.complete_hosts(lease, rows).await;
     let expected: Vec<bool> = names.iter().map(|(_, blocked)| *blocked).collect();
     assert_eq!(blocked(&database, scan).await, expected);
+    // What icon jobs must not dial is the same list.
+    let frozen = database.worker.load_blocklist(scan).await.unwrap();
+    let frozen: Vec<(&str, &str)> =
+        frozen.iter().map(|host| (host.kind.as_str(), host.pattern.as_str())).collect();
+    let expected = [("suffix", "bad.example"), ("suffix", "later-removed.example")];
+    assert_eq!(frozen, [&[("hostname", "exact.example")], &expected[..]].concat());
     let listed = database.owner.list_blocked().await.unwrap();
     let listed: Vec<&str> = listed.iter().map(|entry| entry.pattern.as_str()).collect();
     assert_eq!(listed, ["exact.example", "too-late.example", "bad.example"]);

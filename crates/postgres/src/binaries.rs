@@ -71,6 +71,11 @@ fn choose(found: Vec<Binaries>, cluster: Option<u32>) -> Result<Binaries, Postgr
     }
 }
 
+/// Where Postgres's programs may be, server or client: the named folder alone, if one is named.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    env::var_os("EVERYTAB_PG_BIN").map_or_else(candidates, |folder| vec![PathBuf::from(folder)])
+}
+
 fn candidates() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {
@@ -94,7 +99,7 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 /// 15 from `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, 18 from `... 18beta1`.
-fn major_in(version: &str) -> Option<u32> {
+pub(crate) fn major_in(version: &str) -> Option<u32> {
     let number = version.split_once("(PostgreSQL) ")?.1;
     let digits = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());
     number.get(..digits)?.parse().ok()

@@ -107,6 +107,31 @@ pub enum PostgresError {
     /// psql refused.
     #[error("psql: {0}")]
     Psql(String),
+    /// No program of that name understands the server.
+    #[error(
+        "the server is Postgres {server}, and {}: apt-get install postgresql-client-{server}",
+        newest.map_or_else(
+            || format!("there is no {name} here (looked in $EVERYTAB_PG_BIN, pg_config --bindir, \
+                        /usr/lib/postgresql/*/bin and PATH)"),
+            |newest| format!("the newest {name} here is {newest}"),
+        )
+    )]
+    NoTool {
+        /// The program.
+        name: &'static str,
+        /// The server's major version.
+        server: u32,
+        /// The newest major version found.
+        newest: Option<u32>,
+    },
+    /// pg_dump or pg_restore refused.
+    #[error("{name}: {complaint}")]
+    Tool {
+        /// The program.
+        name: &'static str,
+        /// Its first complaint.
+        complaint: String,
+    },
     /// A test's database URL that `with-postgres` did not write.
     #[error("{variable}={value} is not of the form postgres:///postgres?host=/folder&...")]
     TestUrl {

@@ -1,8 +1,9 @@
 //! A private Postgres, made from the system's own binaries and reached over a unix socket alone.
 //!
-//! Owns: finding the binaries, making a cluster, starting and stopping its server, and what is
-//! left behind when a process that owned one is killed. Knows no SQL beyond what tests need to make
-//! databases, and nothing of what the databases hold. Linux only (it reads `/proc`).
+//! Owns: finding the binaries, making a cluster, starting and stopping its server, what is left
+//! behind when a process that owned one is killed, and calling the system's `pg_dump` and
+//! `pg_restore`. Knows no SQL beyond what tests need to make databases, and nothing of what the
+//! databases hold. Linux only (it reads `/proc`).
 //!
 //! Invariants:
 //!
@@ -32,6 +33,7 @@
 
 mod binaries;
 mod cluster;
+mod dump;
 mod error;
 mod lock;
 mod orphans;
@@ -44,6 +46,7 @@ mod testing;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use dump::{dump_schema, restore_dump};
 pub use error::PostgresError;
 pub use testing::{TEST_URL_VARIABLE, TestServer, shared_for_tests};
 
@@ -102,14 +105,23 @@ impl PrivatePostgres {
         Ok(Self { server, place, psql: binaries.program("psql"), _lock: lock })
     }
 
-    /// Starts a server without durability in a new folder of the temporary folder, and removes
-    /// those that ended test runs left there. [`erase`](Self::erase) it at the end.
+    /// [`start_passing`](Self::start_passing) in the temporary folder.
     ///
     /// # Errors
     ///
     /// As [`start`](Self::start).
     pub fn start_for_tests() -> Result<Self, PostgresError> {
-        testing::start_in_temporary_folder()
+        Self::start_passing(&std::env::temp_dir())
+    }
+
+    /// Starts a server without durability in a new folder below `parent`, and removes those that
+    /// killed processes left there. [`erase`](Self::erase) it at the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn start_passing(parent: &Path) -> Result<Self, PostgresError> {
+        testing::start_passing(parent)
     }
 
     /// Where to connect: `postgres:///database?host=/folder&port=..&user=..&sslmode=disable`, as

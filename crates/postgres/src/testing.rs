@@ -1,7 +1,7 @@
 //! One Postgres for all tests of a run, a database of its own for each test.
 //!
 //! The server is the one that `with-postgres` named in the environment, else one of this process,
-//! which ends with it. Server folders lie in the temporary folder as `everytab-test-*`; whoever
+//! which ends with it. Server folders lie in the temporary folder as `everytab-passing-*`; whoever
 //! makes one first removes those whose lock is free (their owner was killed or simply ended).
 //! Failures panic: a test without its database has failed.
 
@@ -22,7 +22,7 @@ use crate::{ADMIN_USER, PostgresSettings, PrivatePostgres, binaries, orphans, ps
 /// Where `with-postgres` tells its command the superuser's URL.
 pub const TEST_URL_VARIABLE: &str = "EVERYTAB_TEST_DATABASE_URL";
 
-const FOLDER_PREFIX: &str = "everytab-test-";
+const FOLDER_PREFIX: &str = "everytab-passing-";
 /// From making a folder to locking it takes a moment; this is a thousand of them.
 const YOUNG: Duration = Duration::from_secs(60);
 
@@ -57,7 +57,7 @@ impl TestServer {
                 .ok_or(PostgresError::TestUrl { variable: TEST_URL_VARIABLE, value: url })?;
             return Ok(Self { socket_folder, psql, _own: None });
         }
-        let own = start_in_temporary_folder()?;
+        let own = start_passing(&std::env::temp_dir())?;
         Ok(Self { socket_folder: own.place.socket_folder.clone(), psql, _own: Some(own) })
     }
 
@@ -142,9 +142,8 @@ fn nanoseconds() -> u128 {
 }
 
 /// A server without durability in a new folder that the server's user can enter.
-pub(crate) fn start_in_temporary_folder() -> Result<PrivatePostgres, PostgresError> {
-    let parent = std::env::temp_dir();
-    remove_abandoned(&parent);
+pub(crate) fn start_passing(parent: &Path) -> Result<PrivatePostgres, PostgresError> {
+    remove_abandoned(parent);
     let dir = parent.join(format!("{FOLDER_PREFIX}{}-{:x}", std::process::id(), nanoseconds()));
     fs::create_dir(&dir).map_err(PostgresError::io("make", &dir))?;
     fs::set_permissions(&dir, Permissions::from_mode(0o755))

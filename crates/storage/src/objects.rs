@@ -14,6 +14,11 @@ pub const MANIFEST: &str = "manifest.json";
 /// Counts and durations of the live scan.
 pub const STATS: &str = "stats.json";
 
+/// Numbers of this and earlier scans, for the page of numbers.
+pub const HISTORY: &str = "history.json";
+/// The picture that a shared link shows.
+pub const PREVIEW: &str = "preview.png";
+
 /// For objects whose name changes with their content.
 pub const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// For objects that a new scan replaces under the same name.

@@ -1,9 +1,11 @@
 //! The addresses that large CDNs publish as theirs: a great many sites live behind each of them, so
 //! one may be asked for more at once than the address of a single server.
 //!
-//! Sources: <https://www.cloudflare.com/ips/> (last changed 2023-09-28) and
-//! <https://api.fastly.com/public-ip-list> (as of 2023-06-06). A range that is missing here costs
-//! time, one that is not a CDN's any more costs somebody 256 requests at once in place of 64.
+//! Sources: <https://www.cloudflare.com/ips/> (last changed 2023-09-28),
+//! <https://api.fastly.com/public-ip-list> (as of 2023-06-06) and, for CloudFront's edges around
+//! the world, <https://d7uri8nf7uskq.cloudfront.net/tools/list-cloudfront-ips> (as of 2025, joined
+//! with their neighbours, without those of fewer than 256 addresses). A range that is missing here
+//! costs time, one that is not a CDN's any more costs somebody 256 requests at once, not 64.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -17,7 +19,7 @@ const fn v6(a: u16, b: u16, prefix: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, 0, 0, 0, 0, 0, 0), prefix)
 }
 
-const V4: [Ipv4Net; 34] = [
+const V4: [Ipv4Net; 97] = [
     // Cloudflare
     v4(103, 21, 244, 22),
     v4(103, 22, 200, 22),
@@ -54,9 +56,73 @@ const V4: [Ipv4Net; 34] = [
     v4(185, 31, 16, 22),
     v4(199, 27, 72, 21),
     v4(199, 232, 0, 16),
+    // CloudFront
+    v4(3, 160, 0, 13),
+    v4(3, 168, 0, 14),
+    v4(3, 172, 0, 17),
+    v4(3, 173, 0, 16),
+    v4(3, 174, 0, 15),
+    v4(13, 32, 0, 15),
+    v4(13, 35, 0, 16),
+    v4(13, 224, 0, 14),
+    v4(13, 249, 0, 16),
+    v4(15, 158, 0, 16),
+    v4(18, 64, 0, 14),
+    v4(18, 68, 0, 16),
+    v4(18, 154, 0, 15),
+    v4(18, 160, 0, 15),
+    v4(18, 164, 0, 15),
+    v4(18, 172, 0, 15),
+    v4(18, 238, 0, 15),
+    v4(18, 244, 0, 15),
+    v4(23, 91, 0, 19),
+    v4(24, 110, 32, 19),
+    v4(52, 46, 0, 18),
+    v4(52, 82, 128, 19),
+    v4(52, 84, 0, 15),
+    v4(52, 124, 128, 17),
+    v4(52, 222, 128, 17),
+    v4(54, 182, 0, 16),
+    v4(54, 192, 0, 16),
+    v4(54, 230, 0, 17),
+    v4(54, 230, 128, 18),
+    v4(54, 230, 200, 21),
+    v4(54, 230, 208, 20),
+    v4(54, 230, 224, 19),
+    v4(54, 239, 128, 18),
+    v4(54, 239, 192, 19),
+    v4(54, 240, 128, 18),
+    v4(64, 252, 64, 18),
+    v4(64, 252, 128, 18),
+    v4(65, 8, 0, 16),
+    v4(65, 9, 0, 17),
+    v4(65, 9, 128, 18),
+    v4(70, 132, 0, 18),
+    v4(71, 152, 0, 17),
+    v4(99, 84, 0, 16),
+    v4(99, 86, 0, 16),
+    v4(108, 138, 0, 15),
+    v4(108, 156, 0, 14),
+    v4(130, 176, 0, 17),
+    v4(130, 176, 128, 18),
+    v4(130, 176, 192, 19),
+    v4(130, 176, 224, 20),
+    v4(143, 204, 0, 16),
+    v4(144, 220, 0, 16),
+    v4(204, 246, 164, 22),
+    v4(204, 246, 168, 21),
+    v4(204, 246, 176, 20),
+    v4(205, 251, 202, 23),
+    v4(205, 251, 204, 22),
+    v4(205, 251, 208, 20),
+    v4(205, 251, 249, 24),
+    v4(205, 251, 250, 23),
+    v4(205, 251, 252, 23),
+    v4(205, 251, 254, 24),
+    v4(216, 137, 32, 19),
 ];
 
-const V6: [Ipv6Net; 9] = [
+const V6: [Ipv6Net; 10] = [
     // Cloudflare
     v6(0x2400, 0xcb00, 32),
     v6(0x2405, 0x8100, 32),
@@ -68,6 +134,8 @@ const V6: [Ipv6Net; 9] = [
     // Fastly
     v6(0x2a04, 0x4e40, 32),
     v6(0x2a04, 0x4e42, 32),
+    // CloudFront
+    v6(0x2600, 0x9000, 28),
 ];
 
 /// Whether an address is one that a large CDN publishes as its own.
@@ -92,6 +160,10 @@ mod tests {
             ("104.28.0.0", false),
             ("104.15.255.255", false),
             ("151.101.1.1", true),
+            ("18.155.255.255", true),
+            ("18.156.0.0", false),
+            ("2600:900f:ffff::1", true),
+            ("2600:9010::1", false),
             ("2606:4700::1", true),
             ("2606:4701::1", false),
             ("8.8.8.8", false),

@@ -1,8 +1,9 @@
-//! `backup` and `restore`: a scan's rows and objects to a store of their own, and back.
+//! `backup` and `restore`: a scan's database and objects to a store of their own, and back.
 //!
-//! A backup holds `rows/<table>/<n>.jsonl.gz`, `site/<key>`, `archive/<key>`, and, written last,
-//! `backup.json`, which lists all of them with size and SHA-256. Until that is there, `progress/`
-//! remembers what is copied, so that a backup that was cut off goes on where it stopped.
+//! A backup holds `database.dump` (pg_dump, custom format), `site/<key>`, `archive/<key>`, and,
+//! written last, `backup.json`, which lists all of them with size and SHA-256, and every table with
+//! its rows and a digest of them. Until that is there, `progress/` remembers what is copied, so
+//! that a backup that was cut off goes on where it stopped.
 //!
 //! Invariants: only a scan that has ended is backed up; memory is bounded, whatever the scan's
 //! size, but for the list itself (about 200 bytes an object); nothing is brought back that is not
@@ -10,16 +11,18 @@
 
 mod copy;
 mod format;
-mod restore_rows;
-mod save_rows;
+mod restore;
+mod rows;
+mod verify;
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
-use everytab_coordinator::{Coordinator, tables_digest};
-use everytab_storage::{Condition, ObjectInfo, PutIf, Store, StoreSettings, objects};
+use everytab_coordinator::{Coordinator, migrations};
+use everytab_storage::{ObjectInfo, Store, StoreSettings, objects};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use self::{
@@ -31,14 +34,15 @@ use crate::{
     config::DatabaseArgs,
     failure::{Exit, Failure, Outcome},
     scan_settings::ScanSettings,
-    scan_start::Places,
 };
 
-/// In a scan's settings while its backup is brought back.
-pub(super) const RESTORING: &str = "restoring";
+pub use restore::{RestoreArgs, restore};
+
 /// Objects copied at once; each takes at most [`copy::IN_MEMORY_BYTES`] of memory.
 const COPIES_AT_ONCE: usize = 8;
-/// Objects copied between two notes of progress.
+/// What is copied is noted at least this often, and when so many objects are.
+const NOTE_EVERY: Duration = Duration::from_secs(2);
+/// See [`NOTE_EVERY`].
 const OBJECTS_A_NOTE: usize = 500;
 
 /// Options of `backup`.
@@ -52,26 +56,7 @@ pub struct BackupArgs {
     /// Where the backup goes (file:// or s3://), a place of its own
     #[arg(long, env = "EVERYTAB_BACKUP_TO")]
     to: String,
-    /// Folder for temporary files
-    #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
-    temporary: Option<PathBuf>,
-}
-
-/// Options of `restore`.
-#[derive(Debug, Args)]
-pub struct RestoreArgs {
-    #[command(flatten)]
-    database: DatabaseArgs,
-    /// Where the backup is
-    #[arg(long, env = "EVERYTAB_BACKUP_FROM")]
-    from: String,
-    /// Where the site goes; without it, where it was
-    #[arg(long, env = "EVERYTAB_SITE")]
-    site: Option<String>,
-    /// Where the archives go; without it, where they were
-    #[arg(long, env = "EVERYTAB_ARCHIVE")]
-    archive: Option<String>,
-    /// Folder for temporary files
+    /// Folder for temporary files, with room for a dump of the database
     #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
     temporary: Option<PathBuf>,
 }
@@ -99,9 +84,6 @@ async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Fai
             "scan {id} is {state}; wait for its end, or `scan cancel` it, and back it up then"
         )));
     }
-    if !row["settings"][RESTORING].is_null() {
-        return Err(Failure::new(format!("scan {id} is being restored; finish that first")));
-    }
     Ok(row)
 }
 
@@ -115,34 +97,25 @@ pub async fn backup(args: BackupArgs) -> Outcome {
     let row = ended_scan(&coordinator, number).await?;
     let settings = settings_of(&row)?;
     let to = open(&args.to).await?;
+    let temporary = temporary(args.temporary);
     let mut journal = Journal::open(Arc::clone(&to), &row).await?;
-    let rows = save_rows::save(&coordinator, number, &mut journal).await?;
+    let url = database::url(&args.database)?;
+    let rows = rows::save(&coordinator, url, &temporary, &mut journal).await?;
     let wanted = wanted_objects(&coordinator, number, &row, &settings).await?;
-    let copier = Copier { to: Arc::clone(&to), temporary: temporary(args.temporary) };
+    let copier = Copier { to: Arc::clone(&to), temporary };
     let objects = save_objects(&settings, &copier, wanted, &mut journal).await?;
     if ended_scan(&coordinator, number).await? != row {
         return Err(Failure::new(
             "the scan was changed while it was backed up; run the backup again",
         ));
     }
-    let backup = Backup {
-        format: format::FORMAT,
-        tables: tables_digest(),
-        first_job: rows.first_job,
-        last_job: rows.last_job,
-        scan: row,
-        rows: rows.parts,
-        objects,
-    };
+    let migrations = migrations().into_iter().map(str::to_owned).collect();
+    let backup = Backup { format: format::FORMAT, migrations, scan: row, rows, objects };
     let bytes: u64 = backup.entries().map(|entry| entry.size).sum();
     let count = backup.entries().count();
     journal.finish(&backup).await?;
-    stdout::line(format_args!(
-        "{}{}",
-        args.to.trim_end_matches('/').to_owned() + "/",
-        format::LIST
-    ))?;
-    eprintln!("{count} objects of {bytes} bytes; {} of them rows", backup.rows.len());
+    stdout::line(format_args!("{}/{}", args.to.trim_end_matches('/'), format::LIST))?;
+    eprintln!("the backup holds {count} objects of {bytes} bytes");
     Ok(Exit::Done)
 }
 
@@ -209,6 +182,7 @@ async fn save_objects(
             None => left.push((source, object, key)),
         }
     }
+    let (known, copying) = (done.len(), left.len());
     let mut copies = stream::iter(left.into_iter().map(|(source, object, key)| {
         let from = stores.get(&source).map(Arc::clone);
         async move {
@@ -216,143 +190,34 @@ async fn save_objects(
             copier.copy(&*from, &object.key, object.size, &key, Expected::Anything).await
         }
     }))
-    .buffer_unordered(COPIES_AT_ONCE)
-    .chunks(OBJECTS_A_NOTE);
-    while let Some(chunk) = copies.next().await {
-        let (copied, mut failed): (Vec<_>, Vec<_>) = chunk.into_iter().partition(Result::is_ok);
-        let copied: Vec<Entry> = copied.into_iter().flatten().collect();
-        journal.note_objects(&copied).await?;
-        done.extend(copied);
-        if let Some(Err(failure)) = failed.pop() {
-            return Err(failure);
+    .buffer_unordered(COPIES_AT_ONCE);
+    let mut unnoted = Vec::new();
+    let mut note_at = Instant::now() + NOTE_EVERY;
+    let failed = loop {
+        let is_due = tokio::select! {
+            copied = copies.next() => match copied {
+                Some(Ok(entry)) => {
+                    unnoted.push(entry);
+                    unnoted.len() >= OBJECTS_A_NOTE
+                }
+                Some(Err(failure)) => break Some(failure),
+                None => break None,
+            },
+            () = tokio::time::sleep_until(note_at), if !unnoted.is_empty() => true,
+        };
+        if is_due {
+            journal.note_objects(&unnoted).await?;
+            done.append(&mut unnoted);
+            note_at = Instant::now() + NOTE_EVERY;
         }
+    };
+    drop(copies);
+    journal.note_objects(&unnoted).await?;
+    done.append(&mut unnoted);
+    if let Some(failure) = failed {
+        return Err(failure);
     }
+    eprintln!("objects: {copying} copied, {known} were there already");
     done.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(done)
-}
-
-/// Brings a backup back; running it again finishes what was cut off.
-///
-/// # Errors
-/// When the scan is in the database already, the backup is damaged or of another version, or a
-/// store or the database refuses.
-pub async fn restore(args: RestoreArgs) -> Outcome {
-    let coordinator = database::connect(&args.database).await?;
-    let from = open(&args.from).await?;
-    let mut backup = Backup::read(&*from).await?;
-    if backup.tables != tables_digest() {
-        return Err(Failure::new(format!(
-            "the backup's rows fit tables {}, this program's are {}; restore it with the program \
-             that made it, and migrate then",
-            backup.tables,
-            tables_digest()
-        )));
-    }
-    let settings = settings_of(&backup.scan)?;
-    let places = Places {
-        source: settings.source.clone(),
-        source_is_public: settings.source_is_public,
-        archive: args.archive.unwrap_or(settings.archive.clone()),
-        site: args.site.unwrap_or(settings.site.clone()),
-        private: None,
-    };
-    let Places { archive, site, .. } = places.absolute()?;
-    let settings = ScanSettings { archive, site, ..settings };
-    for (name, place) in [("site", &settings.site), ("archive", &settings.archive)] {
-        backup.scan["settings"][name] = Value::from(place.as_str());
-    }
-    refuse_known(&coordinator, &backup.scan).await?;
-    let mut restoring =
-        coordinator.restore_begin(&backup.scan, backup.first_job, backup.last_job).await?;
-    let temporary = temporary(args.temporary);
-    restore_objects(&from, &settings, &backup, &temporary).await?;
-    let rows = restore_rows::restore(&coordinator, &*from, &backup, &mut restoring).await?;
-    if !coordinator.restore_end(&restoring, &backup.scan).await? {
-        return Err(restore_rows::overtaken());
-    }
-    stdout::line(backup.scan["scan_id"].as_str().unwrap_or_default())?;
-    eprintln!("{rows} rows and {} objects are back", backup.objects.len());
-    Ok(Exit::Done)
-}
-
-/// A scan that is in the database whole must not be mixed with one from a backup.
-async fn refuse_known(coordinator: &Coordinator, row: &Value) -> Result<(), Failure> {
-    let id: Uuid = serde_json::from_value(row["scan_id"].clone())?;
-    let Some(number) = coordinator.scan_number(Some(id)).await? else { return Ok(()) };
-    match coordinator.backup_scan(number).await? {
-        Some(known) if known["settings"][RESTORING].is_null() => Err(Failure::new(format!(
-            "scan {id} is in this database already, {}; nothing was changed",
-            known["state"].as_str().unwrap_or("?")
-        ))),
-        _ => Ok(()),
-    }
-}
-
-async fn restore_objects(
-    from: &Arc<dyn Store>,
-    settings: &ScanSettings,
-    backup: &Backup,
-    temporary: &std::path::Path,
-) -> Result<(), Failure> {
-    let copiers = HashMap::from([
-        (Source::Site, Copier { to: open(&settings.site).await?, temporary: temporary.into() }),
-        (
-            Source::Archive,
-            Copier { to: open(&settings.archive).await?, temporary: temporary.into() },
-        ),
-    ]);
-    let mut root = Vec::new();
-    let mut copies = Vec::new();
-    for entry in &backup.objects {
-        let (source, key) = Source::of(&entry.key)
-            .ok_or_else(|| Failure::new(format!("backup.json lists {:?}", entry.key)))?;
-        if source == Source::Site && format::ROOT.contains(&key) {
-            root.push((key, entry));
-        } else {
-            copies.push((source, key, entry));
-        }
-    }
-    let copiers = &copiers;
-    let mut copies = stream::iter(copies.into_iter().map(|(source, key, entry)| async move {
-        let copier = copiers.get(&source).ok_or_else(|| Failure::new("no store for an object"))?;
-        copier.restore(&**from, entry, key).await
-    }))
-    .buffer_unordered(COPIES_AT_ONCE);
-    while let Some(copied) = copies.next().await {
-        copied?;
-    }
-    match copiers.get(&Source::Site) {
-        Some(site) => restore_root(&**from, site, &root).await,
-        None => Ok(()),
-    }
-}
-
-/// Brings the page and its manifest back where no site is; one that is there stays.
-async fn restore_root(
-    from: &dyn Store,
-    site: &Copier,
-    root: &[(&str, &Entry)],
-) -> Result<(), Failure> {
-    let Some((_, manifest)) = root.iter().find(|(key, _)| *key == objects::MANIFEST) else {
-        return Ok(());
-    };
-    let bytes = from.get(&manifest.key).await?;
-    manifest.check(&bytes)?;
-    if let Some(there) = site.to.get_tagged(objects::MANIFEST).await?
-        && there.bytes != bytes
-    {
-        eprintln!(
-            "{} shows another scan, which stays; `publish --scan ID` switches it",
-            site.to.url()
-        );
-        return Ok(());
-    }
-    for (key, entry) in root.iter().filter(|(key, _)| *key != objects::MANIFEST) {
-        site.restore(from, entry, key).await?;
-    }
-    let options = objects::put_options(objects::MANIFEST);
-    let put = site.to.put_if(objects::MANIFEST, bytes, Condition::Absent, options).await?;
-    // Somebody published meanwhile, or it was there already: either may stay.
-    let (PutIf::Stored { .. } | PutIf::PreconditionFailed) = put;
-    Ok(())
 }

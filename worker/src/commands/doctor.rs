@@ -120,7 +120,7 @@ struct NewestScan {
 pub async fn run(args: DoctorArgs) -> Outcome {
     let mut report = Report { as_json: args.json, failed: 0 };
     report.add(&Check::ok("encoder", encoder_digest_hex()))?;
-    report.add(&machine::open_files(args.fetch.in_flight))?;
+    report.extend(machine::rooms(args.fetch.in_flight))?;
     report.add(&machine::temporary(args.temporary.clone()))?;
     report.extend(machine::resolver(&args.fetch, &args.look_up).await)?;
     let url = args.database.database_url.as_deref().filter(|url| !url.is_empty());

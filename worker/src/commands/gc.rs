@@ -18,7 +18,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::{
-    commands::{backup::RESTORING, database, stdout},
+    commands::{database, stdout},
     config::DatabaseArgs,
     failure::{Exit, Failure, Outcome},
     scan_settings::ScanSettings,
@@ -50,8 +50,6 @@ struct KnownScan {
     number: i32,
     summary: ScanSummary,
     settings: ScanSettings,
-    /// Its backup is being brought back.
-    is_restoring: bool,
 }
 
 impl KnownScan {
@@ -60,7 +58,7 @@ impl KnownScan {
     }
 
     fn has_ended(&self) -> bool {
-        has_ended(&self.summary.state) && !self.is_restoring
+        has_ended(&self.summary.state)
     }
 }
 
@@ -117,11 +115,10 @@ async fn known_scans(coordinator: &Coordinator) -> Result<Vec<KnownScan>, Failur
         // A scan may be dropped by someone else between the two questions.
         let Some(number) = coordinator.scan_number(Some(id)).await? else { continue };
         let info = coordinator.load_scan(number).await?;
-        let is_restoring = info.settings.get(RESTORING).is_some();
         let settings = serde_json::from_value(info.settings).map_err(|error| {
             Failure::new(format!("the settings of scan {id} are not understood: {error}"))
         })?;
-        known.push(KnownScan { number, summary, settings, is_restoring });
+        known.push(KnownScan { number, summary, settings });
     }
     Ok(known)
 }

@@ -20,19 +20,32 @@ pub mod takedown;
 use crate::{
     config::{Cli, Command},
     failure::Outcome,
-    telemetry,
 };
+
+/// What is logged unless the environment says otherwise: commands that print results say little.
+pub fn log_filter(cli: &Cli) -> &'static str {
+    let is_quiet = matches!(
+        cli.command,
+        Some(Command::Inspect(_) | Command::Plan(_) | Command::Scan(_) | Command::Doctor(_))
+    );
+    if is_quiet { "warn" } else { "info" }
+}
+
+/// Whether the command line asks for an endpoint with metrics.
+pub fn serves_metrics(cli: &Cli) -> bool {
+    match &cli.command {
+        None => cli.run.metrics.is_some(),
+        Some(Command::Run(args)) => args.metrics.is_some(),
+        Some(Command::Scan(args)) => args.serves_metrics(),
+        Some(_) => false,
+    }
+}
 
 /// Does what the command line says.
 ///
 /// # Errors
 /// One line for a person, and the exit code.
 pub async fn dispatch(cli: Cli) -> Outcome {
-    let quiet = matches!(
-        cli.command,
-        Some(Command::Inspect(_) | Command::Plan(_) | Command::Scan(_) | Command::Doctor(_))
-    );
-    telemetry::start(if quiet { "warn" } else { "info" });
     match cli.command {
         None => run::run(cli.run).await,
         Some(Command::Run(args)) => run::run(*args).await,

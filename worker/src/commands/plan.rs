@@ -4,7 +4,10 @@
 //! row group of one index file is read. The shapes of shards and bundles are those of
 //! `coordinator.fan_out`.
 
+mod cost;
 mod estimate;
+mod prices;
+mod report;
 mod sample;
 
 use clap::Args;
@@ -42,7 +45,37 @@ pub struct PlanArgs {
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
     #[command(flatten)]
+    fleet: FleetArgs,
+    #[command(flatten)]
     assumed: Assumed,
+}
+
+/// Hours and dollars of so many hosts, by measured rates and without a look at a crawl.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Hours and dollars, without a crawl")]
+struct FleetArgs {
+    /// Hosts to be scanned: print hours, dollars and what bounds each stage
+    #[arg(long, env = "EVERYTAB_HOSTS", conflicts_with_all = ["limit"],
+          value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
+    hosts: Option<u64>,
+    /// Machine of a worker, of those in worker/prices.json
+    #[arg(long, env = "EVERYTAB_INSTANCE", default_value = "c7g.large", value_name = "TYPE")]
+    instance: String,
+    /// Machine of Postgres
+    #[arg(
+        long,
+        env = "EVERYTAB_DATABASE_INSTANCE",
+        default_value = "db.m7g.large",
+        value_name = "TYPE"
+    )]
+    database_instance: String,
+    /// Requests in flight of a worker, as `run --in-flight` has it
+    #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = 512,
+          value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    in_flight: u64,
+    /// How fast a vCPU is, of a core of the machine that the rates were measured on
+    #[arg(long, env = "EVERYTAB_CORE_SPEED", default_value_t = 1.0)]
+    core_speed: f64,
 }
 
 /// What cannot be measured beforehand.
@@ -91,6 +124,9 @@ struct Assumed {
 /// When the crawl or its index cannot be read.
 pub async fn run(args: PlanArgs) -> Outcome {
     args.assumed.check()?;
+    if let Some(hosts) = args.fleet.hosts {
+        return report::print(&args, hosts);
+    }
     let crawl = crawl::resolve(&args.source, &args.crawl).await?;
     let settings = StoreSettings { no_credentials: args.public, ..StoreSettings::default() };
     let store = everytab_storage::open(&args.source, &settings).await?;

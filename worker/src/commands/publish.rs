@@ -22,6 +22,9 @@ pub struct PublishArgs {
     /// The scan's id; without it, the newest
     #[arg(long, env = "EVERYTAB_SCAN")]
     scan: Option<Uuid>,
+    /// How the fleet's robot calls itself, for the page about it
+    #[arg(long, env = "EVERYTAB_USER_AGENT")]
+    user_agent: Option<String>,
     /// Replace the site of a scan that was started later, or publish one that has not finished
     #[arg(long, env = "EVERYTAB_FORCE")]
     force: bool,
@@ -48,7 +51,8 @@ pub async fn run(args: PublishArgs) -> Outcome {
              there is"
         )));
     }
-    let manifest = publish_site(&storage_only()?, &request, &Pulse::default()).await?;
+    let manifest =
+        publish_site(&storage_only(args.user_agent)?, &request, &Pulse::default()).await?;
     eprintln!("{} now shows scan {scan}: {} tabs", request.settings.site, manifest.hosts);
     stdout::line(serde_json::to_string(&manifest)?)?;
     Ok(Exit::Done)
@@ -60,8 +64,9 @@ fn is_publishable(state: &str) -> bool {
 
 /// A context of whose parts only the stores are used: its fetchers ask nobody, so the machine's
 /// resolver settings do not matter.
-fn storage_only() -> Result<Context, Failure> {
-    let nobody = FetchSettings { dns: Some(([127, 0, 0, 1], 53).into()), ..Default::default() };
+fn storage_only(user_agent: Option<String>) -> Result<Context, Failure> {
+    let mut nobody = FetchSettings { dns: Some(([127, 0, 0, 1], 53).into()), ..Default::default() };
+    nobody.user_agent = user_agent.unwrap_or(nobody.user_agent);
     let fetcher = Fetcher::new(nobody)?;
     let fetchers = Fetchers { obeying: fetcher.clone(), ignoring: fetcher };
     Ok(Context::new(StoreSettings::default(), fetchers, std::env::temp_dir()))

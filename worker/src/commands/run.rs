@@ -1,6 +1,6 @@
 //! `run`: take jobs from the database and do them.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use everytab_bundler::test_vectors::encoder_digest_hex;
@@ -12,11 +12,12 @@ use crate::{
     config::{DatabaseArgs, FetchArgs, Role, parse_duration},
     context::{Context, Fetchers},
     failure::{Exit, Failure, Outcome},
-    fetch::{Fetcher, RobotsPolicy},
+    fetch::{FetchSettings, Fetcher, RobotsPolicy},
     holder::holder_name,
     instance::InstanceMetadata,
-    limits,
+    limits, machine,
     runner::{self, RunEnd, RunSettings},
+    telemetry,
 };
 
 /// Options of `run`.
@@ -54,6 +55,9 @@ pub struct RunArgs {
         default_value = "auto"
     )]
     instance_metadata: InstanceMetadata,
+    /// Serve metrics for Prometheus at http://ADDR/metrics; port 0 takes any free port
+    #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
     #[command(flatten)]
     fetch: FetchArgs,
 }
@@ -65,11 +69,15 @@ pub struct RunArgs {
 pub async fn run(args: RunArgs) -> Outcome {
     let metadata = args.instance_metadata.endpoint().map_err(Failure::usage)?;
     let mut stop = stop::on_signal_or_notice(metadata)?;
+    if let Some(address) = args.metrics {
+        telemetry::serve_metrics(address).await?;
+    }
     let coordinator = tokio::select! {
         connected = database::connect_patiently(&args.database, limits::LEASE) => connected?,
         _ = stop.wait_for(|stop| *stop) => return Ok(Exit::Drained),
     };
     let context = context(&args.fetch, args.temporary.clone())?;
+    telemetry::observe_fetchers(Arc::clone(&context.fetchers));
     let settings = RunSettings {
         holder: holder_name(),
         kinds: Role::kinds(&args.roles),
@@ -108,16 +116,14 @@ async fn work(
 /// When the fetcher cannot be set up, or there is no folder for temporary files.
 pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context, Failure> {
     fetch.warn();
-    let open_files = raise_open_files();
     let mut fetch = fetch.clone();
-    let in_flight = within_open_files(fetch.in_flight, open_files);
-    if in_flight < fetch.in_flight {
-        tracing::warn!(
-            open_files,
-            "--in-flight {} is more than a quarter of the open-file limit; using {in_flight}",
-            fetch.in_flight
-        );
-        fetch.in_flight = in_flight;
+    for room in machine::rooms(FetchSettings::default().body_budget_bytes) {
+        let in_flight = fetch.in_flight.min(room.requests());
+        if in_flight < fetch.in_flight {
+            let said = room.said(fetch.in_flight);
+            tracing::warn!("too little for --in-flight: {}: {said}; using {in_flight}", room.name);
+            fetch.in_flight = in_flight;
+        }
     }
     let fetcher = |robots| Fetcher::new(fetch.settings(robots));
     let fetchers =
@@ -128,47 +134,4 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
     })?;
     let stores = StoreSettings { max_attempts: limits::STORE_ATTEMPTS, ..StoreSettings::default() };
     Ok(Context::new(stores, fetchers, temporary))
-}
-
-/// Two sockets a request (connection and look-up), and as much again for everything else: too few
-/// means waiting, never failing.
-fn within_open_files(in_flight: usize, open_files: u64) -> usize {
-    in_flight.min(usize::try_from(open_files / 4).unwrap_or(usize::MAX)).max(1)
-}
-
-/// Raises the open-file limit as far as it goes; answers what it is.
-pub fn raise_open_files() -> u64 {
-    rlimit::raise().unwrap_or(limits::OPEN_FILES_AT_LEAST)
-}
-
-mod rlimit {
-    //! The one system call that std does not have.
-    #![allow(unsafe_code)]
-
-    pub(super) fn raise() -> Option<u64> {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: getrlimit writes one rlimit to the address of one.
-        if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
-            return None;
-        }
-        let before = limit.rlim_cur;
-        limit.rlim_cur = limit.rlim_max;
-        // SAFETY: setrlimit reads one rlimit from the address of one.
-        let raised = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } == 0;
-        Some(if raised { limit.rlim_cur } else { before })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_in_flight_are_at_most_a_quarter_of_the_open_files() {
-        assert_eq!(within_open_files(512, 20_000), 512);
-        assert_eq!(within_open_files(5_000, 20_000), 5_000);
-        assert_eq!(within_open_files(5_001, 20_000), 5_000);
-        assert_eq!(within_open_files(20_000, 1_024), 256);
-        assert_eq!(within_open_files(5, 3), 1);
-    }
 }

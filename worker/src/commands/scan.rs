@@ -2,6 +2,7 @@
 
 use std::{
     io::IsTerminal as _,
+    net::SocketAddr,
     str::FromStr,
     time::{Duration, Instant},
 };
@@ -18,6 +19,7 @@ use crate::{
     failure::{Exit, Failure, Outcome},
     limits, progress,
     scan_start::{self, Places},
+    telemetry,
 };
 
 /// Options of `scan`.
@@ -25,6 +27,13 @@ use crate::{
 pub struct ScanArgs {
     #[command(subcommand)]
     command: ScanCommand,
+}
+
+impl ScanArgs {
+    /// Whether metrics are asked for.
+    pub fn serves_metrics(&self) -> bool {
+        matches!(&self.command, ScanCommand::Status(args) if args.metrics.is_some())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -108,6 +117,10 @@ struct StartArgs {
     /// Private prefix with the blocklist.txt that takedowns write
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
+    /// Start it unless the database has had a scan of this crawl (latest: any scan), whatever
+    /// became of that; many may ask at once
+    #[arg(long)]
+    once: bool,
     #[command(flatten)]
     options: ScanOptions,
 }
@@ -122,6 +135,9 @@ struct StatusArgs {
     /// One JSON document
     #[arg(long)]
     json: bool,
+    /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics
+    #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT", requires = "watch")]
+    metrics: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]
@@ -189,6 +205,9 @@ async fn start(args: StartArgs) -> Outcome {
         private: args.private,
     }
     .absolute()?;
+    if args.once {
+        return start_once(&coordinator, &args.crawl, &places, &args.options).await;
+    }
     let crawl = crawl::resolve(&places.source, &args.crawl).await?;
     let (id, _, files) = scan_start::start(&coordinator, &crawl, &places, &args.options).await?;
     eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
@@ -196,12 +215,32 @@ async fn start(args: StartArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
+async fn start_once(
+    coordinator: &Coordinator,
+    crawl: &str,
+    places: &Places,
+    options: &ScanOptions,
+) -> Outcome {
+    match scan_start::start_once(coordinator, crawl, places, options).await? {
+        Some((id, crawl, files)) => {
+            eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
+            stdout::line(id)?;
+        }
+        None => eprintln!("{crawl}: a scan was started before; nothing to do"),
+    }
+    Ok(Exit::Done)
+}
+
 async fn status(args: StatusArgs) -> Outcome {
     let (coordinator, number) = args.scan.find().await?;
+    if let Some(address) = args.metrics {
+        telemetry::serve_metrics(address).await?;
+    }
     loop {
         let asked_at = Instant::now();
         let status = coordinator.scan_status(number).await?;
         let took = asked_at.elapsed();
+        telemetry::scan_status(&status);
         if !show(&status, &args)? {
             return Ok(Exit::Done);
         }

@@ -121,90 +121,97 @@ fn of_body_error(error: &hyper::Error) -> Stop {
 
 enum Decoder {
     Identity(Bounded),
-    Gzip { decoder: Box<GzDecoder<Bounded>>, wire_left: usize },
-    Brotli { decoder: Box<BrotliDecoder<Bounded>>, wire_left: usize },
+    Coded { unpacker: Box<dyn Unpack + Send>, wire_left: usize },
 }
 
 impl Decoder {
     fn new(coding: Coding, max_bytes: usize) -> Decoder {
         let bounded = Bounded { bytes: Vec::new(), max_bytes, is_over: false };
-        match coding {
-            Coding::Identity => Decoder::Identity(bounded),
-            Coding::Gzip => {
-                Decoder::Gzip { decoder: Box::new(GzDecoder::new(bounded)), wire_left: max_bytes }
-            }
-            Coding::Brotli => Decoder::Brotli {
-                decoder: Box::new(BrotliDecoder::new(bounded, BROTLI_BUFFER_BYTES)),
-                wire_left: max_bytes,
-            },
-        }
+        let unpacker: Box<dyn Unpack + Send> = match coding {
+            Coding::Identity => return Decoder::Identity(bounded),
+            Coding::Gzip => Box::new(GzDecoder::new(bounded)),
+            Coding::Brotli => Box::new(BrotliDecoder::new(bounded, BROTLI_BUFFER_BYTES)),
+        };
+        Decoder::Coded { unpacker, wire_left: max_bytes }
     }
 
-    fn push(&mut self, mut piece: &[u8]) -> Result<(), Outcome> {
+    fn push(&mut self, piece: &[u8]) -> Result<(), Outcome> {
         match self {
             Decoder::Identity(bounded) => {
                 bounded.write_all(piece).map_err(|_over| Outcome::BodyTooLarge)
             }
-            Decoder::Gzip { decoder, wire_left } => {
+            Decoder::Coded { unpacker, wire_left } => {
                 *wire_left = wire_left.checked_sub(piece.len()).ok_or(Outcome::BodyTooLarge)?;
-                while !piece.is_empty() {
-                    match decoder.write(piece) {
-                        // The member is over; browsers ignore what follows it.
-                        Ok(0) => return Ok(()),
-                        Ok(taken) => piece = piece.get(taken..).unwrap_or_default(),
-                        Err(_) if decoder.get_ref().is_over => return Err(Outcome::BodyTooLarge),
-                        Err(_) => return Err(Outcome::ContentDecode),
-                    }
-                }
-                Ok(())
-            }
-            Decoder::Brotli { decoder, wire_left } => {
-                *wire_left = wire_left.checked_sub(piece.len()).ok_or(Outcome::BodyTooLarge)?;
-                match decoder.write_all(piece) {
-                    Ok(()) => Ok(()),
-                    Err(_) if decoder.get_ref().is_over => Err(Outcome::BodyTooLarge),
-                    Err(_) => Err(Outcome::ContentDecode),
-                }
+                unpacker.take(piece).map_err(|_| of_unpacking(unpacker.unpacked()))
             }
         }
     }
 
     fn finish(self) -> Result<Bytes, Outcome> {
-        match self {
-            Decoder::Identity(bounded) => Ok(bounded.bytes.into()),
-            // Declared as gzip and nothing there: nothing.
-            Decoder::Gzip { decoder, wire_left }
-                if decoder.header().is_none() && wire_left == decoder.get_ref().max_bytes =>
-            {
-                Ok(Bytes::new())
+        if let Decoder::Coded { mut unpacker, wire_left } = self {
+            // Declared as coded and nothing there: nothing.
+            if wire_left == unpacker.unpacked().max_bytes {
+                return Ok(Bytes::new());
             }
-            Decoder::Gzip { mut decoder, .. } => match decoder.try_finish() {
-                Ok(()) => Ok(std::mem::take(&mut decoder.get_mut().bytes).into()),
-                Err(_) if decoder.get_ref().is_over => Err(Outcome::BodyTooLarge),
-                Err(_) => Err(Outcome::ContentDecode),
-            },
-            // As above.
-            Decoder::Brotli { decoder, wire_left } if wire_left == decoder.get_ref().max_bytes => {
-                Ok(Bytes::new())
-            }
-            Decoder::Brotli { mut decoder, .. } => match decoder.close() {
-                Ok(()) => Ok(std::mem::take(&mut decoder.get_mut().bytes).into()),
-                Err(_) if decoder.get_ref().is_over => Err(Outcome::BodyTooLarge),
-                Err(_) => Err(Outcome::ContentDecode),
-            },
+            unpacker.end().map_err(|_| of_unpacking(unpacker.unpacked()))?;
+            return Ok(std::mem::take(&mut unpacker.unpacked().bytes).into());
         }
+        Ok(self.so_far())
     }
 
     fn so_far(self) -> Bytes {
         match self {
             Decoder::Identity(bounded) => bounded.bytes.into(),
-            Decoder::Gzip { mut decoder, .. } => {
-                std::mem::take(&mut decoder.get_mut().bytes).into()
-            }
-            Decoder::Brotli { mut decoder, .. } => {
-                std::mem::take(&mut decoder.get_mut().bytes).into()
+            Decoder::Coded { mut unpacker, .. } => {
+                std::mem::take(&mut unpacker.unpacked().bytes).into()
             }
         }
+    }
+}
+
+fn of_unpacking(unpacked: &Bounded) -> Outcome {
+    if unpacked.is_over { Outcome::BodyTooLarge } else { Outcome::ContentDecode }
+}
+
+/// What undoes a content coding, piece by piece.
+trait Unpack {
+    fn take(&mut self, piece: &[u8]) -> io::Result<()>;
+    fn end(&mut self) -> io::Result<()>;
+    fn unpacked(&mut self) -> &mut Bounded;
+}
+
+impl Unpack for GzDecoder<Bounded> {
+    fn take(&mut self, mut piece: &[u8]) -> io::Result<()> {
+        while !piece.is_empty() {
+            match self.write(piece)? {
+                // The member is over; browsers ignore what follows it.
+                0 => return Ok(()),
+                taken => piece = piece.get(taken..).unwrap_or_default(),
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.try_finish()
+    }
+
+    fn unpacked(&mut self) -> &mut Bounded {
+        self.get_mut()
+    }
+}
+
+impl Unpack for BrotliDecoder<Bounded> {
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.write_all(piece)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.close()
+    }
+
+    fn unpacked(&mut self) -> &mut Bounded {
+        self.get_mut()
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use everytab_webpage::address::Guard;
 use tokio::sync::Semaphore;
 
+use super::blocklist::Blocklist;
 use super::breaker::Breaker;
 use super::certificate::Trust;
 use super::clock::Clock;
@@ -32,6 +33,7 @@ use super::settings::{FetchSettings, RobotsPolicy};
 use super::stall::StallWatch;
 use super::target::Target;
 use super::uplink::Uplink;
+use crate::telemetry::metrics::{label, metrics};
 
 /// How often a void fetch runs again before its trouble is handed on, and the first pause.
 const RUNS_OF_A_VOID_FETCH: u32 = 6;
@@ -54,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) robots_agent: String,
     /// Threads that may look at bodies at once.
     pub(crate) hands: Semaphore,
+    /// Origins that may be begun at once, on the wire or waiting for names and for their turn.
+    pub(crate) groups: Arc<Semaphore>,
 }
 
 /// Fetches strangers' URLs. Clones share everything; one is enough for a worker.
@@ -68,6 +72,11 @@ pub struct Fetcher {
 pub struct SettingsError(String);
 
 impl Fetcher {
+    /// How it calls itself.
+    pub fn user_agent(&self) -> &str {
+        &self.shared.settings.user_agent
+    }
+
     /// Makes a fetcher. To be called within a tokio runtime, which it then watches for stalls.
     ///
     /// # Errors
@@ -81,6 +90,8 @@ impl Fetcher {
         let token = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
         let agent = &settings.user_agent;
         let robots_agent = agent[..agent.find(|c| !token(c)).unwrap_or(agent.len())].to_owned();
+        let groups_at_once = settings.origins_at_once.max(settings.in_flight.saturating_mul(4));
+        let groups_at_once = groups_at_once.clamp(1, Semaphore::MAX_PERMITS);
         let shared = Shared {
             resolver: Resolver::new(&settings, guard.clone()).map_err(SettingsError)?,
             trust: Trust::new(settings.ca_file.as_deref()).map_err(SettingsError)?,
@@ -92,6 +103,7 @@ impl Fetcher {
             has_ipv6: has_ipv6_route(),
             robots_agent,
             hands: Semaphore::new(HANDS),
+            groups: Arc::new(Semaphore::new(groups_at_once)),
             guard,
             settings,
         };
@@ -105,9 +117,11 @@ impl Fetcher {
     pub async fn fetch_one(&self, url: &str) -> Result<Fetched, Trouble> {
         let (robots, pool) = (RobotsCache::new(), Pool::default());
         let (known, meter) = (DeadOrigins::default(), Meter::default());
+        let blocklist = Blocklist::default();
         let round = Round {
             pool: &pool,
             known: &known,
+            blocklist: &blocklist,
             meter: &meter,
             is_later_pass: false,
             is_sequential: true,
@@ -131,10 +145,11 @@ impl Fetcher {
         self.shared.politeness.slots()
     }
 
-    /// Whether so few requests are on the wire that another shard's would find room.
+    /// Whether so few requests are on the wire that another shard's would find room, and so few
+    /// origins begun: where names are slow or the processor is, slots alone look empty.
     pub fn has_room(&self) -> bool {
         let (taken, all) = self.slots();
-        taken * 10 <= all * 9
+        taken * 32 <= all * 31 && self.shared.groups.available_permits() > 0
     }
 
     /// Asks whether the network is there again: what could be reached before can be reached, and
@@ -169,6 +184,7 @@ impl Shared {
         loop {
             match travel(self, robots, round, Purpose::Icon, url).await {
                 Err(trouble) if run < RUNS_OF_A_VOID_FETCH => {
+                    metrics().troubles.add(1, &[label("trouble", trouble.as_str())]);
                     tracing::debug!(url, trouble = trouble.as_str(), run, "void fetch runs again");
                     round.pool.give_back();
                     tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << run)).await;
@@ -186,6 +202,7 @@ pub(crate) struct Round<'a> {
     pub(crate) pool: &'a Pool,
     /// What earlier icons found dead.
     pub(crate) known: &'a DeadOrigins,
+    pub(crate) blocklist: &'a Blocklist,
     pub(crate) meter: &'a Meter,
     /// Whether silent endpoints are asked once more.
     pub(crate) is_later_pass: bool,
@@ -271,13 +288,16 @@ async fn follow(trip: &mut Trip<'_>, robots: Option<&RobotsCache>) -> Result<(),
     }
 }
 
-/// One hop, unless it is known or forbidden. The literal address is vetted before anything else
-/// is asked of the host, its robots.txt included.
+/// One hop, unless it is known or forbidden. The blocklist and the literal address come before
+/// anything else is asked of the host, its robots.txt included.
 async fn visit(
     trip: &mut Trip<'_>,
     robots: Option<&RobotsCache>,
     target: &Target,
 ) -> Result<Answer, Stop> {
+    if trip.round.blocklist.blocks(target.host.trim_end_matches('.')) {
+        return Err(Outcome::OptedOut.into());
+    }
     if target.literal.is_some_and(|address| !trip.shared.guard.allows(address)) {
         return Err(Outcome::IpBlocked.into());
     }

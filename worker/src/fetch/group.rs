@@ -18,6 +18,7 @@ use futures_util::{FutureExt, StreamExt};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use super::blocklist::Blocklist;
 use super::connection::Pool;
 use super::content::{ImageFacts, judge};
 use super::dead_origins::DeadOrigins;
@@ -44,6 +45,7 @@ pub(crate) struct Work {
     pub(crate) urls: Vec<String>,
     pub(crate) spool: Arc<Spool>,
     pub(crate) has_later_pass: bool,
+    pub(crate) blocklist: Arc<Blocklist>,
     pub(crate) hand: Arc<dyn Hand>,
     pub(crate) meter: Meter,
 }
@@ -111,7 +113,10 @@ impl Group {
         let is_small = self.url_nos.len() <= ONE_AFTER_THE_OTHER;
         let is_sequential = is_small || work.hand.is_careful() || window == 1;
         let pool = Pool::default();
-        let way = Way { pool: &pool, is_later_pass: self.is_later_pass, is_sequential };
+        let known = DeadOrigins::default();
+        let is_later_pass = self.is_later_pass;
+        let (pool, blocklist, meter) = (&pool, &*work.blocklist, &work.meter);
+        let round = Round { pool, known: &known, blocklist, meter, is_later_pass, is_sequential };
         let ends = Vec::with_capacity(self.url_nos.len());
         let mut walk = Walk { group: &self, work: &work, known: Known::default(), ends };
         let mut waiting = self.url_nos.iter().copied().enumerate();
@@ -119,14 +124,14 @@ impl Group {
         let alone = if is_sequential { self.url_nos.len() } else { 1 };
         for (place, url_no) in waiting.by_ref().take(alone) {
             let (dead, told) = walk.sees(place);
-            walk.note(settle(&work, way, url_no, dead, told).await?);
+            walk.note(settle(&work, round, url_no, dead, told).await?);
         }
         let mut under_way = FuturesOrdered::new();
         loop {
             while under_way.len() < window {
                 let Some((place, url_no)) = waiting.next() else { break };
                 let (dead, told) = walk.sees(place);
-                under_way.push_back(settle(&work, way, url_no, dead, told));
+                under_way.push_back(settle(&work, round, url_no, dead, told));
             }
             let Some(settled) = under_way.next().await else { return Ok(walk.ends) };
             walk.note(settled?);
@@ -201,19 +206,11 @@ impl Known {
     }
 }
 
-/// What the icons of a group have in common.
-#[derive(Clone, Copy)]
-struct Way<'a> {
-    pool: &'a Pool,
-    is_later_pass: bool,
-    is_sequential: bool,
-}
-
 /// One URL to its end. An origin that has just asked us to wait is not asked again in this pass:
 /// its URLs go to the later pass with the answer that the first of them got.
 async fn settle(
     work: &Arc<Work>,
-    way: Way<'_>,
+    round: Round<'_>,
     url_no: usize,
     known: DeadOrigins,
     told_to_wait: Option<Ended>,
@@ -225,8 +222,7 @@ async fn settle(
         return Ok((url_no, Ended::untried(Outcome::Crashed)));
     }
     work.hand.take(url_no).await;
-    let Way { pool, is_later_pass, is_sequential } = way;
-    let round = Round { pool, known: &known, meter: &work.meter, is_later_pass, is_sequential };
+    let round = Round { known: &known, ..round };
     // What panics on this answer panics on it everywhere: only this icon is lost.
     let fetched =
         AssertUnwindSafe(work.shared.fetch(&work.robots, round, &work.urls[url_no])).catch_unwind();

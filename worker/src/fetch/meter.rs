@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::fetched::Fetched;
 use super::outcome::Outcome;
 use super::request::Purpose;
+use crate::telemetry::metrics::{label, metrics};
 
 /// Look-ups are counted under the first of these that they did not exceed, in milliseconds.
 const LOOKUP_MS: [u64; 5] = [1, 10, 100, 1_000, u64::MAX];
@@ -38,21 +39,25 @@ impl Meter {
             add(count, 1);
         }
         add(&self.lookups_ms, took);
+        metrics().lookup_duration.record(took as f64 / 1e3, &[]);
     }
 
     /// A connection was tried.
     pub(crate) fn dialled(&self) {
         add(&self.dials, 1);
+        metrics().connections.add(1, &[label("how", "tried")]);
     }
 
     /// A request went over a connection that was open.
     pub(crate) fn reused(&self) {
         add(&self.reuses, 1);
+        metrics().connections.add(1, &[label("how", "reused")]);
     }
 
     /// An address asked for less.
     pub(crate) fn slowed_down(&self) {
         add(&self.slowdowns, 1);
+        metrics().slowdowns.add(1, &[]);
     }
 
     /// So many requests are on the wire to one hostname, this one included.
@@ -67,6 +72,7 @@ impl Meter {
 
     /// A fetch ended.
     pub(crate) fn fetched(&self, purpose: Purpose, fetched: &Fetched) {
+        show(purpose, fetched);
         let timings = fetched.timings;
         let on_the_wire = u64::from(timings.total.saturating_sub(timings.dns));
         add(&self.on_the_wire_ms, on_the_wire);
@@ -102,6 +108,31 @@ impl Meter {
             counts.insert(format!("at_once_per_{what}_{}", most.load(Ordering::Relaxed)), 1);
         }
         counts
+    }
+}
+
+/// Tells whoever watches this process.
+fn show(purpose: Purpose, fetched: &Fetched) {
+    let purpose = match purpose {
+        Purpose::Icon => "icon",
+        Purpose::Robots => "robots",
+    };
+    let labels = [label("purpose", purpose), label("outcome", fetched.outcome.as_str())];
+    metrics().fetches.add(1, &labels);
+    metrics().fetched_bytes.add(fetched.body.len() as u64, &[]);
+    let timings = fetched.timings;
+    for (phase, ms) in [
+        ("dns", timings.dns),
+        ("connect", timings.connect),
+        ("tls", timings.tls),
+        ("first_byte", timings.first_byte),
+        ("body", timings.body),
+        ("total", timings.total),
+    ] {
+        // A phase that there was none of took no time, and would only hide the others.
+        if ms > 0 || phase == "total" {
+            metrics().fetch_duration.record(f64::from(ms) / 1e3, &[label("phase", phase)]);
+        }
     }
 }
 

@@ -254,6 +254,18 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// Every trouble.
+    pub const ALL: [Trouble; 8] = [
+        Trouble::FileDescriptors,
+        Trouble::Memory,
+        Trouble::NetworkUnreachable,
+        Trouble::LocalPorts,
+        Trouble::ResolverUnreachable,
+        Trouble::Stalled,
+        Trouble::MostOriginsFail,
+        Trouble::Spool,
+    ];
+
     /// The stable name, snake case.
     pub fn as_str(self) -> &'static str {
         match self {

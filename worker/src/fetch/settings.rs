@@ -9,6 +9,16 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+/// What one request may take of the memory at most besides the body of its answer: a head of
+/// 64 KiB, windows of HTTP/2 of 128 KiB, a TLS record each way, its tasks, and four origins that
+/// wait behind it. 5,000 slow answers at once took 120 KiB each (docs/benchmarks.md).
+pub const REQUEST_BYTES: usize = 256 * 1024;
+
+const ORIGINS_AT_ONCE: usize = 8_192;
+
+/// What origins take that are begun and wait, at 16 KiB each (13 were measured).
+pub const WAITING_BYTES: usize = ORIGINS_AT_ONCE * 16 * 1024;
+
 /// Whether robots.txt is read and obeyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RobotsPolicy {
@@ -33,6 +43,10 @@ pub struct FetchSettings {
     pub dial_ports: BTreeMap<u16, u16>,
     /// Requests on the wire at once, over all shards.
     pub in_flight: usize,
+    /// Origins begun at once, on the wire or waiting for names and for their turn; four for each
+    /// request in flight if that is more. Room for those of several shards that wait for one
+    /// address, and a bound where names or the processor are slow.
+    pub origins_at_once: usize,
     /// Requests at once to one hostname.
     pub per_host: usize,
     /// Requests at once to one address, for the whole fleet.
@@ -63,7 +77,8 @@ pub struct FetchSettings {
     pub canary_name: String,
     /// Whether answers of names and dead endpoints are remembered: saves requests, nothing else.
     pub remembers: bool,
-    /// Origins that the circuit breaker looks back on, and how many it needs to judge.
+    /// Origins that the circuit breaker looks back on (`in_flight` if that is more), and how many
+    /// it needs to judge.
     pub breaker_window: usize,
     /// See `breaker_window`.
     pub breaker_minimum: usize,
@@ -78,10 +93,11 @@ impl Default for FetchSettings {
             deny_ranges: Vec::new(),
             dial_ports: BTreeMap::new(),
             in_flight: 512,
+            origins_at_once: ORIGINS_AT_ONCE,
             per_host: 2,
             per_address: 64,
             per_cdn_address: 256,
-            user_agent: "EveryTabBot/1.0 (+https://everytab.example/bot)".to_owned(),
+            user_agent: "EveryTabBot/1.0 (+https://everytab.example/bot.html)".to_owned(),
             dns_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(5),
             first_byte_timeout: Duration::from_secs(5),

@@ -14,6 +14,7 @@ use chrono::{DateTime, Utc};
 use everytab_webpage::candidates::CandidateSource;
 use tokio::task::JoinSet;
 
+use super::blocklist::Blocklist;
 use super::certificate::Certificate;
 use super::content::{ImageFacts, data_bytes};
 use super::fetcher::Fetcher;
@@ -58,13 +59,16 @@ pub struct ShardOptions {
     pub seed: u64,
     /// Whether what may have been passing is tried once more at the end.
     pub later_pass: bool,
+    /// Hosts that nothing is asked of, whoever names them.
+    pub blocklist: Arc<Blocklist>,
     /// Is told of every URL before it is handled.
     pub hand: SharedHand,
 }
 
 impl Default for ShardOptions {
     fn default() -> ShardOptions {
-        ShardOptions { seed: 0, later_pass: true, hand: SharedHand::default() }
+        let (blocklist, hand) = (Arc::default(), SharedHand::default());
+        ShardOptions { seed: 0, later_pass: true, blocklist, hand }
     }
 }
 
@@ -179,6 +183,7 @@ pub async fn fetch_shard(
         urls: plan.urls,
         spool,
         has_later_pass: options.later_pass,
+        blocklist: options.blocklist,
         hand: Arc::clone(&options.hand.0),
         meter: Meter::default(),
     });
@@ -281,7 +286,8 @@ async fn decode_in_place(work: &Arc<Work>, url_no: usize) -> Result<Ended, Troub
     }
 }
 
-/// Runs groups at once, not more than there are slots, and writes down how their URLs ended.
+/// Runs groups at once, not more than there are slots, and writes down how their URLs ended. Those
+/// that are not begun take next to no memory.
 async fn run(
     work: &Arc<Work>,
     groups: Vec<Group>,
@@ -292,13 +298,25 @@ async fn run(
     let (suspect, innocent): (Vec<Group>, Vec<Group>) =
         groups.into_iter().partition(|group| group.holds_suspect(&*work.hand));
     let mut running = JoinSet::new();
-    let mut waiting = suspect.into_iter().chain(innocent);
+    let mut waiting = suspect.into_iter().chain(innocent).peekable();
     loop {
-        while running.len() < at_once {
-            let Some(group) = waiting.next() else { break };
-            running.spawn(group.run(Arc::clone(work)));
-        }
-        let Some(done) = running.join_next().await else { return Ok(()) };
+        let has_more = waiting.peek().is_some() && running.len() < at_once;
+        let done = tokio::select! {
+            biased;
+            place = Arc::clone(&work.shared.groups).acquire_owned(), if has_more => {
+                let place = place.map_err(|_closed| Trouble::Memory)?;
+                if let Some(group) = waiting.next() {
+                    let work = Arc::clone(work);
+                    running.spawn(async move {
+                        let _place = place;
+                        group.run(work).await
+                    });
+                }
+                continue;
+            }
+            Some(done) = running.join_next() => done,
+            else => return Ok(()),
+        };
         match done {
             Ok(ends) => {
                 for (url_no, end) in ends? {

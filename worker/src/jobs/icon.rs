@@ -15,8 +15,8 @@ use super::{
 use crate::{
     context::Context,
     fetch::{
-        Candidate, Hand, HostCandidates, IconResult, Outcome, ShardOptions, SharedHand, Spool,
-        fetch_shard,
+        Blocklist, Candidate, Hand, HostCandidates, IconResult, Outcome, ShardOptions, SharedHand,
+        Spool, fetch_shard,
     },
     limits,
     pulse::Pulse,
@@ -25,16 +25,23 @@ use crate::{
 pub(super) struct Icon;
 
 impl Job for Icon {
-    type Input = Vec<IconHost>;
+    type Input = (Vec<IconHost>, Blocklist);
 
     async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
-        Ok(coordinator.load_icon(job.scan, job.part).await?)
+        let mut blocklist = Blocklist::default();
+        for host in coordinator.load_blocklist(job.scan).await? {
+            match host.kind.as_str() {
+                "suffix" => blocklist.suffixes.insert(host.pattern),
+                _ => blocklist.hostnames.insert(host.pattern),
+            };
+        }
+        Ok((coordinator.load_icon(job.scan, job.part).await?, blocklist))
     }
 
     async fn run(
         context: &Context,
         job: &Assignment,
-        hosts: Vec<IconHost>,
+        (hosts, blocklist): Self::Input,
     ) -> Result<Done, JobError> {
         let (hosts, touch) = blocking(move || host_candidates(hosts)).await??;
         let canaries = hosts.iter().take(50).map(|host| host.hostname.clone()).collect();
@@ -45,7 +52,7 @@ impl Job for Icon {
         let fetcher = context.fetchers.for_scan(job.settings.obey_robots);
         let seed = job.settings.seed ^ job.part.unsigned_abs() as u64;
         let hand = SharedHand(Arc::new(job.pulse.clone()));
-        let options = ShardOptions { seed, later_pass: true, hand };
+        let options = ShardOptions { seed, later_pass: true, blocklist: Arc::new(blocklist), hand };
         let shard = fetch_shard(fetcher, hosts, Arc::clone(&spool), options)
             .await
             .map_err(|trouble| JobError::Trouble { trouble, canaries })?;

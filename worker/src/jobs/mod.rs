@@ -3,12 +3,15 @@
 
 mod bundle_shard;
 mod common_icons;
+mod history;
 mod icon;
 mod icon_archive;
 mod index;
 mod page_files;
+mod preview;
 mod publish;
 mod search;
+mod search_key;
 mod search_part;
 mod stats;
 mod warc;
@@ -16,6 +19,7 @@ mod warc;
 use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
 use everytab_storage::{StorageError, StorageErrorKind};
+use tracing::Instrument as _;
 
 use crate::{
     context::Context,
@@ -24,9 +28,11 @@ use crate::{
     scan_settings::ScanSettings,
 };
 
-pub use page_files::{PageFile, page_files};
+pub use page_files::{Facts, PageFile, page_files};
 pub use publish::{Manifest, PublishRequest, publish_site, totals};
-pub use search_part::{SearchEntry, range_of, read_lines, search_key, write_lines};
+pub use search::merge_range;
+pub use search_key::{range_of, search_key};
+pub use search_part::{SearchEntry, read_lines, write_lines, write_part};
 pub use stats::Stats;
 pub use warc::read_home_pages;
 
@@ -176,8 +182,8 @@ async fn load_and_run<J: Job>(
     context: &Context,
     job: &Assignment,
 ) -> Result<Done, JobError> {
-    let input = J::load(coordinator, job).await?;
-    J::run(context, job, input).await
+    let input = J::load(coordinator, job).instrument(tracing::info_span!("load")).await?;
+    J::run(context, job, input).instrument(tracing::info_span!("run")).await
 }
 
 /// Loads and runs a job: one line a kind, in pipeline order.

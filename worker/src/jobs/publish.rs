@@ -16,7 +16,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Assignment, Done, Job, JobError, Stats, bundle_shard::put_bundle, page_files};
+use super::{
+    Assignment, Done, Facts, Job, JobError, PageFile, Stats, bundle_shard::put_bundle, history,
+    page_files, preview,
+};
 use crate::{context::Context, limits, pulse::Pulse, scan_settings::ScanSettings, scan_stats};
 
 pub(super) struct Publish;
@@ -95,6 +98,9 @@ pub struct Manifest {
     pub hosts: u64,
     /// Tabs with an icon.
     pub with_icon: u64,
+    /// Where people write to: mailto: or https:.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
     /// Bundles that were rewritten after publishing, by number, below the prefix.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub overrides: serde_json::Map<String, Value>,
@@ -135,22 +141,41 @@ pub async fn publish_site(
         generated_at: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
         hosts: with_icon + with("tab_without_icon"),
         with_icon,
+        contact: request.settings.contact.as_ref().map(|contact| match contact.split_once(':') {
+            Some(_) => contact.clone(),
+            None => format!("mailto:{contact}"),
+        }),
         overrides: serde_json::Map::new(),
     };
     fill_gaps(&site, request, shards, per_shard, pulse).await?;
     let stats = scan_stats::document(&request.outcomes, &request.status, &manifest);
     check_newer(&*site, &manifest, request.force).await?;
-    for file in page_files().into_iter().filter(|file| file.key != objects::INDEX_HTML) {
-        put(&*site, &file.key, file.bytes.into()).await?;
+    let picture = preview::of_site(&*site, &manifest, pulse).await?;
+    let facts = Facts {
+        site_url: request.settings.site_url.clone(),
+        contact: request.settings.contact.clone(),
+        user_agent: Some(context.fetchers.obeying.user_agent().to_owned()),
+    };
+    // Pages name files by their hash: files first, pages after the manifest.
+    let (pages, files): (Vec<_>, Vec<_>) =
+        page_files(&facts).into_iter().partition(|file| file.key.ends_with(".html"));
+    for file in files {
+        put_changed(&*site, &file.key, file.bytes.into()).await?;
         pulse.beat();
     }
     replace_manifest(&*site, &manifest, request.force).await?;
     put(&*site, objects::STATS, pretty(&stats)).await?;
-    for file in page_files().into_iter().filter(|file| file.key == objects::INDEX_HTML) {
-        put(&*site, &file.key, file.bytes.into()).await?;
+    let before = site.get_tagged(objects::HISTORY).await?;
+    let history = history::with_scan(before.as_ref().map(|tagged| &tagged.bytes[..]), &stats);
+    put(&*site, objects::HISTORY, pretty(&history)).await?;
+    if let Some(picture) = picture {
+        put(&*site, objects::PREVIEW, picture).await?;
+    }
+    for page in &pages {
+        put_changed(&*site, &page.key, page.bytes.clone().into()).await?;
     }
     if let Some(distribution) = &request.settings.distribution {
-        invalidate(distribution, &manifest).await?;
+        invalidate(distribution, &manifest, &pages).await?;
     }
     Ok(manifest)
 }
@@ -178,6 +203,16 @@ async fn fill_gaps(
         .try_collect::<Vec<()>>()
         .await?;
     Ok(())
+}
+
+/// The page is the same for most scans: a file that is there already is left alone.
+async fn put_changed(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
+    match site.get(key).await {
+        Ok(found) if found == bytes => Ok(()),
+        Ok(_) => put(site, key, bytes).await,
+        Err(error) if error.is_not_found() => put(site, key, bytes).await,
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn put(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
@@ -264,9 +299,14 @@ fn pretty(value: &Value) -> Bytes {
     Bytes::from(format!("{value:#}\n"))
 }
 
-async fn invalidate(distribution: &str, manifest: &Manifest) -> Result<(), JobError> {
-    let paths: Vec<String> =
-        ["/", "/index.html", "/manifest.json", "/stats.json"].map(String::from).to_vec();
+async fn invalidate(
+    distribution: &str,
+    manifest: &Manifest,
+    pages: &[PageFile],
+) -> Result<(), JobError> {
+    let others = [objects::MANIFEST, objects::STATS, objects::HISTORY, objects::PREVIEW];
+    let keys = pages.iter().map(|page| page.key.as_str()).chain(others);
+    let paths: Vec<String> = keys.chain([""]).map(|key| format!("/{key}")).collect();
     // The same publishing asks once, however often it is tried.
     let reference = format!("{}-{}", manifest.scan, manifest.generated_at);
     let settings = CdnSettings::default();

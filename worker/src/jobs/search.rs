@@ -3,19 +3,20 @@
 //! `search/<range>/<n>.tsv` holds up to a thousand lines; `search/<range>/index.tsv` one line a
 //! file: its first key. Suggestions are text; the icon comes from the bundle of the one chosen.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use everytab_coordinator::{Coordinator, Output};
 use everytab_storage::{Store, objects};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+use uuid::Uuid;
+
 use super::{
     Assignment, Done, Job, JobError, Stats,
-    search_part::{
-        HEADER_BYTES, SearchEntry, lines_of, range_in_part, search_key, sort, write_lines,
-    },
+    search_key::search_key,
+    search_part::{HEADER_BYTES, SearchEntry, lines_of, range_in_part, sort, write_lines},
 };
-use crate::{context::Context, limits};
+use crate::{context::Context, limits, pulse::Pulse};
 
 pub(super) struct Search;
 
@@ -29,37 +30,85 @@ impl Job for Search {
     async fn run(context: &Context, job: &Assignment, shards: Vec<i32>) -> Result<Done, JobError> {
         let range = usize::try_from(job.part).unwrap_or(usize::MAX);
         let archive = context.store(&job.settings.archive).await?;
-        let scan_id = job.info.scan_id;
-        let reads: Vec<_> = shards
-            .into_iter()
-            .map(|shard| {
-                read_range(Arc::clone(&archive), objects::search_part(scan_id, shard), range)
-            })
-            .collect();
-        let parts: Vec<Vec<SearchEntry>> = stream::iter(reads)
-            .buffered(limits::PUTS_IN_FLIGHT)
-            .inspect_ok(|_| job.pulse.beat())
-            .try_collect()
-            .await?;
-        let mut entries = parts.concat();
-        sort(&mut entries);
-        let mut stats = Stats::default();
-        stats.input("hostnames", entries.len() as u64);
-        stats.outcome("listed", entries.len() as u64);
         let site = context.store(&job.settings.site).await?;
-        let mut index = String::new();
-        for (number, lines) in entries.chunks(limits::HOSTNAMES_PER_SEARCH_FILE).enumerate() {
-            index.push_str(search_key(&lines[0].hostname));
-            index.push('\n');
-            let name = format!("{range}/{number}.tsv");
-            put(&*site, &objects::search(job.info.scan_id, &name), write_lines(lines)).await?;
-            job.pulse.beat();
-            stats.count("search_files", 1);
+        let scan_id = job.info.scan_id;
+        let merged = merge_range(archive, &*site, scan_id, shards, range, &job.pulse).await?;
+        let mut stats = Stats::default();
+        stats.input("hostnames", merged.hostnames);
+        stats.outcome("listed", merged.hostnames);
+        stats.count("search_files", merged.files);
+        for (domain, hostnames) in &merged.top_level {
+            stats.count(&format!("tld_{domain}"), *hostnames);
         }
-        let name = format!("{range}/index.tsv");
-        put(&*site, &objects::search(job.info.scan_id, &name), index).await?;
         Ok(Done { output: Output::Nothing, stats })
     }
+}
+
+/// What a range came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// Lines written.
+    pub hostnames: u64,
+    /// Files written, the index not counted.
+    pub files: u64,
+    /// Hostnames by their last label.
+    pub top_level: BTreeMap<String, u64>,
+}
+
+/// What a hostname ends with; what is no domain (an address, a long label) counts as one.
+fn top_level(hostname: &str) -> &str {
+    let label = hostname.rsplit('.').next().unwrap_or_default();
+    let is_name = label.len() <= 24 && label.bytes().any(|byte| byte.is_ascii_alphabetic());
+    if is_name { label } else { "none" }
+}
+
+/// Merges the parts that the shards wrote of one range into the files that the page reads.
+///
+/// # Errors
+/// When a store refuses, or a part is none.
+pub async fn merge_range(
+    archive: Arc<dyn Store>,
+    site: &dyn Store,
+    scan_id: Uuid,
+    shards: Vec<i32>,
+    range: usize,
+    pulse: &Pulse,
+) -> Result<Merged, JobError> {
+    let reads = shards
+        .into_iter()
+        .map(|shard| read_range(Arc::clone(&archive), objects::search_part(scan_id, shard), range));
+    let reads: Vec<_> = reads.collect();
+    let mut entries: Vec<SearchEntry> = stream::iter(reads)
+        .buffered(limits::PUTS_IN_FLIGHT)
+        .inspect_ok(|_| pulse.beat())
+        .try_fold(Vec::new(), |mut entries, part| async move {
+            entries.extend(part);
+            Ok(entries)
+        })
+        .await?;
+    // Parts are sorted: what is left to do is merging runs, which is what this sort is quick at.
+    sort(&mut entries);
+    let mut index = String::new();
+    let mut files = 0;
+    for lines in entries.chunks(limits::HOSTNAMES_PER_SEARCH_FILE) {
+        index.push_str(&search_key(&lines[0].hostname));
+        index.push('\n');
+        let name = format!("{range}/{files}.tsv");
+        put(site, &objects::search(scan_id, &name), write_lines(lines)).await?;
+        pulse.beat();
+        files += 1;
+    }
+    put(site, &objects::search(scan_id, &format!("{range}/index.tsv")), index).await?;
+    let mut top_level_domains = BTreeMap::new();
+    for entry in &entries {
+        // Few are new: a name is made only for those.
+        let domain = top_level(&entry.hostname);
+        match top_level_domains.get_mut(domain) {
+            Some(count) => *count += 1,
+            None => drop(top_level_domains.insert(domain.to_owned(), 1)),
+        }
+    }
+    Ok(Merged { hostnames: entries.len() as u64, files, top_level: top_level_domains })
 }
 
 async fn read_range(
@@ -78,4 +127,96 @@ async fn read_range(
 
 async fn put(site: &dyn Store, key: &str, text: String) -> Result<(), JobError> {
     Ok(site.put(key, text.into(), objects::put_options(key)).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use everytab_storage::StoreSettings;
+
+    use super::*;
+    use crate::jobs::{range_of, search_part::read_lines, write_part};
+
+    fn hostname(i: u64) -> String {
+        let word = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let prefix = ["", "www.", "shop."][(word >> 60) as usize % 3];
+        let name = format!("{:x}", word >> 40);
+        let letter = char::from(b'a' + (word % 26) as u8);
+        match word % 11 {
+            0 => format!("{prefix}xn--{letter}{name}-9za.рф").replace("рф", "xn--p1ai"),
+            1 => format!("{prefix}{name}.org"),
+            _ => format!("{prefix}{letter}{name}.com"),
+        }
+    }
+
+    /// 10,000 prefixes and whole names, looked for as the page does, against all names.
+    #[tokio::test]
+    async fn what_is_found_by_the_files_is_what_a_plain_scan_finds() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let url = format!("file://{}", folder.path().display());
+        let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
+        let scan_id = Uuid::nil();
+        let shards: Vec<i32> = (0..40).collect();
+        let mut all = Vec::new();
+        for &shard in &shards {
+            let hosts = (0..300).map(|i| hostname(u64::from(shard.unsigned_abs()) * 300 + i));
+            let entries: Vec<SearchEntry> = hosts
+                .enumerate()
+                .map(|(slot, hostname)| SearchEntry { hostname, bundle: shard, slot: slot as i32 })
+                .collect();
+            all.extend(entries.clone());
+            let key = objects::search_part(scan_id, shard);
+            store.put(&key, write_part(entries).into(), objects::put_options(&key)).await.unwrap();
+        }
+        let (mut listed, mut org) = (0, 0);
+        for range in 0..28 {
+            let pulse = Pulse::default();
+            let merged =
+                merge_range(Arc::clone(&store), &*store, scan_id, shards.clone(), range, &pulse);
+            let merged = merged.await.unwrap();
+            listed += merged.hostnames;
+            org += merged.top_level.get("org").copied().unwrap_or_default();
+            assert_eq!(merged.top_level.values().sum::<u64>(), merged.hostnames);
+        }
+        assert_eq!(listed, all.len() as u64);
+        assert_eq!(org, all.iter().filter(|e| e.hostname.ends_with(".org")).count() as u64);
+        sort(&mut all);
+        let keys: Vec<String> = all.iter().map(|e| search_key(&e.hostname).into_owned()).collect();
+        for round in 0..10_000_usize {
+            let key = &keys[round * 7919 % keys.len()];
+            let start: String = key.chars().take(1 + round % key.chars().count()).collect();
+            let plain: Vec<&SearchEntry> = all
+                .iter()
+                .zip(&keys)
+                .filter(|(_, key)| key.starts_with(&start))
+                .map(|(entry, _)| entry)
+                .take(8)
+                .collect();
+            assert!(!plain.is_empty());
+            assert_eq!(
+                look_up(folder.path(), &start),
+                plain.into_iter().cloned().collect::<Vec<_>>()
+            );
+        }
+    }
+
+    fn look_up(root: &std::path::Path, start: &str) -> Vec<SearchEntry> {
+        let name = |file: &str| {
+            root.join(objects::search(Uuid::nil(), &format!("{}/{file}.tsv", range_of(start))))
+        };
+        let index = std::fs::read_to_string(name("index")).unwrap();
+        let firsts: Vec<&str> = index.lines().collect();
+        let before = firsts.partition_point(|first| *first < start).saturating_sub(1);
+        let through = firsts.partition_point(|first| *first < start || first.starts_with(start));
+        let mut found = Vec::new();
+        for file in before..through {
+            let text = std::fs::read_to_string(name(&file.to_string())).unwrap();
+            let lines = read_lines(&text).unwrap();
+            found.extend(lines.into_iter().filter(|e| search_key(&e.hostname).starts_with(start)));
+            if found.len() >= 8 {
+                break;
+            }
+        }
+        found.truncate(8);
+        found
+    }
 }

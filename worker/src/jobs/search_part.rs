@@ -3,8 +3,8 @@
 //! A part begins with the end of each hostname range, in bytes behind the header, as decimal
 //! numbers of 12 characters a line; then one line a hostname: hostname, bundle, slot, by tabs.
 
-/// Hostname ranges: digits, a to z, and the rest. `coordinator.search_ranges()` says the same.
-pub(super) const RANGES: usize = 28;
+use super::search_key::{RANGES, range_of, search_key};
+
 const HEADER_NUMBER_BYTES: usize = 13;
 /// Bytes of a part's header.
 pub(super) const HEADER_BYTES: usize = RANGES * HEADER_NUMBER_BYTES;
@@ -20,33 +20,18 @@ pub struct SearchEntry {
     pub slot: i32,
 }
 
-/// What a hostname is sorted and found by: people leave the www. out.
-pub fn search_key(hostname: &str) -> &str {
-    match hostname.strip_prefix("www.") {
-        Some(rest) if rest.contains('.') => rest,
-        _ => hostname,
-    }
-}
-
-/// The range that a hostname belongs to, 0 to 27.
-pub fn range_of(hostname: &str) -> usize {
-    match search_key(hostname).bytes().next() {
-        Some(b'0'..=b'9') => 0,
-        Some(letter @ b'a'..=b'z') => usize::from(letter - b'a') + 1,
-        _ => RANGES - 1,
-    }
-}
-
 /// Sorts entries as ranges and files hold them: by key, then by the whole hostname.
 pub(super) fn sort(entries: &mut [SearchEntry]) {
+    // A key seldom has to be made: nearly all are a piece of the hostname.
     entries.sort_by(|a, b| {
-        let of = |e: &SearchEntry| (range_of(&e.hostname), search_key(&e.hostname).to_owned());
-        of(a).cmp(&of(b)).then_with(|| a.hostname.cmp(&b.hostname))
+        let by_key = || search_key(&a.hostname).cmp(&search_key(&b.hostname));
+        let by_range = range_of(&a.hostname).cmp(&range_of(&b.hostname));
+        by_range.then_with(by_key).then_with(|| a.hostname.cmp(&b.hostname))
     });
 }
 
 /// A shard's part.
-pub(super) fn write_part(mut entries: Vec<SearchEntry>) -> String {
+pub fn write_part(mut entries: Vec<SearchEntry>) -> String {
     sort(&mut entries);
     let mut header = String::with_capacity(HEADER_BYTES);
     let mut body = String::new();

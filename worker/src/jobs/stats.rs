@@ -30,6 +30,11 @@ impl Stats {
         *self.counts.entry(name.into()).or_default() += amount;
     }
 
+    /// The inputs by outcome.
+    pub fn outcomes(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.outcomes.iter().map(|(name, amount)| (name.as_str(), *amount))
+    }
+
     /// Whether every input has exactly one outcome.
     pub fn adds_up(&self) -> bool {
         self.inputs.values().sum::<u64>() == self.outcomes.values().sum::<u64>()

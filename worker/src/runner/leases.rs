@@ -14,7 +14,7 @@ use std::{
 use everytab_coordinator::{Coordinator, Fence, Lease};
 use tokio::sync::watch;
 
-use crate::{context::Context, limits, pulse::Pulse};
+use crate::{context::Context, limits, pulse::Pulse, telemetry};
 
 /// Why a run was ended from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,16 @@ pub(super) enum End {
 }
 
 impl End {
+    /// As metrics have it.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Expired => "expired",
+            Self::Released => "released",
+            Self::Stalled => "stalled",
+        }
+    }
+
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Lost => "the lease was lost",
@@ -194,9 +204,10 @@ impl Leases {
     async fn renew(&self, context: &Context) {
         let asked_at = Instant::now();
         let fences = self.alive(asked_at);
-        match self.coordinator.renew(&self.holder, &fences).await {
+        match telemetry::call("renew", self.coordinator.renew(&self.holder, &fences)).await {
             Ok(renewal) => {
                 context.fetchers.share_addresses_with(renewal.live_workers);
+                telemetry::metrics().fleet_workers.record(renewal.live_workers.into(), &[]);
                 if !renewal.held.is_empty() {
                     self.live_workers.store(renewal.live_workers, Ordering::SeqCst);
                     context.fetchers.set_rate(renewal.rate, self.live_workers());

@@ -7,7 +7,7 @@ use everytab_testbed::Mix;
 use serde_json::Value;
 
 use crate::{
-    outcomes,
+    netns, outcomes,
     places::{Database, Internet, Stores, copy_folder, internet, nobody, with_s3},
     setup::{Ended, Running, assert_same, files, folder, published, run, tabs, wait_for, worker},
 };
@@ -259,4 +259,68 @@ fn a_full_disk_is_named_and_with_room_again_the_scan_goes_on_to_the_same_bytes()
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let expected = published(&undisturbed.join("site"));
     assert_same(&expected, &published(&site), "undisturbed and after a full disk");
+}
+
+#[test]
+fn few_open_files_mean_a_warning_and_fewer_requests_at_once_and_the_same_scan() {
+    let internet = internet(40, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    let mut command = database.worker(&["--exit-when-done", "--in-flight", "5000"]);
+    netns::few_files(&mut command, 600);
+    let ended = run(command).expect_code(0);
+    let warning = "too little for --in-flight: open files: the limit is 600, --in-flight 5000 \
+                   wants 20000; using 150";
+    assert!(ended.stderr.contains(warning), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("Too many open files"), "{}", ended.stderr);
+    outcomes::add_up(&internet.folder.path().join("site"));
+
+    let mut command = worker(["doctor", "--in-flight", "5000"]);
+    netns::few_files(&mut command, 600);
+    let ended = run(command);
+    let line = ended.stdout.lines().find(|line| line.contains("open files")).unwrap_or_default();
+    assert!(line.contains("FAIL") && line.contains("ulimit -n"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_plan_without_a_crawl_says_what_bounds_each_stage_and_knows_its_machines() {
+    let plan = |more: &[&str]| {
+        let mut command = worker(["plan", "--hosts", "30000000"]);
+        command.args(more);
+        run(command)
+    };
+    let document = |more: &[&str]| {
+        let ended = plan(&[&["--json"], more].concat()).expect_code(0);
+        serde_json::from_str::<Value>(&ended.stdout).unwrap()
+    };
+    let usual = document(&["--workers", "8", "--instance", "c7g.large"]);
+    let stages = usual["stages"].as_array().unwrap();
+    assert_eq!(stages.len(), 5);
+    for stage in stages {
+        assert!(stage["hours"].as_f64().unwrap() > 0.0, "{stage}");
+        assert!(stage["dollars"].as_f64().unwrap() > 0.0, "{stage}");
+        assert!(!stage["bound_by"].as_str().unwrap().is_empty(), "{stage}");
+    }
+    let costs = usual["costs"].as_array().unwrap().iter();
+    let sum: f64 = costs.map(|cost| cost["dollars"].as_f64().unwrap()).sum();
+    assert!((sum - usual["dollars"].as_f64().unwrap()).abs() < 0.01, "{usual}");
+    assert!(usual["prices"]["date"].as_str().unwrap().starts_with("20"));
+    let sources = usual["rates"].as_array().unwrap().iter();
+    assert!(sources.map(|rate| rate["source"].as_str().unwrap()).all(|source| !source.is_empty()));
+    // The text has the same sum.
+    let text = plan(&["--workers", "8", "--instance", "c7g.large"]).expect_code(0);
+    let line = text.stdout.lines().find(|line| line.trim_start().starts_with("a scan")).unwrap();
+    assert!(line.contains(&format!("{:.2}", usual["dollars"].as_f64().unwrap())), "{line}");
+    assert!(text.stderr.contains("remembered"), "{}", text.stderr);
+    // What is not known is said with what is.
+    for (arguments, what) in [
+        (&["--instance", "c99.mega"][..], "c7g.large"),
+        (&["--database-instance", "db.x"], "db.m7g.large"),
+        (&["--core-speed", "0"], "--core-speed"),
+        (&["--limit", "5"], "--limit"),
+        (&["--workers", "0"], "--workers"),
+    ] {
+        let refused = plan(arguments).expect_code(2);
+        assert!(refused.stderr.contains(what), "{arguments:?}: {}", refused.stderr);
+    }
 }

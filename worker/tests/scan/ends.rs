@@ -1,6 +1,6 @@
 //! How a worker ends: 0 and 3 when the scan has, 4 when it was asked to leave.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path};
 
 use everytab_testbed::{Behaviour, Mix};
 
@@ -107,4 +107,36 @@ fn a_job_that_gets_nowhere_is_let_go_and_its_worker_leaves() {
     let status = database.status();
     assert_eq!(status["state"], "finished");
     assert!(status["events"]["expired"].as_u64() > Some(0), "{}", status["events"]);
+}
+
+#[test]
+fn publishing_again_writes_only_what_has_changed() {
+    let internet = internet(60, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let site = dir.join("site");
+    // A write puts another file in the place of the first.
+    let places = || -> BTreeMap<String, u64> {
+        let inode = |name: &String| fs::metadata(site.join(name)).unwrap().ino();
+        files(&site).into_keys().map(|name| (name.clone(), inode(&name))).collect()
+    };
+    let written_by = |change: &dyn Fn()| -> Vec<String> {
+        let before = places();
+        change();
+        run(database.owner(&["publish"])).expect_code(0);
+        let after = places();
+        after
+            .into_iter()
+            .filter(|(name, inode)| before.get(name) != Some(inode))
+            .map(|p| p.0)
+            .collect()
+    };
+    assert_eq!(written_by(&|| {}), ["manifest.json", "stats.json"]);
+    let page = "index.html";
+    let whole = fs::read(site.join(page)).unwrap();
+    let found = written_by(&|| fs::write(site.join(page), "of another version").unwrap());
+    assert_eq!(found, [page, "manifest.json", "stats.json"]);
+    assert_eq!(fs::read(site.join(page)).unwrap(), whole);
 }

@@ -11,9 +11,11 @@
 )]
 
 mod archive;
+mod backup;
 mod bad_input;
 mod books;
 mod chaos;
+mod dashboards;
 mod drain;
 mod ends;
 mod gate;
@@ -21,6 +23,7 @@ mod guard;
 mod idle;
 mod instance_metadata;
 mod kills;
+mod migrating;
 mod netns;
 mod operator;
 mod orders;
@@ -32,6 +35,8 @@ mod pooler;
 mod reconnects;
 mod roles;
 mod same_bytes;
+mod scrape;
 mod setup;
+mod telemetry;
 mod wire;
 mod zombie;

@@ -185,3 +185,36 @@ fn doctor_audits_the_scans_and_names_drift() {
     let status = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
     assert!(status.contains("DRIFT        index"), "{status}");
 }
+
+#[test]
+fn of_many_machines_that_start_a_scan_once_one_does_and_late_ones_never_again() {
+    let internet = internet(60, Mix::none());
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, &dir.join("out")));
+    let start = |crawl: &str, more: &[&str]| {
+        let mut command = database.owner(&["scan", "start", "--crawl", crawl]);
+        command.args(database.stores.arguments()).args(more);
+        command
+    };
+    // What each machine of a fleet does when it comes up.
+    let machines: Vec<(Running, Running)> = (0..6)
+        .map(|_| (database.owner(&["migrate"]), start(internet.crawl(), &["--once"])))
+        .map(|(migrate, start)| (Running::start(migrate), Running::start(start)))
+        .collect();
+    let mut started = 0;
+    for (migrate, start) in machines {
+        migrate.finish().expect_code(0);
+        started += start.finish().expect_code(0).stdout.lines().count();
+    }
+    assert_eq!(started, 1, "one machine started it, and said its id");
+    let scans = || database.psql("select count(*) from everytab.scans").trim().to_owned();
+    assert_eq!(scans(), "1");
+    // A machine that comes after the scan was cancelled starts nothing, by name or as the latest.
+    run(database.owner(&["scan", "cancel"])).expect_code(0);
+    run(start(internet.crawl(), &["--once"])).expect_code(0);
+    run(start("latest", &["--once"])).expect_code(0);
+    assert_eq!(scans(), "1");
+    // A person may.
+    run(start(internet.crawl(), &[])).expect_code(0);
+    assert_eq!(scans(), "2");
+}

@@ -33,7 +33,8 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
     let mut command = Command::new(env!("CARGO_BIN_EXE_everytab-worker"));
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        let ours = text.starts_with("EVERYTAB_") && text != "EVERYTAB_PG_BIN";
+        let ours = ["EVERYTAB_", "OTEL_"].iter().any(|prefix| text.starts_with(prefix))
+            && text != "EVERYTAB_PG_BIN";
         if ours || text.starts_with("AWS_") || text == "DATABASE_URL" {
             command.env_remove(&name);
         }

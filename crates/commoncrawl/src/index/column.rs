@@ -28,7 +28,7 @@ pub(super) struct Column {
     reading: Reading,
     codec: Codec,
     chunk: Chunk,
-    dictionary: Option<Dictionary>,
+    dictionary: Dictionary,
     page: OpenPage,
     is_open: bool,
     /// The row of the row group with which the page in front begins.
@@ -41,7 +41,7 @@ impl Column {
             reading,
             codec: Codec::None,
             chunk: Chunk::default(),
-            dictionary: None,
+            dictionary: Dictionary::default(),
             page: OpenPage::default(),
             is_open: false,
             first_row: 0,
@@ -56,7 +56,7 @@ impl Column {
     pub(super) fn enter(&mut self, codec: Codec, bytes: u64, rows: u64) {
         self.codec = codec;
         self.chunk = Chunk::new(bytes, rows);
-        self.dictionary = None;
+        self.dictionary = Dictionary::default();
         self.is_open = false;
         self.first_row = 0;
     }
@@ -79,8 +79,7 @@ impl Column {
         self.open_page_of(row, inflater)?;
         let row = row - self.first_row;
         let name = self.reading.name;
-        let dictionary = self.dictionary.get_or_insert_default();
-        self.page.get(row, dictionary).map_err(|what| corrupt(name, &what))
+        self.page.get(row, &self.dictionary).map_err(|what| corrupt(name, &what))
     }
 
     /// Whether `row` has no value.
@@ -110,8 +109,7 @@ impl Column {
             self.open_page_of(row, inflater)?;
             let page_rows = self.chunk.pages.front().map_or(0, |page| page.header.values);
             let page_end = self.first_row.saturating_add(page_rows).min(end);
-            let dictionary = self.dictionary.get_or_insert_default();
-            let found = self.page.find(wanted, page_end - self.first_row, dictionary);
+            let found = self.page.find(wanted, page_end - self.first_row, &self.dictionary);
             if let Some(found) = found.map_err(|what| corrupt(self.reading.name, &what))? {
                 return Ok(Some(self.first_row + found));
             }
@@ -143,7 +141,7 @@ impl Column {
         } else {
             if let Some(dictionary) = self.chunk.dictionary.take() {
                 let opened = Dictionary::open(&dictionary, reading.width, self.codec, inflater);
-                self.dictionary = Some(opened.map_err(wrong)?);
+                self.dictionary = opened.map_err(wrong)?;
             }
             let (width, is_optional) = (reading.width, reading.is_optional);
             self.page.open(page, width, is_optional, self.codec, inflater).map_err(wrong)?;

@@ -3,7 +3,7 @@
 //! Invariant: what passed [`check`] lies inside the file and within the memory limit, so decoding
 //! starts with believable numbers.
 
-use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
 use super::error::IndexError;
 
@@ -50,6 +50,11 @@ pub(super) fn check(
     Ok(())
 }
 
+/// Where a column of a row group begins: with its dictionary, where it has one.
+pub(super) fn chunk_start(column: &ColumnChunkMetaData) -> i64 {
+    column.dictionary_page_offset().unwrap_or(column.data_page_offset())
+}
+
 fn projected_bytes(
     group: &RowGroupMetaData,
     leaves: &[usize],
@@ -58,7 +63,7 @@ fn projected_bytes(
     u64::try_from(group.num_rows()).map_err(|_| "negative number of rows")?;
     // The parquet crate asks where columns lie that nobody reads, too.
     for column in group.columns() {
-        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let start = chunk_start(column);
         if start < 0 || column.compressed_size() < 0 {
             return Err("negative column offset or size");
         }
@@ -67,7 +72,7 @@ fn projected_bytes(
     let (mut compressed, mut uncompressed) = (0_u64, 0_u64);
     for &leaf in leaves {
         let column = group.columns().get(leaf).ok_or("a column is missing")?;
-        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let start = chunk_start(column);
         let start = u64::try_from(start).map_err(|_| "negative column offset")?;
         let length = u64::try_from(column.compressed_size()).map_err(|_| "negative column size")?;
         let plain =

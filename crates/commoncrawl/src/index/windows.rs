@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use parquet::file::metadata::ParquetMetaData;
 
+use super::row_groups::chunk_start;
+
 /// Gaps of at most this are read along: a request takes longer.
 const MAX_GAP_BYTES: u64 = 16 << 10;
 /// Less than this is not asked for alone, nor left over.
@@ -69,8 +71,7 @@ impl Windows {
         let group = self.metadata.row_group(*row_group);
         let chunks = self.leaves.iter().filter_map(|leaf| group.columns().get(*leaf));
         let chunks = chunks.map(|chunk| {
-            let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
-            let start = start.unsigned_abs();
+            let start = chunk_start(chunk).unsigned_abs();
             start..start + chunk.compressed_size().unsigned_abs()
         });
         chunks.collect()

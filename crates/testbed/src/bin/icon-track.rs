@@ -70,6 +70,8 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
                 "dead_addresses": expected.dead_addresses,
                 "dead_addresses_of_one_host": expected.dead_addresses_of_one_host,
                 "latency_seconds": expected.latency_seconds,
+                "least_slot_seconds": expected.least_slot_seconds,
+                "forgetful_slot_seconds": expected.forgetful_slot_seconds,
             });
             Ok(writeln!(std::io::stdout(), "{document}")?)
         }

@@ -122,7 +122,17 @@ pub struct Expected {
     pub dead_addresses_of_one_host: usize,
     /// The time that all good answers take together.
     pub latency_seconds: f64,
+    /// What a client with the deadlines of rules.md cannot spend less on: two hosts make an address
+    /// dead, the first URL of an origin the origin, and nothing else waits.
+    pub least_slot_seconds: f64,
+    /// The same where nothing is remembered and a silent server costs the total deadline.
+    pub forgetful_slot_seconds: f64,
 }
+
+/// Deadlines of rules.md: TCP and TLS, the head of an answer, all of a request.
+const CONNECT_SECONDS: f64 = 5.0;
+const FIRST_BYTE_SECONDS: f64 = 5.0;
+const TOTAL_SECONDS: f64 = 10.0;
 
 impl Plan {
     /// Draws every host.
@@ -179,10 +189,21 @@ impl Plan {
                 let latency = (0..icons).map(|icon| self.latency(number, icon).as_secs_f64());
                 expected.latency_seconds += latency.sum::<f64>();
             }
-            if host.kind == Kind::Dead {
-                *of_dead_address.entry(host.address).or_default() += 1;
-            }
+            let (first, each) = match host.kind {
+                Kind::Dead => {
+                    let hosts = of_dead_address.entry(host.address).or_default();
+                    *hosts += 1;
+                    (if *hosts <= 2 { CONNECT_SECONDS } else { 0.0 }, CONNECT_SECONDS)
+                }
+                Kind::Silent => (FIRST_BYTE_SECONDS, TOTAL_SECONDS),
+                Kind::Stalls => (TOTAL_SECONDS, TOTAL_SECONDS),
+                _ => (0.0, 0.0),
+            };
+            expected.least_slot_seconds += first;
+            expected.forgetful_slot_seconds += icons as f64 * each;
         }
+        expected.least_slot_seconds += expected.latency_seconds;
+        expected.forgetful_slot_seconds += expected.latency_seconds;
         expected.dead_addresses = of_dead_address.len();
         expected.dead_addresses_of_one_host = of_dead_address.values().filter(|n| **n == 1).count();
         expected

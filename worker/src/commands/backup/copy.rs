@@ -87,6 +87,27 @@ impl Copier {
     }
 }
 
+/// Writes an object of a backup to a file, if it is what was backed up.
+pub(super) async fn download(
+    from: &dyn Store,
+    entry: &Entry,
+    mut to: &std::fs::File,
+) -> Result<(), Failure> {
+    let size = from.head(&entry.key).await?.map_or(0, |found| found.size);
+    let sha256 = digest_of(from, &entry.key, size, |bytes| Ok(to.write_all(bytes)?)).await?;
+    Expected::Exactly(entry).check(size, &sha256)
+}
+
+/// Reads an object of a backup and says what is wrong with it.
+pub(super) async fn fault_of(from: &dyn Store, entry: &Entry) -> Result<Option<String>, Failure> {
+    let Some(found) = from.head(&entry.key).await? else {
+        return Ok(Some(format!("{} is missing", entry.key)));
+    };
+    let sha256 = digest_of(from, &entry.key, found.size, |_| Ok(())).await?;
+    let is_whole = found.size == entry.size && sha256 == entry.sha256;
+    Ok((!is_whole).then(|| entry.difference(found.size, &sha256)))
+}
+
 /// Reads an object piece by piece; answers its SHA-256 in hexadecimal.
 async fn digest_of(
     store: &dyn Store,

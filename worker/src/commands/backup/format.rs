@@ -1,8 +1,9 @@
 //! What a backup looks like, and the notes of one that is under way.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, io::Read as _, path::Path, sync::Arc};
 
 use bytes::Bytes;
+use everytab_coordinator::TableDigest;
 use everytab_storage::{PutOptions, Store, objects};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -13,29 +14,36 @@ use crate::failure::Failure;
 /// The object that makes a backup whole; written last.
 pub(super) const LIST: &str = "backup.json";
 /// The version of this layout.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 /// What stands at a site's root and is switched by publishing.
 pub(super) const ROOT: [&str; 3] = [objects::INDEX_HTML, objects::STATS, objects::MANIFEST];
 
 const PROGRESS: &str = "progress/";
 const PROGRESS_OF: &str = "progress/of.json";
 
-/// `backup.json`.
+/// What `backup.json` lists.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Backup {
     pub(super) format: u32,
-    /// The digest of the tables that the rows fit.
-    pub(super) tables: String,
-    /// The lowest job number among the rows, and the highest.
-    pub(super) first_job: i64,
-    /// See `first_job`.
-    pub(super) last_job: i64,
+    /// The migrations that made the tables.
+    pub(super) migrations: Vec<String>,
     /// The scan's own row.
     pub(super) scan: Value,
-    /// The other rows, in the order in which they are brought back.
-    pub(super) rows: Vec<Part>,
+    /// The database.
+    pub(super) rows: Rows,
     /// What was published and archived, by name.
     pub(super) objects: Vec<Entry>,
+}
+
+/// All rows, in one dump.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Rows {
+    /// Of the server that was dumped, such as 150018.
+    pub(super) server_version: i32,
+    /// Counts and digests of every table, as the dump saw them.
+    pub(super) tables: Vec<TableDigest>,
+    /// What pg_dump wrote, in custom format.
+    pub(super) dump: Entry,
 }
 
 /// One object of the backup.
@@ -47,20 +55,6 @@ pub(super) struct Entry {
     pub(super) size: u64,
     /// In lower-case hexadecimal.
     pub(super) sha256: String,
-}
-
-/// An object of rows: gzipped JSON, one a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Part {
-    /// The table.
-    pub(super) table: String,
-    /// Rows in it.
-    pub(super) count: u64,
-    /// The lowest and the highest job number, of parts of `jobs`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) job_ids: Option<(i64, i64)>,
-    #[serde(flatten)]
-    pub(super) entry: Entry,
 }
 
 impl Entry {
@@ -75,22 +69,57 @@ impl Entry {
     }
 
     pub(super) fn damaged(&self, size: u64, sha256: &str) -> Failure {
-        Failure::new(format!(
-            "the backup is damaged: {} has {size} bytes of sha256 {sha256}, backup.json says {} of \
-             {}; that object was left alone",
-            self.key, self.size, self.sha256
-        ))
+        let difference = self.difference(size, sha256);
+        Failure::new(format!("the backup is damaged: {difference}; that object was left alone"))
     }
+
+    /// What is there in place of it.
+    pub(super) fn difference(&self, size: u64, sha256: &str) -> String {
+        format!(
+            "{} has {size} bytes of sha256 {sha256}, backup.json says {} of {}",
+            self.key, self.size, self.sha256
+        )
+    }
+}
+
+/// A file's SHA-256 in hexadecimal.
+pub(super) async fn hex_of_file(path: &Path) -> Result<String, Failure> {
+    let mut file = std::fs::File::open(path)?;
+    let hashing = move || -> std::io::Result<String> {
+        let mut digest = Sha256::new();
+        let mut piece = vec![0; 1 << 20];
+        loop {
+            let read = file.read(&mut piece)?;
+            if read == 0 {
+                return Ok(hex(&digest.finalize()));
+            }
+            digest.update(piece.get(..read).unwrap_or_default());
+        }
+    };
+    Ok(tokio::task::spawn_blocking(hashing).await??)
 }
 
 pub(super) fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// `{"sha256":"...","list":{...}}`: the list's own digest goes before it, so that a bit that
+/// flipped in the list is not taken for damage of what it lists.
+fn seal(list: &str) -> String {
+    let digest = hex(&Sha256::digest(list.as_bytes()));
+    format!("{{\"sha256\":\"{digest}\",\"list\":{list}}}")
+}
+
+/// The list in what [`seal`] made; none where it is anything else.
+fn unseal(sealed: &str) -> Option<&str> {
+    let list = sealed.split_once(",\"list\":")?.1.strip_suffix('}')?;
+    (seal(list) == sealed).then_some(list)
+}
+
 impl Backup {
     /// Reads a whole backup's list.
     pub(super) async fn read(store: &dyn Store) -> Result<Self, Failure> {
-        read_json(store, LIST).await?.ok_or_else(|| {
+        Self::read_if_whole(store).await?.ok_or_else(|| {
             Failure::new(format!(
                 "{} holds no whole backup: there is no {LIST}; run the backup to its end",
                 store.url()
@@ -98,9 +127,29 @@ impl Backup {
         })
     }
 
+    /// The same, or none where no backup has come to its end.
+    async fn read_if_whole(store: &dyn Store) -> Result<Option<Self>, Failure> {
+        let Some(tagged) = store.get_tagged(LIST).await? else { return Ok(None) };
+        let about = |what: String| Failure::new(format!("{LIST} in {} {what}", store.url()));
+        let list = std::str::from_utf8(&tagged.bytes).ok().and_then(unseal).ok_or_else(|| {
+            about(
+                "is damaged: it is not what its own sha256 says; delete it, and back up again"
+                    .to_owned(),
+            )
+        })?;
+        let is_ours = serde_json::from_str::<Value>(list)
+            .is_ok_and(|value| value["format"].as_u64() == Some(u64::from(FORMAT)));
+        if !is_ours {
+            return Err(about(format!("is not of format {FORMAT}, which this program reads")));
+        }
+        let backup = serde_json::from_str(list)
+            .map_err(|error| about(format!("is not understood: {error}")))?;
+        Ok(Some(backup))
+    }
+
     /// Every object that it lists.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.rows.iter().map(|part| &part.entry).chain(&self.objects)
+        std::iter::once(&self.rows.dump).chain(&self.objects)
     }
 }
 
@@ -150,14 +199,14 @@ impl Source {
 /// One note of what is copied.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Note {
-    rows: Vec<Part>,
+    rows: Option<Rows>,
     objects: Vec<Entry>,
 }
 
 /// What is copied already, by an earlier backup of the same scan too.
 pub(super) struct Journal {
     pub(super) store: Arc<dyn Store>,
-    rows: HashMap<String, Part>,
+    rows: Option<Rows>,
     objects: HashMap<String, Entry>,
     notes: u64,
     /// Sizes of what the store has: a note is not enough where somebody deleted the object.
@@ -167,15 +216,15 @@ pub(super) struct Journal {
 impl Journal {
     /// Reads what is there of a backup of the scan with this row.
     pub(super) async fn open(store: Arc<dyn Store>, row: &Value) -> Result<Self, Failure> {
+        let held = store.list_all("").await?;
         let mut journal = Self {
-            rows: HashMap::new(),
+            rows: None,
             objects: HashMap::new(),
             notes: 0,
-            held: HashMap::new(),
-            store,
+            held: held.into_iter().map(|object| (object.key, object.size)).collect(),
+            store: Arc::clone(&store),
         };
-        let store = Arc::clone(&journal.store);
-        if let Some(whole) = read_json::<Backup>(&*store, LIST).await? {
+        if let Some(whole) = Backup::read_if_whole(&*store).await? {
             if whole.scan["scan_id"] != row["scan_id"] {
                 return Err(Failure::new(format!(
                     "{} holds a backup of scan {}; give another place with --to",
@@ -183,17 +232,13 @@ impl Journal {
                     whole.scan["scan_id"].as_str().unwrap_or("?")
                 )));
             }
-            if whole.scan == *row && whole.tables == everytab_coordinator::tables_digest() {
-                journal.add(Note { rows: whole.rows, objects: whole.objects });
+            if whole.scan == *row {
+                journal.add(Note { rows: Some(whole.rows), objects: whole.objects });
             }
-        }
-        for folder in ["archive/", "rows/", "site/"] {
-            let listed = store.list_all(folder).await?;
-            journal.held.extend(listed.into_iter().map(|object| (object.key, object.size)));
         }
         let of = read_json::<Value>(&*store, PROGRESS_OF).await?;
         let notes = store.list_all(PROGRESS).await?;
-        if of.as_ref() == Some(&journal.of(row)) {
+        if of.as_ref() == Some(row) {
             for note in notes.iter().filter(|note| note.key != PROGRESS_OF) {
                 journal.notes += 1;
                 if let Some(note) = read_json(&*store, &note.key).await? {
@@ -203,24 +248,19 @@ impl Journal {
         } else {
             let keys: Vec<String> = notes.into_iter().map(|note| note.key).collect();
             store.delete(&keys).await?;
-            write_json(&*store, PROGRESS_OF, &journal.of(row)).await?;
+            write_json(&*store, PROGRESS_OF, row).await?;
         }
         Ok(journal)
     }
 
-    /// What the notes are good for: this scan as it is, in these tables.
-    fn of(&self, row: &Value) -> Value {
-        serde_json::json!({"scan": row, "tables": everytab_coordinator::tables_digest()})
-    }
-
     fn add(&mut self, note: Note) {
-        self.rows.extend(note.rows.into_iter().map(|part| (part.entry.key.clone(), part)));
+        self.rows = note.rows.or(self.rows.take());
         self.objects.extend(note.objects.into_iter().map(|entry| (entry.key.clone(), entry)));
     }
 
-    /// Rows that are saved already; of none, nothing is written.
-    pub(super) fn part(&self, key: &str) -> Option<&Part> {
-        self.rows.get(key).filter(|part| part.count == 0 || self.holds(&part.entry))
+    /// Rows that are dumped already.
+    pub(super) fn rows(&self) -> Option<&Rows> {
+        self.rows.as_ref().filter(|rows| self.holds(&rows.dump))
     }
 
     /// An object that is copied already.
@@ -232,12 +272,24 @@ impl Journal {
         self.held.get(&entry.key) == Some(&entry.size)
     }
 
-    pub(super) async fn note_part(&mut self, part: &Part) -> Result<(), Failure> {
-        self.note(Note { rows: vec![part.clone()], objects: Vec::new() }).await
+    /// Before another dump is written over the one that was noted.
+    pub(super) async fn forget_rows(&mut self) -> Result<(), Failure> {
+        if let Some(known) = self.rows.take() {
+            // A note wins over those before it, and over an earlier backup's list; a dump of no
+            // bytes is held by nobody.
+            let dump = Entry { size: 0, ..known.dump };
+            self.note(Note { rows: Some(Rows { dump, ..known }), objects: Vec::new() }).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn note_rows(&mut self, rows: &Rows) -> Result<(), Failure> {
+        self.held.insert(rows.dump.key.clone(), rows.dump.size);
+        self.note(Note { rows: Some(rows.clone()), objects: Vec::new() }).await
     }
 
     pub(super) async fn note_objects(&mut self, objects: &[Entry]) -> Result<(), Failure> {
-        self.note(Note { rows: Vec::new(), objects: objects.to_vec() }).await
+        self.note(Note { rows: None, objects: objects.to_vec() }).await
     }
 
     async fn note(&mut self, note: Note) -> Result<(), Failure> {
@@ -249,7 +301,8 @@ impl Journal {
 
     /// Writes the list, which makes the backup whole, and forgets the notes.
     pub(super) async fn finish(&self, backup: &Backup) -> Result<(), Failure> {
-        write_json(&*self.store, LIST, backup).await?;
+        let sealed = Bytes::from(seal(&serde_json::to_string(backup)?));
+        self.store.put(LIST, sealed, PutOptions::default()).await?;
         let notes = self.store.list_all(PROGRESS).await?;
         let keys: Vec<String> = notes.into_iter().map(|note| note.key).collect();
         Ok(self.store.delete(&keys).await?)
@@ -268,7 +321,7 @@ mod tests {
         assert_eq!(Source::of(&site), Some((Source::Site, key)));
         let archive = Source::Archive.backup_key("archive/1/0-1.warc.gz");
         assert_eq!(Source::of(&archive), Some((Source::Archive, "archive/1/0-1.warc.gz")));
-        assert_eq!(Source::of("rows/jobs/0.jsonl.gz"), None);
+        assert_eq!(Source::of("database.dump"), None);
     }
 
     #[test]
@@ -277,6 +330,18 @@ mod tests {
         assert!(entry.check(b"abc").is_ok());
         let message = entry.check(b"abd").unwrap_err().message;
         assert!(message.contains("damaged") && message.contains('k'), "{message}");
+    }
+
+    #[test]
+    fn any_bit_that_flips_in_a_list_is_noticed() {
+        let sealed = seal(r#"{"format":2,"objects":[]}"#);
+        assert_eq!(unseal(&sealed), Some(r#"{"format":2,"objects":[]}"#));
+        for bit in 0..sealed.len() * 8 {
+            let mut bytes = sealed.clone().into_bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let found = std::str::from_utf8(&bytes).ok().and_then(unseal);
+            assert_eq!(found, None, "bit {bit}");
+        }
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! The machine: open files, temporary files, the resolver, Postgres's binaries.
+//! The machine: open files, memory, temporary files, the resolver, Postgres's binaries.
 
 use std::{io::Write, path::PathBuf};
 
@@ -6,24 +6,23 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
 use super::Check;
 use crate::{
-    commands::run::raise_open_files,
     config::FetchArgs,
-    fetch::{Fetcher, RobotsPolicy, Trouble},
+    fetch::{FetchSettings, Fetcher, RobotsPolicy, Trouble},
     limits,
+    machine::{self, Room},
 };
 
-/// Open files a request in flight: connection and look-up, and as much for everything else.
-const FILES_A_REQUEST: u64 = 4;
-
-pub(super) fn open_files(in_flight: usize) -> Check {
-    let limit = raise_open_files();
-    let wanted = FILES_A_REQUEST.saturating_mul(in_flight as u64).max(limits::OPEN_FILES_AT_LEAST);
-    let found = format!("the limit is {limit}, --in-flight {in_flight} wants {wanted}");
-    if limit >= wanted {
-        Check::ok("open files", found)
-    } else {
-        Check::fail("open files", found, "raise it (ulimit -n, LimitNOFILE=) or lower --in-flight")
-    }
+/// Whether there is room for so many requests at once.
+pub(super) fn rooms(in_flight: usize) -> Vec<Check> {
+    let check = |room: Room| {
+        let found = room.said(in_flight);
+        match room.requests() >= in_flight {
+            true => Check::ok(room.name, found),
+            false => Check::fail(room.name, found, room.remedy),
+        }
+    };
+    let rooms = machine::rooms(FetchSettings::default().body_budget_bytes);
+    rooms.into_iter().map(check).collect()
 }
 
 pub(super) fn temporary(folder: Option<PathBuf>) -> Check {

@@ -82,7 +82,7 @@ impl<'a> SearchFiles<'a> {
     async fn files_of(&self, hostname: &str) -> Result<Vec<String>, Failure> {
         let range = range_of(hostname);
         let index = self.index(range).await?;
-        let files = candidates(&index, search_key(hostname));
+        let files = candidates(&index, &search_key(hostname));
         Ok(files.map(|number| self.key(range, &format!("{number}.tsv"))).collect())
     }
 
@@ -132,7 +132,7 @@ impl<'a> SearchFiles<'a> {
             for number in 0..before.len() {
                 let file = self.key(range, &format!("{number}.tsv"));
                 let lines = self.lines(&file, &self.site.get(&file).await?)?;
-                firsts.push(lines.first().map(|line| search_key(&line.hostname).to_owned()));
+                firsts.push(lines.first().map(|line| search_key(&line.hostname).into_owned()));
             }
             let after = index_of(&firsts);
             if after == before {

@@ -32,7 +32,7 @@ fn site(bundles: &[&[&str]]) -> tempfile::TempDir {
             entries.push(SearchEntry { hostname: (*hostname).into(), bundle: number, slot });
         }
     }
-    entries.sort_by_key(|e| (search_key(&e.hostname).to_owned(), e.hostname.clone()));
+    entries.sort_by_key(|e| (search_key(&e.hostname).into_owned(), e.hostname.clone()));
     for range in 0..28 {
         let mine: Vec<SearchEntry> =
             entries.iter().filter(|e| range_of(&e.hostname) == range).cloned().collect();
@@ -97,7 +97,7 @@ fn searched(root: &Path) -> Vec<(i32, i32, String)> {
         for (number, first) in index.lines().enumerate() {
             let text = std::fs::read_to_string(folder.join(format!("{number}.tsv"))).unwrap();
             for line in read_lines(&text).unwrap() {
-                assert!(search_key(&line.hostname) >= first, "{line:?} in {range}/{number}");
+                assert!(*search_key(&line.hostname) >= *first, "{line:?} in {range}/{number}");
                 searched.push((line.bundle, line.slot, line.hostname));
             }
         }

@@ -88,18 +88,8 @@ async fn serve(mut stream: TcpStream, attack: Attack, sent: Arc<AtomicUsize>) {
 /// server must still be had by the same fetcher.
 async fn outcome_of(attack: Attack) -> (Outcome, usize) {
     let (dns, attacker) = (TestDns::start().await, Attacker::start(attack).await);
-    dns.point("a.test", "127.0.0.1");
-    let settings = FetchSettings {
-        first_byte_timeout: Duration::from_secs(1),
-        total_timeout: Duration::from_secs(2),
-        ..settings(&dns, attacker.address)
-    };
-    let fetcher = Fetcher::new(settings).expect("settings");
-    let fetching = fetcher.fetch_one("http://a.test/attack");
-    // Ten times the longest deadline: a machine may be slow, but an attack has no end.
-    let fetched = tokio::time::timeout(Duration::from_secs(20), fetching).await;
-    let fetched = fetched.expect("it ends").expect("no trouble of our own");
-    assert!(fetched.body.len() <= 512 * 1024, "{} bytes kept", fetched.body.len());
+    let (fetcher, fetched) =
+        attacked(&dns, attacker.address, "http://a.test/attack", "it ends").await;
     let after = fetcher.fetch_one("http://a.test/icon").await.expect("no trouble of our own");
     assert_eq!(after.outcome, Outcome::Ok, "the fetcher goes on");
     (fetched.outcome, attacker.sent.load(Ordering::SeqCst))
@@ -115,10 +105,15 @@ async fn a_head_without_end_is_read_no_further_than_a_head_may_be() {
         once(format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(100_000))),
         for_ever("", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(1_000)),
     ];
-    for (number, attack) in heads.into_iter().enumerate() {
+    end_early(heads, Outcome::HeaderTooLarge).await;
+}
+
+/// Each ends so, long before the attacker has no more to send.
+async fn end_early(attacks: impl IntoIterator<Item = Attack>, expected: Outcome) {
+    for (number, attack) in attacks.into_iter().enumerate() {
         let (outcome, sent) = outcome_of(attack).await;
-        assert_eq!(outcome, Outcome::HeaderTooLarge, "head {number}");
-        assert!(sent < SOCKET_BUFFERS_BYTES, "head {number}: {sent} bytes");
+        assert_eq!(outcome, expected, "attack {number}");
+        assert!(sent < SOCKET_BUFFERS_BYTES, "attack {number}: {sent} bytes");
     }
 }
 
@@ -147,11 +142,7 @@ async fn a_body_without_end_is_read_no_further_than_a_body_may_be() {
         for_ever("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", chunk),
         for_ever("HTTP/1.1 200 OK\r\ncontent-length: 9223372036854775807\r\n\r\n", "yyyyyyyy"),
     ];
-    for (number, attack) in bodies.into_iter().enumerate() {
-        let (outcome, sent) = outcome_of(attack).await;
-        assert_eq!(outcome, Outcome::BodyTooLarge, "body {number}");
-        assert!(sent < SOCKET_BUFFERS_BYTES, "body {number}: {sent} bytes");
-    }
+    end_early(bodies, Outcome::BodyTooLarge).await;
 }
 
 #[tokio::test]

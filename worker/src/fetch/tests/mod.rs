@@ -5,6 +5,7 @@ mod careful;
 mod hostile;
 mod hostile_dns;
 mod hostile_http2;
+mod mangled;
 mod polite;
 mod safety;
 mod shard_robots;

@@ -1,9 +1,11 @@
 //! Nothing but the public internet is ever dialled.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::shards::{host, outcomes, spool};
 use super::support::*;
-use crate::fetch::{Outcome, RobotsPolicy};
+use crate::fetch::{Blocklist, Outcome, RobotsPolicy, ShardOptions, fetch_shard};
 
 /// A net whose fetcher has no allowed range: loopback is as private as it is.
 async fn strict(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Net {
@@ -120,4 +122,37 @@ async fn no_proxy_is_asked_whatever_the_environment_says() {
     let fetched = net.fetcher().fetch_one("http://a.test/").await.expect("no trouble");
     assert_eq!(fetched.hops[0].address, Some(net.server.address));
     assert_eq!(net.server.seen.paths(), ["a.test/"]);
+}
+
+#[tokio::test]
+async fn a_host_on_the_blocklist_is_asked_for_nothing_whoever_names_it_or_leads_there() {
+    let mut net = Net::start(|asked| match asked.path.as_str() {
+        "/moved" => redirect("http://cdn.left.test/icon"),
+        "/robots.txt" => status("404 Not Found"),
+        _ => ok(&png(16, 0)),
+    })
+    .await;
+    net.settings.robots = RobotsPolicy::Obey;
+    for name in ["left.test", "cdn.left.test", "alone.test"] {
+        net.dns.point(name, "127.0.0.1");
+    }
+    let urls = [
+        "http://a.test/icon",
+        "http://left.test/icon",
+        "http://LEFT.test./icon",
+        "http://cdn.left.test/icon",
+        "http://alone.test/icon",
+        "http://a.test/moved",
+    ];
+    let mut blocklist = Blocklist::default();
+    blocklist.suffixes.insert("left.test".to_owned());
+    blocklist.hostnames.insert("alone.test".to_owned());
+    let options = ShardOptions { blocklist: Arc::new(blocklist), ..ShardOptions::default() };
+    let ended = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
+    use Outcome::*;
+    let shard = ended.expect("no trouble of our own");
+    assert_eq!(outcomes(&shard), [Ok, OptedOut, OptedOut, OptedOut, OptedOut, OptedOut]);
+    let questions = net.dns.questions.lock().expect("unpoisoned").clone();
+    assert!(questions.iter().all(|(name, _)| name == "a.test"), "{questions:?}");
+    assert!(net.server.seen.paths().iter().all(|path| path.starts_with("a.test/")));
 }

@@ -9,8 +9,8 @@ use everytab_webpage::candidates::CandidateSource;
 
 use super::support::*;
 use crate::fetch::{
-    Candidate, HostCandidates, IconResult, Outcome, RobotsPolicy, ShardOptions, ShardOutcome, Span,
-    Spool, Trouble, fetch_shard,
+    Candidate, FetchSettings, HostCandidates, IconResult, Outcome, RobotsPolicy, ShardOptions,
+    ShardOutcome, Span, Spool, Trouble, fetch_shard,
 };
 
 pub(super) fn host(host_no: u32, urls: &[&str]) -> HostCandidates {
@@ -235,6 +235,70 @@ async fn when_most_origins_fail_to_resolve_the_shard_is_void() {
     assert_eq!(fetcher.canaries(&names).await, std::result::Result::Ok(()));
     let ended = fetch_shard(&fetcher, vec![host(0, &urls[..1])], spool(), options).await;
     assert_eq!(outcomes(&ended.expect("closed again")), [Outcome::Ok]);
+}
+
+#[tokio::test]
+async fn many_hosts_at_one_dead_address_are_no_trouble_of_ours() {
+    let mut net = Net::start(|_| ok(&png(16, 0))).await;
+    let silent = Silent::start().await;
+    net.settings = FetchSettings {
+        dial_ports: [(80, silent.address.port())].into(),
+        connect_timeout: Duration::from_millis(500),
+        breaker_window: 20,
+        breaker_minimum: 10,
+        // One after the other: two find out, the others remember.
+        in_flight: 1,
+        ..net.settings
+    };
+    let urls: Vec<String> = (0..30).map(|number| format!("http://d{number}.test/")).collect();
+    for number in 0..30 {
+        net.dns.point(&format!("d{number}.test"), "127.0.0.1");
+    }
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let options = ShardOptions { later_pass: false, ..ShardOptions::default() };
+    let ended = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
+    let shard = ended.expect("no trouble of our own");
+    assert_eq!(outcomes(&shard), [Outcome::ConnectTimeout; 30]);
+    assert_eq!(shard.counts["connections_tried"], 2);
+}
+
+#[tokio::test]
+async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
+    let mut net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
+    net.settings = FetchSettings {
+        in_flight: 3,
+        per_address: 1,
+        origins_at_once: 12,
+        first_byte_timeout: Duration::from_secs(60),
+        total_timeout: Duration::from_secs(60),
+        ..net.settings
+    };
+    let (fetcher, dns) = (net.fetcher(), &net.dns);
+    assert!(fetcher.has_room());
+    // Each shard begins as many as there are slots.
+    let shards = (0..10).map(|shard| {
+        let hosts = (0..5).map(|number| {
+            let name = format!("h{shard}-{number}.test");
+            dns.point(&name, "127.0.0.1");
+            host(number, &[&format!("http://{name}/")])
+        });
+        fetch_shard(&fetcher, hosts.collect(), spool(), ShardOptions::default())
+    });
+    let shards = futures_util::future::join_all(shards);
+    let names = || net.dns.questions.lock().expect("unpoisoned").len();
+    let waiting = async {
+        while names() < 12 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        // Whoever else were to come would be here by then.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    };
+    tokio::select! {
+        _ = shards => panic!("nobody answers"),
+        () = waiting => {}
+    }
+    assert_eq!((names(), fetcher.slots()), (12, (1, 3)));
+    assert!(!fetcher.has_room(), "two slots are free, but what waits has no room");
 }
 
 #[tokio::test]

@@ -11,10 +11,10 @@ use hickory_proto::op::{Message, MessageType, ResponseCode};
 use hickory_proto::rr::rdata::{A, AAAA};
 use hickory_proto::rr::{RData, Record, RecordType};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::fetch::{FetchSettings, Fetcher, RobotsPolicy};
+use crate::fetch::{FetchSettings, Fetched, Fetcher, RobotsPolicy};
 
 /// How a name answers.
 #[derive(Clone)]
@@ -227,6 +227,30 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
     }
 }
 
+/// An address that drops connection attempts without a word: a listener whose queue is full.
+pub(super) struct Silent {
+    pub(super) address: SocketAddr,
+    _listener: TcpListener,
+    _queued: Vec<TcpStream>,
+}
+
+impl Silent {
+    pub(super) async fn start() -> Silent {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind("127.0.0.1:0".parse().expect("an address")).expect("bound");
+        let listener = socket.listen(1).expect("listening");
+        let address = listener.local_addr().expect("an address");
+        let mut attempts = Vec::new();
+        for _ in 0..4 {
+            let attempt = TcpStream::connect(address);
+            attempts.push(tokio::time::timeout(Duration::from_millis(200), attempt).await);
+        }
+        assert!(attempts.iter().any(Result::is_err), "the queue is not full");
+        let queued = attempts.into_iter().flatten().flatten().collect();
+        Silent { address, _listener: listener, _queued: queued }
+    }
+}
+
 /// The value of a header in a raw head.
 pub(super) fn header(head: &str, name: &str) -> Option<String> {
     head.lines().skip(1).find_map(|line| {
@@ -297,6 +321,29 @@ pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
         robots: RobotsPolicy::Off,
         ..FetchSettings::default()
     }
+}
+
+/// Fetches from a server that means harm, with deadlines of two seconds: it must end in time and
+/// keep no more than a body may be. The fetcher comes back for more.
+pub(super) async fn attacked(
+    dns: &TestDns,
+    address: SocketAddr,
+    url: &str,
+    what: &str,
+) -> (Fetcher, Fetched) {
+    dns.point("a.test", "127.0.0.1");
+    let fetcher = Fetcher::new(FetchSettings {
+        dial_ports: [(80, address.port()), (443, address.port())].into(),
+        first_byte_timeout: Duration::from_secs(1),
+        total_timeout: Duration::from_secs(2),
+        ..settings(dns, address)
+    });
+    let fetcher = fetcher.expect("settings");
+    // Ten times the longest deadline: a machine may be slow, but an attack has no end.
+    let fetched = tokio::time::timeout(Duration::from_secs(20), fetcher.fetch_one(url)).await;
+    let fetched = fetched.expect(what).expect("no trouble of our own");
+    assert!(fetched.body.len() <= 512 * 1024, "{what}: {} bytes kept", fetched.body.len());
+    (fetcher, fetched)
 }
 
 /// A server, a resolver that knows `a.test` and `b.test` as it, and a fetcher.

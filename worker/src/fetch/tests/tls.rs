@@ -29,7 +29,8 @@ fn authority() -> Authority {
     Authority { issuer: rcgen::Issuer::new(parameters, key), pem }
 }
 
-/// Serves "icon" and the protocol's version to any name, over TLS with these protocols.
+/// Serves "icon", the protocol's version and the kind of handshake to any name, over TLS with these
+/// protocols.
 async fn serve(
     authority: &Authority,
     protocols: &[&[u8]],
@@ -58,9 +59,10 @@ async fn serve(
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(stream).await else { return };
+                let handshake = stream.get_ref().1.handshake_kind();
                 let service =
-                    service_fn(|request: http::Request<hyper::body::Incoming>| async move {
-                        let text = format!("icon over {:?}", request.version());
+                    service_fn(move |request: http::Request<hyper::body::Incoming>| async move {
+                        let text = format!("icon over {:?}, {handshake:?}", request.version());
                         Ok::<_, std::convert::Infallible>(http::Response::new(Full::<Bytes>::from(
                             text,
                         )))
@@ -96,7 +98,8 @@ async fn http2_is_spoken_where_it_is_offered_and_certificates_are_recorded() {
         let fetcher = crate::fetch::Fetcher::new(settings).expect("settings");
         let fetched = fetcher.fetch_one("https://a.test/icon").await.expect("no trouble");
         assert_eq!(fetched.outcome, Outcome::Ok);
-        assert_eq!(fetched.body, format!("icon over {version}"));
+        let text = String::from_utf8_lossy(&fetched.body);
+        assert!(text.starts_with(&format!("icon over {version}, ")), "{text}");
         assert_eq!(fetched.certificate, Some(Certificate::Verified));
         let fetched = fetcher.fetch_one("https://b.test/icon").await.expect("no trouble");
         assert_eq!(fetched.outcome, Outcome::Ok);
@@ -104,6 +107,26 @@ async fn http2_is_spoken_where_it_is_offered_and_certificates_are_recorded() {
         let fetched = strangers.fetch_one("https://a.test/icon").await.expect("no trouble");
         assert_eq!(fetched.outcome, Outcome::Ok);
         assert_eq!(fetched.certificate, Some(Certificate::UnknownIssuer));
+    }
+}
+
+#[tokio::test]
+async fn a_second_connection_to_a_name_resumes_the_first_ones_session() {
+    let (authority, dns) = (authority(), TestDns::start().await);
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let (address, _server) = serve(&authority, &[b"http/1.1"], &[version]).await;
+        let fetcher =
+            crate::fetch::Fetcher::new(settings_for(&dns, address).await).expect("settings");
+        let mut handshakes = Vec::new();
+        for (host, path) in [("a", "1"), ("a", "2"), ("b", "1")] {
+            let url = format!("https://{host}.test/{path}");
+            let fetched = fetcher.fetch_one(&url).await.expect("no trouble");
+            let text = String::from_utf8_lossy(&fetched.body).into_owned();
+            handshakes.push(text.rsplit_once(' ').map(|(_, kind)| kind.to_owned()));
+        }
+        let kinds: Vec<_> = handshakes.iter().flatten().map(String::as_str).collect();
+        // Each name its own session: nobody is recognised elsewhere.
+        assert_eq!(kinds, ["Some(Full)", "Some(Resumed)", "Some(Full)"], "{version:?}");
     }
 }
 

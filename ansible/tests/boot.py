@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+"""Three machines of the fleet do a scan, as they would in the cloud: called by scripts/infra-boot.sh
+in namespaces of its own.
+
+All three start it at once, sign in to Postgres by token, read and write S3 over TLS at AWS's names
+(moto answers), resolve by their own Unbound. One is stopped and started, one is killed, one is cut
+off and told that EC2 takes it. The bundles must be those of one undisturbed machine; the machines
+that end with the scan leave the group, the one that drained does not."""
+import argparse
+import base64
+import json
+import os
+import sys
+
+import yaml
+
+from machine import Machine
+from surroundings import DATABASE, OWNER_PASSWORD, Surroundings, run, wait_for
+
+FLEET = "everytab-workers"
+
+
+def say(text):
+    print("boot:", text, flush=True)
+
+
+def expect(holds, what):
+    if not holds:
+        raise AssertionError(what)
+
+
+def resources(state):
+    """Everything in a terraform state, by address."""
+    found, modules = {}, [state["values"]["root_module"]]
+    while modules:
+        module = modules.pop()
+        modules += module.get("child_modules", [])
+        found |= {one["address"]: one["values"] for one in module.get("resources", [])}
+    return found
+
+
+def user_data(state, secret, distribution):
+    """What terraform hands to an instance, with what AWS would have computed."""
+    made = resources(state)
+    scanning = "module.scanning[0]."
+    database = made[scanning + "aws_db_instance.scan"]
+    text = base64.b64decode(made[scanning + "aws_launch_template.worker"]["user_data"]).decode()
+    for computed, real in (
+            (database["address"], DATABASE),
+            (database["master_user_secret"][0]["secret_arn"], secret),
+            (made["module.hosting.aws_cloudfront_distribution.site"]["id"], distribution)):
+        expect(computed in text, f"{computed} is not in the user data")
+        text = text.replace(computed, real)
+    return yaml.safe_load(text)
+
+
+def make_cloud(world):
+    """The bucket, secret, distribution and group that terraform would have made."""
+    s3, cloud = world.client("s3"), {}
+    for bucket in world.buckets:
+        s3.create_bucket(Bucket=bucket)
+    secret = world.client("secretsmanager").create_secret(Name="owner", SecretString=json.dumps(
+        {"username": "everytab_owner", "password": OWNER_PASSWORD}))
+    cloud["secret"] = secret["ARN"]
+    origin = {"Id": "site", "DomainName": world.buckets[1] + ".s3.amazonaws.com",
+              "S3OriginConfig": {"OriginAccessIdentity": ""}}
+    made = world.client("cloudfront").create_distribution(DistributionConfig={
+        "CallerReference": "boot", "Comment": "boot", "Enabled": True,
+        "Origins": {"Quantity": 1, "Items": [origin]},
+        "DefaultCacheBehavior": {"TargetOriginId": "site", "ViewerProtocolPolicy": "https-only"}})
+    cloud["distribution"] = made["Distribution"]["Id"]
+    ec2, groups = world.client("ec2"), world.client("autoscaling")
+    image = ec2.describe_images()["Images"][0]["ImageId"]
+    ec2.create_launch_template(LaunchTemplateName=FLEET, LaunchTemplateData={
+        "ImageId": image, "InstanceType": "c7g.large"})
+    groups.create_auto_scaling_group(
+        AutoScalingGroupName=FLEET, MinSize=0, MaxSize=3, DesiredCapacity=3,
+        AvailabilityZones=["us-east-1a"], LaunchTemplate={"LaunchTemplateName": FLEET})
+    cloud["instances"] = [one["InstanceId"] for one in group(world)["Instances"]]
+    return cloud
+
+
+def group(world):
+    found = world.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[FLEET])
+    return found["AutoScalingGroups"][0]
+
+
+class Scan:
+    """The scan, as Postgres knows it."""
+
+    def __init__(self, world):
+        self.world = world
+
+    def sql(self, statement):
+        return self.world.sql(statement, "everytab", quietly=True)
+
+    def state(self):
+        return self.sql("select state from everytab.scans order by scan desc limit 1")
+
+    def ended(self, kind):
+        return int(self.sql(f"select coalesce(sum(done), 0) from everytab.stages "
+                            f"where kind = '{kind}'") or 0)
+
+    def holds(self, machine):
+        """Whether a worker on the machine has a lease."""
+        return self.sql("select 1 from everytab.jobs where state = 'leased' and holder like "
+                        f"'{machine.name}%' limit 1") == "1"
+
+
+def start(machines, scan, runcmd):
+    for machine in machines:
+        for command in runcmd:
+            machine.do(*command)
+    wait_for("the scan", lambda: scan.state() == "running")
+    # Slowly, and nothing may be bundled before every fault has had its turn.
+    scan.sql("select coordinator.pause_scan(1, 'bundle-shard', true)")
+    scan.sql("select coordinator.set_rate(1, 3)")
+    for machine in machines:
+        wait_for(f"{machine.name}'s start", lambda machine=machine: machine.unit(
+            "ActiveState", unit="everytab-start.service")["ActiveState"] == "active")
+        wait_for(f"{machine.name}'s worker", lambda machine=machine: machine.worker_is("active"))
+    expect(scan.sql("select count(*) from everytab.scans") == "1", "three machines started one scan")
+    say("three machines came up, one of them started the scan")
+
+
+def look_at(machine):
+    """What must hold of a booted machine besides the worker."""
+    expect(machine.unit("ActiveState", unit="unbound.service")["ActiveState"] == "active", "Unbound")
+    pgpass = machine.ask("stat", "-c", "%a %U", "/run/everytab/pgpass").strip()
+    expect(pgpass == "600 everytab", f"the token is the worker's alone, not {pgpass}")
+    for path, user in (("/etc/everytab/scan.env", "everytab"),
+                       ("/etc/everytab/worker.env", "everytab-owner")):
+        read = machine.ask("setpriv", "--reuid", user, "--regid", user, "--clear-groups", "cat", path)
+        expect(read == "", f"{user} cannot read {path}")
+    for unit in ("everytab-worker", "everytab-start", "everytab-token", "everytab-counts"):
+        exposed = machine.ask("systemd-analyze", "security", "--no-pager", unit).splitlines()[-1]
+        expect("OK" in exposed, exposed)
+
+
+def stop_and_start(machine):
+    """SIGTERM drains: exit code 4, which is no failure; and the machine stays in its group."""
+    machine.do("systemctl", "stop", "everytab-worker.service")
+    shown = machine.unit("ExecMainStatus", "Result", "ActiveState")
+    expect(shown == {"ExecMainStatus": "4", "Result": "success", "ActiveState": "inactive"},
+           f"stopped: {shown}")
+    machine.do("systemctl", "start", "everytab-worker.service")
+    say(f"{machine.name}: SIGTERM drained the worker (exit code 4), and it was started again")
+
+
+def kill(machine, scan):
+    wait_for(f"a lease of {machine.name}", lambda: scan.holds(machine))
+    pid = machine.unit("MainPID")["MainPID"]
+    machine.do("systemctl", "kill", "--signal=KILL", "--kill-who=main", "everytab-worker.service")
+    wait_for(f"another worker of {machine.name}", lambda: machine.worker_is("active")
+             and machine.unit("MainPID")["MainPID"] not in ("0", pid))
+    expect(int(machine.unit("NRestarts")["NRestarts"]) >= 1, "systemd counts the restart")
+    say(f"{machine.name}: kill -9 in the middle of a job, and systemd started another worker")
+
+
+def cut_off(machine, scan):
+    """Until its leases have gone to others; then it is back, by itself."""
+    wait_for(f"a lease of {machine.name}", lambda: scan.holds(machine))
+    machine.cut()
+    wait_for(f"{machine.name}'s leases to run out", lambda: not scan.holds(machine))
+    machine.mend()
+    wait_for(f"{machine.name} to lease again", lambda: scan.holds(machine) or scan.ended("icon"))
+    say(f"{machine.name}: cut off until its leases had run out, and back")
+
+
+def new_tokens(world, machines):
+    """Tokens end: connections that are made after that need the new ones."""
+    world.set_token_seconds(0)
+    for machine in machines:
+        machine.do("systemctl", "stop", "everytab-token.timer")
+    world.sql("select pg_terminate_backend(pid) from pg_stat_activity "
+              "where usename = 'everytab_worker'")
+    wait_for("a token that is refused", lambda: any(
+        "refused" in machine.journal() for machine in machines))
+    world.set_token_seconds(900)
+    for machine in machines:
+        before = machine.do("cat", "/run/everytab/pgpass")
+        machine.do("systemctl", "start", "everytab-token.service")
+        expect(machine.do("cat", "/run/everytab/pgpass") != before, "another token")
+    wait_for("workers that signed in again", lambda: world.sql(
+        "select 1 from pg_stat_activity where usename = 'everytab_worker' limit 1") == "1")
+    say("old tokens were refused, and the workers went on with new ones")
+
+
+def take_away(machine):
+    machine.give_notice()
+    wait_for(f"{machine.name}'s worker to leave", lambda: machine.worker_is("inactive"))
+    expect(machine.unit("ExecMainStatus")["ExecMainStatus"] == "4", "a spot notice drains")
+    expect("spot notice" in machine.journal(), "the notice is named")
+    say(f"{machine.name}: a spot notice at 169.254.169.254 drained the worker, and it stays away")
+
+
+def finish(world, scan, machines, gone):
+    scan.sql("select coordinator.set_rate(1, null)")
+    scan.sql("select coordinator.pause_scan(1, 'bundle-shard', false)")
+    wait_for("the scan's end", lambda: scan.state() not in ("running", "paused"))
+    expect(scan.state() == "finished", f"the scan ended as {scan.state()}")
+    for machine in machines:
+        wait_for(f"{machine.name}'s end", lambda machine=machine: machine.worker_is("inactive"))
+        shown = machine.unit("ExecMainStatus", "Result")
+        expect(shown == {"ExecMainStatus": "0", "Result": "success"}, f"{machine.name}: {shown}")
+    left = wait_for("the machines to leave", lambda: (lambda found: found if found[
+        "DesiredCapacity"] == 1 else None)(group(world)))
+    expect([one["InstanceId"] for one in left["Instances"]] == [gone.instance_id],
+           "the two that finished left the group, the one that drained did not")
+    say("the scan finished; two machines left the group with decrement, the drained one did not")
+
+
+def check_cloud(world, distribution):
+    done = world.client("cloudfront").list_invalidations(DistributionId=distribution)
+    expect(done["InvalidationList"]["Quantity"] >= 1, "the site was invalidated")
+    metrics = {one["MetricName"] for one in world.client("cloudwatch").list_metrics(
+        Namespace="EveryTab")["Metrics"]}
+    expect(metrics == {"Outstanding", "Discarded", "MinutesSinceProgress", "ScanHours"}, metrics)
+    say(f"CloudFront was told to forget, CloudWatch has {', '.join(sorted(metrics))}")
+
+
+def check_headers(world):
+    """What browsers and CloudFront are told of each kind of object."""
+    s3, bucket = world.client("s3"), world.buckets[1]
+    manifest = json.loads(s3.get_object(Bucket=bucket, Key="manifest.json")["Body"].read())
+    script = s3.list_objects_v2(Bucket=bucket, Prefix="js/")["Contents"][0]["Key"]
+    year = "public, max-age=31536000, immutable"
+    minute = "public, max-age=60, must-revalidate"
+    for key, kind, keep in (("index.html", "text/html; charset=utf-8", minute),
+                            ("manifest.json", "application/json", minute),
+                            (script, "text/javascript; charset=utf-8", year),
+                            (manifest["prefix"] + "tabs/0.json", "application/json", year)):
+        head = s3.head_object(Bucket=bucket, Key=key)
+        found = (head["ContentType"], head["CacheControl"])
+        expect(found == (kind, keep), f"{key}: {found}")
+    say("types and lifetimes of the objects are as they should be")
+
+
+def publish_again(world, machine):
+    """As a person does it, by docs/operations.md; only what has changed is uploaded."""
+    log = os.path.join(world.folder, "moto.log")
+    before = os.path.getsize(log)
+    machine.do("systemd-run", "--pipe", "--wait", "--quiet", "--uid=everytab-owner",
+               "--property=EnvironmentFile=/etc/everytab/scan.env", "/usr/lib/everytab/as-owner",
+               "everytab-worker", "publish")
+    with open(log, encoding="utf-8", errors="replace") as file:
+        file.seek(before)
+        lines = file.read().splitlines()
+    # "PUT /manifest.json?x-id=PutObject HTTP/1.1" 200
+    put = sorted({line.split('"PUT ')[1].split("?")[0].split(" ")[0] for line in lines
+                  if '"PUT /' in line})
+    expect(put == ["/manifest.json", "/stats.json"], f"uploaded again: {put}")
+    expect(any("/invalidation" in line for line in lines), "and the site invalidated")
+    say("publishing again uploaded manifest.json and stats.json, and nothing else")
+
+
+def published(world):
+    """Bundles and search files in the site's bucket, by their name below the scan's prefix."""
+    s3, bucket = world.client("s3"), world.buckets[1]
+    read = lambda key: s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+    manifest = json.loads(read("manifest.json"))
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=manifest["prefix"])
+    keys = [one["Key"] for page in pages for one in page.get("Contents", [])]
+    parts = (manifest["prefix"] + "tabs/", manifest["prefix"] + "search/")
+    return {key.removeprefix(manifest["prefix"]): read(key) for key in keys if key.startswith(parts)}
+
+
+def reference(world, program):
+    """The same from one machine that nothing befell."""
+    folder = os.path.join(world.work, "reference")
+    os.makedirs(folder, mode=0o755)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    run(program, "local", "--sample", "--sample-hosts", world.hosts, "--sample-seed", 1, "--workers",
+        1, "--dir", folder, "--exit-when-done", env=clean | {"EVERYTAB_INSTANCE_METADATA": "off"})
+    with open(folder + "/site/manifest.json", encoding="utf-8") as file:
+        prefix = os.path.join(folder, "site", json.load(file)["prefix"])
+    found = {}
+    for part in ("tabs", "search"):
+        for place, _, files in os.walk(prefix + part):
+            for name in files:
+                path = os.path.join(place, name)
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, prefix)] = file.read()
+    return found
+
+
+def compare(ours, theirs):
+    expect(ours.keys() == theirs.keys(), f"other files: {sorted(ours.keys() ^ theirs.keys())[:5]}")
+    other = [name for name in ours if ours[name] != theirs[name]]
+    expect(not other, f"other bytes: {other[:5]}")
+    say(f"{len(ours)} bundles and search files are those of one undisturbed machine, byte for byte")
+
+
+def scenario(world, arguments, state):
+    cloud = make_cloud(world)
+    world.start_internet()
+    world.start_database()
+    data = user_data(state, cloud["secret"], cloud["distribution"])
+    machines = []
+    for number, instance in enumerate(cloud["instances"], 1):
+        machine = Machine(number, world, arguments.root, instance)
+        machine.join()
+        machine.settle(data, world.internet)
+        machine.boot()
+        machines.append(machine)
+    world.machines = machines
+    scan, (first, second, third) = Scan(world), machines
+    start(machines, scan, data["runcmd"])
+    look_at(first)
+    first.do("systemctl", "start", "everytab-counts.service")
+    stop_and_start(first)
+    kill(second, scan)
+    cut_off(third, scan)
+    new_tokens(world, machines)
+    take_away(third)
+    finish(world, scan, [first, second], third)
+    check_cloud(world, cloud["distribution"])
+    check_headers(world)
+    publish_again(world, first)
+    program = arguments.root + "/usr/bin/everytab-worker"
+    compare(published(world), reference(world, program))
+    for machine in machines:
+        machine.power_off()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("root", "work", "target", "state"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--hosts", type=int, default=900)
+    arguments = parser.parse_args()
+    run("mount", "--make-rprivate", "/")
+    run("mount", "-t", "tmpfs", "tmpfs", "/run/netns") if os.path.isdir("/run/netns") else None
+    with open(arguments.state, encoding="utf-8") as file:
+        state = json.load(file)
+    world = Surroundings(arguments.work, arguments.target, arguments.hosts)
+    account = "123456789012"
+    world.buckets = ["commoncrawl", *(f"everytab-{kind}-{account}"
+                                      for kind in ("site", "archive", "kept"))]
+    world.machines = []
+    world.make_certificates(world.buckets)
+    world.start_aws()
+    try:
+        scenario(world, arguments, state)
+    except BaseException:
+        for machine in world.machines:
+            for unit in ("everytab-start", "everytab-token", "everytab-worker", "everytab-counts"):
+                print(f"--- {machine.name} {unit}\n{machine.journal(unit)[-3000:]}", file=sys.stderr)
+        raise
+    print("boot: 1 passed, 0 failed")
+
+
+if __name__ == "__main__":
+    main()

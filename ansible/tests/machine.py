@@ -1,0 +1,174 @@
+"""One machine of the fleet: the image under systemd-nspawn, in a network of its own, with what
+terraform's user data writes and a metadata service at the real address."""
+import json
+import os
+import subprocess
+
+from surroundings import GATEWAY, run, wait_for
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+# A control group for each machine, or their units would share theirs. Whatever the versions are that
+# this machine has of them, systemd keeps to these.
+IN_ITS_OWN_GROUP = """
+groups="$1" name="$2"; shift 2
+for folder in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
+    [ -f "$folder/cgroup.procs" ] || continue
+    mkdir -p "$folder/$groups/$name"
+    echo $$ >"$folder/$groups/$name/cgroup.procs"
+done
+exec "$@"
+"""
+
+
+class Machine:
+    def __init__(self, number, world, root, instance_id):
+        self.name, self.number = f"machine{number}", number
+        self.world, self.instance_id = world, instance_id
+        self.address = f"10.99.0.{10 + number}"
+        self.folder = os.path.join(world.work, self.name)
+        self.root = os.path.join(self.folder, "root")
+        for part in ("root", "upper", "overlay"):
+            os.makedirs(os.path.join(self.folder, part))
+        run("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root},"
+            f"upperdir={self.folder}/upper,workdir={self.folder}/overlay", self.root)
+        self.leader = None
+
+    def write(self, path, content, mode="w"):
+        path = self.root + path
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, mode, encoding="utf-8") as file:
+            file.write(content)
+
+    def in_network(self, *command):
+        return run("ip", "netns", "exec", self.name, *command)
+
+    def join(self):
+        """A cable to the bridge. Loopback keeps 127.0.0.1; the rest of 127.0.0.0/8, where the small
+        internet's websites are, lies beyond the cable."""
+        run("ip", "netns", "add", self.name)
+        run("ip", "link", "add", f"cable{self.number}", "type", "veth", "peer", "name", "eth0",
+            "netns", self.name)
+        run("ip", "link", "set", f"cable{self.number}", "master", "bridge0", "up")
+        self.in_network("sh", "-ec", f"""
+            ip link set lo up
+            ip addr add 169.254.169.254/32 dev lo
+            ip addr add {self.address}/24 dev eth0
+            ip link set eth0 up
+            ip route add default via {GATEWAY}
+            echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet
+            echo 0 >/proc/sys/net/ipv4/conf/eth0/rp_filter
+            echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter""")
+        self.world.start(f"metadata{self.number}", "ip", "netns", "exec", self.name, "python3",
+                         os.path.join(HERE, "metadata.py"), self.instance_id)
+
+    def beyond_the_cable(self):
+        """What systemd gives loopback at boot, taken back."""
+        self.in_network("sh", "-ec", f"""
+            ip addr replace 127.0.0.1/32 dev lo
+            ip addr del 127.0.0.1/8 dev lo
+            ip route replace 127.0.0.0/8 via {GATEWAY} src {self.address}""")
+
+    def settle(self, user_data, small_internet):
+        """What cloud-init would write, and what makes the small internet the internet."""
+        with open(self.world.authority, encoding="ascii") as file:
+            authority = file.read()
+        self.write("/etc/ssl/certs/ca-certificates.crt", authority, "a")
+        self.write("/etc/everytab/rds-ca.pem", authority)
+        with open(small_internet["ca_file"], encoding="ascii") as file:
+            self.write("/etc/everytab/internet.pem", file.read())
+        self.write("/etc/hostname", self.name + "\n")
+        self.write("/etc/hosts", "127.0.0.1 localhost\n" + "".join(
+            f"{GATEWAY} {name}\n" for name in self.world.names))
+        self.write("/etc/resolv.conf", f"nameserver {GATEWAY}\n")
+        # The deployed resolver, told of another root, whose names may point to 127.0.0.0/8.
+        self.write("/etc/unbound/unbound.conf.d/zz-small-internet.conf",
+                   'server:\n    private-domain: "."\nforward-zone:\n    name: "."\n'
+                   f"    forward-addr: {GATEWAY}\n")
+        ports = ",".join(f"{port}={to}" for port, to in small_internet["dial_ports"])
+        # Debian's AWS CLI brings authorities of its own.
+        trust = 'AWS_CA_BUNDLE="/etc/ssl/certs/ca-certificates.crt"\n'
+        extra = {"/etc/everytab/worker.env": trust +
+                 f'EVERYTAB_DIAL_PORT="{ports}"\nEVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n'
+                 'EVERYTAB_CA_FILE="/etc/everytab/internet.pem"\nEVERYTAB_IN_FLIGHT="64"\n'
+                 'EVERYTAB_INSTANCE_METADATA="http://169.254.169.254"\n',
+                 "/etc/everytab/scan.env": trust + 'EVERYTAB_LEASE="5s"\n',
+                 "/etc/everytab/group.env": trust}
+        for file in user_data["write_files"]:
+            self.write(file["path"], file["content"] + extra.get(file["path"], ""))
+            run("chroot", self.root, "chown", file["owner"], file["path"])
+            os.chmod(self.root + file["path"], int(file["permissions"], 8))
+
+    def boot(self):
+        self.console = self.world.start(
+            self.name, "sh", "-ec", IN_ITS_OWN_GROUP, "sh", self.world.groups, self.name,
+            "systemd-nspawn", "--quiet", "--boot", f"--directory={self.root}",
+            f"--machine={self.name}", f"--network-namespace-path=/run/netns/{self.name}",
+            "--register=no", "--keep-unit", "--link-journal=no", "--resolv-conf=off",
+            "--timezone=off", "--console=pipe")
+        self.leader = wait_for(f"{self.name}'s first process", self.find_leader)
+        wait_for(f"{self.name} to be up", self.is_up)
+        self.beyond_the_cable()
+
+    def find_leader(self):
+        """The machine's first process; before it is there, others come and go in its place."""
+        process = f"/proc/{self.console.pid}"
+        with open(process + "/comm", encoding="ascii") as file:
+            if file.read().strip() != "systemd-nspawn":
+                return None
+        with open(f"{process}/task/{self.console.pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        for child in children:
+            with open(f"/proc/{child}/comm", encoding="ascii") as file:
+                if file.read().strip() == "systemd":
+                    return child
+        return None
+
+    def is_up(self):
+        state = self.ask("systemctl", "is-system-running").strip()
+        if state == "degraded":
+            raise RuntimeError(self.name + ": " + self.ask("systemctl", "--failed", "--no-pager"))
+        return state == "running"
+
+    def inside(self, command):
+        """A command on the machine, with nothing of this script's environment."""
+        return ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "nsenter", "-t", self.leader, "-m",
+                "-u", "-i", "-n", "-p", "-C", "--", *command]
+
+    def ask(self, *command):
+        """What a command on the machine says, however it ends."""
+        return subprocess.run(self.inside(command), capture_output=True, text=True,
+                              check=False).stdout
+
+    def do(self, *command):
+        return run(*self.inside(command))
+
+    def unit(self, *properties, unit="everytab-worker.service"):
+        """Properties of a unit, by name."""
+        shown = self.do("systemctl", "show", unit, "--property=" + ",".join(properties))
+        return dict(line.split("=", 1) for line in shown.splitlines())
+
+    def worker_is(self, state):
+        return self.unit("ActiveState")["ActiveState"] == state
+
+    def journal(self, unit="everytab-worker.service"):
+        return self.ask("journalctl", "--no-pager", "--output=cat", "--unit", unit)
+
+    def cut(self):
+        run("ip", "link", "set", f"cable{self.number}", "down")
+
+    def mend(self):
+        run("ip", "link", "set", f"cable{self.number}", "up")
+
+    def give_notice(self):
+        """Two minutes, says EC2."""
+        notice = json.dumps({"action": "terminate", "time": "2030-01-01T00:00:00Z"})
+        self.in_network("python3", "-c",
+                        "import sys; sys.path.insert(0, sys.argv[1]); import surroundings;"
+                        "surroundings.control('169.254.169.254', 'spot/instance-action', "
+                        "sys.argv[2])", HERE, notice)
+
+    def power_off(self):
+        self.ask("systemctl", "poweroff", "--no-block")
+        self.console.wait(timeout=60)

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Instance metadata, version 2, at 169.254.169.254: metadata.py INSTANCE_ID
+
+Run in a machine's network. A token is needed as on EC2. What the instance is told is set by
+PUT /control/NAME (an empty body takes it back), which a real one does not have."""
+import http.server
+import json
+import sys
+import time
+
+CREDENTIALS = {"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "ASIAEXAMPLE",
+               "SecretAccessKey": "secret", "Token": "session-token",
+               "LastUpdated": "2026-01-01T00:00:00Z", "Expiration": "2099-01-01T00:00:00Z"}
+FACTS = {
+    "instance-id": sys.argv[1],
+    "placement/region": "us-east-1",
+    "autoscaling/target-lifecycle-state": "InService",
+    "iam/security-credentials/": "everytab-worker",
+    "iam/security-credentials/everytab-worker": json.dumps(CREDENTIALS),
+}
+TOKEN = f"token-{time.time()}"
+
+
+class Metadata(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+    def answer(self, code, body=""):
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body.encode())))
+        self.send_header("X-aws-ec2-metadata-token-ttl-seconds", "300")
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def do_PUT(self):
+        body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()
+        if self.path == "/latest/api/token":
+            return self.answer(200, TOKEN)
+        if not self.path.startswith("/control/"):
+            return self.answer(404)
+        name = self.path.removeprefix("/control/")
+        if body:
+            FACTS[name] = body
+        else:
+            FACTS.pop(name, None)
+        return self.answer(200)
+
+    def do_GET(self):
+        if self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
+            return self.answer(401)
+        name = self.path.removeprefix("/latest/meta-data/")
+        return self.answer(200, FACTS[name]) if name in FACTS else self.answer(404)
+
+
+http.server.ThreadingHTTPServer(("169.254.169.254", 80), Metadata).serve_forever()

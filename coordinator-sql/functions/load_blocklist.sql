@@ -1,0 +1,8 @@
+-- The hosts that were on the blocklist when the scan started, themselves or by a suffix: what an
+-- icon job must not dial, whoever names it.
+create or replace function coordinator.load_blocklist(p_scan integer)
+returns table (kind text, pattern text)
+language sql stable security definer set search_path = everytab, pg_temp as $$
+    select b.kind, b.pattern from scan_blocklist b
+     where b.scan = p_scan and b.kind in ('hostname', 'suffix') order by b.kind, b.pattern;
+$$;

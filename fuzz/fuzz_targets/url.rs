@@ -1,0 +1,36 @@
+//! Any text as a URL, and any other as where it redirects: refused, or in a form that means the
+//! same however often it is read, on a port of the web, without what should not be sent.
+#![no_main]
+
+use everytab_webpage::address::is_public;
+use everytab_webpage::url_rules::{ALLOWED_PORTS, MAX_URL_BYTES, literal_address, vet_url};
+use libfuzzer_sys::fuzz_target;
+use url::Url;
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let (base, location) = text.split_once('\n').unwrap_or((&text, ""));
+    let Some(url) = vetted(base) else { return };
+    if let Ok(joined) = url.join(location) {
+        vetted(joined.as_str());
+    }
+});
+
+fn vetted(text: &str) -> Option<Url> {
+    let url = vet_url(text).ok()?;
+    assert!(url.as_str().len() <= MAX_URL_BYTES);
+    assert!(matches!(url.scheme(), "http" | "https"), "{url}");
+    assert!(url.port_or_known_default().is_some_and(|port| ALLOWED_PORTS.contains(&port)));
+    assert!(url.username().is_empty() && url.password().is_none() && url.fragment().is_none());
+    assert!(url.host_str().is_some_and(|host| !host.is_empty()), "{url}");
+    // What is vetted is what is dialled: reading the text again may not lead elsewhere.
+    assert_eq!(vet_url(url.as_str()).as_ref(), Ok(&url));
+    if let Some(address) = literal_address(&url) {
+        // In any spelling a literal is an address here and is never asked of a resolver.
+        is_public(address);
+    } else {
+        let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+        assert!(host.parse::<std::net::IpAddr>().is_err(), "{url}");
+    }
+    Some(url)
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Validates the template, with packer of any age and without an account.
+#
+# Debian's packer 1.6 does not know required_plugins, nor what stands between the marks
+# "packer>=1.7: begin" and "end"; it is given a copy without them.
+set -euo pipefail
+here="$(cd "$(dirname "$0")" && pwd)"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+cp -r "$here" "$work/packer"
+cp -r "$here/../ansible" "$work/ansible"
+version="$(packer version | sed -nE '1s/.*v([0-9]+)\.([0-9]+).*/\1 \2/p')"
+read -r major minor <<<"$version"
+[ "$(sort <<<"$(grep -ohE 'packer>=1.7: (begin|end)' "$here"/*.hcl)" | uniq -c | awk '{print $1}' |
+    sort -u | wc -l)" = 1 ] || { echo "marks without their other half"; exit 1; }
+packer fmt -check "$here" >/dev/null || { echo "not formatted: packer fmt packer"; exit 1; }
+if [ "$major" = 1 ] && [ "$minor" -lt 7 ]; then
+    rm "$work/packer/plugins.pkr.hcl"
+    sed -i '/packer>=1.7: begin/,/packer>=1.7: end/d' "$work"/packer/*.hcl
+else
+    packer init "$work/packer"
+fi
+touch "$work/everytab.deb"
+zeros="$(printf '0%.0s' {1..64})"
+packer validate -var "package=$work/everytab.deb" -var "ssm_agent_url=https://example.com/x.deb" \
+    -var "ssm_agent_sha256=$zeros" -var "rds_ca_sha256=$zeros" "$work/packer"

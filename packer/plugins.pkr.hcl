@@ -1,0 +1,16 @@
+# Read by packer from 1.7 on; Debian's 1.6, which has its plugins built in, is given the folder
+# without this file (check.sh).
+packer {
+  required_version = ">= 1.7"
+
+  required_plugins {
+    amazon = {
+      source  = "github.com/hashicorp/amazon"
+      version = "~> 1.3"
+    }
+    ansible = {
+      source  = "github.com/hashicorp/ansible"
+      version = "~> 1.1"
+    }
+  }
+}

@@ -1,0 +1,57 @@
+variable "architecture" {
+  description = "Processors of the image: arm64 or x86_64."
+  type        = string
+  default     = "arm64"
+
+  validation {
+    condition     = contains(["arm64", "x86_64"], var.architecture)
+    error_message = "Give arm64 or x86_64."
+  }
+}
+
+variable "package" {
+  description = "The Debian package that `make dist` made for that architecture."
+  type        = string
+
+  validation {
+    condition     = var.package != "" && regex_replace(var.package, "^.*[.]deb$", "") == ""
+    error_message = "Give a .deb file."
+  }
+}
+
+variable "region" {
+  description = "Region of the image."
+  type        = string
+  default     = "us-east-1"
+}
+
+variable "ssm_agent_url" {
+  description = "Systems Manager's agent, a Debian package of that architecture."
+  type        = string
+}
+
+variable "ssm_agent_sha256" {
+  description = "SHA-256 of that package, in hexadecimal."
+  type        = string
+
+  validation {
+    condition     = var.ssm_agent_sha256 != "" && regex_replace(var.ssm_agent_sha256, "^[0-9a-f]{64}$", "") == ""
+    error_message = "Give 64 hexadecimal digits."
+  }
+}
+
+variable "rds_ca_url" {
+  description = "Amazon's authorities for Postgres in the region."
+  type        = string
+  default     = "https://truststore.pki.rds.amazonaws.com/us-east-1/us-east-1-bundle.pem"
+}
+
+variable "rds_ca_sha256" {
+  description = "SHA-256 of that file, in hexadecimal."
+  type        = string
+
+  validation {
+    condition     = var.rds_ca_sha256 != "" && regex_replace(var.rds_ca_sha256, "^[0-9a-f]{64}$", "") == ""
+    error_message = "Give 64 hexadecimal digits."
+  }
+}

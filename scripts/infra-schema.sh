@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Writes terraform/offline/schema.json.gz again: for a resource type that is new in terraform/.
+#
+# The bindings are the last that were published of the provider (6.25.0); npm checks them against
+# the digest below.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+PACKAGE=@cdktf/provider-aws@21.22.1
+DIGEST=sha512-BuSHeaQFUL9l33pBzIMRT7cTQ69AM2mLtijjteCPhVQRmvuhuj9Lvfymf7knAMhYqAT6+Lrls9jiGVW/Us3zrQ==
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+(cd "$work" && npm pack --silent "$PACKAGE" >/dev/null && mv ./*.tgz package.tgz)
+found="sha512-$(openssl dgst -sha512 -binary "$work/package.tgz" | base64 --wrap=0)"
+[ "$found" = "$DIGEST" ] || { echo "infra-schema: $PACKAGE has another digest: $found"; exit 1; }
+tar -C "$work" -xzf "$work/package.tgz"
+"${CARGO_TARGET_DIR:-target}/infra/bin/python" terraform/offline/schema.py "$work/package" terraform \
+    terraform/offline/schema.json.gz

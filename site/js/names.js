@@ -1,0 +1,121 @@
+// Owns how hostnames are found: the key by which one is sorted and typed, the files in which a
+// key can stand, the lines that begin with what was typed.
+// Invariants: the same keys and the same order as worker/src/jobs/search_key.rs; a hostname is
+// shown in its own script only if it is letters, marks and digits. Must not know: DOM, network.
+
+const RANGES = 28;
+const MAX_TYPED = 260;
+
+/** What a hostname is sorted and found by: without www., and in its own script. */
+export function searchKey(hostname) {
+  const rest = hostname.startsWith("www.") ? hostname.slice(4) : "";
+  const name = rest.includes(".") ? rest : hostname;
+  if (!name.includes("xn--")) return name;
+  return name.split(".").map((label) => decodeLabel(label) ?? label).join(".");
+}
+
+/** What was typed as the start of a key: an address loses its scheme, www. and path. */
+export function typedKey(typed) {
+  const line = typed.slice(0, MAX_TYPED).trim().replace(/^[a-z]+:\/\//i, "").replace(/^www\./i, "");
+  const name = line.split(/[/?#\s]/)[0].toLowerCase().normalize("NFC");
+  if (/^[\x21-\x7e]*$/.test(name) && !name.includes("xn--")) return name;
+  try {
+    // The browser knows how international names are to be written.
+    return searchKey(new URL(`https://${name}`).hostname);
+  } catch {
+    return name;
+  }
+}
+
+/** The name as it is shown. */
+export function shownName(hostname) {
+  const shown = searchKey(hostname);
+  return /^[\p{L}\p{M}\p{N}._-]+$/u.test(shown) ? shown : hostname;
+}
+
+/** The folder of files in which a key stands, 0 to 27. */
+export function rangeOf(key) {
+  if (/^[0-9]/.test(key)) return 0;
+  return /^[a-z]/.test(key) ? key.charCodeAt(0) - 96 : RANGES - 1;
+}
+
+/** Orders keys by their code points, as UTF-8 does and UTF-16 does not. */
+export function compareKeys(a, b) {
+  for (let i = 0; i < a.length && i < b.length; i += 1) {
+    const [x, y] = [a.codePointAt(i), b.codePointAt(i)];
+    if (x !== y) return x - y;
+    if (x > 0xffff) i += 1;
+  }
+  return a.length - b.length;
+}
+
+/**
+ * The files, [first, end), that can hold keys beginning with `start`, by the first keys of all
+ * files: from the last that begins before it to the last that begins with it.
+ */
+export function filesFor(firsts, start) {
+  const count = (passes) => {
+    let low = 0;
+    let high = firsts.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (passes(firsts[middle])) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  const before = count((key) => compareKeys(key, start) < 0);
+  const through = count((key) => compareKeys(key, start) < 0 || key.startsWith(start));
+  return { first: Math.max(0, before - 1), end: through };
+}
+
+/** The first `most` entries {host, bundle, slot} among a file's lines that begin with `start`. */
+export function linesFrom(text, start, most) {
+  const found = [];
+  for (const line of text.split("\n")) {
+    const [host, bundle, slot] = line.split("\t");
+    if (slot === undefined || !searchKey(host).startsWith(start)) continue;
+    found.push({ host, bundle: Number(bundle), slot: Number(slot) });
+    if (found.length === most) break;
+  }
+  return found;
+}
+
+/** Decodes a label that begins with xn-- (RFC 3492); null: it is none, or not fit to be sorted. */
+function decodeLabel(label) {
+  if (!label.startsWith("xn--")) return null;
+  const text = label.slice(4);
+  const hyphen = text.lastIndexOf("-");
+  const points = hyphen > 0 ? [...text.slice(0, hyphen)].map((c) => c.codePointAt(0)) : [];
+  let [n, i, bias, at] = [128, 0, 72, hyphen > 0 ? hyphen + 1 : 0];
+  while (at < text.length) {
+    const from = i;
+    for (let k = 36, weight = 1; ; k += 36) {
+      const digit = "abcdefghijklmnopqrstuvwxyz0123456789".indexOf(text[at]);
+      if (at >= text.length || digit < 0) return null;
+      at += 1;
+      i += digit * weight;
+      if (i > 0xffffffff) return null;
+      const threshold = Math.min(26, Math.max(1, k - bias));
+      if (digit < threshold) break;
+      weight *= 36 - threshold;
+      if (weight > 0xffffffff) return null;
+    }
+    const length = points.length + 1;
+    bias = adapt(i - from, length, from === 0);
+    n += Math.floor(i / length);
+    i %= length;
+    if (n > 0x10ffff || (n >= 0xd800 && n <= 0xdfff) || n < 0xa0) return null;
+    points.splice(i, 0, n);
+    i += 1;
+  }
+  return points.length > 0 ? String.fromCodePoint(...points) : null;
+}
+
+function adapt(delta, length, first) {
+  let rest = Math.floor(delta / (first ? 700 : 2));
+  rest += Math.floor(rest / length);
+  let k = 0;
+  for (; rest > 455; k += 36) rest = Math.floor(rest / 35);
+  return k + Math.floor((36 * rest) / (rest + 38));
+}

@@ -1,0 +1,405 @@
+// How the page looks, moves, finds and sounds, in a real browser: at every size, light and dark,
+// in every style. Skipped, in plain words, where what it needs is not installed.
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { after, afterEach, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { findChromium } from "./chromium.mjs";
+import { HOSTILE_TITLES, iconPng, sampleSite } from "./sample.mjs";
+import { generator } from "../js/stream.js";
+import { FILLED, scrollBy, Visits } from "./visit.mjs";
+
+const program = findChromium();
+const skip = program ? false : "no chromium is installed";
+const SITE = fileURLToPath(new URL("../", import.meta.url));
+const PACKAGES = `${process.env.EVERYTAB_NODE ?? `${SITE}../target/node`}/node_modules`;
+const AXE = `${PACKAGES}/axe-core/axe.min.js`;
+const withoutPackages = existsSync(AXE) ? false : `no ${AXE}; scripts/install.sh --for test`;
+const WIDTHS = [[360, 780], [768, 1024], [1440, 900], [2560, 1440]];
+const READY = "document.readyState === 'complete'";
+const PAGES = {
+  "": FILLED,
+  "stats.html": "document.querySelectorAll('.chart').length > 5",
+  "about.html": READY,
+  "bot.html": READY,
+  "404.html": READY,
+};
+const view = ([width, height], scheme, more = {}) => ({
+  width, height, phone: width < 1000, media: { "prefers-color-scheme": scheme, ...more },
+});
+
+/** What stands outside the window or is cut off without an ellipsis, by class and text. */
+const UGLY = `(() => {
+  const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+  const all = 'h1, h2, p, b, code, button, .strip .title, .tile span';
+  const cut = [...document.querySelectorAll(all)]
+    .filter((one) => one.checkVisibility() && !one.closest('.row') &&
+      getComputedStyle(one).textOverflow !== 'ellipsis' &&
+      (one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0 &&
+        getComputedStyle(one).display !== 'inline' &&
+        getComputedStyle(one).overflow !== 'visible' ||
+        one.getBoundingClientRect().right > innerWidth + 1))
+    .map((one) => one.className + ' ' + one.textContent.slice(0, 40));
+  const shown = [...document.querySelectorAll('.header button, .header select, .header search, ' +
+    '.header .tab')].map((one) => one.getBoundingClientRect());
+  const over = shown.filter((a, i) => shown.some((b, k) => k > i && a.left < b.right - 1 &&
+    b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length;
+  return { wide, cut, over };
+})()`;
+
+describe("how the page looks, moves and finds", { skip, concurrency: false }, () => {
+  let visits;
+  before(() => {
+    visits = new Visits(program);
+  });
+  afterEach(() => visits.leave());
+  after(() => visits?.close());
+
+  for (const size of WIDTHS) {
+    for (const scheme of ["light", "dark"]) {
+      test(`nothing is cut or overlaps at ${size[0]} px, ${scheme}, on any page`, async () => {
+        const sample = sampleSite({ bundles: 20 });
+        for (const [path, until] of Object.entries(PAGES)) {
+          const { page } = await visits.visit(sample, { view: view(size, scheme), path, until });
+          assert.deepEqual(await page.evaluate(UGLY), { wide: false, cut: [], over: 0 }, path);
+          assert.deepEqual(page.troubles, [], path);
+          await visits.leave();
+        }
+      });
+    }
+  }
+
+  test("rows drift to both sides by one transform, without a gap, if seen", async () => {
+    const { page } = await visits.visit(sampleSite({ bundles: 50 }));
+    await page.until("motion", "document.getAnimations().length > 10");
+    const seen = await page.evaluate(`(async () => {
+      const lefts = () => [...document.querySelectorAll('.row:not([hidden])')].map((row) =>
+        [...row.querySelectorAll('.tab:not([hidden])')]
+          .map((tab) => tab.getBoundingClientRect().left).sort((a, b) => a - b));
+      const before = lefts();
+      await new Promise((done) => setTimeout(done, 400));
+      const rows = [...document.querySelectorAll('.row:not([hidden])')];
+      const inView = rows.map((row) => row.getBoundingClientRect())
+        .map((box) => box.bottom > 100 && box.top < innerHeight - 40);
+      const animations = document.getAnimations();
+      return {
+        sides: new Set(rows.map((row) => row.querySelector('.belt').getAnimations()[0])
+          .filter(Boolean).map((one) => Math.sign(new DOMMatrix(
+            one.effect.getKeyframes()[1].transform).e))).size,
+        properties: [...new Set(animations.flatMap((one) => one.effect.getKeyframes()
+          .flatMap((frame) => Object.keys(frame))))].filter((name) => name === 'transform' ||
+          !['offset', 'easing', 'composite', 'computedOffset'].includes(name)),
+        unseen: rows.filter((row) => {
+          const box = row.getBoundingClientRect();
+          return (box.bottom < 0 || box.top > innerHeight) && row.getAnimations({ subtree: true })
+            .length > 0;
+        }).length,
+        movedInView: inView.filter((one, i) => one && before[i][0] !== lefts()[i][0]).length,
+        gaps: lefts().flat().length && lefts().filter((row) => row.length > 3 && row.slice(1)
+          .some((left, i) => Math.abs(left - row[i] - (row[1] - row[0])) > 0.6)).length,
+        open: lefts().filter((row) => row.length > 3 &&
+          (row[0] > 0.5 || row.at(-1) + (row[1] - row[0]) < innerWidth - 20)).length,
+      };
+    })()`);
+    assert.equal(seen.sides, 2);
+    assert.deepEqual(seen.properties, ["transform"]);
+    assert.equal(seen.unseen, 0);
+    assert.ok(seen.movedInView > 10, JSON.stringify(seen));
+    assert.deepEqual([seen.gaps, seen.open], [0, 0]);
+  });
+
+  test("tabs go round when a row has moved far", async () => {
+    const { page } = await visits.visit(sampleSite({ bundles: 50 }));
+    await page.until("motion", "document.getAnimations().length > 10");
+    const filled = `[...document.querySelectorAll('.row:not([hidden])')].slice(0, 15)
+      .every((row) => {
+      const boxes = [...row.querySelectorAll('.tab')].map((tab) => tab.getBoundingClientRect());
+      return Math.min(...boxes.map((box) => box.left)) <= 0.5 &&
+        Math.max(...boxes.map((box) => box.right)) >= innerWidth - 20;
+    })`;
+    for (const ms of [33_000, 71_000, 260_000]) {
+      await page.evaluate(
+        `document.getAnimations().forEach((one) => { one.currentTime += ${ms}; })`);
+      await page.until("full rows", filled);
+    }
+  });
+
+  test("a row stands while it is pointed at or focused, and all stand when told to", async () => {
+    const { page } = await visits.visit(sampleSite({ bundles: 50 }));
+    const running = (row) => `document.querySelectorAll('.row')[${row}]
+      .querySelector('.belt').getAnimations().length`;
+    await page.until("motion", `${running(5)} === 1`);
+    const y = await page.evaluate(
+      "document.querySelectorAll('.row')[5].getBoundingClientRect().top + 20");
+    await page.pointAt(500, y);
+    await page.until("a standing row", `${running(5)} === 0 && ${running(7)} === 1`);
+    await page.pointAt(500, 20);
+    await page.until("motion again", `${running(5)} === 1`);
+    await page.evaluate("document.querySelectorAll('.row')[6].querySelector('.tab').focus()");
+    await page.until("the focused row stands", `${running(6)} === 0`);
+    await page.evaluate("document.querySelector('#motion').click()");
+    await page.until("stillness", "document.getAnimations().length === 0");
+    assert.equal(await page.evaluate("document.querySelector('#motion').ariaPressed"), "true");
+    await page.evaluate("document.querySelector('#motion').click()");
+    await page.until("motion", "document.getAnimations().length > 10");
+  });
+
+  test("who asks for less motion sees none, and every row begins with a whole tab", async () => {
+    const calm = { media: { "prefers-reduced-motion": "reduce" } };
+    const { page } = await visits.visit(sampleSite({ bundles: 50 }), { view: calm });
+    await scrollBy(page, 300);
+    const seen = await page.evaluate(`new Promise((done) => setTimeout(() => done({
+      animations: document.getAnimations().length,
+      cut: [...document.querySelectorAll('.row:not([hidden])')].filter((row) =>
+        ![...row.querySelectorAll('.tab')].some((tab) =>
+          Math.abs(tab.getBoundingClientRect().left) < 0.5)).length,
+    }), 600))`);
+    assert.deepEqual(seen, { animations: 0, cut: 0 });
+  });
+
+  test("the visitor's browser is told, and the others can be looked at", async () => {
+    const { page } = await visits.visit(sampleSite({ bundles: 50 }));
+    const skin = "document.documentElement.dataset.skin";
+    assert.equal(await page.evaluate(skin), "chrome");
+    const looks = new Set();
+    for (const name of ["edge", "firefox", "safari", "chrome"]) {
+      await page.evaluate(`(() => {
+        const select = document.querySelector('#skin');
+        select.value = '${name}';
+        select.dispatchEvent(new Event('change'));
+      })()`);
+      await page.until(name, `${skin} === '${name}' && ${FILLED}`);
+      looks.add(await page.evaluate(`(() => {
+        const tab = document.querySelector('.row .tab.active');
+        const { borderRadius, backgroundColor, fontSize, boxShadow } = getComputedStyle(tab);
+        return [borderRadius, backgroundColor, fontSize, boxShadow].join();
+      })()`));
+    }
+    assert.equal(looks.size, 4);
+    assert.deepEqual(page.troubles, []);
+  });
+
+  test("a name that is typed is suggested, and Enter lights up its tab in its row", async () => {
+    const sample = sampleSite({ bundles: 80 });
+    const { page, server } = await visits.visit(sample);
+    const host = new URL(sample.bundle(61).entries[37].url).hostname;
+    await page.evaluate("document.querySelector('#find').focus()");
+    const typed = host.replace("www.", "").slice(0, 12);
+    const before = server.asked.length;
+    await page.call("Input.insertText", { text: typed });
+    await page.until("suggestions", "document.querySelectorAll('#found [role=option]').length > 0");
+    const asked = server.asked.slice(before).filter((path) => path.includes("/search/"));
+    assert.ok(asked.length <= 2, `${asked}`);
+    const shown = await page.evaluate(
+      "[...document.querySelectorAll('#found li')].map((item) => item.textContent)");
+    assert.ok(shown.every((name) => name.startsWith(typed)), `${shown}`);
+    await page.evaluate("document.querySelector('#find').select()");
+    await page.call("Input.insertText", { text: `https://${host}/` });
+    // Enter before the answer: it is waited for, and what was shown before is not gone to.
+    await page.key("Enter");
+    await page.until("the tab, lit up", `(() => {
+      const tab = document.querySelector('.row .tab.found');
+      const box = tab?.getBoundingClientRect();
+      return tab && new URL(tab.href).hostname === ${JSON.stringify(host)} &&
+        box.top >= 80 && box.bottom <= innerHeight && box.left >= -1 && box.right <= innerWidth &&
+        document.activeElement === tab;
+    })()`);
+    assert.match(await page.evaluate("location.hash"), /^#seed=\d+&bundle=61&site=/);
+    assert.deepEqual(page.troubles, []);
+  });
+
+  test("what nobody is called is said, and the list closes with Escape", async () => {
+    const { page } = await visits.visit(sampleSite({ bundles: 20 }));
+    await page.evaluate("document.querySelector('#find').focus()");
+    await page.call("Input.insertText", { text: "amber-nobody" });
+    await page.until("the words",
+      "document.querySelector('#found').textContent.includes('No web')");
+    await page.key("Escape");
+    await page.until("its end", "document.querySelector('#found').hidden");
+    assert.deepEqual(page.troubles, []);
+  });
+
+  test("the address can be copied and reported from the viewer", async () => {
+    const sample = sampleSite({ bundles: 20 });
+    sample.manifest.contact = "mailto:write@tabs.example";
+    const { page, server } = await visits.visit(sample);
+    await visits.browser.call("Browser.grantPermissions", {
+      origin: new URL(server.url).origin, permissions: ["clipboardReadWrite"],
+    });
+    await page.call("Page.bringToFront");
+    await page.evaluate("document.querySelector('.row .tab[href]:not(.outside)').click()");
+    await page.until("the viewer", "!document.querySelector('#site').hidden");
+    const report = await page.evaluate("document.querySelector('[data-part=report]').href");
+    const host = await page.evaluate("document.querySelector('.host').textContent");
+    const subject = encodeURIComponent(`EveryTab: ${host}`);
+    assert.equal(report, `mailto:write@tabs.example?subject=${subject}`);
+    await page.evaluate("document.querySelector('[data-part=copy]').click()");
+    await page.until("the word",
+      "/opied/.test(document.querySelector('[data-part=copied]').textContent)");
+  });
+
+  test("a site that never comes leaves a way out", async () => {
+    const { page } = await visits.visit(sampleSite({ bundles: 20 }));
+    await page.call("Fetch.disable");
+    await page.call("Fetch.enable", { patterns: [{ urlPattern: "https://*" }] });
+    page.listeners = [];
+    await page.evaluate("document.querySelector('.row .tab[href]:not(.outside)').click()");
+    await page.until("the hint",
+      "document.querySelector('#site').dataset.state === 'late'", 30_000);
+    assert.match(await page.evaluate("document.querySelector('[data-part=out]').href"), /^https:/);
+  });
+
+  test("the first tabs take three trips, ten requests and 150 KB", async () => {
+    const sample = sampleSite({ bundles: 50 });
+    const { page, server } = await visits.visit(sample, { gzip: true });
+    const at = server.asked.findIndex((path) => path.includes("/tabs/"));
+    assert.ok(at + 1 <= 10, `${server.asked.slice(0, at + 1)}`);
+    const entries = JSON.parse(await page.evaluate(`JSON.stringify(
+      [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .map(({ name, transferSize }) => ({ name, transferSize })))`));
+    const first = entries.slice(0, entries.findIndex(({ name }) => name.includes("/tabs/")) + 1);
+    const bytes = first.reduce((sum, { transferSize }) => sum + transferSize, 0);
+    assert.ok(bytes > 10_000 && bytes < 150 * 1024, `${bytes} bytes`);
+    // Everything before the first bundle stands in the HTML.
+    const html = readFileSync(`${SITE}index.html`, "utf8");
+    for (const { name } of first.slice(1, -1)) {
+      assert.ok(html.includes(`"${name.replace(server.url, "")}"`), name);
+    }
+  });
+
+  test("the styles, pages and open parts have no fault that axe knows", {
+    skip: withoutPackages,
+  }, async () => {
+    const axe = readFileSync(AXE, "utf8");
+    const check = async (page, name) => {
+      await page.evaluate(axe);
+      const found = JSON.parse(await page.evaluate(`axe.run(document, {
+        iframes: false,
+        runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+      }).then(({ violations }) => JSON.stringify(violations.map(({ id, nodes }) =>
+        [id, nodes.length, nodes[0].html.slice(0, 200),
+          nodes[0].failureSummary.slice(0, 300)])))`));
+      assert.deepEqual(found, [], name);
+    };
+    const calm = { "prefers-reduced-motion": "reduce" };
+    for (const [size, scheme] of [[WIDTHS[0], "dark"], [WIDTHS[2], "light"], [WIDTHS[2], "dark"]]) {
+      for (const [path, until] of Object.entries(PAGES)) {
+        const sample = sampleSite({ bundles: 20 });
+        const looked = { view: view(size, scheme, calm), path, until };
+        const { page } = await visits.visit(sample, looked);
+        await check(page, `${path} ${size[0]} ${scheme}`);
+        if (path === "") {
+          for (const skin of ["edge", "firefox", "safari"]) {
+            await page.evaluate(`(() => {
+              const select = document.querySelector('#skin');
+              select.value = '${skin}';
+              select.dispatchEvent(new Event('change'));
+            })()`);
+            await page.until(skin, FILLED);
+            await check(page, `${skin} ${size[0]} ${scheme}`);
+          }
+          await page.evaluate("document.querySelector('.row .tab[href]:not(.outside)').click()");
+          await page.until("a site", "document.querySelector('#site').dataset.state === 'shown'");
+          await check(page, `open ${size[0]} ${scheme}`);
+          await page.evaluate("document.querySelector('#find').focus()");
+          await page.call("Input.insertText", { text: "am" });
+          await page.until("names", "document.querySelectorAll('#found li').length > 3");
+          await check(page, `find ${size[0]} ${scheme}`);
+        }
+        await visits.leave();
+      }
+    }
+  });
+
+  test("the pages are valid HTML", { skip: withoutPackages }, async () => {
+    const { HtmlValidate } = await import(`${PACKAGES}/html-validate/dist/esm/index.js`);
+    const validator = new HtmlValidate({
+      extends: ["html-validate:standard"],
+      // How the source is written is the house's own affair.
+      rules: { "doctype-style": "off", "long-title": "off", "no-trailing-whitespace": "off" },
+    });
+    for (const name of readdirSync(SITE).filter((file) => file.endsWith(".html"))) {
+      const { results } = await validator.validateString(readFileSync(SITE + name, "utf8"), name);
+      const said = results.flatMap(({ messages }) => messages)
+        .map(({ line, ruleId, message }) => `${name}:${line} ${ruleId}: ${message}`);
+      assert.deepEqual(said, []);
+    }
+  });
+
+  test("ten thousand hostile tabs run nothing and break no line", async () => {
+    const until = "document.querySelector('.row .tab[href]')";
+    const { page } = await visits.visit(hostileSite(10_000), { until });
+    let looked = 0;
+    const seen = new Set();
+    for (let step = 0; step < 400; step += 1) {
+      const round = JSON.parse(await page.evaluate(`(() => {
+        const tabs = [...document.querySelectorAll('.row:not([hidden]) .tab[href]')];
+        const row = document.querySelector('.row:not([hidden])').getBoundingClientRect().height;
+        return JSON.stringify({
+          hrefs: tabs.map((tab) => tab.href),
+          bad: tabs.filter((tab) => !/^https?:/.test(tab.href) || tab.children.length !== 2 ||
+            tab.querySelector('.title').children.length > 0 ||
+            tab.querySelector('.title').getBoundingClientRect().height > row ||
+            Math.abs(tab.getBoundingClientRect().width -
+              tab.parentNode.firstChild.getBoundingClientRect().width) > 0.5).length,
+          wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+          owned: document.documentElement.dataset.owned ?? null,
+          end: document.body.innerText.includes('every tab: '),
+          below: document.documentElement.scrollHeight - scrollY - innerHeight,
+        });
+      })()`));
+      round.hrefs.forEach((href) => seen.add(href));
+      looked += round.hrefs.length;
+      assert.deepEqual([round.bad, round.wide, round.owned], [0, false, null], `step ${step}`);
+      if (round.end && round.below <= 0) break;
+      await scrollBy(page, 700);
+    }
+    assert.ok(seen.size > 9_000 && looked > 9_000, `${seen.size} of 10,000 tabs looked at`);
+    assert.deepEqual(page.troubles, []);
+  });
+});
+
+/** A site of tabs whose titles, hosts and icons are all made to hurt. */
+function hostileSite(count) {
+  const marks = "\u0300\u0301\u0334\u0489\u20dd\u0e49\u0e49";
+  const random = generator(99);
+  const makers = [
+    (i) => HOSTILE_TITLES[i % HOSTILE_TITLES.length],
+    (i) => `${"Z".repeat(1 + (i % 5))}${marks.repeat(40)} zalgo`,
+    () => "\u202e\u2066\u2067evil\u2069\u202c moc.elpmaxe",
+    () => "﷽".repeat(200),
+    () => "🏳️‍🌈👩‍👩‍👧‍👦".repeat(50),
+    () => "مرحبا ".repeat(60),
+    () => "\u3000\u200b\u200c\u2060\ufeff",
+    () => "</span></a><style>*{display:none}</style>",
+    () => "&lt;b&gt;&#x3c;script&#x3e;",
+    () => "𒐫".repeat(150),
+    () => "a\u0000b\u0008c\u001b[31m\u2028d\r\n\te",
+    () => "\ud800 lone \udfff",
+    (i) => "W".repeat(1 + (i % 300)),
+    () => "",
+  ];
+  const good = iconPng(32, random).toString("base64");
+  const icons = ["", "AAAA", "iVBORw0KGgo=", "data:text/html,<script>", good];
+  const base = sampleSite({ bundles: Math.ceil(count / 125), tabsABundle: 125 });
+  return {
+    ...base,
+    bundle(number) {
+      const entries = [];
+      for (let slot = 0; slot < 125; slot += 1) {
+        const i = number * 125 + slot;
+        const host = i % 3 === 0 ? `${"a-".repeat(1 + (i % 28))}x${i}.example`
+          : `xn--${i.toString(36)}-9za.${"l".repeat(1 + (i % 60))}.example`;
+        entries.push({
+          url: i % 50 === 7
+            ? `javascript:document.documentElement.dataset.owned=${i}` : `https://${host}/`,
+          title: makers[i % makers.length](i),
+          icon: icons[i % icons.length],
+          iframe_ok: i % 2 === 0,
+        });
+      }
+      return { entries };
+    },
+  };
+}

@@ -1,0 +1,116 @@
+// Looks up random prefixes in search files as search.js does, and compares with a plain scan of
+// all names: node search-bench.mjs FOLDER PREFIXES; FOLDER is what the example search_files left.
+
+import { createReadStream, readdirSync, readFileSync, statSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { gzipSync } from "node:zlib";
+import { compareKeys, filesFor, linesFrom, rangeOf, searchKey } from "../js/names.js";
+import { generator } from "../js/stream.js";
+
+const SHOWN = 8;
+const [folder, wanted = "10000"] = process.argv.slice(2);
+if (!folder) {
+  console.error("usage: node search-bench.mjs FOLDER [PREFIXES]");
+  process.exit(2);
+}
+const search = `${folder}/site/scans/00000000-0000-0000-0000-000000000000/search`;
+const random = generator(30);
+const list = () => createInterface({ input: createReadStream(`${folder}/names.txt`) });
+
+/** Prefixes of names that are there (and some that are not), drawn in one walk over the list. */
+async function drawPrefixes(count) {
+  const names = [];
+  let seen = 0;
+  for await (const name of list()) {
+    seen += 1;
+    if (names.length < count) names.push(name);
+    else if (random() < count / seen) names[Math.floor(random() * count)] = name;
+  }
+  const prefixes = new Set(names.map((name) => {
+    const key = searchKey(name);
+    return key.slice(0, 1 + Math.floor(random() * key.length)) + (random() < 0.05 ? "~" : "");
+  }));
+  return { prefixes: [...prefixes], names: seen };
+}
+
+/** One walk over all names in no order: the first of each prefix, kept sorted. */
+async function plainScan(prefixes) {
+  const byLength = new Map();
+  for (const prefix of prefixes) {
+    if (!byLength.has(prefix.length)) byLength.set(prefix.length, new Map());
+    byLength.get(prefix.length).set(prefix, []);
+  }
+  const order = (a, b) => compareKeys(a.key, b.key) || compareKeys(a.name, b.name);
+  for await (const name of list()) {
+    const key = searchKey(name);
+    for (const [length, found] of byLength) {
+      const first = found.get(key.slice(0, length));
+      if (!first) continue;
+      const one = { key, name };
+      if (first.length === SHOWN && order(one, first[SHOWN - 1]) >= 0) continue;
+      first.push(one);
+      first.sort(order);
+      if (first.length > SHOWN) first.pop();
+    }
+  }
+  return (prefix) => byLength.get(prefix.length).get(prefix).map(({ name }) => name);
+}
+
+function lookUp(start, cache) {
+  const asked = { requests: 0, bytes: 0, packed: 0 };
+  const read = (name) => {
+    if (cache.has(name)) return cache.get(name);
+    const body = readFileSync(`${search}/${name}`);
+    asked.requests += 1;
+    asked.bytes += body.length;
+    asked.packed += gzipSync(body, { level: 6 }).length;
+    cache.set(name, body.toString());
+    return cache.get(name);
+  };
+  const range = rangeOf(start);
+  const firsts = read(`${range}/index.tsv`).split("\n").filter((key) => key !== "");
+  const { first, end } = filesFor(firsts, start);
+  let found = [];
+  for (let file = first; file < end && found.length < SHOWN; file += 1) {
+    found = found.concat(linesFrom(read(`${range}/${file}.tsv`), start, SHOWN - found.length));
+  }
+  return { found: found.map(({ host }) => host), ...asked };
+}
+
+const { prefixes, names } = await drawPrefixes(Number(wanted));
+const plain = await plainScan(prefixes);
+const lookups = [];
+let wrong = 0;
+const begun = process.cpuUsage();
+for (const prefix of prefixes) {
+  const answer = lookUp(prefix, new Map());
+  lookups.push(answer);
+  if (answer.found.join() !== plain(prefix).join()) {
+    wrong += 1;
+    if (wrong < 5) console.error(`${prefix}: ${answer.found} but ${plain(prefix)}`);
+  }
+}
+const { user, system } = process.cpuUsage(begun);
+const files = readdirSync(search, { recursive: true }).filter((name) => name.endsWith(".tsv"));
+const sizes = files.map((name) => statSync(`${search}/${name}`).size);
+const index = files.filter((name) => name.endsWith("index.tsv"))
+  .map((name) => readFileSync(`${search}/${name}`));
+const spread = (of) => {
+  const values = lookups.map(of).sort((a, b) => a - b);
+  return { median: values[values.length >> 1], most: values.at(-1) };
+};
+console.log(JSON.stringify({
+  names,
+  files: files.length,
+  bytes_stored: sizes.reduce((sum, size) => sum + size, 0),
+  largest_index_bytes: Math.max(...index.map((body) => body.length)),
+  largest_index_packed: Math.max(...index.map((body) => gzipSync(body).length)),
+  prefixes: prefixes.length,
+  wrong,
+  requests_cold: spread((lookup) => lookup.requests),
+  more_than_two_requests: lookups.filter((l) => l.requests > 2).length,
+  packed_bytes_cold: spread((lookup) => lookup.packed),
+  bytes_cold: spread((lookup) => lookup.bytes),
+  cpu_ms_a_lookup: Number(((user + system) / 1000 / prefixes.length).toFixed(3)),
+}, null, 1));
+process.exit(wrong === 0 ? 0 : 1);

@@ -1,0 +1,74 @@
+// Owns visits of the page over a made-up site: a browser, a server and a page each, all closed
+// again. Sites in frames are played: no name but loopback is ever resolved.
+
+import { Chromium } from "./chromium.mjs";
+import { serveSample } from "./server.mjs";
+
+/** Some tabs are there. */
+export const PAINTED = "document.querySelectorAll('.row .tab[href]').length > 20";
+/** Tabs down to the lower edge of the window, or all there are, with their icons and hands. */
+export const FILLED = `${PAINTED} && document.querySelector('link[rel=manifest]') &&
+  [...document.images].every((image) => image.complete) && (
+  [...document.querySelectorAll('.row:not([hidden])')].at(-1).getBoundingClientRect().bottom >=
+    innerHeight ||
+  document.body.innerText.includes('every tab: '))`;
+const FRAME_PAGE = "<!doctype html><title>framed</title><p id=here>framed</p>" +
+  "<script>document.title = window.origin</script>";
+
+export class Visits {
+  constructor(program) {
+    this.browser = new Chromium(program);
+    this.open = [];
+  }
+
+  /** Visits `path` of the sample below `hash` and waits for `until`; answers {page, server}. */
+  async visit(sample, { view = {}, path = "", hash = "#seed=7", until = FILLED, ...serving } = {}) {
+    const server = await serveSample(sample, serving);
+    const page = await this.browser.page(view);
+    this.open.push({ page, server });
+    page.framed = [];
+    page.on("Fetch.requestPaused", ({ requestId, request }) => {
+      page.framed.push(request);
+      void page.call("Fetch.fulfillRequest", {
+        requestId,
+        responseCode: 200,
+        responseHeaders: [{ name: "content-type", value: "text/html" }],
+        body: Buffer.from(FRAME_PAGE).toString("base64"),
+      }).catch(() => {});
+    });
+    await page.call("Fetch.enable", { patterns: [{ urlPattern: "https://*" }] });
+    await page.open(server.url + path + (path === "" ? hash : ""));
+    await page.until(until, until);
+    return { page, server };
+  }
+
+  /** Ends all visits; the browser stays. */
+  async leave() {
+    for (const { page, server } of this.open.splice(0)) {
+      await this.browser.call("Target.closeTarget", { targetId: page.targetId });
+      await server.close();
+    }
+  }
+
+  async close() {
+    await this.leave();
+    await this.browser.close();
+  }
+}
+
+/** Scrolls and lets what that asks for be painted. */
+export async function scrollBy(page, px) {
+  await page.evaluate(`window.scrollBy(0, ${px})`);
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+}
+
+/** Clicks in the middle of the first element of the selector that is wholly in the view. */
+export async function clickOn(page, selector) {
+  const box = await page.evaluate(`(() => {
+    const all = [...document.querySelectorAll(${JSON.stringify(selector)})];
+    const box = all.map((one) => one.getBoundingClientRect()).find((one) => one.top > 100 &&
+      one.bottom < innerHeight && one.left > 20 && one.right < innerWidth - 40 && one.width > 0);
+    return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+  })()`);
+  await page.click(box.x, box.y);
+}

@@ -1,0 +1,102 @@
+# A private bucket: no ACLs, no public access, TLS only, encrypted, half-made uploads cleared away.
+
+resource "aws_s3_bucket" "this" {
+  #checkov:skip=CKV_AWS_18:server access logs of a bucket that only CloudFront and the fleet read tell nothing new; the site's visitors are in CloudFront's log
+  #checkov:skip=CKV_AWS_144:nothing here cannot be made again from the crawl; a second region would double the cost
+  #checkov:skip=CKV_AWS_145:SSE-S3 protects as well against all that a key of our own would, and requests to KMS cost more than the storage
+  #checkov:skip=CKV2_AWS_62:nobody waits for events of these buckets
+  #checkov:skip=CKV_AWS_21:versions are a variable: on for what must not be lost, off for the archive and logs, which only grow
+  bucket        = var.bucket
+  force_destroy = var.goes_with_its_objects
+}
+
+resource "aws_s3_bucket_public_access_block" "this" {
+  bucket                  = aws_s3_bucket.this.id
+  block_public_acls       = true
+  block_public_policy     = true
+  ignore_public_acls      = true
+  restrict_public_buckets = true
+}
+
+resource "aws_s3_bucket_ownership_controls" "this" {
+  bucket = aws_s3_bucket.this.id
+
+  rule {
+    object_ownership = "BucketOwnerEnforced"
+  }
+}
+
+resource "aws_s3_bucket_server_side_encryption_configuration" "this" {
+  bucket = aws_s3_bucket.this.id
+
+  rule {
+    bucket_key_enabled = true
+
+    apply_server_side_encryption_by_default {
+      sse_algorithm = "AES256"
+    }
+  }
+}
+
+resource "aws_s3_bucket_versioning" "this" {
+  bucket = aws_s3_bucket.this.id
+
+  versioning_configuration {
+    status = var.keeps_versions ? "Enabled" : "Suspended"
+  }
+}
+
+resource "aws_s3_bucket_lifecycle_configuration" "this" {
+  bucket = aws_s3_bucket.this.id
+
+  rule {
+    id     = "half-made-uploads"
+    status = "Enabled"
+    filter {}
+
+    abort_incomplete_multipart_upload {
+      days_after_initiation = 2
+    }
+
+    noncurrent_version_expiration {
+      noncurrent_days = 30
+    }
+  }
+
+  dynamic "rule" {
+    for_each = var.expire
+
+    content {
+      id     = "expire-${rule.key}"
+      status = "Enabled"
+
+      filter {
+        prefix = rule.value.prefix
+      }
+
+      expiration {
+        days = rule.value.days
+      }
+    }
+  }
+
+  depends_on = [aws_s3_bucket_versioning.this]
+}
+
+resource "aws_s3_bucket_policy" "this" {
+  bucket = aws_s3_bucket.this.id
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = concat([{
+      Sid       = "OnlyOverTls"
+      Effect    = "Deny"
+      Principal = "*"
+      Action    = "s3:*"
+      Resource  = [aws_s3_bucket.this.arn, "${aws_s3_bucket.this.arn}/*"]
+      Condition = { Bool = { "aws:SecureTransport" = "false" } }
+    }], var.statements)
+  })
+
+  depends_on = [aws_s3_bucket_public_access_block.this]
+}

@@ -1,0 +1,139 @@
+resource "aws_cloudfront_origin_access_control" "site" {
+  name                              = "${var.name}-site"
+  description                       = "Signs every request to the site's bucket"
+  origin_access_control_origin_type = "s3"
+  signing_behavior                  = "always"
+  signing_protocol                  = "sigv4"
+}
+
+# What an object says of itself (a minute for the manifest, a year for bundles) is obeyed. Nothing of
+# a request but its path, and whether it takes Brotli or gzip, makes another answer.
+resource "aws_cloudfront_cache_policy" "site" {
+  name        = "${var.name}-site"
+  comment     = "As the objects' Cache-Control says, in Brotli or gzip"
+  min_ttl     = 0
+  default_ttl = 60
+  max_ttl     = 31536000
+
+  parameters_in_cache_key_and_forwarded_to_origin {
+    enable_accept_encoding_brotli = true
+    enable_accept_encoding_gzip   = true
+
+    cookies_config {
+      cookie_behavior = "none"
+    }
+
+    headers_config {
+      header_behavior = "none"
+    }
+
+    query_strings_config {
+      query_string_behavior = "none"
+    }
+  }
+}
+
+resource "aws_cloudfront_response_headers_policy" "site" {
+  #checkov:skip=CKV_AWS_259:two years for the domain and below hold; the preload list is for its owner to join, for it cannot be left
+  name    = "${var.name}-site"
+  comment = "The page's own policy as headers, so that it holds before a byte of the page is read"
+
+  security_headers_config {
+    content_security_policy {
+      content_security_policy = local.content_security_policy
+      override                = true
+    }
+
+    content_type_options {
+      override = true
+    }
+
+    frame_options {
+      frame_option = "DENY"
+      override     = true
+    }
+
+    referrer_policy {
+      referrer_policy = "no-referrer"
+      override        = true
+    }
+
+    strict_transport_security {
+      access_control_max_age_sec = 63072000
+      include_subdomains         = true
+      override                   = true
+      preload                    = false
+    }
+  }
+
+  custom_headers_config {
+    items {
+      header   = "Permissions-Policy"
+      override = true
+      value    = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+    }
+
+    items {
+      header   = "Cross-Origin-Opener-Policy"
+      override = true
+      value    = "same-origin"
+    }
+  }
+}
+
+locals {
+  # As in site/index.html (a test compares them), and nobody may frame the page.
+  content_security_policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src https:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'"
+}
+
+resource "aws_cloudfront_distribution" "site" {
+  #checkov:skip=CKV_AWS_86:access logs are delivered by aws_cloudwatch_log_delivery (logs.tf), which this check does not know
+  #checkov:skip=CKV_AWS_68:a firewall before static files costs five dollars a month and finds nothing to guard
+  #checkov:skip=CKV2_AWS_47:the same firewall, for a Java library that static files do not run
+  #checkov:skip=CKV_AWS_310:a second origin would hold the same bytes; S3 answers from three zones as it is
+  #checkov:skip=CKV_AWS_374:the site is for every country
+  #checkov:skip=CKV_AWS_174:without a domain of one's own CloudFront's certificate is used, whose minimum cannot be set; with one it is TLS 1.2
+  #checkov:skip=CKV2_AWS_42:the same: a certificate of one's own needs a domain of one's own
+  enabled             = true
+  comment             = "${var.name}: a tab for every website"
+  default_root_object = "index.html"
+  http_version        = "http2and3"
+  is_ipv6_enabled     = true
+  price_class         = var.price_class
+  aliases             = local.has_domain ? [var.domain_name] : []
+
+  origin {
+    origin_id                = "site"
+    domain_name              = module.site.domain_name
+    origin_access_control_id = aws_cloudfront_origin_access_control.site.id
+  }
+
+  default_cache_behavior {
+    target_origin_id           = "site"
+    allowed_methods            = ["GET", "HEAD"]
+    cached_methods             = ["GET", "HEAD"]
+    viewer_protocol_policy     = "redirect-to-https"
+    compress                   = true
+    cache_policy_id            = aws_cloudfront_cache_policy.site.id
+    response_headers_policy_id = aws_cloudfront_response_headers_policy.site.id
+  }
+
+  # Without the right to list, S3 calls a missing object forbidden. It may appear with the next scan.
+  custom_error_response {
+    error_code            = 403
+    error_caching_min_ttl = 10
+  }
+
+  restrictions {
+    geo_restriction {
+      restriction_type = "none"
+    }
+  }
+
+  viewer_certificate {
+    cloudfront_default_certificate = !local.has_domain
+    acm_certificate_arn            = local.has_domain ? aws_acm_certificate_validation.site[0].certificate_arn : null
+    ssl_support_method             = local.has_domain ? "sni-only" : null
+    minimum_protocol_version       = local.has_domain ? "TLSv1.2_2021" : null
+  }
+}

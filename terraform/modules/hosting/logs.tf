@@ -1,0 +1,46 @@
+# Access logs: CloudFront's delivery of the second kind, which needs no ACLs and costs nothing itself.
+
+module "logs" {
+  source = "../bucket"
+
+  bucket                = "${var.name}-logs-${local.account_id}"
+  keeps_versions        = false
+  goes_with_its_objects = true
+  expire                = { all = { prefix = "", days = var.log_retention_days } }
+
+  statements = [{
+    Sid       = "LogDeliveryWrites"
+    Effect    = "Allow"
+    Principal = { Service = "delivery.logs.amazonaws.com" }
+    Action    = "s3:PutObject"
+    Resource  = "arn:aws:s3:::${var.name}-logs-${local.account_id}/*"
+    Condition = {
+      StringEquals = { "aws:SourceAccount" = local.account_id }
+      ArnLike      = { "aws:SourceArn" = "arn:aws:logs:us-east-1:${local.account_id}:delivery-source:*" }
+    }
+  }]
+}
+
+resource "aws_cloudwatch_log_delivery_source" "site" {
+  name         = "${var.name}-site"
+  log_type     = "ACCESS_LOGS"
+  resource_arn = aws_cloudfront_distribution.site.arn
+}
+
+resource "aws_cloudwatch_log_delivery_destination" "site" {
+  name          = "${var.name}-site"
+  output_format = "w3c"
+
+  delivery_destination_configuration {
+    destination_resource_arn = module.logs.arn
+  }
+}
+
+resource "aws_cloudwatch_log_delivery" "site" {
+  delivery_source_name     = aws_cloudwatch_log_delivery_source.site.name
+  delivery_destination_arn = aws_cloudwatch_log_delivery_destination.site.arn
+
+  s3_delivery_configuration {
+    suffix_path = "/{yyyy}/{MM}/{dd}"
+  }
+}

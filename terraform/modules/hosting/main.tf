@@ -1,0 +1,33 @@
+# What is always there: the site and what must outlive a scan.
+
+data "aws_caller_identity" "current" {}
+
+locals {
+  account_id = data.aws_caller_identity.current.account_id
+}
+
+# The site. Reached through CloudFront alone, by the distribution that is named.
+module "site" {
+  source = "../bucket"
+
+  bucket         = "${var.name}-site-${local.account_id}"
+  keeps_versions = true
+
+  statements = [{
+    Sid       = "CloudFrontReads"
+    Effect    = "Allow"
+    Principal = { Service = "cloudfront.amazonaws.com" }
+    Action    = "s3:GetObject"
+    Resource  = "arn:aws:s3:::${var.name}-site-${local.account_id}/*"
+    Condition = { StringEquals = { "AWS:SourceArn" = aws_cloudfront_distribution.site.arn } }
+  }]
+}
+
+# The takedown list, and backups.
+module "kept" {
+  source = "../bucket"
+
+  bucket         = "${var.name}-kept-${local.account_id}"
+  keeps_versions = true
+  expire         = { backups = { prefix = "backups/", days = var.backup_retention_days } }
+}

@@ -1,0 +1,24 @@
+output "site_address" {
+  description = "Where the site is."
+  value       = "https://${coalesce(var.domain_name, aws_cloudfront_distribution.site.domain_name)}/"
+}
+
+output "site_bucket" {
+  description = "Name of the site's bucket."
+  value       = module.site.name
+}
+
+output "kept_bucket" {
+  description = "Name of the bucket that outlives scans."
+  value       = module.kept.name
+}
+
+output "distribution_id" {
+  description = "Id of the CloudFront distribution."
+  value       = aws_cloudfront_distribution.site.id
+}
+
+output "alerts_topic_arn" {
+  description = "Topic that alarms are published to."
+  value       = aws_sns_topic.alerts.arn
+}

@@ -1,0 +1,102 @@
+# Postgres, the only coordinator. It lives as long as the scan, so nothing is paid for surviving more.
+
+resource "aws_db_subnet_group" "scan" {
+  name       = var.name
+  subnet_ids = aws_subnet.public[*].id
+}
+
+locals {
+  parameters = {
+    # Nobody speaks to it in the clear.
+    "rds.force_ssl" = { value = "1", apply_method = "immediate" }
+    # A worker holds up to 5 connections, 200 of them 1,000; RDS's default for 8 GB is 830.
+    "max_connections" = { value = "1200", apply_method = "pending-reboot" }
+    # Bulk appends: rare, long checkpoints, and full-page images compressed.
+    "max_wal_size"                 = { value = "8192", apply_method = "immediate" }
+    "checkpoint_timeout"           = { value = "900", apply_method = "immediate" }
+    "checkpoint_completion_target" = { value = "0.9", apply_method = "immediate" }
+    "wal_compression"              = { value = "lz4", apply_method = "immediate" }
+    # The jobs table is small and hot: cleared often, and fast.
+    "autovacuum_naptime"           = { value = "15", apply_method = "immediate" }
+    "autovacuum_vacuum_cost_limit" = { value = "2000", apply_method = "immediate" }
+    # gp3 reads at random almost as fast as in order.
+    "random_page_cost" = { value = "1.1", apply_method = "immediate" }
+    # A worker that died in a transaction lets go of its locks; none of ours waits that long.
+    "idle_in_transaction_session_timeout" = { value = "60000", apply_method = "immediate" }
+    # What is worth looking at.
+    "log_min_duration_statement" = { value = "1000", apply_method = "immediate" }
+    "log_lock_waits"             = { value = "1", apply_method = "immediate" }
+    # No statement of the queue is worth compiling.
+    "jit" = { value = "0", apply_method = "immediate" }
+  }
+}
+
+resource "aws_db_parameter_group" "scan" {
+  name        = "${var.name}-postgres${var.database_version}"
+  family      = "postgres${var.database_version}"
+  description = "Few large appends, one small hot table"
+
+  dynamic "parameter" {
+    for_each = local.parameters
+
+    content {
+      name         = parameter.key
+      value        = parameter.value.value
+      apply_method = parameter.value.apply_method
+    }
+  }
+}
+
+resource "aws_db_instance" "scan" {
+  #checkov:skip=CKV_AWS_157:a second machine would double the cost of a database that lives for days; the scan can be run again
+  #checkov:skip=CKV_AWS_293:scanning = false must be able to remove it
+  #checkov:skip=CKV_AWS_133:it is emptied with the scan; `everytab-worker backup` is the backup
+  #checkov:skip=CKV_AWS_118:metrics by the second are for finding what a minute's do not show, and cost more than the rest of the watching
+  #checkov:skip=CKV_AWS_354:AWS's own key serves as well for query texts without a secret
+  #checkov:skip=CKV2_AWS_30:statements over a second are logged; all of them would be the whole scan
+  #checkov:skip=CKV2_AWS_69:rds.force_ssl is set by a dynamic block, which this check does not read; a test does
+  identifier     = var.name
+  engine         = "postgres"
+  engine_version = var.database_version
+  instance_class = var.database_instance_class
+  db_name        = "everytab"
+  port           = 5432
+
+  # AWS makes the owner's password, keeps it as a secret and changes it; the worker's role has none:
+  # it signs in with a token of its instance's.
+  username                            = "everytab_owner"
+  manage_master_user_password         = true
+  iam_database_authentication_enabled = true
+
+  # iops and throughput are gp3's own below 400 GB, and may not be said there.
+  storage_type          = "gp3"
+  allocated_storage     = var.database_storage_gb
+  max_allocated_storage = var.database_storage_limit_gb
+  storage_encrypted     = true
+
+  db_subnet_group_name   = aws_db_subnet_group.scan.name
+  vpc_security_group_ids = [aws_security_group.database.id]
+  publicly_accessible    = false
+  ca_cert_identifier     = "rds-ca-rsa2048-g1"
+  parameter_group_name   = aws_db_parameter_group.scan.name
+
+  backup_retention_period         = 0
+  skip_final_snapshot             = true
+  delete_automated_backups        = true
+  deletion_protection             = false
+  auto_minor_version_upgrade      = true
+  copy_tags_to_snapshot           = true
+  apply_immediately               = true
+  performance_insights_enabled    = true
+  enabled_cloudwatch_logs_exports = ["postgresql"]
+
+  depends_on = [aws_cloudwatch_log_group.database]
+}
+
+# Made here, so that it expires and goes with the rest.
+resource "aws_cloudwatch_log_group" "database" {
+  #checkov:skip=CKV_AWS_158:the log holds slow statements, no secret
+  #checkov:skip=CKV_AWS_338:it is read while the scan runs
+  name              = "/aws/rds/instance/${var.name}/postgresql"
+  retention_in_days = 14
+}

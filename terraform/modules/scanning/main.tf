@@ -1,0 +1,31 @@
+# What a scan needs, and nothing that must outlive it.
+
+data "aws_caller_identity" "current" {}
+
+data "aws_availability_zones" "here" {
+  #checkov:skip=CKV_AWS_394:three are taken, however many there are, and the network lives for days
+  state = "available"
+
+  filter {
+    name   = "opt-in-status"
+    values = ["opt-in-not-required"]
+  }
+}
+
+locals {
+  account_id = data.aws_caller_identity.current.account_id
+  zones      = slice(sort(data.aws_availability_zones.here.names), 0, 3)
+  fleet_name = "${var.name}-workers"
+  fleet_arn  = "arn:aws:autoscaling:${var.region}:${local.account_id}:autoScalingGroup:*:autoScalingGroupName/${local.fleet_name}"
+  namespace  = "EveryTab"
+}
+
+# The icons as they were served. It goes with the scan; `everytab-worker backup` copies it.
+module "archive" {
+  source = "../bucket"
+
+  bucket                = "${var.name}-archive-${local.account_id}"
+  keeps_versions        = false
+  goes_with_its_objects = true
+  expire                = { forgotten = { prefix = "", days = 30 } }
+}

@@ -1,0 +1,85 @@
+# A network of its own: public subnets in three zones, no NAT (a scan reads terabytes through it), S3
+# by a gateway that costs nothing, and nothing that may come in.
+
+resource "aws_vpc" "scan" {
+  #checkov:skip=CKV2_AWS_11:flow logs of 150 million fetches cost as much as the fleet; the outcomes are in Postgres
+  cidr_block           = var.network_cidr
+  enable_dns_support   = true
+  enable_dns_hostnames = true
+
+  tags = { Name = var.name }
+}
+
+# The default group lets its members talk; nobody is a member, and it lets nothing through.
+resource "aws_default_security_group" "scan" {
+  vpc_id = aws_vpc.scan.id
+}
+
+resource "aws_internet_gateway" "scan" {
+  vpc_id = aws_vpc.scan.id
+}
+
+resource "aws_subnet" "public" {
+  #checkov:skip=CKV_AWS_130:workers fetch from the internet by addresses of their own: NAT would cost 180 dollars a scan, and nothing may come in
+  count = length(local.zones)
+
+  vpc_id                  = aws_vpc.scan.id
+  availability_zone       = local.zones[count.index]
+  cidr_block              = cidrsubnet(var.network_cidr, 4, count.index)
+  map_public_ip_on_launch = true
+
+  tags = { Name = "${var.name}-${local.zones[count.index]}" }
+}
+
+resource "aws_route_table" "public" {
+  vpc_id = aws_vpc.scan.id
+}
+
+resource "aws_route" "internet" {
+  route_table_id         = aws_route_table.public.id
+  destination_cidr_block = "0.0.0.0/0"
+  gateway_id             = aws_internet_gateway.scan.id
+}
+
+resource "aws_route_table_association" "public" {
+  count = length(local.zones)
+
+  subnet_id      = aws_subnet.public[count.index].id
+  route_table_id = aws_route_table.public.id
+}
+
+resource "aws_vpc_endpoint" "s3" {
+  vpc_id            = aws_vpc.scan.id
+  service_name      = "com.amazonaws.${var.region}.s3"
+  vpc_endpoint_type = "Gateway"
+  route_table_ids   = [aws_route_table.public.id]
+}
+
+resource "aws_security_group" "worker" {
+  name        = "${var.name}-worker"
+  description = "Workers: everything out, nothing in"
+  vpc_id      = aws_vpc.scan.id
+}
+
+resource "aws_vpc_security_group_egress_rule" "worker" {
+  #checkov:skip=CKV_AWS_382:icons are on any port of any address; the worker itself refuses what is not public
+  security_group_id = aws_security_group.worker.id
+  description       = "Websites, name servers, S3, Postgres"
+  cidr_ipv4         = "0.0.0.0/0"
+  ip_protocol       = "-1"
+}
+
+resource "aws_security_group" "database" {
+  name        = "${var.name}-database"
+  description = "Postgres: from the workers alone"
+  vpc_id      = aws_vpc.scan.id
+}
+
+resource "aws_vpc_security_group_ingress_rule" "database" {
+  security_group_id            = aws_security_group.database.id
+  description                  = "Postgres, from the workers"
+  referenced_security_group_id = aws_security_group.worker.id
+  ip_protocol                  = "tcp"
+  from_port                    = 5432
+  to_port                      = 5432
+}

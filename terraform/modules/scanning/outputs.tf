@@ -1,0 +1,29 @@
+output "archive_bucket" {
+  description = "Bucket of the icons as they were served, as --archive wants it."
+  value       = "s3://${module.archive.name}"
+}
+
+output "database_address" {
+  description = "Postgres, as host:port."
+  value       = "${aws_db_instance.scan.address}:${aws_db_instance.scan.port}"
+}
+
+output "fleet_name" {
+  description = "Auto Scaling group of the workers."
+  value       = aws_autoscaling_group.workers.name
+}
+
+output "find_a_worker" {
+  description = "Command that prints an instance id of the fleet."
+  value       = "aws autoscaling describe-auto-scaling-groups --region ${var.region} --auto-scaling-group-names ${local.fleet_name} --query 'AutoScalingGroups[0].Instances[0].InstanceId' --output text"
+}
+
+output "connect" {
+  description = "Command that opens a shell on a worker."
+  value       = "aws ssm start-session --region ${var.region} --target INSTANCE"
+}
+
+output "dashboard" {
+  description = "Address of the dashboard."
+  value       = "https://${var.region}.console.aws.amazon.com/cloudwatch/home?region=${var.region}#dashboards:name=${aws_cloudwatch_dashboard.scan.dashboard_name}"
+}

@@ -1,0 +1,188 @@
+# What must hold of each module, whatever the variables: read from a plan, so that nobody can take it
+# out unseen.
+
+run "hosting" {
+  command = plan
+  module {
+    source = "./modules/hosting"
+  }
+  variables {
+    name                  = "everytab"
+    domain_name           = "everytab.example.com"
+    zone_id               = "Z0123456789ABCDEFGHIJ"
+    price_class           = "PriceClass_100"
+    log_retention_days    = 30
+    backup_retention_days = 180
+    monthly_budget_usd    = 100
+    alert_emails          = ["me@example.com"]
+  }
+
+  assert {
+    condition     = aws_cloudfront_distribution.site.default_cache_behavior[0].viewer_protocol_policy == "redirect-to-https" && aws_cloudfront_distribution.site.default_cache_behavior[0].compress
+    error_message = "the site is HTTPS alone, and compressed"
+  }
+  assert {
+    condition     = aws_cloudfront_distribution.site.http_version == "http2and3" && aws_cloudfront_distribution.site.is_ipv6_enabled
+    error_message = "the site speaks HTTP/3 and IPv6"
+  }
+  assert {
+    condition     = aws_cloudfront_distribution.site.viewer_certificate[0].minimum_protocol_version == "TLSv1.2_2021"
+    error_message = "a domain of one's own takes no TLS before 1.2"
+  }
+  assert {
+    condition     = aws_cloudfront_origin_access_control.site.signing_behavior == "always" && aws_cloudfront_origin_access_control.site.signing_protocol == "sigv4"
+    error_message = "every request to the bucket is signed"
+  }
+  assert {
+    condition     = aws_cloudfront_cache_policy.site.parameters_in_cache_key_and_forwarded_to_origin[0].enable_accept_encoding_brotli && aws_cloudfront_cache_policy.site.min_ttl == 0 && aws_cloudfront_cache_policy.site.max_ttl == 31536000
+    error_message = "Brotli, and the objects' own Cache-Control"
+  }
+  assert {
+    condition     = aws_cloudfront_response_headers_policy.site.security_headers_config[0].strict_transport_security[0].access_control_max_age_sec >= 31536000
+    error_message = "browsers keep to HTTPS for a year at least"
+  }
+  assert {
+    condition     = strcontains(aws_cloudfront_response_headers_policy.site.security_headers_config[0].content_security_policy[0].content_security_policy, "default-src 'none'")
+    error_message = "nothing may be loaded that is not named"
+  }
+  assert {
+    condition     = toset(aws_budgets_budget.month.notification[*].threshold) == toset([50, 80, 100])
+    error_message = "the budget writes at half, four fifths and the whole"
+  }
+}
+
+run "bucket" {
+  command = plan
+  module {
+    source = "./modules/bucket"
+  }
+  variables {
+    bucket = "everytab-x-123456789012"
+  }
+
+  assert {
+    condition     = aws_s3_bucket_public_access_block.this.block_public_acls && aws_s3_bucket_public_access_block.this.block_public_policy && aws_s3_bucket_public_access_block.this.ignore_public_acls && aws_s3_bucket_public_access_block.this.restrict_public_buckets
+    error_message = "no bucket is public"
+  }
+  assert {
+    condition     = !aws_s3_bucket.this.force_destroy && aws_s3_bucket_versioning.this.versioning_configuration[0].status == "Enabled"
+    error_message = "by default a bucket keeps versions, and does not go with its objects"
+  }
+  assert {
+    condition     = aws_s3_bucket_ownership_controls.this.rule[0].object_ownership == "BucketOwnerEnforced"
+    error_message = "no ACLs"
+  }
+}
+
+run "scanning" {
+  command = apply
+  module {
+    source = "./modules/scanning"
+  }
+  variables {
+    name                      = "everytab"
+    region                    = "us-east-1"
+    crawl                     = "CC-MAIN-2026-05"
+    host_limit                = null
+    user_agent                = null
+    scan_hours_limit          = 72
+    worker_count              = 7
+    ami_id                    = "ami-0123456789abcdef0"
+    architecture              = "arm64"
+    instance_types            = null
+    on_demand_base            = 1
+    on_demand_percentage      = 0
+    requests_in_flight        = 2048
+    root_volume_gb            = 16
+    network_cidr              = "10.83.0.0/16"
+    database_instance_class   = "db.t4g.large"
+    database_version          = "17"
+    database_storage_gb       = 100
+    database_storage_limit_gb = 400
+    site_bucket               = "everytab-site-123456789012"
+    kept_bucket               = "everytab-kept-123456789012"
+    distribution_id           = "E2QWRUHAPOMQZL"
+    alerts_topic_arn          = "arn:aws:sns:us-east-1:123456789012:everytab-alerts"
+  }
+
+  assert {
+    condition     = aws_launch_template.worker.metadata_options[0].http_tokens == "required" && aws_launch_template.worker.metadata_options[0].http_put_response_hop_limit == 1
+    error_message = "instance metadata by version 2 alone, no further than the instance"
+  }
+  assert {
+    condition     = aws_launch_template.worker.block_device_mappings[0].ebs[0].encrypted == "true" && aws_launch_template.worker.block_device_mappings[0].ebs[0].volume_type == "gp3"
+    error_message = "disks are gp3 and encrypted"
+  }
+  assert {
+    condition     = aws_launch_template.worker.key_name == null || startswith(coalesce(aws_launch_template.worker.key_name, "made-up"), "made-up")
+    error_message = "no SSH key: shells are SSM's"
+  }
+  assert {
+    condition     = !aws_db_instance.scan.publicly_accessible && aws_db_instance.scan.storage_encrypted && aws_db_instance.scan.manage_master_user_password && aws_db_instance.scan.iam_database_authentication_enabled && startswith(nonsensitive(coalesce(aws_db_instance.scan.password, "made-up")), "made-up")
+    error_message = "Postgres is private and encrypted, and no password of it is ours"
+  }
+  assert {
+    condition     = aws_db_instance.scan.max_allocated_storage > aws_db_instance.scan.allocated_storage
+    error_message = "Postgres's storage grows"
+  }
+  assert {
+    condition     = contains([for p in aws_db_parameter_group.scan.parameter : "${p.name}=${p.value}"], "rds.force_ssl=1")
+    error_message = "Postgres speaks TLS alone"
+  }
+  assert {
+    condition     = aws_vpc_security_group_ingress_rule.database.cidr_ipv4 == null || startswith(coalesce(aws_vpc_security_group_ingress_rule.database.cidr_ipv4, "made-up"), "made-up")
+    error_message = "Postgres takes connections of workers alone, of no address range"
+  }
+  assert {
+    condition     = aws_vpc_security_group_ingress_rule.database.from_port == 5432 && aws_vpc_security_group_ingress_rule.database.to_port == 5432
+    error_message = "Postgres's port and no other"
+  }
+  assert {
+    condition     = length(aws_subnet.public) == 3 && length(distinct(aws_subnet.public[*].availability_zone)) == 3
+    error_message = "three zones"
+  }
+  assert {
+    condition     = aws_vpc_endpoint.s3.vpc_endpoint_type == "Gateway"
+    error_message = "S3 by the gateway that costs nothing"
+  }
+  assert {
+    condition     = aws_autoscaling_group.workers.min_size == 0 && aws_autoscaling_group.workers.max_size == 7 && aws_autoscaling_group.workers.desired_capacity == 7
+    error_message = "so many workers as were wanted, and none when all have left"
+  }
+  assert {
+    condition     = length(aws_autoscaling_group.workers.mixed_instances_policy[0].launch_template[0].override) >= 4 && aws_autoscaling_group.workers.mixed_instances_policy[0].instances_distribution[0].spot_allocation_strategy == "price-capacity-optimized"
+    error_message = "spot capacity is sought among four types at least, by price and capacity"
+  }
+  assert {
+    condition     = alltrue([for s in jsondecode(aws_iam_role_policy.worker.policy).Statement : s.Effect == "Allow" && !contains(flatten([s.Action]), "*") && !strcontains(join(",", flatten([s.Action])), ":*")])
+    error_message = "the worker's role names each action"
+  }
+  assert {
+    condition     = [for s in jsondecode(aws_iam_role_policy.worker.policy).Statement : s.Sid if contains(flatten([s.Resource]), "*") && !can(s.Condition)] == []
+    error_message = "the worker's role names each resource, or has a condition"
+  }
+  assert {
+    condition     = !strcontains(aws_iam_role_policy.worker.policy, "s3:Delete")
+    error_message = "workers delete nothing"
+  }
+  assert {
+    condition     = one([for s in jsondecode(aws_iam_role_policy.worker.policy).Statement : s.Resource if s.Sid == "LeaveTheGroup"]) == "arn:aws:autoscaling:us-east-1:123456789012:autoScalingGroup:*:autoScalingGroupName/everytab-workers"
+    error_message = "workers may leave their own group and no other"
+  }
+  assert {
+    condition     = startswith(base64decode(aws_launch_template.worker.user_data), "#cloud-config\n") && can(yamldecode(base64decode(aws_launch_template.worker.user_data)).write_files[0].path)
+    error_message = "user data is cloud-config"
+  }
+  assert {
+    condition     = !strcontains(lower(base64decode(aws_launch_template.worker.user_data)), "password") && alltrue([for f in yamldecode(base64decode(aws_launch_template.worker.user_data)).write_files : f.permissions == "0640"])
+    error_message = "user data holds no password, and its files are not for everybody"
+  }
+  assert {
+    condition     = one([for f in yamldecode(base64decode(aws_launch_template.worker.user_data)).write_files : f.owner if f.path == "/etc/everytab/scan.env"]) == "root:everytab-owner"
+    error_message = "what the owner needs is not the worker's to read"
+  }
+  assert {
+    condition     = toset(keys(aws_cloudwatch_metric_alarm.scan)) == toset(["discarded-jobs", "stalled-scan", "long-scan"]) && alltrue([for a in values(aws_cloudwatch_metric_alarm.scan) : length(a.alarm_actions) == 1])
+    error_message = "discarded jobs, a stalled scan and a long one are told"
+  }
+}

@@ -1,0 +1,323 @@
+variable "name" {
+  description = "Prefix of every name; two installations in one account need two."
+  type        = string
+  default     = "everytab"
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{1,18}[a-z0-9]$", var.name))
+    error_message = "Give 3 to 20 lower-case letters, digits and hyphens, beginning with a letter."
+  }
+}
+
+variable "region" {
+  description = "Region of everything. Common Crawl's bucket is in us-east-1, and so must be a certificate of CloudFront's and the delivery of its logs."
+  type        = string
+  default     = "us-east-1"
+
+  validation {
+    condition     = var.region == "us-east-1"
+    error_message = "Only us-east-1: the crawl is there, and reading it from elsewhere costs more than the scan."
+  }
+}
+
+# The phase.
+
+variable "scanning" {
+  description = "Whether a scan is to run: true makes everything it needs and starts it, false removes all of that."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
+variable "worker_count" {
+  description = "Workers wanted while scanning. They leave by themselves when the scan is done."
+  type        = number
+  default     = 0
+  nullable    = false
+
+  validation {
+    condition     = var.worker_count >= 0 && var.worker_count <= 200 && floor(var.worker_count) == var.worker_count
+    error_message = "Give a whole number from 0 to 200."
+  }
+
+  validation {
+    condition     = var.scanning || var.worker_count == 0
+    error_message = "Workers need a database: set scanning = true, or leave worker_count at 0."
+  }
+}
+
+variable "crawl" {
+  description = "The crawl to scan, such as CC-MAIN-2026-05, or latest."
+  type        = string
+  default     = "latest"
+
+  validation {
+    condition     = can(regex("^(latest|CC-MAIN-20[0-9]{2}-[0-5][0-9])$", var.crawl))
+    error_message = "Give latest or a crawl's id, such as CC-MAIN-2026-05."
+  }
+}
+
+variable "host_limit" {
+  description = "Hosts wanted at most; null for all of the crawl."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.host_limit == null ? true : var.host_limit >= 1 && floor(var.host_limit) == var.host_limit
+    error_message = "Give a whole number from 1, or null."
+  }
+}
+
+variable "user_agent" {
+  description = "User-Agent of the icon requests, which must name a page about the bot; null for the program's own."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.user_agent == null ? true : can(regex("^[ -~]{1,200}$", var.user_agent)) && can(regex("https?://", var.user_agent)) && !can(regex("[\"\\\\$`]", var.user_agent))
+    error_message = "Give at most 200 printable ASCII characters with an http(s) address in them, and no quotes, dollars, backticks or backslashes."
+  }
+}
+
+variable "scan_hours_limit" {
+  description = "Hours after which a scan that still runs raises an alarm."
+  type        = number
+  default     = 72
+
+  validation {
+    condition     = var.scan_hours_limit >= 1 && var.scan_hours_limit <= 720
+    error_message = "Give 1 to 720 hours."
+  }
+}
+
+# Workers.
+
+variable "ami_id" {
+  description = "Image of the workers, as packer printed it. Needed while scanning."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.ami_id == null ? true : can(regex("^ami-([0-9a-f]{8}|[0-9a-f]{17})$", var.ami_id))
+    error_message = "Give an id such as ami-0123456789abcdef0."
+  }
+
+  validation {
+    condition     = !var.scanning || var.ami_id != null
+    error_message = "Scanning needs ami_id: build an image with packer first."
+  }
+}
+
+variable "architecture" {
+  description = "Processors of the workers, as the image was built for."
+  type        = string
+  default     = "arm64"
+
+  validation {
+    condition     = contains(["arm64", "x86_64"], var.architecture)
+    error_message = "Give arm64 or x86_64."
+  }
+}
+
+variable "instance_types" {
+  description = "Instance types that the fleet may take, all of the same number of cores, at least 4 so that spot capacity is found; null for a good list of the architecture."
+  type        = list(string)
+  default     = null
+
+  validation {
+    condition     = var.instance_types == null ? true : length(distinct(var.instance_types)) >= 4 && alltrue([for type in var.instance_types : can(regex("^[a-z][a-z0-9-]*\\.(medium|large|[0-9]*xlarge)$", type))])
+    error_message = "Give at least 4 different types, such as c7g.large."
+  }
+
+  validation {
+    # The generation's letters end in g (with d, n, e after it) for Arm.
+    condition     = var.instance_types == null ? true : alltrue([for type in var.instance_types : can(regex("^[a-z]+[0-9]+g[a-z]*\\.", type)) == (var.architecture == "arm64")])
+    error_message = "The types are of another architecture than the image."
+  }
+}
+
+variable "on_demand_base" {
+  description = "Workers that are always on demand; the rest is as on_demand_percentage says."
+  type        = number
+  default     = 1
+
+  validation {
+    condition     = var.on_demand_base >= 0 && floor(var.on_demand_base) == var.on_demand_base
+    error_message = "Give a whole number from 0."
+  }
+}
+
+variable "on_demand_percentage" {
+  description = "Per cent of the workers beyond on_demand_base that are on demand; the others are spot instances."
+  type        = number
+  default     = 0
+
+  validation {
+    condition     = var.on_demand_percentage >= 0 && var.on_demand_percentage <= 100
+    error_message = "Give 0 to 100."
+  }
+}
+
+variable "requests_in_flight" {
+  description = "Icon requests in flight at most, of each worker."
+  type        = number
+  default     = 2048
+
+  validation {
+    condition     = var.requests_in_flight >= 16 && var.requests_in_flight <= 16384
+    error_message = "Give 16 to 16384."
+  }
+}
+
+variable "root_volume_gb" {
+  description = "Disk of a worker in GB: the image and the shards in hand."
+  type        = number
+  default     = 16
+
+  validation {
+    condition     = var.root_volume_gb >= 8 && var.root_volume_gb <= 500
+    error_message = "Give 8 to 500 GB."
+  }
+}
+
+variable "network_cidr" {
+  description = "Addresses of the scan's network."
+  type        = string
+  default     = "10.83.0.0/16"
+
+  validation {
+    condition     = can(cidrsubnet(var.network_cidr, 8, 2)) && can(regex("^(10\\.|192\\.168\\.|172\\.(1[6-9]|2[0-9]|3[01])\\.)", var.network_cidr)) && try(tonumber(split("/", var.network_cidr)[1]) <= 20, false)
+    error_message = "Give a private IPv4 range of /16 to /20, such as 10.83.0.0/16."
+  }
+}
+
+# Postgres.
+
+variable "database_instance_class" {
+  description = "Instance class of Postgres; 2 cores and 8 GB serve 30 million hosts."
+  type        = string
+  default     = "db.t4g.large"
+
+  validation {
+    condition     = can(regex("^db\\.(t4g|m[678]gd?|m[67]i|r[678]gd?|r[67]i)\\.(medium|large|xlarge|2xlarge|4xlarge)$", var.database_instance_class))
+    error_message = "Give a class of the t4g, m6 to m8 or r6 to r8 families, from medium to 4xlarge, such as db.m7g.large."
+  }
+}
+
+variable "database_version" {
+  description = "Major version of Postgres."
+  type        = string
+  default     = "17"
+
+  validation {
+    condition     = contains(["15", "16", "17"], var.database_version)
+    error_message = "Give 15, 16 or 17."
+  }
+}
+
+variable "database_storage_gb" {
+  description = "Storage of Postgres in GB at first; it grows by itself."
+  type        = number
+  default     = 100
+
+  validation {
+    condition     = var.database_storage_gb >= 20 && var.database_storage_gb <= 1000
+    error_message = "Give 20 to 1000 GB."
+  }
+}
+
+variable "database_storage_limit_gb" {
+  description = "Storage of Postgres in GB beyond which it does not grow."
+  type        = number
+  default     = 400
+
+  validation {
+    condition     = var.database_storage_limit_gb >= 1.1 * var.database_storage_gb && var.database_storage_limit_gb <= 4000
+    error_message = "Give at least a tenth more than database_storage_gb, and at most 4000 GB."
+  }
+}
+
+# Hosting.
+
+variable "domain_name" {
+  description = "Name of the site, such as everytab.example.com; null for CloudFront's own."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.domain_name == null ? true : can(regex("^([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}$", var.domain_name))
+    error_message = "Give a hostname in lower case, such as everytab.example.com."
+  }
+}
+
+variable "zone_id" {
+  description = "Route 53 zone that holds domain_name."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.zone_id == null ? true : can(regex("^Z[0-9A-Z]{5,31}$", var.zone_id))
+    error_message = "Give the id of a hosted zone, such as Z0123456789ABCDEFGHIJ."
+  }
+
+  validation {
+    condition     = (var.zone_id == null) == (var.domain_name == null)
+    error_message = "domain_name and zone_id go together: the certificate is proved, and the name set, in that zone."
+  }
+}
+
+variable "price_class" {
+  description = "CloudFront's places: PriceClass_100 (America, Europe), PriceClass_200 (most) or PriceClass_All."
+  type        = string
+  default     = "PriceClass_100"
+
+  validation {
+    condition     = contains(["PriceClass_100", "PriceClass_200", "PriceClass_All"], var.price_class)
+    error_message = "Give PriceClass_100, PriceClass_200 or PriceClass_All."
+  }
+}
+
+variable "log_retention_days" {
+  description = "Days for which the site's access logs are kept."
+  type        = number
+  default     = 30
+
+  validation {
+    condition     = var.log_retention_days >= 1 && var.log_retention_days <= 365
+    error_message = "Give 1 to 365 days."
+  }
+}
+
+variable "backup_retention_days" {
+  description = "Days for which what lies under backups/ of the kept bucket is kept."
+  type        = number
+  default     = 180
+
+  validation {
+    condition     = var.backup_retention_days >= 1 && var.backup_retention_days <= 3650
+    error_message = "Give 1 to 3650 days."
+  }
+}
+
+variable "monthly_budget_usd" {
+  description = "Dollars a month at whose half, four fifths and whole a mail is sent."
+  type        = number
+  default     = 100
+
+  validation {
+    condition     = var.monthly_budget_usd >= 1
+    error_message = "Give at least 1 dollar."
+  }
+}
+
+variable "alert_emails" {
+  description = "Addresses that the budget and the alarms write to; each must confirm once."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for address in var.alert_emails : can(regex("^[^@ ]+@[^@ ]+\\.[^@ ]+$", address))]) && length(var.alert_emails) <= 10
+    error_message = "Give at most 10 mail addresses."
+  }
+}

@@ -1,0 +1,174 @@
+//! Makes the search files of so many generated names by the code of the real jobs: parts as the
+//! `bundle-shard` jobs write them, merged by what the `search` jobs run.
+//!
+//! search_files NAMES FOLDER: prints seconds and counts; leaves the site in FOLDER/site and the
+//! plain list of all names in FOLDER/names.txt.
+
+use std::{
+    error::Error,
+    fs::File,
+    io::{BufWriter, Write},
+    path::Path,
+    sync::Arc,
+    time::Instant,
+};
+
+use everytab_storage::{Store, StoreSettings, objects};
+use everytab_worker::{
+    jobs::{SearchEntry, merge_range, write_part},
+    pulse::Pulse,
+};
+use uuid::Uuid;
+
+/// As many as a shard of a real scan has.
+const HOSTS_A_SHARD: u64 = 1_200;
+const RANGES: usize = 28;
+/// Endings with their share in a thousand, as home pages of a crawl have them.
+const ENDINGS: [(&str, u64); 16] = [
+    ("com", 455),
+    ("org", 62),
+    ("net", 44),
+    ("de", 62),
+    ("ru", 38),
+    ("co.uk", 34),
+    ("nl", 28),
+    ("com.br", 26),
+    ("fr", 26),
+    ("it", 25),
+    ("pl", 22),
+    ("jp", 28),
+    ("com.au", 18),
+    ("info", 14),
+    ("xn--p1ai", 6),
+    ("eu", 112),
+];
+const SYLLABLES: [&str; 64] = [
+    "al", "an", "ar", "as", "at", "ba", "be", "bo", "ca", "ce", "ch", "co", "da", "de", "di", "do",
+    "el", "en", "er", "es", "fa", "fi", "fo", "ga", "go", "ha", "he", "ho", "in", "is", "ka", "ko",
+    "la", "le", "li", "lo", "ma", "me", "mi", "mo", "na", "ne", "no", "on", "pa", "pe", "po", "ra",
+    "re", "ri", "ro", "sa", "se", "si", "so", "st", "ta", "te", "ti", "to", "tr", "un", "va", "wi",
+];
+const WORDS: [&str; 24] = [
+    "shop", "web", "design", "house", "hotel", "travel", "studio", "media", "group", "service",
+    "online", "blog", "school", "art", "photo", "music", "auto", "tech", "law", "dental", "garden",
+    "sport", "center", "bau",
+];
+
+/// splitmix64.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % end
+    }
+}
+
+/// A name that a person could have registered; the number keeps it from being another's.
+fn hostname(index: u64) -> String {
+    let mut chance = Chance(index.wrapping_mul(0x2545_f491_4f6c_dd1d));
+    let prefix = match chance.below(100) {
+        0..45 => "www.",
+        45..48 => "blog.",
+        48..51 => "shop.",
+        51..53 => "m.",
+        _ => "",
+    };
+    let mut name = String::new();
+    for _ in 0..2 + chance.below(3) {
+        name.push_str(SYLLABLES[chance.below(64) as usize]);
+    }
+    if chance.below(3) == 0 {
+        name.push_str(if chance.below(2) == 0 { "-" } else { "" });
+        name.push_str(WORDS[chance.below(24) as usize]);
+    }
+    let mut left = chance.below(1_000);
+    let ending = ENDINGS.iter().find(|(_, share)| {
+        let here = left < *share;
+        left = left.saturating_sub(*share);
+        here
+    });
+    let ending = ending.map_or("com", |(ending, _)| ending);
+    if ending == "xn--p1ai" || chance.below(400) == 0 {
+        // Two Cyrillic letters that the number chooses, in front of the rest.
+        return format!("{prefix}xn--{}.{ending}", cyrillic(index));
+    }
+    format!("{prefix}{name}{}.{ending}", base36(index))
+}
+
+fn base36(mut number: u64) -> String {
+    let mut text = String::new();
+    while number > 0 {
+        text.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[(number % 36) as usize]));
+        number /= 36;
+    }
+    text
+}
+
+fn cyrillic(mut number: u64) -> String {
+    let mut label = String::new();
+    for _ in 0..8 {
+        label.extend(char::from_u32(0x430 + (number % 32) as u32));
+        number /= 32;
+    }
+    idna::punycode::encode_str(&label).unwrap_or_default()
+}
+
+async fn write_parts(store: &dyn Store, names: u64, list: &Path) -> Result<i32, Box<dyn Error>> {
+    let mut list = BufWriter::new(File::create(list)?);
+    let mut shard = 0;
+    let mut first = 0;
+    while first < names {
+        let count = HOSTS_A_SHARD.min(names - first);
+        let mut entries = Vec::with_capacity(usize::try_from(count)?);
+        for i in 0..count {
+            let hostname = hostname(first + i);
+            writeln!(list, "{hostname}")?;
+            let (bundle, slot) = (shard * 10 + i32::try_from(i / 120)?, i32::try_from(i % 120)?);
+            entries.push(SearchEntry { hostname, bundle, slot });
+        }
+        let key = objects::search_part(Uuid::nil(), shard);
+        store.put(&key, write_part(entries).into(), objects::put_options(&key)).await?;
+        shard += 1;
+        first += count;
+    }
+    list.flush()?;
+    Ok(shard)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(names), Some(folder)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: search_files NAMES FOLDER".into());
+    };
+    let names: u64 = names.parse()?;
+    let folder = std::path::absolute(folder)?;
+    std::fs::create_dir_all(&folder)?;
+    let open = |name: &str| format!("file://{}", folder.join(name).display());
+    let archive = everytab_storage::open(&open("archive"), &StoreSettings::default()).await?;
+    let site = everytab_storage::open(&open("site"), &StoreSettings::default()).await?;
+    let begun = Instant::now();
+    let shards = write_parts(&*archive, names, &folder.join("names.txt")).await?;
+    println!("{shards} parts written in {:.1} s", begun.elapsed().as_secs_f64());
+    let begun = Instant::now();
+    let (mut hostnames, mut files, mut slowest) = (0, 0, 0.0_f64);
+    for range in 0..RANGES {
+        let one = Instant::now();
+        let all = (0..shards).collect();
+        let pulse = Pulse::default();
+        let merged =
+            merge_range(Arc::clone(&archive), &*site, Uuid::nil(), all, range, &pulse).await?;
+        hostnames += merged.hostnames;
+        files += merged.files + 1;
+        slowest = slowest.max(one.elapsed().as_secs_f64());
+    }
+    println!(
+        "{hostnames} names in {files} files, merged in {:.1} s; slowest range {slowest:.1} s",
+        begun.elapsed().as_secs_f64()
+    );
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Hosts that nobody may ask for anything: their owners opted out, or an operator left them out.
+//!
+//! The same rule as for the hosts of a scan (coordinator.host_blocked): a hostname is itself, a
+//! suffix is a domain with all below it. Must not know: who keeps the list, why a host is on it.
+
+use std::collections::HashSet;
+
+/// The list of one scan.
+#[derive(Clone, Debug, Default)]
+pub struct Blocklist {
+    /// Each for itself.
+    pub hostnames: HashSet<String>,
+    /// Each with all hosts below it.
+    pub suffixes: HashSet<String>,
+}
+
+impl Blocklist {
+    /// Whether a host, in lower case and without a dot at its end, is on the list.
+    pub(crate) fn blocks(&self, host: &str) -> bool {
+        if self.hostnames.contains(host) {
+            return true;
+        }
+        if self.suffixes.is_empty() {
+            return false;
+        }
+        let below = host.match_indices('.').map(|(dot, _)| &host[dot + 1..]);
+        std::iter::once(host).chain(below).any(|domain| self.suffixes.contains(domain))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostname_is_itself_and_a_suffix_all_below_it() {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let list = Blocklist { hostnames: set(&["one.example"]), suffixes: set(&["bad.example"]) };
+        for host in ["one.example", "bad.example", "a.bad.example", "a.b.bad.example"] {
+            assert!(list.blocks(host), "{host}");
+        }
+        for host in ["www.one.example", "notbad.example", "example", "bad.example.org", ""] {
+            assert!(!list.blocks(host), "{host}");
+        }
+        assert!(!Blocklist::default().blocks("one.example"));
+    }
+}

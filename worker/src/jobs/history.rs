@@ -1,0 +1,55 @@
+//! `history.json`: the few numbers of each scan that the page of numbers draws beside the newest.
+
+use serde_json::{Value, json};
+
+/// Monthly scans of ten years.
+const SCANS: usize = 120;
+/// What is kept of a scan's `stats.json`.
+const KEPT: [&str; 8] = [
+    "scan",
+    "crawl",
+    "generated_at",
+    "total_domains",
+    "attempted",
+    "completed",
+    "tabs",
+    "tabs_with_icon",
+];
+
+/// The history with a scan's numbers, in the order in which scans were started. What is no history
+/// is replaced.
+pub(super) fn with_scan(before: Option<&[u8]>, stats: &Value) -> Value {
+    let before = before.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
+    let known = before.as_ref().and_then(|value| value["scans"].as_array());
+    let mut scans: Vec<Value> = known.into_iter().flatten().cloned().collect();
+    scans.retain(|scan| scan["scan"].is_string() && scan["scan"] != stats["scan"]);
+    scans.push(KEPT.iter().map(|name| (*name, stats[name].clone())).collect());
+    // Ids of scans are ordered by time.
+    scans.sort_by(|a, b| a["scan"].as_str().cmp(&b["scan"].as_str()));
+    let old = scans.len().saturating_sub(SCANS);
+    json!({ "scans": scans.split_off(old) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_stands_once_in_the_order_of_scans() {
+        let stats = |scan: &str, tabs: u64| json!({"scan": scan, "tabs": tabs, "stages": {}});
+        let bytes = |value: &Value| value.to_string().into_bytes();
+        let one = with_scan(Some(b"no JSON"), &stats("b", 2));
+        let two = with_scan(Some(&bytes(&one)), &stats("a", 1));
+        let again = with_scan(Some(&bytes(&two)), &stats("b", 3));
+        let seen: Vec<_> =
+            again["scans"].as_array().unwrap().iter().map(|s| (&s["scan"], &s["tabs"])).collect();
+        assert_eq!(seen, [(&json!("a"), &json!(1)), (&json!("b"), &json!(3))]);
+        assert!(again["scans"][0].get("stages").is_none());
+        let mut long = Value::Null;
+        for scan in 1_000..1_200 {
+            long = with_scan(Some(&bytes(&long)), &stats(&scan.to_string(), scan));
+        }
+        assert_eq!(long["scans"].as_array().unwrap().len(), SCANS);
+        assert_eq!(long["scans"][0]["scan"], "1080");
+    }
+}

@@ -1,0 +1,60 @@
+//! The key by which a hostname is sorted and found: without `www.`, in its own script.
+//!
+//! `site/js/names.js` computes the same keys from the same hostnames and compares them by code
+//! points, as UTF-8 does by bytes; `site/tests/search-keys.json` is read by the tests of both.
+
+use std::borrow::Cow;
+
+/// Hostname ranges: digits, a to z, and the rest. `coordinator.search_ranges()` says the same.
+pub(super) const RANGES: usize = 28;
+
+/// What a hostname is sorted and found by: people leave the www. out and type their own script.
+pub fn search_key(hostname: &str) -> Cow<'_, str> {
+    let name = match hostname.strip_prefix("www.") {
+        Some(rest) if rest.contains('.') => rest,
+        _ => hostname,
+    };
+    if !name.contains("xn--") {
+        return Cow::Borrowed(name);
+    }
+    let label = |label: &str| decode_label(label).unwrap_or_else(|| label.to_owned());
+    Cow::Owned(name.split('.').map(label).collect::<Vec<_>>().join("."))
+}
+
+/// The range that a hostname belongs to, 0 to 27.
+pub fn range_of(hostname: &str) -> usize {
+    match search_key(hostname).bytes().next() {
+        Some(b'0'..=b'9') => 0,
+        Some(letter @ b'a'..=b'z') => usize::from(letter - b'a') + 1,
+        _ => RANGES - 1,
+    }
+}
+
+/// Punycode as it stands, whatever IDNA would say of it: both sides need the same key, not a good
+/// one. What would decode to a control character or more ASCII stays as it is.
+fn decode_label(label: &str) -> Option<String> {
+    let encoded = label.strip_prefix("xn--")?;
+    let decoded = idna::punycode::decode_to_string(encoded)?;
+    let basic = encoded.rsplit_once('-').map_or(0, |(basic, _)| basic.len());
+    let ascii = decoded.chars().filter(|&c| c < '\u{a0}').count();
+    (ascii == basic && !decoded.is_empty()).then_some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// hostname, key, range.
+    const VECTORS: &str = include_str!("../../../site/tests/search-keys.json");
+
+    #[test]
+    fn keys_and_ranges_are_those_that_the_page_computes() {
+        let vectors: Vec<(String, String, usize)> = serde_json::from_str(VECTORS).unwrap();
+        for (hostname, key, range) in &vectors {
+            assert_eq!(search_key(hostname), key.as_str(), "{hostname}");
+            assert_eq!(range_of(hostname), *range, "{hostname}");
+        }
+        let keys: Vec<&String> = vectors.iter().map(|(_, key, _)| key).collect();
+        assert!(keys.is_sorted(), "the vectors are in the order of their keys");
+    }
+}

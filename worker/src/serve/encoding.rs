@@ -1,0 +1,73 @@
+//! Packing text for the way, as the CDN does: gzip, where it helps and is asked for.
+
+use std::io::Write;
+
+use axum::http::header::{self, HeaderMap};
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use tokio::fs::File;
+use tokio::io::AsyncReadExt;
+
+/// Smaller than this, a packed file saves no packet.
+const LEAST_BYTES: u64 = 1_000;
+
+/// Whether content of this type and length is packed.
+pub(super) fn is_worthwhile(content_type: &str, length: u64, most_bytes: u64) -> bool {
+    let text = content_type.starts_with("text/")
+        || ["application/json", "application/manifest+json", "image/svg+xml"]
+            .contains(&content_type);
+    text && (LEAST_BYTES..=most_bytes).contains(&length)
+}
+
+/// Whether the client takes gzip (RFC 9110, 12.5.3): named, or any, with a weight that is not 0.
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::ACCEPT_ENCODING).iter();
+    let codings = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
+    let mut any = false;
+    for coding in codings {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().strip_prefix("q=").and_then(|q| q.trim().parse::<f32>().ok());
+        let wanted = weight.is_none_or(|weight| weight > 0.0);
+        match name.trim() {
+            "gzip" => return wanted,
+            "*" => any = wanted,
+            _ => {}
+        }
+    }
+    any
+}
+
+/// The file, packed.
+pub(super) async fn gzip(file: File, length: u64) -> std::io::Result<Bytes> {
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    file.take(length).read_to_end(&mut bytes).await?;
+    let packed = tokio::task::spawn_blocking(move || {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
+        encoder.write_all(&bytes)?;
+        encoder.finish()
+    });
+    Ok(packed.await.map_err(std::io::Error::other)??.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_taken_as_the_client_says() {
+        for (line, expected) in [
+            ("gzip, deflate, br", true),
+            ("br;q=1.0, gzip;q=0.5", true),
+            ("*", true),
+            ("gzip;q=0, *", false),
+            ("identity", false),
+            ("", false),
+            ("*;q=0", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, line.parse().unwrap());
+            assert_eq!(accepts_gzip(&headers), expected, "{line}");
+        }
+        assert!(!accepts_gzip(&HeaderMap::new()));
+    }
+}

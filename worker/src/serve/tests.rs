@@ -1,0 +1,230 @@
+//! What a client of the server sees.
+
+use super::*;
+use everytab_storage::objects;
+use reqwest::Client;
+use reqwest::redirect::Policy;
+
+struct Site {
+    url: String,
+    address: SocketAddr,
+    folder: tempfile::TempDir,
+    client: Client,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    finished: Option<JoinHandle<()>>,
+}
+
+async fn site() -> Site {
+    let folder = tempfile::TempDir::new().expect("the temporary directory can be written");
+    let root = folder.path().join("site");
+    let write = |name: &str, bytes: &[u8]| {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent().expect("below the root")).expect("mkdir");
+        std::fs::write(path, bytes).expect("write");
+    };
+    write("index.html", b"<!doctype html>");
+    write("manifest.json", b"{}");
+    write("scans/7/tabs/0.json", b"{\"entries\":[]}");
+    write("js/app-0123abcd.js", b"1");
+    write(".everytab-store/lock-00", b"");
+    write("large.bin", &vec![7; 3_000_000]);
+    std::fs::write(folder.path().join("secret"), b"secret").expect("write");
+    std::os::unix::fs::symlink(folder.path(), root.join("out")).expect("link");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let serving = serve(root, any, async move { drop(stopped.await) }).await.expect("serve");
+    let client = Client::builder().no_proxy().redirect(Policy::none()).build();
+    Site {
+        url: format!("http://{}", serving.address),
+        address: serving.address,
+        folder,
+        client: client.expect("nothing is configured wrongly"),
+        stop: Some(stop),
+        finished: Some(serving.finished),
+    }
+}
+
+impl Site {
+    async fn get(&self, path: &str) -> reqwest::Response {
+        let sent = self.client.get(format!("{}{path}", self.url)).send().await;
+        sent.expect("the server answers")
+    }
+
+    /// The status line of a request whose path no client would send.
+    async fn raw(&self, path: &str) -> String {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let mut socket = tokio::net::TcpStream::connect(self.address).await.expect("connect");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        socket.write_all(request.as_bytes()).await.expect("write");
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).await.expect("read");
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert!(!answer.contains("secret"), "{answer}");
+        answer.lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+fn header_of(response: &reqwest::Response, name: HeaderName) -> String {
+    response.headers().get(name).map_or("", |value| value.to_str().expect("ASCII")).to_owned()
+}
+
+#[tokio::test]
+async fn files_carry_their_type_cache_and_policy() {
+    let site = site().await;
+    for (path, content_type, cache) in [
+        ("/", "text/html; charset=utf-8", objects::CACHE_SHORT),
+        ("/index.html?x=1", "text/html; charset=utf-8", objects::CACHE_SHORT),
+        ("/manifest.json", "application/json", objects::CACHE_SHORT),
+        ("/scans/7/tabs/0.json", "application/json", objects::CACHE_IMMUTABLE),
+        ("/js/app-0123abcd.js", "text/javascript; charset=utf-8", objects::CACHE_IMMUTABLE),
+    ] {
+        let response = site.get(path).await;
+        assert_eq!(response.status(), 200, "{path}");
+        assert_eq!(header_of(&response, header::CONTENT_TYPE), content_type, "{path}");
+        assert_eq!(header_of(&response, header::CACHE_CONTROL), cache, "{path}");
+        assert_eq!(header_of(&response, header::X_CONTENT_TYPE_OPTIONS), "nosniff");
+        let shared: BTreeMap<String, String> = serde_json::from_str(HEADERS).expect("JSON");
+        assert!(shared["content-security-policy"].starts_with("default-src 'none';"));
+        for (name, value) in shared {
+            assert_eq!(response.headers()[name.as_str()], value.as_str(), "{path} {name}");
+        }
+    }
+    assert_eq!(
+        site.get("/scans/7/tabs/0.json").await.text().await.expect("text"),
+        "{\"entries\":[]}"
+    );
+    let large = site.get("/large.bin").await;
+    assert_eq!(large.content_length(), Some(3_000_000));
+    assert_eq!(large.bytes().await.expect("whole").len(), 3_000_000);
+}
+
+#[tokio::test]
+async fn an_unchanged_file_is_not_sent_again() {
+    let site = site().await;
+    for path in ["/manifest.json", "/large.bin"] {
+        let etag = header_of(&site.get(path).await, header::ETAG);
+        let again = |known: String| {
+            let url = format!("{}{path}", site.url);
+            site.client.get(url).header(header::IF_NONE_MATCH, known).send()
+        };
+        for known in [etag.clone(), format!("W/{etag}"), format!("\"x\", {etag}"), "*".into()] {
+            let response = again(known).await.expect("the server answers");
+            assert_eq!(response.status(), 304);
+            assert_eq!(header_of(&response, header::ETAG), etag);
+            assert!(response.bytes().await.expect("nothing").is_empty());
+        }
+        let file = site.folder.path().join("site").join(&path[1..]);
+        std::fs::write(&file, vec![8; 2_999_999]).expect("write");
+        let response = again(etag.clone()).await.expect("the server answers");
+        assert_eq!(response.status(), 200, "a changed file is sent");
+        assert_ne!(header_of(&response, header::ETAG), etag);
+    }
+}
+
+#[tokio::test]
+async fn head_tells_the_length_and_other_methods_are_refused() {
+    let site = site().await;
+    let url = format!("{}/large.bin", site.url);
+    let head = site.client.head(&url).send().await.expect("the server answers");
+    assert_eq!(header_of(&head, header::CONTENT_LENGTH), "3000000");
+    assert!(head.bytes().await.expect("nothing").is_empty());
+    let post = site.client.post(&url).send().await.expect("the server answers");
+    assert_eq!(
+        (post.status().as_u16(), header_of(&post, header::ALLOW).as_str()),
+        (405, "GET, HEAD")
+    );
+}
+
+#[tokio::test]
+async fn nothing_outside_the_folder_is_served() {
+    let site = site().await;
+    for path in [
+        "/../secret",
+        "/%2e%2e/secret",
+        "/..%2fsecret",
+        "/js/../../secret",
+        "//etc/passwd",
+        "/out/secret",
+        "/out",
+        "/.everytab-store/lock-00",
+        "/%2eeverytab-store/lock-00",
+        "/js",
+        "/js/",
+        "/index.html/",
+        "/index.html%00",
+        "/nothing",
+        "/%",
+        "/%zz",
+        "/%ff",
+        "/js//x",
+    ] {
+        assert_eq!(site.raw(path).await, "HTTP/1.1 404 Not Found", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn it_stops_when_told_and_names_what_cannot_be_served() {
+    let mut site = site().await;
+    let taken = serve(site.folder.path().to_owned(), site.address, async {}).await;
+    let message = taken.expect_err("the address is taken").to_string();
+    assert!(message.contains(&site.address.to_string()), "{message}");
+    let missing = site.folder.path().join("missing");
+    let message = serve(missing, site.address, async {}).await.expect_err("missing").to_string();
+    assert!(message.contains("missing"), "{message}");
+    drop(site.stop.take());
+    let finished = site.finished.take().expect("taken once");
+    finished.await.expect("it ended well");
+    assert!(tokio::net::TcpStream::connect(site.address).await.is_err());
+}
+
+#[tokio::test]
+async fn text_is_packed_for_who_takes_it_and_is_the_same_text() {
+    let site = site().await;
+    let text = "a tab ".repeat(1_000);
+    std::fs::write(site.folder.path().join("site/long.json"), &text).expect("write");
+    let url = format!("{}/long.json", site.url);
+    let ask = |coding: &'static str| {
+        let request = site.client.get(&url).header(header::ACCEPT_ENCODING, coding);
+        async move { request.send().await.expect("the server answers") }
+    };
+    let plain = ask("identity").await;
+    assert_eq!(header_of(&plain, header::CONTENT_ENCODING), "");
+    assert_eq!(header_of(&plain, header::VARY), "accept-encoding");
+    let packed = ask("gzip, br").await;
+    assert_eq!(header_of(&packed, header::CONTENT_ENCODING), "gzip");
+    let (strong, weak) = (header_of(&plain, header::ETAG), header_of(&packed, header::ETAG));
+    assert_eq!(weak, format!("W/{strong}"));
+    let bytes = packed.bytes().await.expect("whole");
+    assert!(bytes.len() < 200, "{}", bytes.len());
+    let mut unpacked = String::new();
+    let mut decoder = flate2::read::GzDecoder::new(&bytes[..]);
+    std::io::Read::read_to_string(&mut decoder, &mut unpacked).expect("gzip");
+    assert_eq!(unpacked, text);
+    let known = site.client.get(&url).header(header::IF_NONE_MATCH, weak).send().await;
+    assert_eq!(known.expect("the server answers").status(), 304);
+}
+
+#[tokio::test]
+async fn a_piece_is_given_of_any_file() {
+    let site = site().await;
+    let url = format!("{}/large.bin", site.url);
+    let request = site.client.get(&url).header(header::RANGE, "bytes=2999990-");
+    let piece = request.send().await.expect("the server answers");
+    assert_eq!(piece.status(), 206);
+    assert_eq!(header_of(&piece, header::CONTENT_RANGE), "bytes 2999990-2999999/3000000");
+    assert_eq!(piece.bytes().await.expect("whole").len(), 10);
+    let request = site.client.get(&url).header(header::RANGE, "bytes=3000000-");
+    let beyond = request.send().await.expect("the server answers");
+    assert_eq!(beyond.status(), 416);
+    assert_eq!(header_of(&beyond, header::CONTENT_RANGE), "bytes */3000000");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said_by_the_sites_own_page() {
+    let site = site().await;
+    std::fs::write(site.folder.path().join("site/404.html"), "<p>gone").expect("write");
+    let gone = site.get("/scans/none.json").await;
+    assert_eq!(gone.status(), 404);
+    assert_eq!(header_of(&gone, header::CONTENT_TYPE), "text/html; charset=utf-8");
+    assert_eq!(gone.text().await.expect("text"), "<p>gone");
+}

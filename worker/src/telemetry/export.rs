@@ -1,0 +1,218 @@
+//! Who reads the metrics and traces: a collector by OTLP, Prometheus by HTTP, or nobody.
+//!
+//! OTLP is off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or the variable of a signal) is set; all the
+//! standard variables count. It is http/protobuf by a client with threads of its own, which must be
+//! made and ended outside of the program's runtime.
+
+use std::{net::SocketAddr, sync::OnceLock, sync::mpsc, time::Duration};
+
+use axum::{Router, http::StatusCode, routing::get};
+use opentelemetry::{KeyValue, global, trace::TracerProvider as _};
+use opentelemetry_otlp::{MetricExporter, SpanExporter};
+use opentelemetry_sdk::{
+    Resource,
+    metrics::SdkMeterProvider,
+    trace::{SdkTracerProvider, Tracer},
+};
+use prometheus::{Encoder as _, Registry, TextEncoder};
+use tokio::net::TcpListener;
+
+use super::{metrics, process};
+use crate::{context::Fetchers, failure::Failure, holder::holder_name};
+
+/// What is not sent by then at the end is lost: a collector that is gone must not hold a worker.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+static REGISTRY: OnceLock<Registry> = OnceLock::new();
+
+/// The exporters; ended by [`Exporters::end`].
+#[derive(Debug, Default)]
+pub(super) struct Exporters {
+    meters: Option<SdkMeterProvider>,
+    tracers: Option<SdkTracerProvider>,
+}
+
+fn is_set(signal: &str) -> bool {
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", signal]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+impl Exporters {
+    /// Those that the environment asks for, and Prometheus's if it `has_endpoint`.
+    ///
+    /// # Errors
+    /// When the environment asks for what cannot be.
+    pub(super) fn start(has_endpoint: bool) -> Result<Self, Failure> {
+        let is_disabled = std::env::var("OTEL_SDK_DISABLED").is_ok_and(|value| value == "true");
+        let sends_metrics = !is_disabled && is_set("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
+        let sends_traces = !is_disabled && is_set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+        let mut exporters = Self::default();
+        if !(has_endpoint || sends_metrics || sends_traces) {
+            return Ok(exporters);
+        }
+        check_protocol()?;
+        let refused = |error: &dyn std::fmt::Display| {
+            Failure::usage(format!("the OTEL_EXPORTER_OTLP variables cannot be used: {error}"))
+        };
+        let resource = resource();
+        if has_endpoint || sends_metrics {
+            let mut builder = SdkMeterProvider::builder().with_resource(resource.clone());
+            if has_endpoint {
+                let registry = REGISTRY.get_or_init(Registry::new).clone();
+                let reader = opentelemetry_prometheus::exporter()
+                    .with_registry(registry)
+                    .scope_info_enabled(false)
+                    .build()?;
+                builder = builder.with_reader(reader);
+            }
+            if sends_metrics {
+                let exporter = MetricExporter::builder().with_http().build();
+                builder = builder.with_periodic_exporter(exporter.map_err(|e| refused(&e))?);
+            }
+            let meters = builder.build();
+            global::set_meter_provider(meters.clone());
+            observe_process();
+            exporters.meters = Some(meters);
+        }
+        if sends_traces {
+            let exporter = SpanExporter::builder().with_http().build();
+            let tracers = SdkTracerProvider::builder()
+                .with_resource(resource)
+                .with_batch_exporter(exporter.map_err(|e| refused(&e))?);
+            exporters.tracers = Some(tracers.build());
+        }
+        Ok(exporters)
+    }
+
+    /// Makes spans into traces, if somebody wants them.
+    pub(super) fn tracer(&self) -> Option<Tracer> {
+        self.tracers.as_ref().map(|tracers| tracers.tracer("everytab"))
+    }
+
+    /// Sends what there is, and no longer than [`LAST_WORDS`].
+    pub(super) fn end(&mut self) {
+        let (meters, tracers) = (self.meters.take(), self.tracers.take());
+        if meters.is_none() && tracers.is_none() {
+            return;
+        }
+        let (done, wait) = mpsc::channel();
+        // A thread of its own: what hangs is left behind, and ends with the process.
+        std::thread::spawn(move || {
+            let ended =
+                [tracers.map(|tracers| tracers.shutdown()), meters.map(|meters| meters.shutdown())];
+            let _ = done.send(ended.into_iter().flatten().find_map(Result::err));
+        });
+        match wait.recv_timeout(LAST_WORDS) {
+            Ok(None) => {}
+            Ok(Some(error)) => tracing::warn!(%error, "the last telemetry was not sent"),
+            Err(_) => tracing::warn!("the last telemetry was not sent: the collector hangs"),
+        }
+    }
+}
+
+fn check_protocol() -> Result<(), Failure> {
+    for name in [
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL",
+        "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+    ] {
+        match std::env::var(name).as_deref() {
+            Ok("" | "http/protobuf") | Err(_) => {}
+            Ok(other) => {
+                return Err(Failure::usage(format!(
+                    "{name}={other}: this program speaks http/protobuf alone (port 4318 of most \
+                     collectors)"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn resource() -> Resource {
+    Resource::builder()
+        .with_service_name(
+            std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "everytab-worker".to_owned()),
+        )
+        .with_attributes([
+            KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
+            KeyValue::new("service.instance.id", holder_name()),
+        ])
+        .build()
+}
+
+fn observe_process() {
+    let meter = metrics::meter();
+    let described = |metric: &metrics::Metric| (metric.name, metric.unit, metric.meaning);
+    let (name, unit, meaning) = described(&metrics::CPU);
+    let cpu = meter.f64_observable_counter(name).with_unit(unit).with_description(meaning);
+    cpu.with_callback(|observer| {
+        if let Some(seconds) = process::cpu_seconds() {
+            observer.observe(seconds, &[]);
+        }
+    })
+    .build();
+    for (metric, read) in [
+        (&metrics::MEMORY, process::resident_bytes as fn() -> Option<u64>),
+        (&metrics::FILES, process::open_files),
+    ] {
+        let (name, unit, meaning) = described(metric);
+        let gauge = meter.u64_observable_gauge(name).with_unit(unit).with_description(meaning);
+        gauge
+            .with_callback(move |observer| {
+                if let Some(value) = read() {
+                    observer.observe(value, &[]);
+                }
+            })
+            .build();
+    }
+}
+
+/// Shows how many requests are on the wire, from now on.
+pub(crate) fn observe_fetchers(fetchers: std::sync::Arc<Fetchers>) {
+    let metrics::Metric { name, unit, meaning, .. } = metrics::SLOTS;
+    let meter = metrics::meter();
+    let gauge = meter.u64_observable_gauge(name).with_unit(unit).with_description(meaning);
+    gauge
+        .with_callback(move |observer| {
+            let (taken, all) = fetchers.slots();
+            observer.observe(taken as u64, &[metrics::label("state", "taken")]);
+            observer.observe(all as u64, &[metrics::label("state", "all")]);
+        })
+        .build();
+}
+
+/// Serves `/metrics` (Prometheus's text format) and `/healthz` until the process ends. Returns once
+/// it listens.
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, Failure> {
+    let refused = |error: std::io::Error| {
+        Failure::new(format!("cannot listen on {address}: {error}; choose another --metrics"))
+    };
+    let listener = TcpListener::bind(address).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    let router = Router::new()
+        .route("/metrics", get(async || ([("content-type", CONTENT_TYPE)], text())))
+        .route("/healthz", get(async || (StatusCode::OK, "ok\n")));
+    tokio::spawn(async move {
+        if let Err(error) = axum::serve(listener, router).await {
+            tracing::error!(%error, "metrics are no longer served");
+        }
+    });
+    tracing::info!("metrics on http://{address}/metrics");
+    Ok(address)
+}
+
+fn text() -> Vec<u8> {
+    let families = REGISTRY.get().map(Registry::gather).unwrap_or_default();
+    let mut text = Vec::new();
+    // Writing to memory; a family without series cannot be written and is none.
+    if let Err(error) = TextEncoder::new().encode(&families, &mut text) {
+        tracing::warn!(%error, "metrics could not be written");
+    }
+    text
+}

@@ -1,0 +1,194 @@
+//! The dashboard and the alert rules against what a real scan shows to a real Prometheus.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use everytab_testbed::{Behaviour, Mix};
+use serde_json::Value;
+
+use crate::{
+    places::{Database, Internet, Stores, internet},
+    scrape::{address_of, documented, get},
+    setup::{Running, wait_for},
+};
+
+fn telemetry(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry").join(name)
+}
+
+/// Every expression of the dashboard, with the title of its panel.
+fn expressions() -> Vec<(String, String)> {
+    let text = fs::read_to_string(telemetry("dashboard.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let of = |panel: &Value| {
+        let title = panel["title"].as_str().unwrap().to_owned();
+        let targets = panel["targets"].as_array().cloned().unwrap_or_default();
+        targets
+            .into_iter()
+            .map(move |target| (title.clone(), target["expr"].as_str().unwrap().to_owned()))
+            .collect::<Vec<_>>()
+    };
+    panels.iter().flat_map(of).collect()
+}
+
+/// Names of our metrics in a text, without what a histogram adds.
+fn metrics_in(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = text.split(|c| !is_part(c));
+    let ours = words.filter(|word| word.starts_with("everytab_") || word.starts_with("process_"));
+    let plain = |word: &str| {
+        let cut = ["_bucket", "_sum", "_count"].iter().find_map(|end| word.strip_suffix(end));
+        match cut {
+            Some(cut) if cut.ends_with("_seconds") => cut.to_owned(),
+            _ => word.to_owned(),
+        }
+    };
+    ours.map(plain).collect()
+}
+
+#[test]
+fn dashboards_and_rules_use_only_metrics_that_there_are_and_the_dashboard_shows_all() {
+    let known: BTreeSet<String> = documented().into_values().collect();
+    let rules = metrics_in(&fs::read_to_string(telemetry("alerts.yml")).unwrap());
+    let shown: BTreeSet<String> =
+        expressions().iter().flat_map(|(_, expression)| metrics_in(expression)).collect();
+    assert!(rules.len() > 5, "{rules:?}");
+    assert_eq!(rules.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert_eq!(shown, known);
+}
+
+/// Debian's Prometheus; without it the test says so, or fails where it was asked for.
+fn prometheus() -> Option<()> {
+    let have = |name: &str| Command::new(name).arg("--version").output().is_ok();
+    if have("prometheus") && have("promtool") {
+        return Some(());
+    }
+    assert!(std::env::var_os("EVERYTAB_DASHBOARDS").is_none(), "no prometheus and promtool");
+    println!("skipped: no prometheus (make dashboards-check installs it)");
+    None
+}
+
+fn promtool(arguments: &[&str]) {
+    let output =
+        Command::new("promtool").args(arguments).current_dir(telemetry("")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    println!("promtool {}: {}", arguments.join(" "), said.trim().replace('\n', "; "));
+}
+
+#[test]
+fn promtool_accepts_the_rules_and_they_fire_when_they_should() {
+    if prometheus().is_none() {
+        return;
+    }
+    promtool(&["check", "rules", "alerts.yml"]);
+    promtool(&["test", "rules", "alerts-test.yml"]);
+}
+
+/// A Prometheus that scrapes these every second, with our rules; its address.
+fn start_prometheus(dir: &Path, targets: &[String]) -> (Running, SocketAddr) {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let targets: Vec<String> = targets.iter().map(|target| format!("'{target}'")).collect();
+    let config = format!(
+        "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
+         rule_files: ['{}']\n\
+         scrape_configs:\n- job_name: everytab\n  static_configs:\n  - targets: [{}]\n",
+        telemetry("alerts.yml").canonicalize().unwrap().display(),
+        targets.join(", ")
+    );
+    fs::write(dir.join("prometheus.yml"), config).unwrap();
+    let mut command = Command::new("prometheus");
+    command
+        .arg(format!("--config.file={}", dir.join("prometheus.yml").display()))
+        .arg(format!("--storage.tsdb.path={}", dir.join("prometheus").display()))
+        .arg(format!("--web.listen-address={address}"));
+    (Running::start(command), address)
+}
+
+/// What Prometheus answers to a path with a query.
+fn ask(internet: &Internet, address: SocketAddr, path: &str, query: &str) -> Value {
+    let encoded: String = query
+        .bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => char::from(byte).to_string(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect();
+    let text = get(internet, &format!("http://{address}/api/v1/{path}?query={encoded}"));
+    serde_json::from_str(&text).unwrap_or_else(|_| panic!("{query}: {text}"))
+}
+
+#[test]
+fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
+    if prometheus().is_none() {
+        return;
+    }
+    let mix = Mix::none().with(Behaviour::Slow, 100_000).with(Behaviour::NotFound, 100_000);
+    let internet = internet(400, mix);
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    database.start_scan(internet.crawl(), &["--entries-per-bundle", "20"]);
+    let mut watching =
+        database.owner(&["scan", "status", "--watch", "--json", "--metrics", "127.0.0.1:0"]);
+    watching.env("EVERYTAB_LOG", "info");
+    let watching = Running::start(watching);
+    // Slow enough that Prometheus sees the scan grow.
+    crate::setup::run(database.owner(&["scan", "set", "rate=60"])).expect_code(0);
+    let workers: Vec<Running> =
+        (0..2).map(|_| Running::start(database.worker(&["--metrics", "127.0.0.1:0"]))).collect();
+    let mut targets: Vec<String> = workers.iter().map(address_of).collect();
+    targets.push(address_of(&watching));
+    let (mut prometheus, address) = start_prometheus(dir, &targets);
+    wait_for("a Prometheus that answers", || {
+        assert!(!prometheus.has_ended(), "{}", prometheus.said());
+        let asking = std::net::TcpStream::connect(address);
+        asking.ok().map(drop)
+    });
+    let has_data = |expression: &str| {
+        let expression = expression.replace("$__rate_interval", "1m");
+        let answer = ask(&internet, address, "query", &expression);
+        assert_eq!(answer["status"], "success", "{expression}: {answer}");
+        let series = answer["data"]["result"].as_array().unwrap();
+        // A quantile of nothing is NaN, which is no data.
+        let number = |one: &Value| one["value"][1].as_str().is_some_and(|value| value != "NaN");
+        series.iter().filter(|one| number(one)).count()
+    };
+    let mut left = expressions();
+    let all = left.len();
+    wait_for("data for every expression", || {
+        left.retain(|(title, expression)| match has_data(expression) {
+            0 => true,
+            series => {
+                println!("{series:>3} series  {title}: {expression}");
+                false
+            }
+        });
+        if left.is_empty() {
+            Some(())
+        } else {
+            // Its own patience; what is left is named where it runs out.
+            let state = database.status()["state"].clone();
+            assert!(state == "running" || state == "finished", "{state}: {left:?}");
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            None
+        }
+    });
+    println!("{all} expressions have data");
+    let rules = ask(&internet, address, "rules", "");
+    let groups = rules["data"]["groups"].as_array().unwrap();
+    let loaded = groups.iter().flat_map(|group| group["rules"].as_array().unwrap());
+    for rule in loaded.clone() {
+        assert_eq!(rule["health"], "ok", "{rule}");
+    }
+    assert!(loaded.count() > 8);
+    for worker in workers {
+        worker.terminate();
+        worker.finish().expect_code(4);
+    }
+}

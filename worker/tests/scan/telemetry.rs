@@ -1,0 +1,291 @@
+//! What a worker tells of itself: metrics to Prometheus, metrics and traces to a collector, lines
+//! with job, shard and scan. A real scrape of a real scan, and a collector that decodes what came.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+};
+
+use axum::{Router, body::Bytes, routing::post};
+use everytab_testbed::{Behaviour, Mix};
+use opentelemetry_proto::tonic::{
+    collector::{metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest},
+    common::v1::{KeyValue, any_value::Value as Any},
+    trace::v1::Span,
+};
+use prost::Message as _;
+use serde_json::Value;
+
+use crate::{
+    places::{Database, Internet, Stores, internet},
+    scrape::{address_of, documented, get, names, scrape, sum},
+    setup::{Running, run, wait_for},
+};
+
+/// Series that `scan status` has and a worker has not.
+fn is_of_a_scan(name: &str) -> bool {
+    name.starts_with("everytab_scan_")
+}
+
+#[test]
+fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
+    let mix = Mix::none().with(Behaviour::NotFound, 100_000);
+    let internet = internet(120, mix);
+    let (gate, database) = internet.held_scan();
+    let watching = Running::start(
+        database
+            .owner(&["scan", "status", "--watch", "--json", "--metrics", "127.0.0.1:0"])
+            .with_log(),
+    );
+    let running = Running::start(database.worker(&["--metrics", "127.0.0.1:0"]));
+    let address = address_of(&running);
+    assert_eq!(get(&internet, &format!("http://{address}/healthz")), "ok\n");
+    gate.wait_until_held();
+    wait_for("a warc job under way", || {
+        let series = scrape(&internet, &address);
+        (sum(&series, "everytab_jobs_running", &["kind=\"warc\""]) > 0.0).then_some(())
+    });
+    let in_scan = address_of(&watching);
+    let of_scan = wait_for("leased jobs in the scan's metrics", || {
+        let series = scrape(&internet, &in_scan);
+        let leased = sum(&series, "everytab_scan_jobs", &["kind=\"warc\"", "state=\"leased\""]);
+        (leased > 0.0).then_some(series)
+    });
+    assert!(sum(&of_scan, "everytab_scan_running", &[]) > 0.5);
+    gate.open();
+    wait_for("the end of the scan", || (database.status()["state"] == "finished").then_some(()));
+    // The worker hears of it a moment after Postgres knows.
+    let series = wait_for("the last job's end in the metrics", || {
+        let series = scrape(&internet, &address);
+        let labels = ["kind=\"publish\"", "end=\"recorded\""];
+        (sum(&series, "everytab_jobs_ended_total", &labels) > 0.0).then_some(series)
+    });
+    // What the metrics count is what Postgres has.
+    for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
+        let sql = format!(
+            "select count(*) || ' ' || coalesce(sum((select sum(value::bigint) from jsonb_each_text(
+                    stats -> 'outcomes'))), 0) from everytab.job_results where kind = '{kind}'");
+        let counted = database.psql(&sql);
+        let (jobs, items) = counted.trim().split_once(' ').unwrap();
+        let label = format!("kind=\"{kind}\"");
+        let ended = sum(&series, "everytab_jobs_ended_total", &[&label, "end=\"recorded\""]);
+        assert_eq!(ended.to_string(), jobs, "{kind}");
+        assert_eq!(sum(&series, "everytab_items_total", &[&label]).to_string(), items, "{kind}");
+        assert!(sum(&series, "everytab_job_duration_seconds_count", &[&label]) >= ended);
+    }
+    let not_found = sum(&series, "everytab_fetches_total", &["outcome=\"http_404_410\""]);
+    assert!(not_found > 0.0, "{series:?}");
+    for name in ["everytab_fetch_body_bytes_total", "process_cpu_time_seconds_total"] {
+        assert!(sum(&series, name, &[]) > 0.0, "{name}");
+    }
+    // Both ways: nothing that is not written down, nothing written down that is not there.
+    let mut seen = names(&series);
+    seen.extend(names(&of_scan));
+    seen.remove("target_info");
+    let known: BTreeSet<String> = documented().into_values().collect();
+    assert_eq!(seen, known);
+    assert!(!names(&series).iter().any(|name| is_of_a_scan(name)), "a worker knows no scan");
+    running.terminate();
+    running.finish().expect_code(4);
+    watching.finish().expect_code(0);
+}
+
+/// Starting `scan` commands with the line that names the address.
+trait WithLog {
+    fn with_log(self) -> Self;
+}
+
+impl WithLog for std::process::Command {
+    fn with_log(mut self) -> Self {
+        self.env("EVERYTAB_LOG", "info");
+        self
+    }
+}
+
+/// A collector that keeps what it is sent.
+#[derive(Clone, Default)]
+struct Collector {
+    metrics: Arc<Mutex<Vec<ExportMetricsServiceRequest>>>,
+    traces: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
+}
+
+impl Collector {
+    /// `http://127.0.0.1:<port>`.
+    fn serve(&self, internet: &Internet) -> String {
+        let (metrics, traces) = (Arc::clone(&self.metrics), Arc::clone(&self.traces));
+        let router = Router::new()
+            .route(
+                "/v1/metrics",
+                post(async move |body: Bytes| {
+                    metrics
+                        .lock()
+                        .unwrap()
+                        .push(ExportMetricsServiceRequest::decode(body).unwrap());
+                }),
+            )
+            .route(
+                "/v1/traces",
+                post(async move |body: Bytes| {
+                    traces.lock().unwrap().push(ExportTraceServiceRequest::decode(body).unwrap());
+                }),
+            );
+        internet.runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            tokio::spawn(async { axum::serve(listener, router).await });
+            format!("http://{address}")
+        })
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        let traces = self.traces.lock().unwrap();
+        let resources = traces.iter().flat_map(|request| &request.resource_spans);
+        let scopes = resources.flat_map(|resource| &resource.scope_spans);
+        scopes.flat_map(|scope| scope.spans.clone()).collect()
+    }
+}
+
+fn text_of(attributes: &[KeyValue], key: &str) -> Option<String> {
+    let found = attributes.iter().find(|attribute| attribute.key == key)?;
+    match found.value.as_ref()?.value.as_ref()? {
+        Any::StringValue(text) => Some(text.clone()),
+        Any::IntValue(number) => Some(number.to_string()),
+        other => panic!("{key} is {other:?}"),
+    }
+}
+
+#[test]
+fn a_collector_gets_the_metrics_and_a_trace_of_each_job() {
+    let internet = internet(80, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    let collector = Collector::default();
+    let mut command = database.worker(&["--exit-when-done"]);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.serve(&internet));
+    run(command).expect_code(0);
+
+    // Jobs as Postgres has them, and as traces tell.
+    let sql = "select kind || ' ' || job_id || ' ' || lease_number from everytab.job_results";
+    let jobs: BTreeSet<String> = database.psql(sql).lines().map(str::to_owned).collect();
+    let spans = collector.spans();
+    let roots: Vec<&Span> = spans.iter().filter(|span| span.name == "job").collect();
+    let field = |span: &Span, key: &str| text_of(&span.attributes, key).unwrap_or_default();
+    let told: BTreeSet<String> = roots
+        .iter()
+        .map(|span| ["kind", "job", "lease"].map(|key| field(span, key)).join(" "))
+        .collect();
+    assert_eq!(told, jobs);
+    let scan = database.status()["scan"].as_str().unwrap().to_owned();
+    for root in &roots {
+        assert_eq!(field(root, "scan"), scan);
+        assert_eq!(field(root, "end"), "recorded");
+        let has_shard = ["warc", "icon", "bundle-shard"].contains(&field(root, "kind").as_str());
+        assert_eq!(text_of(&root.attributes, "shard").is_some(), has_shard, "{root:?}");
+        let children: BTreeSet<&str> = spans
+            .iter()
+            .filter(|span| span.parent_span_id == root.span_id && span.trace_id == root.trace_id)
+            .map(|span| span.name.as_str())
+            .collect();
+        assert_eq!(children, BTreeSet::from(["load", "run", "complete"]), "{root:?}");
+    }
+
+    // The last export has everything, for it comes at the end.
+    let requests = collector.metrics.lock().unwrap();
+    let last = requests.last().unwrap();
+    let resource = last.resource_metrics[0].resource.as_ref().unwrap();
+    assert_eq!(text_of(&resource.attributes, "service.name").unwrap(), "everytab-worker");
+    assert!(text_of(&resource.attributes, "service.instance.id").is_some());
+    let metrics: BTreeMap<&str, &str> = last
+        .resource_metrics
+        .iter()
+        .flat_map(|resource| &resource.scope_metrics)
+        .flat_map(|scope| &scope.metrics)
+        .map(|metric| (metric.name.as_str(), metric.unit.as_str()))
+        .collect();
+    let known = documented();
+    let expected: BTreeSet<&str> = known
+        .iter()
+        .filter(|(_, prometheus)| !is_of_a_scan(prometheus))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(metrics.keys().copied().collect::<BTreeSet<_>>(), expected);
+    assert_eq!((metrics["everytab.job.duration"], metrics["everytab.fetch.body"]), ("s", "By"));
+}
+
+#[test]
+fn traces_are_sampled_as_the_standard_variables_say() {
+    let internet = internet(40, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    let collector = Collector::default();
+    let mut command = database.worker(&["--exit-when-done"]);
+    command
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.serve(&internet))
+        .env("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
+        .env("OTEL_TRACES_SAMPLER_ARG", "0");
+    run(command).expect_code(0);
+    assert!(collector.spans().is_empty());
+    assert!(!collector.metrics.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_collector_that_hangs_costs_a_worker_nothing_but_its_last_words() {
+    let internet = internet(40, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    // It takes connections, and never answers.
+    let deaf = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = database.worker(&["--exit-when-done"]);
+    let endpoint = format!("http://{}", deaf.local_addr().unwrap());
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
+    let ended = run(command).expect_code(0);
+    assert!(ended.stderr.contains("the last telemetry was not sent"), "{}", ended.stderr);
+    assert_eq!(database.status()["state"], "finished");
+}
+
+#[test]
+fn what_cannot_be_exported_or_served_is_said_before_any_work() {
+    let internet = internet(40, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    let says = |variables: &[(&str, &str)], arguments: &[&str], code: i32, what: &str| {
+        let mut command = database.worker(arguments);
+        command.envs(variables.iter().copied());
+        let ended = run(command).expect_code(code);
+        assert!(ended.stderr.contains(what), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+    };
+    let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317");
+    says(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], &[], 2, "http/protobuf alone");
+    says(&[("EVERYTAB_LOG_LIMIT", "few")], &[], 2, "EVERYTAB_LOG_LIMIT=few");
+    says(&[], &["--metrics", "nowhere"], 2, "--metrics");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    says(&[], &["--metrics", &address], 1, &format!("cannot listen on {address}"));
+}
+
+#[test]
+fn lines_of_a_job_name_it_its_shard_and_its_scan() {
+    let internet = internet(60, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    let mut command = database.worker(&["--exit-when-done"]);
+    command.env("EVERYTAB_LOG_FORMAT", "json");
+    let ended = run(command).expect_code(0);
+    let scan = database.status()["scan"].clone();
+    let lines: Vec<Value> =
+        ended.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let completions: Vec<&Value> =
+        lines.iter().filter(|line| line["fields"]["verb"] == "complete").collect();
+    let sql = "select j.job_id || ' ' || case when kind in ('index', 'search', 'publish') then
+                      'null' else part::text end from everytab.job_results j";
+    let expected: BTreeSet<String> = database.psql(sql).lines().map(str::to_owned).collect();
+    let told: BTreeSet<String> = completions
+        .iter()
+        .map(|line| format!("{} {}", line["span"]["job"], line["span"]["shard"]))
+        .collect();
+    assert_eq!(told, expected);
+    for line in completions {
+        assert_eq!(line["span"]["scan"], scan, "{line}");
+        assert_eq!(line["fields"]["outcome"], "recorded", "{line}");
+    }
+}
