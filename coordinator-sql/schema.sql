@@ -92,33 +92,6 @@ CREATE FUNCTION coordinator.audit_scan(p_scan integer) RETURNS TABLE(kind text, 
      where e.outstanding <> e.unfinished order by e.kind;
 $$;
 
--- Name: backup_blocks(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.backup_blocks(p_scan integer, p_table text) RETURNS bigint
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-begin
-    return pg_relation_size(coordinator.backup_table(p_scan, p_table))
-           / current_setting('block_size')::bigint;
-end $$;
-
--- Name: backup_rows(integer, text, bigint, integer); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.backup_rows(p_scan integer, p_table text, p_from_block bigint, p_blocks integer) RETURNS SETOF text
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $_$
-begin
-    return query execute format(
-        'select row_to_json(t)::text from %s t'
-        ' where t.ctid >= $1 and t.ctid < $2 %s order by t.ctid',
-        coordinator.backup_table(p_scan, p_table),
-        case when p_table <> 'warc_files' then 'and t.scan = $3' end)
-    using format('(%s,0)', p_from_block)::tid, format('(%s,0)', p_from_block + p_blocks)::tid,
-          p_scan;
-end $_$;
-
 -- Name: backup_scan(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.backup_scan(p_scan integer) RETURNS jsonb
@@ -127,22 +100,6 @@ CREATE FUNCTION coordinator.backup_scan(p_scan integer) RETURNS jsonb
     AS $$
     select to_jsonb(s) from scans s where s.scan = p_scan;
 $$;
-
--- Name: backup_table(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.backup_table(p_scan integer, p_table text) RETURNS regclass
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-begin
-    if p_table in ('hosts', 'pages', 'icons') then
-        return format('everytab.%I', p_table || '_' || p_scan)::regclass;
-    elsif p_table in ('index_files', 'warc_files', 'scan_blocklist', 'stages', 'bundles', 'jobs',
-                      'job_results', 'job_events') then
-        return format('everytab.%I', p_table)::regclass;
-    end if;
-    raise exception 'table % is no part of a scan', p_table using errcode = 'ET003';
-end $$;
 
 -- Name: block(text, text, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -690,6 +647,21 @@ begin
       from chosen c order by 1;
 end $$;
 
+-- Name: move_scan(integer, text, text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.move_scan(p_scan integer, p_site text, p_archive text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    update scans s
+       set settings = s.settings || jsonb_build_object('site', p_site, 'archive', p_archive)
+     where s.scan = p_scan and s.state not in ('running', 'paused');
+    if not found then
+        raise exception 'scan % has not ended', p_scan using errcode = 'ET005';
+    end if;
+end $$;
+
 -- Name: open_stage(integer, everytab.job_kind, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.open_stage(p_scan integer, p_kind everytab.job_kind, p_parts integer) RETURNS void
@@ -951,107 +923,6 @@ begin
     update scans set state = 'running', finished_at = null
      where scan = p_scan and state in ('finished', 'finished_with_discards');
     return reopened;
-end $$;
-
--- Name: restore_begin(jsonb, bigint, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.restore_begin(p_row jsonb, p_first_job bigint, p_last_job bigint) RETURNS jsonb
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-declare
-    known scans%rowtype;
-    job_numbers text := pg_get_serial_sequence('everytab.jobs', 'job_id');
-    first_free bigint;
-    new_scan integer;
-    data_table text;
-begin
-    select * into known from scans s where s.scan_id = (p_row ->> 'scan_id')::uuid for update;
-    if found then
-        if not known.settings ? 'restoring' then
-            raise exception 'scan % is in this database already', known.scan_id
-                using errcode = 'ET004';
-        end if;
-        return jsonb_build_object('scan', known.scan,
-                                  'done', known.settings -> 'restoring' -> 'done');
-    end if;
-    lock table jobs in exclusive mode;
-    first_free := nextval(job_numbers);
-    perform setval(job_numbers, first_free + greatest(p_last_job - p_first_job, 0));
-    new_scan := nextval(pg_get_serial_sequence('everytab.scans', 'scan'));
-    insert into scans overriding system value
-    select restored.* from jsonb_populate_record(null::scans, p_row || jsonb_build_object(
-        'scan', new_scan, 'state', 'cancelled',
-        'settings', (p_row -> 'settings') || jsonb_build_object('restoring', jsonb_build_object(
-            'job_offset', first_free - p_first_job, 'done', null)))) restored;
-    foreach data_table in array array['hosts', 'pages', 'icons'] loop
-        execute format('create table everytab.%I partition of everytab.%I for values in (%s)',
-                       data_table || '_' || new_scan, data_table, new_scan);
-    end loop;
-    return jsonb_build_object('scan', new_scan, 'done', null);
-end $$;
-
--- Name: restore_end(integer, jsonb, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.restore_end(p_scan integer, p_row jsonb, p_before jsonb) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-begin
-    update scans s set settings = p_row -> 'settings', state = (p_row ->> 'state')::scan_state
-     where s.scan = p_scan and s.settings ? 'restoring'
-       and s.settings -> 'restoring' -> 'done' is not distinct from p_before;
-    return found;
-end $$;
-
--- Name: restore_rows(integer, text, json, jsonb, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.restore_rows(p_scan integer, p_table text, p_rows json, p_before jsonb, p_done jsonb) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $_$
-declare
-    mark jsonb;
-    names text;
-    fields text;
-begin
-    select s.settings -> 'restoring' into mark from scans s
-     where s.scan = p_scan and s.settings ? 'restoring' for no key update;
-    if not found or mark -> 'done' is distinct from p_before then
-        return false;
-    end if;
-    select string_agg(quote_ident(a.attname), ', ' order by a.attnum),
-           string_agg(case a.attname when 'scan' then '$2' when 'job_id' then 'r.job_id + $3'
-                                     else 'r.' || quote_ident(a.attname) end, ', '
-                      order by a.attnum)
-      into names, fields from pg_attribute a
-     where a.attrelid = coordinator.backup_table(p_scan, p_table) and a.attnum > 0
-       and not a.attisdropped;
-    execute format('insert into %1$s (%2$s) overriding system value
-                    select %3$s from json_populate_recordset(null::%1$s, $1) r',
-                   coordinator.backup_table(p_scan, p_table), names, fields)
-      using p_rows, p_scan, (mark ->> 'job_offset')::bigint;
-    update scans set settings = jsonb_set(settings, '{restoring,done}', p_done)
-     where scan = p_scan;
-    return true;
-end $_$;
-
--- Name: restore_warc_files(text[]); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.restore_warc_files(p_paths text[]) RETURNS integer[]
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-begin
-    -- Sorted, so that two that bring back the same files cannot deadlock.
-    insert into warc_files (path)
-    select distinct named.path from unnest(p_paths) named (path)
-     where not exists (select from warc_files known where known.path = named.path)
-     order by named.path
-    on conflict (path) do nothing;
-    return array(select w.warc_file
-                   from unnest(p_paths) with ordinality named (path, place)
-                   join warc_files w using (path) order by named.place);
 end $$;
 
 -- Name: retry(bigint, integer, uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -

@@ -205,9 +205,9 @@ variable "database_instance_class" {
 }
 
 variable "database_version" {
-  description = "Major version of Postgres."
+  description = "Major version of Postgres; the image's pg_dump, Debian 12's, backs up 15 and none later."
   type        = string
-  default     = "17"
+  default     = "15"
 
   validation {
     condition     = contains(["15", "16", "17"], var.database_version)

@@ -1,6 +1,10 @@
 //! Connecting: one pool for work and one connection for renewals, so that work can't starve them.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{
+    str::FromStr,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use sqlx::{Row as _, postgres::PgConnectOptions};
 
@@ -45,6 +49,8 @@ impl Default for ConnectSettings {
 pub(crate) struct Server {
     url: String,
     application_name: String,
+    /// Whether it has let us in before.
+    pub(crate) was_let_in: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -75,8 +81,11 @@ impl Coordinator {
     /// # Errors
     /// [`Error::Url`] for a URL that is none, [`Error::Connect`] with what to do otherwise.
     pub async fn connect(url: &str, settings: &ConnectSettings) -> Result<Self, Error> {
-        let server =
-            Server { url: url.to_owned(), application_name: settings.application_name.clone() };
+        let server = Server {
+            url: url.to_owned(),
+            application_name: settings.application_name.clone(),
+            was_let_in: Arc::default(),
+        };
         let pool = |size, limit| Pool::new(server.clone(), size, settings.acquire_timeout, limit);
         let coordinator = Self {
             work: pool(settings.max_connections, settings.call_time),
@@ -157,7 +166,13 @@ impl Coordinator {
     }
 }
 
-pub(crate) fn connect_error(options: &PgConnectOptions, error: sqlx::Error) -> Error {
+/// What a failure to connect means. A refusal by a server that let us in before will pass: the
+/// password is being changed, or a token has ended before the next was there.
+pub(crate) fn connect_error(
+    options: &PgConnectOptions,
+    error: sqlx::Error,
+    was_let_in: bool,
+) -> Error {
     let place = match options.get_socket() {
         Some(socket) => socket.display().to_string(),
         None => format!("{}:{}", options.get_host(), options.get_port()),
@@ -166,10 +181,11 @@ pub(crate) fn connect_error(options: &PgConnectOptions, error: sqlx::Error) -> E
     let code = error.as_database_error().and_then(|d| d.code()).map(|c| c.to_string());
     let user = options.get_username();
     let (reason, transient) = match code.as_deref() {
-        Some("28P01") => {
-            (format!("the password of user {user} was refused; correct it in DATABASE_URL"), false)
-        }
-        Some("28000") => (format!("user {user} may not connect: {error}"), false),
+        Some("28P01") => (
+            format!("the password of user {user} was refused; correct it in DATABASE_URL"),
+            was_let_in,
+        ),
+        Some("28000") => (format!("user {user} may not connect: {error}"), was_let_in),
         Some("3D000") => ("that database does not exist; create it first".to_owned(), false),
         _ => (format!("{error}; is it running, and is --database-url right?"), true),
     };

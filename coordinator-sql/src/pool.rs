@@ -8,7 +8,7 @@
 
 use std::{
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
@@ -134,12 +134,16 @@ impl Shared {
     async fn connect_once(&self, give_up: Instant) -> Result<PgConnection, Error> {
         let options = self.server.options()?;
         let connecting = timeout_at(give_up, options.connect()).await;
-        connecting
+        let connected = connecting
             .unwrap_or_else(|_elapsed| {
                 let seconds = self.acquire_time.as_secs_f32();
                 Err(std::io::Error::other(format!("no answer in {seconds} s")).into())
             })
-            .map_err(|error| connect_error(&options, error))
+            .map_err(|error| {
+                connect_error(&options, error, self.server.was_let_in.load(Ordering::Relaxed))
+            })?;
+        self.server.was_let_in.store(true, Ordering::Relaxed);
+        Ok(connected)
     }
 }
 

@@ -32,6 +32,7 @@ export class Hands {
     this.viewer = new SiteViewer(byId("site"), visit.manifest.contact, () => this.#closed());
     this.search = null;
     this.timer = 0;
+    this.scrolledPx = visit.view.scrolledPx;
     this.#listen();
     this.#setMotion();
     // For home screens; asked for only now, so that it is not in the way of the first tabs.
@@ -41,8 +42,11 @@ export class Hands {
     document.head.append(link);
   }
 
-  /** After each painting. */
+  /** After each painting. While the page scrolls, rows stand: fewer layers for every frame. */
   painted() {
+    const { scrolledPx } = this.visit.view;
+    if (scrolledPx !== this.scrolledPx) this.drift.turn(0, 0);
+    this.scrolledPx = scrolledPx;
     this.#rest(REST_MS);
   }
 

@@ -41,8 +41,10 @@ export async function openFirefox(program, { width = 1280, height = 800 } = {}) 
 
 class Firefox {
   constructor(child, profile, gone) {
-    const calls = new Map();
-    Object.assign(this, { child, profile, gone, nextId: 1, calls, rest: Buffer.alloc(0) });
+    Object.assign(this, { child, profile, gone });
+    this.nextId = 1;
+    this.calls = new Map();
+    this.rest = Buffer.alloc(0);
   }
 
   async connect() {

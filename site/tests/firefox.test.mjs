@@ -38,8 +38,8 @@ describe("the page in Firefox", { skip: program ? false : "no firefox is install
     const before = await firefox.evaluate(nodes);
     for (let step = 0; step < 20; step += 1) {
       await firefox.evaluate("window.scrollBy(0, 900)");
-      const coming = "document.querySelector('.row:not([hidden]) .coming:not([hidden])')";
-      await firefox.until("tabs", `!${coming}`);
+      await firefox.until("tabs",
+        "!document.querySelector('.row:not([hidden]) .coming:not([hidden])')");
     }
     assert.ok((await firefox.evaluate(nodes)) < before * 1.5);
     await firefox.evaluate(`(() => {

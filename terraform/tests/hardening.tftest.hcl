@@ -96,7 +96,7 @@ run "scanning" {
     root_volume_gb            = 16
     network_cidr              = "10.83.0.0/16"
     database_instance_class   = "db.t4g.large"
-    database_version          = "17"
+    database_version          = "15"
     database_storage_gb       = 100
     database_storage_limit_gb = 400
     site_bucket               = "everytab-site-123456789012"

@@ -16,7 +16,10 @@ use std::{
 
 use tracing_subscriber::{EnvFilter, Layer as _, filter::Targets, fmt, prelude::*};
 
-use self::{export::Exporters, flood::Flood};
+use self::{
+    export::Exporters,
+    flood::{Flood, Limited},
+};
 use crate::failure::Failure;
 
 pub(crate) use export::{observe_fetchers, serve_metrics};
@@ -56,8 +59,12 @@ pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, Failure> 
     let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
     let lines = match is_json {
-        true => lines.json().boxed(),
-        false => lines.with_ansi(has_color).compact().boxed(),
+        true => lines.json().map_event_format(|format| Limited { format, flood }).boxed(),
+        false => lines
+            .with_ansi(has_color)
+            .compact()
+            .map_event_format(|format| Limited { format, flood })
+            .boxed(),
     };
     let traces = exporters.tracer().map(|tracer| {
         let own = Targets::new().with_target("everytab_worker", tracing::Level::INFO);
@@ -65,7 +72,7 @@ pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, Failure> 
     });
     let registry = tracing_subscriber::registry();
     // A second start in one process (tests) leaves the first in place.
-    let _ = registry.with(lines.with_filter(flood).with_filter(filter)).with(traces).try_init();
+    let _ = registry.with(lines.with_filter(filter)).with(traces).try_init();
     let (stop, stopped) = mpsc::channel::<()>();
     let reporting = std::thread::Builder::new().name("log-flood".to_owned()).spawn(move || {
         while stopped.recv_timeout(flood::WINDOW) == Err(RecvTimeoutError::Timeout) {

@@ -70,7 +70,7 @@ resource "aws_cloudfront_response_headers_policy" "site" {
     items {
       header   = "Permissions-Policy"
       override = true
-      value    = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+      value    = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
     }
 
     items {
@@ -83,7 +83,7 @@ resource "aws_cloudfront_response_headers_policy" "site" {
 
 locals {
   # As in site/index.html (a test compares them), and nobody may frame the page.
-  content_security_policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src https:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'"
+  content_security_policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; frame-src https:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'"
 }
 
 resource "aws_cloudfront_distribution" "site" {
@@ -121,6 +121,8 @@ resource "aws_cloudfront_distribution" "site" {
   # Without the right to list, S3 calls a missing object forbidden. It may appear with the next scan.
   custom_error_response {
     error_code            = 403
+    response_code         = 404
+    response_page_path    = "/404.html"
     error_caching_min_ttl = 10
   }
 

@@ -76,7 +76,7 @@ variable "database_instance_class" {
 }
 
 variable "database_version" {
-  description = "Major version of Postgres."
+  description = "Major version of Postgres; the image's pg_dump, Debian 12's, backs up 15 and none later."
   type        = string
 }
 

@@ -9,8 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tracing::{Event, Metadata, Subscriber, callsite::Identifier, subscriber::Interest};
-use tracing_subscriber::layer::{Context, Filter};
+use tracing::{Event, Metadata, Subscriber, callsite::Identifier};
+use tracing_subscriber::{
+    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
+    registry::LookupSpan,
+};
 
 use super::metrics::metrics;
 
@@ -25,7 +28,7 @@ struct Place {
     left_out: u64,
 }
 
-/// The filter; one a process.
+/// The counts; one a process.
 pub(super) struct Flood {
     /// Lines of one place that pass in a while; none lets all pass.
     limit: Option<u32>,
@@ -79,24 +82,35 @@ pub(super) fn report(flood: &Flood) {
     }
 }
 
-impl<S: Subscriber> Filter<S> for &'static Flood {
-    fn enabled(&self, _metadata: &Metadata<'_>, _context: &Context<'_, S>) -> bool {
-        true
-    }
+/// Writes what passes, by another format. Not a filter: those of a layer remember what they refuse,
+/// and must refuse by the place alone.
+pub(super) struct Limited<F> {
+    pub(super) format: F,
+    pub(super) flood: &'static Flood,
+}
 
-    fn callsite_enabled(&self, _metadata: &'static Metadata<'static>) -> Interest {
-        Interest::always()
-    }
-
-    fn event_enabled(&self, event: &Event<'_>, _context: &Context<'_, S>) -> bool {
-        // Nothing may be logged from here, and recording a metric may log.
-        self.admits(event.metadata(), Instant::now())
+impl<S, N, F> FormatEvent<S, N> for Limited<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        match self.flood.admits(event.metadata(), Instant::now()) {
+            true => self.format.format_event(context, writer, event),
+            false => Ok(()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tracing_subscriber::{Layer as _, prelude::*};
+    use tracing_subscriber::prelude::*;
 
     use super::*;
 
@@ -120,7 +134,8 @@ mod tests {
         let lines = Lines::default();
         let writer = lines.clone();
         let layer = tracing_subscriber::fmt::layer().with_writer(move || writer.clone());
-        let subscriber = tracing_subscriber::registry().with(layer.with_filter(flood));
+        let layer = layer.map_event_format(|format| Limited { format, flood });
+        let subscriber = tracing_subscriber::registry().with(layer);
         tracing::subscriber::with_default(subscriber, || {
             for number in 0..50 {
                 tracing::info!(number, "a line of the flood");
