@@ -143,8 +143,8 @@ async fn wanted_objects(
         for prefix in ["css/", "js/"] {
             add(Source::Site, site.list_all(prefix).await?);
         }
-        for key in format::ROOT {
-            add(Source::Site, site.head(key).await?.into_iter().collect());
+        for key in format::root() {
+            add(Source::Site, site.head(&key).await?.into_iter().collect());
         }
     }
     let prefix = objects::archive_prefix(id);
@@ -175,8 +175,7 @@ async fn save_objects(
     let mut left = Vec::new();
     for (source, object) in wanted {
         let key = source.backup_key(&object.key);
-        // What stands at the site's root under a fixed name changes without changing its size.
-        let is_fixed = format::ROOT.contains(&object.key.as_str());
+        let is_fixed = source == Source::Site && format::is_fixed(&object.key);
         match journal.object(&key).filter(|entry| entry.size == object.size && !is_fixed) {
             Some(entry) => done.push(entry.clone()),
             None => left.push((source, object, key)),

@@ -169,7 +169,7 @@ pub async fn publish_site(
     let history = history::with_scan(before.as_ref().map(|tagged| &tagged.bytes[..]), &stats);
     put(&*site, objects::HISTORY, pretty(&history)).await?;
     if let Some(picture) = picture {
-        put(&*site, objects::PREVIEW, picture).await?;
+        put_changed(&*site, objects::PREVIEW, picture).await?;
     }
     for page in &pages {
         put_changed(&*site, &page.key, page.bytes.clone().into()).await?;

@@ -147,8 +147,8 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
     let (mut prometheus, address) = start_prometheus(dir, &targets);
     wait_for("a Prometheus that answers", || {
         assert!(!prometheus.has_ended(), "{}", prometheus.said());
-        let asking = std::net::TcpStream::connect(address);
-        asking.ok().map(drop)
+        std::net::TcpStream::connect(address).ok()?;
+        get(&internet, &format!("http://{address}/-/ready")).contains("is Ready").then_some(())
     });
     let has_data = |expression: &str| {
         let expression = expression.replace("$__rate_interval", "1m");

@@ -133,10 +133,10 @@ fn publishing_again_writes_only_what_has_changed() {
             .map(|p| p.0)
             .collect()
     };
-    assert_eq!(written_by(&|| {}), ["manifest.json", "stats.json"]);
+    assert_eq!(written_by(&|| {}), ["history.json", "manifest.json", "stats.json"]);
     let page = "index.html";
     let whole = fs::read(site.join(page)).unwrap();
     let found = written_by(&|| fs::write(site.join(page), "of another version").unwrap());
-    assert_eq!(found, [page, "manifest.json", "stats.json"]);
+    assert_eq!(found, ["history.json", page, "manifest.json", "stats.json"]);
     assert_eq!(fs::read(site.join(page)).unwrap(), whole);
 }

@@ -9,14 +9,26 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    jobs::{Facts, page_files},
+};
 
 /// The object that makes a backup whole; written last.
 pub(super) const LIST: &str = "backup.json";
 /// The version of this layout.
 pub(super) const FORMAT: u32 = 2;
-/// What stands at a site's root and is switched by publishing.
-pub(super) const ROOT: [&str; 3] = [objects::INDEX_HTML, objects::STATS, objects::MANIFEST];
+/// What publishing switches: it stands under a fixed name, and changes without changing its size.
+pub(super) fn is_fixed(key: &str) -> bool {
+    !["scans/", "css/", "js/"].iter().any(|prefix| key.starts_with(prefix))
+}
+
+/// The keys of a site that are fixed.
+pub(super) fn root() -> Vec<String> {
+    let pages = page_files(&Facts::default()).into_iter().map(|file| file.key);
+    let others = [objects::STATS, objects::HISTORY, objects::PREVIEW, objects::MANIFEST];
+    pages.filter(|key| is_fixed(key)).chain(others.map(str::to_owned)).collect()
+}
 
 const PROGRESS: &str = "progress/";
 const PROGRESS_OF: &str = "progress/of.json";

@@ -146,7 +146,7 @@ async fn restore_objects(
     for entry in &backup.objects {
         let (source, key) = Source::of(&entry.key)
             .ok_or_else(|| Failure::new(format!("backup.json lists {:?}", entry.key)))?;
-        if source == Source::Site && format::ROOT.contains(&key) {
+        if source == Source::Site && format::is_fixed(key) {
             root.push((key, entry));
         } else {
             copies.push((source, key, entry));
