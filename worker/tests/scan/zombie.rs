@@ -101,7 +101,7 @@ fn a_worker_frozen_past_its_lease_before_it_records_is_refused_and_its_archive_c
     scene.to_postgres.trap(b"coordinator.record_icons(");
     let zombie = scene.start_zombie();
     let ended = scene.outlive(zombie, &scene.to_postgres);
-    assert!(ended.stderr.contains("outcome=\"Lost\""), "{}", ended.stderr);
+    assert!(ended.stderr.contains("outcome=\"lost\""), "{}", ended.stderr);
     scene.collect();
 }
 
