@@ -1667,21 +1667,9 @@ REVOKE ALL ON FUNCTION coordinator.advance(p_scan integer, p_kind everytab.job_k
 REVOKE ALL ON FUNCTION coordinator.audit_scan(p_scan integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.audit_scan(p_scan integer) TO everytab_worker;
 
--- Name: FUNCTION backup_blocks(p_scan integer, p_table text); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.backup_blocks(p_scan integer, p_table text) FROM PUBLIC;
-
--- Name: FUNCTION backup_rows(p_scan integer, p_table text, p_from_block bigint, p_blocks integer); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.backup_rows(p_scan integer, p_table text, p_from_block bigint, p_blocks integer) FROM PUBLIC;
-
 -- Name: FUNCTION backup_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.backup_scan(p_scan integer) FROM PUBLIC;
-
--- Name: FUNCTION backup_table(p_scan integer, p_table text); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.backup_table(p_scan integer, p_table text) FROM PUBLIC;
 
 -- Name: FUNCTION block(p_kind text, p_pattern text, p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1796,6 +1784,10 @@ GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_wor
 REVOKE ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) TO everytab_worker;
 
+-- Name: FUNCTION move_scan(p_scan integer, p_site text, p_archive text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.move_scan(p_scan integer, p_site text, p_archive text) FROM PUBLIC;
+
 -- Name: FUNCTION open_stage(p_scan integer, p_kind everytab.job_kind, p_parts integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.open_stage(p_scan integer, p_kind everytab.job_kind, p_parts integer) FROM PUBLIC;
@@ -1841,22 +1833,6 @@ GRANT ALL ON FUNCTION coordinator.renew(p_holder text, p_job_ids bigint[], p_lea
 -- Name: FUNCTION reopen(p_scan integer, p_job_ids bigint[], p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.reopen(p_scan integer, p_job_ids bigint[], p_reason text) FROM PUBLIC;
-
--- Name: FUNCTION restore_begin(p_row jsonb, p_first_job bigint, p_last_job bigint); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.restore_begin(p_row jsonb, p_first_job bigint, p_last_job bigint) FROM PUBLIC;
-
--- Name: FUNCTION restore_end(p_scan integer, p_row jsonb, p_before jsonb); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.restore_end(p_scan integer, p_row jsonb, p_before jsonb) FROM PUBLIC;
-
--- Name: FUNCTION restore_rows(p_scan integer, p_table text, p_rows json, p_before jsonb, p_done jsonb); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.restore_rows(p_scan integer, p_table text, p_rows json, p_before jsonb, p_done jsonb) FROM PUBLIC;
-
--- Name: FUNCTION restore_warc_files(p_paths text[]); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.restore_warc_files(p_paths text[]) FROM PUBLIC;
 
 -- Name: FUNCTION retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text); Type: ACL; Schema: coordinator; Owner: -
 
