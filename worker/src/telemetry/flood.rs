@@ -133,7 +133,8 @@ mod tests {
         let flood: &'static Flood = Box::leak(Box::new(Flood::new(Some(3))));
         let lines = Lines::default();
         let writer = lines.clone();
-        let layer = tracing_subscriber::fmt::layer().with_writer(move || writer.clone());
+        let layer = tracing_subscriber::fmt::layer().with_ansi(false);
+        let layer = layer.with_writer(move || writer.clone());
         let layer = layer.map_event_format(|format| Limited { format, flood });
         let subscriber = tracing_subscriber::registry().with(layer);
         tracing::subscriber::with_default(subscriber, || {
