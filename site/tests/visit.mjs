@@ -62,13 +62,34 @@ export async function scrollBy(page, px) {
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
 }
 
-/** Clicks in the middle of the first element of the selector that is wholly in the view. */
+/**
+ * Clicks in the middle of the first element of the selector that is wholly in the view. Rows drift
+ * and part: what is pointed at stands still, and is clicked once it is what the pointer is on.
+ */
 export async function clickOn(page, selector) {
-  const box = await page.evaluate(`(() => {
-    const all = [...document.querySelectorAll(${JSON.stringify(selector)})];
-    const box = all.map((one) => one.getBoundingClientRect()).find((one) => one.top > 100 &&
-      one.bottom < innerHeight && one.left > 20 && one.right < innerWidth - 40 && one.width > 0);
-    return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
-  })()`);
-  await page.click(box.x, box.y);
+  const wanted = JSON.stringify(selector);
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const at = await page.evaluate(`(() => {
+      if (document.querySelector('#wall.parting')) return null;
+      const middle = (one) => {
+        const box = one.getBoundingClientRect();
+        return box.top > 100 && box.bottom < innerHeight && box.left > 20 &&
+          box.right < innerWidth - 40 && box.width > 0
+          ? { x: box.left + box.width / 2, y: box.top + box.height / 2 } : null;
+      };
+      window.aimed = [...document.querySelectorAll(${wanted})].find(middle);
+      return window.aimed ? middle(window.aimed) : null;
+    })()`);
+    if (at) {
+      await page.pointAt(at.x, at.y);
+      const isThere = await page.evaluate(`!document.querySelector('#wall.parting') &&
+        document.elementFromPoint(${at.x}, ${at.y})?.closest(${wanted}) === window.aimed`);
+      if (isThere) {
+        await page.click(at.x, at.y);
+        return;
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`nothing to click on: ${selector}`);
 }
