@@ -14,6 +14,7 @@ use std::{
 };
 
 use everytab_storage::{Store, StoreSettings, objects};
+use everytab_testbed::Dice;
 use everytab_worker::{
     jobs::{SearchEntry, merge_range, write_part},
     pulse::Pulse,
@@ -54,22 +55,9 @@ const WORDS: [&str; 24] = [
     "sport", "center", "bau",
 ];
 
-/// splitmix64.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
-
 /// A name that a person could have registered; the number keeps it from being another's.
 fn hostname(index: u64) -> String {
-    let mut chance = Chance(index.wrapping_mul(0x2545_f491_4f6c_dd1d));
+    let mut chance = Dice::numbered(0, "hostname", index);
     let prefix = match chance.below(100) {
         0..45 => "www.",
         45..48 => "blog.",

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 /// A stream of numbers fixed by (seed, labels). SplitMix64 over a SHA-256 start.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
+pub struct Dice(u64);
 
 impl Dice {
     /// Starts the stream for these labels. Labels are length-prefixed, so `["ab", "c"]` and
@@ -26,7 +26,8 @@ impl Dice {
     }
 
     /// Starts the stream for a label and a number.
-    pub(crate) fn numbered(seed: u64, label: &str, number: u64) -> Self {
+    #[must_use]
+    pub fn numbered(seed: u64, label: &str, number: u64) -> Self {
         // Cheaper than hashing; one round of mixing parts the streams of neighbouring numbers.
         let mut dice = Self::new(seed, &[label]);
         dice.0 = dice.0.wrapping_add(number.wrapping_mul(0xA076_1D64_78BD_642F));
@@ -43,7 +44,7 @@ impl Dice {
     }
 
     /// A number in `0..bound`; 0 when the bound is 0.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 

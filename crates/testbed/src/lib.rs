@@ -38,6 +38,7 @@ mod web;
 
 pub use behaviour::Behaviour;
 pub use counters::Counts;
+pub use dice::Dice;
 pub use error::TestbedError;
 pub use mix::Mix;
 pub use running::{ClientSettings, Running, SmallInternet};

@@ -6,22 +6,14 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use everytab_testbed::Dice;
 use futures_util::StreamExt;
 
 use super::support::*;
 use crate::fetch::{FetchSettings, Outcome};
 
-/// splitmix64.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut random = self.0;
-        random = (random ^ (random >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        random = (random ^ (random >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (random ^ (random >> 31)) as usize % count
-    }
+fn below(dice: &mut Dice, count: usize) -> usize {
+    dice.below(count as u64) as usize
 }
 
 /// What heads are made of.
@@ -56,7 +48,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// An answer that is right.
 fn answer(dice: &mut Dice) -> Vec<u8> {
-    let icon = png(16, dice.below(256) as u8);
+    let icon = png(16, below(dice, 256) as u8);
     let chunks = |body: &[u8]| {
         let mut chunked = Vec::new();
         for chunk in body.chunks(50) {
@@ -68,7 +60,7 @@ fn answer(dice: &mut Dice) -> Vec<u8> {
         chunked
     };
     let head = |lines: &str| format!("HTTP/1.1 200 OK\r\n{lines}\r\n").into_bytes();
-    match dice.below(8) {
+    match below(dice, 8) {
         0 => answer_with("200 OK", &["date: Wed, 21 Oct 2015 07:28:00 GMT"], &icon),
         1 => answer_with("200 OK", &["content-encoding: gzip"], &gzip(&icon)),
         2 => [head("transfer-encoding: chunked\r\n"), chunks(&icon)].concat(),
@@ -95,29 +87,29 @@ fn answer(dice: &mut Dice) -> Vec<u8> {
 }
 
 fn mangle(bytes: &mut Vec<u8>, dice: &mut Dice) {
-    for _ in 0..dice.below(6) {
+    for _ in 0..below(dice, 6) {
         // Mostly the head, which is short.
-        let end = if dice.below(3) == 0 { bytes.len() } else { bytes.len().min(160) };
-        let at = dice.below(end.max(1)).min(bytes.len());
-        let to = (at + dice.below(12)).min(bytes.len());
-        match dice.below(5) {
-            0 if at < bytes.len() => bytes[at] ^= 1 << dice.below(8),
+        let end = if below(dice, 3) == 0 { bytes.len() } else { bytes.len().min(160) };
+        let at = below(dice, end.max(1)).min(bytes.len());
+        let to = (at + below(dice, 12)).min(bytes.len());
+        match below(dice, 5) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << below(dice, 8),
             1 => drop(bytes.drain(at..to)),
             2 => {
-                let piece = bytes[at..to].repeat(1 + dice.below(300));
+                let piece = bytes[at..to].repeat(1 + below(dice, 300));
                 bytes.splice(at..at, piece);
             }
-            3 => drop(bytes.splice(at..at, WORDS[dice.below(WORDS.len())].iter().copied())),
-            _ => drop(bytes.splice(at..to, (0..dice.below(8)).map(|n| (n * 37) as u8))),
+            3 => drop(bytes.splice(at..at, WORDS[below(dice, WORDS.len())].iter().copied())),
+            _ => drop(bytes.splice(at..to, (0..below(dice, 8)).map(|n| (n * 37) as u8))),
         }
     }
 }
 
 fn reply(case: u64) -> Reply {
-    let mut dice = Dice(case);
+    let mut dice = Dice::numbered(0, "mangled", case);
     let mut bytes = answer(&mut dice);
     mangle(&mut bytes, &mut dice);
-    match dice.below(20) {
+    match below(&mut dice, 20) {
         0 => Reply::Send(bytes),
         1 => Reply::SendAndReset(bytes),
         _ => Reply::SendAndClose(bytes),
