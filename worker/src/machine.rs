@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use crate::fetch::{REQUEST_BYTES, WAITING_BYTES};
+use crate::fetch::{FetchSettings, REQUEST_BYTES, WAITING_BYTES};
 
 /// Open files a request in flight: connection and look-up, and as much for everything else.
 const FILES_A_REQUEST: u64 = 4;
@@ -43,8 +43,8 @@ impl Room {
     }
 }
 
-/// Open files, raised as far as it goes, and memory beside so many bytes of bodies and what waits.
-pub fn rooms(body_budget_bytes: usize) -> Vec<Room> {
+/// Open files, raised as far as it goes, and memory beside bodies and what waits.
+pub fn rooms() -> Vec<Room> {
     let files = rlimit::raise().unwrap_or(OPEN_FILES_AT_LEAST);
     let files = Room {
         name: "open files",
@@ -54,17 +54,18 @@ pub fn rooms(body_budget_bytes: usize) -> Vec<Room> {
         fixed: 0,
         each: FILES_A_REQUEST,
     };
-    let memory = memory_bytes().map(|bytes| memory_room(bytes, body_budget_bytes as u64));
+    let memory = memory_bytes().map(memory_room);
     [Some(files), memory].into_iter().flatten().collect()
 }
 
-fn memory_room(machine_bytes: u64, body_budget_bytes: u64) -> Room {
+fn memory_room(machine_bytes: u64) -> Room {
+    let body_budget_bytes = FetchSettings::default().body_budget_bytes;
     Room {
         name: "memory",
         remedy: "lower --in-flight, or run on a machine with more memory",
         unit: " KiB",
         has: machine_bytes / PARTS.1 * PARTS.0 / 1_024,
-        fixed: (body_budget_bytes + WAITING_BYTES as u64) / 1_024,
+        fixed: (body_budget_bytes + WAITING_BYTES) as u64 / 1_024,
         each: REQUEST_BYTES as u64 / 1_024,
     }
 }
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn requests_and_bodies_fit_into_three_quarters_of_the_memory() {
-        let of = |mebibytes: u64| memory_room(mebibytes << 20, 256 << 20).requests() as u64;
+        let of = |mebibytes: u64| memory_room(mebibytes << 20).requests() as u64;
         for mebibytes in [768, 1_024, 2_048, 16_384] {
             let taken = of(mebibytes) * REQUEST_BYTES as u64 + (256 << 20) + WAITING_BYTES as u64;
             assert!(taken <= (mebibytes << 20) / 4 * 3, "{mebibytes} MiB: {taken}");
@@ -154,7 +155,7 @@ mod tests {
         assert!(of(1_024) >= 512, "the default on a machine of one GiB");
         assert!(of(8_192) >= 20_000, "the largest setting");
         assert_eq!(of(64), 1);
-        let said = memory_room(1 << 30, 256 << 20).said(10_000);
+        let said = memory_room(1 << 30).said(10_000);
         assert!(said.starts_with("the limit is 786432 KiB, --in-flight 10000 wants "), "{said}");
     }
 

@@ -12,7 +12,7 @@ use crate::{
     config::{DatabaseArgs, FetchArgs, Role, parse_duration},
     context::{Context, Fetchers},
     failure::{Exit, Failure, Outcome},
-    fetch::{FetchSettings, Fetcher, RobotsPolicy},
+    fetch::{Fetcher, RobotsPolicy},
     holder::holder_name,
     instance::InstanceMetadata,
     limits, machine,
@@ -117,7 +117,7 @@ async fn work(
 pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context, Failure> {
     fetch.warn();
     let mut fetch = fetch.clone();
-    for room in machine::rooms(FetchSettings::default().body_budget_bytes) {
+    for room in machine::rooms() {
         let in_flight = fetch.in_flight.min(room.requests());
         if in_flight < fetch.in_flight {
             let said = room.said(fetch.in_flight);

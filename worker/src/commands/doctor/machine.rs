@@ -7,7 +7,7 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use super::Check;
 use crate::{
     config::FetchArgs,
-    fetch::{FetchSettings, Fetcher, RobotsPolicy, Trouble},
+    fetch::{Fetcher, RobotsPolicy, Trouble},
     limits,
     machine::{self, Room},
 };
@@ -21,8 +21,7 @@ pub(super) fn rooms(in_flight: usize) -> Vec<Check> {
             false => Check::fail(room.name, found, room.remedy),
         }
     };
-    let rooms = machine::rooms(FetchSettings::default().body_budget_bytes);
-    rooms.into_iter().map(check).collect()
+    machine::rooms().into_iter().map(check).collect()
 }
 
 pub(super) fn temporary(folder: Option<PathBuf>) -> Check {
