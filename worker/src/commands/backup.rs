@@ -33,6 +33,7 @@ use crate::{
     commands::{database, stdout},
     config::DatabaseArgs,
     failure::{Exit, Failure, Outcome},
+    jobs::HASHED_FOLDERS,
     scan_settings::ScanSettings,
 };
 
@@ -140,8 +141,8 @@ async fn wanted_objects(
         .and_then(|tagged| serde_json::from_slice::<Value>(&tagged.bytes).ok())
         .is_some_and(|manifest| manifest["scan"] == row["scan_id"]);
     if is_live {
-        for prefix in ["css/", "js/"] {
-            add(Source::Site, site.list_all(prefix).await?);
+        for folder in HASHED_FOLDERS {
+            add(Source::Site, site.list_all(folder).await?);
         }
         for key in format::root() {
             add(Source::Site, site.head(&key).await?.into_iter().collect());

@@ -34,13 +34,20 @@ const SITE_URL: &str = "https://everytab.example/";
 const CONTACT: &str = "contact@everytab.example";
 const USER_AGENT: &str = "EveryTabBot/1.0 (+https://everytab.example/bot.html)";
 
+/// Folders of the site whose files are named by their content, and so never change.
+pub const HASHED_FOLDERS: [&str; 2] = ["css/", "js/"];
+
+/// Whether a file of the page, or an object of a site, is in one of [`HASHED_FOLDERS`].
+pub fn is_hashed(key: &str) -> bool {
+    HASHED_FOLDERS.iter().any(|folder| key.starts_with(folder))
+}
+
 /// The page's files, index.html last, so that what it names is there before it is.
 pub fn page_files(facts: &Facts) -> Vec<PageFile> {
     publishable(SITE_FILES, facts)
 }
 
 fn publishable(files: &[(&str, &[u8])], facts: &Facts) -> Vec<PageFile> {
-    let is_hashed = |name: &str| name.starts_with("css/") || name.starts_with("js/");
     let mut waiting: BTreeMap<&str, String> = files
         .iter()
         .filter(|(name, _)| is_hashed(name))
@@ -141,8 +148,7 @@ mod tests {
         assert_eq!(keys.last(), Some(&"index.html"));
         for file in &files {
             let text = String::from_utf8_lossy(&file.bytes);
-            let hashed = |name: &str| name.starts_with("css/") || name.starts_with("js/");
-            for (name, _) in SITE_FILES.iter().filter(|(name, _)| hashed(name)) {
+            for (name, _) in SITE_FILES.iter().filter(|(name, _)| is_hashed(name)) {
                 assert!(!refers_to(&text, &file.key, name), "{} still names {name}", file.key);
             }
             let module = |piece: &&str| piece.starts_with("./") && piece.ends_with(".js");

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::{
     Assignment, Done, Facts, Job, JobError, PageFile, Stats, bundle_shard::put_bundle, history,
-    page_files, preview,
+    is_hashed, page_files, preview,
 };
 use crate::{context::Context, limits, pulse::Pulse, scan_settings::ScanSettings, scan_stats};
 
@@ -222,7 +222,7 @@ async fn put(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> 
 /// Page files carry a hash in their name, and so may be kept for ever.
 fn page_put_options(key: &str) -> everytab_storage::PutOptions {
     let mut options = objects::put_options(key);
-    if key.starts_with("js/") || key.starts_with("css/") {
+    if is_hashed(key) {
         options.cache_control = Some(objects::CACHE_IMMUTABLE);
     }
     options

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     failure::Failure,
-    jobs::{Facts, page_files},
+    jobs::{Facts, is_hashed, page_files},
 };
 
 /// The object that makes a backup whole; written last.
@@ -20,7 +20,7 @@ pub(super) const LIST: &str = "backup.json";
 pub(super) const FORMAT: u32 = 2;
 /// What publishing switches: it stands under a fixed name, and changes without changing its size.
 pub(super) fn is_fixed(key: &str) -> bool {
-    !["scans/", "css/", "js/"].iter().any(|prefix| key.starts_with(prefix))
+    !key.starts_with("scans/") && !is_hashed(key)
 }
 
 /// The keys of a site that are fixed.
