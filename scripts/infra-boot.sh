@@ -11,7 +11,6 @@ cd "$(dirname "$0")/.."
 
 target="$(realpath "${CARGO_TARGET_DIR:-target}")"
 tools="$target/infra"
-base="$tools/base-bookworm.tar"
 package="${PACKAGE:-$(ls "$target"/dist/everytab_*_"$(dpkg --print-architecture)".deb)}"
 package="$(realpath "$package")"
 export PATH="$tools/bin:$PATH" PYTHONDONTWRITEBYTECODE=1
@@ -29,16 +28,7 @@ clean() {
 }
 trap clean EXIT
 
-if [ ! -f "$base" ]; then
-    say "making a small Debian (once)"
-    debootstrap --variant=minbase \
-        --include=ca-certificates,dbus,iproute2,procps,python3,systemd,systemd-sysv \
-        bookworm "$work/base" >"$work/debootstrap.log" 2>&1 ||
-        { tail "$work/debootstrap.log"; exit 1; }
-    tar -C "$work/base" -cf "$base.new" .
-    mv "$base.new" "$base"
-    rm -rf "$work/base"
-fi
+base="$(scripts/small-debian.sh)"
 mkdir "$root"
 tar -C "$root" -xf "$base"
 

@@ -44,6 +44,46 @@ test     | terraform/modules/hosting/cloudfront.tf | s/enable_accept_encoding_br
 test     | terraform/modules/bucket/main.tf | s/block_public_policy     = true/block_public_policy = false/
 test     | terraform/variables.tf | s/var.scanning || var.worker_count == 0/true/
 test     | terraform/variables.tf | s/length(distinct(var.instance_types)) >= 4/true/
+test     | terraform/modules/scanning/fleet.tf | /initial_lifecycle_hook {/,/^  }/d
+test     | terraform/modules/scanning/fleet.tf | s/capacity_rebalance    = true/capacity_rebalance = false/
+test     | terraform/modules/scanning/fleet.tf | s/_shutdown_behavior = "terminate"/_shutdown_behavior = "stop"/
+test     | terraform/modules/scanning/fleet.tf | s/delete_on_termination = "true"/delete_on_termination = "false"/
+test     | terraform/modules/scanning/fleet.tf | s/encrypted             = "true"/encrypted = "false"/
+test     | terraform/modules/scanning/fleet.tf | s/hop_limit = 1/hop_limit = 2/
+test     | terraform/modules/scanning/database.tf | s/deletion_protection             = false/deletion_protection = true/
+test     | terraform/modules/scanning/database.tf | s/iam_database_authentication_enabled = true/iam_database_authentication_enabled = false/
+test     | terraform/modules/scanning/iam.tf | s/"s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"/&, "s3:DeleteObject"/
+test     | terraform/modules/scanning/iam.tf | s/Action   = "rds-db:connect"/Action = "rds-db:*"/
+test     | terraform/modules/hosting/budget.tf | /dynamic "notification"/,/^  }/d
+test     | terraform/modules/hosting/cloudfront.tf | s/signing_behavior  *= "always"/signing_behavior = "no-override"/
+test     | terraform/modules/scanning/observability.tf | s/alarm_actions       = \[.*/alarm_actions = []/
+phases   | terraform/modules/hosting/budget.tf | /resource "aws_budgets_budget"/,/^}/d
+phases   | terraform/modules/hosting/budget.tf | s/subscriber_email_addresses = .*/subscriber_email_addresses = []/
+phases   | terraform/modules/hosting/budget.tf | s/tostring(var.monthly_budget_usd)/tostring(var.monthly_budget_usd + 0)\n  budget_type = "USAGE"/; /budget_type  = "COST"/d
+phases   | terraform/modules/hosting/main.tf | s/Principal = { Service = "cloudfront.amazonaws.com" }/Principal = "*"/
+phases   | terraform/modules/hosting/main.tf | /Condition = { StringEquals = { "AWS:SourceArn"/d
+phases   | terraform/modules/hosting/main.tf | s/Action    = "s3:GetObject"/Action = "s3:*"/
+phases   | terraform/modules/hosting/logs.tf | s/Principal = { Service = "delivery.logs.amazonaws.com" }/Principal = { AWS = "*" }/
+phases   | terraform/modules/bucket/main.tf | s/Effect    = "Deny"/Effect = "Allow"/
+phases   | terraform/modules/bucket/main.tf | s/"aws:SecureTransport" = "false"/"aws:SecureTransport" = "true"/
+phases   | terraform/modules/bucket/main.tf | s/restrict_public_buckets = true/restrict_public_buckets = false/
+phases   | terraform/modules/scanning/iam.tf | s/Principal = { Service = "ec2.amazonaws.com" }/Principal = { AWS = "*" }/
+phases   | terraform/modules/scanning/iam.tf | s/policy\/AmazonSSMManagedInstanceCore/policy\/AdministratorAccess/
+phases   | terraform/modules/scanning/iam.tf | s/"${local.kept}\/backups\/\*"/"${local.kept}\/*"/
+phases   | terraform/modules/scanning/iam.tf | s/dbuser:${aws_db_instance.scan.resource_id}\/everytab_worker/*/
+phases   | terraform/modules/scanning/fleet.tf | 0,/sslmode=verify-full/s//sslmode=require/
+phases   | terraform/modules/scanning/fleet.tf | s/postgres:\/\/everytab_owner@${local.database}.*"/postgres:\/\/everytab_owner@${local.database}"/
+phases   | terraform/modules/scanning/network.tf | s/resource "aws_security_group" "database" {/resource "aws_vpc_security_group_ingress_rule" "ssh" {\n  security_group_id = aws_security_group.worker.id\n  cidr_ipv4 = "0.0.0.0\/0"\n  ip_protocol = "tcp"\n  from_port = 22\n  to_port = 22\n}\n\n&/
+phases   | terraform/modules/scanning/network.tf | s/security_group_id = aws_security_group.worker.id/referenced_security_group_id = null/; s/referenced_security_group_id = aws_security_group.worker.id/cidr_ipv4 = "10.0.0.0\/8"/
+phases   | terraform/modules/scanning/observability.tf | s/metric      = "Discarded"/metric = "Discards"/
+phases   | terraform/modules/scanning/observability.tf | s/metric_name = "GroupInServiceInstances"/metric_name = "GroupStandbyInstances"/
+phases   | terraform/modules/scanning/observability.tf | s/metric_name = "Outstanding"/metric_name = "Waiting"/
+phases   | terraform/modules/scanning/observability.tf | s/"CPUCreditBalance"/"CPUCredits"/
+phases   | terraform/modules/scanning/observability.tf | s/dimensions          = { Fleet = local.fleet_name }/dimensions = { Group = local.fleet_name }/
+phases   | terraform/modules/scanning/fleet.tf | s/EVERYTAB_NAMESPACE = local.namespace/EVERYTAB_NAMESPACE = "Other"/
+phases   | terraform/modules/scanning/fleet.tf | s/\["GroupInServiceInstances", /["GroupMinSize", /
+phases   | packaging/lib/publish-counts | s/Discarded: $discarded/Discards: $discarded/
+phases   | terraform/main.tf | s/  monthly_budget_usd    = .*/  monthly_budget_usd = var.scanning ? 50 : var.monthly_budget_usd/
 phases   | terraform/main.tf | s/  count  = var.scanning ? 1 : 0/  count = 1/
 phases   | terraform/modules/scanning/fleet.tf | s/default_cooldown  .*/&\n  lifecycle {\n    ignore_changes = [desired_capacity, max_size]\n  }/
 phases   | terraform/main.tf | s/var.log_retention_days$/var.scanning ? 7 : 30/
@@ -65,7 +105,21 @@ ansible  | ansible/roles/unbound/tasks/main.yml | 0,/ansible.builtin.apt:/s//ans
 units    | packaging/systemd/everytab-worker.service | s/^RestartSec=5/RestartSecs=5/
 units    | packaging/systemd/everytab-worker.service | s/^KillSignal=SIGTERM/KillSignal=SIGTREM/
 units    | packaging/systemd/everytab-worker.service | s/^ProtectSystem=strict//; s/^NoNewPrivileges=yes//; s/^SystemCallFilter.*//; s/^PrivateDevices=yes//
+units    | packaging/systemd/everytab-worker.service | /^NoNewPrivileges=yes/d
+units    | packaging/systemd/everytab-token.service | /^ProtectProc=invisible/d
+units    | packaging/systemd/everytab-start.service | /^SystemCallFilter=~@privileged/d
+units    | packaging/systemd/everytab-counts.service | s/^UMask=0077/UMask=0022/
+units    | packaging/systemd/everytab-worker.service | s/^CapabilityBoundingSet=/&CAP_SYS_ADMIN/
 units    | packaging/lib/leave-group | s/ esac$//
+leaving  | packaging/systemd/everytab-worker.service | s/^SuccessExitStatus=3 4/SuccessExitStatus=4/
+leaving  | packaging/systemd/everytab-worker.service | s/^RestartPreventExitStatus=2/RestartPreventExitStatus=1 2/
+leaving  | packaging/systemd/everytab-worker.service | s/^Restart=on-failure/Restart=no/
+leaving  | packaging/systemd/everytab-worker.service | /^ExecStopPost=/d
+leaving  | packaging/lib/leave-group | s/in 0 | 3) ;;/in 0 | 3 | 4) ;;/
+leaving  | packaging/lib/leave-group | s/in 0 | 3) ;;/in 0) ;;/
+leaving  | packaging/lib/leave-group | /EXIT_CODE/d
+leaving  | packaging/lib/leave-group | s/--should-decrement/--no-should-decrement/
+leaving  | packaging/lib/leave-group | s/^exit 1/exit 0/
 LIST
 }
 

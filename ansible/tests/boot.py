@@ -190,6 +190,7 @@ def new_tokens(world, machines):
         before = machine.do("cat", "/run/everytab/pgpass")
         machine.do("systemctl", "start", "everytab-token.service")
         expect(machine.do("cat", "/run/everytab/pgpass") != before, "another token")
+        machine.do("systemctl", "start", "everytab-token.timer")
     wait_for("workers that signed in again", lambda: world.sql(
         "select 1 from pg_stat_activity where usename = 'everytab_worker' limit 1") == "1")
     expect([machine.unit("MainPID") for machine in machines] == workers, "the same workers go on")
@@ -220,13 +221,35 @@ def finish(world, scan, machines, gone):
     say("the scan finished; two machines left the group with decrement, the drained one did not")
 
 
+def invalidated(world, distribution):
+    """The paths of every invalidation that CloudFront was asked for, each sorted."""
+    cloudfront = world.client("cloudfront")
+    asked = cloudfront.list_invalidations(DistributionId=distribution)["InvalidationList"]
+    batches = [cloudfront.get_invalidation(DistributionId=distribution, Id=one["Id"])[
+        "Invalidation"]["InvalidationBatch"] for one in asked.get("Items", [])]
+    return [sorted(batch["Paths"]["Items"]) for batch in batches]
+
+
+def short_lived(world):
+    """Objects of the site that caches may keep for a minute, so that a new scan changes them."""
+    s3, bucket = world.client("s3"), world.buckets[1]
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
+    keys = [one["Key"] for page in pages for one in page.get("Contents", [])]
+    return [key for key in keys
+            if "immutable" not in s3.head_object(Bucket=bucket, Key=key).get("CacheControl", "")]
+
+
 def check_cloud(world, distribution):
-    done = world.client("cloudfront").list_invalidations(DistributionId=distribution)
-    expect(done["InvalidationList"]["Quantity"] >= 1, "the site was invalidated")
+    asked = invalidated(world, distribution)
+    expect(len(asked) == 1, f"the site was invalidated once, not {len(asked)} times")
+    missing = {"/", *("/" + key for key in short_lived(world))} - set(asked[0])
+    expect(not missing, f"CloudFront may go on showing the old {sorted(missing)}")
+    expect(not [path for path in asked[0] if "*" in path or path.startswith("/scans/")],
+           f"what never changes is not invalidated: {asked[0]}")
     metrics = {one["MetricName"] for one in world.client("cloudwatch").list_metrics(
         Namespace="EveryTab")["Metrics"]}
     expect(metrics == {"Outstanding", "Discarded", "MinutesSinceProgress", "ScanHours"}, metrics)
-    say(f"CloudFront was told to forget, CloudWatch has {', '.join(sorted(metrics))}")
+    say(f"CloudFront was told to forget {len(asked[0])} paths, CloudWatch has {', '.join(sorted(metrics))}")
 
 
 def check_headers(world):
@@ -246,7 +269,7 @@ def check_headers(world):
     say("types and lifetimes of the objects are as they should be")
 
 
-def publish_again(world, machine):
+def publish_again(world, machine, distribution):
     """As a person does it, by docs/operations.md; only what has changed is uploaded."""
     log = os.path.join(world.folder, "moto.log")
     before = os.path.getsize(log)
@@ -259,9 +282,10 @@ def publish_again(world, machine):
     # "PUT /manifest.json?x-id=PutObject HTTP/1.1" 200
     put = sorted({line.split('"PUT ')[1].split("?")[0].split(" ")[0] for line in lines
                   if '"PUT /' in line})
-    expect(put == ["/manifest.json", "/stats.json"], f"uploaded again: {put}")
-    expect(any("/invalidation" in line for line in lines), "and the site invalidated")
-    say("publishing again uploaded manifest.json and stats.json, and nothing else")
+    expect(put == ["/history.json", "/manifest.json", "/stats.json"], f"uploaded again: {put}")
+    asked = invalidated(world, distribution)
+    expect(len(asked) == 2 and asked[0] == asked[1], f"and the same paths invalidated: {asked}")
+    say("publishing again uploaded history, manifest and stats, and nothing else")
 
 
 def published(world):
@@ -326,7 +350,7 @@ def scenario(world, arguments, state):
     finish(world, scan, [first, second], third)
     check_cloud(world, cloud["distribution"])
     check_headers(world)
-    publish_again(world, first)
+    publish_again(world, first, cloud["distribution"])
     program = arguments.root + "/usr/bin/everytab-worker"
     compare(published(world), reference(world, program))
     for machine in machines:

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""The promise of the phases, kept: phases.py TERRAFORM, run in a copy of terraform/ under provider.py.
+"""The promise of the phases, kept: phases.py TERRAFORM PACKAGING, run in a copy of terraform/ under
+provider.py.
 
 Hosting is applied; scanning with 4 workers only adds; a plan of the same is empty; scanning off
-removes scanning alone, and nothing of hosting is touched by either."""
+removes scanning alone, and nothing of hosting is touched by either. While all of it stands,
+standing.py looks at it; PACKAGING is the folder of what the machines run."""
 import json
 import subprocess
 import sys
 
+import standing
+
+HOSTING = ["-var", 'alert_emails=["me@example.com"]']
 SCANNING = ["-var", "scanning=true", "-var", "worker_count=4", "-var",
             "ami_id=ami-0123456789abcdef0"]
 
@@ -20,7 +25,8 @@ def terraform(*arguments, reads=False):
 
 def plan(*variables):
     """What a plan would do, by address, and its exit code: 0 nothing, 2 something."""
-    code = terraform("plan", "-input=false", "-detailed-exitcode", "-out=plan.bin", *variables)
+    code = terraform("plan", "-input=false", "-detailed-exitcode", "-out=plan.bin",
+                     *HOSTING, *variables)
     shown = terraform("show", "-json", "plan.bin", reads=True)
     changes = {change["address"]: change["change"]["actions"]
                for change in shown.get("resource_changes", []) if change["mode"] == "managed"}
@@ -46,6 +52,10 @@ def main():
     _, started = plan(*SCANNING)
     expect(only(started, "create", "module.scanning[0]."), "scanning only adds", started)
     terraform("apply", "-input=false", "plan.bin")
+
+    faults = list(standing.faults(terraform("show", "-json", reads=True), sys.argv[2]))
+    if faults:
+        sys.exit("standing: " + "\nstanding: ".join(faults))
 
     code, again = plan(*SCANNING)
     expect(code == 0 and not again, "the same again changes nothing", again)

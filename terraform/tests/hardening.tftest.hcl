@@ -150,6 +150,18 @@ run "scanning" {
     error_message = "so many workers as were wanted, and none when all have left"
   }
   assert {
+    condition     = aws_autoscaling_group.workers.capacity_rebalance && one(aws_autoscaling_group.workers.initial_lifecycle_hook[*].lifecycle_transition) == "autoscaling:EC2_INSTANCE_TERMINATING" && one(aws_autoscaling_group.workers.initial_lifecycle_hook[*].heartbeat_timeout) >= 120 && one(aws_autoscaling_group.workers.initial_lifecycle_hook[*].default_result) == "CONTINUE"
+    error_message = "a machine that has to go has time to drain, and goes"
+  }
+  assert {
+    condition     = aws_launch_template.worker.instance_initiated_shutdown_behavior == "terminate" && aws_launch_template.worker.block_device_mappings[0].ebs[0].delete_on_termination == "true"
+    error_message = "a machine that is off costs nothing, nor does its disk"
+  }
+  assert {
+    condition     = aws_db_instance.scan.skip_final_snapshot && !aws_db_instance.scan.deletion_protection && length(aws_db_instance.scan.vpc_security_group_ids) == 1
+    error_message = "Postgres goes with its scan, and is in its own group alone"
+  }
+  assert {
     condition     = length(aws_autoscaling_group.workers.mixed_instances_policy[0].launch_template[0].override) >= 4 && aws_autoscaling_group.workers.mixed_instances_policy[0].instances_distribution[0].spot_allocation_strategy == "price-capacity-optimized"
     error_message = "spot capacity is sought among four types at least, by price and capacity"
   }

@@ -58,6 +58,17 @@ pub fn rooms() -> Vec<Room> {
     [Some(files), memory].into_iter().flatten().collect()
 }
 
+/// The most requests at once that a machine of so much memory is room for.
+pub fn requests_in(machine_bytes: u64) -> usize {
+    memory_room(machine_bytes).requests()
+}
+
+/// What so many requests at once take of the memory at most, bodies and what waits included.
+pub fn memory_of(requests: u64) -> u64 {
+    let room = memory_room(0);
+    (room.fixed + requests * room.each) * 1_024
+}
+
 fn memory_room(machine_bytes: u64) -> Room {
     let body_budget_bytes = FetchSettings::default().body_budget_bytes;
     Room {
@@ -155,6 +166,8 @@ mod tests {
         assert!(of(1_024) >= 512, "the default on a machine of one GiB");
         assert!(of(8_192) >= 20_000, "the largest setting");
         assert_eq!(of(64), 1);
+        let most = memory_of(requests_in(4 << 30) as u64);
+        assert!(most <= 3 << 30 && most > (3 << 30) - (1 << 20), "{most}");
         let said = memory_room(1 << 30).said(10_000);
         assert!(said.starts_with("the limit is 786432 KiB, --in-flight 10000 wants "), "{said}");
     }

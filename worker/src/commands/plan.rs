@@ -65,7 +65,7 @@ struct FleetArgs {
     #[arg(
         long,
         env = "EVERYTAB_DATABASE_INSTANCE",
-        default_value = "db.m7g.large",
+        default_value = "db.t4g.large",
         value_name = "TYPE"
     )]
     database_instance: String,

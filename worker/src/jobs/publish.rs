@@ -157,8 +157,11 @@ pub async fn publish_site(
         user_agent: Some(context.fetchers.obeying.user_agent().to_owned()),
     };
     // Pages name files by their hash: files first, pages after the manifest.
+    let all = page_files(&facts);
+    let changing: Vec<String> =
+        all.iter().filter(|file| !is_hashed(&file.key)).map(|file| file.key.clone()).collect();
     let (pages, files): (Vec<_>, Vec<_>) =
-        page_files(&facts).into_iter().partition(|file| file.key.ends_with(".html"));
+        all.into_iter().partition(|file| file.key.ends_with(".html"));
     for file in files {
         put_changed(&*site, &file.key, file.bytes.into()).await?;
         pulse.beat();
@@ -175,7 +178,7 @@ pub async fn publish_site(
         put_changed(&*site, &page.key, page.bytes.clone().into()).await?;
     }
     if let Some(distribution) = &request.settings.distribution {
-        invalidate(distribution, &manifest, &pages).await?;
+        invalidate(distribution, &manifest, changing).await?;
     }
     Ok(manifest)
 }
@@ -299,14 +302,15 @@ fn pretty(value: &Value) -> Bytes {
     Bytes::from(format!("{value:#}\n"))
 }
 
+/// Has the CDN forget the page's files of these names, and what else changes under its name.
 async fn invalidate(
     distribution: &str,
     manifest: &Manifest,
-    pages: &[PageFile],
+    mut keys: Vec<String>,
 ) -> Result<(), JobError> {
-    let others = [objects::MANIFEST, objects::STATS, objects::HISTORY, objects::PREVIEW];
-    let keys = pages.iter().map(|page| page.key.as_str()).chain(others);
-    let paths: Vec<String> = keys.chain([""]).map(|key| format!("/{key}")).collect();
+    let others = [objects::MANIFEST, objects::STATS, objects::HISTORY, objects::PREVIEW, ""];
+    keys.extend(others.map(str::to_owned));
+    let paths: Vec<String> = keys.iter().map(|key| format!("/{key}")).collect();
     // The same publishing asks once, however often it is tried.
     let reference = format!("{}-{}", manifest.scan, manifest.generated_at);
     let settings = CdnSettings::default();

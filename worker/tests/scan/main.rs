@@ -15,6 +15,7 @@ mod backup;
 mod bad_input;
 mod books;
 mod chaos;
+mod cloud;
 mod dashboards;
 mod drain;
 mod ends;

@@ -5,7 +5,7 @@
 //! up first. Every rate says where it was measured or that it is assumed.
 
 use super::prices::{Database, Machine, Prices};
-use crate::limits;
+use crate::{limits, machine};
 
 const HOUR: f64 = 3_600.0;
 const HOURS_A_MONTH: f64 = 730.0;
@@ -52,8 +52,6 @@ rates! {
     TAB_BYTES 916.0 "bytes" "make bench-bundle, auto: a tab in a bundle, plain";
     SEARCH_HOSTS_A_SECOND 500_000.0 "hosts" "assumed: merging sorted lines, one worker";
     ROW_DATABASE_CPU 0.000_032 "s" "make bench-fleet: 0.21 of a core at 6,499 rows a second";
-    REQUEST_MEMORY 122_880.0 "bytes" "make bench-icons, SCENARIO=slow: 120 KiB a request";
-    WORKER_MEMORY 900e6 "bytes" "assumed: bodies (256 MiB), parsing, Unbound beside the worker";
     WORKER_DISK_GB 20.0 "GB" "assumed: the image, spools, archives under way";
     DATABASE_GB 100.0 "GB" "make bench-fleet: 52 GB of rows, 63 GB of log while it is kept";
     SPARE_HOURS 1.0 "h" "assumed: machines that come up, a backup, teardown";
@@ -133,7 +131,7 @@ pub(super) struct Model {
     pub(super) costs: Vec<Cost>,
     pub(super) dollars: f64,
     pub(super) spot_dollars: f64,
-    /// Gigabytes that a worker needs at most, of those that its machine has.
+    /// Gigabytes that a worker's requests take at most.
     pub(super) memory_gb: f64,
     pub(super) icons: f64,
     pub(super) sent_gb: f64,
@@ -261,7 +259,7 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
         dollars,
         spot_dollars,
         costs,
-        memory_gb: (WORKER_MEMORY + fleet.in_flight * REQUEST_MEMORY) / GB,
+        memory_gb: machine::memory_of(fleet.in_flight as u64) as f64 / GB,
         icons,
         sent_gb,
         received_gb: received / GB,

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     commands::stdout,
     failure::{Exit, Failure, Outcome},
+    machine::requests_in,
 };
 
 /// Prints what `hosts` take.
@@ -21,17 +22,27 @@ pub(super) fn print(args: &PlanArgs, hosts: u64) -> Outcome {
     if !(options.core_speed.is_finite() && options.core_speed > 0.0) {
         return Err(Failure::usage("--core-speed: give a number greater than zero"));
     }
+    // A worker keeps to what its memory is room for, whatever it is told.
+    let room = requests_in((machine.memory_gib * 1_073_741_824.0) as u64) as u64;
+    let in_flight = options.in_flight.min(room);
+    if in_flight < options.in_flight {
+        eprintln!(
+            "warning: {} has memory for {room} requests in flight of a worker; that is what is \
+             reckoned with",
+            options.instance
+        );
+    }
     let fleet = Fleet {
         hosts: hosts as f64,
         workers: args.workers as f64,
-        in_flight: options.in_flight as f64,
+        in_flight: in_flight as f64,
         core_speed: options.core_speed,
         machine,
         database,
     };
     let model = model(&fleet, &prices);
     if args.json {
-        stdout::line(document(args, &model, &prices))?;
+        stdout::line(document(args, in_flight, &model, &prices))?;
     } else {
         for line in table(args, &model, &fleet) {
             stdout::line(line)?;
@@ -42,12 +53,6 @@ pub(super) fn print(args: &PlanArgs, hosts: u64) -> Outcome {
             machine.basis, database.basis, prices.spot_share.price, prices.spot_share.basis
         );
         eprintln!("rates: --json lists each with its source; docs/cost.md says how far they go");
-    }
-    if model.memory_gb > machine.memory_gib * 1.073_741_824 {
-        eprintln!(
-            "warning: a worker with --in-flight {} may need {:.1} GB, more than {} has",
-            options.in_flight, model.memory_gb, options.instance
-        );
     }
     Ok(Exit::Done)
 }
@@ -62,7 +67,7 @@ fn table(args: &PlanArgs, model: &Model, fleet: &Fleet<'_>) -> Vec<String> {
             model.icons,
             args.workers,
             fleet.machine.vcpus,
-            args.fleet.in_flight,
+            fleet.in_flight,
             args.fleet.database_instance
         ),
         String::new(),
@@ -89,7 +94,7 @@ fn table(args: &PlanArgs, model: &Model, fleet: &Fleet<'_>) -> Vec<String> {
     lines.push(format!("  {:<33} {:>9.2}", "the site, each month it is kept", model.hosting_month));
     lines.push(String::new());
     lines.push(format!(
-        "  {:.0} GB come in, {:.0} GB go out; a worker needs at most {:.1} GB of memory",
+        "  {:.0} GB come in, {:.0} GB go out; a worker's requests take at most {:.1} GB of memory",
         model.received_gb, model.sent_gb, model.memory_gb
     ));
     lines
@@ -112,7 +117,7 @@ fn share(stage: &Stage, model: &Model) -> (f64, f64) {
     (model.dollars * part, model.spot_dollars * part)
 }
 
-fn document(args: &PlanArgs, model: &Model, prices: &Prices) -> Value {
+fn document(args: &PlanArgs, in_flight: u64, model: &Model, prices: &Prices) -> Value {
     let of_stage = |stage: &Stage| {
         let seconds: serde_json::Map<String, Value> = Resource::ALL
             .into_iter()
@@ -143,7 +148,7 @@ fn document(args: &PlanArgs, model: &Model, prices: &Prices) -> Value {
         .collect();
     json!({
         "hosts": args.fleet.hosts, "workers": args.workers, "instance": args.fleet.instance,
-        "database_instance": args.fleet.database_instance, "in_flight": args.fleet.in_flight,
+        "database_instance": args.fleet.database_instance, "in_flight": in_flight,
         "hours": rounded(model.hours), "dollars": rounded(model.dollars),
         "spot_dollars": rounded(model.spot_dollars),
         "stages": model.stages.iter().map(of_stage).collect::<Vec<_>>(),

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Builds the container of packaging/Containerfile with the program of target/dist, from a Debian made
+# here, and runs the program in it: no registry is asked.      (make container; root)
+#
+# buildah makes it with chroot, so that this works inside containers too. The image goes with this
+# script; KEEP=FILE.tar writes it as an archive that `podman load` reads.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+dist="$(realpath "${CARGO_TARGET_DIR:-target}")/dist"
+arch="$(dpkg --print-architecture)"
+say() { echo "container: $*" >&2; }
+[ "$(id -u)" = 0 ] || { say "needs root, for chroot"; exit 1; }
+base="$(scripts/small-debian.sh)"
+work="$(mktemp -d /var/tmp/everytab-container.XXXXXX)"
+export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
+image() { buildah --root "$work/storage" --runroot "$work/run" "$@"; }
+clean() {
+    image rm --all >/dev/null 2>&1 || true
+    rm -rf --one-file-system "$work"
+}
+trap clean EXIT
+
+# What a base image has and a machine's Debian has not: nothing. The names of its files do.
+empty="$(image from scratch)"
+image add --quiet "$empty" "$base" / >/dev/null
+image commit --quiet --rm "$empty" localhost/debian >/dev/null
+cp "$dist/everytab-worker-$arch" "$dist/Containerfile" "$work/"
+image build --quiet --build-arg BASE=localhost/debian --build-arg "ARCH=$arch" \
+    --tag localhost/everytab "$work" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+
+said="$(image inspect --type image --format \
+    '{{.OCIv1.Config.User}} {{.OCIv1.Config.Entrypoint}} {{.OCIv1.Config.StopSignal}}' \
+    localhost/everytab)"
+[ "$said" = "everytab [/usr/bin/everytab-worker] SIGTERM" ] || { say "unexpected: $said"; exit 1; }
+container="$(image from localhost/everytab)"
+inside() { image run "$container" -- "$@"; }
+[ "$(inside id -un)" = everytab ] || { say "the program runs as $(inside id -un)"; exit 1; }
+version="$(inside /usr/bin/everytab-worker --version)"
+[[ "$version" == "everytab-worker "* ]] || { say "no version: $version"; exit 1; }
+say "$version, as everytab"
+doctor="$(inside /usr/bin/everytab-worker doctor 2>&1 || true)"
+sed 's/^/container: /' <<<"$doctor" >&2
+# It has no database here, and says so; all else of the machine is there.
+grep -q 'DATABASE_URL' <<<"$doctor" || { say "doctor says nothing of a database"; exit 1; }
+[ -z "${KEEP:-}" ] || image push --quiet localhost/everytab "docker-archive:$KEEP:everytab:latest"
+echo "container: 1 passed, 0 failed"

@@ -1,0 +1,181 @@
+//! A site in S3 behind CloudFront, as moto answers for them: objects, headers, invalidations.
+
+use std::collections::BTreeMap;
+
+use everytab_testbed::Mix;
+
+use crate::{
+    places::{Database, Internet, Stores, internet},
+    setup::{Running, run, wait_for},
+};
+
+const SITE: &str = "everytab-site";
+/// moto reads the service from the signature's scope, and checks nothing else.
+const AS_CLOUDFRONT: &str = "AWS4-HMAC-SHA256 Credential=AK/20260101/us-east-1/cloudfront/\
+    aws4_request, SignedHeaders=host, Signature=0";
+
+/// moto, with an empty site, an archive and a distribution.
+struct Aws<'a> {
+    internet: &'a Internet,
+    client: reqwest::Client,
+    moto: Running,
+    endpoint: String,
+    distribution: String,
+}
+
+impl<'a> Aws<'a> {
+    /// None where moto is not installed.
+    fn start(internet: &'a Internet) -> Option<Self> {
+        let program = std::env::var("EVERYTAB_MOTO_SERVER").unwrap_or("moto_server".to_owned());
+        let mut command = std::process::Command::new(&program);
+        if command.arg("--help").output().is_err() {
+            println!("skipped: {program} is not installed (pip install 'moto[server]')");
+            return None;
+        }
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let mut command = std::process::Command::new(&program);
+        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
+        let mut aws = Aws {
+            internet,
+            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            moto: Running::start(command),
+            endpoint: format!("http://127.0.0.1:{port}"),
+            distribution: String::new(),
+        };
+        wait_for("moto", || {
+            assert!(!aws.moto.has_ended(), "{}", aws.moto.said());
+            std::net::TcpStream::connect(("127.0.0.1", port)).ok()
+        });
+        for bucket in [SITE, "everytab-archive"] {
+            aws.say(aws.client.put(format!("{}/{bucket}", aws.endpoint)));
+        }
+        let made = aws.cloudfront("", Some(DISTRIBUTION));
+        aws.distribution = between(&made, "Id").remove(0);
+        Some(aws)
+    }
+
+    /// What is answered, of whatever success.
+    fn say(&self, request: reqwest::RequestBuilder) -> (reqwest::header::HeaderMap, String) {
+        self.internet.runtime.block_on(async {
+            let answer = request.send().await.unwrap().error_for_status().unwrap();
+            (answer.headers().clone(), answer.text().await.unwrap())
+        })
+    }
+
+    fn cloudfront(&self, path: &str, body: Option<&'static str>) -> String {
+        let url = format!("{}/2020-05-31/distribution{path}", self.endpoint);
+        let request = match body {
+            Some(body) => self.client.post(url).header("Content-Type", "text/xml").body(body),
+            None => self.client.get(url),
+        };
+        self.say(request.header("Authorization", AS_CLOUDFRONT)).1
+    }
+
+    /// The site's objects, each with its content type and how long it may be kept.
+    fn objects(&self) -> BTreeMap<String, (String, String)> {
+        let list = format!("{}/{SITE}?list-type=2", self.endpoint);
+        let keys = between(&self.say(self.client.get(list)).1, "Key");
+        let header = |headers: &reqwest::header::HeaderMap, name: &str| {
+            headers.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+        };
+        let looked = keys.into_iter().map(|key| {
+            let (headers, _) =
+                self.say(self.client.head(format!("{}/{SITE}/{key}", self.endpoint)));
+            let found = (header(&headers, "content-type"), header(&headers, "cache-control"));
+            (key, found)
+        });
+        looked.collect()
+    }
+
+    /// The paths of each invalidation, sorted, in the order of their asking.
+    fn invalidations(&self) -> Vec<Vec<String>> {
+        let of = format!("/{}/invalidation", self.distribution);
+        let ids = between(&self.cloudfront(&of, None), "Id");
+        let paths = ids.iter().map(|id| {
+            let mut paths = between(&self.cloudfront(&format!("{of}/{id}"), None), "Path");
+            paths.sort();
+            paths
+        });
+        paths.collect()
+    }
+
+    /// How many requests moto has answered, and the objects of the site that it was given since.
+    fn uploaded_since(&self, before: usize) -> (usize, Vec<String>) {
+        let said = self.moto.said();
+        let lines: Vec<&str> = said.lines().collect();
+        let path = |line: &&str| {
+            let path = line.split_once(&format!("\"PUT /{SITE}/"))?.1;
+            path.split(['?', ' ']).next().map(str::to_owned)
+        };
+        let mut keys: Vec<String> = lines[before..].iter().filter_map(path).collect();
+        keys.sort();
+        (lines.len(), keys)
+    }
+}
+
+const DISTRIBUTION: &str = "<DistributionConfig><CallerReference>r</CallerReference><Origins>\
+    <Quantity>1</Quantity><Items><Origin><Id>o</Id><DomainName>b.s3.amazonaws.com</DomainName>\
+    <S3OriginConfig><OriginAccessIdentity>x</OriginAccessIdentity></S3OriginConfig></Origin>\
+    </Items></Origins><DefaultCacheBehavior><TargetOriginId>o</TargetOriginId>\
+    <ViewerProtocolPolicy>allow-all</ViewerProtocolPolicy></DefaultCacheBehavior>\
+    <Comment>c</Comment><Enabled>true</Enabled></DistributionConfig>";
+
+/// What stands in each element of this name; there is nothing inside those that are asked for.
+fn between(xml: &str, name: &str) -> Vec<String> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    let parts = xml.split(&open).skip(1);
+    parts.filter_map(|part| part.split_once(&close)).map(|(text, _)| text.to_owned()).collect()
+}
+
+#[test]
+fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed() {
+    let internet = internet(120, Mix::none());
+    let Some(aws) = Aws::start(&internet) else { return };
+    let folders = Stores::folders(&internet, internet.folder.path());
+    let stores = Stores {
+        archive: "s3://everytab-archive".to_owned(),
+        site: format!("s3://{SITE}"),
+        s3: Some(aws.endpoint.clone()),
+        ..folders
+    };
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &["--distribution", &aws.distribution]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+
+    let objects = aws.objects();
+    let year = "public, max-age=31536000, immutable";
+    let minute = "public, max-age=60, must-revalidate";
+    for (start, end, kind, keep) in [
+        ("index", ".html", "text/html; charset=utf-8", minute),
+        ("manifest", ".json", "application/json", minute),
+        ("stats", ".json", "application/json", minute),
+        ("js/", ".js", "text/javascript; charset=utf-8", year),
+        ("css/", ".css", "text/css; charset=utf-8", year),
+        ("scans/", "/tabs/0.json", "application/json", year),
+    ] {
+        let mut named = objects.iter().filter(|(k, _)| k.starts_with(start) && k.ends_with(end));
+        let (key, found) = named.next().unwrap_or_else(|| panic!("{start}*{end}: {objects:?}"));
+        assert_eq!(found, &(kind.to_owned(), keep.to_owned()), "{key}");
+    }
+    // All that may change under its name is forgotten, and nothing else is asked for.
+    let asked = aws.invalidations();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let changing: Vec<&String> =
+        objects.iter().filter(|(_, (_, keep))| keep != year).map(|(key, _)| key).collect();
+    for key in changing.iter().copied().chain([&String::new()]) {
+        assert!(asked[0].contains(&format!("/{key}")), "{key:?} in {asked:?}");
+    }
+    let ours = |path: &String| !path.contains('*') && !path.starts_with("/scans/");
+    assert!(asked[0].iter().all(ours), "{asked:?}");
+
+    let (before, first) = aws.uploaded_since(0);
+    assert_eq!(first.len(), objects.len(), "each object was put once: {first:?}");
+    run(database.owner(&["publish"])).expect_code(0);
+    let (_, second) = aws.uploaded_since(before);
+    assert_eq!(second, ["history.json", "manifest.json", "stats.json"]);
+    let asked = aws.invalidations();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[0], asked[1]);
+}
