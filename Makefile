@@ -84,6 +84,11 @@ dist: ## Make the program and a Debian package for other machines (ARCH=amd64|ar
 	@scripts/install.sh --for dist
 	@scripts/dist.sh
 
+.PHONY: container
+container: dist ## Build packaging/Containerfile from a Debian made here, and run it (root)
+	@scripts/install.sh --for container
+	@scripts/container.sh
+
 .PHONY: test-infra
 test-infra: ## infra-check, where its programs could be installed
 	@if [ -e "$(INFRA_PROGRAMS)/installed" ]; then scripts/infra-check.sh; \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what EveryTab needs from Debian's packages, and only what is missing.
 #
-#   scripts/install.sh [--for demo|test|bench|sheet|dashboards|infra|boot|dist]
+#   scripts/install.sh [--for demo|test|bench|sheet|dashboards|infra|boot|dist|container]
 #
 # demo: a C compiler, a Postgres server, CA certificates. test: that, PgBouncer, Node.js and
 # Chromium for the page's tests, iproute2 for those that cut links, in target/python what
@@ -10,8 +10,9 @@
 # wrk, for those of the fetcher. sheet: a C compiler, Chromium, ImageMagick and Python, for looking at
 # icons. dashboards: what a demo takes, and Prometheus. infra: packer and Python, and in target/infra
 # what checks terraform/ and ansible/ (terraform/offline/requirements.txt). boot: that, debootstrap,
-# systemd's containers, Postgres and NSD, to boot the image. dist: a C compiler, and in
-# target/dist-tools a C compiler that links with old systems. Rust is never installed, only asked for.
+# systemd's containers and Postgres, to boot the image. dist: a C compiler, and in
+# target/dist-tools a C compiler that links with old systems. container: debootstrap and buildah. Rust
+# is never installed, only asked for.
 # Runs as root or with sudo; where neither is to be had it prints the line to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,10 +30,10 @@ while [ $# -gt 0 ]; do
     shift || true
 done
 case "$purpose" in
-    demo | test | bench | sheet | dashboards | infra | boot | dist) ;;
+    demo | test | bench | sheet | dashboards | infra | boot | dist | container) ;;
     *)
         echo "usage: scripts/install.sh" \
-            "[--for demo|test|bench|sheet|dashboards|infra|boot|dist]" >&2
+            "[--for demo|test|bench|sheet|dashboards|infra|boot|dist|container]" >&2
         exit 2
         ;;
 esac
@@ -120,7 +121,7 @@ fi
 packages=()
 [ "$purpose" = infra ] || have_c_compiler || packages+=(gcc libc6-dev)
 [ -s /etc/ssl/certs/ca-certificates.crt ] || packages+=(ca-certificates)
-[[ "$purpose" == @(bench|sheet|infra|dist) ]] || have_postgres_server || packages+=(postgresql)
+[[ "$purpose" == @(bench|sheet|infra|dist|container) ]] || have_postgres_server || packages+=(postgresql)
 if [ "$purpose" = test ]; then
     have_node || packages+=(nodejs)
     have npm || packages+=(npm)
@@ -165,6 +166,16 @@ fi
 
 if [ "$purpose" = dist ]; then
     have_python || packages+=(python3 python3-venv)
+    # The other machines' strip; zig links for them.
+    case "${ARCH:-}" in
+        amd64) have x86_64-linux-gnu-strip || packages+=(binutils-x86-64-linux-gnu) ;;
+        arm64) have aarch64-linux-gnu-strip || packages+=(binutils-aarch64-linux-gnu) ;;
+    esac
+fi
+
+if [ "$purpose" = container ]; then
+    have buildah || packages+=(buildah)
+    have debootstrap || packages+=(debootstrap)
 fi
 
 # Silent unless it fails.

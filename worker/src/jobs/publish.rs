@@ -17,8 +17,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    Assignment, Done, Facts, Job, JobError, PageFile, Stats, bundle_shard::put_bundle, history,
-    is_hashed, page_files, preview,
+    Assignment, Done, Facts, Job, JobError, Stats, bundle_shard::put_bundle, history, is_hashed,
+    page_files, preview,
 };
 use crate::{context::Context, limits, pulse::Pulse, scan_settings::ScanSettings, scan_stats};
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use everytab_testbed::Mix;
+use reqwest::header::HeaderMap;
 
 use crate::{
     places::{Database, Internet, Stores, internet},
@@ -11,8 +12,12 @@ use crate::{
 
 const SITE: &str = "everytab-site";
 /// moto reads the service from the signature's scope, and checks nothing else.
-const AS_CLOUDFRONT: &str = "AWS4-HMAC-SHA256 Credential=AK/20260101/us-east-1/cloudfront/\
-    aws4_request, SignedHeaders=host, Signature=0";
+fn signed(service: &str) -> String {
+    format!(
+        "AWS4-HMAC-SHA256 Credential=AK/20260101/us-east-1/{service}/aws4_request, \
+         SignedHeaders=host, Signature=0"
+    )
+}
 
 /// moto, with an empty site, an archive and a distribution.
 struct Aws<'a> {
@@ -49,15 +54,16 @@ impl<'a> Aws<'a> {
             std::net::TcpStream::connect(("127.0.0.1", port)).ok()
         });
         for bucket in [SITE, "everytab-archive"] {
-            aws.say(aws.client.put(format!("{}/{bucket}", aws.endpoint)));
+            aws.say("s3", aws.client.put(format!("{}/{bucket}", aws.endpoint)));
         }
         let made = aws.cloudfront("", Some(DISTRIBUTION));
         aws.distribution = between(&made, "Id").remove(0);
         Some(aws)
     }
 
-    /// What is answered, of whatever success.
-    fn say(&self, request: reqwest::RequestBuilder) -> (reqwest::header::HeaderMap, String) {
+    /// What a service answers, which must be a success.
+    fn say(&self, service: &str, request: reqwest::RequestBuilder) -> (HeaderMap, String) {
+        let request = request.header("Authorization", signed(service));
         self.internet.runtime.block_on(async {
             let answer = request.send().await.unwrap().error_for_status().unwrap();
             (answer.headers().clone(), answer.text().await.unwrap())
@@ -70,19 +76,19 @@ impl<'a> Aws<'a> {
             Some(body) => self.client.post(url).header("Content-Type", "text/xml").body(body),
             None => self.client.get(url),
         };
-        self.say(request.header("Authorization", AS_CLOUDFRONT)).1
+        self.say("cloudfront", request).1
     }
 
     /// The site's objects, each with its content type and how long it may be kept.
     fn objects(&self) -> BTreeMap<String, (String, String)> {
         let list = format!("{}/{SITE}?list-type=2", self.endpoint);
-        let keys = between(&self.say(self.client.get(list)).1, "Key");
-        let header = |headers: &reqwest::header::HeaderMap, name: &str| {
+        let keys = between(&self.say("s3", self.client.get(list)).1, "Key");
+        let header = |headers: &HeaderMap, name: &str| {
             headers.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
         };
         let looked = keys.into_iter().map(|key| {
-            let (headers, _) =
-                self.say(self.client.head(format!("{}/{SITE}/{key}", self.endpoint)));
+            let url = format!("{}/{SITE}/{key}", self.endpoint);
+            let (headers, _) = self.say("s3", self.client.head(url));
             let found = (header(&headers, "content-type"), header(&headers, "cache-control"));
             (key, found)
         });

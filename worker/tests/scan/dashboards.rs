@@ -6,12 +6,14 @@ use std::{
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     process::Command,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use everytab_testbed::{Behaviour, Mix};
 use serde_json::Value;
 
 use crate::{
+    picture,
     places::{Database, Internet, Stores, internet},
     scrape::{address_of, documented, get},
     setup::{Running, wait_for},
@@ -111,8 +113,14 @@ fn start_prometheus(dir: &Path, targets: &[String]) -> (Running, SocketAddr) {
     (Running::start(command), address)
 }
 
-/// What Prometheus answers to a path with a query.
-fn ask(internet: &Internet, address: SocketAddr, path: &str, query: &str) -> Value {
+/// What Prometheus answers to a path with a query, and with more parameters.
+fn ask_more(
+    internet: &Internet,
+    address: SocketAddr,
+    path: &str,
+    query: &str,
+    more: &str,
+) -> Value {
     let encoded: String = query
         .bytes()
         .map(|byte| match byte {
@@ -120,8 +128,53 @@ fn ask(internet: &Internet, address: SocketAddr, path: &str, query: &str) -> Val
             _ => format!("%{byte:02X}"),
         })
         .collect();
-    let text = get(internet, &format!("http://{address}/api/v1/{path}?query={encoded}"));
+    let text = get(internet, &format!("http://{address}/api/v1/{path}?query={encoded}{more}"));
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{query}: {text}"))
+}
+
+/// What Prometheus answers to a path with a query.
+fn ask(internet: &Internet, address: SocketAddr, path: &str, query: &str) -> Value {
+    ask_more(internet, address, path, query, "")
+}
+
+/// Draws what the dashboard's panels show from `start` to now, in seconds since 1970.
+fn draw_the_dashboard(internet: &Internet, address: SocketAddr, start: f64) -> String {
+    let text = fs::read_to_string(telemetry("dashboard.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let end = now();
+    let range = format!("&start={start}&end={end}&step=1");
+    let lines = |target: &Value| -> Vec<picture::Line> {
+        // A scrape a second: ten seconds are what four scrapes are to a real one.
+        let expression = target["expr"].as_str().unwrap().replace("$__rate_interval", "10s");
+        let answer = ask_more(internet, address, "query_range", &expression, &range);
+        let series = answer["data"]["result"].as_array().unwrap();
+        let line = |one: &Value| picture::Line {
+            name: picture::legend(target["legendFormat"].as_str().unwrap(), &one["metric"]),
+            points: one["values"].as_array().unwrap().iter().filter_map(point).collect(),
+        };
+        series.iter().map(line).collect()
+    };
+    let panel = |panel: &Value| {
+        let at = |name: &str| panel["gridPos"][name].as_f64().unwrap();
+        picture::Panel {
+            title: panel["title"].as_str().unwrap().to_owned(),
+            place: [at("x"), at("y"), at("w"), at("h")],
+            unit: panel["fieldConfig"]["defaults"]["unit"].as_str().unwrap_or_default().to_owned(),
+            lines: panel["targets"].as_array().into_iter().flatten().flat_map(lines).collect(),
+        }
+    };
+    let panels: Vec<_> = dashboard["panels"].as_array().unwrap().iter().map(panel).collect();
+    picture::draw(dashboard["title"].as_str().unwrap(), &panels, (start, end))
+}
+
+/// A second and its value; a quantile of nothing is NaN, which is none.
+fn point(pair: &Value) -> Option<(f64, f64)> {
+    let value: f64 = pair[1].as_str()?.parse().ok()?;
+    value.is_finite().then_some((pair[0].as_f64()?, value))
+}
+
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
 }
 
 #[test]
@@ -159,6 +212,7 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
         let number = |one: &Value| one["value"][1].as_str().is_some_and(|value| value != "NaN");
         series.iter().filter(|one| number(one)).count()
     };
+    let began = now();
     let mut left = expressions();
     let all = left.len();
     wait_for("data for every expression", || {
@@ -187,6 +241,11 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
         assert_eq!(rule["health"], "ok", "{rule}");
     }
     assert!(loaded.count() > 8);
+    if let Some(file) = std::env::var_os("EVERYTAB_DASHBOARD_PICTURE") {
+        wait_for("the scan's end", || (database.status()["state"] == "finished").then_some(()));
+        fs::write(&file, draw_the_dashboard(&internet, address, began)).unwrap();
+        println!("drawn: {}", Path::new(&file).display());
+    }
     for worker in workers {
         worker.terminate();
         worker.finish().expect_code(4);

@@ -30,6 +30,7 @@ mod operator;
 mod orders;
 mod outcomes;
 mod over_the_wire;
+mod picture;
 mod places;
 mod poison;
 mod pooler;

@@ -1,0 +1,143 @@
+//! The dashboard as a picture: its own panels, where it puts them, with what Prometheus answers.
+//!
+//! It stands in for Grafana, whose looks it does not have. Must not know: where the numbers are
+//! from.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+const COLUMN: f64 = 58.0;
+const ROW: f64 = 26.0;
+const COLOURS: [&str; 10] = [
+    "#2f7ed8", "#e07b39", "#3a9d5d", "#b2456e", "#7a5cc4", "#a08a1c", "#2aa0a4", "#c84b4b",
+    "#6b7785", "#88a83a",
+];
+
+/// A line of a panel.
+pub(crate) struct Line {
+    pub(crate) name: String,
+    /// Seconds and values.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// A panel's title, place (x, y, width and height of the grid), unit and lines.
+pub(crate) struct Panel {
+    pub(crate) title: String,
+    pub(crate) place: [f64; 4],
+    pub(crate) unit: String,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// A label's text: `{{kind}} {{state}}` with the series' labels put in.
+pub(crate) fn legend(format: &str, labels: &Value) -> String {
+    let mut parts = format.split("{{");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (label, rest) = part.split_once("}}").unwrap_or((part, ""));
+        text += labels[label].as_str().unwrap_or_default();
+        text += rest;
+    }
+    text
+}
+
+/// The whole picture; `seconds` is from where to where.
+pub(crate) fn draw(title: &str, panels: &[Panel], seconds: (f64, f64)) -> String {
+    let bottom = panels.iter().map(|panel| panel.place[1] + panel.place[3]).fold(0.0, f64::max);
+    let (width, height) = (24.0 * COLUMN, (bottom + 2.0) * ROW);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"sans-serif\" font-size=\"11\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#f4f5f7\"/>\n\
+         <text x=\"12\" y=\"32\" font-size=\"20\">{}</text>\n",
+        escaped(title)
+    );
+    for panel in panels {
+        draw_panel(&mut svg, panel, seconds);
+    }
+    svg + "</svg>\n"
+}
+
+fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
+    let [x, y, width, height] = panel.place;
+    let (left, top) = (x * COLUMN + 4.0, (y + 2.0) * ROW + 4.0);
+    let (width, height) = (width * COLUMN - 8.0, height * ROW - 8.0);
+    let title = escaped(&panel.title);
+    if panel.lines.is_empty() {
+        let _ = writeln!(
+            svg,
+            "<text x=\"{left}\" y=\"{}\" font-size=\"14\" font-weight=\"bold\">{title}</text>",
+            top + 14.0
+        );
+        return;
+    }
+    let values = panel.lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let most = values.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let (plot_left, plot_top) = (left + 54.0, top + 24.0);
+    let (plot_width, plot_height) = (width - 64.0, height - 24.0 - 40.0);
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"#fff\" \
+         stroke=\"#d5d8dd\"/><text x=\"{}\" y=\"{}\" font-weight=\"bold\">{title}</text>",
+        left + 8.0,
+        top + 16.0
+    );
+    for part in [0.0, 0.5, 1.0] {
+        let at = plot_top + plot_height * (1.0 - part);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{plot_left:.0} {at:.1}h{plot_width:.0}\" stroke=\"#e3e5e9\"/><text \
+             x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#555\">{}</text>",
+            plot_left - 5.0,
+            at + 4.0,
+            amount(most * part, &panel.unit)
+        );
+    }
+    let mut legend_at = plot_left;
+    for (number, line) in panel.lines.iter().enumerate() {
+        let colour = COLOURS[number % COLOURS.len()];
+        let mut path = String::new();
+        for (second, value) in &line.points {
+            let x = plot_left + (second - start) / (end - start) * plot_width;
+            let y = plot_top + plot_height * (1.0 - value / most);
+            let verb = if path.is_empty() { 'M' } else { 'L' };
+            let _ = write!(path, "{verb}{x:.0} {y:.0}");
+        }
+        let _ = writeln!(svg, "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\"/>");
+        // Two lines of legend; whoever wants the rest has Grafana.
+        let wide = 6.0 * line.name.chars().count() as f64 + 14.0;
+        let row = ((legend_at - plot_left) / plot_width).floor();
+        let in_row = legend_at - plot_left - row * plot_width;
+        if in_row + wide > plot_width {
+            legend_at = plot_left + (row + 1.0) * plot_width;
+        }
+        let row = ((legend_at - plot_left) / plot_width).floor();
+        if row < 2.0 {
+            let at = plot_left + legend_at - plot_left - row * plot_width;
+            let _ = writeln!(
+                svg,
+                "<text x=\"{at:.0}\" y=\"{:.0}\" fill=\"{colour}\">{}</text>",
+                plot_top + plot_height + 16.0 + 14.0 * row,
+                escaped(&line.name)
+            );
+        }
+        legend_at += wide;
+    }
+}
+
+fn amount(value: f64, unit: &str) -> String {
+    let (factor, name) = match unit {
+        "bytes" | "Bps" if value >= 1e6 => (1e6, " MB"),
+        "bytes" | "Bps" => (1e3, " kB"),
+        "s" if value < 1.0 => (1e-3, " ms"),
+        "s" => (1.0, " s"),
+        _ => (1.0, ""),
+    };
+    let scaled = value / factor;
+    let digits = if scaled >= 100.0 || scaled.fract() == 0.0 { 0 } else { 2 };
+    format!("{scaled:.digits$}{name}")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}
