@@ -110,10 +110,11 @@ fmt: ## Format the Rust code
 	$(CARGO) fmt --all
 
 .PHONY: dashboards-check
-dashboards-check: ## Scrape a real scan with Debian's Prometheus; every dashboard expression, every rule
+dashboards-check: ## Scrape a real scan with Debian's Prometheus: every expression, every rule, a picture
 	@scripts/install.sh --for dashboards
-	EVERYTAB_DASHBOARDS=required $(WITH_POSTGRES) $(CARGO) test --locked --package everytab-worker \
-		--test scan -- --nocapture dashboards::
+	EVERYTAB_DASHBOARDS=required \
+		EVERYTAB_DASHBOARD_PICTURE=$(abspath $(or $(CARGO_TARGET_DIR),target))/dashboard.svg \
+		$(WITH_POSTGRES) $(CARGO) test --locked --package everytab-worker --test scan -- --nocapture dashboards::
 
 .PHONY: metrics
 metrics: ## Write the table of docs/metrics.md from the code

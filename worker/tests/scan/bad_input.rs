@@ -312,6 +312,16 @@ fn a_plan_without_a_crawl_says_what_bounds_each_stage_and_knows_its_machines() {
     let line = text.stdout.lines().find(|line| line.trim_start().starts_with("a scan")).unwrap();
     assert!(line.contains(&format!("{:.2}", usual["dollars"].as_f64().unwrap())), "{line}");
     assert!(text.stderr.contains("remembered"), "{}", text.stderr);
+    // What docs/cost.md quotes is what is said.
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cost.md");
+    let page = fs::read_to_string(page).unwrap();
+    let table = text.stdout.lines().skip(1).take_while(|line| !line.contains(" GB come in"));
+    for line in table.map(str::trim) {
+        assert!(page.contains(line), "not in docs/cost.md: {line}");
+    }
+    // A machine's memory bounds what is reckoned with.
+    let many = document(&["--workers", "8", "--in-flight", "20000"]);
+    assert_eq!(many["in_flight"], 10_752, "{many}");
     // What is not known is said with what is.
     for (arguments, what) in [
         (&["--instance", "c99.mega"][..], "c7g.large"),

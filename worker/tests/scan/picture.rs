@@ -71,8 +71,10 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
         );
         return;
     }
-    let values = panel.lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-    let most = values.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    // The largest come first, for the legend has room for some.
+    let mut lines: Vec<(f64, &Line)> = panel.lines.iter().map(|line| (line.most(), line)).collect();
+    lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let most = lines.first().map(|line| line.0).filter(|most| *most > 0.0).unwrap_or(1.0);
     let (plot_left, plot_top) = (left + 54.0, top + 24.0);
     let (plot_width, plot_height) = (width - 64.0, height - 24.0 - 40.0);
     let _ = writeln!(
@@ -93,8 +95,9 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
             amount(most * part, &panel.unit)
         );
     }
-    let mut legend_at = plot_left;
-    for (number, line) in panel.lines.iter().enumerate() {
+    let mut key =
+        Key { left: plot_left, top: plot_top + plot_height + 16.0, width: plot_width, at: 0.0 };
+    for (number, (_, line)) in lines.iter().enumerate() {
         let colour = COLOURS[number % COLOURS.len()];
         let mut path = String::new();
         for (second, value) in &line.points {
@@ -104,24 +107,43 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
             let _ = write!(path, "{verb}{x:.0} {y:.0}");
         }
         let _ = writeln!(svg, "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\"/>");
-        // Two lines of legend; whoever wants the rest has Grafana.
-        let wide = 6.0 * line.name.chars().count() as f64 + 14.0;
-        let row = ((legend_at - plot_left) / plot_width).floor();
-        let in_row = legend_at - plot_left - row * plot_width;
-        if in_row + wide > plot_width {
-            legend_at = plot_left + (row + 1.0) * plot_width;
+        key.add(svg, &line.name, colour);
+    }
+}
+
+/// What the lines of a panel mean: two rows of it; whoever wants the rest has Grafana.
+struct Key {
+    left: f64,
+    top: f64,
+    width: f64,
+    /// How far it is written, both rows as one.
+    at: f64,
+}
+
+impl Key {
+    fn add(&mut self, svg: &mut String, name: &str, colour: &str) {
+        let wide = 6.0 * name.chars().count() as f64 + 14.0;
+        let mut row = (self.at / self.width).floor();
+        if self.at - row * self.width + wide > self.width {
+            row += 1.0;
+            self.at = row * self.width;
         }
-        let row = ((legend_at - plot_left) / plot_width).floor();
         if row < 2.0 {
-            let at = plot_left + legend_at - plot_left - row * plot_width;
             let _ = writeln!(
                 svg,
-                "<text x=\"{at:.0}\" y=\"{:.0}\" fill=\"{colour}\">{}</text>",
-                plot_top + plot_height + 16.0 + 14.0 * row,
-                escaped(&line.name)
+                "<text x=\"{:.0}\" y=\"{:.0}\" fill=\"{colour}\">{}</text>",
+                self.left + self.at - row * self.width,
+                self.top + 14.0 * row,
+                escaped(name)
             );
         }
-        legend_at += wide;
+        self.at += wide;
+    }
+}
+
+impl Line {
+    fn most(&self) -> f64 {
+        self.points.iter().map(|point| point.1).fold(0.0, f64::max)
     }
 }
 
