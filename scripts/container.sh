@@ -21,7 +21,7 @@ clean() {
 }
 trap clean EXIT
 
-# What a base image has and a machine's Debian has not: nothing. The names of its files do.
+# The small Debian as a base image, in a store of this script's own.
 empty="$(image from scratch)"
 image add --quiet "$empty" "$base" / >/dev/null
 image commit --quiet --rm "$empty" localhost/debian >/dev/null
