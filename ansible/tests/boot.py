@@ -364,7 +364,9 @@ def main():
     parser.add_argument("--hosts", type=int, default=900)
     arguments = parser.parse_args()
     run("mount", "--make-rprivate", "/")
-    run("mount", "-t", "tmpfs", "tmpfs", "/run/netns") if os.path.isdir("/run/netns") else None
+    # Else the names of the machines' networks would stay when these namespaces have gone.
+    os.makedirs("/run/netns", exist_ok=True)
+    run("mount", "-t", "tmpfs", "tmpfs", "/run/netns")
     with open(arguments.state, encoding="utf-8") as file:
         state = json.load(file)
     world = Surroundings(arguments.work, arguments.target, arguments.hosts)
