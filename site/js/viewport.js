@@ -6,6 +6,8 @@ import { BEYOND } from "./layout.js";
 
 /** Rows painted above and below the view, so that a flick shows no gap. */
 export const OVERSCAN_ROWS = 4;
+/** Those of them that are behind the one who scrolls. */
+const ROWS_BEHIND = 1;
 /** Views loaded ahead of the one on screen. */
 const VIEWS_AHEAD = 3;
 /** The time in which a row's tabs come round once. */
@@ -32,6 +34,21 @@ export function rowsInView(
   const bottom = Math.ceil(rowAt(scrolledPx + heightPx)) + overscan;
   const first = Math.min(Math.max(0, top), Math.max(0, totalRows));
   return { first, end: Math.max(first, Math.min(totalRows, bottom)) };
+}
+
+/**
+ * The rows to paint, [first, end), where those `seen` are in view and those `held` are painted: the
+ * same for as long as they cover the view, then as many as there is `room` for, most of them ahead
+ * of the one who scrolls. So rows are painted several at a time, and most frames paint none.
+ */
+export function rowsToPaint(seen, held, room, totalRows) {
+  const first = Math.max(0, seen.first - 1);
+  const end = Math.min(totalRows, seen.end + 1);
+  const up = first < held.first && end <= held.end;
+  if (held.end <= totalRows && first >= held.first && end <= held.end) return held;
+  const wished = up ? end + ROWS_BEHIND - room : first - ROWS_BEHIND;
+  const from = Math.max(0, Math.min(wished, totalRows - room));
+  return { first: from, end: Math.min(totalRows, from + room) };
 }
 
 /** The most rows that `rowsInView` can ask for: the size of the pool of row nodes. */
