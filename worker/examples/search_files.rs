@@ -177,8 +177,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let (cpu, peak) = spent()?;
     println!(
-        "{hostnames} names in {files} files, merged in {:.1} s, {:.1} s of the processor, {peak} MiB; \
-         slowest range {slowest:.1} s",
+        "{hostnames} names in {files} files, merged in {:.1} s, {:.1} s of the processor, \
+         {peak} MiB; slowest range {slowest:.1} s",
         begun.elapsed().as_secs_f64(),
         cpu - parts_cpu
     );
