@@ -132,12 +132,8 @@ fn spent() -> Result<(f64, u64), Box<dyn Error>> {
     const TICKS_A_SECOND: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let behind_name = stat.rsplit(") ").next().unwrap_or_default();
-    let ticks: u64 = behind_name
-        .split(' ')
-        .skip(11)
-        .take(2)
-        .map(|number| number.parse().unwrap_or(0_u64))
-        .sum();
+    let ticks: u64 =
+        behind_name.split(' ').skip(11).take(2).map(|number| number.parse().unwrap_or(0_u64)).sum();
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib: u64 = peak.unwrap_or_default().trim().trim_end_matches(" kB").parse()?;
