@@ -4,10 +4,10 @@
 
 import { BEYOND } from "./layout.js";
 
-/** Rows painted above and below the view, so that a flick shows no gap. */
-export const OVERSCAN_ROWS = 4;
-/** Those of them that are behind the one who scrolls. */
-const ROWS_BEHIND = 1;
+/** Rows painted above and below the view, at most, when it has just been painted. */
+export const OVERSCAN_ROWS = 6;
+/** So many at least, on either side, so that a flick shows no gap. */
+const MARGIN_ROWS = 3;
 /** Views loaded ahead of the one on screen. */
 const VIEWS_AHEAD = 3;
 /** The time in which a row's tabs come round once. */
@@ -38,15 +38,15 @@ export function rowsInView(
 
 /**
  * The rows to paint, [first, end), where those `seen` are in view and those `held` are painted: the
- * same for as long as they cover the view, then as many as there is `room` for, most of them ahead
- * of the one who scrolls. So rows are painted several at a time, and most frames paint none.
+ * same for as long as they leave a margin, then as many as there is `room` for, all but a margin
+ * ahead of the one who scrolls. So rows are painted several at a time, and most frames paint none.
  */
 export function rowsToPaint(seen, held, room, totalRows) {
-  const first = Math.max(0, seen.first - 1);
-  const end = Math.min(totalRows, seen.end + 1);
-  const up = first < held.first && end <= held.end;
+  const first = Math.max(0, seen.first - MARGIN_ROWS);
+  const end = Math.min(totalRows, seen.end + MARGIN_ROWS);
   if (held.end <= totalRows && first >= held.first && end <= held.end) return held;
-  const wished = up ? end + ROWS_BEHIND - room : first - ROWS_BEHIND;
+  const up = first < held.first && end <= held.end;
+  const wished = up ? end + 1 - room : first - 1;
   const from = Math.max(0, Math.min(wished, totalRows - room));
   return { first: from, end: Math.min(totalRows, from + room) };
 }
