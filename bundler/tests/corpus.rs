@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "corpus/suites.rs"]
+mod suites;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 

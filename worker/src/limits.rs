@@ -38,6 +38,8 @@ pub const RECORDS_IN_FLIGHT: usize = 24;
 /// Home pages understood in one go on a blocking thread, of those that have come: the way there and
 /// back costs as much as a third of a page.
 pub const PAGES_AT_ONCE: usize = 8;
+/// Hosts whose icons are converted in one go on a blocking thread, for the same reason.
+pub const ICONS_AT_ONCE: usize = 16;
 /// Parts of an index file asked for at once.
 pub const RANGES_IN_FLIGHT: usize = 8;
 /// Bundles written at once by a job.

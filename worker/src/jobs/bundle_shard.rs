@@ -1,6 +1,10 @@
 //! `bundle-shard`: each host's best icon that decodes, the shard's bundles, and its search part.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use everytab_bundler::{
@@ -17,7 +21,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
-    Assignment, Done, Job, JobError, Stats, blocking, blocking_item, common_icons,
+    Assignment, Done, Job, JobError, Stats, blocking, common_icons,
     search_part::{SearchEntry, write_part},
     warc::home_url,
 };
@@ -156,27 +160,34 @@ async fn tabs(
     let mut stats = Stats::default();
     stats.input("pages", hosts.len() as u64);
     converter.suspects_first(&hosts, &mut stats).await?;
-    let mut tabs = Vec::with_capacity(hosts.len());
-    let mut hostnames = Vec::with_capacity(hosts.len());
-    for host in hosts {
+    let mut shown = Vec::with_capacity(hosts.len());
+    for mut host in hosts {
         if host.blocked {
             stats.outcome("opted_out", 1);
-            continue;
-        }
-        let Some(title) = host.title.clone() else {
+        } else if let Some(title) = host.title.take() {
+            shown.push((host, title));
+        } else {
             stats.outcome("excluded_no_title", 1);
-            continue;
-        };
-        let icon = converter.best_icon(&host, &mut stats).await?;
-        let outcome = if icon.is_some() { "tab_with_icon" } else { "tab_without_icon" };
-        stats.outcome(outcome, 1);
-        tabs.push(Tab {
-            url: home_url(&host.hostname, host.https),
-            title,
-            icon,
-            iframe_ok: host.frameable,
-        });
-        hostnames.push(host.hostname);
+        }
+    }
+    let mut tabs = Vec::with_capacity(shown.len());
+    let mut hostnames = Vec::with_capacity(shown.len());
+    let at_once = if converter.pulse.is_careful() { 1 } else { limits::ICONS_AT_ONCE };
+    while !shown.is_empty() {
+        let some: Vec<_> = shown.drain(..at_once.min(shown.len())).collect();
+        converter.convert_for(&some, &mut stats).await?;
+        for (host, title) in some {
+            let icon = converter.best_icon(&host).cloned();
+            if let Some(icon) = &icon {
+                stats.count(&format!("selected_{}", icon.source.format.name()), 1);
+                stats.count("blank", u64::from(icon.blank));
+            }
+            let outcome = if icon.is_some() { "tab_with_icon" } else { "tab_without_icon" };
+            stats.outcome(outcome, 1);
+            let url = home_url(&host.hostname, host.https);
+            tabs.push(Tab { url, title, icon, iframe_ok: host.frameable });
+            hostnames.push(host.hostname);
+        }
     }
     Ok((tabs, hostnames, stats))
 }
@@ -192,19 +203,36 @@ struct Converter<'a> {
 
 impl Converter<'_> {
     /// The first of a host's icons, in the order that SQL selected, that decodes.
-    async fn best_icon(
-        &mut self,
-        host: &BundleHost,
-        stats: &mut Stats,
-    ) -> Result<Option<TabIcon>, JobError> {
-        for (offset, length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
-            if let Some(icon) = self.icon(*offset, *length, stats).await? {
-                stats.count(&format!("selected_{}", icon.source.format.name()), 1);
-                stats.count("blank", u64::from(icon.blank));
-                return Ok(Some(icon));
+    fn best_icon(&self, host: &BundleHost) -> Option<&TabIcon> {
+        host.archive_offsets.iter().find_map(|offset| self.converted.get(offset)?.as_ref())
+    }
+
+    /// The first of a host's records that is not converted yet, unless one before it decodes.
+    fn next_record(&self, host: &BundleHost) -> Option<(i64, i64)> {
+        for (&offset, &length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
+            match self.converted.get(&offset) {
+                None => return Some((offset, length)),
+                Some(Some(_)) => return None,
+                Some(None) => {}
             }
         }
-        Ok(None)
+        None
+    }
+
+    /// Converts the icons of these hosts, of each until one decodes.
+    async fn convert_for(
+        &mut self,
+        hosts: &[(BundleHost, String)],
+        stats: &mut Stats,
+    ) -> Result<(), JobError> {
+        loop {
+            let next = hosts.iter().filter_map(|(host, _)| self.next_record(host));
+            let wanted = next.collect::<BTreeMap<i64, i64>>();
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            self.convert(wanted, stats).await?;
+        }
     }
 
     async fn suspects_first(
@@ -213,50 +241,62 @@ impl Converter<'_> {
         stats: &mut Stats,
     ) -> Result<(), JobError> {
         for host in hosts {
-            for (offset, length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
-                if self.pulse.is_suspect(*offset) {
-                    self.icon(*offset, *length, stats).await?;
+            for (&offset, &length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
+                if self.pulse.is_suspect(offset) && !self.converted.contains_key(&offset) {
+                    self.convert(BTreeMap::from([(offset, length)]), stats).await?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn icon(
+    /// Converts records, given by offset and length, in one go on a blocking thread.
+    async fn convert(
         &mut self,
-        offset: i64,
-        length: i64,
+        wanted: BTreeMap<i64, i64>,
         stats: &mut Stats,
-    ) -> Result<Option<TabIcon>, JobError> {
-        if let Some(known) = self.converted.get(&offset) {
-            return Ok(known.clone());
+    ) -> Result<(), JobError> {
+        let mut records = Vec::with_capacity(wanted.len());
+        for (offset, length) in wanted {
+            let record = if self.pulse.has_crashed(offset) {
+                Err(CRASHED)
+            } else {
+                self.pulse.take(offset).await;
+                self.archive.record(offset, length).await?.ok_or("archive_short")
+            };
+            records.push((offset, record));
         }
-        let icon = if self.pulse.has_crashed(offset) {
-            Err(CRASHED)
-        } else {
-            self.pulse.take(offset).await;
-            let colours = self.colours;
-            match self.archive.record(offset, length).await? {
-                Some(record) => {
-                    blocking_item(move || convert(&record, colours)).await?.unwrap_or(Err(CRASHED))
-                }
-                None => Err("archive_short"),
+        let (colours, pulse) = (self.colours, self.pulse.clone());
+        for (offset, icon) in blocking(move || convert_all(records, colours, &pulse)).await? {
+            if let Err(reason) = &icon {
+                stats.count(&format!("conversion_failed_{reason}"), 1);
             }
-        };
-        self.pulse.beat();
-        if let Err(reason) = &icon {
-            stats.count(&format!("conversion_failed_{reason}"), 1);
+            self.converted.insert(offset, icon.ok());
         }
-        let icon = icon.ok();
-        self.converted.insert(offset, icon.clone());
-        Ok(icon)
+        Ok(())
     }
 }
 
 /// Converting it ends the process, or panics.
 const CRASHED: &str = "crashed";
 
-fn convert(record: &[u8], colours: Colours) -> Result<TabIcon, &'static str> {
+type Reason = &'static str;
+
+/// What became of each record. What panics on one panics on it everywhere: it costs this one alone.
+fn convert_all(
+    records: Vec<(i64, Result<Bytes, Reason>)>,
+    colours: Colours,
+    pulse: &Pulse,
+) -> Vec<(i64, Result<TabIcon, Reason>)> {
+    let one = |record: Bytes| {
+        let icon = catch_unwind(AssertUnwindSafe(|| convert(&record, colours)));
+        pulse.beat();
+        icon.unwrap_or(Err(CRASHED))
+    };
+    records.into_iter().map(|(offset, record)| (offset, record.and_then(one))).collect()
+}
+
+fn convert(record: &[u8], colours: Colours) -> Result<TabIcon, Reason> {
     let record =
         warc::read_record(record, warc::Limits::default()).map_err(|_| "archive_corrupt")?;
     let body = match record.http_response() {

@@ -153,17 +153,6 @@ async fn blocking<T: Send + 'static>(
         .map_err(|error| JobError::Retry(format!("a blocking task ended early: {error}")))
 }
 
-/// The same for one item: what panics on it panics on it everywhere, and so costs this item alone.
-async fn blocking_item<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<Option<T>, JobError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.is_panic() => Ok(None),
-        Err(error) => Err(JobError::Retry(format!("a blocking task ended early: {error}"))),
-    }
-}
-
 /// One kind of job.
 trait Job {
     /// What it works on.
