@@ -147,17 +147,15 @@ fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize) {
     );
 }
 
-/// Tab icons before they are encoded.
-fn pixels(list: &str) -> Vec<Pixels> {
-    let text = std::fs::read_to_string(list).unwrap();
-    let decoded =
-        text.lines().filter_map(|line| decode(&std::fs::read(fields(line)[2]).unwrap()).ok());
-    decoded.map(|(_, pixels)| scale_down(pixels, TAB_ICON_PIXELS)).collect()
-}
-
-/// Bytes and time of the same pixels by the `image` crate's default and by ours.
+/// Bytes and time of the same pixels by the `image` crate's default and by ours: whole conversions,
+/// and what each effort makes of the pixels.
 fn sizes(list: &str) {
-    let icons = pixels(list);
+    let text = std::fs::read_to_string(list).unwrap();
+    let files = text.lines().map(|line| std::fs::read(fields(line)[2]).unwrap());
+    let files: Vec<Vec<u8>> =
+        files.filter(|file| to_tab_icon_with(file, Colours::Lossless).is_ok()).collect();
+    let icons: Vec<Pixels> =
+        files.iter().map(|file| scale_down(decode(file).unwrap().1, TAB_ICON_PIXELS)).collect();
     let images: Vec<image::RgbaImage> = icons
         .iter()
         .map(|p| image::RgbaImage::from_raw(p.width(), p.height(), p.rgba().to_vec()).unwrap())
@@ -173,13 +171,14 @@ fn sizes(list: &str) {
         let each = started.elapsed().as_secs_f64() * 1e6 / icons.len() as f64;
         let mean = bytes as f64 / icons.len() as f64;
         let share = if most == 0 { 100.0 } else { bytes as f64 * 100.0 / most as f64 };
-        println!("{name:>22} {mean:8.0} bytes {share:6.1} % {each:8.1} us");
+        println!("{name:>22} {mean:8.1} bytes {share:6.2} % {each:8.1} us");
         bytes
     };
     println!("{} icons", icons.len());
     let most = line("image crate, default", &by_image, 0);
     for colours in Colours::ALL {
-        line(colours.name(), &|place| encode_with(&icons[place], colours).len(), most);
+        let stored = |place: usize| to_tab_icon_with(&files[place], colours).unwrap().png.len();
+        line(colours.name(), &stored, most);
     }
     for level in [1, 2, 4, 5, 6, 7, 8, 9, 10, 12] {
         let compressor = RefCell::new(Compressor::new(CompressionLvl::new(level).unwrap()));

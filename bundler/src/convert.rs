@@ -3,6 +3,7 @@
 use crate::decode::{TAB_ICON_PIXELS, decode};
 use crate::error::IconError;
 use crate::measure::Measured;
+use crate::original;
 use crate::png_out::{Colours, encode_with};
 use crate::scale::scale_down;
 use crate::sniff::Format;
@@ -45,10 +46,14 @@ pub fn to_tab_icon_with(bytes: &[u8], colours: Colours) -> Result<TabIcon, IconE
         return Err(IconError::TooSmall { width, height });
     }
     let pixels = scale_down(pixels, TAB_ICON_PIXELS);
+    let is_scaled = (pixels.width(), pixels.height()) != (width, height);
     if pixels.fully_transparent() {
         return Err(IconError::Blank);
     }
-    let png = encode_with(&pixels, colours);
+    let mut png = encode_with(&pixels, colours);
+    if source.format == Format::Png && !is_scaled {
+        png = original::kept(bytes, &pixels, png.len()).unwrap_or(png);
+    }
     Ok(TabIcon {
         png,
         width: pixels.width(),

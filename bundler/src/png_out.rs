@@ -18,10 +18,11 @@ use serde::{Deserialize, Serialize};
 use crate::pixels::Pixels;
 pub use quantize::Difference;
 use quantize::quantized;
+pub(crate) use reduce::INDEXED;
 use reduce::Reduced;
 
 /// libdeflate's level; docs/benchmarks.md has the bytes and microseconds of the others.
-const DEFLATE_LEVEL: i32 = 6;
+const DEFLATE_LEVEL: i32 = 7;
 
 thread_local! {
     /// Making one costs more than an icon does, and it holds nothing of the last.
@@ -29,9 +30,11 @@ thread_local! {
         RefCell::new(Compressor::new(CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default()));
 }
 
-const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+pub(crate) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+/// What IHDR holds.
+pub(crate) const HEADER_BYTES: usize = 13;
 /// Length, name and sum.
-const CHUNK_BYTES: usize = 12;
+pub(crate) const CHUNK_BYTES: usize = 12;
 
 /// Whether colours may be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -102,7 +105,7 @@ pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours)
 }
 
 fn write(pixels: &Pixels, reduced: &Reduced, rows: &[u8], compressor: &mut Compressor) -> Vec<u8> {
-    let mut header = [0; 13];
+    let mut header = [0; HEADER_BYTES];
     header[..4].copy_from_slice(&pixels.width().to_be_bytes());
     header[4..8].copy_from_slice(&pixels.height().to_be_bytes());
     (header[8], header[9]) = (reduced.bit_depth, reduced.colour_type);
@@ -130,7 +133,7 @@ fn write(pixels: &Pixels, reduced: &Reduced, rows: &[u8], compressor: &mut Compr
     file
 }
 
-fn chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
+pub(crate) fn chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
     let start = file.len();
     file.extend([0; 4]);
     file.extend(name);

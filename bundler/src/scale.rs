@@ -61,7 +61,9 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
     let mut sums = vec![0i32; cells_across * 4];
     let mut row = vec![0i16; cells_across * 4];
     let columns = across.taps();
-    for taps in down.taps() {
+    // Square pictures, which most are, have the same in both directions.
+    let own_rows = (across != down).then(|| down.taps());
+    for taps in own_rows.as_ref().unwrap_or(&columns) {
         sums.fill(0);
         for (&weight, y) in taps.weights.iter().zip(taps.first..) {
             let cells = cells[y * cells_across..][..cells_across].as_flattened();
@@ -161,13 +163,36 @@ fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
                 }
             }
         }
-        let high = (rows.len() / 4 / width) as i32;
-        cells.extend(sums.iter().enumerate().map(|(place, sum)| {
-            let wide = across.min(width - place * across) as i32;
-            sum.map(|sum| ((sum + wide * high / 2) / (wide * high)) as i16)
-        }));
+        let high = rows.len() / 4 / width;
+        let (whole, part) = sums.split_at(width / across);
+        let mean = Mean::of(across * high);
+        cells.extend(whole.iter().map(|sum| sum.map(|sum| mean.round(sum))));
+        let mean = Mean::of(width % across * high);
+        cells.extend(part.iter().map(|sum| sum.map(|sum| mean.round(sum))));
     }
     cells
+}
+
+/// Division of sums below 2^26 by a count of at most 2^10, by its reciprocal; exact all the same
+/// (Granlund and Montgomery 1994, theorem 4.2).
+struct Mean {
+    half: u64,
+    reciprocal: u64,
+}
+
+impl Mean {
+    const SHIFT: u32 = 26 + 10;
+
+    /// Nothing is divided by a `count` of 0.
+    fn of(count: usize) -> Self {
+        let count = count.max(1) as u64;
+        Self { half: count / 2, reciprocal: (1_u64 << Self::SHIFT).div_ceil(count) }
+    }
+
+    /// The mean of what adds up to `sum`, rounded to nearest; samples have 15 bits.
+    fn round(&self, sum: i32) -> i16 {
+        (((sum as u64 + self.half) * self.reciprocal) >> Self::SHIFT) as i16
+    }
 }
 
 /// Weighted sums -> a straight sRGB pixel.
@@ -193,6 +218,7 @@ fn straight(sums: [i64; 4]) -> [u8; 4] {
 }
 
 /// One direction: `from` source pixels, averaged by `cell`, then weighted to `to` target pixels.
+#[derive(PartialEq, Eq)]
 struct Axis {
     from: u32,
     to: u32,
@@ -319,6 +345,22 @@ mod tests {
         let small = scale_down(Pixels::new(64, 64, rgba).unwrap(), 32);
         assert!(small.iter().all(|pixel| pixel[1] == 0));
         assert!(small.iter().any(|pixel| (1..255).contains(&pixel[3])));
+    }
+
+    #[test]
+    fn a_mean_by_the_reciprocal_is_that_by_division() {
+        for count in 1..=1024 {
+            let mean = Mean::of(count);
+            let count = count as i32;
+            for quotient in (0..=i32::from(i16::MAX)).step_by(89).chain([i32::from(i16::MAX)]) {
+                // Around each place where the quotient changes.
+                for sum in [-1, 0, 1].map(|by| quotient * count - count / 2 + by) {
+                    if (0..=count * i32::from(i16::MAX)).contains(&sum) {
+                        assert_eq!(i32::from(mean.round(sum)), (sum + count / 2) / count);
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -5,12 +5,14 @@
 //! sniff, decode, scale, PNG. Invariant: vectors are only added together with a reason, for they
 //! change the digest. Nothing here comes from a web site.
 
+use libdeflater::{CompressionLvl, Compressor};
 use sha2::{Digest, Sha256};
 
 use crate::convert::to_tab_icon_with;
+use crate::decode::TAB_ICON_PIXELS;
 use crate::inspect::hex;
 use crate::pixels::Pixels;
-use crate::png_out::{Colours, encode};
+use crate::png_out::{Colours, encode, encode_by};
 
 /// A gradient as JPEG, baseline and 4:2:0, and as lossy WebP: formats that nothing here writes.
 const FOREIGN: [&[u8]; 2] =
@@ -66,7 +68,13 @@ pub(crate) fn vectors() -> Vec<Vec<u8>> {
             .enumerate()
     {
         for style in 0..4 {
-            files.push(encode(&picture(width, height, style, seed as u32 + 1)));
+            let picture = picture(width, height, style, seed as u32 + 1);
+            files.push(encode(&picture));
+            if width.max(height) <= TAB_ICON_PIXELS {
+                // Kept where it is smaller than ours.
+                let mut hardest = Compressor::new(CompressionLvl::best());
+                files.push(encode_by(&mut hardest, &picture, Colours::Lossless));
+            }
         }
         files.push(bmp(&picture(width, height, 1, seed as u32 + 1)));
     }
@@ -127,6 +135,7 @@ fn bmp(pixels: &Pixels) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::convert::to_tab_icon;
+    use crate::decode::decode;
 
     #[test]
     fn every_vector_becomes_an_icon() {
@@ -134,6 +143,16 @@ mod tests {
             let icon = to_tab_icon(vector).unwrap_or_else(|error| panic!("{index}: {error}"));
             assert!(!icon.png.is_empty() && icon.width.max(icon.height) <= 32);
         }
+    }
+
+    #[test]
+    fn a_vector_that_was_compressed_harder_is_kept_as_it_is() {
+        let is_kept = |vector: &Vec<u8>| to_tab_icon(vector).is_ok_and(|icon| icon.png == *vector);
+        let shorter = |vector: &Vec<u8>| {
+            let (_, pixels) = decode(vector).unwrap();
+            vector.len() < encode(&pixels).len()
+        };
+        assert!(vectors().iter().any(|vector| is_kept(vector) && shorter(vector)));
     }
 
     #[test]

@@ -226,7 +226,9 @@ export class Hands {
     this.search = true;
     try {
       const { SearchBox } = await import("./search.js");
-      this.search = new SearchBox(byId("find"), byId("found"), () => this.visit.manifest);
+      const { visit } = this;
+      const iconOf = (host) => visit.stream?.at(visit.stream.indexOf(host))?.icon ?? "";
+      this.search = new SearchBox(byId("find"), byId("found"), () => visit.manifest, iconOf);
     } catch {
       this.search = null;
     }

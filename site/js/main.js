@@ -8,7 +8,7 @@ import { bundlePath, fetchJson, readBundle, readManifest } from "./bundles.js";
 import { firstTabOfRow, rowLayout, rowOfTab, rowsOfTabs, skinOf } from "./layout.js";
 import { readHash, seedOfNumber, shuffledOrder, TabStream } from "./stream.js";
 import { TabWall } from "./tabs.js";
-import { poolSize, rowsInView, rowsWanted, rowTop } from "./viewport.js";
+import { poolSize, rowsInView, rowsToPaint, rowsWanted, rowTop } from "./viewport.js";
 
 const byId = (id) => document.getElementById(id);
 const coarse = matchMedia("(pointer: coarse)");
@@ -118,9 +118,10 @@ function paint() {
   const heightPx = window.innerHeight - visit.headerPx;
   visit.view = { scrolledPx, heightPx };
   const { rowHeightPx } = layout;
-  const { first, end } = rowsInView(scrolledPx, heightPx, rowHeightPx, showRows(), wall.gap);
-  const room = poolSize(heightPx, rowHeightPx);
-  wall.paint(first, Math.min(end, first + room), stream.total);
+  const rows = showRows();
+  const seen = rowsInView(scrolledPx, heightPx, rowHeightPx, rows, wall.gap, 0);
+  const { first, end } = rowsToPaint(seen, wall.painted, poolSize(heightPx, rowHeightPx), rows);
+  wall.paint(first, end, stream.total);
   sayState();
   void stream.fillTo(firstTabOfRow(layout, rowsWanted(scrolledPx, heightPx, rowHeightPx)));
   if (stream.total === 0) return;

@@ -11,11 +11,15 @@ const SHOWN = 8;
 const MAX_FILES_HELD = 60;
 
 export class SearchBox {
-  /** `manifestOf` gives the manifest of the scan on show, or null. */
-  constructor(input, list, manifestOf) {
+  /**
+   * `manifestOf` gives the manifest of the scan on show, or null; `iconOf(host)` a site's icon
+   * where its bundle is at hand, else "".
+   */
+  constructor(input, list, manifestOf, iconOf) {
     this.input = input;
     this.list = list;
     this.manifestOf = manifestOf;
+    this.iconOf = iconOf;
     this.files = new Map();
     this.entries = [];
     this.chosen = -1;
@@ -103,7 +107,8 @@ export class SearchBox {
     const { input, list } = this;
     this.entries = entries ?? [];
     this.#choose(-1);
-    list.replaceChildren(...this.entries.map(({ host }, i) => option(shownName(host), i)));
+    list.replaceChildren(...this.entries.map(({ host }, i) =>
+      option(shownName(host), i, this.iconOf(host))));
     if (entries?.length === 0) {
       const words = trouble ? "The names did not come." : "No website begins with that.";
       list.append(option(words, -1));
@@ -147,9 +152,16 @@ export class SearchBox {
   }
 }
 
-function option(words, number) {
+function option(words, number, icon = "") {
   const item = document.createElement("li");
   item.textContent = words;
+  if (icon) {
+    const image = document.createElement("img");
+    image.className = "icon";
+    image.alt = "";
+    image.src = icon;
+    item.prepend(image);
+  }
   item.dir = "auto";
   if (number < 0) {
     item.setAttribute("role", "none");

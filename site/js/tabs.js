@@ -39,6 +39,12 @@ export class TabWall {
     this.container.style.setProperty("--row-height", `${layout.rowHeightPx}px`);
   }
 
+  /** The rows that are painted, [first, end). */
+  get painted() {
+    const first = this.rows[0]?.number ?? 0;
+    return { first, end: first + this.rows.length };
+  }
+
   setTotalRows(totalRows) {
     const height = `${rowTop(totalRows, this.layout.rowHeightPx, this.gap)}px`;
     if (this.container.style.height !== height) this.container.style.height = height;

@@ -4,8 +4,10 @@
 
 import { BEYOND } from "./layout.js";
 
-/** Rows painted above and below the view, so that a flick shows no gap. */
-export const OVERSCAN_ROWS = 4;
+/** Rows painted above and below the view, at most, when it has just been painted. */
+export const OVERSCAN_ROWS = 6;
+/** So many at least, on either side, so that a flick shows no gap. */
+const MARGIN_ROWS = 3;
 /** Views loaded ahead of the one on screen. */
 const VIEWS_AHEAD = 3;
 /** The time in which a row's tabs come round once. */
@@ -32,6 +34,21 @@ export function rowsInView(
   const bottom = Math.ceil(rowAt(scrolledPx + heightPx)) + overscan;
   const first = Math.min(Math.max(0, top), Math.max(0, totalRows));
   return { first, end: Math.max(first, Math.min(totalRows, bottom)) };
+}
+
+/**
+ * The rows to paint, [first, end), where those `seen` are in view and those `held` are painted: the
+ * same for as long as they leave a margin, then as many as there is `room` for, all but a margin
+ * ahead of the one who scrolls. So rows are painted several at a time, and most frames paint none.
+ */
+export function rowsToPaint(seen, held, room, totalRows) {
+  const first = Math.max(0, seen.first - MARGIN_ROWS);
+  const end = Math.min(totalRows, seen.end + MARGIN_ROWS);
+  if (held.end <= totalRows && first >= held.first && end <= held.end) return held;
+  const up = first < held.first && end <= held.end;
+  const wished = up ? end + 1 - room : first - 1;
+  const from = Math.max(0, Math.min(wished, totalRows - room));
+  return { first: from, end: Math.min(totalRows, from + room) };
 }
 
 /** The most rows that `rowsInView` can ask for: the size of the pool of row nodes. */

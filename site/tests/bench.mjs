@@ -1,7 +1,11 @@
 // Measures the page beside a plain rendering (plain.js), in the same browser, over the same
-// made-up site: node bench.mjs. Main-thread times are that thread's CPU. Numbers go to stdout.
+// made-up site, in turn: node bench.mjs [everytab|plain]. Main-thread times are that thread's CPU.
+// Numbers go to stdout: one object a run, at the end the medians of ROUNDS (3) runs of each.
 
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Chromium, findChromium } from "./chromium.mjs";
 import { sampleSite } from "./sample.mjs";
@@ -57,11 +61,25 @@ async function scrollUntil(page, server, bundles) {
   }
 }
 
-async function measure(browser, name) {
+/** A certificate for loopback: browsers speak HTTP/2, as with a CDN, only behind TLS. */
+function makeCertificate() {
+  const folder = mkdtempSync(join(tmpdir(), "everytab-bench-"));
+  const file = (name) => join(folder, name);
+  const made = spawnSync("openssl", [
+    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+    "-days", "2", "-subj", "/CN=127.0.0.1", "-keyout", file("key"), "-out", file("cert"),
+  ], { stdio: "ignore" });
+  if (made.status !== 0) throw new Error("openssl could not make a certificate");
+  const tls = { key: readFileSync(file("key")), cert: readFileSync(file("cert")) };
+  rmSync(folder, { recursive: true });
+  return tls;
+}
+
+function serve(name, tls) {
   const plain = name === "plain";
-  const sample = sampleSite({ bundles: BUNDLES });
-  const server = await serveSample(sample, {
+  return serveSample(sampleSite({ bundles: BUNDLES }), {
     gzip: true,
+    tls,
     replace: (path) => {
       if (!plain) return null;
       if (path === "") return { status: 200, body: PLAIN };
@@ -69,31 +87,35 @@ async function measure(browser, name) {
         ? { status: 200, body: readFileSync(HERE + path) } : null;
     },
   });
-  const page = await browser.page({ width: 1440, height: 900 });
+}
+
+/** Through Fast 4G until the first tabs are painted, and some seconds more. */
+async function measureLoad(page, url) {
   await page.call("Performance.enable", { timeDomain: "threadTicks" });
   await page.call("Page.addScriptToEvaluateOnNewDocument", { source: WATCH });
   await page.call("Network.emulateNetworkConditions", FAST_4G);
-  await page.open(`${server.url}#seed=7`);
+  await page.open(`${url}#seed=7`);
   await page.until("the first tabs", "window.watched?.first > 0", 60_000);
-  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  await wait(4_000);
   const loaded = await metrics(page);
   const watched = JSON.parse(await page.evaluate("JSON.stringify(window.watched)"));
-  const result = {
-    name,
-    first_tabs_ms: Math.round(watched.first),
-    layout_shift: Number(watched.shift.toFixed(4)),
-    main_thread_at_load_ms: Math.round(loaded.TaskDuration * 1000),
-    script_at_load_ms: Math.round(loaded.ScriptDuration * 1000),
-  };
   await page.call("Network.emulateNetworkConditions", {
     offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1,
   });
   const idleFrom = await metrics(page);
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  await wait(5_000);
   const idleTo = await metrics(page);
-  result.main_thread_resting_ms_a_second =
-    Number(((idleTo.TaskDuration - idleFrom.TaskDuration) * 200).toFixed(2));
-  // So many frames take the view through 50 bundles of 120 tabs, ten a row.
+  return {
+    first_tabs_ms: Math.round(watched.first),
+    load_main_thread_ms: Math.round(loaded.TaskDuration * 1000),
+    load_script_ms: Math.round(loaded.ScriptDuration * 1000),
+    resting_main_thread_ms_a_second:
+      Number(((idleTo.TaskDuration - idleFrom.TaskDuration) * 200).toFixed(2)),
+  };
+}
+
+/** As many frames as take the view through 50 bundles of 120 tabs, ten a row. */
+async function measureScroll(page) {
   const frames = Math.ceil((50 * 12 * 46) / STEP_PX);
   const before = await metrics(page);
   const lengths = [];
@@ -102,40 +124,67 @@ async function measure(browser, name) {
     lengths.push(...JSON.parse(await page.evaluate(SCROLL(Math.min(46, frames - lengths.length)))));
   }
   const after = await metrics(page);
-  result.scrolling_50_bundles = {
-    main_thread_ms: Math.round((after.TaskDuration - before.TaskDuration) * 1000),
-    script_ms: Math.round((after.ScriptDuration - before.ScriptDuration) * 1000),
-    layout_and_style_ms: Math.round(1000 * (after.LayoutDuration - before.LayoutDuration +
-      after.RecalcStyleDuration - before.RecalcStyleDuration)),
-    frames,
-    frames_dropped: lengths.reduce((sum, ms) => sum + Math.max(0, Math.round(ms / 16.7) - 1), 0),
-    shift: Number((JSON.parse(await page.evaluate("JSON.stringify(window.watched)")).shift)
-      .toFixed(4)),
+  const ms = (name) => Math.round((after[name] - before[name]) * 1000);
+  return {
+    scroll_main_thread_ms: ms("TaskDuration"),
+    scroll_script_ms: ms("ScriptDuration"),
+    scroll_layout_and_style_ms: ms("LayoutDuration") + ms("RecalcStyleDuration"),
+    scroll_frames_dropped:
+      lengths.reduce((sum, length) => sum + Math.max(0, Math.round(length / 16.7) - 1), 0),
+    layout_shift: Number((await page.evaluate("window.watched.shift")).toFixed(4)),
   };
-  for (const bundles of plain ? [60, 100] : [60, 100, 500]) {
+}
+
+async function measureGrowth(page, server, depths) {
+  const grown = {};
+  for (const bundles of depths) {
     await scrollUntil(page, server, bundles);
     await page.call("HeapProfiler.collectGarbage");
     const now = await metrics(page);
-    result[`after_${bundles}_bundles`] = {
+    grown[`after_${bundles}_bundles`] = {
       nodes: await page.evaluate("document.getElementsByTagName('*').length"),
       heap_mb: Number((now.JSHeapUsedSize / 1e6).toFixed(1)),
     };
   }
-  await browser.call("Target.closeTarget", { targetId: page.targetId });
-  await server.close();
-  return result;
+  return grown;
 }
+
+async function measure(name, depths, tls) {
+  const browser = new Chromium(program, ["--ignore-certificate-errors"]);
+  const server = await serve(name, tls);
+  try {
+    const page = await browser.page({ width: 1440, height: 900 });
+    const result = {
+      name, ...await measureLoad(page, server.url), ...await measureScroll(page),
+    };
+    console.log(JSON.stringify({ ...result, ...await measureGrowth(page, server, depths) }));
+    return result;
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+}
+
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const program = findChromium();
 if (!program) {
   console.error("no chromium found; install it or name it in EVERYTAB_CHROMIUM");
   process.exit(1);
 }
-for (const name of process.argv[2] ? [process.argv[2]] : ["everytab", "plain"]) {
-  const browser = new Chromium(program);
-  try {
-    console.log(JSON.stringify(await measure(browser, name), null, 1));
-  } finally {
-    await browser.close();
+const rounds = Number(process.env.ROUNDS ?? 3);
+const names = process.argv[2] ? [process.argv[2]] : ["everytab", "plain"];
+const runs = [];
+const tls = makeCertificate();
+for (let round = 1; round <= rounds; round += 1) {
+  for (const name of names) {
+    const depths = name === "plain" ? [60, 100] : [60, 100, 500];
+    runs.push(await measure(name, round === rounds ? depths : [], tls));
   }
+}
+for (const name of names) {
+  const mine = runs.filter((run) => run.name === name);
+  const middle = (key) => mine.map((run) => run[key]).sort((a, b) => a - b)[mine.length >> 1];
+  const medians = Object.keys(mine[0]).map((key) => [key, key === "name" ? name : middle(key)]);
+  console.log(JSON.stringify({ medians_of: rounds, ...Object.fromEntries(medians) }));
 }

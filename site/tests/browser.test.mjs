@@ -86,6 +86,35 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     assert.deepEqual(page.troubles, []);
   });
 
+  test("most frames of a scroll paint no row, and nothing that is seen shifts", async () => {
+    const { page } = await visit(sampleSite({ bundles: 300 }));
+    const seen = JSON.parse(await page.evaluate(`new Promise((done) => {
+      let shift = 0;
+      let moved = false;
+      const counts = { frames: 0, painted: 0 };
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) shift += entry.value;
+      }).observe({ type: 'layout-shift' });
+      new MutationObserver((changes) => {
+        moved ||= changes.some(({ target }) => target.className === 'row');
+      }).observe(document.querySelector('#wall'), {
+        subtree: true, attributes: true, attributeFilter: ['style'],
+      });
+      const step = () => {
+        counts.frames += 1;
+        counts.painted += moved;
+        moved = false;
+        window.scrollBy(0, 60);
+        if (counts.frames < 150) requestAnimationFrame(step);
+        else setTimeout(() => done(JSON.stringify({ ...counts, shift })), 200);
+      };
+      requestAnimationFrame(step);
+    })`));
+    assert.ok(seen.painted > 10 && seen.painted < seen.frames / 3, JSON.stringify(seen));
+    assert.equal(seen.shift, 0);
+    assert.deepEqual(page.troubles, []);
+  });
+
   test("the same seed shows the same tabs, another seed others", async () => {
     const sample = sampleSite({ bundles: 50 });
     const hrefs = "[...document.querySelectorAll('.row .tab[href]')].slice(0, 30).map(String)";

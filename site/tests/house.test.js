@@ -13,7 +13,8 @@ const HTML = read("index.html");
 const PAGES = ["index.html", "stats.html", "about.html", "bot.html", "404.html"];
 /** Modules that may touch the document; all others run anywhere. */
 const DOM_MODULES = [
-  "charts.js", "drift.js", "hands.js", "main.js", "open.js", "search.js", "stats.js", "tabs.js",
+  "charts.js", "copy.js", "drift.js", "hands.js", "main.js", "open.js", "search.js", "stats.js",
+  "tabs.js",
 ];
 const SITE_URL = "https://everytab.example/";
 
@@ -73,6 +74,7 @@ test("imports make no circle and reach every module", () => {
   };
   visit("main.js", []);
   visit("stats.js", []);
+  visit("copy.js", []);
   assert.deepEqual([...done].sort(), MODULES);
 });
 

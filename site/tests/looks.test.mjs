@@ -209,6 +209,49 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     assert.deepEqual(page.troubles, []);
   });
 
+  test("a suggestion has its icon where its tabs are at hand, and asks for none", async () => {
+    const sample = sampleSite({ bundles: 80 });
+    const { page, server } = await visits.visit(sample);
+    const near = await page.evaluate(`(() => {
+      const tab = document.querySelector('.row .tab[href]:has(img[src])');
+      return { host: new URL(tab.href).hostname, icon: tab.querySelector('img').src };
+    })()`);
+    const isHeld = (number) => server.asked.some((path) => path.endsWith(`/tabs/${number}.json`));
+    const far = Array.from({ length: 80 }, (_, i) => i).find((number) => !isHeld(number));
+    const farHost = new URL(sample.bundle(far).entries[3].url).hostname;
+    await page.evaluate("document.querySelector('#find').focus()");
+    for (const [host, icon] of [[near.host, near.icon], [farHost, null]]) {
+      const bundles = server.asked.filter((path) => path.includes("/tabs/")).length;
+      await page.evaluate("document.querySelector('#find').select()");
+      await page.call("Input.insertText", { text: host });
+      const name = host.replace("www.", "");
+      await page.until("its suggestion", `(() => {
+        const items = document.querySelectorAll('#found [role=option]');
+        return items.length === 1 && items[0].textContent === ${JSON.stringify(name)};
+      })()`);
+      const shown = await page.evaluate("document.querySelector('#found img')?.src ?? null");
+      assert.equal(shown, icon);
+      assert.equal(server.asked.filter((path) => path.includes("/tabs/")).length, bundles);
+    }
+    assert.deepEqual(page.troubles, []);
+  });
+
+  test("the lines for robots.txt are copied as they stand on the bot's page", async () => {
+    const until = "document.querySelector('[data-copies]:not([hidden])')";
+    const { page, server } = await visits.visit(sampleSite({ bundles: 2 }), {
+      path: "bot.html", until,
+    });
+    await visits.browser.call("Browser.grantPermissions", {
+      origin: new URL(server.url).origin, permissions: ["clipboardReadWrite"],
+    });
+    await page.call("Page.bringToFront");
+    await page.evaluate("document.querySelector('[data-copies]').click()");
+    await page.until("the word", "document.querySelector('.copied').textContent === 'Copied'");
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    assert.equal(copied, "User-agent: EveryTabBot\nDisallow: /\n");
+    assert.deepEqual(page.troubles, []);
+  });
+
   test("what nobody is called is said, and the list closes with Escape", async () => {
     const { page } = await visits.visit(sampleSite({ bundles: 20 }));
     await page.evaluate("document.querySelector('#find').focus()");

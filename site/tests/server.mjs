@@ -3,6 +3,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createSecureServer } from "node:http2";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
@@ -22,13 +23,14 @@ export const HEADERS = JSON.parse(readFileSync(`${SITE}headers.json`, "utf8"));
 
 /**
  * Serves the page and `sample` below `base`. `replace(path)` may answer {status, body} or
- * "drop" (the connection ends) instead. Resolves to {url, asked, close}.
+ * "drop" (the connection ends) instead. With `tls`, {key, cert}, it speaks HTTP/2 as CDNs do.
+ * Resolves to {url, asked, close}.
  */
 export async function serveSample(
-  sample, { base = "/", port = 0, replace = () => null, gzip = false } = {},
+  sample, { base = "/", port = 0, replace = () => null, gzip = false, tls = null } = {},
 ) {
   const asked = [];
-  const server = createServer((request, response) => {
+  const answerTo = (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
     asked.push(path);
     const inside = path.startsWith(base) ? path.slice(base.length) : null;
@@ -47,14 +49,18 @@ export async function serveSample(
     });
     const body = answer.body ?? "";
     response.end(pack ? gzipSync(body) : body);
-  });
+  };
+  const server = tls ? createSecureServer(tls, answerTo) : createServer(answerTo);
+  const sessions = new Set();
+  server.on("session", (session) => sessions.add(session));
   await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${server.address().port}${base}`,
+    url: `http${tls ? "s" : ""}://127.0.0.1:${server.address().port}${base}`,
     asked,
     close: () => new Promise((resolve) => {
       server.close(resolve);
-      server.closeAllConnections();
+      server.closeAllConnections?.();
+      for (const session of sessions) session.destroy();
     }),
   };
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { BEYOND } from "../js/layout.js";
 import {
-  driftOf, OVERSCAN_ROWS, placeOnBelt, poolSize, rowsInView, rowsWanted, rowTop,
+  driftOf, OVERSCAN_ROWS, placeOnBelt, poolSize, rowsInView, rowsToPaint, rowsWanted,
+  rowTop,
 } from "../js/viewport.js";
 
 test("the rows painted cover the view and never outnumber the pool", () => {
@@ -28,6 +29,38 @@ test("rows are painted on both sides of the view, but none that do not exist", (
   assert.deepEqual(rowsInView(0, 430, 43, 0), { first: 0, end: 0 });
   const beyond = rowsInView(999_999, 430, 43, 10);
   assert.ok(beyond.first <= beyond.end && beyond.end <= 10);
+});
+
+test("rows are painted several at a time, ahead of the one who scrolls, and cover the view", () => {
+  for (const [step, total] of [[60, 1_000], [-60, 1_000], [7, 40], [2_000, 1_000], [-33, 9]]) {
+    const room = poolSize(900, 43);
+    let held = { first: 0, end: 0 };
+    let paintings = 0;
+    let frames = 0;
+    const way = total * 43 - 900;
+    for (let gone = 0; gone < way; gone += Math.abs(step)) {
+      const scrolled = step > 0 ? gone : way - gone;
+      const seen = rowsInView(scrolled, 900, 43, total, null, 0);
+      const next = rowsToPaint(seen, held, room, total);
+      // A flick of two rows, before anything is painted again, shows no gap.
+      assert.ok(next.first <= Math.max(0, seen.first - 2), `${scrolled}`);
+      assert.ok(next.end >= Math.min(total, seen.end + 2), `${scrolled}`);
+      assert.ok(next.first >= 0 && next.end <= total && next.end - next.first <= room);
+      if (next.first !== held.first || next.end !== held.end) paintings += 1;
+      held = next;
+      frames += 1;
+    }
+    if (Math.abs(step) === 60) assert.ok(paintings < frames / 4, `${paintings} of ${frames}`);
+  }
+});
+
+test("rows that came anew below, or are no more, are seen by what is painted", () => {
+  const room = poolSize(430, 43);
+  const few = rowsToPaint({ first: 0, end: 6 }, { first: 0, end: 0 }, room, 6);
+  assert.deepEqual(few, { first: 0, end: 6 });
+  assert.deepEqual(rowsToPaint({ first: 0, end: 10 }, few, room, 500), { first: 0, end: room });
+  const shrunk = rowsToPaint({ first: 3, end: 5 }, { first: 0, end: room }, room, 5);
+  assert.deepEqual(shrunk, { first: 0, end: 5 });
 });
 
 test("rows are wanted several views ahead, also when the view is above the wall", () => {

@@ -1,8 +1,8 @@
 //! Makes the search files of so many generated names by the code of the real jobs: parts as the
 //! `bundle-shard` jobs write them, merged by what the `search` jobs run.
 //!
-//! search_files NAMES FOLDER: prints seconds and counts; leaves the site in FOLDER/site and the
-//! plain list of all names in FOLDER/names.txt.
+//! search_files NAMES FOLDER: prints seconds, seconds of the processor, counts and the most memory;
+//! leaves the site in FOLDER/site and the plain list of all names in FOLDER/names.txt.
 
 use std::{
     error::Error,
@@ -127,6 +127,19 @@ async fn write_parts(store: &dyn Store, names: u64, list: &Path) -> Result<i32, 
     Ok(shard)
 }
 
+/// Seconds of the processor that this process has taken, and its most memory in MiB, as Linux says.
+fn spent() -> Result<(f64, u64), Box<dyn Error>> {
+    const TICKS_A_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let behind_name = stat.rsplit(") ").next().unwrap_or_default();
+    let ticks: u64 =
+        behind_name.split(' ').skip(11).take(2).map(|number| number.parse().unwrap_or(0_u64)).sum();
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib: u64 = peak.unwrap_or_default().trim().trim_end_matches(" kB").parse()?;
+    Ok((ticks as f64 / TICKS_A_SECOND, kib / 1024))
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -141,7 +154,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let site = everytab_storage::open(&open("site"), &StoreSettings::default()).await?;
     let begun = Instant::now();
     let shards = write_parts(&*archive, names, &folder.join("names.txt")).await?;
-    println!("{shards} parts written in {:.1} s", begun.elapsed().as_secs_f64());
+    let (parts_cpu, parts_peak) = spent()?;
+    println!(
+        "{shards} parts written in {:.1} s, {parts_cpu:.1} s of the processor, {parts_peak} MiB",
+        begun.elapsed().as_secs_f64()
+    );
     let begun = Instant::now();
     let (mut hostnames, mut files, mut slowest) = (0, 0, 0.0_f64);
     for range in 0..RANGES {
@@ -154,9 +171,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         files += merged.files + 1;
         slowest = slowest.max(one.elapsed().as_secs_f64());
     }
+    let (cpu, peak) = spent()?;
     println!(
-        "{hostnames} names in {files} files, merged in {:.1} s; slowest range {slowest:.1} s",
-        begun.elapsed().as_secs_f64()
+        "{hostnames} names in {files} files, merged in {:.1} s, {:.1} s of the processor, \
+         {peak} MiB; slowest range {slowest:.1} s",
+        begun.elapsed().as_secs_f64(),
+        cpu - parts_cpu
     );
     Ok(())
 }

@@ -10,8 +10,8 @@ use libdeflater::{Decompressor, crc32};
 
 use super::MAX_SIDE_PIXELS;
 use crate::pixels::Pixels;
+use crate::png_out::SIGNATURE;
 
-const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// Bit of a chunk's first letter that says that a reader may skip it.
 const ANCILLARY: u8 = 0x20;
 
@@ -21,13 +21,15 @@ thread_local! {
 }
 
 /// What is needed of a file.
-struct Parts<'a> {
+pub(crate) struct Parts<'a> {
+    /// The data of IHDR.
+    pub(crate) header: &'a [u8],
     width: usize,
     height: usize,
     depth: usize,
-    colour_type: u8,
-    palette: &'a [u8],
-    transparency: Option<&'a [u8]>,
+    pub(crate) colour_type: u8,
+    pub(crate) palette: &'a [u8],
+    pub(crate) transparency: Option<&'a [u8]>,
     /// All of IDAT; copied where it is in several chunks.
     first_data: &'a [u8],
     more_data: Vec<u8>,
@@ -44,8 +46,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Pixels> {
     };
     let stride = (parts.width * parts.depth * channels).div_ceil(8);
     let mut rows = vec![0; (stride + 1) * parts.height];
-    let data = if parts.more_data.is_empty() { parts.first_data } else { &parts.more_data };
-    let inflated = DECOMPRESSOR.with_borrow_mut(|d| d.zlib_decompress(data, &mut rows)).ok()?;
+    let inflated =
+        DECOMPRESSOR.with_borrow_mut(|d| d.zlib_decompress(parts.data(), &mut rows)).ok()?;
     if inflated != rows.len() {
         return None;
     }
@@ -80,7 +82,7 @@ pub(crate) fn has_whole_palette(bytes: &[u8]) -> bool {
 }
 
 impl<'a> Parts<'a> {
-    fn read(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (name, header, mut rest) = chunk(bytes.strip_prefix(SIGNATURE)?)?;
         let (&width, sides) = header.split_first_chunk::<4>()?;
         let (&height, &[depth, colour_type, 0, 0, 0]) = sides.split_first_chunk::<4>()? else {
@@ -93,6 +95,7 @@ impl<'a> Parts<'a> {
             return None;
         }
         let mut parts = Self {
+            header,
             width: width as usize,
             height: height as usize,
             depth: usize::from(depth),
@@ -132,6 +135,11 @@ impl<'a> Parts<'a> {
             rest = after;
         }
         Some(parts)
+    }
+
+    /// The compressed rows.
+    pub(crate) fn data(&self) -> &[u8] {
+        if self.more_data.is_empty() { self.first_data } else { &self.more_data }
     }
 
     /// Rows with filter bytes in front, unfiltered -> RGBA.

@@ -9,7 +9,7 @@ use crate::pixels::Pixels;
 
 const GREY: u8 = 0;
 const RGB: u8 = 2;
-const INDEXED: u8 = 3;
+pub(crate) const INDEXED: u8 = 3;
 const GREY_ALPHA: u8 = 4;
 const RGBA: u8 = 6;
 
@@ -112,7 +112,7 @@ pub(super) fn candidates(pixels: &Pixels) -> Vec<(Reduced, Vec<u8>)> {
 
 /// Bytes by which two ways may differ for both to be tried.
 const MARGIN: i64 = 20;
-const FILTER_MARGIN: i64 = 50;
+const FILTER_MARGIN: i64 = 80;
 /// Up to here filters never pay.
 const FEW: i64 = 64;
 

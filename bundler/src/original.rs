@@ -1,0 +1,155 @@
+//! A site's own PNG, without all that is not its picture, where that is smaller than ours: many
+//! were compressed by programs that take seconds for one.
+//!
+//! Invariants: what is kept shows the pixels that were decoded, to the bit, and was read back to
+//! see that; it holds a header, a palette, transparency and rows, and nothing else of the file;
+//! no colour is left under alpha 0 but that which stands for transparency.
+
+use crate::decode::png_quick::{self, Parts};
+use crate::pixels::Pixels;
+use crate::png_out::{CHUNK_BYTES, HEADER_BYTES, INDEXED, SIGNATURE, chunk};
+
+/// How a zlib stream begins that says: deflate with a window of 32 KiB, and searched for long. Some
+/// say a smaller window than they use, which readers do not all forgive.
+const ZLIB: [u8; 2] = [0x78, 0xda];
+
+/// The file of `pixels` that is in `bytes`, if it is one of fewer than `most` bytes.
+pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, most: usize) -> Option<Vec<u8>> {
+    let parts = Parts::read(bytes)?;
+    let is_indexed = parts.colour_type == INDEXED;
+    // Beside other pixels than indices a palette is a proposal.
+    let palette = if is_indexed { parts.palette } else { &[] };
+    let tables = [palette, parts.transparency.unwrap_or_default()];
+    let chunks = 3 + tables.iter().filter(|table| !table.is_empty()).count();
+    let length = SIGNATURE.len()
+        + HEADER_BYTES
+        + chunks * CHUNK_BYTES
+        + tables.iter().map(|table| table.len()).sum::<usize>()
+        + parts.data().len();
+    if length >= most {
+        return None;
+    }
+    let mut file = Vec::with_capacity(length);
+    file.extend_from_slice(SIGNATURE);
+    chunk(&mut file, *b"IHDR", parts.header);
+    let mut palette = palette.to_vec();
+    if is_indexed {
+        for (entry, alpha) in palette.as_chunks_mut::<3>().0.iter_mut().zip(tables[1]) {
+            if *alpha == 0 {
+                *entry = [0; 3];
+            }
+        }
+    }
+    for (name, table) in [(*b"PLTE", palette.as_slice()), (*b"tRNS", tables[1])] {
+        if !table.is_empty() {
+            chunk(&mut file, name, table);
+        }
+    }
+    chunk(&mut file, *b"IDAT", &[&ZLIB, parts.data().get(ZLIB.len()..)?].concat());
+    chunk(&mut file, *b"IEND", &[]);
+    let read = png_quick::decode(&file)?;
+    let hides = |pixel: [u8; 4]| pixel[3] == 0 && pixel != [0; 4];
+    if parts.transparency.is_none() && read.iter().any(hides) {
+        return None;
+    }
+    let same = read.with_clean_transparency() == pixels.clone().with_clean_transparency();
+    same.then_some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use libdeflater::{CompressionLvl, Compressor};
+
+    use super::*;
+    use crate::decode::decode;
+    use crate::png_out::{Colours, encode, encode_by};
+
+    /// A picture that takes a good search to compress.
+    fn picture(alpha: impl Fn(usize) -> u8) -> Pixels {
+        let colour = |i: usize| {
+            let (x, y) = (i % 32, i / 32);
+            let wave = (x * x / 3 + y * 5 % 11) as u8;
+            [wave, wave.wrapping_mul(3) ^ y as u8, (x * y / 7) as u8, alpha(i)]
+        };
+        Pixels::new(32, 32, (0..1024).flat_map(colour).collect()).unwrap()
+    }
+
+    fn hard(pixels: &Pixels) -> Vec<u8> {
+        let mut compressor = Compressor::new(CompressionLvl::best());
+        encode_by(&mut compressor, pixels, Colours::Lossless)
+    }
+
+    /// `file` with a chunk after its header.
+    fn with_chunk(file: &[u8], name: [u8; 4], data: &[u8]) -> Vec<u8> {
+        let (before, after) = file.split_at(SIGNATURE.len() + CHUNK_BYTES + HEADER_BYTES);
+        let mut longer = before.to_vec();
+        chunk(&mut longer, name, data);
+        longer.extend_from_slice(after);
+        longer
+    }
+
+    #[test]
+    fn a_file_that_was_compressed_harder_is_kept_without_its_metadata() {
+        let pixels = picture(|_| 255);
+        let (ours, theirs) = (encode(&pixels), hard(&pixels));
+        assert!(theirs.len() < ours.len(), "{} {}", theirs.len(), ours.len());
+        let told = with_chunk(&theirs, *b"tEXt", b"Comment\0a secret");
+        assert_eq!(kept(&told, &pixels, ours.len()), Some(theirs.clone()));
+        assert_eq!(kept(&told, &pixels, theirs.len()), None, "not smaller");
+        assert_eq!(kept(&told, &picture(|_| 254), ours.len()), None, "other pixels");
+    }
+
+    #[test]
+    fn what_is_hidden_under_alpha_0_is_not_kept() {
+        let half = |i: usize| if i % 32 < 16 { 255 } else { 128 * u8::from(i.is_multiple_of(2)) };
+        let hiding = picture(half);
+        let clean = hiding.clone().with_clean_transparency();
+        let file = hard(&clean);
+        let header = SIGNATURE.len() + 8;
+        assert_eq!(file[header + 9], 6, "colours with alpha");
+        assert!(kept(&file, &clean, usize::MAX).is_some());
+        // The same rows, unfiltered, with what is hidden in them.
+        let rows: Vec<u8> =
+            hiding.rgba().chunks(128).flat_map(|row| [&[0], row].concat()).collect();
+        let mut data = vec![0; 10_000];
+        let mut compressor = Compressor::new(CompressionLvl::best());
+        let length = compressor.zlib_compress(&rows, &mut data).unwrap();
+        let mut file = file[..header + 13 + 4].to_vec();
+        chunk(&mut file, *b"IDAT", &data[..length]);
+        chunk(&mut file, *b"IEND", &[]);
+        assert_eq!(decode(&file).unwrap().1, hiding);
+        assert_eq!(kept(&file, &hiding, usize::MAX), None);
+    }
+
+    #[test]
+    fn transparent_entries_of_a_palette_lose_their_colour() {
+        let mut file = SIGNATURE.to_vec();
+        chunk(&mut file, *b"IHDR", &[0, 0, 0, 8, 0, 0, 0, 1, 1, INDEXED, 0, 0, 0]);
+        chunk(&mut file, *b"PLTE", &[255, 255, 255, 9, 8, 7]);
+        chunk(&mut file, *b"tRNS", &[0]);
+        let mut data = vec![0; 100];
+        let mut compressor = Compressor::new(CompressionLvl::best());
+        let length = compressor.zlib_compress(&[0, 0b0101_0101], &mut data).unwrap();
+        chunk(&mut file, *b"IDAT", &data[..length]);
+        chunk(&mut file, *b"IEND", &[]);
+        let (_, pixels) = decode(&file).unwrap();
+        assert_eq!(pixels.rgba()[..8], [255, 255, 255, 0, 9, 8, 7, 255]);
+        let kept = kept(&file, &pixels, usize::MAX).unwrap();
+        assert_eq!(decode(&kept).unwrap().1.rgba()[..8], [0, 0, 0, 0, 9, 8, 7, 255]);
+    }
+
+    #[test]
+    fn a_stream_that_names_a_smaller_window_names_the_whole_one() {
+        let pixels = picture(|_| 255);
+        let whole = hard(&pixels);
+        let mut file = whole.clone();
+        let data = file.windows(4).position(|name| name == b"IDAT").unwrap();
+        // 256 bytes, with a header that is a multiple of 31 again.
+        file[data + 4..data + 6].copy_from_slice(&[0x08, 0x1d]);
+        let end = file.len() - CHUNK_BYTES - 4;
+        let sum = libdeflater::crc32(&file[data..end]);
+        file[end..end + 4].copy_from_slice(&sum.to_be_bytes());
+        assert_eq!(decode(&file).unwrap().1, pixels, "it is read all the same");
+        assert_eq!(kept(&file, &pixels, usize::MAX), Some(whole));
+    }
+}
