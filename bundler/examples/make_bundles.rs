@@ -13,6 +13,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -108,6 +109,11 @@ fn fields(line: &str) -> [&str; 3] {
     line.splitn(3, '\t').collect::<Vec<_>>().try_into().unwrap()
 }
 
+thread_local! {
+    /// The file that is being converted.
+    static FILE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Icons to bundles in `folder`, each thread a bundle at a time.
 fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize) {
     let text = std::fs::read_to_string(list).unwrap();
@@ -118,7 +124,11 @@ fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize) {
     let (next, bytes, refused) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     let tab = |line: &&str| {
         let [url, title, file] = fields(line);
-        let icon = to_tab_icon_with(&std::fs::read(file).unwrap(), colours);
+        let icon = FILE.with_borrow_mut(|bytes| {
+            bytes.clear();
+            std::fs::File::open(file).unwrap().read_to_end(bytes).unwrap();
+            to_tab_icon_with(bytes, colours)
+        });
         refused.fetch_add(usize::from(icon.is_err()), Ordering::Relaxed);
         Tab { url: url.to_owned(), title: title.to_owned(), icon: icon.ok(), iframe_ok: true }
     };

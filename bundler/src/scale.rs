@@ -122,53 +122,68 @@ fn premultiplied(pixel: [u8; 4]) -> Samples {
 }
 
 /// [`premultiplied`] of a byte under full alpha.
-static OPAQUE: [i16; 256] = {
+static OPAQUE: [u64; 256] = {
     let (mut table, mut byte) = ([0; 256], 0);
     while byte < 256 {
         // At most SAMPLE_ONE.
-        table[byte] = ((LINEAR[byte] as i32 * SAMPLE_ONE + 65535 / 2) / 65535) as i16;
+        table[byte] = (LINEAR[byte] as u64 * SAMPLE_ONE as u64 + 65535 / 2) / 65535;
         byte += 1;
     }
     table
 };
 
+/// [`premultiplied`], two channels a word: red and green, blue and alpha. Sums of them are made
+/// in two additions, faster than in a vector that is put together first.
+#[inline(always)]
+fn paired(pixel: [u8; 4]) -> [u64; 2] {
+    match pixel[3] {
+        255 => {
+            let [red, green, blue, _] = pixel.map(|byte| OPAQUE[usize::from(byte)]);
+            [red | green << 32, blue | (SAMPLE_ONE as u64) << 32]
+        }
+        0 => [0; 2],
+        _ => {
+            // None is negative.
+            let [red, green, blue, alpha] = premultiplied(pixel).map(|sample| sample as u64);
+            [red | green << 32, blue | alpha << 32]
+        }
+    }
+}
+
+fn channels([first, second]: [u64; 2]) -> [u32; 4] {
+    [first as u32, (first >> 32) as u32, second as u32, (second >> 32) as u32]
+}
+
 /// Means of cells of `across` by `down` pixels; those at the right and bottom may be of fewer.
 fn averaged(pixels: &Pixels, across: u32, down: u32) -> Vec<Samples> {
-    let samples = |pixel: [u8; 4]| -> Samples {
-        match pixel[3] {
-            255 => {
-                let [red, green, blue, _] = pixel.map(|byte| OPAQUE[usize::from(byte)]);
-                [red, green, blue, i16::MAX]
-            }
-            0 => [0; 4],
-            _ => premultiplied(pixel),
-        }
-    };
     if (across, down) == (1, 1) {
+        // 15 bits a channel.
+        let samples = |pixel| channels(paired(pixel)).map(|sample| sample as i16);
         return pixels.iter().map(samples).collect();
     }
     let (across, down) = (across as usize, down as usize);
     let width = pixels.width() as usize;
     let mut cells = Vec::with_capacity(width.div_ceil(across));
-    let mut sums = vec![[0i32; 4]; width.div_ceil(across)];
+    let mut sums = vec![[0u64; 2]; width.div_ceil(across)];
     for rows in pixels.rgba().chunks(width * 4 * down) {
-        sums.fill([0; 4]);
+        sums.fill([0; 2]);
         for row in rows.chunks_exact(width * 4) {
             for (sum, cell) in sums.iter_mut().zip(row.chunks(across * 4)) {
+                let [mut first, mut second] = *sum;
                 for &pixel in cell.as_chunks::<4>().0 {
-                    // 32 pixels a side and 15 bits at most: 2^25.
-                    for (sum, sample) in sum.iter_mut().zip(samples(pixel)) {
-                        *sum += i32::from(sample);
-                    }
+                    // 32 pixels a side and 15 bits at most: 2^25, so no channel reaches the next.
+                    let pair = paired(pixel);
+                    (first, second) = (first + pair[0], second + pair[1]);
                 }
+                *sum = [first, second];
             }
         }
         let high = rows.len() / 4 / width;
         let (whole, part) = sums.split_at(width / across);
-        let mean = Mean::of(across * high);
-        cells.extend(whole.iter().map(|sum| sum.map(|sum| mean.round(sum))));
-        let mean = Mean::of(width % across * high);
-        cells.extend(part.iter().map(|sum| sum.map(|sum| mean.round(sum))));
+        for (sums, wide) in [(whole, across), (part, width % across)] {
+            let mean = Mean::of(wide * high);
+            cells.extend(sums.iter().map(|&sum| channels(sum).map(|sum| mean.round(sum))));
+        }
     }
     cells
 }
@@ -190,8 +205,8 @@ impl Mean {
     }
 
     /// The mean of what adds up to `sum`, rounded to nearest; samples have 15 bits.
-    fn round(&self, sum: i32) -> i16 {
-        (((sum as u64 + self.half) * self.reciprocal) >> Self::SHIFT) as i16
+    fn round(&self, sum: u32) -> i16 {
+        (((u64::from(sum) + self.half) * self.reciprocal) >> Self::SHIFT) as i16
     }
 }
 
@@ -356,7 +371,8 @@ mod tests {
                 // Around each place where the quotient changes.
                 for sum in [-1, 0, 1].map(|by| quotient * count - count / 2 + by) {
                     if (0..=count * i32::from(i16::MAX)).contains(&sum) {
-                        assert_eq!(i32::from(mean.round(sum)), (sum + count / 2) / count);
+                        let rounded = (sum + count / 2) / count;
+                        assert_eq!(i32::from(mean.round(sum as u32)), rounded);
                     }
                 }
             }

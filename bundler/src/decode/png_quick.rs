@@ -15,9 +15,14 @@ use crate::png_out::SIGNATURE;
 /// Bit of a chunk's first letter that says that a reader may skip it.
 const ANCILLARY: u8 = 0x20;
 
+/// Rows of a file that are kept for the next: a new buffer costs a page fault a page.
+const KEPT_BYTES: usize = 4 << 20;
+
 thread_local! {
     /// It holds nothing of the last file.
     static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
+    /// Room for rows. What is in it is of the last file, until it is overwritten.
+    static ROWS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What is needed of a file.
@@ -45,15 +50,13 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Pixels> {
         _ => 4,
     };
     let stride = (parts.width * parts.depth * channels).div_ceil(8);
-    let mut rows = vec![0; (stride + 1) * parts.height];
-    let inflated =
-        DECOMPRESSOR.with_borrow_mut(|d| d.zlib_decompress(parts.data(), &mut rows)).ok()?;
-    if inflated != rows.len() {
-        return None;
+    let mut rows = ROWS.take();
+    rows.resize((stride + 1) * parts.height, 0);
+    let rgba = parts.rgba(&mut rows, stride, channels);
+    if rows.capacity() <= KEPT_BYTES {
+        ROWS.set(rows);
     }
-    unfilter(&mut rows, stride, channels)?;
-    let rgba = parts.expand(&rows, stride)?;
-    Pixels::new(parts.width as u32, parts.height as u32, rgba)
+    Pixels::new(parts.width as u32, parts.height as u32, rgba?)
 }
 
 /// The next chunk and what follows it; its sum is checked unless a reader may skip it.
@@ -142,8 +145,23 @@ impl<'a> Parts<'a> {
         if self.more_data.is_empty() { self.first_data } else { &self.more_data }
     }
 
+    /// RGBA, by way of `rows`, which are exactly as long as they must be.
+    fn rgba(&self, rows: &mut [u8], stride: usize, channels: usize) -> Option<Vec<u8>> {
+        let inflate = |d: &mut Decompressor| d.zlib_decompress(self.data(), rows);
+        if DECOMPRESSOR.with_borrow_mut(inflate).ok()? != rows.len() {
+            return None;
+        }
+        unfilter(rows, stride, channels)?;
+        self.expand(rows, stride)
+    }
+
     /// Rows with filter bytes in front, unfiltered -> RGBA.
     fn expand(&self, rows: &[u8], stride: usize) -> Option<Vec<u8>> {
+        if (self.colour_type, self.transparency) == (6, None) {
+            let mut rgba = Vec::with_capacity(self.width * self.height * 4);
+            rows.chunks_exact(stride + 1).for_each(|row| rgba.extend_from_slice(&row[1..]));
+            return Some(rgba);
+        }
         let mut rgba = vec![0; self.width * self.height * 4];
         let targets = rgba.chunks_exact_mut(self.width * 4).map(|row| row.as_chunks_mut::<4>().0);
         let rows = targets.zip(rows.chunks_exact(stride + 1).map(|row| &row[1..]));
@@ -180,16 +198,12 @@ impl<'a> Parts<'a> {
                 Some(rgba)
             }
             _ if self.transparency.is_some() => None,
-            (4, _) => {
+            _ => {
                 for (target, row) in rows {
                     for (pixel, &[grey, alpha]) in target.iter_mut().zip(row.as_chunks::<2>().0) {
                         *pixel = [grey, grey, grey, alpha];
                     }
                 }
-                Some(rgba)
-            }
-            _ => {
-                rows.for_each(|(target, row)| target.as_flattened_mut().copy_from_slice(row));
                 Some(rgba)
             }
         }
