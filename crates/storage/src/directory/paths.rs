@@ -1,7 +1,7 @@
 //! From a key to a path that is certainly inside the root, and reading what is there.
 
 use std::fs::{self, File, Metadata};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ impl Root {
     }
 
     fn read_fault(&self, path: &Path, error: &std::io::Error) -> StorageError {
-        if error.kind() == std::io::ErrorKind::NotFound && !self.path.exists() {
+        if error.kind() == ErrorKind::NotFound && !self.path.exists() {
             return StorageError::new(
                 StorageErrorKind::NotFound,
                 "read",
@@ -100,7 +100,11 @@ impl Root {
         match self.make_folder(standing.unwrap_or(&self.path), parent) {
             Ok(Some(folder)) => Ok(Some(folder.join(name))),
             Ok(None) => Err(faults::outside("write", &path)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            // A folder that another made first, and that was gone when it was looked at.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && !has_file_in(parent) => {
+                Ok(None)
+            }
             Err(error) => Err(faults::from_io("write", &path, &error)),
         }
     }
@@ -118,6 +122,11 @@ impl Root {
     fn is_inside(&self, path: &Path) -> std::io::Result<bool> {
         Ok(path.canonicalize()?.starts_with(self.path.canonicalize()?))
     }
+}
+
+/// Whether something that is no folder stands where `folder` or one around it is to be.
+fn has_file_in(folder: &Path) -> bool {
+    folder.ancestors().any(|ancestor| ancestor.exists() && !ancestor.is_dir())
 }
 
 /// The version of a file whose bytes are at hand.
@@ -150,7 +159,7 @@ fn hex(digest: &[u8]) -> String {
 }
 
 fn read_exactly(file: File, length: u64) -> std::io::Result<Bytes> {
-    let capacity = usize::try_from(length).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+    let capacity = usize::try_from(length).map_err(|_| ErrorKind::OutOfMemory)?;
     let mut bytes = Vec::with_capacity(capacity);
     file.take(length).read_to_end(&mut bytes)?;
     if bytes.len() != capacity {
