@@ -7,7 +7,7 @@
 
 use crate::decode::png_quick::{self, Parts};
 use crate::pixels::Pixels;
-use crate::png_out::{CHUNK_BYTES, HEADER_BYTES, INDEXED, SIGNATURE, chunk};
+use crate::png_out::{INDEXED, SIGNATURE, chunk};
 
 /// How a zlib stream begins that says: deflate with a window of 32 KiB, and searched for long. Some
 /// say a smaller window than they use, which readers do not all forgive.
@@ -16,37 +16,31 @@ const ZLIB: [u8; 2] = [0x78, 0xda];
 /// The file of `pixels` that is in `bytes`, if it is one of fewer than `most` bytes.
 pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, most: usize) -> Option<Vec<u8>> {
     let parts = Parts::read(bytes)?;
-    let is_indexed = parts.colour_type == INDEXED;
-    // Beside other pixels than indices a palette is a proposal.
-    let palette = if is_indexed { parts.palette } else { &[] };
-    let tables = [palette, parts.transparency.unwrap_or_default()];
-    let chunks = 3 + tables.iter().filter(|table| !table.is_empty()).count();
-    let length = SIGNATURE.len()
-        + HEADER_BYTES
-        + chunks * CHUNK_BYTES
-        + tables.iter().map(|table| table.len()).sum::<usize>()
-        + parts.data().len();
-    if length >= most {
+    let transparency = parts.transparency.unwrap_or_default();
+    // Before anything is copied: mostly ours is the smaller.
+    if parts.data().len() >= most {
         return None;
     }
-    let mut file = Vec::with_capacity(length);
-    file.extend_from_slice(SIGNATURE);
+    let mut file = SIGNATURE.to_vec();
     chunk(&mut file, *b"IHDR", parts.header);
-    let mut palette = palette.to_vec();
-    if is_indexed {
-        for (entry, alpha) in palette.as_chunks_mut::<3>().0.iter_mut().zip(tables[1]) {
-            if *alpha == 0 {
-                *entry = [0; 3];
-            }
+    // Beside other pixels than indices a palette is a proposal.
+    let is_indexed = parts.colour_type == INDEXED;
+    let mut palette = if is_indexed { parts.palette.to_vec() } else { Vec::new() };
+    for (entry, alpha) in palette.as_chunks_mut::<3>().0.iter_mut().zip(transparency) {
+        if *alpha == 0 {
+            *entry = [0; 3];
         }
     }
-    for (name, table) in [(*b"PLTE", palette.as_slice()), (*b"tRNS", tables[1])] {
+    for (name, table) in [(*b"PLTE", palette.as_slice()), (*b"tRNS", transparency)] {
         if !table.is_empty() {
             chunk(&mut file, name, table);
         }
     }
     chunk(&mut file, *b"IDAT", &[&ZLIB, parts.data().get(ZLIB.len()..)?].concat());
     chunk(&mut file, *b"IEND", &[]);
+    if file.len() >= most {
+        return None;
+    }
     let read = png_quick::decode(&file)?;
     let hides = |pixel: [u8; 4]| pixel[3] == 0 && pixel != [0; 4];
     if parts.transparency.is_none() && read.iter().any(hides) {
@@ -62,7 +56,7 @@ mod tests {
 
     use super::*;
     use crate::decode::decode;
-    use crate::png_out::{Colours, encode, encode_by};
+    use crate::png_out::{CHUNK_BYTES, Colours, HEADER_BYTES, encode, encode_by};
 
     /// A picture that takes a good search to compress.
     fn picture(alpha: impl Fn(usize) -> u8) -> Pixels {
