@@ -33,7 +33,7 @@ use crate::{
     commands::{database, stdout},
     config::DatabaseArgs,
     failure::{Exit, Failure, Outcome},
-    jobs::HASHED_FOLDERS,
+    jobs::{HASHED_FOLDERS, changing_keys},
     scan_settings::ScanSettings,
 };
 
@@ -144,7 +144,7 @@ async fn wanted_objects(
         for folder in HASHED_FOLDERS {
             add(Source::Site, site.list_all(folder).await?);
         }
-        for key in format::root() {
+        for key in changing_keys() {
             add(Source::Site, site.head(&key).await?.into_iter().collect());
         }
     }

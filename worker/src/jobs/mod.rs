@@ -28,7 +28,7 @@ use crate::{
     scan_settings::ScanSettings,
 };
 
-pub use page_files::{Facts, HASHED_FOLDERS, PageFile, is_hashed, page_files};
+pub use page_files::{Facts, HASHED_FOLDERS, PageFile, changing_keys, is_hashed, page_files};
 pub use publish::{Manifest, PublishRequest, publish_site, totals};
 pub use search::merge_range;
 pub use search_key::{range_of, search_key};

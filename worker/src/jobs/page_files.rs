@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use everytab_storage::objects;
 use sha2::{Digest, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/site.rs"));
@@ -40,6 +41,13 @@ pub const HASHED_FOLDERS: [&str; 2] = ["css/", "js/"];
 /// Whether a file of the page, or an object of a site, is in one of [`HASHED_FOLDERS`].
 pub fn is_hashed(key: &str) -> bool {
     HASHED_FOLDERS.iter().any(|folder| key.starts_with(folder))
+}
+
+/// The keys of a site that publishing changes under their names.
+pub fn changing_keys() -> Vec<String> {
+    let pages = page_files(&Facts::default()).into_iter().map(|file| file.key);
+    let others = [objects::MANIFEST, objects::STATS, objects::HISTORY, objects::PREVIEW];
+    pages.filter(|key| !is_hashed(key)).chain(others.map(str::to_owned)).collect()
 }
 
 /// The page's files, index.html last, so that what it names is there before it is.

@@ -17,8 +17,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    Assignment, Done, Facts, Job, JobError, Stats, bundle_shard::put_bundle, history, is_hashed,
-    page_files, preview,
+    Assignment, Done, Facts, Job, JobError, Stats, bundle_shard::put_bundle, changing_keys,
+    history, is_hashed, page_files, preview,
 };
 use crate::{context::Context, limits, pulse::Pulse, scan_settings::ScanSettings, scan_stats};
 
@@ -157,11 +157,8 @@ pub async fn publish_site(
         user_agent: Some(context.fetchers.obeying.user_agent().to_owned()),
     };
     // Pages name files by their hash: files first, pages after the manifest.
-    let all = page_files(&facts);
-    let changing: Vec<String> =
-        all.iter().filter(|file| !is_hashed(&file.key)).map(|file| file.key.clone()).collect();
     let (pages, files): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|file| file.key.ends_with(".html"));
+        page_files(&facts).into_iter().partition(|file| file.key.ends_with(".html"));
     for file in files {
         put_changed(&*site, &file.key, file.bytes.into()).await?;
         pulse.beat();
@@ -178,7 +175,7 @@ pub async fn publish_site(
         put_changed(&*site, &page.key, page.bytes.clone().into()).await?;
     }
     if let Some(distribution) = &request.settings.distribution {
-        invalidate(distribution, &manifest, changing).await?;
+        invalidate(distribution, &manifest).await?;
     }
     Ok(manifest)
 }
@@ -302,15 +299,10 @@ fn pretty(value: &Value) -> Bytes {
     Bytes::from(format!("{value:#}\n"))
 }
 
-/// Has the CDN forget the page's files of these names, and what else changes under its name.
-async fn invalidate(
-    distribution: &str,
-    manifest: &Manifest,
-    mut keys: Vec<String>,
-) -> Result<(), JobError> {
-    let others = [objects::MANIFEST, objects::STATS, objects::HISTORY, objects::PREVIEW, ""];
-    keys.extend(others.map(str::to_owned));
-    let paths: Vec<String> = keys.iter().map(|key| format!("/{key}")).collect();
+/// Has the CDN forget what changes under its name.
+async fn invalidate(distribution: &str, manifest: &Manifest) -> Result<(), JobError> {
+    let keys = changing_keys().into_iter().chain([String::new()]);
+    let paths: Vec<String> = keys.map(|key| format!("/{key}")).collect();
     // The same publishing asks once, however often it is tried.
     let reference = format!("{}-{}", manifest.scan, manifest.generated_at);
     let settings = CdnSettings::default();

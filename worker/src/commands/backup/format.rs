@@ -4,15 +4,12 @@ use std::{collections::HashMap, io::Read as _, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use everytab_coordinator::TableDigest;
-use everytab_storage::{PutOptions, Store, objects};
+use everytab_storage::{PutOptions, Store};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{
-    failure::Failure,
-    jobs::{Facts, is_hashed, page_files},
-};
+use crate::{failure::Failure, jobs::is_hashed};
 
 /// The object that makes a backup whole; written last.
 pub(super) const LIST: &str = "backup.json";
@@ -21,13 +18,6 @@ pub(super) const FORMAT: u32 = 2;
 /// What publishing switches: it stands under a fixed name, and changes without changing its size.
 pub(super) fn is_fixed(key: &str) -> bool {
     !key.starts_with("scans/") && !is_hashed(key)
-}
-
-/// The keys of a site that are fixed.
-pub(super) fn root() -> Vec<String> {
-    let pages = page_files(&Facts::default()).into_iter().map(|file| file.key);
-    let others = [objects::STATS, objects::HISTORY, objects::PREVIEW, objects::MANIFEST];
-    pages.filter(|key| is_fixed(key)).chain(others.map(str::to_owned)).collect()
 }
 
 const PROGRESS: &str = "progress/";
