@@ -43,10 +43,10 @@ pub fn is_hashed(key: &str) -> bool {
     HASHED_FOLDERS.iter().any(|folder| key.starts_with(folder))
 }
 
-/// The keys of a site that publishing changes under their names.
+/// The keys of a site that publishing changes under their names, the manifest last.
 pub fn changing_keys() -> Vec<String> {
     let pages = page_files(&Facts::default()).into_iter().map(|file| file.key);
-    let others = [objects::MANIFEST, objects::STATS, objects::HISTORY, objects::PREVIEW];
+    let others = [objects::STATS, objects::HISTORY, objects::PREVIEW, objects::MANIFEST];
     pages.filter(|key| !is_hashed(key)).chain(others.map(str::to_owned)).collect()
 }
 
