@@ -22,6 +22,8 @@ INFRA_PROGRAMS := $(abspath $(or $(CARGO_TARGET_DIR),target))/infra
 export EVERYTAB_NODE ?= $(abspath $(or $(CARGO_TARGET_DIR),target))/node
 # make fuzz SECONDS=3600; a shell keeps a variable of that name of its own.
 FUZZ_SECONDS ?= $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
+# What a finding of scripts/lint/structure does to `make lint`: report or fail.
+STRUCTURE ?= report
 # Arguments for the program or test runner behind a target: make demo ARGS="--workers 3".
 ARGS ?=
 
@@ -104,6 +106,11 @@ lint: ## Formatting, clippy, the house's own rules
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --locked --workspace --all-targets -- -D warnings
 	scripts/check-house.sh
+	scripts/lint/structure $(STRUCTURE)
+
+.PHONY: lint-test
+lint-test: ## Make mistakes in a copy of the sources, and show that the lints find each
+	scripts/lint/self-test
 
 .PHONY: fmt
 fmt: ## Format the Rust code
