@@ -11,15 +11,16 @@ NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 DENY := $(shell $(CARGO) deny --version >/dev/null 2>&1 && echo yes)
 WITH_POSTGRES := $(CARGO) run --quiet --locked --package everytab-postgres --bin with-postgres --
 SITE_TESTS := site/tests/*.test.js site/tests/*.test.mjs
-# Independent programs that tests compare with, where scripts/install.sh could get them.
-PYTHON_PROGRAMS := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
+# Independent programs that tests compare with, where scripts/install/test.sh could get them.
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+PYTHON_PROGRAMS := $(TARGET)/python
 ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
-INFRA_PROGRAMS := $(abspath $(or $(CARGO_TARGET_DIR),target))/infra
+INFRA_PROGRAMS := $(TARGET)/infra
 # What checks the page: axe and an HTML validator.
-export EVERYTAB_NODE ?= $(abspath $(or $(CARGO_TARGET_DIR),target))/node
+export EVERYTAB_NODE ?= $(TARGET)/node
 # make fuzz SECONDS=3600; a shell keeps a variable of that name of its own.
 FUZZ_SECONDS ?= $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
 # What a finding of scripts/lint/structure does to `make lint`: report or fail.
@@ -33,8 +34,8 @@ help: ## List the targets
 
 .PHONY: demo
 demo: ## Scan some hosts on this machine and serve the page (DEMO=live|recorded|generated)
-	@scripts/install.sh --for demo
-	@scripts/demo.sh $(ARGS)
+	@scripts/install/demo.sh
+	@scripts/demo/demo.sh $(ARGS)
 
 .PHONY: build
 build: ## Build the programs, optimised, into target/release
@@ -42,9 +43,10 @@ build: ## Build the programs, optimised, into target/release
 
 .PHONY: test
 test: ## Check and test everything, as .ci/run does
-	@scripts/install.sh --for test
+	@scripts/install/test.sh
 	@$(MAKE) lint verify $(if $(DENY),deny)
-	@$(MAKE) test-infra test-rust test-site
+	@$(MAKE) test-scripts test-infra test-rust test-site
+	@scripts/install/skipped.sh
 
 .PHONY: test-rust
 test-rust: ## Run the Rust tests against a private Postgres
@@ -58,58 +60,60 @@ endif
 
 .PHONY: test-site
 test-site: ## Run the page's tests
-	node --test $(SITE_TESTS)
+	@mkdir -p $(TARGET)
+	node --test --test-reporter spec --test-reporter-destination stdout \
+		--test-reporter tap --test-reporter-destination $(TARGET)/site-tests.tap $(SITE_TESTS)
 
 .PHONY: infra-check
 infra-check: ## Check terraform/, packer/, ansible/ and the units, without a cloud or root
-	@scripts/install.sh --for infra
-	@scripts/infra-check.sh $(ARGS)
+	@scripts/install/infra.sh
+	@scripts/infra/check.sh $(ARGS)
 
 .PHONY: infra-mutants
 infra-mutants: ## Show that infra-check finds mistakes, by making them
-	@scripts/install.sh --for infra
-	@scripts/infra-mutants.sh $(ARGS)
+	@scripts/install/infra.sh
+	@scripts/infra/mutants.sh $(ARGS)
 
 .PHONY: infra-boot
 infra-boot: dist ## Bake the image, boot three machines of it, have them do a scan (root)
-	@scripts/install.sh --for boot
+	@scripts/install/boot.sh
 	$(CARGO) build --quiet --locked --package everytab-testbed
-	@scripts/infra-boot.sh
+	@scripts/infra/boot.sh
 
 .PHONY: infra-schema
 infra-schema: ## Write terraform/offline/schema.json.gz from the provider's bindings (needs npm)
-	@scripts/install.sh --for infra
-	@scripts/infra-schema.sh
+	@scripts/install/infra.sh
+	@scripts/infra/schema.sh
 
 .PHONY: dist
 dist: ## Make the program and a Debian package for other machines (ARCH=amd64|arm64)
-	@scripts/install.sh --for dist
-	@scripts/dist.sh
+	@scripts/install/dist.sh
+	@scripts/dist/dist.sh
 
 .PHONY: container
 container: dist ## Build packaging/Containerfile from a Debian made here, and run it (root)
-	@scripts/install.sh --for container
-	@scripts/container.sh
+	@scripts/install/container.sh
+	@scripts/dist/container.sh
 
 .PHONY: test-infra
 test-infra: ## infra-check, where its programs could be installed
-	@if [ -e "$(INFRA_PROGRAMS)/installed" ]; then scripts/infra-check.sh; \
+	@if [ -e "$(INFRA_PROGRAMS)/installed" ]; then scripts/infra/check.sh; \
 	else echo "skipped: make infra-check: no programs in $(INFRA_PROGRAMS)"; fi
 
 .PHONY: site-shots
 site-shots: ## Take pictures of the page, to look at, into target/site-shots (ARGS=dark: only those)
-	@scripts/install.sh --for test
-	node site/tests/shots.mjs $(or $(CARGO_TARGET_DIR),target)/site-shots $(ARGS)
+	@scripts/install/test.sh
+	node site/tests/shots.mjs $(TARGET)/site-shots $(ARGS)
 
 .PHONY: lint
-lint: ## Formatting, clippy, the house's own rules
+lint: ## Formatting, clippy, the project's own rules
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --locked --workspace --all-targets -- -D warnings
-	scripts/check-house.sh
+	scripts/lint/project.sh
 	scripts/lint/structure $(STRUCTURE)
 
-.PHONY: lint-test
-lint-test: ## Make mistakes in a copy of the sources, and show that the lints find each
+.PHONY: test-scripts
+test-scripts: ## Show that the lints find mistakes
 	scripts/lint/self-test
 
 .PHONY: fmt
@@ -118,9 +122,9 @@ fmt: ## Format the Rust code
 
 .PHONY: dashboards-check
 dashboards-check: ## Scrape a real scan with Debian's Prometheus: every expression, every rule, a picture
-	@scripts/install.sh --for dashboards
+	@scripts/install/dashboards.sh
 	EVERYTAB_DASHBOARDS=required \
-		EVERYTAB_DASHBOARD_PICTURE=$(abspath $(or $(CARGO_TARGET_DIR),target))/dashboard.svg \
+		EVERYTAB_DASHBOARD_PICTURE=$(TARGET)/dashboard.svg \
 		$(WITH_POSTGRES) $(CARGO) test --locked --package everytab-worker --test scan -- --nocapture dashboards::
 
 .PHONY: metrics
@@ -130,97 +134,97 @@ metrics: ## Write the table of docs/metrics.md from the code
 
 .PHONY: verify
 verify: ## Check that documents and generated files match the code
-	scripts/check-docs.sh
-	scripts/write-cli-reference.sh --check
+	scripts/docs/check.sh
+	scripts/docs/cli-reference.sh --check
 
 .PHONY: schema
 schema: ## Write coordinator-sql/schema.sql from the migrations
-	scripts/write-schema.sh
+	scripts/docs/schema.sh
 
 .PHONY: docs
 docs: ## Write docs/cli.md from the program's help
-	scripts/write-cli-reference.sh
+	scripts/docs/cli-reference.sh
 
 .PHONY: bench
 bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 MIX=issue)
-	@scripts/install.sh --for demo
-	@scripts/bench.sh $(ARGS)
+	@scripts/install/demo.sh
+	@scripts/bench/scan.sh $(ARGS)
 
 .PHONY: bench-pages
 bench-pages: ## Time reading recorded home pages beside other programs, on one core and all (RUNS=5)
-	@scripts/install.sh --for bench
-	@scripts/bench-pages.sh
+	@scripts/install/bench.sh
+	@scripts/bench/pages.sh
 
 .PHONY: bench-site
 bench-site: ## Time the page in Chromium, throttled and scrolling, beside a plain rendering
-	@scripts/install.sh --for test
-	@scripts/bench-site.sh $(ARGS)
+	@scripts/install/test.sh
+	@scripts/bench/site.sh $(ARGS)
 
 .PHONY: bench-search
 bench-search: ## Build search files for NAMES=30000000 and look names up beside a plain scan
-	@scripts/bench-search.sh
+	@scripts/bench/search.sh
 
 .PHONY: bench-icons
 bench-icons: ## Time fetching icons beside a Go program (SCENARIO=plain|tls|mix|slow URLS=200000)
-	@scripts/install.sh --for bench
-	@scripts/bench-icons.sh
+	@scripts/install/bench.sh
+	@scripts/bench/icons.sh
 
 .PHONY: bench-bundle
 bench-bundle: ## Time turning icons into bundles beside other programs; bytes a tab (RUNS=5)
-	@scripts/install.sh --for bench
-	@scripts/bench-bundle.sh
+	@scripts/install/bench.sh
+	@scripts/bench/bundle.sh
 
 .PHONY: icons-sheet
 icons-sheet: ## Draw icons beside their originals, to look at; compare with Pillow and ImageMagick
-	@scripts/install.sh --for sheet
-	@scripts/icons-sheet.sh $(ARGS)
+	@scripts/install/sheet.sh
+	@scripts/oracle/icons-sheet.sh $(ARGS)
 
 .PHONY: soak-icons
 soak-icons: ## Fetch icons for MINUTES=30 at full concurrency: nothing may grow
-	@scripts/soak-icons.sh
+	@scripts/stress/soak-icons.sh
 
 .PHONY: bench-index
 bench-index: ## Time reading a columnar index file beside DuckDB (ROWS=11000000 RUNS=5)
-	@scripts/install.sh --for bench
-	@scripts/bench-index.sh
+	@scripts/install/bench.sh
+	@scripts/bench/index.sh
 
 .PHONY: bench-warc
 bench-warc: ## Time a warc job's way from a folder, and from S3 on loopback (RUNS=5)
-	@scripts/bench-warc.sh
+	@scripts/bench/warc.sh
 
 .PHONY: oracle
 oracle: ## Compare what pages say with what a browser shows (needs the corpus and Chromium)
-	@scripts/install.sh --for test
-	@scripts/oracle.sh $(ARGS)
+	@scripts/install/test.sh
+	@scripts/oracle/pages.sh $(ARGS)
 
 .PHONY: bench-queue
 bench-queue: ## Drain no-op jobs beside a peer on one Postgres; rows a second (JOBS=200000 ROUNDS=3)
-	@scripts/bench-queue.sh drain
-	@scripts/bench-queue.sh rows
+	@scripts/bench/queue.sh drain
+	@scripts/bench/queue.sh rows
 
 .PHONY: bench-fleet
 bench-fleet: ## 200 workers' traffic against a Postgres of one core (FLEET_SECONDS=300)
-	@scripts/bench-queue.sh fleet
-	@scripts/bench-queue.sh moments
+	@scripts/bench/queue.sh fleet
+	@scripts/bench/queue.sh moments
 
 .PHONY: bench-scaling
 bench-scaling: ## Scans whose time is latency, by 1, 2, 4 and 8 workers (HOSTS=3000 IN_FLIGHT=12)
-	@scripts/install.sh --for demo
-	@scripts/bench-scaling.sh $(ARGS)
+	@scripts/install/demo.sh
+	@scripts/bench/scaling.sh $(ARGS)
 
 .PHONY: bench-transactions
 bench-transactions: ## The longest transactions of a scan (HOSTS=20000 WORKERS=2 MIX=issue)
-	@scripts/install.sh --for demo
-	@scripts/bench-transactions.sh $(ARGS)
+	@scripts/install/demo.sh
+	@scripts/bench/transactions.sh $(ARGS)
 
 .PHONY: chaos
 chaos: ## Kill, freeze, cut off: many times, and in storms (ROUNDS=10 FAULTS=200 HOSTS=20000)
 	$(CARGO) build --quiet --locked --workspace --all-targets
-	scripts/chaos.sh $(ARGS)
+	scripts/stress/chaos.sh $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## Give any bytes to the core (SECONDS=60 a target; needs nightly and cargo-fuzz)
-	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh $(ARGS)
+	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/stress/fuzz.sh $(ARGS)
 
 .PHONY: deny
 deny: ## Check the licences and sources of all dependencies (needs cargo-deny)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Three machines of the fleet do a scan, as they would in the cloud: called by scripts/infra-boot.sh
+"""Three machines of the fleet do a scan, as they would in the cloud: called by scripts/infra/boot.sh
 in namespaces of its own.
 
 All three start it at once, sign in to Postgres by token, read and write S3 over TLS at AWS's names

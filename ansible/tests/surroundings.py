@@ -42,7 +42,7 @@ class Surroundings:
         os.makedirs(self.folder, exist_ok=True)
         os.chmod(self.folder, 0o755)
         self.running = []
-        # Removed by scripts/infra-boot.sh, when nothing is in them any more.
+        # Removed by scripts/infra/boot.sh, when nothing is in them any more.
         self.groups = os.path.basename(work)
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "bridge0", "type", "bridge")

@@ -1,4 +1,4 @@
-//! Times turning icons into bundles: `scripts/bench-bundle.sh` runs it beside other programs that
+//! Times turning icons into bundles: `scripts/bench/bundle.sh` runs it beside other programs that
 //! do the same work on the same list.
 //!
 //!     make_bundles list CORPUS                      one line an icon: url, title, file

@@ -15,7 +15,7 @@ const skip = program ? false : "no chromium is installed";
 const SITE = fileURLToPath(new URL("../", import.meta.url));
 const PACKAGES = `${process.env.EVERYTAB_NODE ?? `${SITE}../target/node`}/node_modules`;
 const AXE = `${PACKAGES}/axe-core/axe.min.js`;
-const withoutPackages = existsSync(AXE) ? false : `no ${AXE}; scripts/install.sh --for test`;
+const withoutPackages = existsSync(AXE) ? false : `no ${AXE}; scripts/install/test.sh`;
 const WIDTHS = [[360, 780], [768, 1024], [1440, 900], [2560, 1440]];
 const READY = "document.readyState === 'complete'";
 const PAGES = {

@@ -1,4 +1,4 @@
-//! Times reading a columnar index file the way index jobs do: `scripts/bench-index.sh` runs it.
+//! Times reading a columnar index file the way index jobs do: `scripts/bench/index.sh` runs it.
 //!
 //!     read_index STORE FILE [TIMES]    TIMES readers of one file at once, each as a job
 //!

@@ -1,4 +1,4 @@
-//! Times a warc job's way from a store to rows: `scripts/bench-warc.sh` runs it.
+//! Times a warc job's way from a store to rows: `scripts/bench/warc.sh` runs it.
 //!
 //!     read_shard serve LIST CORPUS [https]    an S3 endpoint for ranges, in memory, on loopback
 //!     read_shard read LIST CORPUS STORE REPEAT   the list's pages as two jobs read them

@@ -1,4 +1,4 @@
-//! Times reading home pages out of archives on one thread: `scripts/bench-pages.sh` runs it beside
+//! Times reading home pages out of archives on one thread: `scripts/bench/pages.sh` runs it beside
 //! other programs that do the same work on the same list.
 //!
 //!     read_pages list CORPUS            the pages that CORPUS has answers for: file, place

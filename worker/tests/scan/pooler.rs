@@ -41,7 +41,7 @@ fn program() -> Option<PathBuf> {
     folders.push("/usr/sbin".into());
     let found = folders.iter().map(|folder| folder.join("pgbouncer")).find(|path| path.is_file());
     if found.is_none() {
-        println!("skipped: no pgbouncer; scripts/install.sh --for test installs it");
+        println!("skipped: no pgbouncer; scripts/install/test.sh installs it");
     }
     found
 }

@@ -1,4 +1,4 @@
-//! Times reading a columnar index file on one thread: `scripts/bench-index.sh` runs it beside
+//! Times reading a columnar index file on one thread: `scripts/bench/index.sh` runs it beside
 //! DuckDB on the same file.
 //!
 //!     index_bench generate FILE ROWS [HOSTS.gz]

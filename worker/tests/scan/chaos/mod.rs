@@ -3,7 +3,7 @@
 //!
 //! Each storm has a thread with a network and mounts of its own (`netns`), where that may be made;
 //! elsewhere links and disks are left alone and a line says so. `CHAOS_SEED`, `FAULTS` and `HOSTS`
-//! make it another storm or a longer one; `scripts/chaos.sh` does.
+//! make it another storm or a longer one; `scripts/stress/chaos.sh` does.
 
 mod faults;
 mod fleet;
@@ -128,7 +128,7 @@ fn a_scan_whose_workers_are_killed_frozen_and_cut_off_writes_the_bytes_of_an_und
 }
 
 #[test]
-#[ignore = "takes half an hour: scripts/chaos.sh"]
+#[ignore = "takes half an hour: scripts/stress/chaos.sh"]
 fn a_large_scan_under_fire_writes_the_bytes_of_an_undisturbed_one() {
     apart(|has_network| {
         let mix = mix().with(Behaviour::StallsInBody, 1_000);
@@ -138,7 +138,7 @@ fn a_large_scan_under_fire_writes_the_bytes_of_an_undisturbed_one() {
 }
 
 #[test]
-#[ignore = "takes minutes: scripts/chaos.sh"]
+#[ignore = "takes minutes: scripts/stress/chaos.sh"]
 fn the_recorded_sample_under_fire_gives_the_bytes_of_an_undisturbed_scan() {
     let Some(corpus) = corpus() else { return };
     apart(|has_network| {

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# Times turning the corpus' icons into bundles: ours by each choice of colours, a plain Go program,
+# and Pillow, each on the same list, on one core; then ours and Go on all cores.
+#
+#   RUNS=5 REPEAT=3 CORE=0 scripts/bench/bundle.sh
+#
+# Two lists: every icon that ours and the peer decode (the mix), and those of them of at most 64
+# pixels a side (small). REPEAT is how often an icon stands in them. The numbers are medians of RUNS
+# runs; the runs of all programs take turns, so that a busy machine is busy for all. CPU is user and
+# system time: on a shared machine it says more than the clock. Then the bytes: a tab's, as they are
+# and compressed; an icon's by each effort, beside the image crate's default PNG of the same pixels.
+# A program that cannot be had is left out: EVERYTAB_PEERS holds go/main.go, pip gets Pillow.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+runs="${RUNS:-5}"
+repeat="${REPEAT:-3}"
+need_corpus icons
+
+cargo build --release --quiet --locked --package everytab-bundler --example make_bundles
+ours="$target/release/examples/make_bundles"
+folder="$target/bench-bundle"
+mkdir -p "$folder"
+"$ours" list "$(realpath "$corpus")" >"$folder/all.tsv"
+
+# shellcheck source=scripts/bench/peers.sh
+. scripts/bench/peers.sh
+go_peer
+python_with pillow==13.0.0
+
+# Some icons end the peer, and one has it unfold gigabytes: each is tried by itself, once.
+tried="$folder/tried.tsv"
+if [ -n "$go" ] && ! [ "$tried" -nt "$go" ]; then
+    say "finding the icons that the peer decodes"
+    : >"$tried.new"
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >"$folder/one.tsv"
+        if said="$(timeout 2 "$go" bundles -workers 1 "$folder/one.tsv" 2>&1)" &&
+            [[ "$said" == *undecodable=0* ]]; then
+            printf '%s\n' "$line" >>"$tried.new"
+        fi
+    done <"$folder/all.tsv"
+    mv "$tried.new" "$tried"
+fi
+[ -n "$go" ] || tried="$folder/all.tsv"
+
+rm -rf "$folder/kept"
+"$ours" bundles "$tried" "$folder/kept" lossless 1 2>/dev/null
+for list in all small; do
+    "$ours" keep "$tried" "$folder/kept" "$list" >"$folder/kept-$list.tsv"
+    for _ in $(seq "$repeat"); do cat "$folder/kept-$list.tsv"; done >"$folder/$list-repeated.tsv"
+done
+
+# Appends wall and CPU seconds; what the program says goes to a file of its name.
+TIMEFORMAT='%R %U %S'
+measured() {
+    local name="$1" cores="$2"
+    shift 2
+    rm -rf "$folder/out-$name"
+    mkdir "$folder/out-$name"
+    { time taskset --cpu-list "$cores" "$@" >/dev/null 2>"$folder/$name.said"; } 2>&1 |
+        awk '{ print $1, $2 + $3 }' >>"$folder/$name.times"
+}
+
+one="${CORE:-0}"
+every="0-$(($(nproc) - 1))"
+rm -f "$folder"/*.times
+for _ in $(seq "$runs"); do
+    for list in all small; do
+        file="$folder/$list-repeated.tsv"
+        for colours in lossless auto palette; do
+            measured "$list-$colours" "$one" \
+                "$ours" bundles "$file" "$folder/out-$list-$colours" "$colours" 1
+        done
+        [ -z "$go" ] || GOMAXPROCS=1 measured "$list-go" "$one" \
+            "$go" bundles -workers 1 -out "$folder/out-$list-go" "$file"
+        [ -z "$python" ] || measured "$list-pillow" "$one" \
+            "$python" scripts/bench/make_bundles.py "$folder/kept-$list.tsv" "$folder/out-$list-pillow"
+    done
+    measured cores-auto "$every" "$ours" bundles "$folder/all-repeated.tsv" \
+        "$folder/out-cores-auto" auto "$(nproc)"
+    [ -z "$go" ] || measured cores-go "$every" \
+        "$go" bundles -workers 20 -out "$folder/out-cores-go" "$folder/all-repeated.tsv"
+done
+
+echo "$me: medians of $runs, $(circumstances)"
+printf '%-15s %7s %10s %13s %14s\n' what icons 'hosts/s' 'hosts/CPU s' 'us CPU/host'
+for name in {all,small}-{lossless,auto,palette,go,pillow} cores-{auto,go}; do
+    [ -s "$folder/$name.times" ] || continue
+    hosts="$(sed -E 's/.*hosts=([0-9]+) .*/\1/' <(tail -n 1 "$folder/$name.said"))"
+    wall="$(cut -d ' ' -f 1 "$folder/$name.times" | median)"
+    cpu="$(cut -d ' ' -f 2 "$folder/$name.times" | median)"
+    awk -v name="$name" -v hosts="$hosts" -v wall="$wall" -v cpu="$cpu" 'BEGIN {
+        printf "%-15s %7d %10.0f %13.0f %14.1f\n", name, hosts, hosts / wall, hosts / cpu,
+            cpu / hosts * 1e6
+    }'
+done
+
+# What a CDN would send: each bundle compressed by itself.
+compressed() {
+    node -e '
+        const { readdirSync, readFileSync } = require("node:fs");
+        const { gzipSync, brotliCompressSync, constants } = require("node:zlib");
+        const quality = (n) => ({ params: { [constants.BROTLI_PARAM_QUALITY]: n } });
+        const [plain, gzip, brotli5, brotli11, tabs] = [0, 0, 0, 0, 0];
+        const sums = { tabs, plain, gzip, brotli5, brotli11 };
+        for (const name of readdirSync(process.argv[1])) {
+            const bundle = readFileSync(`${process.argv[1]}/${name}`);
+            sums.tabs += JSON.parse(bundle).entries.length;
+            sums.plain += bundle.length;
+            sums.gzip += gzipSync(bundle, { level: 6 }).length;
+            sums.brotli5 += brotliCompressSync(bundle, quality(5)).length;
+            sums.brotli11 += brotliCompressSync(bundle, quality(11)).length;
+        }
+        const each = (bytes) => (bytes / sums.tabs).toFixed(0).padStart(10);
+        console.log(process.argv[2].padEnd(15) + each(sums.plain) + each(sums.gzip)
+            + each(sums.brotli5) + each(sums.brotli11));
+    ' "$1" "$2"
+}
+if command -v node >/dev/null; then
+    printf '\n%-15s%10s%10s%10s%10s\n' 'bytes a tab' plain gzip 'brotli 5' 'brotli 11'
+    for name in lossless auto palette go pillow; do
+        out="$folder/out-all-$name"
+        # Pillow's are of one list already, the others' of a repeated one.
+        [ "$name" = pillow ] || { rm -rf "$out"; mkdir "$out"; }
+        case "$name" in
+            go) [ -z "$go" ] ||
+                "$go" bundles -workers 1 -out "$out" "$folder/kept-all.tsv" 2>/dev/null ;;
+            pillow) ;;
+            *) "$ours" bundles "$folder/kept-all.tsv" "$out" "$name" 1 2>/dev/null ;;
+        esac
+        [ -n "$(ls "$out" 2>/dev/null)" ] || continue
+        compressed "$folder/out-all-$name" "$name"
+    done
+fi
+
+printf '\nicons of the whole corpus, '
+taskset --cpu-list "$one" "$ours" sizes "$folder/all.tsv"

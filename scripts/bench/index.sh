@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Times reading a columnar index file: ours on one thread, as index jobs do from a folder and through
+# an S3 endpoint on loopback, and DuckDB with the query that EveryTab replaces, on the same file.
+#
+#   ROWS=11000000 RUNS=5 scripts/bench/index.sh
+#
+# The file is made once, with the real schema, sorted; its hosts are those of the corpus where it is
+# there, else made up. The numbers are medians of RUNS runs that take turns; CPU is user and system
+# time of the reading process. The captures of all must be the same. DuckDB reads no S3 here: its
+# extension for that is not in its package.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+rows="${ROWS:-11000000}"
+runs="${RUNS:-5}"
+hosts="$corpus/hosts/crux-sample.txt.gz"
+cores="$(nproc)"
+
+cargo build --release --quiet --locked --package everytab-commoncrawl --example index_bench
+cargo build --release --quiet --locked --package everytab-worker --example read_index \
+    --example read_shard
+one_thread="$target/release/examples/index_bench"
+as_jobs="$target/release/examples/read_index"
+folder="$target/bench-index"
+mkdir -p "$folder"
+file="$folder/$rows.parquet"
+if [ ! -s "$file" ]; then
+    say "writing $rows rows"
+    "$one_thread" generate "$file.part" "$rows" $([ ! -f "$hosts" ] || echo "$hosts") >&2
+    mv "$file.part" "$file"
+fi
+
+# shellcheck source=scripts/bench/peers.sh
+. scripts/bench/peers.sh
+python_with duckdb==2.0.0
+
+export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_REGION=us-east-1
+export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
+printf '%s\t0\t1\n' "$file" >"$folder/list.tsv"
+# The server ends with its standard input, which is a pipe that this script holds.
+coproc S3 { exec "$target/release/examples/read_shard" serve "$folder/list.tsv" "$folder"; }
+server=$S3_PID
+trap 'kill "$server" 2>/dev/null || true; rm -f "$folder"/*.times' EXIT
+read -r AWS_ENDPOINT_URL <&"${S3[0]}"
+export AWS_ENDPOINT_URL
+
+# Notes what a program prints, its CPU seconds and its peak memory in MB.
+measured() {
+    local name="$1"
+    shift
+    python3 - "$@" >>"$folder/$name.times" <<'END'
+import os, resource, subprocess, sys
+said = subprocess.run(sys.argv[1:], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, said)
+END
+}
+
+rm -f "$folder"/*.times
+copies=()
+for number in $(seq "$cores"); do
+    ln --force "$file" "$folder/copy-$number.parquet"
+    copies+=("$folder/copy-$number.parquet")
+done
+for _ in $(seq "$runs"); do
+    measured one taskset --cpu-list 0 "$one_thread" read "$file"
+    [ -z "$python" ] || measured duckdb taskset --cpu-list 0 "$python" scripts/bench/read_index.py 1 "$file"
+    measured job "$as_jobs" "$folder" "$rows.parquet"
+    measured s3 "$as_jobs" s3://corpus "$rows.parquet"
+    measured jobs "$as_jobs" "$folder" "$rows.parquet" "$cores"
+    [ -z "$python" ] || measured duckdbs "$python" scripts/bench/read_index.py "$cores" "${copies[@]}"
+done
+
+echo "$me: $(stat --format %s "$file") bytes, medians of $runs, $(circumstances)"
+printf '%-28s %12s %12s %9s %10s %8s %8s\n' program 'rows/s' 'rows/CPU s' 'peak MB' captures \
+    'of file' ranges
+line() {
+    local title="$1" times="$folder/$2.times" column=()
+    [ -s "$times" ] || return 0
+    for number in 1 2 5; do column+=("$(cut -d ' ' -f "$number" "$times" | median)"); done
+    awk -v title="$title" -v cpu="${column[0]}" -v peak="${column[1]}" -v wall="${column[2]}" \
+        'END {
+            share = $6 ? sprintf("%.3f", $6 / $7) : "-"
+            printf "%-28s %12.0f %12.0f %9.1f %10d %8s %8s\n", title, $3 / wall, $3 / cpu, peak,
+                $4, share, $8 ? $8 : "-"
+        }' "$times"
+}
+line 'ours, one thread' one
+line 'DuckDB, one thread' duckdb
+line 'ours, as a job, folder' job
+line 'ours, as a job, S3' s3
+line "ours, $cores jobs at once" jobs
+line "DuckDB, $cores threads" duckdbs

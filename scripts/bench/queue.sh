@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Runs one of the queue's benches, optimised: drain, rows, fleet or moments. docs/benchmarks.md says
+# what they measure and which variables they read. Nothing leaves the machine but npm's install of
+# the peer, where EVERYTAB_PEERS (../shared/peers) holds one.
+#
+#   JOBS=200000 ROUNDS=3 scripts/bench/queue.sh drain
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+scripts/install/demo.sh
+export EVERYTAB_PEERS="${EVERYTAB_PEERS:-$(realpath -m ../shared/peers)}"
+say "$1: $(circumstances)"
+exec cargo bench --quiet --locked --package everytab-coordinator --bench queue -- "$@"

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Times a whole scan of a generated internet by the optimised program, in a folder that goes
+# afterwards. Nothing leaves the machine.
+#
+#   HOSTS=20000 WORKERS=2 MIX=issue scripts/bench/scan.sh [worker's options]
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# shellcheck source=scripts/bench/folder.sh
+. scripts/bench/folder.sh
+say "${HOSTS:-20000} hosts, ${WORKERS:-2} workers, mix ${MIX:-issue}, $(circumstances)"
+time "$target/release/everytab-worker" \
+    local --sample --sample-hosts "${HOSTS:-20000}" --sample-mix "${MIX:-issue}" \
+    --workers "${WORKERS:-2}" --dir "$folder/data" --exit-when-done "$@"

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The longest transactions of a whole scan of a generated internet, from what Postgres logs of
+# every statement: each transaction lasts from its first statement's start to its last one's end.
+# Nothing leaves the machine.
+#
+#   HOSTS=20000 WORKERS=2 MIX=issue scripts/bench/transactions.sh [worker's options]
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# shellcheck source=scripts/bench/folder.sh
+. scripts/bench/folder.sh
+mkdir -p "$folder/data"
+# %v is the transaction; what is set so stays in the cluster's own file.
+"$target/release/with-postgres" --dir "$folder/data/postgres" -- bash -c '
+    for setting in "log_min_duration_statement = 0" "log_parameter_max_length = 0" \
+        "log_line_prefix = '"'%n %v '"'"; do
+        psql -X -q -d "$EVERYTAB_TEST_DATABASE_URL" -c "alter system set $setting"
+    done'
+"$target/release/everytab-worker" local --sample --sample-hosts "${HOSTS:-20000}" \
+    --sample-mix "${MIX:-issue}" --workers "${WORKERS:-2}" --dir "$folder/data" \
+    --exit-when-done "$@" >"$folder/out" 2>"$folder/err" || {
+    tail -n 5 "$folder/err" >&2
+    exit 1
+}
+
+# A statement without a transaction of its own (%v is empty or 0) is not one.
+awk '$3 == "LOG:" && $4 == "duration:" {
+    if ($2 !~ /^[0-9]+\/[0-9]+$/ || $2 ~ /\/0$/) next
+    end = $1; begin = end - $5 / 1000
+    statement = $0; sub(/^.*(statement|execute [^:]*|parse [^:]*|bind [^:]*): /, "", statement)
+    if (!($2 in first) || begin < first[$2]) first[$2] = begin
+    if (!($2 in last) || end > last[$2]) last[$2] = end
+    if (!($2 in most) || $5 > most[$2]) { most[$2] = $5; what[$2] = substr(statement, 1, 100) }
+    seen++
+}
+END {
+    for (id in first) printf "%.1f\t%s\n", (last[id] - first[id]) * 1000, what[id]
+    printf "-1\t%d statements\n", seen
+}' "$folder/data/postgres/server.log" | sort -rn >"$folder/transactions"
+total=$(grep -vc '^-1' "$folder/transactions")
+echo "$me: $total transactions; the longest, in milliseconds, with the slowest" \
+    "statement of each:"
+head -n "${SHOW:-15}" "$folder/transactions"

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Writes coordinator-sql/schema.sql: the schema as one text, for people, made by migrating an empty
+# database and dumping it. The test that checks the file is also what writes it.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+UPDATE_SCHEMA=1 cargo test --quiet --locked --package everytab-coordinator \
+    the_schema_file_is_what_migrating_gives

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Makes the fleet's image as packer would, boots three of it, and has them do a scan.
+#
+#   [PACKAGE=FILE.deb] [HOSTS=900] scripts/infra/boot.sh [--image-only]      (make infra-boot; root)
+#
+# The image: a small Debian by debootstrap (kept in target/infra), the three roles by ansible, and
+# once more: the second run must change nothing. The machines: systemd-nspawn with networks of their
+# own, in namespaces that end with this script. What surrounds them is in ansible/tests/boot.py.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+tools="$target/infra"
+package="${PACKAGE:-$(ls "$target"/dist/everytab_*_"$(dpkg --print-architecture)".deb)}"
+package="$(realpath "$package")"
+export PATH="$tools/bin:$PATH" PYTHONDONTWRITEBYTECODE=1
+
+[ "$(id -u)" = 0 ] || die "needs root, for chroot and namespaces"
+work="$(mktemp -d /var/tmp/everytab-boot.XXXXXX)"
+chmod 755 "$work"
+root="$work/root"
+clean() {
+    umount --quiet "$root/proc" 2>/dev/null || true
+    find /sys/fs/cgroup -depth -type d -path "*/$(basename "$work")*" -exec rmdir {} + \
+        2>/dev/null || true
+    rm -rf --one-file-system "$work"
+}
+trap clean EXIT
+
+base="$(scripts/dist/small-debian.sh)"
+mkdir "$root"
+tar -C "$root" -xf "$base"
+
+# The image is made with this machine's way to Debian's archive, and without starting what it installs.
+cp -rL /etc/apt/apt.conf.d /etc/apt/sources.list* "$root/etc/apt/"
+rm -f "$root/etc/apt/apt.conf.d/"docker-*
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+chmod +x "$root/usr/sbin/policy-rc.d"
+mount -t proc proc "$root/proc"
+
+play() {
+    (cd ansible && ANSIBLE_HOME="$work/ansible" ANSIBLE_NOCOLOR=1 ansible-playbook worker.yml \
+        --inventory "$root," --extra-vars ansible_connection=community.general.chroot \
+        --extra-vars @../packer/image.yml --extra-vars "worker_package=$package")
+}
+say "the roles, for the first time"
+play >"$work/first.log" 2>&1 || { cat "$work/first.log"; exit 1; }
+say "$(tail -n 2 "$work/first.log" | head -n 1 | tr -s ' ')"
+say "the roles, again"
+play >"$work/second.log" 2>&1 || { cat "$work/second.log"; exit 1; }
+recap="$(grep -E 'ok=.*changed=' "$work/second.log" | sed 's/.* : //' | tr -s ' ')"
+say "$recap"
+grep -q 'changed=0 ' <<<"$recap" ||
+    { grep -B3 '^changed' "$work/second.log"; say "the second run changed something"; exit 1; }
+rm "$root/usr/sbin/policy-rc.d"
+umount "$root/proc"
+[ "${1:-}" != --image-only ] || exit 0
+
+# What terraform would hand to an instance, by the provider that stands in.
+cp -r terraform "$work/terraform"
+(cd "$work/terraform" && python "$PWD/offline/provider.py" -- sh -ec '
+    terraform init -backend=false -input=false
+    terraform apply -auto-approve -input=false -var scanning=true -var worker_count=3 \
+        -var ami_id=ami-0123456789abcdef0
+    terraform show -json >state.json') >"$work/terraform.log" 2>&1 ||
+    { cat "$work/terraform.log"; exit 1; }
+
+# Networks, processes and mounts of their own, which end with the script that runs in them.
+unshare --net --mount --pid --fork --kill-child --mount-proc \
+    python ansible/tests/boot.py --root "$root" --work "$work" --target "$target" \
+    --state "$work/terraform/state.json" --hosts "${HOSTS:-900}"

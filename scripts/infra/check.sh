@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Checks terraform/, packer/ and ansible/ without a cloud account, a registry or root.
+#
+#   scripts/infra/check.sh [--only STEP]... [--folder DIR]      (make infra-check)
+#
+# Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy that
+# the page has), packer, ansible, units (systemd's own verification, and a sandbox for each), leaving
+# (by which exit codes a machine leaves its group, and what it is asked of AWS). --folder looks at another copy of
+# what is checked, which is how scripts/infra/mutants.sh shows that mistakes are found. terraform is the
+# program on the path if there is one, else PyPI's; its provider is terraform/offline/provider.py.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+STEPS=(format validate test phases lint policy page packer ansible units leaving)
+# What each service of ours has, whatever else it may do.
+SANDBOX=(CapabilityBoundingSet= LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes
+    PrivateDevices=yes PrivateTmp=yes ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes
+    ProtectHostname=yes ProtectKernelLogs=yes ProtectKernelModules=yes ProtectKernelTunables=yes
+    ProtectProc=invisible ProtectSystem=strict RestrictNamespaces=yes RestrictRealtime=yes
+    RestrictSUIDSGID=yes SystemCallArchitectures=native SystemCallFilter=@system-service
+    SystemCallFilter=~@privileged UMask=0077)
+TOOLS="$target/infra"
+folder="$PWD"
+only=()
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --only) only+=("${2:?}"); shift 2 ;;
+        --folder) folder="$(realpath "${2:?}")"; shift 2 ;;
+        *) echo "usage: scripts/infra/check.sh [--only STEP]... [--folder DIR]" >&2; exit 2 ;;
+    esac
+done
+[ ${#only[@]} -gt 0 ] || only=("${STEPS[@]}")
+
+export PATH="$TOOLS/bin:$PATH" PYTHONDONTWRITEBYTECODE=1 CHECKPOINT_DISABLE=1
+unset TF_CLI_CONFIG_FILE
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+python() { "$TOOLS/bin/python" "$@"; }
+terraform="$(command -v terraform || echo "$TOOLS/bin/terraform")"
+
+# terraform writes beside what it reads: it gets a copy, and the provider of this repository.
+in_copy() {
+    if [ ! -d "$work/terraform" ]; then
+        cp -r "$folder/terraform" "$work/terraform"
+        (cd "$work/terraform" && with_provider "$terraform" init -backend=false -input=false \
+            -no-color >"$work/init.log" 2>&1) || { cat "$work/init.log"; return 1; }
+    fi
+    (cd "$work/terraform" && with_provider "$@")
+}
+with_provider() { python "$folder/terraform/offline/provider.py" -- "$@"; }
+
+check_format() { "$terraform" fmt -check -recursive -diff "$folder/terraform"; }
+check_validate() { in_copy "$terraform" validate -no-color; }
+check_test() { in_copy "$terraform" test -no-color; }
+check_phases() {
+    in_copy "$TOOLS/bin/python" offline/phases.py "$terraform" "$folder/packaging"
+}
+check_lint() { (cd "$folder" && python terraform/offline/lint.py terraform); }
+check_policy() {
+    python -m checkov.main --directory "$folder/terraform" --framework terraform --compact --quiet \
+        --skip-download
+}
+check_page() {
+    local in_page in_header
+    in_page="$(grep -oP 'Content-Security-Policy" content="\K[^"]+' site/index.html)"
+    in_header="$(grep -oP 'content_security_policy = "\K[^"]+' \
+        "$folder/terraform/modules/hosting/cloudfront.tf")"
+    [ "$in_header" = "$in_page; frame-ancestors 'none'" ] ||
+        { echo "CloudFront sends another policy than the page has:"; echo "$in_header"; return 1; }
+}
+check_packer() { "$folder/packer/check.sh"; }
+check_ansible() {
+    (cd "$folder/ansible" && ANSIBLE_HOME="$work/ansible" ansible-lint --offline --nocolor -q)
+}
+
+# systemd says what is wrong on stderr, and ends well all the same. The programs need not be here.
+check_units() {
+    local units=("$folder"/packaging/systemd/*) said exposure unit
+    said="$(systemd-analyze verify --man=no "${units[@]}" 2>&1 | grep everytab |
+        grep -vE 'Command /usr/(bin|lib)/everytab.* is not executable' || true)"
+    [ -z "$said" ] || { echo "$said"; return 1; }
+    for unit in "$folder"/packaging/systemd/*.service; do
+        # Below 2 is what systemd calls OK; twenty in its tenths.
+        systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >"$work/security" ||
+            { tail -n 1 "$work/security"; return 1; }
+        for line in "${SANDBOX[@]}"; do
+            grep -qxF "$line" "$unit" || { echo "$unit: no $line"; return 1; }
+        done
+    done
+    for script in "$folder"/packaging/lib/*; do
+        sh -n "$script" || return 1
+    done
+}
+
+# The real script, with programs beside it that say what they were asked.
+leave() {
+    (cd "$work" && rm -f asked &&
+        env -i PATH="$work/fake:$PATH" EXIT_CODE="$1" EXIT_STATUS="$2" EVERYTAB_FLEET="${3-fleet}" \
+            AWS_ENDS="${4-0}" sh "$folder/packaging/lib/leave-group" >"$work/left" 2>&1)
+}
+check_leaving() {
+    local worker="$folder/packaging/systemd/everytab-worker.service" line end want
+    mkdir -p "$work/fake"
+    printf '#!/bin/sh\necho i-0123456789abcdef0\n' >"$work/fake/curl"
+    printf '#!/bin/sh\necho "$@" >>asked\nexit "$AWS_ENDS"\n' >"$work/fake/aws"
+    printf '#!/bin/sh\n' >"$work/fake/sleep"
+    chmod +x "$work/fake"/*
+    # A drain is no failure, a setting that makes no sense is not tried again, all else is.
+    for line in SuccessExitStatus='3 4' RestartPreventExitStatus=2 Restart=on-failure \
+        ExecStopPost=-/usr/lib/everytab/leave-group; do
+        grep -qxF "$line" "$worker" || { echo "$worker: no $line"; return 1; }
+    done
+    want="autoscaling terminate-instance-in-auto-scaling-group --instance-id i-0123456789abcdef0"
+    want+=" --should-decrement-desired-capacity --no-cli-pager"
+    for end in exited:0 exited:3; do
+        leave "${end%:*}" "${end#*:}" && [ "$(cat "$work/asked")" = "$want" ] ||
+            { echo "$end: the machine does not leave: $(cat "$work/left" "$work/asked")"; return 1; }
+    done
+    for end in exited:1 exited:2 exited:4 exited:101 killed:KILL dumped:ABRT exited:; do
+        leave "${end%:*}" "${end#*:}" && [ ! -e "$work/asked" ] ||
+            { echo "$end: the machine leaves"; return 1; }
+    done
+    leave exited 0 '' && [ ! -e "$work/asked" ] || { echo "it leaves a group of no name"; return 1; }
+    ! leave exited 0 fleet 1 && [ "$(wc -l <"$work/asked")" = 8 ] && grep -q money "$work/left" ||
+        { echo "AWS refuses, and nobody hears of it: $(cat "$work/left")"; return 1; }
+}
+
+failures=0
+for step in "${only[@]}"; do
+    began="$(date +%s%N)"
+    if said="$("check_$step" 2>&1)"; then
+        word=ok
+    else
+        word=FAILED
+        failures=$((failures + 1))
+    fi
+    printf '%-9s %-6s %5d ms\n' "$step" "$word" $((($(date +%s%N) - began) / 1000000))
+    [ "$word" = ok ] || sed 's/^/    /' <<<"$said"
+done
+echo "$((${#only[@]} - failures)) passed, $failures failed"
+[ "$failures" = 0 ]

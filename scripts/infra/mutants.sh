@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Shows that `make infra-check` finds mistakes: each line of the list is one, made in a copy, and the
+# step that must find it. A mistake that nobody finds, or that changes nothing, is a failure.
+#
+#   scripts/infra/mutants.sh [WORD]       only the mistakes whose line holds WORD
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# step | file | sed expression
+mutants() {
+    cat <<'LIST'
+format   | terraform/main.tf | s/  name  */  name = /
+validate | terraform/modules/scanning/database.tf | s/storage_encrypted /storage_encypted /
+validate | terraform/modules/scanning/fleet.tf | s/metadata_options {/metadata_option {/
+validate | terraform/modules/scanning/network.tf | s/"aws_internet_gateway"/"aws_internet_gatway"/
+validate | terraform/modules/scanning/network.tf | /cidr_block           = var/d; s/resource "aws_vpc" "scan" {/&\n  cidr_blocks = []/
+validate | terraform/modules/scanning/database.tf | /  instance_class = /d
+validate | terraform/modules/hosting/cloudfront.tf | /signing_protocol /d
+validate | terraform/modules/hosting/outputs.tf | s/distribution.site.id/distribution.site.ident/
+validate | terraform/modules/scanning/iam.tf | s/module.archive.arn/module.archive.name_arn/
+validate | terraform/main.tf | s/  ami_id  .*/  ami = var.ami_id/
+validate | terraform/outputs.tf | s/module.hosting.site_address/module.scanning.archive_bucket/
+validate | terraform/modules/scanning/fleet.tf | s/tostring(var.requests/to_string(var.requests/
+validate | terraform/modules/hosting/cloudfront.tf | s/"sigv4"/"sigv5"/
+validate | terraform/modules/hosting/cloudfront.tf | s/"redirect-to-https"/"redirect-https"/
+validate | terraform/modules/scanning/fleet.tf | s/http_tokens                 = "required"/http_tokens = "require"/
+validate | terraform/modules/scanning/fleet.tf | s/volume_type           = "gp3"/volume_type = "gp4"/
+validate | terraform/modules/scanning/network.tf | s/"Gateway"/"Gatway"/
+validate | terraform/modules/hosting/budget.tf | s/"MONTHLY"/"MONTHS"/
+validate | terraform/modules/scanning/database.tf | s/  port           = 5432/&\n  endpoint = "x"/
+test     | terraform/modules/scanning/fleet.tf | s/http_tokens                 = "required"/http_tokens = "optional"/
+test     | terraform/modules/scanning/database.tf | s/publicly_accessible    = false/publicly_accessible = true/
+test     | terraform/modules/scanning/database.tf | s/"rds.force_ssl" = { value = "1"/"rds.force_ssl" = { value = "0"/
+test     | terraform/modules/scanning/database.tf | s/manage_master_user_password         = true/password = "secret"/
+test     | terraform/modules/scanning/network.tf | s/referenced_security_group_id = .*/cidr_ipv4 = "0.0.0.0\/0"/
+test     | terraform/modules/scanning/iam.tf | s/"s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"/"s3:*"/
+test     | terraform/modules/scanning/iam.tf | s/Resource = local.fleet_arn/Resource = "*"/
+test     | terraform/modules/scanning/iam.tf | /Condition = { StringEquals = { "cloudwatch/d
+test     | terraform/modules/scanning/fleet.tf | s/min_size              = 0/min_size = 1/
+test     | terraform/modules/scanning/fleet.tf | s/"price-capacity-optimized"/"lowest-price"/
+test     | terraform/modules/scanning/fleet.tf | s/#cloud-config/#cloud-conf/
+test     | terraform/modules/scanning/fleet.tf | s/permissions = "0640"/permissions = "0644"/
+test     | terraform/modules/hosting/cloudfront.tf | s/enable_accept_encoding_brotli = true/enable_accept_encoding_brotli = false/
+test     | terraform/modules/bucket/main.tf | s/block_public_policy     = true/block_public_policy = false/
+test     | terraform/variables.tf | s/var.scanning || var.worker_count == 0/true/
+test     | terraform/variables.tf | s/length(distinct(var.instance_types)) >= 4/true/
+test     | terraform/modules/scanning/fleet.tf | /initial_lifecycle_hook {/,/^  }/d
+test     | terraform/modules/scanning/fleet.tf | s/capacity_rebalance    = true/capacity_rebalance = false/
+test     | terraform/modules/scanning/fleet.tf | s/_shutdown_behavior = "terminate"/_shutdown_behavior = "stop"/
+test     | terraform/modules/scanning/fleet.tf | s/delete_on_termination = "true"/delete_on_termination = "false"/
+test     | terraform/modules/scanning/fleet.tf | s/encrypted             = "true"/encrypted = "false"/
+test     | terraform/modules/scanning/fleet.tf | s/hop_limit = 1/hop_limit = 2/
+test     | terraform/modules/scanning/database.tf | s/deletion_protection             = false/deletion_protection = true/
+test     | terraform/modules/scanning/database.tf | s/iam_database_authentication_enabled = true/iam_database_authentication_enabled = false/
+test     | terraform/modules/scanning/iam.tf | s/"s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"/&, "s3:DeleteObject"/
+test     | terraform/modules/scanning/iam.tf | s/Action   = "rds-db:connect"/Action = "rds-db:*"/
+test     | terraform/modules/hosting/budget.tf | /dynamic "notification"/,/^  }/d
+test     | terraform/modules/hosting/cloudfront.tf | s/signing_behavior  *= "always"/signing_behavior = "no-override"/
+test     | terraform/modules/scanning/observability.tf | s/alarm_actions       = \[.*/alarm_actions = []/
+phases   | terraform/modules/hosting/budget.tf | /resource "aws_budgets_budget"/,/^}/d
+phases   | terraform/modules/hosting/budget.tf | s/subscriber_email_addresses = .*/subscriber_email_addresses = []/
+phases   | terraform/modules/hosting/budget.tf | s/tostring(var.monthly_budget_usd)/tostring(var.monthly_budget_usd + 0)\n  budget_type = "USAGE"/; /budget_type  = "COST"/d
+phases   | terraform/modules/hosting/main.tf | s/Principal = { Service = "cloudfront.amazonaws.com" }/Principal = "*"/
+phases   | terraform/modules/hosting/main.tf | /Condition = { StringEquals = { "AWS:SourceArn"/d
+phases   | terraform/modules/hosting/main.tf | s/Action    = "s3:GetObject"/Action = "s3:*"/
+phases   | terraform/modules/hosting/logs.tf | s/Principal = { Service = "delivery.logs.amazonaws.com" }/Principal = { AWS = "*" }/
+phases   | terraform/modules/bucket/main.tf | s/Effect    = "Deny"/Effect = "Allow"/
+phases   | terraform/modules/bucket/main.tf | s/"aws:SecureTransport" = "false"/"aws:SecureTransport" = "true"/
+phases   | terraform/modules/bucket/main.tf | s/restrict_public_buckets = true/restrict_public_buckets = false/
+phases   | terraform/modules/scanning/iam.tf | s/Principal = { Service = "ec2.amazonaws.com" }/Principal = { AWS = "*" }/
+phases   | terraform/modules/scanning/iam.tf | s/policy\/AmazonSSMManagedInstanceCore/policy\/AdministratorAccess/
+phases   | terraform/modules/scanning/iam.tf | s/"${local.kept}\/backups\/\*"/"${local.kept}\/*"/
+phases   | terraform/modules/scanning/iam.tf | s/dbuser:${aws_db_instance.scan.resource_id}\/everytab_worker/*/
+phases   | terraform/modules/scanning/fleet.tf | 0,/sslmode=verify-full/s//sslmode=require/
+phases   | terraform/modules/scanning/fleet.tf | s/postgres:\/\/everytab_owner@${local.database}.*"/postgres:\/\/everytab_owner@${local.database}"/
+phases   | terraform/modules/scanning/network.tf | s/resource "aws_security_group" "database" {/resource "aws_vpc_security_group_ingress_rule" "ssh" {\n  security_group_id = aws_security_group.worker.id\n  cidr_ipv4 = "0.0.0.0\/0"\n  ip_protocol = "tcp"\n  from_port = 22\n  to_port = 22\n}\n\n&/
+phases   | terraform/modules/scanning/network.tf | s/security_group_id = aws_security_group.worker.id/referenced_security_group_id = null/; s/referenced_security_group_id = aws_security_group.worker.id/cidr_ipv4 = "10.0.0.0\/8"/
+phases   | terraform/modules/scanning/observability.tf | s/metric      = "Discarded"/metric = "Discards"/
+phases   | terraform/modules/scanning/observability.tf | s/metric_name = "GroupInServiceInstances"/metric_name = "GroupStandbyInstances"/
+phases   | terraform/modules/scanning/observability.tf | s/metric_name = "Outstanding"/metric_name = "Waiting"/
+phases   | terraform/modules/scanning/observability.tf | s/"CPUCreditBalance"/"CPUCredits"/
+phases   | terraform/modules/scanning/observability.tf | s/dimensions          = { Fleet = local.fleet_name }/dimensions = { Group = local.fleet_name }/
+phases   | terraform/modules/scanning/fleet.tf | s/EVERYTAB_NAMESPACE = local.namespace/EVERYTAB_NAMESPACE = "Other"/
+phases   | terraform/modules/scanning/fleet.tf | s/\["GroupInServiceInstances", /["GroupMinSize", /
+phases   | packaging/lib/publish-counts | s/Discarded: $discarded/Discards: $discarded/
+phases   | terraform/main.tf | s/  monthly_budget_usd    = .*/  monthly_budget_usd = var.scanning ? 50 : var.monthly_budget_usd/
+phases   | terraform/main.tf | s/  count  = var.scanning ? 1 : 0/  count = 1/
+phases   | terraform/modules/scanning/fleet.tf | s/default_cooldown  .*/&\n  lifecycle {\n    ignore_changes = [desired_capacity, max_size]\n  }/
+phases   | terraform/main.tf | s/var.log_retention_days$/var.scanning ? 7 : 30/
+lint     | terraform/modules/scanning/variables.tf | 0,/  description = /{/  description = /d}
+lint     | terraform/variables.tf | s/variable "price_class" {/variable "unused" {\n  description = "x"\n  type = bool\n}\n\n&/
+lint     | terraform/modules/bucket/main.tf | s/\(#checkov:skip=CKV_AWS_145\):.*/\1/
+policy   | terraform/modules/hosting/cloudfront.tf | s/"redirect-to-https"/"allow-all"/
+policy   | terraform/modules/scanning/database.tf | s/storage_encrypted     = true/storage_encrypted = false/
+page     | terraform/modules/hosting/cloudfront.tf | s/frame-src https:/frame-src */
+packer   | packer/worker.pkr.hcl | s/ssh_username /ssh_user /
+packer   | packer/worker.pkr.hcl | s/source.amazon-ebs.worker/source.amazon-ebs.work/
+packer   | packer/worker.pkr.hcl | s/var.package/var.pakage/
+packer   | packer/worker.pkr.hcl | s/worker.yml/workers.yml/
+packer   | packer/worker.pkr.hcl | /owners      = /d
+packer   | packer/worker.pkr.hcl | /# packer>=1.7: end/d
+ansible  | ansible/roles/unbound/tasks/main.yml | s/ansible.builtin.template/template/
+ansible  | ansible/roles/worker/tasks/main.yml | 0,/mode: /{/mode: /d}
+ansible  | ansible/roles/unbound/tasks/main.yml | 0,/ansible.builtin.apt:/s//ansible.builtin.atp:/
+units    | packaging/systemd/everytab-worker.service | s/^RestartSec=5/RestartSecs=5/
+units    | packaging/systemd/everytab-worker.service | s/^KillSignal=SIGTERM/KillSignal=SIGTREM/
+units    | packaging/systemd/everytab-worker.service | s/^ProtectSystem=strict//; s/^NoNewPrivileges=yes//; s/^SystemCallFilter.*//; s/^PrivateDevices=yes//
+units    | packaging/systemd/everytab-worker.service | /^NoNewPrivileges=yes/d
+units    | packaging/systemd/everytab-token.service | /^ProtectProc=invisible/d
+units    | packaging/systemd/everytab-start.service | /^SystemCallFilter=~@privileged/d
+units    | packaging/systemd/everytab-counts.service | s/^UMask=0077/UMask=0022/
+units    | packaging/systemd/everytab-worker.service | s/^CapabilityBoundingSet=/&CAP_SYS_ADMIN/
+units    | packaging/lib/leave-group | s/ esac$//
+leaving  | packaging/systemd/everytab-worker.service | s/^SuccessExitStatus=3 4/SuccessExitStatus=4/
+leaving  | packaging/systemd/everytab-worker.service | s/^RestartPreventExitStatus=2/RestartPreventExitStatus=1 2/
+leaving  | packaging/systemd/everytab-worker.service | s/^Restart=on-failure/Restart=no/
+leaving  | packaging/systemd/everytab-worker.service | /^ExecStopPost=/d
+leaving  | packaging/lib/leave-group | s/in 0 | 3) ;;/in 0 | 3 | 4) ;;/
+leaving  | packaging/lib/leave-group | s/in 0 | 3) ;;/in 0) ;;/
+leaving  | packaging/lib/leave-group | s/\*) exit 0 ;;/*) ;;/
+leaving  | packaging/lib/leave-group | s/--should-decrement/--no-should-decrement/
+leaving  | packaging/lib/leave-group | s/^exit 1/exit 0/
+LIST
+}
+
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+try() {
+    local step="$1" file="$2" expression="$3" folder="$work/$4" said
+    mkdir "$folder"
+    cp -r terraform packer ansible packaging "$folder"
+    sed -i "$expression" "$folder/$file"
+    if cmp -s "$file" "$folder/$file"; then
+        echo "CHANGES NOTHING: $file: $expression"
+        return 1
+    fi
+    if said="$(scripts/infra/check.sh --folder "$folder" --only "$step" 2>&1)"; then
+        echo "NOT FOUND by $step: $file: $expression"
+        return 1
+    fi
+    grep -q FAILED <<<"$said" || { echo "DID NOT RUN: $said"; return 1; }
+    rm -rf "$folder"
+}
+
+# Without a mistake all is well: else every step would seem to find everything.
+mkdir "$work/0"
+cp -r terraform packer ansible packaging "$work/0"
+scripts/infra/check.sh --folder "$work/0" || { echo "without a mistake it fails already"; exit 1; }
+
+number=0 missed=0
+while IFS='|' read -r step file expression; do
+    [[ "$step|$file|$expression" == *"${1:-}"* ]] || continue
+    number=$((number + 1))
+    try "${step// /}" "${file// /}" "${expression# }" "$number" || missed=$((missed + 1))
+done < <(mutants)
+echo "$((number - missed)) passed, $missed failed"
+[ "$missed" = 0 ]

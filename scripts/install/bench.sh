@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Installs what is missing for the benches: a C compiler; Go with three of its libraries and Python,
+# for the programs that run beside ours; iproute2 and wrk, for the fetcher's.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/install/packages.sh
+. scripts/install/packages.sh
+
+need_build
+need_program go golang-go
+for library in net image text; do
+    [ -d "/usr/share/gocode/src/golang.org/x/$library" ] ||
+        packages+=("golang-golang-x-$library-dev")
+done
+need_python
+need_program ip iproute2
+need_program wrk
+install_missing

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Installs what is missing to boot the fleet's image (make infra-boot): what a demo and infra-check
+# take, debootstrap, systemd's containers, iproute2, and what ansible/tests/requirements.txt names.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/install/packages.sh
+. scripts/install/packages.sh
+# shellcheck source=scripts/install/programs.sh
+. scripts/install/programs.sh
+
+need_build
+need_postgres_server
+need_program packer
+need_python
+need_program systemd-analyze systemd
+need_program debootstrap
+need_program systemd-nspawn systemd-container
+need_program ip iproute2
+install_missing
+install_infra_programs
+install_python_programs infra ansible/tests/requirements.txt -boot

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Installs what is missing to check the dashboards: what a demo takes, and Prometheus.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/install/packages.sh
+. scripts/install/packages.sh
+
+need_build
+need_postgres_server
+need_program prometheus
+need_program promtool prometheus
+install_missing

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Installs what is missing to build EveryTab and to scan on this machine: a C compiler, CA
+# certificates, a Postgres server.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/install/packages.sh
+. scripts/install/packages.sh
+
+need_build
+need_postgres_server
+install_missing

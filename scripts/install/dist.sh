@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Installs what is missing to make packages for other machines (make dist): a C compiler, Python, and
+# in target/dist-tools a C compiler that links with old systems. ARCH=amd64|arm64 adds that one's
+# strip.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/install/packages.sh
+. scripts/install/packages.sh
+# shellcheck source=scripts/install/programs.sh
+. scripts/install/programs.sh
+
+need_build
+need_python
+case "${ARCH:-}" in
+    amd64) need_program x86_64-linux-gnu-strip binutils-x86-64-linux-gnu ;;
+    arm64) need_program aarch64-linux-gnu-strip binutils-aarch64-linux-gnu ;;
+esac
+install_missing
+install_python_programs dist-tools packaging/requirements.txt

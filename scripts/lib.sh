@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# Every script sources this first: strict mode, the repository's root as working folder, and the
+# names that several scripts use.
+set -euo pipefail
+self="$(realpath "$0")"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# What messages begin with: bench-icons for scripts/bench/icons.sh, demo for scripts/demo/demo.sh.
+me="$(basename "$(dirname "$self")")-$(basename "$self" .sh)"
+[ "${me%%-*}" != "${me#*-}" ] || me="${me#*-}"
+# Where cargo builds, and scripts keep what they make.
+target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
+# Recorded pages, icons and archives; they belong to their owners and are in no repository.
+corpus="${EVERYTAB_CORPUS:-../shared/corpus}"
+
+have() { command -v "$1" >/dev/null 2>&1; }
+say() { echo "$me: $*" >&2; }
+die() {
+    say "$*"
+    exit 1
+}
+
+# Ends the script well where a part of the corpus that it needs is missing.
+need_corpus() {
+    local part="$corpus${1:+/$1}"
+    [ ! -d "$part" ] || return 0
+    say "skipped: no corpus at $part (EVERYTAB_CORPUS)"
+    exit 0
+}
+
+# One line that says where and when a measurement was made.
+circumstances() {
+    echo "$(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)," \
+        "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+}

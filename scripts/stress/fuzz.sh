@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Runs each fuzz target (or those named) for FUZZ_SECONDS, 60 by default. Needs a nightly compiler
+# and cargo-fuzz: cargo install --locked cargo-fuzz.
+#
+#   FUZZ_SECONDS=600 scripts/stress/fuzz.sh [TARGET...]
+#
+# Recorded files in ../shared/corpus are the seeds where they are there, unpacked where a target
+# wants what is in them; else libFuzzer begins with nothing. What it learns stays in fuzz/corpus,
+# what breaks in fuzz/artifacts (both ignored).
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
+    die "rustup toolchain install nightly; cargo install --locked cargo-fuzz"
+fi
+
+# A page that is gzipped as a file, without headers: the line before it stands for them.
+pages() {
+    local file
+    while IFS= read -r file; do
+        { printf '%b' "$2"; gzip -dc "$file"; } >"$1/$(basename "$file" .gz)"
+    done < <(find "$corpus/html" -name '*.html.gz' -size -32k 2>/dev/null)
+    find "$1" -size +256k -delete
+}
+
+copies() {
+    local folder="$1" file
+    shift
+    while IFS= read -r file; do
+        cp "$file" "$folder/$(sha256sum <"$file" | cut -c1-16)"
+    done < <(find "$@" -type f 2>/dev/null | head -n 500)
+}
+
+# The files of the public suite, each after a line that stands for the path.
+robots() {
+    command -v node >/dev/null || return 0
+    node -e '
+        const { readFileSync, writeFileSync } = require("node:fs");
+        const cases = JSON.parse(readFileSync("crates/webpage/tests/suites/robots.json"));
+        cases.forEach(({ robots }, i) =>
+            writeFileSync(`${process.argv[1]}/${i}`, `fish/page.html\n${robots}`));
+    ' "$1"
+}
+
+# What pages name that begins so, a file each.
+urls() {
+    find "$corpus/html" -name '*.html.gz' -print0 2>/dev/null | head -z -n 300 |
+        xargs -0 -r gzip -dc | grep --text --only-matching "[\"']$2[^\"' ]\{0,4000\}[\"']" |
+        sort -u | head -n 500 | tr -d "\"'" | split --lines 1 --suffix-length 4 - "$1/" || true
+}
+
+seed() {
+    case "$1" in
+        charset) pages "$2" 'text/html; charset=x\n' ;;
+        data_url) urls "$2" 'data:' ;;
+        http) pages "$2" 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA:\r\n b\r\n\r\n' ;;
+        icon) copies "$2" "$corpus/icons" -size -64k ;;
+        icon_*) copies "$2" "$corpus/icons/${1#icon_}" "$corpus/icons/broken" -size -32k ;;
+        index) copies "$2" "$corpus/index" -name '*.parquet' -size -256k ;;
+        markup) pages "$2" '' ;;
+        page) pages "$2" "text/html;frame-ancestors 'self' *.a.example, DENY\n" ;;
+        robots) robots "$2" ;;
+        sniff) copies "$2" "$corpus/icons" -size -16k ;;
+        url) urls "$2" 'https\?://' ;;
+        warc) copies "$2" "$corpus/warc" -size -256k ;;
+    esac
+}
+
+targets=("$@")
+[ $# -gt 0 ] || mapfile -t targets < <(cargo +nightly fuzz list)
+
+for one in "${targets[@]}"; do
+    mkdir -p "fuzz/corpus/$one"
+    seeds="$(mktemp -d)"
+    seed "$one" "$seeds"
+    say "$one, ${FUZZ_SECONDS:-60} s, $(find "$seeds" -type f | wc -l) seeds"
+    # One input may take 10 s at most: a slow one is a finding, a page or icon has a time limit.
+    # No sanitizer: our core has no unsafe code, and panics, hangs and floods show without, faster.
+    cargo +nightly fuzz run --sanitizer none "$one" "fuzz/corpus/$one" "$seeds" -- \
+        -max_total_time="${FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=4096 -max_len=262144 \
+        -print_final_stats=1
+    rm -r "$seeds"
+done

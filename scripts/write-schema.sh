@@ -1,8 +1,0 @@
-#!/usr/bin/env bash
-# Writes coordinator-sql/schema.sql: the schema as one text, for people, made by migrating an empty
-# database and dumping it. The test that checks the file is also what writes it.
-set -euo pipefail
-cd "$(dirname "$0")/.."
-
-UPDATE_SCHEMA=1 cargo test --quiet --locked --package everytab-coordinator \
-    the_schema_file_is_what_migrating_gives
