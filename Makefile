@@ -23,6 +23,8 @@ INFRA_PROGRAMS := $(TARGET)/infra
 export EVERYTAB_NODE ?= $(TARGET)/node
 # make fuzz SECONDS=3600; a shell keeps a variable of that name of its own.
 FUZZ_SECONDS ?= $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
+# Git checks the messages of this checkout's commits; nothing happens where there is no checkout.
+$(shell scripts/git/install.sh)
 # What a finding of scripts/lint/structure does to `make lint`: report or fail.
 STRUCTURE ?= report
 # Arguments for the program or test runner behind a target: make demo ARGS="--workers 3".
@@ -113,8 +115,9 @@ lint: ## Formatting, clippy, the project's own rules
 	scripts/lint/structure $(STRUCTURE)
 
 .PHONY: test-scripts
-test-scripts: ## Show that the lints find mistakes
+test-scripts: ## Show that the lints find mistakes, and which commit messages the hook takes
 	scripts/lint/self-test
+	scripts/git/self-test
 
 .PHONY: fmt
 fmt: ## Format the Rust code
