@@ -19,12 +19,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use everytab_bundler::bundle::{self, Tab};
-use everytab_bundler::convert::to_tab_icon_with;
-use everytab_bundler::decode::{TAB_ICON_PIXELS, decode};
-use everytab_bundler::measure::measure;
-use everytab_bundler::png_out::{Colours, encode_by, encode_with};
-use everytab_bundler::scale::scale_down;
-use everytab_bundler::{Format, Pixels};
+use everytab_icon::convert::to_tab_icon_with;
+use everytab_icon::decode::{TAB_ICON_PIXELS, decode};
+use everytab_icon::measure::measure;
+use everytab_icon::png::{Colours, encode_by, encode_with};
+use everytab_icon::scale::scale_down;
+use everytab_icon::{Format, Pixels};
 use libdeflater::{CompressionLvl, Compressor};
 use serde_json::Value;
 

@@ -6,9 +6,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use everytab_icon::convert::TabIcon;
 use serde::Serialize;
-
-use crate::convert::TabIcon;
 
 /// One host on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,9 +67,9 @@ pub fn write(tabs: &[Tab]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use everytab_icon::{Format, Measured};
+
     use super::*;
-    use crate::Measured;
-    use crate::sniff::Format;
 
     fn tab(title: &str, icon: Option<TabIcon>) -> Tab {
         Tab { url: "https://a.example".to_owned(), title: title.to_owned(), icon, iframe_ok: true }

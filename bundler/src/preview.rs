@@ -1,16 +1,14 @@
 //! The picture that stands for the site where a link to it is shared: rows of real tabs around its
 //! name. 1200x630, as those who show links want it.
 //!
-//! Invariants: the same tabs give the same bytes on one build (the drawing is that of
-//! `decode::svg`); no font is asked for: titles are grey bars of their length, the name is drawn
+//! Invariants: the same tabs give the same bytes on one build (the drawing is resvg's); no font is asked for: titles are grey bars of their length, the name is drawn
 //! by strokes. Must not know where the tabs come from.
 
-use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::{Options, Tree};
-
-use crate::decode::png;
-use crate::pixels::Pixels;
-use crate::png_out::encode;
+use everytab_icon::{Pixels, decode::decode, png::encode};
+use resvg::{
+    tiny_skia::{Pixmap, Transform},
+    usvg::{Options, Tree},
+};
 
 /// The picture's sides.
 pub const WIDTH: u32 = 1200;
@@ -63,7 +61,7 @@ pub fn draw(tabs: &[PreviewTab]) -> Option<Vec<u8>> {
     let mut canvas = Pixmap::new(WIDTH, HEIGHT)?;
     render(&ground(&shown), &mut canvas)?;
     for (i, tab) in shown.iter().enumerate() {
-        let Ok(icon) = png::decode(&tab.icon) else { continue };
+        let Ok((_, icon)) = decode(&tab.icon) else { continue };
         let (left, top) = place(i);
         paste(&mut canvas, &icon, left + 18, top + 12);
     }
@@ -169,7 +167,7 @@ mod tests {
         let tabs: Vec<PreviewTab> = (0..40).map(|i| tab(i * 6)).collect();
         let picture = draw(&tabs).unwrap();
         assert_eq!(draw(&tabs).unwrap(), picture);
-        let decoded = png::decode(&picture).unwrap();
+        let (_, decoded) = decode(&picture).unwrap();
         assert_eq!((decoded.width(), decoded.height()), (WIDTH, HEIGHT));
         assert!(decoded.iter().all(|pixel| pixel[3] == 255));
         let (left, top) = place(1);

@@ -20,7 +20,7 @@
 use std::cmp::{Ordering, Reverse};
 
 /// The size that a tab shows on a screen of two pixels a CSS pixel.
-pub const TARGET_PIXELS: u32 = crate::decode::TAB_ICON_PIXELS;
+pub const TARGET_PIXELS: u32 = everytab_icon::decode::TAB_ICON_PIXELS;
 
 /// What selection knows of a fetched icon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Candidate<'a> {
     pub apple_touch: bool,
     /// Outcome of the fetch; `ok` is usable.
     pub outcome: &'a str,
-    /// MIME type by content, as [`crate::Format::content_type`] has it.
+    /// MIME type by content, as [`everytab_icon::Format::content_type`] has it.
     pub content_type: Option<&'a str>,
     /// Width in pixels by the header.
     pub width: Option<u32>,
@@ -54,7 +54,7 @@ impl Candidate<'_> {
     pub fn usable(&self) -> bool {
         let tracking = !self.is_svg()
             && matches!((self.width, self.height), (Some(width), Some(height))
-                if width.max(height) <= crate::convert::MAX_TRACKING_PIXELS);
+                if width.max(height) <= everytab_icon::convert::MAX_TRACKING_PIXELS);
         self.outcome == "ok" && !tracking
     }
 

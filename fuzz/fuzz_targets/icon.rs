@@ -1,7 +1,7 @@
 //! Any bytes as an icon: a small PNG that is an icon itself, or a classified refusal.
 #![no_main]
 
-use everytab_bundler::convert::{TabIcon, to_tab_icon};
+use everytab_icon::convert::{TabIcon, to_tab_icon};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(png, again.png);
     // A picture of 2x2 and less is refused, and a thin one may be scaled down to that.
     if width.max(height) > 2 {
-        let (measured, pixels) = everytab_bundler::decode::decode(&png).expect("we read our PNGs");
+        let (measured, pixels) = everytab_icon::decode::decode(&png).expect("we read our PNGs");
         assert_eq!((pixels.width(), pixels.height()), (width, height), "{measured:?}");
     }
 });

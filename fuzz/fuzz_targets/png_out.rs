@@ -1,9 +1,9 @@
 //! Any pixels of a tab icon, by every choice of colours: a PNG that reads back as promised.
 #![no_main]
 
-use everytab_bundler::Pixels;
-use everytab_bundler::decode::decode;
-use everytab_bundler::png_out::{Colours, Difference, encode_with};
+use everytab_icon::Pixels;
+use everytab_icon::decode::decode;
+use everytab_icon::png::{Colours, Difference, encode_with};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,9 +2,9 @@
 //! for its decoder, the directory of an ICO and the root of an SVG included.
 #![no_main]
 
-use everytab_bundler::decode::decode;
-use everytab_bundler::measure::{check_sides, measure};
-use everytab_bundler::sniff::{Format, identify, sniff};
+use everytab_icon::decode::decode;
+use everytab_icon::measure::{check_sides, measure};
+use everytab_icon::sniff::{Format, identify, sniff};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

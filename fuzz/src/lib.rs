@@ -1,9 +1,9 @@
 //! What must hold for the bytes of one image format, whatever they are: they are decoded or
 //! refused, no decoder panics, and it takes no longer than a worker can spare.
 
-use everytab_bundler::IconError;
-use everytab_bundler::decode::decode;
-use everytab_bundler::sniff::{Format, sniff};
+use everytab_icon::IconError;
+use everytab_icon::decode::decode;
+use everytab_icon::sniff::{Format, sniff};
 use libfuzzer_sys::Corpus;
 
 /// Time on the processor that one icon may take; ten times as much with the fuzzer's counters and

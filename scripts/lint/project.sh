@@ -11,7 +11,8 @@ complain() {
 tracked() { git ls-files --cached --others --exclude-standard -- "$@"; }
 
 # The core takes bytes and gives values: it cannot wait, because it names nothing that waits.
-for manifest in bundler/Cargo.toml crates/commoncrawl/Cargo.toml crates/webpage/Cargo.toml; do
+for manifest in bundler/Cargo.toml crates/commoncrawl/Cargo.toml crates/icon/Cargo.toml \
+    crates/webpage/Cargo.toml; do
     for name in tokio sqlx reqwest; do
         if grep -qE "^$name( |\.|=|-)" "$manifest"; then
             complain "$manifest: a core crate names $name"

@@ -15,7 +15,7 @@ icons="${1:-$corpus/icons}"
 [ $# -gt 0 ] || need_corpus icons
 icons="$(realpath "$icons")"
 
-cargo build --release --quiet --locked --package everytab-bundler --example icons_sheet
+cargo build --release --quiet --locked --package everytab-icon --example icons_sheet
 ours="$target/release/examples/icons_sheet"
 folder="$target/icons-sheet"
 rm -rf "$folder/decoded"

@@ -6,8 +6,8 @@ use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use everytab_bundler::png_out::Colours;
 use everytab_coordinator::JobKind;
+use everytab_icon::png::Colours;
 use ipnet::IpNet;
 use url::Url;
 

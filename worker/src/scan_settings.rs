@@ -1,6 +1,6 @@
 //! The settings of a scan, frozen at `scan start` and obeyed by every worker.
 
-use everytab_bundler::png_out::Colours;
+use everytab_icon::png::Colours;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;

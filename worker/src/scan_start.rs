@@ -1,7 +1,7 @@
 //! Starting a scan: the crawl, its files, the settings, and the blocklist of takedowns.
 
-use everytab_bundler::test_vectors::encoder_digest_hex;
 use everytab_coordinator::{Coordinator, NewScan};
+use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_storage::{StoreSettings, objects};
 use futures_util::StreamExt;
 use url::Url;

@@ -10,7 +10,7 @@ mod stores;
 use std::path::PathBuf;
 
 use clap::Args;
-use everytab_bundler::test_vectors::encoder_digest_hex;
+use everytab_icon::test_vectors::encoder_digest_hex;
 use serde::Serialize;
 
 use crate::{

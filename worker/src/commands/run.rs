@@ -3,8 +3,8 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
-use everytab_bundler::test_vectors::encoder_digest_hex;
 use everytab_coordinator::Coordinator;
+use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_storage::StoreSettings;
 
 use crate::{

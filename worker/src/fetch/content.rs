@@ -2,9 +2,9 @@
 //!
 //! Must not know: where the bytes came from.
 
-use everytab_bundler::error::IconError;
-use everytab_bundler::measure::{check_sides, measure};
-use everytab_bundler::sniff::Format;
+use everytab_icon::error::IconError;
+use everytab_icon::measure::{check_sides, measure};
+use everytab_icon::sniff::Format;
 use everytab_webpage::candidates::MAX_DATA_URL_BYTES;
 use everytab_webpage::data_url::{self, DataUrlError};
 

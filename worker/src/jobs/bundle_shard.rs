@@ -9,12 +9,14 @@ use std::{
 use bytes::Bytes;
 use everytab_bundler::{
     bundle::{self, Tab},
-    convert::{TabIcon, to_tab_icon_with},
     layout::spread,
-    png_out::Colours,
 };
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{BundleHost, BundleRow, Coordinator, Output};
+use everytab_icon::{
+    convert::{TabIcon, to_tab_icon_with},
+    png::Colours,
+};
 use everytab_storage::{StorageError, Store, objects};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use sha2::{Digest, Sha256};

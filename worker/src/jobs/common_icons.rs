@@ -35,7 +35,7 @@ pub(super) fn count(tabs: &[Tab], stats: &mut Stats) {
 
 #[cfg(test)]
 mod tests {
-    use everytab_bundler::convert::to_tab_icon;
+    use everytab_icon::convert::to_tab_icon;
 
     use super::*;
 

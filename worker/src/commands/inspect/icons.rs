@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use clap::Args;
-use everytab_bundler::inspect::{IconReport, inspect_icon};
+use everytab_icon::inspect::{IconReport, inspect_icon};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use everytab_bundler::Pixels;
-use everytab_bundler::decode::decode;
+use everytab_icon::Pixels;
+use everytab_icon::decode::decode;
 
 const UPRIGHT: &[u8] = include_bytes!("../vectors/gradient.jpg");
 

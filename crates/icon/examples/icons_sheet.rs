@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use everytab_bundler::convert::to_tab_icon_with;
-use everytab_bundler::decode::{TAB_ICON_PIXELS, decode};
-use everytab_bundler::png_out::{Colours, Difference, encode};
-use everytab_bundler::scale::scale_down;
-use everytab_bundler::sniff::sniff;
+use everytab_icon::convert::to_tab_icon_with;
+use everytab_icon::decode::{TAB_ICON_PIXELS, decode};
+use everytab_icon::png::{Colours, Difference, encode};
+use everytab_icon::scale::scale_down;
+use everytab_icon::sniff::sniff;
 
 const STYLE: &str = "<!doctype html><meta charset=utf-8><style>\
     body{font:9px sans-serif;margin:4px}figure{display:inline-block;margin:2px;width:272px;\

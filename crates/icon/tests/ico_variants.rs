@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use everytab_bundler::decode::decode;
-use everytab_bundler::png_out::encode;
-use everytab_bundler::{IconError, Pixels};
+use everytab_icon::decode::decode;
+use everytab_icon::png::encode;
+use everytab_icon::{IconError, Pixels};
 
 /// One picture of an ICO under construction.
 #[derive(Clone)]

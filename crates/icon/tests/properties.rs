@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use everytab_bundler::convert::{to_tab_icon, to_tab_icon_with};
-use everytab_bundler::inspect::inspect_icon;
-use everytab_bundler::measure::measure;
-use everytab_bundler::png_out::{Colours, Difference, encode, encode_with};
-use everytab_bundler::scale::scale_down;
-use everytab_bundler::title::tab_title;
-use everytab_bundler::{IconError, Pixels};
+use everytab_icon::convert::{to_tab_icon, to_tab_icon_with};
+use everytab_icon::inspect::inspect_icon;
+use everytab_icon::measure::measure;
+use everytab_icon::png::{Colours, Difference, encode, encode_with};
+use everytab_icon::scale::scale_down;
+use everytab_icon::{IconError, Pixels};
 use proptest::prelude::*;
 
 /// Beginnings that send bytes past the first test of each format.
@@ -137,14 +136,6 @@ proptest! {
         prop_assert!(!opaque || small.iter().all(|pixel| pixel[3] == 255));
         prop_assert!(most > 0 || small.fully_transparent());
         prop_assert_eq!(scale_down(pixels, 7), small);
-    }
-
-    #[test]
-    fn a_title_is_bounded_and_stays(title in any::<String>(), repeats in 1usize..50) {
-        if let Some(shown) = tab_title(&title.repeat(repeats)) {
-            prop_assert!(shown.chars().count() <= 300);
-            prop_assert_eq!(tab_title(&shown), Some(shown));
-        }
     }
 }
 

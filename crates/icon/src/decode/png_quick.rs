@@ -10,7 +10,7 @@ use libdeflater::{Decompressor, crc32};
 
 use super::MAX_SIDE_PIXELS;
 use crate::pixels::Pixels;
-use crate::png_out::SIGNATURE;
+use crate::png::SIGNATURE;
 
 /// Bit of a chunk's first letter that says that a reader may skip it.
 const ANCILLARY: u8 = 0x20;

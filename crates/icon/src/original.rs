@@ -7,7 +7,7 @@
 
 use crate::decode::png_quick::{self, Parts};
 use crate::pixels::Pixels;
-use crate::png_out::{INDEXED, SIGNATURE, chunk};
+use crate::png::{INDEXED, SIGNATURE, chunk};
 
 /// How a zlib stream begins that says: deflate with a window of 32 KiB, and searched for long. Some
 /// say a smaller window than they use, which readers do not all forgive.
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
     use crate::decode::decode;
-    use crate::png_out::{CHUNK_BYTES, Colours, HEADER_BYTES, encode, encode_by};
+    use crate::png::{CHUNK_BYTES, Colours, HEADER_BYTES, encode, encode_by};
 
     /// A picture that takes a good search to compress.
     fn picture(alpha: impl Fn(usize) -> u8) -> Pixels {

@@ -9,10 +9,10 @@ mod suites;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use everytab_bundler::convert::to_tab_icon;
-use everytab_bundler::decode::decode;
-use everytab_bundler::inspect::inspect_icon;
-use everytab_bundler::{IconError, Pixels};
+use everytab_icon::convert::to_tab_icon;
+use everytab_icon::decode::decode;
+use everytab_icon::inspect::inspect_icon;
+use everytab_icon::{IconError, Pixels};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
     reason = "tests read the corpus; the crate itself reads nothing"
 )]
 fn corpus() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let folder = std::env::var_os("EVERYTAB_CORPUS").map_or(beside, PathBuf::from);
     if folder.join("icons").is_dir() {
         return Some(folder);
@@ -264,7 +264,7 @@ fn scaled_icons_have_the_sides_and_the_mean_colour_of_another_scaler() {
     for (name, bytes) in icons(&folder) {
         let Some(vips) = expected.get(&name).map(|known| &known["vips"]) else { continue };
         let Ok((measured, pixels)) = decode(&bytes) else { continue };
-        if vips["ok"] != true || measured.format != everytab_bundler::Format::Svg {
+        if vips["ok"] != true || measured.format != everytab_icon::Format::Svg {
             continue;
         }
         let (width, height) = (pixels.width().into(), pixels.height().into());

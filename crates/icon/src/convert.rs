@@ -4,7 +4,7 @@ use crate::decode::{TAB_ICON_PIXELS, decode};
 use crate::error::IconError;
 use crate::measure::Measured;
 use crate::original;
-use crate::png_out::{Colours, encode_with};
+use crate::png::{Colours, encode_with};
 use crate::scale::scale_down;
 use crate::sniff::Format;
 

@@ -10,9 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::convert::to_tab_icon_with;
 use crate::decode::TAB_ICON_PIXELS;
-use crate::inspect::hex;
 use crate::pixels::Pixels;
-use crate::png_out::{Colours, encode, encode_by};
+use crate::png::{Colours, encode, encode_by};
 
 /// A gradient as JPEG, baseline and 4:2:0, and as lossy WebP: formats that nothing here writes.
 const FOREIGN: [&[u8]; 2] =
@@ -55,7 +54,7 @@ pub fn encoder_digest() -> [u8; 32] {
 /// [`encoder_digest`] in lower-case hex.
 #[must_use]
 pub fn encoder_digest_hex() -> String {
-    hex(&encoder_digest())
+    hex::encode(encoder_digest())
 }
 
 /// The files that the digest is over.

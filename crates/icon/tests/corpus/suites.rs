@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use everytab_bundler::decode::decode;
-use everytab_bundler::{IconError, Pixels};
+use everytab_icon::decode::decode;
+use everytab_icon::{IconError, Pixels};
 
 use super::{corpus, expected, rgba_sha256};
 

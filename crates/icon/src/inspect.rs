@@ -49,18 +49,13 @@ pub fn inspect_icon(file_name: &str, bytes: &[u8]) -> IconReport {
         width: sides.map(|m| m.width),
         height: sides.map(|m| m.height),
         bytes: bytes.len(),
-        sha256: hex(&Sha256::digest(bytes)),
+        sha256: hex::encode(Sha256::digest(bytes)),
         png_base64: icon.map(|icon| STANDARD.encode(&icon.png)),
         png_w: icon.map(|icon| icon.width),
         png_h: icon.map(|icon| icon.height),
         png_bytes: icon.map(|icon| icon.png.len()),
         error: converted.as_ref().err().map(|error| format!("{}: {error}", error.kind())),
     }
-}
-
-/// Lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
