@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (constant, folders) in
         [("MIGRATIONS", &["migrations"][..]), ("FUNCTIONS", &["functions"][..])]
     {
-        writeln!(code, "const {constant}: &[(&str, &str)] = &[")?;
+        writeln!(code, "pub(crate) const {constant}: &[(&str, &str)] = &[")?;
         for folder in folders {
             println!("cargo::rerun-if-changed={folder}");
             for file in sql_files(&Path::new(&root).join(folder))? {
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         writeln!(code, "];")?;
     }
     println!("cargo::rerun-if-changed=grants.sql");
-    writeln!(code, "const GRANTS: &str = include_str!(r\"{root}/grants.sql\");")?;
+    writeln!(code, "pub(crate) const GRANTS: &str = include_str!(r\"{root}/grants.sql\");")?;
     fs::write(Path::new(&env::var("OUT_DIR")?).join("sql.rs"), code)?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, types::Json};
 
-use crate::{Coordinator, Error, call::Transaction, migrate};
+use crate::{call::Transaction, coordinator::Coordinator, error::Error};
 
 /// A backup of 80 million rows takes a quarter of an hour; a slow network some hours.
 const SNAPSHOT_TIME: Duration = Duration::from_secs(12 * 60 * 60);
@@ -83,11 +83,6 @@ impl Snapshot {
     pub async fn end(self) -> Result<(), Error> {
         self.transaction.commit().await
     }
-}
-
-/// The names of the migrations that this program knows.
-pub fn migrations() -> Vec<&'static str> {
-    migrate::names()
 }
 
 impl Coordinator {

@@ -23,7 +23,7 @@ use sqlx::{
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Error,
+    error::Error,
     pool::{Pool, Pooled},
 };
 

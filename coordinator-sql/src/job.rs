@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use uuid::Uuid;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The kinds of job, in pipeline order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -93,28 +93,4 @@ pub struct Lease {
     pub careful: bool,
     /// The fleet's icon requests a second, if limited.
     pub rate: Option<i32>,
-}
-
-/// Where to begin looking for ready jobs, by kind: so that a lease does not walk past the old row
-/// versions of all the jobs that are done. Nothing noted means a full look, which finds returned
-/// jobs as well, and sweeps.
-#[derive(Debug, Clone, Default)]
-pub struct Hints([i64; JobKind::ALL.len()]);
-
-impl Hints {
-    /// The lowest job id worth looking at; 0 for all, after a sweep.
-    pub(crate) fn of(&self, kind: JobKind) -> i64 {
-        self.0[kind as usize]
-    }
-
-    /// Notes what was leased: ready jobs are handed out in the order of their ids.
-    pub fn note(&mut self, leases: &[Lease]) {
-        for kind in JobKind::ALL {
-            let of_kind = leases.iter().filter(|lease| lease.kind == kind);
-            let lowest = of_kind.map(|lease| lease.fence.job_id).min();
-            let hint = &mut self.0[kind as usize];
-            // From 1 on is all, but for the sweep.
-            *hint = lowest.unwrap_or(*hint).max(1);
-        }
-    }
 }

@@ -10,25 +10,35 @@
 //! [`Error::is_transient`].
 
 mod backup;
+mod blocklist;
 mod call;
-mod completer;
-mod connect;
+mod completion;
+mod coordinator;
+mod cursor;
 mod error;
+mod group_commit;
 mod job;
 mod load;
 mod migrate;
-mod operator;
 mod pool;
 mod record;
+mod rows;
+mod scans;
+mod schema;
+mod server;
 mod statement;
+mod transient;
 mod verbs;
 
-pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest, migrations};
-pub use connect::{ConnectSettings, Coordinator};
+pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest};
+pub use blocklist::BlockedPattern;
+pub use completion::Completion;
+pub use coordinator::{ConnectSettings, Coordinator};
+pub use cursor::Hints;
 pub use error::Error;
-pub use job::{Fence, Hints, JobKind, Lease};
+pub use job::{Fence, JobKind, Lease};
 pub use load::{BlockedHost, BundleHost, CrawlFile, IconHost, OutcomeCount, ScanInfo, WarcHost};
-pub use migrate::schema_digest;
-pub use operator::{BlockedPattern, JobEvent, NewScan, ScanSummary};
-pub use record::{BundleRow, HostRow, IconRow, Output, PageRow};
-pub use verbs::{Completion, Failure, Progress, Renewal};
+pub use rows::{BundleRow, HostRow, IconRow, Output, PageRow};
+pub use scans::{JobEvent, NewScan, ScanSummary};
+pub use schema::{migrations, schema_digest};
+pub use verbs::{end::Failure, lease::Renewal, progress::Progress};

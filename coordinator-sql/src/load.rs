@@ -6,7 +6,7 @@ use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::{Coordinator, Error, verbs::patiently};
+use crate::{coordinator::Coordinator, error::Error, transient::retry_transient};
 
 /// How long a load is begun again after an error that passes: a restart or a broken connection
 /// must not cost a job an attempt.
@@ -196,7 +196,7 @@ impl Coordinator {
         T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
     {
         // Reading twice is reading once.
-        patiently(Instant::now() + PATIENCE, || self.rows_once(sql, scan, part)).await
+        retry_transient(Instant::now() + PATIENCE, || self.rows_once(sql, scan, part)).await
     }
 
     async fn rows_once<T>(

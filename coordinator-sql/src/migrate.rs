@@ -1,10 +1,10 @@
 //! Migrating: tables by append-only files, then every function's and view's current text again.
 
-use sha2::{Digest, Sha256};
-
-use crate::{Coordinator, Error};
-
-include!(concat!(env!("OUT_DIR"), "/sql.rs"));
+use crate::{
+    coordinator::Coordinator,
+    error::Error,
+    schema::{FUNCTIONS, GRANTS, MIGRATIONS, schema_digest},
+};
 
 /// Makes the schemas and the worker's role, which belongs to the whole cluster: another database's
 /// migration may make it at the same moment.
@@ -31,24 +31,6 @@ create table if not exists everytab.migrations (
     digest text not null,
     applied_at timestamptz not null default clock_timestamp());
 ";
-
-/// The digest of every SQL file of this program, in hexadecimal.
-pub fn schema_digest() -> String {
-    let mut digest = Sha256::new();
-    for (name, text) in MIGRATIONS.iter().chain(FUNCTIONS) {
-        digest.update(name.as_bytes());
-        digest.update([0]);
-        digest.update(text.as_bytes());
-        digest.update([0]);
-    }
-    digest.update(GRANTS.as_bytes());
-    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The migrations' names, in order.
-pub(crate) fn names() -> Vec<&'static str> {
-    MIGRATIONS.iter().map(|(name, _)| *name).collect()
-}
 
 impl Coordinator {
     /// Brings the database to this program's schema, in one transaction. Answers the names of the

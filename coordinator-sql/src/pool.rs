@@ -19,8 +19,8 @@ use tokio::{
 };
 
 use crate::{
-    Error,
-    connect::{Server, connect_error},
+    error::Error,
+    server::{Server, connect_error},
 };
 
 /// A connection idle for longer is closed: a pooler or a firewall may have forgotten it.

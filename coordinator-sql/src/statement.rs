@@ -9,16 +9,14 @@ use std::fmt::{Display, Write as _};
 
 use sqlx::{AssertSqlSafe, postgres::PgRow};
 
-use crate::{Coordinator, Error, call::Bounded, pool::Pool};
+use crate::{call::Bounded, error::Error, pool::Pool};
 
-impl Coordinator {
-    /// Runs one statement in a transaction of its own.
-    pub(crate) async fn call(&self, pool: &Pool, sql: String) -> Result<Vec<PgRow>, Error> {
-        let mut connection = Bounded::acquire(pool, pool.limit).await?;
-        let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut connection).await?;
-        connection.keep();
-        Ok(rows)
-    }
+/// Runs one statement in a transaction of its own.
+pub(crate) async fn call(pool: &Pool, sql: String) -> Result<Vec<PgRow>, Error> {
+    let mut connection = Bounded::acquire(pool, pool.limit).await?;
+    let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut connection).await?;
+    connection.keep();
+    Ok(rows)
 }
 
 /// A text literal. As an escape string it means the same whatever `standard_conforming_strings`

@@ -1,13 +1,18 @@
-//! What an operator does, as the owner of the schema: scans, the blocklist, history.
+//! What an operator does with scans and jobs, as the owner of the schema.
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::{FromRow, Postgres};
+use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::{Coordinator, Error, Fence, JobKind, call::Transaction};
+use crate::{
+    call::Transaction,
+    coordinator::Coordinator,
+    error::Error,
+    job::{Fence, JobKind},
+};
 
 /// A scan to start.
 #[derive(Debug, Clone)]
@@ -58,19 +63,6 @@ pub struct JobEvent {
     pub holder: Option<String>,
     /// Why, or the result.
     pub message: Option<String>,
-}
-
-/// An entry of the blocklist.
-#[derive(Debug, Clone, FromRow)]
-pub struct BlockedPattern {
-    /// hostname, suffix or title.
-    pub kind: String,
-    /// The hostname, the domain suffix, or a pattern for titles with % and _.
-    pub pattern: String,
-    /// Why.
-    pub reason: Option<String>,
-    /// Since when.
-    pub added_at: DateTime<Utc>,
 }
 
 impl Coordinator {
@@ -245,45 +237,6 @@ impl Coordinator {
         self.one(sqlx::query_scalar("select coordinator.drop_scan($1)").bind(scan)).await
     }
 
-    /// Adds a pattern to the blocklist.
-    ///
-    /// # Errors
-    /// When Postgres refuses it.
-    pub async fn block(
-        &self,
-        kind: &str,
-        pattern: &str,
-        reason: Option<&str>,
-    ) -> Result<(), Error> {
-        let mut transaction = self.begin_long().await?;
-        sqlx::query("select coordinator.block($1, $2, $3)")
-            .bind(kind)
-            .bind(pattern)
-            .bind(reason)
-            .persistent(false)
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit().await
-    }
-
-    /// Takes a pattern off the blocklist. False: it was not on it.
-    ///
-    /// # Errors
-    /// When Postgres cannot be asked.
-    pub async fn unblock(&self, kind: &str, pattern: &str) -> Result<bool, Error> {
-        let query =
-            sqlx::query_scalar("select coordinator.unblock($1, $2)").bind(kind).bind(pattern);
-        self.one(query).await
-    }
-
-    /// The blocklist, in order.
-    ///
-    /// # Errors
-    /// When Postgres cannot be asked.
-    pub async fn list_blocked(&self) -> Result<Vec<BlockedPattern>, Error> {
-        self.all(sqlx::query_as("select * from coordinator.list_blocked()")).await
-    }
-
     /// Gives back up to `limit` expired leases; any worker does this in passing.
     ///
     /// # Errors
@@ -298,33 +251,6 @@ impl Coordinator {
     /// When Postgres cannot be asked.
     pub async fn holds(&self, holder: &str, fence: Fence) -> Result<bool, Error> {
         Ok(self.renew(holder, &[fence]).await?.held.contains(&fence.job_id))
-    }
-
-    async fn one<'q, T>(
-        &self,
-        query: sqlx::query::QueryScalar<'q, Postgres, T, sqlx::postgres::PgArguments>,
-    ) -> Result<T, Error>
-    where
-        (T,): for<'r> FromRow<'r, sqlx::postgres::PgRow>,
-        T: Send + Unpin,
-    {
-        let mut transaction = self.begin_long().await?;
-        let value = query.persistent(false).fetch_one(&mut *transaction).await?;
-        transaction.commit().await?;
-        Ok(value)
-    }
-
-    async fn all<'q, T>(
-        &self,
-        query: sqlx::query::QueryAs<'q, Postgres, T, sqlx::postgres::PgArguments>,
-    ) -> Result<Vec<T>, Error>
-    where
-        T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
-    {
-        let mut transaction = self.begin_long().await?;
-        let rows = query.persistent(false).fetch_all(&mut *transaction).await?;
-        transaction.commit().await?;
-        Ok(rows)
     }
 }
 

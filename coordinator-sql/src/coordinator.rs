@@ -1,19 +1,20 @@
-//! Connecting: one pool for work and one connection for renewals, so that work can't starve them.
+//! The client: one pool for work, and one connection for renewals, so that work cannot delay them.
+//!
+//! What it does is in the modules above this one (`verbs`, `load`, `scans`, `blocklist`, `backup`,
+//! `migrate`), each with its own `impl Coordinator`.
 
-use std::{
-    str::FromStr,
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use sqlx::{Row as _, postgres::PgConnectOptions};
+use sqlx::{FromRow, Postgres, Row as _};
 
 use crate::{
-    Error,
     call::{CALL_TIME, RENEWAL_TIME, Transaction},
-    completer::Completer,
+    error::Error,
+    group_commit::GroupCommit,
     pool::Pool,
-    schema_digest,
+    schema::schema_digest,
+    server::Server,
+    statement::call,
 };
 
 /// How to connect.
@@ -43,36 +44,12 @@ impl Default for ConnectSettings {
     }
 }
 
-/// The server, by its URL. The password file (`PGPASSFILE`, `~/.pgpass`) is read for each
-/// connection: where a token is the password, it is another one every few minutes.
-#[derive(Debug, Clone)]
-pub(crate) struct Server {
-    url: String,
-    application_name: String,
-    /// Whether it has let us in before.
-    pub(crate) was_let_in: Arc<AtomicBool>,
-}
-
-impl Server {
-    pub(crate) fn options(&self) -> Result<PgConnectOptions, Error> {
-        let options = PgConnectOptions::from_str(&self.url).map_err(|error| Error::Url {
-            url: without_password(&self.url),
-            reason: error.to_string(),
-        })?;
-        Ok(options
-            .application_name(&self.application_name)
-            // Poolers refuse what they do not know of; numbers travel in binary anyway.
-            .extra_float_digits(None)
-            .statement_cache_capacity(0))
-    }
-}
-
 /// The coordinator, as a client sees it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
     pub(crate) work: Pool,
     pub(crate) renewals: Pool,
-    pub(crate) completer: Arc<Completer>,
+    pub(crate) group_commit: Arc<GroupCommit>,
 }
 
 impl Coordinator {
@@ -90,7 +67,7 @@ impl Coordinator {
         let coordinator = Self {
             work: pool(settings.max_connections, settings.call_time),
             renewals: pool(1, settings.renewal_time),
-            completer: Arc::default(),
+            group_commit: Arc::default(),
         };
         coordinator.work.try_first().await?;
         Ok(coordinator)
@@ -125,7 +102,7 @@ impl Coordinator {
         self.renewals.close().await;
     }
 
-    /// The server's version as a number, such as 150018, and whether this role owns the schema.
+    /// The server's version as a number, such as 150018.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -160,46 +137,37 @@ impl Coordinator {
     where
         T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
     {
-        let rows = self.call(&self.work, sql.to_owned()).await?;
+        let rows = call(&self.work, sql.to_owned()).await?;
         let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
         Ok(row.try_get(0)?)
     }
-}
 
-/// What a failure to connect means. A refusal by a server that let us in before will pass: the
-/// password is being changed, or a token has ended before the next was there.
-pub(crate) fn connect_error(
-    options: &PgConnectOptions,
-    error: sqlx::Error,
-    was_let_in: bool,
-) -> Error {
-    let place = match options.get_socket() {
-        Some(socket) => socket.display().to_string(),
-        None => format!("{}:{}", options.get_host(), options.get_port()),
-    };
-    let place = format!("{place}/{}", options.get_database().unwrap_or_default());
-    let code = error.as_database_error().and_then(|d| d.code()).map(|c| c.to_string());
-    let user = options.get_username();
-    let (reason, transient) = match code.as_deref() {
-        Some("28P01") => (
-            format!("the password of user {user} was refused; correct it in DATABASE_URL"),
-            was_let_in,
-        ),
-        Some("28000") => (format!("user {user} may not connect: {error}"), was_let_in),
-        Some("3D000") => ("that database does not exist; create it first".to_owned(), false),
-        _ => (format!("{error}; is it running, and is --database-url right?"), true),
-    };
-    Error::Connect { place, reason, transient }
-}
+    /// The one value of a query, in an operator's transaction.
+    pub(crate) async fn one<'q, T>(
+        &self,
+        query: sqlx::query::QueryScalar<'q, Postgres, T, sqlx::postgres::PgArguments>,
+    ) -> Result<T, Error>
+    where
+        (T,): for<'r> FromRow<'r, sqlx::postgres::PgRow>,
+        T: Send + Unpin,
+    {
+        let mut transaction = self.begin_long().await?;
+        let value = query.persistent(false).fetch_one(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(value)
+    }
 
-/// A database URL that may be shown: the password is replaced by three dots.
-pub(crate) fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return "(not a URL)".into() };
-    match rest.rsplit_once('@') {
-        Some((user, host)) => {
-            let name = user.split_once(':').map_or(user, |(name, _)| name);
-            format!("{scheme}://{name}:...@{host}")
-        }
-        None => format!("{scheme}://{rest}"),
+    /// All rows of a query, in an operator's transaction.
+    pub(crate) async fn all<'q, T>(
+        &self,
+        query: sqlx::query::QueryAs<'q, Postgres, T, sqlx::postgres::PgArguments>,
+    ) -> Result<Vec<T>, Error>
+    where
+        T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
+    {
+        let mut transaction = self.begin_long().await?;
+        let rows = query.persistent(false).fetch_all(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(rows)
     }
 }

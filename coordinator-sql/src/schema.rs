@@ -1,0 +1,26 @@
+//! The SQL files of this program, embedded when it is built, and their digest.
+//!
+//! Must not know: how they are applied.
+
+use sha2::{Digest, Sha256};
+
+include!(concat!(env!("OUT_DIR"), "/sql.rs"));
+
+/// Digest of every SQL file of this program, as 16 hexadecimal digits. Two programs with the same
+/// digest can share a database.
+pub fn schema_digest() -> String {
+    let mut digest = Sha256::new();
+    for (name, text) in MIGRATIONS.iter().chain(FUNCTIONS) {
+        digest.update(name.as_bytes());
+        digest.update([0]);
+        digest.update(text.as_bytes());
+        digest.update([0]);
+    }
+    digest.update(GRANTS.as_bytes());
+    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The names of the migrations that this program knows, in the order in which they are applied.
+pub fn migrations() -> Vec<&'static str> {
+    MIGRATIONS.iter().map(|(name, _)| *name).collect()
+}

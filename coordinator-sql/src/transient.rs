@@ -1,0 +1,32 @@
+//! Retrying calls after errors that pass by themselves.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+
+/// Pause before the first retry; each later pause is twice as long, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// Longest pause between two tries, so that a call goes on soon after an outage of minutes.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Runs `step` again, with growing pauses, as long as its errors are transient and the next try
+/// begins before `until`.
+pub(crate) async fn retry_transient<T, F>(
+    until: Instant,
+    mut step: impl FnMut() -> F,
+) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match step().await {
+            Err(error) if error.is_transient() && Instant::now() + pause < until => {
+                tracing::warn!(%error, "trying again");
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `complete`: records a job's rows and completes it.
+
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::{
+    completion::{Completion, complete_flushed, complete_in},
+    coordinator::Coordinator,
+    error::Error,
+    job::{Fence, Lease},
+    record::record,
+    rows::{Chunk, Output},
+    transient::retry_transient,
+};
+
+impl Coordinator {
+    /// Completes a job: records `output` in fenced chunks, the last of them in one transaction with
+    /// the completion and what follows. Errors that pass are retried until `trust_until`, when
+    /// the lease may no longer be trusted; a call whose reply was lost is not recorded twice.
+    ///
+    /// # Errors
+    /// When Postgres could not be asked in time, or refused the rows.
+    pub async fn complete(
+        &self,
+        lease: Lease,
+        output: &Output,
+        stats: &Value,
+        trust_until: Instant,
+    ) -> Result<Completion, Error> {
+        let chunks = output.chunks();
+        let last = chunks.len().saturating_sub(1);
+        for (number, chunk) in chunks.into_iter().enumerate() {
+            let is_last = number == last;
+            let number = i32::try_from(number + 1).unwrap_or(i32::MAX);
+            let step = || self.record_chunk(lease.fence, number, chunk, is_last, stats);
+            match retry_transient(trust_until, step).await? {
+                None => {}
+                Some(completion) => return Ok(completion),
+            }
+        }
+        Err(Error::Unexpected("a completion without an end".into()))
+    }
+
+    /// Completes jobs that record no rows, all in one transaction; one whose lease is lost does
+    /// not keep the others from it. Answers how each ended, in order.
+    ///
+    /// # Errors
+    /// When Postgres could not be asked until `trust_until`.
+    pub async fn complete_all(
+        &self,
+        leases: Vec<(Lease, Value)>,
+        trust_until: Instant,
+    ) -> Result<Vec<Completion>, Error> {
+        let (fences, stats): (Vec<Fence>, Vec<Value>) =
+            leases.into_iter().map(|(lease, stats)| (lease.fence, stats)).unzip();
+        let stats: Vec<&Value> = stats.iter().collect();
+        retry_transient(trust_until, || complete_flushed(&self.work, &fences, &stats)).await
+    }
+
+    async fn record_chunk(
+        &self,
+        fence: Fence,
+        number: i32,
+        chunk: Chunk<'_>,
+        is_last: bool,
+        stats: &Value,
+    ) -> Result<Option<Completion>, Error> {
+        if matches!(chunk, Chunk::Nothing) && is_last {
+            return self.group_commit.complete(&self.work, fence, stats).await.map(Some);
+        }
+        let mut transaction = self.begin().await?;
+        let held = record(&mut transaction, fence, number, chunk).await?;
+        if held && !is_last {
+            transaction.commit().await?;
+            return Ok(None);
+        }
+        // Where the lease is not held, complete knows whether it was lost or has completed.
+        let completion = complete_in(&mut transaction, fence, stats).await?;
+        if completion == Completion::Recorded {
+            transaction.commit().await?;
+        }
+        Ok(Some(completion))
+    }
+}

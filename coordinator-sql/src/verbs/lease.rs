@@ -1,0 +1,88 @@
+//! `lease` and `renew`: the right to work on jobs, for a time.
+
+use std::{collections::HashSet, time::Duration};
+
+use sqlx::{Row as _, postgres::PgRow};
+
+use crate::{
+    completion::arguments,
+    coordinator::Coordinator,
+    cursor::Hints,
+    error::Error,
+    job::{Fence, JobKind, Lease},
+    statement::{array, call, text, texts},
+};
+
+/// What a renewal tells.
+#[derive(Debug, Clone, Default)]
+pub struct Renewal {
+    /// The jobs whose leases still hold.
+    pub held: HashSet<i64>,
+    /// Holders of any lease: the live workers.
+    pub live_workers: u32,
+    /// The fleet's icon requests a second, if limited.
+    pub rate: Option<i32>,
+}
+
+impl Coordinator {
+    /// Leases up to `wanted` jobs of `kinds`, furthest stage first. `encoder` is this worker's
+    /// icon encoder digest; `hints` say where to begin looking.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn lease(
+        &self,
+        holder: &str,
+        kinds: &[JobKind],
+        wanted: u32,
+        encoder: &str,
+        hints: &Hints,
+    ) -> Result<Vec<Lease>, Error> {
+        let sql = format!(
+            "select * from coordinator.lease({}, {}, {}, {}, {})",
+            text(holder),
+            texts(kinds.iter().map(|kind| kind.as_str()), "text"),
+            i32::try_from(wanted).unwrap_or(i32::MAX),
+            text(encoder),
+            array(kinds.iter().map(|kind| hints.of(*kind)), "bigint"),
+        );
+        call(&self.work, sql).await?.iter().map(lease).collect()
+    }
+
+    /// Renews the leases of a holder in one call, over a connection of its own.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked; the leases then run on until they expire.
+    pub async fn renew(&self, holder: &str, fences: &[Fence]) -> Result<Renewal, Error> {
+        let sql =
+            format!("select * from coordinator.renew({}, {})", text(holder), arguments(fences));
+        let mut renewal = Renewal { live_workers: 1, ..Renewal::default() };
+        for row in call(&self.renewals, sql).await? {
+            renewal.held.insert(row.try_get("job_id")?);
+            renewal.live_workers = row.try_get::<i32, _>("live_workers")?.unsigned_abs();
+            renewal.rate = row.try_get("rate")?;
+        }
+        Ok(renewal)
+    }
+}
+
+fn lease(row: &PgRow) -> Result<Lease, Error> {
+    let fence = Fence {
+        job_id: row.try_get("job_id")?,
+        lease_number: row.try_get("lease_number")?,
+        token: row.try_get("lease_token")?,
+    };
+    let milliseconds: i32 = row.try_get("lease_ms")?;
+    Ok(Lease {
+        fence,
+        scan: row.try_get("scan")?,
+        scan_id: row.try_get("scan_id")?,
+        kind: row.try_get::<&str, _>("kind")?.parse()?,
+        part: row.try_get("part")?,
+        length: Duration::from_millis(milliseconds.unsigned_abs().into()),
+        attempts: row.try_get("attempts")?,
+        crashes: row.try_get("crashes")?,
+        careful: row.try_get("careful")?,
+        rate: row.try_get("rate")?,
+    })
+}
