@@ -118,6 +118,7 @@ lint: ## Formatting, clippy, the project's own rules
 test-scripts: ## Show that the lints find mistakes, and which commit messages the hook takes
 	scripts/lint/self-test
 	scripts/git/self-test
+	scripts/docs/check --self-test
 
 .PHONY: fmt
 fmt: ## Format the Rust code
@@ -135,9 +136,14 @@ metrics: ## Write the table of docs/metrics.md from the code
 	EVERYTAB_WRITE_DOCS=1 $(CARGO) test --quiet --locked --package everytab-worker --lib \
 		docs_list_every_metric
 
+.PHONY: limits
+limits: ## Write docs/limits.md from the constants of the code and their comments
+	scripts/docs/limits
+
 .PHONY: verify
 verify: ## Check that documents and generated files match the code
-	scripts/docs/check.sh
+	scripts/docs/check
+	scripts/docs/limits --check
 	scripts/docs/cli-reference.sh --check
 
 .PHONY: schema
