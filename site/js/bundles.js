@@ -1,6 +1,6 @@
-// Owns the formats: reading manifest.json and bundles, whatever they hold, and fetching them.
-// Invariants: what leaves this module has links to http and https only, icons that are small
-// PNGs only, titles that can't turn a line around; a fetch gives a value, never an exception.
+// Owns the formats: checks and reads manifest.json and bundles, and fetches them.
+// Invariants: a tab that leaves this module links to http or https, its icon is a small PNG or
+// none, its title has no control characters; a failed fetch is a value, never an exception.
 // Must not know: the DOM, the order of bundles.
 
 const MAX_URL_CHARACTERS = 2048;
@@ -10,12 +10,12 @@ const MAX_ICON_SIDE_PX = 128;
 const MAX_ENTRIES = 10_000;
 const MAX_BUNDLES = 100_000_000;
 const FETCH_TIMEOUT_MS = 20_000;
-/** The first 8 bytes of every PNG and the length and name of its first chunk, in base64. */
+/** A PNG in base64: its signature, and the length and name of its first chunk. */
 const PNG_BASE64 = /^iVBORw0KGgoAAAANSUhEUg[A-Za-z0-9+/]+={0,2}$/;
 const PLAIN_PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*\/?$/;
 const INVISIBLE_ONLY = /^[\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{M}\u2800\u3164\u115f\u1160\uffa0]*$/u;
 
-/** Reads a parsed manifest.json. Returns the manifest, or null when it is not one. */
+/** Reads a parsed manifest.json: its fields, with `overrides` a Map, or null if it is invalid. */
 export function readManifest(value) {
   if (!isObject(value)) return null;
   const { bundles, prefix } = value;
@@ -39,18 +39,18 @@ export function readManifest(value) {
   };
 }
 
-/** The path of a bundle relative to the site's root; a takedown's override wins. */
+/** Returns the path of a bundle below the site's root; a takedown overrides it. */
 export function bundlePath(manifest, number) {
   return manifest.prefix + (manifest.overrides.get(number) ?? `tabs/${number}.json`);
 }
 
-/** Reads a parsed bundle. Returns its tabs, bad entries left out, or null: not a bundle. */
+/** Reads a parsed bundle. Returns its valid tabs, or null if it is no bundle. */
 export function readBundle(value) {
   if (!isObject(value) || !Array.isArray(value.entries)) return null;
   return value.entries.slice(0, MAX_ENTRIES).map(readEntry).filter((tab) => tab !== null);
 }
 
-/** Reads one entry. Returns {url, host, title, icon, frameable}, or null: no tab. */
+/** Reads one entry. Returns {url, host, title, icon, frameable}, or null if it is invalid. */
 export function readEntry(entry) {
   if (!isObject(entry) || typeof entry.url !== "string") return null;
   if (entry.url.length > MAX_URL_CHARACTERS) return null;
@@ -71,7 +71,7 @@ export function readEntry(entry) {
   };
 }
 
-/** A title fit to stand on one line: no control or direction characters, not too long. */
+/** Returns the title for one line, without control and direction characters; "" if invisible. */
 export function readTitle(title) {
   if (typeof title !== "string") return "";
   const line = title
@@ -86,11 +86,11 @@ export function readTitle(title) {
     : line;
 }
 
-/** The icon as a data URL, or "" when it is not a base64 PNG of a tab's size. */
+/** Returns a base64 PNG of at most 128 x 128 pixels as a data URL, or "" for anything else. */
 export function readIcon(icon) {
   if (typeof icon !== "string" || icon.length > MAX_ICON_CHARACTERS) return "";
   if (icon.length < 32 || icon.length % 4 !== 0 || !PNG_BASE64.test(icon)) return "";
-  // Width and height are bytes 16 to 23: a small file may claim to be a huge picture.
+  // Bytes 16 to 23 are width and height: a small file may decode to a huge image.
   const head = atob(icon.slice(0, 32));
   const side = (at) =>
     [0, 1, 2, 3].reduce((sum, i) => sum * 256 + head.charCodeAt(at + i), 0);
@@ -99,8 +99,8 @@ export function readIcon(icon) {
 }
 
 /**
- * Fetches JSON. Returns {value}, or {trouble}: "missing" (the server says no), "broken" (not
- * JSON) or "network" (no answer). `fresh` asks the server even where a copy is at hand.
+ * Fetches JSON. Resolves to {value}, or to {trouble}: "missing" (the server refuses), "broken" (no
+ * JSON) or "network" (no answer, or a busy server). `fresh` does not trust the browser's cache.
  */
 export async function fetchJson(url, fresh = false, fetcher = globalThis.fetch) {
   const options = { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) };
@@ -121,7 +121,7 @@ export async function fetchJson(url, fresh = false, fetcher = globalThis.fetch) 
   }
 }
 
-/** The address for reports: mailto: or https:, else "". */
+/** The mailto: or https: address for reports, else "". */
 function readContact(contact) {
   return /^(?:mailto:[^?]+@[^?]+|https:\/\/.+)$/.test(contact) ? textOf(contact) : "";
 }
@@ -138,7 +138,7 @@ function textOf(value) {
   return typeof value === "string" ? value.slice(0, 100) : "";
 }
 
-/** A path that stays below the site's root, whatever the manifest says. */
+/** True if the path stays below the site's root. */
 function isPlainPath(path) {
   return path.length <= 200 && PLAIN_PATH.test(path);
 }

@@ -1,6 +1,6 @@
-// Owns small pictures of numbers: bars and lines as inline SVG, and how numbers are written.
-// Invariants: what stats.json says enters as text and as lengths only; whatever it holds, a chart
-// is drawn or left out. Must not know: what the numbers mean.
+// Owns charts and the format of numbers: bars and lines as inline SVG.
+// Invariants: values enter the document as text and lengths only; invalid values leave a chart out
+// and throw nothing. Must not know: what the numbers mean.
 
 const SVG = "http://www.w3.org/2000/svg";
 const BAR_PX = 26;
@@ -8,13 +8,13 @@ const WIDTH_PX = 460;
 const LABEL_PX = 170;
 const AMOUNT_PX = 120;
 
-/** The number at `path` in nested objects, or 0. */
+/** Returns the number at `path` in nested objects, or 0 if there is none. */
 export function numberAt(value, ...path) {
   const found = path.reduce((inside, name) => inside?.[name], value);
   return Number.isFinite(found) && found >= 0 ? found : 0;
 }
 
-/** The [name, number] pairs of an object, largest first; beyond `most` they are summed up. */
+/** Returns an object's [name, number] pairs, largest first; all beyond `most` become "others". */
 export function largest(object, most) {
   const pairs = Object.entries(typeof object === "object" && object !== null ? object : {})
     .map(([name]) => [name.replaceAll("_", " ").slice(0, 40), numberAt(object, name)])
@@ -24,18 +24,19 @@ export function largest(object, most) {
   return rest > 0 ? [...pairs.slice(0, most), ["others", rest]] : pairs;
 }
 
+/** Returns the number as English text, such as "12,345". */
 export function count(number) {
   return Math.round(number).toLocaleString("en");
 }
 
-/** A share of a whole, such as "12.3 %"; "" where there is no whole. */
+/** Returns a part of a whole, such as "12.3 %", or "" if the whole is not above 0. */
 export function share(part, whole) {
   if (!(whole > 0)) return "";
   const percent = (part / whole) * 100;
   return `${percent.toFixed(percent < 10 ? 1 : 0)} %`;
 }
 
-/** Seconds as "3 h 20 min", "4 min 5 s" or "0.8 s". */
+/** Returns seconds as "3 h 20 min", "4 min 5 s" or "0.8 s". */
 export function duration(seconds) {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -46,28 +47,33 @@ export function duration(seconds) {
 
 const amount = (number, sum) => `${count(number)} · ${share(number, sum)}`;
 
-/** Horizontal bars of [name, number] pairs; `write` words the amount. Null: nothing to draw. */
+/**
+ * Returns a section with a bar for each [name, number] pair, or null without pairs;
+ * `write(number, sum)` returns the text beside a bar.
+ */
 export function bars(title, pairs, write = amount) {
   if (pairs.length === 0) return null;
   const most = Math.max(...pairs.map(([, number]) => number));
   const sum = pairs.reduce((total, [, number]) => total + number, 0);
-  const room = WIDTH_PX - LABEL_PX - AMOUNT_PX;
+  const barsPx = WIDTH_PX - LABEL_PX - AMOUNT_PX;
   const { figure, svg } = frame(title, pairs.length * BAR_PX);
   pairs.forEach(([name, number], i) => {
     const y = i * BAR_PX;
-    const width = most > 0 ? Math.max(1.5, (number / most) * room) : 0;
+    const width = most > 0 ? Math.max(1.5, (number / most) * barsPx) : 0;
     const baseline = y + 17;
     svg.append(
       shape("text", { x: 0, y: baseline }, cut(name)),
-      shape("rect", { class: "ground", x: LABEL_PX, y: y + 5, width: room, height: 16, rx: 4 }),
+      shape("rect", { class: "empty", x: LABEL_PX, y: y + 5, width: barsPx, height: 16, rx: 4 }),
       shape("rect", { x: LABEL_PX, y: y + 5, width, height: 16, rx: Math.min(4, width / 2) }),
-      shape("text", { class: "amount", x: LABEL_PX + room + 10, y: baseline }, write(number, sum)),
+      shape(
+        "text", { class: "amount", x: LABEL_PX + barsPx + 10, y: baseline }, write(number, sum),
+      ),
     );
   });
   return figure;
 }
 
-/** A line through [name, number] points, in their order. Null: no two points. */
+/** Returns a section with a line through [name, number] points, or null for fewer than two. */
 export function line(title, points) {
   if (points.length < 2) return null;
   const height = 150;
@@ -75,8 +81,8 @@ export function line(title, points) {
   const { figure, svg } = frame(title, height + 28);
   const at = ([, number], i) =>
     [12 + (i / (points.length - 1)) * (WIDTH_PX - 90), height - (number / most) * (height - 20)];
-  const way = points.map((point, i) => at(point, i).map((v) => v.toFixed(1)).join(" ")).join("L");
-  svg.append(shape("path", { class: "line", d: `M${way}` }));
+  const path = points.map((point, i) => at(point, i).map((v) => v.toFixed(1)).join(" ")).join("L");
+  svg.append(shape("path", { class: "line", d: `M${path}` }));
   points.forEach((point, i) => {
     const [x, y] = at(point, i);
     svg.append(shape("circle", { cx: x, cy: y, r: 3.5 }));
@@ -101,13 +107,13 @@ function frame(title, height) {
   return { figure, svg };
 }
 
-function shape(name, attributes, words) {
+function shape(name, attributes, text) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  if (words !== undefined) element.textContent = words;
+  if (text !== undefined) element.textContent = text;
   return element;
 }
 
-function cut(words) {
-  return words.length > 24 ? `${words.slice(0, 23)}…` : words;
+function cut(text) {
+  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
 }

@@ -1,20 +1,20 @@
-// Owns the geometry of the wall: which browser's style a row has, how many tabs it holds, which
-// tab stands where.
-// Invariant: pure and constant-time; tab -> (row, column) and back agree for every width.
+// Owns the geometry of the wall: which browser's style it has, how many tabs each row holds, which
+// tab is in which row and column.
+// Invariants: all functions are pure and take constant time; tab -> (row, column) and back agree.
 // Must not know: the DOM, scrolling, what a tab shows.
 
-/** Rows differ, as windows do, by these amounts; the sum over the pattern is zero. */
+/** By how many tabs rows differ from the average, in turn; the sum is zero. */
 const PATTERN = [0, 1, -1, 0, 2, -1, 0, -2, 1, 0, -1, 2, 0, -1, 1, -1];
-/** A row is a belt: so many of its tabs are beyond its edges, on their way round. */
-export const BEYOND = 2;
-const MIN_SEEN = 2;
-/** Firefox ends an element near 17.8 million pixels; the wall ends below that. */
+/** The tabs of each row that are beyond its edges, so that it can move without a gap. */
+export const HIDDEN_TABS = 2;
+const MIN_SEEN_TABS = 2;
+/** Firefox limits an element's height to about 17.8 million pixels. */
 export const MAX_WALL_PX = 16_000_000;
-/** Each browser's row: the strip with its tabs, and the edge of the toolbar below it. */
+/** The height of a row: a strip of tabs, and the edge of the toolbar below it. */
 const ROW_PX = { chrome: 46, edge: 46, firefox: 48, safari: 42 };
 const PHONE_ROW_PX = 58;
 
-/** The browser whose style fits, by navigator.userAgentData (or nothing) and userAgent. */
+/** Returns the browser's style, from navigator.userAgentData.brands (if any) and userAgent. */
 export function skinOf(brands, userAgent) {
   const names = (brands ?? []).map(({ brand }) => brand).join() + userAgent;
   if (/Edg/.test(names)) return "edge";
@@ -23,17 +23,17 @@ export function skinOf(brands, userAgent) {
 }
 
 /**
- * The layout for a wall of `widthPx` in the style of `skin`; `coarse` is true where fingers do
- * the pointing. Returns {widthPx, skin, phone, rowHeightPx, counts, starts, perCycle,
- * maxColumns}; `counts` repeats down the wall, `starts` are its prefix sums, `perCycle` its sum.
+ * Returns the layout of a wall of `widthPx`: {widthPx, skin, phone, rowHeightPx, counts, starts,
+ * perCycle, maxColumns}. `counts` are the tabs of each row, repeated down the wall, `starts` their
+ * prefix sums, `perCycle` their sum. `coarse` is true for touch screens.
  */
 export function rowLayout(widthPx, coarse, skin = "chrome") {
   const phone = coarse || widthPx < 600;
-  const base = Math.max(MIN_SEEN, Math.round(widthPx / (widthPx < 600 ? 176 : 172)));
+  const base = Math.max(MIN_SEEN_TABS, Math.round(widthPx / (widthPx < 600 ? 176 : 172)));
   const swing = base >= 12 ? 2 : 1;
   const counts = PATTERN.map((step) => {
     const wished = base < 8 ? base + Math.sign(step) : base + step * swing;
-    return Math.max(MIN_SEEN, wished) + BEYOND;
+    return Math.max(MIN_SEEN_TABS, wished) + HIDDEN_TABS;
   });
   const starts = [];
   let perCycle = 0;
@@ -53,23 +53,23 @@ export function rowLayout(widthPx, coarse, skin = "chrome") {
   });
 }
 
-/** How many tabs the row holds when it is full. */
+/** Returns how many tabs a full row holds. */
 export function tabsInRow(layout, row) {
   return layout.counts[row % layout.counts.length];
 }
 
-/** How wide the row's tabs are: those not beyond its edges fill it. */
+/** Returns the width of the row's tabs, in pixels: those not hidden fill the row. */
 export function tabPxOfRow(layout, row) {
-  return layout.widthPx / (tabsInRow(layout, row) - BEYOND);
+  return layout.widthPx / (tabsInRow(layout, row) - HIDDEN_TABS);
 }
 
-/** The number of the row's first tab. */
+/** Returns the number of the row's first tab. */
 export function firstTabOfRow(layout, row) {
   const cycle = Math.floor(row / layout.counts.length);
   return cycle * layout.perCycle + layout.starts[row % layout.counts.length];
 }
 
-/** The row in which the tab stands. */
+/** Returns the number of the row that holds the tab. */
 export function rowOfTab(layout, tab) {
   const cycle = Math.floor(tab / layout.perCycle);
   const rest = tab % layout.perCycle;
@@ -79,8 +79,8 @@ export function rowOfTab(layout, tab) {
 }
 
 /**
- * How many rows `total` tabs make: full rows only while more tabs are to come (`ended` false),
- * so that no row changes once it has been shown; the last, shorter row counts at the end.
+ * Returns how many rows `total` tabs fill. A last row that is not full counts only if `ended`, so
+ * that no row changes after it was shown.
  */
 export function rowsOfTabs(layout, total, ended) {
   if (total <= 0) return 0;
@@ -90,12 +90,12 @@ export function rowsOfTabs(layout, total, ended) {
   return Math.min(rows, maxRows(layout));
 }
 
-/** More rows than these no browser can scroll through. */
+/** Returns the most rows that every browser can scroll through. */
 export function maxRows(layout) {
   return Math.floor(MAX_WALL_PX / layout.rowHeightPx);
 }
 
-/** The column drawn as the row's active tab, one in each row, as in each window. */
+/** Returns the column of the row's active tab: each row has one, as each window has. */
 export function activeColumn(layout, row) {
   return (Math.imul(row + 1, 0x9e3779b1) >>> 16) % tabsInRow(layout, row);
 }

@@ -1,19 +1,20 @@
-// Owns the visit: reads the manifest, joins stream, layout and wall, says what goes wrong, and
-// loads what hands need once the first tabs are on screen.
-// Invariants: all painting happens in animation frames, reads before writes; whatever fails, the
-// page says so in words and offers to try again.
+// Owns the visit: reads the manifest, connects stream, layout and wall, shows messages, and loads
+// interaction.js once the first tabs are on screen.
+// Invariants: all painting happens in animation frames, and reads the DOM before it writes; after
+// every failure the page says what failed and offers to try again.
 // Must not know: formats, geometry, how a tab is drawn.
 
 import { bundlePath, fetchJson, readBundle, readManifest } from "./bundles.js";
 import { firstTabOfRow, rowLayout, rowOfTab, rowsOfTabs, skinOf } from "./layout.js";
-import { readHash, seedOfNumber, shuffledOrder, TabStream } from "./stream.js";
+import { readHash, seedOfNumber, shuffledOrder } from "./random.js";
+import { TabStream } from "./stream.js";
 import { TabWall } from "./tabs.js";
 import { poolSize, rowsInView, rowsToPaint, rowsWanted, rowTop } from "./viewport.js";
 
 const byId = (id) => document.getElementById(id);
 const coarse = matchMedia("(pointer: coarse)");
 const wall = new TabWall(byId("wall"), (index) => visit.stream?.at(index));
-/** What hands.js may see and do. */
+/** What interaction.js may use. */
 const visit = {
   wall,
   manifest: null,
@@ -23,12 +24,13 @@ const visit = {
   headerPx: 0,
   paint,
 };
-/** What a visitor does with the wall, as soon as it is loaded. */
-let hands = null;
-let frameAsked = false;
-let asked = readHash(location.hash) ?? { seed: seedOfNumber(Date.now()) };
-/** The hostname that was searched for and is still to be found in its bundle. */
-let sought = "";
+/** The Interaction, once it is loaded. */
+let interaction = null;
+let frameRequested = false;
+/** What the location hash asks for: {seed, bundle, site}. */
+let wanted = readHash(location.hash) ?? { seed: seedOfNumber(Date.now()) };
+/** The hostname from the hash, until its tab is found. */
+let soughtHost = "";
 
 async function begin(fresh) {
   visit.stream?.close();
@@ -38,33 +40,33 @@ async function begin(fresh) {
   const manifest = trouble ? null : readManifest(value);
   visit.manifest = manifest;
   if (manifest === null) {
-    say(manifestWords(trouble), "Try again");
+    say(manifestMessage(trouble), "Try again");
     return;
   }
   const { hosts, crawl } = manifest;
   byId("facts").textContent = hosts > 0 ? `${count(hosts)} tabs · ${crawl}` : crawl;
-  deal();
+  reset();
 }
 
-/** Deals the bundles anew, in the order that the hash asks for. */
-function deal() {
+/** Starts again from the top, with the order of bundles that the hash asks for. */
+function reset() {
   const { manifest } = visit;
-  hands?.dealt();
+  interaction?.reset();
   visit.stream?.close();
-  const guess = manifest.hosts / Math.max(1, manifest.bundles);
+  const tabsABundle = manifest.hosts / Math.max(1, manifest.bundles);
   visit.stream = new TabStream({
-    order: shuffledOrder(asked.seed, manifest.bundles, asked.bundle),
+    order: shuffledOrder(wanted.seed, manifest.bundles, wanted.bundle),
     fetchTabs,
-    onChange: askFrame,
-    tabsABundle: guess || undefined,
+    onChange: requestPaint,
+    tabsABundle: tabsABundle || undefined,
   });
-  wall.cursor = 0;
+  wall.setCursor(0);
   wall.markFound(-1);
-  sought = asked.site ?? "";
+  soughtHost = wanted.site ?? "";
   visit.layout = null;
   window.scrollTo(0, 0);
   measure();
-  askFrame();
+  requestPaint();
 }
 
 async function fetchTabs(number, again) {
@@ -86,24 +88,24 @@ function measure() {
   const topTab = layout ? firstTabOfRow(layout, topRow) : 0;
   visit.layout = next;
   wall.setLayout(next);
-  hands?.makeRoom();
+  interaction?.makeRoom();
   if (topRow > 0) {
-    showRows();
+    updateRows();
     window.scrollTo(0, rowTop(rowOfTab(next, topTab), next.rowHeightPx, wall.gap));
   }
-  askFrame();
+  requestPaint();
 }
 
-function askFrame() {
-  if (frameAsked) return;
-  frameAsked = true;
+function requestPaint() {
+  if (frameRequested) return;
+  frameRequested = true;
   requestAnimationFrame(() => {
-    frameAsked = false;
+    frameRequested = false;
     paint();
   });
 }
 
-function showRows() {
+function updateRows() {
   const { stream, layout } = visit;
   const rows = stream ? rowsOfTabs(layout, stream.total, stream.ended || stream.trouble !== "") : 0;
   wall.setTotalRows(rows);
@@ -113,40 +115,40 @@ function showRows() {
 function paint() {
   const { stream, layout } = visit;
   if (!stream || !layout) return;
-  // The header stays on top and the wall begins right beneath it.
+  // The view of the wall begins below the sticky header.
   const scrolledPx = window.scrollY;
   const heightPx = window.innerHeight - visit.headerPx;
   visit.view = { scrolledPx, heightPx };
   const { rowHeightPx } = layout;
-  const rows = showRows();
-  const seen = rowsInView(scrolledPx, heightPx, rowHeightPx, rows, wall.gap, 0);
-  const { first, end } = rowsToPaint(seen, wall.painted, poolSize(heightPx, rowHeightPx), rows);
+  const rows = updateRows();
+  const view = rowsInView(scrolledPx, heightPx, rowHeightPx, rows, wall.gap, 0);
+  const { first, end } = rowsToPaint(view, wall.painted, poolSize(heightPx, rowHeightPx), rows);
   wall.paint(first, end, stream.total);
   sayState();
   void stream.fillTo(firstTabOfRow(layout, rowsWanted(scrolledPx, heightPx, rowHeightPx)));
   if (stream.total === 0) return;
-  if (hands) afterPainting(stream);
-  else void loadHands();
+  if (interaction) afterPainting(stream);
+  else void loadInteraction();
 }
 
 function afterPainting(stream) {
-  hands.painted();
-  if (sought === "") return;
-  // The bundle of the site comes first in the line.
-  const index = stream.indexOf(sought);
-  sought = "";
-  if (index >= 0) hands.find(index);
+  interaction.painted();
+  if (soughtHost === "") return;
+  // The first bundle is the one that holds the host.
+  const index = stream.indexOf(soughtHost);
+  soughtHost = "";
+  if (index >= 0) interaction.find(index);
 }
 
-/** Without hands, tabs are still links: they are asked for again at the next painting. */
-async function loadHands() {
-  hands = { painted() {}, dealt() {}, makeRoom() {}, find() {} };
+/** Until this succeeds tabs are plain links; after a failure the next painting tries again. */
+async function loadInteraction() {
+  interaction = { painted() {}, reset() {}, makeRoom() {}, find() {} };
   try {
-    const { Hands } = await import("./hands.js");
-    hands = new Hands(visit);
-    askFrame();
+    const { Interaction } = await import("./interaction.js");
+    interaction = new Interaction(visit);
+    requestPaint();
   } catch {
-    hands = null;
+    interaction = null;
   }
 }
 
@@ -154,8 +156,8 @@ function sayState() {
   const { total, trouble, skipped, ended } = visit.stream;
   wall.container.classList.toggle("ended", ended);
   if (trouble === "network") {
-    const words = navigator.onLine === false ? "You are offline." : "The network did not answer.";
-    say(total === 0 ? `${words} No tab could be loaded.` : words, "Try again");
+    const text = navigator.onLine === false ? "You are offline." : "The network did not answer.";
+    say(total === 0 ? `${text} No tab could be loaded.` : text, "Try again");
   } else if (trouble === "missing") {
     say("These tabs are no longer where they were. A newer scan may be out.", "Look for it");
   } else if (!ended) {
@@ -170,16 +172,17 @@ function sayState() {
   }
 }
 
-function say(words, retry) {
+/** Shows a message below the wall; `action` is the label of its button, or "": no button. */
+function say(text, action) {
   const message = byId("message");
-  if (message.textContent !== words) message.textContent = words;
+  if (message.textContent !== text) message.textContent = text;
   const button = byId("retry");
-  button.hidden = retry === "";
-  byId("foot").classList.toggle("wrong", retry !== "");
-  if (button.textContent !== retry) button.textContent = retry;
+  button.hidden = action === "";
+  byId("foot").classList.toggle("wrong", action !== "");
+  if (button.textContent !== action) button.textContent = action;
 }
 
-function manifestWords(trouble) {
+function manifestMessage(trouble) {
   if (trouble === "network") return "The network did not answer, so there are no tabs to show.";
   if (trouble === "missing") return "No scan has been published here: manifest.json is missing.";
   return "The list of tabs can't be read: manifest.json is not what it should be.";
@@ -200,23 +203,23 @@ function retry() {
 
 byId("retry").addEventListener("click", retry);
 byId("shuffle").addEventListener("click", () => {
-  // A new seed in the address makes this very wall a link that can be shared.
+  // The hash makes the shuffled wall a link that can be shared.
   location.hash = `seed=${Date.now()}`;
 });
 byId("skin").addEventListener("change", measure);
 window.addEventListener("hashchange", () => {
-  asked = readHash(location.hash) ?? asked;
-  if (visit.manifest) deal();
+  wanted = readHash(location.hash) ?? wanted;
+  if (visit.manifest) reset();
 });
-window.addEventListener("scroll", askFrame, { passive: true });
+window.addEventListener("scroll", requestPaint, { passive: true });
 window.addEventListener("resize", () => {
   measure();
-  askFrame();
+  requestPaint();
 }, { passive: true });
 window.addEventListener("online", () => {
   if (!visit.stream || visit.stream.trouble === "network") retry();
 });
 history.scrollRestoration = "manual";
-wall.still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+wall.setStill(matchMedia("(prefers-reduced-motion: reduce)").matches);
 byId("skin").value = skinOf(navigator.userAgentData?.brands, navigator.userAgent);
 void begin(false);

@@ -1,19 +1,23 @@
-// Owns the search box: asks the static search files for names that begin with what was typed,
-// shows them, and leads to the tab of the one chosen.
-// Invariants: at most two files are asked for after a pause, and each once; an older answer
-// never replaces a newer; strangers' names enter by textContent alone.
+// Owns the search box: fetches static search files, shows the hostnames that begin with what was
+// typed, and goes to the tab of the chosen one.
+// Invariants: at most two files are fetched after a pause in typing, and each once; an older answer
+// never replaces a newer one; hostnames enter by textContent only.
 // Must not know: how the files are sorted, rows, bundles.
 
-import { filesFor, linesFrom, rangeOf, shownName, typedKey } from "./names.js";
+import { filesFor, linesFrom, rangeOf, shownName, typedKey } from "./search-keys.js";
 
+/** A pause in typing this long starts a search. */
 const PAUSE_MS = 150;
-const SHOWN = 8;
+const MAX_SUGGESTIONS = 8;
+const MAX_FILES_PER_PAUSE = 2;
+/** The files kept in memory; the one fetched first is dropped first. */
 const MAX_FILES_HELD = 60;
 
+/** The input, its list of suggestions, and the search files behind them. */
 export class SearchBox {
   /**
-   * `manifestOf` gives the manifest of the scan on show, or null; `iconOf(host)` a site's icon
-   * where its bundle is at hand, else "".
+   * `input` and `list` are elements; `manifestOf()` returns the manifest or null; `iconOf(host)`
+   * returns a site's icon as a data URL if its bundle is in memory, else "".
    */
   constructor(input, list, manifestOf, iconOf) {
     this.input = input;
@@ -24,35 +28,37 @@ export class SearchBox {
     this.entries = [];
     this.chosen = -1;
     this.timer = 0;
-    this.question = 0;
-    /** Whether an answer is still to come, and whether its first name is to be gone to. */
+    /** The number of the newest query: answers to older ones are dropped. */
+    this.query = 0;
+    /** True while the answer is incomplete. */
     this.pending = false;
-    this.impatient = false;
-    input.addEventListener("input", () => this.#ask(PAUSE_MS));
+    /** True if the visitor pressed Enter meanwhile: then the first name is gone to. */
+    this.goToFirst = false;
+    input.addEventListener("input", () => this.#schedule(PAUSE_MS));
     input.addEventListener("keydown", (event) => this.#press(event));
     input.addEventListener("blur", () => this.#show(null));
-    input.addEventListener("focus", () => this.#ask(0));
+    input.addEventListener("focus", () => this.#schedule(0));
     list.addEventListener("pointerdown", (event) => {
-      // The box keeps the focus, so that the list is still there when the finger leaves it.
+      // Keeps the focus in the box, so that the list is still there at the click.
       event.preventDefault();
     });
     list.addEventListener("click", (event) => {
       const at = [...list.children].indexOf(event.target.closest("[role=option]"));
       if (at >= 0) this.#go(this.entries[at]);
     });
-    if (document.activeElement === input) this.#ask(0);
+    if (document.activeElement === input) this.#schedule(0);
   }
 
-  #ask(ms) {
+  #schedule(ms) {
     clearTimeout(this.timer);
-    this.question += 1;
+    this.query += 1;
     this.pending = true;
-    this.impatient = false;
-    const question = this.question;
-    this.timer = setTimeout(() => void this.#answer(question), ms);
+    this.goToFirst = false;
+    const query = this.query;
+    this.timer = setTimeout(() => void this.#answer(query), ms);
   }
 
-  async #answer(question) {
+  async #answer(query) {
     const start = typedKey(this.input.value);
     const manifest = this.manifestOf();
     if (start === "" || !manifest) {
@@ -61,33 +67,33 @@ export class SearchBox {
       return;
     }
     const folder = `${manifest.prefix}search/${rangeOf(start)}/`;
-    let asked = this.files.has(`${folder}index.tsv`) ? 0 : 1;
+    let fetched = this.files.has(`${folder}index.tsv`) ? 0 : 1;
     const index = await this.#read(`${folder}index.tsv`);
-    if (question !== this.question) return;
+    if (query !== this.query) return;
     const { first, end } = filesFor(index?.split("\n").filter((key) => key !== "") ?? [], start);
     let entries = [];
     let trouble = index === null;
-    for (let file = first; file < end && entries.length < SHOWN && !trouble; file += 1) {
+    for (let file = first; file < end && entries.length < MAX_SUGGESTIONS && !trouble; file += 1) {
       const path = `${folder}${file}.tsv`;
-      if (!this.files.has(path)) asked += 1;
-      if (asked > 2) {
-        // More only after another pause, if nothing else is typed meanwhile.
+      if (!this.files.has(path)) fetched += 1;
+      if (fetched > MAX_FILES_PER_PAUSE) {
+        // Goes on after another pause, unless something else is typed meanwhile.
         this.#show(entries, trouble);
-        this.timer = setTimeout(() => void this.#answer(question), PAUSE_MS);
+        this.timer = setTimeout(() => void this.#answer(query), PAUSE_MS);
         return;
       }
       const text = await this.#read(path);
-      if (question !== this.question) return;
+      if (query !== this.query) return;
       trouble = text === null;
-      entries = entries.concat(linesFrom(text ?? "", start, SHOWN - entries.length));
+      entries = entries.concat(linesFrom(text ?? "", start, MAX_SUGGESTIONS - entries.length));
     }
-    if (question !== this.question) return;
+    if (query !== this.query) return;
     this.#show(entries, trouble);
     this.pending = false;
-    if (this.impatient && entries.length > 0) this.#go(entries[0]);
+    if (this.goToFirst && entries.length > 0) this.#go(entries[0]);
   }
 
-  /** The text of a search file, or null: no answer. */
+  /** Resolves to the text of a search file, or to null if it cannot be fetched. */
   async #read(path) {
     const held = this.files.get(path);
     if (held !== undefined) return held;
@@ -110,8 +116,8 @@ export class SearchBox {
     list.replaceChildren(...this.entries.map(({ host }, i) =>
       option(shownName(host), i, this.iconOf(host))));
     if (entries?.length === 0) {
-      const words = trouble ? "The names did not come." : "No website begins with that.";
-      list.append(option(words, -1));
+      const message = trouble ? "The names did not come." : "No website begins with that.";
+      list.append(option(message, -1));
     }
     list.hidden = entries === null;
     input.setAttribute("aria-expanded", String(entries !== null));
@@ -133,8 +139,8 @@ export class SearchBox {
       this.#show(null);
     } else if (event.key === "Enter") {
       const entry = this.entries[Math.max(0, this.chosen)];
-      // What is on show may answer what was typed before.
-      if (this.pending) this.impatient = true;
+      // The list may still answer what was typed before.
+      if (this.pending) this.goToFirst = true;
       else if (entry) this.#go(entry);
     } else if (/^Arrow(?:Up|Down)$/.test(event.key) && length > 0) {
       event.preventDefault();
@@ -144,7 +150,7 @@ export class SearchBox {
     }
   }
 
-  /** The address leads to the tab: it can be shared, and the way back leads back. */
+  /** The hash leads to the tab: so it can be shared, and the back button works. */
   #go({ host, bundle }) {
     this.#show(null);
     this.input.blur();
@@ -152,9 +158,10 @@ export class SearchBox {
   }
 }
 
-function option(words, number, icon = "") {
+/** A list item; `number` -1 makes it a message that cannot be chosen. */
+function option(text, number, icon = "") {
   const item = document.createElement("li");
-  item.textContent = words;
+  item.textContent = text;
   if (icon) {
     const image = document.createElement("img");
     image.className = "icon";

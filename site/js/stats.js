@@ -1,4 +1,4 @@
-// Owns the page of numbers: what of stats.json and history.json is shown, and in which words.
+// Owns the page of numbers: which values of stats.json and history.json are shown, with which text.
 // Must not know: how a chart is drawn.
 
 import { bars, count, duration, largest, line, numberAt, share } from "./charts.js";
@@ -24,14 +24,14 @@ async function read(path) {
 function tiles(pairs) {
   const list = document.createElement("div");
   list.className = "tiles";
-  for (const [number, words] of pairs) {
+  for (const [number, label] of pairs) {
     if (number === "") continue;
     const tile = document.createElement("div");
     const amount = document.createElement("b");
     const what = document.createElement("span");
     tile.className = "tile";
     amount.textContent = number;
-    what.textContent = words;
+    what.textContent = label;
     tile.append(amount, what);
     list.append(tile);
   }
@@ -40,10 +40,10 @@ function tiles(pairs) {
 
 function show(stats, history) {
   const n = (...path) => numberAt(stats, ...path);
-  const words = (name) => (typeof stats[name] === "string" ? stats[name].slice(0, 100) : "");
-  const published = words("generated_at").slice(0, 10);
+  const text = (name) => (typeof stats[name] === "string" ? stats[name].slice(0, 100) : "");
+  const published = text("generated_at").slice(0, 10);
   document.getElementById("about-scan").textContent = [
-    words("crawl"), published && `published on ${published}`,
+    text("crawl"), published && `published on ${published}`,
   ].filter(Boolean).join(", ");
   const pages = n("stages", "warc", "outcomes", "ok") || n("titles_extracted");
   const numbers = document.getElementById("numbers");

@@ -1,36 +1,54 @@
-// Owns the wall's nodes: a pool of rows that are painted, moved and painted again. A row is a belt
-// of tabs, wider than the view: what left it at one edge stands at the other.
-// Invariants: the pool is as large as the view asks for and no larger; at rest rows stand in the
-// document as on the screen; strangers' text enters by textContent alone, their icons as
-// data:image/png alone; one tab at a time can be tabbed to.
-// Must not know: where tabs come from, what opening one means, how belts move.
+// Owns the nodes of the wall: a pool of rows, each with a track of tabs, wider than the view.
+// Invariants: the pool is as large as the view needs; when nothing scrolls, rows have the same
+// order in the document as on the screen; titles enter by textContent only, icons as data:image/png
+// only; one tab has tabindex 0; other modules change wall and rows by methods only.
+// Must not know: where tabs come from, what opening one means, when tracks move.
 
 import { activeColumn, firstTabOfRow, tabPxOfRow, tabsInRow } from "./layout.js";
-import { hash32 } from "./stream.js";
-import { driftOf, placeOnBelt, rowTop } from "./viewport.js";
+import { hash32 } from "./random.js";
+import { marqueeOf, placeOnTrack, rowTop } from "./viewport.js";
 
 const ROW_HUES = [215, 230, 200, 260, 180, 30, 220, 150];
 
+/** The wall. A tab is named by its index in the TabStream; -1 is no tab. */
 export class TabWall {
-  /** `tabAt(index)` gives a tab or undefined; `container` is the wall's empty element. */
+  /** `container` is the wall's empty element; `tabAt(index)` returns a tab or undefined. */
   constructor(container, tabAt) {
     this.container = container;
     this.tabAt = tabAt;
+    /** The painted rows, in order. */
     this.rows = [];
     this.spare = [];
     this.cells = new WeakMap();
-    /** The tab that the keyboard stands on, the one whose page is open, the one searched for. */
+    /** The tabs that the keyboard is on, that is open, that was searched for. */
     this.cursor = 0;
     this.opened = -1;
     this.found = -1;
-    /** The room of an open site, {row, px}. */
+    /** The room of an open site, {row, px}, or null. */
     this.gap = null;
-    /** Whether rows are to stand still; what is called before a row's belt is laid anew. */
+    /** True while no row may move. */
     this.still = false;
-    this.beforeMove = () => {};
+    this.beforeReset = () => {};
   }
 
-  /** Starts anew with the layout: every row node is dropped. */
+  setGap(gap) {
+    this.gap = gap;
+  }
+
+  setStill(still) {
+    this.still = still;
+  }
+
+  setCursor(index) {
+    this.cursor = index;
+  }
+
+  /** `listener` is called with a row before its track is laid out again. */
+  onReset(listener) {
+    this.beforeReset = listener;
+  }
+
+  /** Drops all row nodes and takes over a new layout (see `rowLayout`). */
   setLayout(layout) {
     this.layout = layout;
     this.container.replaceChildren();
@@ -39,7 +57,7 @@ export class TabWall {
     this.container.style.setProperty("--row-height", `${layout.rowHeightPx}px`);
   }
 
-  /** The rows that are painted, [first, end). */
+  /** The numbers of the painted rows, {first, end}. */
   get painted() {
     const first = this.rows[0]?.number ?? 0;
     return { first, end: first + this.rows.length };
@@ -50,12 +68,12 @@ export class TabWall {
     if (this.container.style.height !== height) this.container.style.height = height;
   }
 
-  /** Paints the rows [first, end) of the `total` tabs known, moving as few nodes as can be. */
+  /** Paints the rows [first, end) of `total` known tabs, and reuses as many nodes as it can. */
   paint(first, end, total) {
     const rows = this.rows;
-    const keep = (row) => row.number >= first && row.number < end;
+    const stays = (row) => row.number >= first && row.number < end;
     const focused = this.indexOf(document.activeElement);
-    if (rows.some(keep)) {
+    if (rows.some(stays)) {
       while (rows.length > 0 && rows[0].number < first) rows.push(reuse(rows.shift()));
       while (rows.length > 0 && rows.at(-1).number >= end) rows.unshift(reuse(rows.pop()));
     }
@@ -63,19 +81,19 @@ export class TabWall {
     while (rows.length > end - first) this.#parkRow(rows.pop());
     rows.forEach((row, i) => this.#paintRow(row, first + i, total));
     this.#placeTabStop();
-    // A node painted anew must not carry the focus over to another site.
+    // A reused node must not carry the focus to another site.
     if (focused >= 0 && this.indexOf(document.activeElement) !== focused) {
       this.container.focus({ preventScroll: true });
     }
   }
 
   /**
-   * Puts the rows in the document in the order in which they stand on the screen. A node that is
-   * moved is laid out anew, so that this waits until nothing scrolls.
+   * Puts the rows in the document in their order on the screen. The browser lays out each moved
+   * node again, so call this when nothing scrolls.
    */
   order() {
     const { container } = this;
-    // The newer way keeps focus and animations where they are.
+    // moveBefore keeps focus and animations; older browsers lack it.
     const move = container.moveBefore ?? container.insertBefore;
     let here = container.firstChild;
     for (const { node } of this.rows) {
@@ -84,13 +102,13 @@ export class TabWall {
     }
   }
 
-  /** The number of the tab to which the element belongs, or -1. */
+  /** Returns the index of the tab that contains the element. */
   indexOf(element) {
     const link = element?.closest?.(".tab");
     return (link && this.cells.get(link)?.index) ?? -1;
   }
 
-  /** Puts the keyboard on the tab, if it is painted; its row must be scrolled to before. */
+  /** Focuses the tab. Returns false if it is not painted. */
   focus(index) {
     this.cursor = index;
     this.#placeTabStop();
@@ -99,23 +117,24 @@ export class TabWall {
     return cell !== undefined;
   }
 
-  /** Draws the tab as its row's active one; -1 gives every row its own back. */
+  /** Draws the tab as the active one of its row; with -1, each row has its own again. */
   markOpened(index) {
     this.opened = index;
     for (const row of this.rows) this.#markActive(row);
   }
 
-  /** Lights up the tab that was searched for, once it is painted; -1 puts it out. */
+  /** Highlights the tab as soon as it is painted; -1 ends that. */
   markFound(index) {
     this.found = index;
     for (const row of this.rows) this.#markActive(row);
   }
 
-  /** Whether the tab stands in the row, and the painted row in which it stands. */
+  /** True if the tab is in the row. */
   holds(row, index) {
     return index >= 0 && row.cells[index - row.first]?.index === index;
   }
 
+  /** Returns the painted row that holds the tab, or undefined. */
   rowOf(index) {
     return this.rows.find((row) => this.holds(row, index));
   }
@@ -133,7 +152,7 @@ export class TabWall {
   }
 
   #parkRow(row) {
-    this.beforeMove(row);
+    this.beforeReset(row);
     row.number = -1;
     row.node.hidden = true;
     this.spare.push(row);
@@ -142,14 +161,14 @@ export class TabWall {
   #newRow() {
     const node = document.createElement("div");
     node.className = "row";
-    const belt = document.createElement("div");
-    belt.className = "belt";
+    const track = document.createElement("div");
+    track.className = "track";
     const cells = Array.from({ length: this.layout.maxColumns }, newCell);
     for (const cell of cells) this.cells.set(cell.link, cell);
-    belt.append(...cells.map((cell) => cell.link));
-    node.append(belt);
+    track.append(...cells.map((cell) => cell.link));
+    node.append(track);
     return {
-      node, belt, cells, number: -1, first: 0, complete: false, top: -1, places: [], shift: 0,
+      node, track, cells, number: -1, first: 0, complete: false, top: -1, lefts: [], shiftPx: 0,
     };
   }
 
@@ -160,7 +179,7 @@ export class TabWall {
     if (row.number === number && row.complete) return;
     const first = firstTabOfRow(this.layout, number);
     const count = Math.min(tabsInRow(this.layout, number), total - first);
-    const moved = row.number !== number;
+    const isReused = row.number !== number;
     row.number = number;
     row.first = first;
     row.complete = count === tabsInRow(this.layout, number);
@@ -170,38 +189,37 @@ export class TabWall {
       if (tab === undefined) row.complete = false;
       paintCell(cell, index, tab);
     });
-    if (moved) this.#layBelt(row);
+    if (isReused) this.#resetTrack(row);
     this.#markActive(row);
   }
 
-  /** Gives the row the belt that its number stands for, at its place of rest. */
-  #layBelt(row) {
-    const chance = hash32(`${row.number}`);
-    this.beforeMove(row);
-    row.drift = driftOf(chance);
+  #resetTrack(row) {
+    const random = hash32(`${row.number}`);
+    this.beforeReset(row);
+    row.marquee = marqueeOf(random);
     row.tabPx = tabPxOfRow(this.layout, row.number);
-    row.roundPx = row.tabPx * tabsInRow(this.layout, row.number);
-    row.places = [];
-    row.node.style.setProperty("--hue", String(ROW_HUES[chance % ROW_HUES.length]));
+    row.cyclePx = row.tabPx * tabsInRow(this.layout, row.number);
+    row.lefts = [];
+    row.node.style.setProperty("--hue", String(ROW_HUES[random % ROW_HUES.length]));
     for (const { link } of row.cells) link.style.width = `${row.tabPx}px`;
-    this.shiftTo(row, this.still ? 0 : row.drift.phase * row.roundPx * row.drift.sign);
+    this.moveTrack(row, this.still ? 0 : row.marquee.phase * row.cyclePx * row.marquee.sign);
   }
 
-  /** Lays the row's belt `shift` pixels from its place of rest, at rest. */
-  shiftTo(row, shift) {
-    row.shift = shift % row.roundPx;
-    row.belt.style.transform = `translateX(${row.shift}px)`;
-    this.place(row, row.shift);
+  /** Moves a track that is not animated to `shiftPx` pixels right of its start. */
+  moveTrack(row, shiftPx) {
+    row.shiftPx = shiftPx % row.cyclePx;
+    row.track.style.transform = `translateX(${row.shiftPx}px)`;
+    this.wrapTrack(row, row.shiftPx);
   }
 
-  /** Takes the tabs that left at one edge to the other; nothing else is touched. */
-  place(row, shift) {
-    const count = Math.round(row.roundPx / row.tabPx);
+  /** Takes the tabs that left at one edge of the row to the other. */
+  wrapTrack(row, shiftPx) {
+    const count = Math.round(row.cyclePx / row.tabPx);
     for (let column = 0; column < count; column += 1) {
-      const place = placeOnBelt(column, count, row.tabPx, shift, row.drift.sign);
-      if (row.places[column] === place) continue;
-      row.places[column] = place;
-      row.cells[column].link.style.left = `${place}px`;
+      const left = placeOnTrack(column, count, row.tabPx, shiftPx, row.marquee.sign);
+      if (row.lefts[column] === left) continue;
+      row.lefts[column] = left;
+      row.cells[column].link.style.left = `${left}px`;
     }
   }
 
@@ -215,13 +233,13 @@ export class TabWall {
     });
   }
 
-  /** Where the cursor's tab is not painted, one in the middle of the view stands in. */
+  /** Where the cursor's tab is not painted, the visitor tabs into the middle of the view. */
   #placeTabStop() {
     const stop = this.#cellOf(this.cursor) ?? this.rows[this.rows.length >> 1]?.cells[0];
-    if (stop === this.stop) return;
-    if (this.stop) this.stop.link.tabIndex = -1;
+    if (stop === this.tabStop) return;
+    if (this.tabStop) this.tabStop.link.tabIndex = -1;
     if (stop) stop.link.tabIndex = 0;
-    this.stop = stop;
+    this.tabStop = stop;
   }
 }
 
@@ -249,7 +267,7 @@ function newCell() {
   return { link, icon, title, index: -1, tab: null };
 }
 
-/** `tab` is null where no tab stands and undefined where one is still to come. */
+/** `tab` is null in an empty cell and undefined while the tab is loading. */
 function paintCell(cell, index, tab) {
   const { link, icon, title } = cell;
   cell.index = index;

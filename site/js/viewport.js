@@ -1,26 +1,26 @@
-// Owns what is where in the view: which rows to paint, how far ahead to load, where to scroll,
-// and how the tabs of a row go round. Must not know: the DOM, the network; it gets and gives
-// numbers in pixels and milliseconds. A gap {row, px} is the room of an open site below its row.
+// Owns the arithmetic of the view: which rows to paint, how far ahead to load, where the tabs of a
+// moving row are. A gap {row, px} is the room of an open site below its row.
+// Must not know: the DOM, the network.
 
-import { BEYOND } from "./layout.js";
+import { HIDDEN_TABS } from "./layout.js";
 
-/** Rows painted above and below the view, at most, when it has just been painted. */
+/** The rows painted beyond the view, at most. */
 export const OVERSCAN_ROWS = 6;
-/** So many at least, on either side, so that a flick shows no gap. */
+/** The rows painted beyond the view, at least: a fast scroll shows no empty row. */
 const MARGIN_ROWS = 3;
-/** Views loaded ahead of the one on screen. */
+/** The heights of the view for which tabs are loaded ahead. */
 const VIEWS_AHEAD = 3;
-/** The time in which a row's tabs come round once. */
+/** The shortest and longest time in which the tabs of a row come round once. */
 const CYCLE_MS = [90_000, 150_000];
 
-/** Where the row begins, in pixels below the wall's top. */
+/** Returns the top of the row, in pixels below the wall's top. */
 export function rowTop(row, rowHeightPx, gap = null) {
   return row * rowHeightPx + (gap && row > gap.row ? gap.px : 0);
 }
 
 /**
- * The rows to paint, [first, end), for a view that starts `scrolledPx` below the wall's top
- * (negative above it) and is `heightPx` high.
+ * Returns the rows {first, end} in a view of `heightPx` whose top is `scrolledPx` below the wall's
+ * top (negative: above it), with `overscan` more rows on both sides.
  */
 export function rowsInView(
   scrolledPx, heightPx, rowHeightPx, totalRows, gap = null, overscan = OVERSCAN_ROWS,
@@ -37,49 +37,52 @@ export function rowsInView(
 }
 
 /**
- * The rows to paint, [first, end), where those `seen` are in view and those `held` are painted: the
- * same for as long as they leave a margin, then as many as there is `room` for, all but a margin
- * ahead of the one who scrolls. So rows are painted several at a time, and most frames paint none.
+ * Returns the rows {first, end} to paint: the `painted` ones while they leave a margin around those
+ * in `view`; else `room` rows, nearly all of them in the direction of the scroll. So rows are
+ * painted several at a time, and most frames paint none.
  */
-export function rowsToPaint(seen, held, room, totalRows) {
-  const first = Math.max(0, seen.first - MARGIN_ROWS);
-  const end = Math.min(totalRows, seen.end + MARGIN_ROWS);
-  if (held.end <= totalRows && first >= held.first && end <= held.end) return held;
-  const up = first < held.first && end <= held.end;
+export function rowsToPaint(view, painted, room, totalRows) {
+  const first = Math.max(0, view.first - MARGIN_ROWS);
+  const end = Math.min(totalRows, view.end + MARGIN_ROWS);
+  if (painted.end <= totalRows && first >= painted.first && end <= painted.end) return painted;
+  const up = first < painted.first && end <= painted.end;
   const wished = up ? end + 1 - room : first - 1;
   const from = Math.max(0, Math.min(wished, totalRows - room));
   return { first: from, end: Math.min(totalRows, from + room) };
 }
 
-/** The most rows that `rowsInView` can ask for: the size of the pool of row nodes. */
+/** Returns the size of the pool of row nodes: the most rows that `rowsInView` returns. */
 export function poolSize(heightPx, rowHeightPx) {
   return Math.ceil(heightPx / rowHeightPx) + 1 + 2 * OVERSCAN_ROWS;
 }
 
-/** How many rows must have their tabs, counted from the top, to scroll on without waiting. */
+/** Returns how many rows, from the top, need tabs so that scrolling does not wait for them. */
 export function rowsWanted(scrolledPx, heightPx, rowHeightPx) {
   const ahead = Math.max(0, scrolledPx) + heightPx * (1 + VIEWS_AHEAD);
   return Math.ceil(ahead / rowHeightPx);
 }
 
-/** How a row goes round, from a number that chance gave it: {sign, cycleMs, phase}. */
-export function driftOf(chance) {
+/**
+ * Returns how a row moves, from 32 random bits: `sign` 1 (right) or -1 (left), `cycleMs`, and
+ * `phase`, the part of the cycle, in [0, 1), at which it starts.
+ */
+export function marqueeOf(random) {
   const [least, most] = CYCLE_MS;
   return {
-    sign: chance & 1 ? 1 : -1,
-    cycleMs: least + ((chance >>> 1) % 1024) / 1023 * (most - least),
-    phase: (chance >>> 11) % 1024 / 1024,
+    sign: random & 1 ? 1 : -1,
+    cycleMs: least + ((random >>> 1) % 1024) / 1023 * (most - least),
+    phase: (random >>> 11) % 1024 / 1024,
   };
 }
 
 /**
- * Where the tab in `column` stands on its belt of `count` tabs that has moved by `shiftPx`, so
- * that it is seen where the belt is and gone round where not: the tab that left at one edge
- * comes in at the other. Holds until the belt has moved by one tab more in the sign's direction.
+ * Returns the left edge of the tab in `column` on a track of `count` tabs that has moved by
+ * `shiftPx`: a tab that left at one edge comes in at the other. Right until the track has moved by
+ * one more tab.
  */
-export function placeOnBelt(column, count, tabPx, shiftPx, sign) {
-  const roundPx = count * tabPx;
-  const lowest = sign > 0 ? -BEYOND * tabPx : -tabPx;
-  const at = column * tabPx;
-  return at - Math.floor((at + shiftPx - lowest) / roundPx) * roundPx;
+export function placeOnTrack(column, count, tabPx, shiftPx, sign) {
+  const cyclePx = count * tabPx;
+  const lowest = sign > 0 ? -HIDDEN_TABS * tabPx : -tabPx;
+  const left = column * tabPx;
+  return left - Math.floor((left + shiftPx - lowest) / cyclePx) * cyclePx;
 }

@@ -165,7 +165,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     const before = await page.evaluate("location.href");
     await clickOn(page, ".row .tab[href]:not(.outside)");
     await page.until("the frame", `document.querySelector('#site').dataset.state === 'shown' &&
-      !document.querySelector('#wall.parting') &&
+      !document.querySelector('#wall.making-room') &&
       !document.getAnimations().some((one) => one instanceof CSSTransition)`);
     const frame = await page.evaluate(`(() => {
       const site = document.querySelector('#site');

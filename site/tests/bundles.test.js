@@ -3,7 +3,7 @@ import test from "node:test";
 import {
   bundlePath, fetchJson, readBundle, readEntry, readIcon, readManifest, readTitle,
 } from "../js/bundles.js";
-import { generator } from "../js/stream.js";
+import { generator } from "../js/random.js";
 import { HOSTILE_TITLES, iconPng, sampleSite } from "./sample.mjs";
 
 const MANIFEST = sampleSite({ bundles: 3 }).manifest;

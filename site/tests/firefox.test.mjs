@@ -22,7 +22,7 @@ describe("the page in Firefox", { skip: program ? false : "no firefox is install
     await server?.close();
   });
 
-  test("tabs are painted in its own style, and drift", async () => {
+  test("tabs are painted in its own style, and move", async () => {
     await firefox.until("tabs", "document.querySelectorAll('.row .tab[href]').length > 100");
     await firefox.until("motion", "document.getAnimations().length > 10");
     assert.equal(await firefox.evaluate("document.documentElement.dataset.skin"), "firefox");

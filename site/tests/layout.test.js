@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
-  activeColumn, BEYOND, firstTabOfRow, MAX_WALL_PX, maxRows, rowLayout, rowOfTab, rowsOfTabs,
+  activeColumn, firstTabOfRow, HIDDEN_TABS, MAX_WALL_PX, maxRows, rowLayout, rowOfTab, rowsOfTabs,
   skinOf, tabPxOfRow, tabsInRow,
 } from "../js/layout.js";
 
@@ -34,8 +34,8 @@ test("every row shows at least two tabs, which fill it, and some more beyond its
   for (const width of WIDTHS) {
     const layout = rowLayout(width, false);
     layout.counts.forEach((count, row) => {
-      assert.ok(count >= 2 + BEYOND && count <= layout.maxColumns);
-      assert.ok(Math.abs(tabPxOfRow(layout, row) * (count - BEYOND) - width) < 1e-6);
+      assert.ok(count >= 2 + HIDDEN_TABS && count <= layout.maxColumns);
+      assert.ok(Math.abs(tabPxOfRow(layout, row) * (count - HIDDEN_TABS) - width) < 1e-6);
     });
   }
 });

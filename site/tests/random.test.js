@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { generator, hash32, readHash, seedOfNumber, shuffledOrder } from "../js/stream.js";
+import { generator, hash32, readHash, seedOfNumber, shuffledOrder } from "../js/random.js";
 
 function drawAll(seed, length) {
   const order = shuffledOrder(seed, length);

@@ -2,8 +2,8 @@
 // code from a seed, so that no stranger's page or logo is needed to try the page out.
 
 import * as zlib from "node:zlib";
-import { compareKeys, rangeOf, searchKey } from "../js/names.js";
-import { generator } from "../js/stream.js";
+import { compareKeys, rangeOf, searchKey } from "../js/search-keys.js";
+import { generator } from "../js/random.js";
 
 const FIRST = ("amber birch cedar delta ember fjord grove harbor iris juniper kelp lumen maple " +
   "north ocean pine quartz river stone tidal upland velvet willow yarrow zephyr").split(" ");

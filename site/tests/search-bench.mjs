@@ -4,8 +4,8 @@
 import { createReadStream, readdirSync, readFileSync, statSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
-import { compareKeys, filesFor, linesFrom, rangeOf, searchKey } from "../js/names.js";
-import { generator } from "../js/stream.js";
+import { compareKeys, filesFor, linesFrom, rangeOf, searchKey } from "../js/search-keys.js";
+import { generator } from "../js/random.js";
 
 const SHOWN = 8;
 const [folder, wanted = "10000"] = process.argv.slice(2);

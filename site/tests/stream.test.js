@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { shuffledOrder } from "../js/stream.js";
+import { shuffledOrder } from "../js/random.js";
 import { partOfTab, TabStream } from "../js/stream.js";
 
 /** A stream over `sizes` (tabs in each bundle); `answer(number)` may replace what comes. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { BEYOND } from "../js/layout.js";
+import { HIDDEN_TABS } from "../js/layout.js";
 import {
-  driftOf, OVERSCAN_ROWS, placeOnBelt, poolSize, rowsInView, rowsToPaint, rowsWanted,
+  marqueeOf, OVERSCAN_ROWS, placeOnTrack, poolSize, rowsInView, rowsToPaint, rowsWanted,
   rowTop,
 } from "../js/viewport.js";
 
@@ -84,23 +84,24 @@ test("rows below an open site are pushed down by its height, and no row is lost"
   }
 });
 
-test("a row comes round in 90 to 150 seconds, to either side, from anywhere", () => {
-  const drifts = Array.from({ length: 500 }, (_, i) => driftOf(Math.imul(i + 1, 0x9e3779b1) >>> 0));
-  assert.ok(drifts.every(({ cycleMs }) => cycleMs >= 90_000 && cycleMs <= 150_000));
-  assert.ok(drifts.every(({ phase }) => phase >= 0 && phase < 1));
-  const right = drifts.filter(({ sign }) => sign === 1).length;
+test("a row's cycle takes 90 to 150 seconds, to either side, from any start", () => {
+  const marquees =
+    Array.from({ length: 500 }, (_, i) => marqueeOf(Math.imul(i + 1, 0x9e3779b1) >>> 0));
+  assert.ok(marquees.every(({ cycleMs }) => cycleMs >= 90_000 && cycleMs <= 150_000));
+  assert.ok(marquees.every(({ phase }) => phase >= 0 && phase < 1));
+  const right = marquees.filter(({ sign }) => sign === 1).length;
   assert.ok(right > 150 && right < 350, `${right} of 500 to the right`);
-  assert.ok(new Set(drifts.map(({ phase }) => phase)).size > 100);
+  assert.ok(new Set(marquees.map(({ phase }) => phase)).size > 100);
 });
 
-test("wherever a belt is, its tabs fill the row until one more has left, and none twice", () => {
+test("wherever a track is, its tabs fill the row until one more has left, and none twice", () => {
   for (const [count, tabPx] of [[4, 180], [10, 171.25], [19, 150]]) {
-    const widthPx = (count - BEYOND) * tabPx;
+    const widthPx = (count - HIDDEN_TABS) * tabPx;
     for (const sign of [1, -1]) {
       for (let step = 0; step < 300; step += 1) {
         const shift = sign * step * tabPx * 0.317;
         const places = Array.from({ length: count }, (_, column) =>
-          placeOnBelt(column, count, tabPx, shift, sign));
+          placeOnTrack(column, count, tabPx, shift, sign));
         // Now, and just before one more tab has gone.
         for (const later of [0, sign * (tabPx - 0.01)]) {
           const lefts = places.map((at) => at + shift + later).sort((a, b) => a - b);

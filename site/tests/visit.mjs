@@ -6,7 +6,7 @@ import { serveSample } from "./server.mjs";
 
 /** Some tabs are there. */
 export const PAINTED = "document.querySelectorAll('.row .tab[href]').length > 20";
-/** Tabs down to the lower edge of the window, or all there are, with their icons and hands. */
+/** Tabs down to the lower edge of the window, or all there are, with their icons, and interaction.js. */
 export const FILLED = `${PAINTED} && document.querySelector('link[rel=manifest]') &&
   [...document.images].every((image) => image.complete) && (
   [...document.querySelectorAll('.row:not([hidden])')].at(-1).getBoundingClientRect().bottom >=
@@ -63,14 +63,14 @@ export async function scrollBy(page, px) {
 }
 
 /**
- * Clicks in the middle of the first element of the selector that is wholly in the view. Rows drift
- * and part: what is pointed at stands still, and is clicked once it is what the pointer is on.
+ * Clicks in the middle of the first element of the selector that is wholly in the view. Rows
+ * move: the row that the pointer is on stops, and the element is clicked once the pointer is on it.
  */
 export async function clickOn(page, selector) {
   const wanted = JSON.stringify(selector);
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const at = await page.evaluate(`(() => {
-      if (document.querySelector('#wall.parting')) return null;
+      if (document.querySelector('#wall.making-room')) return null;
       const middle = (one) => {
         const box = one.getBoundingClientRect();
         return box.top > 100 && box.bottom < innerHeight && box.left > 20 &&
@@ -82,7 +82,7 @@ export async function clickOn(page, selector) {
     })()`);
     if (at) {
       await page.pointAt(at.x, at.y);
-      const isThere = await page.evaluate(`!document.querySelector('#wall.parting') &&
+      const isThere = await page.evaluate(`!document.querySelector('#wall.making-room') &&
         document.elementFromPoint(${at.x}, ${at.y})?.closest(${wanted}) === window.aimed`);
       if (isThere) {
         await page.click(at.x, at.y);

@@ -1,6 +1,6 @@
 //! The key by which a hostname is sorted and found: without `www.`, in its own script.
 //!
-//! `site/js/names.js` computes the same keys from the same hostnames and compares them by code
+//! `site/js/search-keys.js` computes the same keys from the same hostnames and compares them by code
 //! points, as UTF-8 does by bytes; `site/tests/search-keys.json` is read by the tests of both.
 
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { firstTabOfRow, rowLayout, rowOfTab, tabsInRow } from "../js/layout.js";
-import { cardPlace, neighbour, scrollToShow, shiftToShow } from "../js/reach.js";
+import { cardPosition, neighbour, scrollToShow, shiftToShow } from "../js/navigation.js";
 
 test("left and right walk through every tab and stop at both ends", () => {
   const layout = rowLayout(768, false);
@@ -62,16 +62,16 @@ test("the view scrolls only for rows that are not whole in it", () => {
 test("the hover card stays inside the view and off its tab", () => {
   for (const left of [-50, 0, 700, 1_400]) {
     for (const top of [0, 200, 449, 451, 860]) {
-      const place = cardPlace({ left, top, bottom: top + 37 }, 288, 1_440, 900);
+      const place = cardPosition({ left, top, bottom: top + 37 }, 288, 1_440, 900);
       assert.ok(place.left >= 8 && place.left + 288 <= 1_440 - 8);
       if (place.top !== undefined) assert.ok(place.top > top + 37 && place.top < 500);
       else assert.ok(900 - place.bottom < top);
     }
   }
-  assert.equal(cardPlace({ left: 100, top: 0, bottom: 37 }, 288, 200, 900).left, 8);
+  assert.equal(cardPosition({ left: 100, top: 0, bottom: 37 }, 288, 200, 900).left, 8);
 });
 
-test("a belt moves only as far as shows the whole tab", () => {
+test("a track moves only as far as shows the whole tab", () => {
   assert.equal(shiftToShow(-50, 170, 1_000), 50);
   assert.equal(shiftToShow(900, 170, 1_000), -70);
   assert.equal(shiftToShow(830, 170, 1_000), 0);

@@ -1,12 +1,13 @@
-// Owns where hands lead: which tab a key leads to, where the view and a row's belt must be to show
-// it whole, where the hover card goes.
-// Must not know: the DOM; it gets and gives numbers of tabs and pixels.
+// Owns the arithmetic of navigation: the tab that a key leads to, how far the page and a row's
+// track must move to show a whole tab, where the hover card is put.
+// Must not know: the DOM. It takes and returns numbers of tabs, and lengths in pixels.
 
 import { firstTabOfRow, rowOfTab, tabsInRow } from "./layout.js";
 
 /**
- * The tab that an arrow key leads to from `tab`, or null where the key leads nowhere.
- * Left and right go on across rows; up and down keep to the nearest tab by position.
+ * Returns the tab that `key` (a KeyboardEvent's) leads to from `tab`, or null: left and right go
+ * on in the next row, up and down go to the nearest tab of the full row above or below, Home and
+ * End to the ends of the row. `total` is the number of tabs.
  */
 export function neighbour(layout, tab, key, total) {
   const row = rowOfTab(layout, tab);
@@ -37,9 +38,9 @@ export function neighbour(layout, tab, key, total) {
 }
 
 /**
- * Where the view must start, in pixels below the wall's top, to show what lies from `topPx` to
- * `bottomPx` whole, with `roomPx` beyond it; null when it does already. What is higher than the
- * view is shown from its top.
+ * Returns the scroll position that shows everything from `topPx` to `bottomPx`, with `roomPx`
+ * more beyond it, in a view of `heightPx` that is scrolled to `scrolledPx`; null if it is in view
+ * already. What is higher than the view is shown from its top.
  */
 export function scrollToShow(topPx, bottomPx, scrolledPx, heightPx, roomPx = 0) {
   if (topPx < scrolledPx) return Math.max(0, topPx - roomPx);
@@ -47,18 +48,21 @@ export function scrollToShow(topPx, bottomPx, scrolledPx, heightPx, roomPx = 0) 
   return Math.min(topPx, bottomPx - heightPx + roomPx);
 }
 
-/** How far the belt must move for a tab seen at `leftPx` to be whole in the row. */
+/**
+ * Returns how far a track must move to the right (negative: to the left), in pixels, to show a
+ * whole tab whose left edge is at `leftPx` in a row of `widthPx`.
+ */
 export function shiftToShow(leftPx, tabPx, widthPx) {
   if (leftPx < 0) return -leftPx;
   return Math.min(0, widthPx - tabPx - leftPx);
 }
 
 /**
- * Where the hover card of a tab goes: beneath it in the upper half of the view, above it in the
- * lower, inside the view on both sides. `tab` is {left, top, bottom} in the view.
- * Returns {left, top} or {left, bottom}, so that nobody has to measure the card's height.
+ * Returns where the hover card of a tab is put: {left, top} below a tab in the upper half of the
+ * view, {left, bottom} above one in the lower half, in pixels from the view's edges. `tab` is
+ * {left, top, bottom} in the view. So the card's height need not be measured.
  */
-export function cardPlace(tab, cardWidthPx, viewWidthPx, viewHeightPx) {
+export function cardPosition(tab, cardWidthPx, viewWidthPx, viewHeightPx) {
   const marginPx = 8;
   const rightmost = Math.max(marginPx, viewWidthPx - cardWidthPx - marginPx);
   const left = Math.round(Math.min(Math.max(marginPx, tab.left), rightmost));

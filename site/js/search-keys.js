@@ -1,12 +1,14 @@
-// Owns how hostnames are found: the key by which one is sorted and typed, the files in which a
-// key can stand, the lines that begin with what was typed.
-// Invariants: the same keys and the same order as worker/src/jobs/search_key.rs; a hostname is
-// shown in its own script only if it is letters, marks and digits. Must not know: DOM, network.
+// Owns search keys: the key by which a hostname is sorted and found, the files that can hold a key,
+// the lines of a file that begin with what was typed.
+// Invariants: the same keys and order as worker/src/jobs/search_key.rs; a hostname is shown in its
+// own script only if it consists of letters, marks, digits, hyphens, underscores and dots.
+// Must not know: the DOM, the network.
 
+/** Digits, the letters a to z, and all other first characters. */
 const RANGES = 28;
-const MAX_TYPED = 260;
+const MAX_TYPED_CHARACTERS = 260;
 
-/** What a hostname is sorted and found by: without www., and in its own script. */
+/** Returns the key of a hostname: without "www.", each xn-- label decoded. */
 export function searchKey(hostname) {
   const rest = hostname.startsWith("www.") ? hostname.slice(4) : "";
   const name = rest.includes(".") ? rest : hostname;
@@ -14,32 +16,33 @@ export function searchKey(hostname) {
   return name.split(".").map((label) => decodeLabel(label) ?? label).join(".");
 }
 
-/** What was typed as the start of a key: an address loses its scheme, www. and path. */
+/** Returns what was typed as the start of a key: without scheme, "www." and path. */
 export function typedKey(typed) {
-  const line = typed.slice(0, MAX_TYPED).trim().replace(/^[a-z]+:\/\//i, "").replace(/^www\./i, "");
+  const line = typed.slice(0, MAX_TYPED_CHARACTERS).trim()
+    .replace(/^[a-z]+:\/\//i, "").replace(/^www\./i, "");
   const name = line.split(/[/?#\s]/)[0].toLowerCase().normalize("NFC");
   if (/^[\x21-\x7e]*$/.test(name) && !name.includes("xn--")) return name;
   try {
-    // The browser knows how international names are to be written.
+    // The browser maps and encodes international names as IDNA says.
     return searchKey(new URL(`https://${name}`).hostname);
   } catch {
     return name;
   }
 }
 
-/** The name as it is shown. */
+/** Returns the hostname as it is shown: in its own script where that is safe. */
 export function shownName(hostname) {
   const shown = searchKey(hostname);
   return /^[\p{L}\p{M}\p{N}._-]+$/u.test(shown) ? shown : hostname;
 }
 
-/** The folder of files in which a key stands, 0 to 27. */
+/** Returns the number of the folder that holds the key, 0 to 27. */
 export function rangeOf(key) {
   if (/^[0-9]/.test(key)) return 0;
   return /^[a-z]/.test(key) ? key.charCodeAt(0) - 96 : RANGES - 1;
 }
 
-/** Orders keys by their code points, as UTF-8 does and UTF-16 does not. */
+/** Compares keys by code points, the order of UTF-8 but not of UTF-16, as `sort` expects. */
 export function compareKeys(a, b) {
   for (let i = 0; i < a.length && i < b.length; i += 1) {
     const [x, y] = [a.codePointAt(i), b.codePointAt(i)];
@@ -50,8 +53,8 @@ export function compareKeys(a, b) {
 }
 
 /**
- * The files, [first, end), that can hold keys beginning with `start`, by the first keys of all
- * files: from the last that begins before it to the last that begins with it.
+ * Returns the files {first, end} that can hold keys beginning with `start`; `firsts` are the first
+ * keys of all files: from the last file that begins before `start` to the last that begins with it.
  */
 export function filesFor(firsts, start) {
   const count = (passes) => {
@@ -69,7 +72,7 @@ export function filesFor(firsts, start) {
   return { first: Math.max(0, before - 1), end: through };
 }
 
-/** The first `most` entries {host, bundle, slot} among a file's lines that begin with `start`. */
+/** Returns a file's first `most` entries {host, bundle, slot} whose keys begin with `start`. */
 export function linesFrom(text, start, most) {
   const found = [];
   for (const line of text.split("\n")) {
@@ -81,7 +84,7 @@ export function linesFrom(text, start, most) {
   return found;
 }
 
-/** Decodes a label that begins with xn-- (RFC 3492); null: it is none, or not fit to be sorted. */
+/** Decodes an xn-- label (RFC 3492). Returns null for other labels and for invalid ones. */
 function decodeLabel(label) {
   if (!label.startsWith("xn--")) return null;
   const text = label.slice(4);

@@ -1,4 +1,4 @@
-// What must be true of the page's files as files: sizes, imports, references, policy.
+// Checks the files of the page without a browser: sizes, imports, references, heads, policy.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -13,24 +13,24 @@ const HTML = read("index.html");
 const PAGES = ["index.html", "stats.html", "about.html", "bot.html", "404.html"];
 /** Modules that may touch the document; all others run anywhere. */
 const DOM_MODULES = [
-  "charts.js", "copy.js", "drift.js", "hands.js", "main.js", "open.js", "search.js", "stats.js",
-  "tabs.js",
+  "charts.js", "copy.js", "hover-card.js", "interaction.js", "keyboard.js", "main.js", "marquee.js",
+  "opening.js", "search.js", "stats.js", "tabs.js", "viewer.js",
 ];
 const SITE_URL = "https://everytab.example/";
 
 function importsOf(module) {
   const lines = read(`js/${module}`).split("\n");
-  return lines.map((line) => / from "\.\/([a-z]+\.js)";$/.exec(line)?.[1]).filter(Boolean);
+  return lines.map((line) => / from "\.\/([a-z-]+\.js)";$/.exec(line)?.[1]).filter(Boolean);
 }
 
-/** What a module loads when it is needed. */
+/** The modules that a module imports when they are needed. */
 function laterImportsOf(module) {
-  return [...read(`js/${module}`).matchAll(/await import\("\.\/([a-z]+\.js)"\)/g)]
+  return [...read(`js/${module}`).matchAll(/await import\("\.\/([a-z-]+\.js)"\)/g)]
     .map((match) => match[1]);
 }
 
-/** The module and all that it imports. */
-function reach(module, edges = importsOf) {
+/** The module and all modules that it imports, directly or not. */
+function closure(module, edges = importsOf) {
   const reached = new Set();
   const visit = (name) => {
     if (reached.has(name)) return;
@@ -43,7 +43,7 @@ function reach(module, edges = importsOf) {
 
 test("the first view stays within its budget, gzipped file by file", () => {
   const gzipped = (path) => gzipSync(read(path), { level: 9 }).length;
-  const js = reach("main.js").reduce((sum, module) => sum + gzipped(`js/${module}`), 0);
+  const js = closure("main.js").reduce((sum, module) => sum + gzipped(`js/${module}`), 0);
   assert.ok(gzipped("index.html") <= 10 * 1024, `HTML ${gzipped("index.html")}`);
   assert.ok(js <= 15 * 1024, `JS ${js}`);
   assert.ok(gzipped("css/everytab.css") <= 5 * 1024, `CSS ${gzipped("css/everytab.css")}`);
@@ -97,8 +97,8 @@ test("pages name only files of their own, and the first one preloads what it nee
       assert.equal(path.startsWith("/"), page === "404.html", `${page} names ${path}`);
     }
   }
-  const preloaded = [...HTML.matchAll(/modulepreload" href="js\/([a-z]+\.js)"/g)].map((m) => m[1]);
-  assert.deepEqual([...preloaded, "main.js"].sort(), reach("main.js"));
+  const preloaded = [...HTML.matchAll(/modulepreload" href="js\/([a-z-]+\.js)"/g)].map((m) => m[1]);
+  assert.deepEqual([...preloaded, "main.js"].sort(), closure("main.js"));
 });
 
 test("the policy forbids everything but our own files and https frames, on every page", () => {
@@ -116,6 +116,46 @@ test("the policy forbids everything but our own files and https frames, on every
   }
 });
 
+/** The tags of a page's head in order, without what each page says of itself. */
+function commonHead(page) {
+  const head = /<head>([^]*)<\/head>/.exec(read(page))[1];
+  const own = [
+    /^<title>/, /^<meta name="(?:description|theme-color|robots|twitter:card)"/,
+    /^<meta property="og:/, /^<link rel="(?:apple-touch-icon|modulepreload|preload)"/, /^<script /,
+  ];
+  return head.trim().split("\n")
+    .filter((line) => !own.some((pattern) => pattern.test(line)))
+    .map((line) => line.replace('href="/css/', 'href="css/'));
+}
+
+test("the heads of all pages agree but for what each page says of itself", () => {
+  const [first, ...others] = PAGES.map(commonHead);
+  assert.match(first.join("\n"), /charset[^]*Content-Security-Policy[^]*referrer[^]*rel="icon"/);
+  const style = '<link rel="stylesheet" href="css/pages.css">';
+  for (const [i, head] of others.entries()) assert.deepEqual(head, [...first, style], PAGES[i + 1]);
+  for (const page of PAGES) {
+    const html = read(page);
+    for (const tag of ["title>", 'meta name="description"']) {
+      assert.equal(html.split(`<${tag}`).length, 2, `${page}: one <${tag}`);
+    }
+  }
+});
+
+test("every export of a module says what it is", () => {
+  for (const module of MODULES) {
+    for (const [before] of read(`js/${module}`).matchAll(/[^\n]*\nexport /g)) {
+      assert.ok(before.includes("*/"), `${module}: ${before}`);
+    }
+  }
+});
+
+test("only tabs.js changes the fields of the wall and its rows", () => {
+  for (const module of MODULES.filter((name) => name !== "tabs.js")) {
+    const changes = read(`js/${module}`).match(/\b(?:wall|row)\.\w+ [-+]?= .*/g);
+    assert.equal(changes, null, module);
+  }
+});
+
 test("nothing in the page's code makes markup or code out of text", () => {
   const sinks =
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc/;
@@ -125,8 +165,8 @@ test("nothing in the page's code makes markup or code out of text", () => {
   }
 });
 
-test("the frame is sandboxed without our origin and told no referrer", () => {
-  const text = read("js/open.js");
+test("the frame is sandboxed without our origin and gets no referrer", () => {
+  const text = read("js/viewer.js");
   assert.ok(text.includes('frame.setAttribute("sandbox", "allow-scripts allow-forms")'));
   assert.ok(text.includes('frame.referrerPolicy = "no-referrer"'));
   assert.ok(text.indexOf("sandbox") < text.indexOf("frame.src"));

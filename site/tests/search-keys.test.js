@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import {
   compareKeys, filesFor, linesFrom, rangeOf, searchKey, shownName, typedKey,
-} from "../js/names.js";
-import { generator } from "../js/stream.js";
+} from "../js/search-keys.js";
+import { generator } from "../js/random.js";
 import { sampleSite } from "./sample.mjs";
 
 const VECTORS = JSON.parse(readFileSync(new URL("search-keys.json", import.meta.url), "utf8"));
