@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use everytab_webpage::candidates::CandidateSource;
-use everytab_worker::fetch::{
+use everytab_fetcher::{
     Candidate, FetchSettings, Fetcher, HostCandidates, RobotsPolicy, ShardOptions, ShardOutcome,
     Spool, fetch_shard,
 };
+use everytab_webpage::candidates::CandidateSource;
 use everytab_worker::limits;
 use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;

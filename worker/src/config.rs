@@ -7,15 +7,12 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use everytab_coordinator::JobKind;
+use everytab_fetcher::{FetchSettings, RobotsPolicy};
 use everytab_icon::png::Colours;
 use ipnet::IpNet;
 use url::Url;
 
-use crate::{
-    commands,
-    fetch::{FetchSettings, RobotsPolicy},
-    limits,
-};
+use crate::{commands, limits};
 
 /// A page full of browser tabs, one for every website on the internet.
 #[derive(Debug, Parser)]

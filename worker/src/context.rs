@@ -2,13 +2,11 @@
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
+use everytab_fetcher::{Fetcher, Trouble};
 use everytab_storage::{StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
 
-use crate::{
-    fetch::{Fetcher, Trouble},
-    limits,
-};
+use crate::limits;
 
 /// The surroundings of every job of a worker.
 #[derive(Clone)]

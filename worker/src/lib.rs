@@ -6,7 +6,6 @@ pub mod config;
 pub mod context;
 pub mod crawl;
 pub mod failure;
-pub mod fetch;
 pub mod holder;
 pub mod index_file;
 pub mod instance;

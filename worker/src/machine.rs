@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use crate::fetch::{FetchSettings, REQUEST_BYTES, WAITING_BYTES};
+use everytab_fetcher::{FetchSettings, REQUEST_BYTES, WAITING_BYTES};
 
 /// Open files a request in flight: connection and look-up, and as much for everything else.
 const FILES_A_REQUEST: u64 = 4;

@@ -1,12 +1,10 @@
 //! `stats.json`: what a scan did, stage by stage, and under the names that readers know.
 
 use everytab_coordinator::OutcomeCount;
+use everytab_fetcher::{Outcome, SeedName};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    fetch::{Outcome, SeedName},
-    jobs::{Manifest, totals},
-};
+use crate::jobs::{Manifest, totals};
 
 /// The document. Each icon outcome is counted under exactly one of the failed_ names or completed.
 pub fn document(outcomes: &[OutcomeCount], status: &Value, manifest: &Manifest) -> Value {

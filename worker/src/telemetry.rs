@@ -32,6 +32,10 @@ const LINES_IN_A_WHILE: u32 = 1_000;
 const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn,\
                      sqlx=warn,opentelemetry=warn,opentelemetry_sdk=warn,opentelemetry_otlp=warn";
 
+/// The crates whose spans become traces.
+const TRACED_CRATES: [&str; 4] =
+    ["everytab_fetcher", "everytab_jobs", "everytab_runner", "everytab_worker"];
+
 /// Telemetry of this process; ends with what was gathered last.
 #[derive(Debug)]
 pub struct Telemetry {
@@ -67,7 +71,8 @@ pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, Failure> 
             .boxed(),
     };
     let traces = exporters.tracer().map(|tracer| {
-        let own = Targets::new().with_target("everytab_worker", tracing::Level::INFO);
+        let own = TRACED_CRATES.map(|name| (name, tracing::Level::INFO));
+        let own = Targets::new().with_targets(own);
         tracing_opentelemetry::layer().with_tracer(tracer).with_filter(own)
     });
     let registry = tracing_subscriber::registry();

@@ -1,6 +1,7 @@
 //! `publish`: a scan's site again, such as after a site was lost or to go back to an older scan.
 
 use clap::Args;
+use everytab_fetcher::{FetchSettings, Fetcher};
 use everytab_storage::StoreSettings;
 use uuid::Uuid;
 
@@ -9,7 +10,6 @@ use crate::{
     config::DatabaseArgs,
     context::{Context, Fetchers},
     failure::{Exit, Failure, Outcome},
-    fetch::{FetchSettings, Fetcher},
     jobs::{PublishRequest, publish_site},
     pulse::Pulse,
 };

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::Coordinator;
+use everytab_fetcher::{Fetcher, RobotsPolicy};
 use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_storage::StoreSettings;
 
@@ -12,7 +13,6 @@ use crate::{
     config::{DatabaseArgs, FetchArgs, Role, parse_duration},
     context::{Context, Fetchers},
     failure::{Exit, Failure, Outcome},
-    fetch::{Fetcher, RobotsPolicy},
     holder::holder_name,
     instance::InstanceMetadata,
     limits, machine,

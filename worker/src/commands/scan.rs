@@ -305,7 +305,7 @@ async fn retry(args: RetryArgs) -> Outcome {
     let (coordinator, number) = args.scan.find().await?;
     let outcome = args.outcome.as_deref();
     if let Some(outcome) = outcome
-        && crate::fetch::Outcome::parse(outcome).is_none()
+        && everytab_fetcher::Outcome::parse(outcome).is_none()
     {
         return Err(Failure::usage(format!("--outcome {outcome:?} is no outcome of an icon")));
     }

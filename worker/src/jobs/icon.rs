@@ -3,6 +3,10 @@
 use std::{collections::HashMap, sync::Arc};
 
 use everytab_coordinator::{Coordinator, IconHost, Output};
+use everytab_fetcher::{
+    Blocklist, Candidate, Hand, HostCandidates, IconResult, Outcome, ShardOptions, SharedHand,
+    Spool, fetch_shard,
+};
 use everytab_storage::{PutOptions, objects};
 use everytab_webpage::CandidateSource;
 use futures_util::future::BoxFuture;
@@ -12,15 +16,7 @@ use super::{
     icon_archive::{self, Touch},
     warc::StoredCandidate,
 };
-use crate::{
-    context::Context,
-    fetch::{
-        Blocklist, Candidate, Hand, HostCandidates, IconResult, Outcome, ShardOptions, SharedHand,
-        Spool, fetch_shard,
-    },
-    limits,
-    pulse::Pulse,
-};
+use crate::{context::Context, limits, pulse::Pulse};
 
 pub(super) struct Icon;
 

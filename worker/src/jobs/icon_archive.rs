@@ -14,7 +14,7 @@ use everytab_commoncrawl::warc::write::{
 use everytab_coordinator::IconRow;
 use everytab_webpage::CandidateSource;
 
-use crate::fetch::{IconResult, Payload, Spool};
+use everytab_fetcher::{IconResult, Payload, Spool};
 
 /// Which candidates, by (host_no, candidate_no), are apple-touch icons.
 pub(super) type Touch = HashMap<(u32, u32), bool>;

@@ -18,12 +18,12 @@ mod warc;
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
+use everytab_fetcher::Trouble;
 use everytab_storage::{StorageError, StorageErrorKind};
 use tracing::Instrument as _;
 
 use crate::{
     context::Context,
-    fetch::Trouble,
     pulse::{Pulse, TrustedUntil},
     scan_settings::ScanSettings,
 };

@@ -222,7 +222,7 @@ mod tests {
         };
         assert!(page("index.html").contains(&format!("\"{SITE_URL}preview.png\"")));
         assert!(page("bot.html").contains(USER_AGENT) && page("bot.html").contains(CONTACT));
-        let default = crate::fetch::FetchSettings::default().user_agent;
+        let default = everytab_fetcher::FetchSettings::default().user_agent;
         assert_eq!(default, USER_AGENT);
     }
 }

@@ -172,16 +172,7 @@ fn observe_process() {
 
 /// Shows how many requests are on the wire, from now on.
 pub(crate) fn observe_fetchers(fetchers: std::sync::Arc<Fetchers>) {
-    let metrics::Metric { name, unit, meaning, .. } = metrics::SLOTS;
-    let meter = metrics::meter();
-    let gauge = meter.u64_observable_gauge(name).with_unit(unit).with_description(meaning);
-    gauge
-        .with_callback(move |observer| {
-            let (taken, all) = fetchers.slots();
-            observer.observe(taken as u64, &[metrics::label("state", "taken")]);
-            observer.observe(all as u64, &[metrics::label("state", "all")]);
-        })
-        .build();
+    everytab_fetcher::metrics::observe_slots(move || fetchers.slots());
 }
 
 /// Serves `/metrics` (Prometheus's text format) and `/healthz` until the process ends. Returns once

@@ -8,99 +8,19 @@
 use std::sync::OnceLock;
 
 use everytab_coordinator::JobKind;
-use opentelemetry::{
-    KeyValue, global,
-    metrics::{Counter, Gauge, Histogram, Meter},
+use everytab_fetcher::{
+    instruments,
+    metrics::{LATENCY_SECONDS, MetricKind, SLOTS},
 };
+use opentelemetry::{global, metrics::Meter};
 
-use crate::fetch::{Outcome, Trouble};
+pub use everytab_fetcher::metrics::{Metric, label};
 
-/// How a metric behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Only grows.
-    Counter,
-    /// Goes up and down.
-    Gauge,
-    /// A distribution.
-    Histogram,
-}
-
-/// One metric, as documents have it.
-#[derive(Debug, Clone, Copy)]
-pub struct Metric {
-    /// As OpenTelemetry has it.
-    pub name: &'static str,
-    /// How it behaves.
-    pub kind: Kind,
-    /// UCUM: `s`, `By`, or what is counted in braces.
-    pub unit: &'static str,
-    /// The names of its labels.
-    pub labels: &'static [&'static str],
-    /// What it says.
-    pub meaning: &'static str,
-}
-
-impl Metric {
-    /// The name in Prometheus's text format.
-    pub fn prometheus_name(&self) -> String {
-        let unit = match self.unit {
-            "s" => "_seconds",
-            "By" => "_bytes",
-            _ => "",
-        };
-        let total = if self.kind == Kind::Counter { "_total" } else { "" };
-        format!("{}{unit}{total}", self.name.replace('.', "_"))
-    }
-}
-
-/// Seconds of a request, a look-up, a call.
-const MOMENTS: &[f64] =
-    &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 /// Seconds of a job.
-const WHILES: &[f64] =
+const JOB_SECONDS: &[f64] =
     &[0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3_600.0, 7_200.0];
 
-macro_rules! metrics {
-    ($($field:ident: $instrument:ident($($bounds:ident)?) $name:literal $unit:literal
-       [$($label:literal)*] $meaning:literal;)+) => {
-        /// The instruments that code records into.
-        #[derive(Debug)]
-        pub struct Metrics { $(#[doc = $meaning] pub $field: metrics!(@type $instrument),)+ }
-
-        /// Every metric that is recorded, in the order of the documents.
-        const RECORDED: &[Metric] = &[$(Metric {
-            name: $name, kind: metrics!(@kind $instrument), unit: $unit,
-            labels: &[$($label),*], meaning: $meaning,
-        },)+];
-
-        impl Metrics {
-            fn new(meter: &Meter) -> Self {
-                Self {
-                    $($field: metrics!(@new meter $instrument $name $unit $meaning $($bounds)?),)+
-                }
-            }
-        }
-    };
-    (@type counter) => { Counter<u64> };
-    (@type gauge) => { Gauge<u64> };
-    (@type histogram) => { Histogram<f64> };
-    (@kind counter) => { Kind::Counter };
-    (@kind gauge) => { Kind::Gauge };
-    (@kind histogram) => { Kind::Histogram };
-    (@new $meter:ident counter $name:literal $unit:literal $meaning:literal) => {
-        $meter.u64_counter($name).with_unit($unit).with_description($meaning).build()
-    };
-    (@new $meter:ident gauge $name:literal $unit:literal $meaning:literal) => {
-        $meter.u64_gauge($name).with_unit($unit).with_description($meaning).build()
-    };
-    (@new $meter:ident histogram $name:literal $unit:literal $meaning:literal $bounds:ident) => {
-        $meter.f64_histogram($name).with_unit($unit).with_description($meaning)
-            .with_boundaries($bounds.to_vec()).build()
-    };
-}
-
-metrics! {
+instruments! { Metrics RECORDED
     jobs_leased: counter() "everytab.jobs.leased" "{job}" ["kind"]
         "Jobs that this worker leased";
     jobs_ended: counter() "everytab.jobs.ended" "{job}" ["kind" "end"]
@@ -108,11 +28,11 @@ metrics! {
          stalled, or unknown where Postgres did not answer";
     jobs_running: gauge() "everytab.jobs.running" "{job}" ["kind"]
         "Jobs that this worker has under way";
-    job_duration: histogram(WHILES) "everytab.job.duration" "s" ["kind"]
+    job_duration: histogram(JOB_SECONDS) "everytab.job.duration" "s" ["kind"]
         "From the lease to the end of a job, its completion included";
     items: counter() "everytab.items" "{item}" ["kind" "outcome"]
         "Inputs of completed jobs (rows, pages, icons, tabs) by how they ended";
-    database_duration: histogram(MOMENTS) "everytab.database.call.duration" "s" ["call"]
+    database_duration: histogram(LATENCY_SECONDS) "everytab.database.call.duration" "s" ["call"]
         "Calls of the coordinator in Postgres, waiting for a connection included";
     database_errors: counter() "everytab.database.errors" "{error}" ["call"]
         "Calls of the coordinator that failed";
@@ -120,21 +40,6 @@ metrics! {
         "Workers that hold leases, as the last renewal told this one";
     icons_resting: gauge() "everytab.icons.resting" "{worker}" []
         "1 while this worker takes no icon jobs, because its own network is in trouble";
-    fetches: counter() "everytab.fetches" "{fetch}" ["purpose" "outcome"]
-        "URLs that were asked for, redirects included, by purpose (icon, robots) and outcome";
-    fetch_duration: histogram(MOMENTS) "everytab.fetch.duration" "s" ["phase"]
-        "Time of a fetch by phase (dns, connect, tls, first_byte, body) and in total, without \
-         waiting for its turn";
-    fetched_bytes: counter() "everytab.fetch.body" "By" []
-        "Bytes of bodies, decoded";
-    lookup_duration: histogram(MOMENTS) "everytab.lookup.duration" "s" []
-        "Questions to the resolver";
-    connections: counter() "everytab.connections" "{connection}" ["how"]
-        "Connections for a request: tried (dialled anew) or reused";
-    slowdowns: counter() "everytab.slowdowns" "{answer}" []
-        "Answers by which an address asked for less";
-    troubles: counter() "everytab.troubles" "{fetch}" ["trouble"]
-        "Fetches that trouble of our own voided; they run again";
     log_suppressed: counter() "everytab.log.suppressed" "{line}" []
         "Log lines left out because too many came from one place";
     scan_running: gauge() "everytab.scan.running" "{scan}" []
@@ -148,18 +53,10 @@ metrics! {
         "Stages whose counters and rows disagree, which is a bug (`scan status --metrics`)";
 }
 
-/// Requests on the wire, and how many there may be.
-pub(super) const SLOTS: Metric = Metric {
-    name: "everytab.fetch.slots",
-    kind: Kind::Gauge,
-    unit: "{request}",
-    labels: &["state"],
-    meaning: "Requests on the wire: taken, and all that there may be",
-};
 /// Processor time of this process.
 pub(super) const CPU: Metric = Metric {
     name: "process.cpu.time",
-    kind: Kind::Counter,
+    kind: MetricKind::Counter,
     unit: "s",
     labels: &[],
     meaning: "Processor time of this process, user and system",
@@ -167,7 +64,7 @@ pub(super) const CPU: Metric = Metric {
 /// Resident memory of this process.
 pub(super) const MEMORY: Metric = Metric {
     name: "process.memory.usage",
-    kind: Kind::Gauge,
+    kind: MetricKind::Gauge,
     unit: "By",
     labels: &[],
     meaning: "Resident memory of this process",
@@ -175,17 +72,20 @@ pub(super) const MEMORY: Metric = Metric {
 /// Open files of this process.
 pub(super) const FILES: Metric = Metric {
     name: "process.open_file_descriptor.count",
-    kind: Kind::Gauge,
+    kind: MetricKind::Gauge,
     unit: "{file_descriptor}",
     labels: &[],
     meaning: "Files and sockets that this process has open",
 };
 /// Read when somebody asks.
 const OBSERVED: [Metric; 4] = [SLOTS, CPU, MEMORY, FILES];
+/// How many of [`RECORDED`] docs/metrics.md lists before the fetcher's metrics.
+const BEFORE_THE_FETCHERS: usize = 9;
 
 /// Every metric, in the order of the documents.
 pub fn table() -> impl Iterator<Item = &'static Metric> {
-    RECORDED.iter().chain(&OBSERVED)
+    let (first, last) = RECORDED.split_at(BEFORE_THE_FETCHERS);
+    first.iter().chain(everytab_fetcher::metrics::METRICS).chain(last).chain(&OBSERVED)
 }
 
 /// How leases end, as `everytab.jobs.ended` has it.
@@ -215,11 +115,6 @@ pub(super) fn meter() -> Meter {
     global::meter("everytab")
 }
 
-/// A label.
-pub fn label(name: &'static str, value: &'static str) -> KeyValue {
-    KeyValue::new(name, value)
-}
-
 /// Counts nothing under every label that may come: a series that is not there before its first
 /// event hides that event from whoever asks for its rate.
 pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
@@ -236,18 +131,7 @@ pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
         metrics.database_errors.add(0, &[label("call", call)]);
     }
     if kinds.contains(&JobKind::Icon) {
-        for outcome in Outcome::ALL {
-            let labels = [label("purpose", "icon"), label("outcome", outcome.as_str())];
-            metrics.fetches.add(0, &labels);
-        }
-        for trouble in Trouble::ALL {
-            metrics.troubles.add(0, &[label("trouble", trouble.as_str())]);
-        }
-        for how in ["tried", "reused"] {
-            metrics.connections.add(0, &[label("how", how)]);
-        }
-        metrics.slowdowns.add(0, &[]);
-        metrics.fetched_bytes.add(0, &[]);
+        everytab_fetcher::metrics::begin_at_zero();
         metrics.icons_resting.record(0, &[]);
     }
     metrics.fleet_workers.record(0, &[]);

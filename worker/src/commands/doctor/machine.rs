@@ -2,12 +2,12 @@
 
 use std::{io::Write, path::PathBuf};
 
+use everytab_fetcher::{Fetcher, RobotsPolicy, Trouble};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
 use super::Check;
 use crate::{
     config::FetchArgs,
-    fetch::{Fetcher, RobotsPolicy, Trouble},
     limits,
     machine::{self, Room},
 };

@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf};
 
 use clap::Args;
+use everytab_fetcher::{Fetched, Fetcher, RobotsPolicy, data_bytes, judge};
 use everytab_icon::inspect::{IconReport, inspect_icon};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
@@ -12,7 +13,6 @@ use super::{Lines, MAX_SMALL_FILE_BYTES, ended, read_file};
 use crate::{
     config::{FetchArgs, Robots},
     failure::Outcome,
-    fetch::{self, Fetched, Fetcher, RobotsPolicy, content, judge},
 };
 
 /// URLs fetched at once; the lines stay in the order of the arguments.
@@ -120,7 +120,7 @@ impl UrlLine {
     }
 
     fn with_way(mut self, fetched: &Fetched) -> Self {
-        let hop = |hop: &fetch::Hop| {
+        let hop = |hop: &everytab_fetcher::Hop| {
             let (url, address) = (&hop.url, hop.address);
             json!({"url": url, "address": address, "status": hop.status})
         };
@@ -167,7 +167,7 @@ pub(super) async fn urls(args: UrlArgs) -> Outcome {
 async fn look_at(fetcher: &Fetcher, url: &str) -> UrlLine {
     let line = UrlLine::new(url);
     if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
-        return match content::data_bytes(url) {
+        return match data_bytes(url) {
             Ok(bytes) => judged(line, bytes).await,
             Err(outcome) => UrlLine { outcome: Some(outcome.as_str()), ..line },
         };
@@ -175,7 +175,7 @@ async fn look_at(fetcher: &Fetcher, url: &str) -> UrlLine {
     match fetcher.fetch_one(url).await {
         Ok(fetched) => {
             let line = line.with_way(&fetched);
-            if fetched.outcome == fetch::Outcome::Ok {
+            if fetched.outcome == everytab_fetcher::Outcome::Ok {
                 judged(line, fetched.body.to_vec()).await
             } else {
                 UrlLine { outcome: Some(fetched.outcome.as_str()), ..line }

@@ -1,0 +1,82 @@
+//! The time one fetch has: an absolute deadline that stands still while we wait our turn.
+//!
+//! Must not know: what is done in that time.
+
+use std::{future::Future, time::Duration};
+
+use futures_util::FutureExt;
+use tokio::time::{Instant, timeout_at};
+
+use crate::outcome::Outcome;
+
+/// The deadline of one fetch, redirects and body included.
+pub(crate) struct Clock {
+    deadline: Instant,
+}
+
+impl Clock {
+    pub(crate) fn start(total: Duration) -> Clock {
+        Clock { deadline: Instant::now() + total }
+    }
+
+    /// Runs what the peer is not to blame for; the time it takes does not count.
+    pub(crate) fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> impl Future<Output = T> {
+        let began = Instant::now();
+        // Not `async`: that would hold what runs twice over, and so on with each layer.
+        waiting.map(move |done| {
+            self.deadline += began.elapsed();
+            done
+        })
+    }
+
+    /// Runs one step that has `step` of its own: `late` if that is over, `TotalTimeout` if the
+    /// fetch's time is over first.
+    pub(crate) fn within<T>(
+        &self,
+        step: Duration,
+        late: Outcome,
+        running: impl Future<Output = T>,
+    ) -> impl Future<Output = Result<T, Outcome>> {
+        let step_deadline = Instant::now() + step;
+        let (deadline, late) = if self.deadline < step_deadline {
+            (self.deadline, Outcome::TotalTimeout)
+        } else {
+            (step_deadline, late)
+        };
+        timeout_at(deadline, running).map(move |done| done.map_err(|_elapsed| late))
+    }
+
+    /// Runs one step that may take whatever is left.
+    pub(crate) fn until_deadline<T>(
+        &self,
+        running: impl Future<Output = T>,
+    ) -> impl Future<Output = Result<T, Outcome>> {
+        timeout_at(self.deadline, running).map(|done| done.map_err(|_| Outcome::TotalTimeout))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_our_turn_does_not_count_and_running_does() {
+        let mut clock = Clock::start(Duration::from_secs(10));
+        clock.wait(tokio::time::sleep(Duration::from_secs(60))).await;
+        let nine = tokio::time::sleep(Duration::from_secs(9));
+        assert_eq!(clock.until_deadline(nine).await, Ok(()));
+        let late = clock
+            .within(Duration::from_secs(5), Outcome::FirstByteTimeout, std::future::pending::<()>())
+            .await;
+        assert_eq!(late, Err(Outcome::TotalTimeout));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_that_is_late_before_the_deadline_has_its_own_name() {
+        let clock = Clock::start(Duration::from_secs(10));
+        let late = clock
+            .within(Duration::from_secs(5), Outcome::FirstByteTimeout, std::future::pending::<()>())
+            .await;
+        assert_eq!(late, Err(Outcome::FirstByteTimeout));
+    }
+}

@@ -1,0 +1,184 @@
+//! The fetcher's OpenTelemetry instruments, and the words that describe a metric.
+//!
+//! Invariants: [`METRICS`] and the instruments are one list; labels take their values from closed
+//! lists and never from what a peer sends, so the number of series is bounded. Recording costs next
+//! to nothing in a process that exports no metrics.
+//! Must not know: which exporter reads the instruments.
+
+use std::sync::OnceLock;
+
+use opentelemetry::{KeyValue, global, metrics::Meter};
+
+use crate::outcome::{Outcome, Trouble};
+
+/// How a metric behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricKind {
+    /// Only grows.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// A distribution.
+    Histogram,
+}
+
+/// The description of one metric, as docs/metrics.md lists it.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// The name in OpenTelemetry.
+    pub name: &'static str,
+    /// How it behaves.
+    pub kind: MetricKind,
+    /// The unit in UCUM: `s`, `By`, or what is counted in braces.
+    pub unit: &'static str,
+    /// The names of its labels.
+    pub labels: &'static [&'static str],
+    /// What it measures, in one sentence without a full stop.
+    pub meaning: &'static str,
+}
+
+impl Metric {
+    /// The name in Prometheus's text format.
+    pub fn prometheus_name(&self) -> String {
+        let unit = match self.unit {
+            "s" => "_seconds",
+            "By" => "_bytes",
+            _ => "",
+        };
+        let total = if self.kind == MetricKind::Counter { "_total" } else { "" };
+        format!("{}{unit}{total}", self.name.replace('.', "_"))
+    }
+}
+
+/// The bounds in seconds of a histogram of requests, look-ups or database calls.
+pub const LATENCY_SECONDS: &[f64] =
+    &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+
+/// Declares a struct of instruments and the table that describes them, as one list:
+///
+/// ```text
+/// instruments! { Instruments TABLE
+///     fetches: counter() "everytab.fetches" "{fetch}" ["purpose"] "URLs that were asked for";
+/// }
+/// ```
+#[macro_export]
+macro_rules! instruments {
+    ($instruments:ident $table:ident
+     $($field:ident: $instrument:ident($($bounds:ident)?) $name:literal $unit:literal
+       [$($label:literal)*] $meaning:literal;)+) => {
+        /// The instruments that code records into.
+        #[derive(Debug)]
+        pub struct $instruments {
+            $(#[doc = $meaning] pub $field: $crate::instruments!(@type $instrument),)+
+        }
+
+        /// The description of every instrument, in the order of docs/metrics.md.
+        pub const $table: &[$crate::metrics::Metric] = &[$($crate::metrics::Metric {
+            name: $name, kind: $crate::instruments!(@kind $instrument), unit: $unit,
+            labels: &[$($label),*], meaning: $meaning,
+        },)+];
+
+        impl $instruments {
+            /// Makes the instruments with the provider of this meter.
+            pub fn new(meter: &::opentelemetry::metrics::Meter) -> Self {
+                Self {$(
+                    $field: $crate::instruments!(
+                        @new meter $instrument $name $unit $meaning $($bounds)?
+                    ),
+                )+}
+            }
+        }
+    };
+    (@type counter) => { ::opentelemetry::metrics::Counter<u64> };
+    (@type gauge) => { ::opentelemetry::metrics::Gauge<u64> };
+    (@type histogram) => { ::opentelemetry::metrics::Histogram<f64> };
+    (@kind counter) => { $crate::metrics::MetricKind::Counter };
+    (@kind gauge) => { $crate::metrics::MetricKind::Gauge };
+    (@kind histogram) => { $crate::metrics::MetricKind::Histogram };
+    (@new $meter:ident counter $name:literal $unit:literal $meaning:literal) => {
+        $meter.u64_counter($name).with_unit($unit).with_description($meaning).build()
+    };
+    (@new $meter:ident gauge $name:literal $unit:literal $meaning:literal) => {
+        $meter.u64_gauge($name).with_unit($unit).with_description($meaning).build()
+    };
+    (@new $meter:ident histogram $name:literal $unit:literal $meaning:literal $bounds:ident) => {
+        $meter.f64_histogram($name).with_unit($unit).with_description($meaning)
+            .with_boundaries($bounds.to_vec()).build()
+    };
+}
+
+instruments! { Instruments METRICS
+    fetches: counter() "everytab.fetches" "{fetch}" ["purpose" "outcome"]
+        "URLs that were asked for, redirects included, by purpose (icon, robots) and outcome";
+    fetch_duration: histogram(LATENCY_SECONDS) "everytab.fetch.duration" "s" ["phase"]
+        "Time of a fetch by phase (dns, connect, tls, first_byte, body) and in total, without \
+         waiting for its turn";
+    fetched_bytes: counter() "everytab.fetch.body" "By" []
+        "Bytes of bodies, decoded";
+    lookup_duration: histogram(LATENCY_SECONDS) "everytab.lookup.duration" "s" []
+        "Questions to the resolver";
+    connections: counter() "everytab.connections" "{connection}" ["how"]
+        "Connections for a request: tried (dialled anew) or reused";
+    slowdowns: counter() "everytab.slowdowns" "{answer}" []
+        "Answers by which an address asked for less";
+    troubles: counter() "everytab.troubles" "{fetch}" ["trouble"]
+        "Fetches that trouble of our own voided; they run again";
+}
+
+/// The gauge of the requests on the wire, which is read whenever metrics are exported.
+pub const SLOTS: Metric = Metric {
+    name: "everytab.fetch.slots",
+    kind: MetricKind::Gauge,
+    unit: "{request}",
+    labels: &["state"],
+    meaning: "Requests on the wire: taken, and all that there may be",
+};
+
+static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
+
+/// The fetcher's instruments. The first call takes the global meter provider that is set by then.
+pub(crate) fn instruments() -> &'static Instruments {
+    INSTRUMENTS.get_or_init(|| Instruments::new(&meter()))
+}
+
+fn meter() -> Meter {
+    global::meter("everytab")
+}
+
+/// Makes one label of a recorded value.
+pub fn label(name: &'static str, value: &'static str) -> KeyValue {
+    KeyValue::new(name, value)
+}
+
+/// Adds 0 to every series of the fetcher's counters. A series that does not exist before its first
+/// event hides that event from queries for its rate.
+pub fn begin_at_zero() {
+    let instruments = instruments();
+    for outcome in Outcome::ALL {
+        let labels = [label("purpose", "icon"), label("outcome", outcome.as_str())];
+        instruments.fetches.add(0, &labels);
+    }
+    for trouble in Trouble::ALL {
+        instruments.troubles.add(0, &[label("trouble", trouble.as_str())]);
+    }
+    for how in ["tried", "reused"] {
+        instruments.connections.add(0, &[label("how", how)]);
+    }
+    instruments.slowdowns.add(0, &[]);
+    instruments.fetched_bytes.add(0, &[]);
+}
+
+/// Registers the gauge [`SLOTS`], which calls `slots` for the requests on the wire and their limit
+/// whenever metrics are exported.
+pub fn observe_slots(slots: impl Fn() -> (usize, usize) + Send + Sync + 'static) {
+    let meter = meter();
+    let gauge = meter.u64_observable_gauge(SLOTS.name).with_unit(SLOTS.unit);
+    gauge
+        .with_description(SLOTS.meaning)
+        .with_callback(move |observer| {
+            let (taken, all) = slots();
+            observer.observe(taken as u64, &[label("state", "taken")]);
+            observer.observe(all as u64, &[label("state", "all")]);
+        })
+        .build();
+}

@@ -1,0 +1,4 @@
+//! Hostnames to addresses.
+
+pub(crate) mod dns_client;
+pub(crate) mod resolver;

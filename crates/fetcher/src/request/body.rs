@@ -1,0 +1,335 @@
+//! Bodies: read piece by piece, decoded on the way, never more than the limit.
+//!
+//! The limit is on decoded bytes and on wire bytes alike, so neither a bomb nor a coding that
+//! carries nothing gets past it. One content coding at most, and only the one that was asked for.
+//! Must not know: what the bytes mean.
+
+use std::{
+    error::Error,
+    io::{self, Write},
+};
+
+use brotli_decompressor::DecompressorWriter as BrotliDecoder;
+use bytes::Bytes;
+use flate2::write::GzDecoder;
+use http::{
+    HeaderMap,
+    header::{CONTENT_ENCODING, CONTENT_LENGTH},
+};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+
+use crate::{
+    health::clock::Clock,
+    outcome::{Outcome, Stop, Trouble},
+};
+
+/// Decoded bytes on their way to the body.
+const BROTLI_BUFFER_BYTES: usize = 4 * 1024;
+
+/// How a body is coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    Identity,
+    Gzip,
+    Brotli,
+}
+
+/// What happens when a body reaches its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtLimit {
+    /// It is refused: a cut image is no image.
+    Refuse,
+    /// What is there is used: a cut robots.txt still says something.
+    Cut,
+}
+
+/// The coding that the head declares. Unknown words are what browsers take them for: nothing.
+pub(crate) fn coding(headers: &HeaderMap) -> Result<Coding, Outcome> {
+    let mut coding = Coding::Identity;
+    let values = headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    for token in values.flat_map(|value| value.split(',')) {
+        match token.trim().to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" if coding == Coding::Identity => coding = Coding::Gzip,
+            "br" if coding == Coding::Identity => coding = Coding::Brotli,
+            "gzip" | "x-gzip" | "br" | "zstd" | "deflate" | "compress" | "x-compress" | "dcb"
+            | "dcz" => return Err(Outcome::ContentDecode),
+            _ => {}
+        }
+    }
+    Ok(coding)
+}
+
+/// The declared length on the wire, if there is one.
+pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// Reads a body to its end, to its limit, or to the deadline.
+pub(crate) async fn read(
+    mut incoming: Incoming,
+    coding: Coding,
+    max_bytes: usize,
+    at_limit: AtLimit,
+    clock: &Clock,
+) -> Result<Bytes, Stop> {
+    let mut decoder = Decoder::new(coding, max_bytes);
+    while let Some(frame) = clock.until_deadline(incoming.frame()).await? {
+        let frame = frame.map_err(|error| of_body_error(&error))?;
+        let Ok(piece) = frame.into_data() else { continue };
+        match decoder.push(&piece) {
+            Ok(()) => {}
+            Err(Outcome::BodyTooLarge) if at_limit == AtLimit::Cut => {
+                return Ok(decoder.so_far());
+            }
+            Err(outcome) => return Err(outcome.into()),
+        }
+    }
+    Ok(decoder.finish()?)
+}
+
+/// Reads and forgets a short body, so that its connection can carry the next request. Whether
+/// that went well is told, and is nobody's outcome.
+pub(crate) async fn drain(mut incoming: Incoming, max_bytes: usize) -> bool {
+    let mut seen = 0_usize;
+    while let Some(frame) = incoming.frame().await {
+        let Ok(frame) = frame else { return false };
+        seen = seen.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+        if seen > max_bytes {
+            return false;
+        }
+    }
+    true
+}
+
+fn of_body_error(error: &hyper::Error) -> Stop {
+    let mut source: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(cause) = source {
+        if let Some(error) = cause.downcast_ref::<io::Error>() {
+            if let Some(trouble) = Trouble::of_io(error) {
+                return trouble.into();
+            }
+            if error.kind() == io::ErrorKind::UnexpectedEof {
+                return Outcome::BodyTruncated.into();
+            }
+            // Chunks or trailers that are none.
+            if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) {
+                return Outcome::H1Parse.into();
+            }
+        }
+        source = cause.source();
+    }
+    if error.is_incomplete_message() {
+        return Outcome::BodyTruncated.into();
+    }
+    Outcome::BodyReset.into()
+}
+
+enum Decoder {
+    Identity(Bounded),
+    Coded { unpacker: Box<dyn Unpack + Send>, wire_left: usize },
+}
+
+impl Decoder {
+    fn new(coding: Coding, max_bytes: usize) -> Decoder {
+        let bounded = Bounded { bytes: Vec::new(), max_bytes, is_over: false };
+        let unpacker: Box<dyn Unpack + Send> = match coding {
+            Coding::Identity => return Decoder::Identity(bounded),
+            Coding::Gzip => Box::new(GzDecoder::new(bounded)),
+            Coding::Brotli => Box::new(BrotliDecoder::new(bounded, BROTLI_BUFFER_BYTES)),
+        };
+        Decoder::Coded { unpacker, wire_left: max_bytes }
+    }
+
+    fn push(&mut self, piece: &[u8]) -> Result<(), Outcome> {
+        match self {
+            Decoder::Identity(bounded) => {
+                bounded.write_all(piece).map_err(|_over| Outcome::BodyTooLarge)
+            }
+            Decoder::Coded { unpacker, wire_left } => {
+                *wire_left = wire_left.checked_sub(piece.len()).ok_or(Outcome::BodyTooLarge)?;
+                unpacker.take(piece).map_err(|_| of_unpacking(unpacker.unpacked()))
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Bytes, Outcome> {
+        if let Decoder::Coded { mut unpacker, wire_left } = self {
+            // Declared as coded and nothing there: nothing.
+            if wire_left == unpacker.unpacked().max_bytes {
+                return Ok(Bytes::new());
+            }
+            unpacker.end().map_err(|_| of_unpacking(unpacker.unpacked()))?;
+            return Ok(std::mem::take(&mut unpacker.unpacked().bytes).into());
+        }
+        Ok(self.so_far())
+    }
+
+    fn so_far(self) -> Bytes {
+        match self {
+            Decoder::Identity(bounded) => bounded.bytes.into(),
+            Decoder::Coded { mut unpacker, .. } => {
+                std::mem::take(&mut unpacker.unpacked().bytes).into()
+            }
+        }
+    }
+}
+
+fn of_unpacking(unpacked: &Bounded) -> Outcome {
+    if unpacked.is_over { Outcome::BodyTooLarge } else { Outcome::ContentDecode }
+}
+
+/// What undoes a content coding, piece by piece.
+trait Unpack {
+    fn take(&mut self, piece: &[u8]) -> io::Result<()>;
+    fn end(&mut self) -> io::Result<()>;
+    fn unpacked(&mut self) -> &mut Bounded;
+}
+
+impl Unpack for GzDecoder<Bounded> {
+    fn take(&mut self, mut piece: &[u8]) -> io::Result<()> {
+        while !piece.is_empty() {
+            match self.write(piece)? {
+                // The member is over; browsers ignore what follows it.
+                0 => return Ok(()),
+                taken => piece = piece.get(taken..).unwrap_or_default(),
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.try_finish()
+    }
+
+    fn unpacked(&mut self) -> &mut Bounded {
+        self.get_mut()
+    }
+}
+
+impl Unpack for BrotliDecoder<Bounded> {
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.write_all(piece)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.close()
+    }
+
+    fn unpacked(&mut self) -> &mut Bounded {
+        self.get_mut()
+    }
+}
+
+struct Bounded {
+    bytes: Vec<u8>,
+    max_bytes: usize,
+    is_over: bool,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let room = self.max_bytes.saturating_sub(self.bytes.len());
+        self.bytes.extend_from_slice(piece.get(..room).unwrap_or(piece));
+        if piece.len() > room {
+            self.is_over = true;
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::Compression;
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    fn decode(coding: Coding, wire: &[u8], step: usize, max: usize) -> Result<Bytes, Outcome> {
+        let mut decoder = Decoder::new(coding, max);
+        for piece in wire.chunks(step.max(1)) {
+            decoder.push(piece)?;
+        }
+        decoder.finish()
+    }
+
+    #[test]
+    fn a_bomb_ends_at_the_limit() {
+        let bomb = gzip(&vec![0; 50_000_000]);
+        assert!(bomb.len() < 100_000);
+        assert_eq!(decode(Coding::Gzip, &bomb, 1_000, 524_288), Err(Outcome::BodyTooLarge));
+        let fits = gzip(&vec![7; 524_288]);
+        assert_eq!(decode(Coding::Gzip, &fits, 99, 524_288).map(|b| b.len()), Ok(524_288));
+    }
+
+    #[test]
+    fn a_cut_or_broken_gzip_is_no_body_and_trailing_rubbish_is_ignored() {
+        let good = gzip(b"an icon");
+        let cut = &good[..good.len() - 9];
+        assert_eq!(decode(Coding::Gzip, cut, 4, 100), Err(Outcome::ContentDecode));
+        assert_eq!(decode(Coding::Gzip, b"not gzip at all", 4, 100), Err(Outcome::ContentDecode));
+        let trailing = [good.as_slice(), b"rubbish"].concat();
+        assert_eq!(decode(Coding::Gzip, &trailing, 3, 100).as_deref(), Ok(&b"an icon"[..]));
+        assert_eq!(decode(Coding::Gzip, b"", 3, 100).as_deref(), Ok(&b""[..]));
+    }
+
+    #[test]
+    fn brotli_is_decoded_to_its_end_and_within_the_limit() {
+        // "an icon" by the reference encoder, quality 5.
+        let wire = b"\x0b\x03\x80an icon\x03";
+        for step in [1, 3, 100] {
+            let decoded = decode(Coding::Brotli, wire, step, 100);
+            assert_eq!(decoded.as_deref(), Ok(&b"an icon"[..]), "{step}");
+        }
+        let cut = &wire[..wire.len() - 3];
+        assert_eq!(decode(Coding::Brotli, cut, 4, 100), Err(Outcome::ContentDecode));
+        assert_eq!(decode(Coding::Brotli, wire, 4, 6), Err(Outcome::BodyTooLarge));
+        assert_eq!(decode(Coding::Brotli, b"", 4, 6).as_deref(), Ok(&b""[..]));
+        assert_eq!(decode(Coding::Brotli, b"no brotli at all", 4, 99), Err(Outcome::ContentDecode));
+    }
+
+    #[test]
+    fn one_coding_that_was_asked_for_is_read_and_words_that_mean_nothing_are_ignored() {
+        let of = |values: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(CONTENT_ENCODING, HeaderValue::from_static(value));
+            }
+            coding(&headers)
+        };
+        assert_eq!(of(&[]), Ok(Coding::Identity));
+        assert_eq!(of(&["GZip"]), Ok(Coding::Gzip));
+        assert_eq!(of(&["identity, x-gzip"]), Ok(Coding::Gzip));
+        assert_eq!(of(&["none"]), Ok(Coding::Identity));
+        assert_eq!(of(&["gzip, gzip"]), Err(Outcome::ContentDecode));
+        assert_eq!(of(&["br"]), Ok(Coding::Brotli));
+        assert_eq!(of(&["gzip", "br"]), Err(Outcome::ContentDecode));
+        assert_eq!(of(&["br, gzip"]), Err(Outcome::ContentDecode));
+        assert_eq!(of(&["zstd"]), Err(Outcome::ContentDecode), "not asked for");
+    }
+
+    proptest! {
+        #[test]
+        fn any_wire_bytes_give_a_bounded_body_or_an_outcome(
+            wire: Vec<u8>, step in 1_usize..64, max in 0_usize..256,
+        ) {
+            for coding in [Coding::Identity, Coding::Gzip, Coding::Brotli] {
+                if let Ok(body) = decode(coding, &wire, step, max) {
+                    prop_assert!(body.len() <= max);
+                }
+            }
+        }
+    }
+}

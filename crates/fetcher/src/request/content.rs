@@ -1,0 +1,97 @@
+//! Whether bytes are an image: the content decides, never the header.
+//!
+//! Must not know: where the bytes came from.
+
+use everytab_icon::{
+    error::IconError,
+    measure::{check_sides, measure},
+    sniff::Format,
+};
+use everytab_webpage::{
+    candidates::MAX_DATA_URL_BYTES,
+    data_url::{self, DataUrlError},
+};
+
+use crate::outcome::Outcome;
+
+/// What an image's header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageFacts {
+    /// By content.
+    pub content_type: &'static str,
+    /// Of the entry that suits 32 pixels best; 0 where the header does not say.
+    pub width: u32,
+    /// Likewise.
+    pub height: u32,
+}
+
+/// [`Outcome::Ok`] and the facts of an image, or why the bytes are none.
+pub fn judge(bytes: &[u8]) -> (Outcome, Option<ImageFacts>) {
+    let measured = measure(bytes).and_then(|measured| {
+        check_sides(&measured)?;
+        Ok(measured)
+    });
+    match measured {
+        Ok(measured) => {
+            let (width, height) = (measured.width, measured.height);
+            let content_type = measured.content_type;
+            (Outcome::Ok, Some(ImageFacts { content_type, width, height }))
+        }
+        Err(error) => of_error(&error),
+    }
+}
+
+fn of_error(error: &IconError) -> (Outcome, Option<ImageFacts>) {
+    let outcome = match error {
+        IconError::Empty => Outcome::EmptyBody,
+        IconError::Html => Outcome::NotImageHtml,
+        IconError::NotAnImage => Outcome::NotImageOther,
+        IconError::TooLarge { .. } => Outcome::ImageTooBig,
+        IconError::SvgRefused { .. } => Outcome::SvgRejected,
+        // An image, if not one that is drawn here: the archive has it, selection puts it last.
+        IconError::AvifUnsupported => {
+            let content_type = Format::Avif.content_type();
+            return (Outcome::Ok, Some(ImageFacts { content_type, width: 0, height: 0 }));
+        }
+        IconError::Corrupt { .. }
+        | IconError::TooSmall { .. }
+        | IconError::Blank
+        | IconError::DecoderPanicked { .. } => Outcome::ImageCorrupt,
+    };
+    (outcome, None)
+}
+
+/// The bytes of a `data:` icon, or why there are none.
+pub fn data_bytes(url: &str) -> Result<Vec<u8>, Outcome> {
+    match data_url::decode(url, MAX_DATA_URL_BYTES) {
+        Ok(data) => Ok(data.bytes),
+        Err(DataUrlError::TooLarge { .. }) => Err(Outcome::BodyTooLarge),
+        Err(DataUrlError::Base64) => Err(Outcome::ContentDecode),
+        Err(DataUrlError::NotData | DataUrlError::NoComma) => Err(Outcome::NotImageOther),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_image_says_what_it_is() {
+        assert_eq!(judge(b"").0, Outcome::EmptyBody);
+        assert_eq!(judge(b"<!doctype html><title>Not found</title>").0, Outcome::NotImageHtml);
+        assert_eq!(judge(b"not found").0, Outcome::NotImageOther);
+        assert_eq!(judge(b"\x89PNG\r\n\x1a\ncut").0, Outcome::ImageCorrupt);
+        let svg = br#"<svg xmlns="http://www.w3.org/2000/svg" width="16" height="24"/>"#;
+        let facts = ImageFacts { content_type: "image/svg+xml", width: 16, height: 24 };
+        assert_eq!(judge(svg), (Outcome::Ok, Some(facts)));
+    }
+
+    #[test]
+    fn a_data_icon_is_decoded_in_place_or_says_why_not() {
+        assert_eq!(data_bytes("data:image/png;base64,aWNvbg==").as_deref(), Ok(&b"icon"[..]));
+        assert_eq!(data_bytes("data:image/png;base64,a"), Err(Outcome::ContentDecode));
+        assert_eq!(data_bytes("data:image/png"), Err(Outcome::NotImageOther));
+        let long = format!("data:,{}", "x".repeat(MAX_DATA_URL_BYTES + 1));
+        assert_eq!(data_bytes(&long), Err(Outcome::BodyTooLarge));
+    }
+}

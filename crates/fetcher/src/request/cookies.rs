@@ -1,0 +1,119 @@
+//! The cookies of one redirect chain: some sites redirect until they see their own cookie.
+//!
+//! They live as long as the chain, go back only to the host that set them, and are bounded.
+//! Must not know: anything that outlives a chain.
+
+use std::collections::BTreeMap;
+
+use http::{HeaderMap, header::SET_COOKIE};
+use url::Url;
+
+const MAX_COOKIES: usize = 10;
+const MAX_BYTES: usize = 4_096;
+
+/// An ephemeral jar.
+#[derive(Default)]
+pub(crate) struct Cookies {
+    /// By host and name.
+    values: BTreeMap<(String, String), Cookie>,
+}
+
+struct Cookie {
+    value: String,
+    secure: bool,
+}
+
+impl Cookies {
+    /// Takes what an answer from `url` sets. What is over the limits is left out.
+    pub(crate) fn take(&mut self, url: &Url, headers: &HeaderMap) {
+        let Some(host) = url.host_str() else { return };
+        for line in headers.get_all(SET_COOKIE) {
+            let Ok(line) = line.to_str() else { continue };
+            let mut parts = line.split(';');
+            let pair = parts.next().and_then(|pair| pair.split_once('='));
+            let Some((name, value)) = pair else { continue };
+            let mut attributes = parts.map(|attribute| attribute.trim().to_ascii_lowercase());
+            let (mut secure, mut expired) = (false, false);
+            for attribute in attributes.by_ref() {
+                secure |= attribute == "secure";
+                let age =
+                    attribute.strip_prefix("max-age=").and_then(|age| age.parse::<i64>().ok());
+                expired |= age.is_some_and(|age| age <= 0);
+            }
+            let key = (host.to_owned(), name.trim().to_owned());
+            let held = self.values.remove(&key);
+            if expired || name.trim().is_empty() {
+                continue;
+            }
+            let size = self.bytes() + name.len() + value.len();
+            if self.values.len() < MAX_COOKIES && size <= MAX_BYTES {
+                let cookie = Cookie { value: value.trim().to_owned(), secure };
+                self.values.insert(key, cookie);
+            } else if let Some(held) = held {
+                self.values.insert(key, held);
+            }
+        }
+    }
+
+    /// The `Cookie` header for a request to `url`, if any cookie is for it.
+    pub(crate) fn header(&self, url: &Url) -> Option<String> {
+        let host = url.host_str()?;
+        let is_https = url.scheme() == "https";
+        let pairs: Vec<String> = self
+            .values
+            .iter()
+            .filter(|((of, _), cookie)| of == host && (is_https || !cookie.secure))
+            .map(|((_, name), cookie)| format!("{name}={}", cookie.value))
+            .collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+
+    fn bytes(&self) -> usize {
+        self.values.iter().map(|((_, name), cookie)| name.len() + cookie.value.len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn jar(url: &Url, lines: &[&str]) -> Cookies {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(SET_COOKIE, HeaderValue::from_str(line).expect("a header value"));
+        }
+        let mut cookies = Cookies::default();
+        cookies.take(url, &headers);
+        cookies
+    }
+
+    #[test]
+    fn a_cookie_goes_back_to_its_own_host_only() {
+        let url = Url::parse("https://a.example/").expect("a URL");
+        let cookies = jar(&url, &["seen=1; Path=/; Domain=.example", "s=2; Secure"]);
+        assert_eq!(cookies.header(&url).as_deref(), Some("s=2; seen=1"));
+        let plain = Url::parse("http://a.example/x").expect("a URL");
+        assert_eq!(cookies.header(&plain).as_deref(), Some("seen=1"));
+        let other = Url::parse("https://b.example/").expect("a URL");
+        assert_eq!(cookies.header(&other), None);
+    }
+
+    #[test]
+    fn no_more_than_ten_cookies_and_four_kilobytes_are_kept() {
+        let url = Url::parse("https://a.example/").expect("a URL");
+        let lines: Vec<String> = (0..40).map(|n| format!("n{n}=v")).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let header = jar(&url, &lines).header(&url).expect("cookies");
+        assert_eq!(header.split("; ").count(), MAX_COOKIES);
+        let huge = format!("big={}", "x".repeat(MAX_BYTES));
+        assert_eq!(jar(&url, &[&huge]).header(&url), None);
+    }
+
+    #[test]
+    fn a_cookie_with_no_age_left_is_dropped() {
+        let url = Url::parse("https://a.example/").expect("a URL");
+        assert_eq!(jar(&url, &["a=1", "a=gone; Max-Age=0"]).header(&url), None);
+    }
+}

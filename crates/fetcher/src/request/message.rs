@@ -1,0 +1,135 @@
+//! Requests as they are sent, and heads of answers as the archive keeps them.
+//!
+//! Must not know: connections, time.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Request, StatusCode,
+    header::{
+        ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING,
+        USER_AGENT,
+    },
+};
+use http_body_util::Empty;
+use tokio::sync::Notify;
+use url::Url;
+
+use crate::outcome::Outcome;
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Icon,
+    Robots,
+}
+
+/// A GET. It carries no referrer, no credentials and no cookie but the chain's own. Errors:
+/// `IpBlocked` for a URL that cannot be a request target, which a vetted one always can.
+pub(crate) fn build(
+    url: &Url,
+    purpose: Purpose,
+    speaks_http2: bool,
+    user_agent: &str,
+    cookie: Option<&str>,
+) -> Result<Request<Empty<bytes::Bytes>>, Outcome> {
+    let mut without_fragment = url.clone();
+    without_fragment.set_fragment(None);
+    let target = if speaks_http2 {
+        without_fragment.as_str()
+    } else {
+        &without_fragment[url::Position::BeforePath..]
+    };
+    let accept = match purpose {
+        Purpose::Icon => "image/*,*/*;q=0.5",
+        Purpose::Robots => "text/plain,*/*;q=0.5",
+    };
+    let mut request = Request::get(target)
+        .header(USER_AGENT, user_agent)
+        .header(ACCEPT, accept)
+        .header(ACCEPT_ENCODING, "gzip, br");
+    if !speaks_http2 {
+        request = request.header(HOST, &url[url::Position::BeforeHost..url::Position::AfterPort]);
+    }
+    if let Some(cookie) = cookie {
+        request = request.header(COOKIE, cookie);
+    }
+    request.body(Empty::new()).map_err(|_| Outcome::IpBlocked)
+}
+
+/// Interim answers (1xx) before the answer; browsers and servers use one or two.
+const MAX_EARLY_ANSWERS: u32 = 8;
+
+/// Tells when the peer has sent more interim answers than anyone needs: it may never send another
+/// kind. Over HTTP/2 a head of any kind is a frame of a stream that is counted there.
+pub(crate) fn watch_early_answers<B>(request: &mut Request<B>) -> Arc<Notify> {
+    let too_many = Arc::new(Notify::new());
+    let (notify, seen) = (Arc::clone(&too_many), AtomicU32::new(0));
+    hyper::ext::on_informational(request, move |_| {
+        if seen.fetch_add(1, Ordering::Relaxed) >= MAX_EARLY_ANSWERS {
+            notify.notify_one();
+        }
+    });
+    too_many
+}
+
+/// The head of an answer whose body is kept decoded, `body_bytes` long.
+pub(crate) fn archived_head(status: StatusCode, headers: &HeaderMap, body_bytes: usize) -> Vec<u8> {
+    let mut head = Vec::with_capacity(512);
+    let reason = status.canonical_reason().unwrap_or("");
+    head.extend_from_slice(format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).as_bytes());
+    for (name, value) in headers {
+        if is_about_the_wire(name) {
+            head.extend_from_slice(b"x-crawl-");
+        }
+        head.extend_from_slice(name.as_str().as_bytes());
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(format!("content-length: {body_bytes}\r\n\r\n").as_bytes());
+    head
+}
+
+fn is_about_the_wire(name: &HeaderName) -> bool {
+    [CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
+}
+
+/// A header's value as text; bytes that are not UTF-8 are replaced.
+pub(crate) fn text(value: Option<&HeaderValue>) -> Option<String> {
+    value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_names_its_host_and_nothing_about_where_it_came_from() {
+        let url = Url::parse("http://a.example:8080/i%20con.ico?v=1#part").expect("a URL");
+        let request = build(&url, Purpose::Icon, false, "Bot/1.0", Some("a=1")).expect("built");
+        assert_eq!(request.uri(), "/i%20con.ico?v=1");
+        assert_eq!(request.headers()[HOST], "a.example:8080");
+        assert_eq!(request.headers()[COOKIE], "a=1");
+        assert!(!request.headers().contains_key(http::header::REFERER));
+        let request = build(&url, Purpose::Icon, true, "Bot/1.0", None).expect("built");
+        assert_eq!(request.uri(), "http://a.example:8080/i%20con.ico?v=1");
+        assert!(!request.headers().contains_key(HOST));
+    }
+
+    #[test]
+    fn an_archived_head_tells_the_length_of_the_decoded_body() {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("7"));
+        let head = String::from_utf8(archived_head(StatusCode::OK, &headers, 31)).expect("text");
+        assert_eq!(
+            head,
+            "HTTP/1.1 200 OK\r\nx-crawl-content-encoding: gzip\r\nx-crawl-content-length: 7\r\n\
+             content-length: 31\r\n\r\n"
+        );
+    }
+}

@@ -1,0 +1,326 @@
+//! Whole shards: one result a candidate, the same whatever the order.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use everytab_fetcher::{
+    Candidate, FetchSettings, HostCandidates, IconResult, Outcome, RobotsPolicy, ShardOptions,
+    ShardOutcome, Span, Spool, Trouble, fetch_shard,
+};
+use everytab_webpage::candidates::CandidateSource;
+
+use super::support::*;
+
+pub(super) fn host(host_no: u32, urls: &[&str]) -> HostCandidates {
+    let candidate = |(number, url): (usize, &&str)| Candidate {
+        candidate_no: number as u32,
+        url: (*url).to_owned(),
+        source: CandidateSource::LinkRel,
+        declared_type: None,
+        declared_sizes: None,
+    };
+    let candidates = urls.iter().enumerate().map(candidate).collect();
+    HostCandidates { host_no, hostname: format!("{host_no}.test"), candidates }
+}
+
+pub(super) fn spool() -> Arc<Spool> {
+    let folder = std::env::temp_dir();
+    Arc::new(Spool::create(&folder, 100 << 20).expect("a spool"))
+}
+
+pub(super) async fn run(net: &Net, hosts: Vec<HostCandidates>) -> ShardOutcome {
+    let options = ShardOptions::default();
+    fetch_shard(&net.fetcher(), hosts, spool(), options).await.expect("no trouble of our own")
+}
+
+pub(super) fn outcomes(shard: &ShardOutcome) -> Vec<Outcome> {
+    shard.results.iter().map(|result| result.ended.outcome).collect()
+}
+
+#[tokio::test]
+async fn every_candidate_has_one_result_in_canonical_order_and_bodies_are_spooled_once() {
+    let net = Net::start(|asked| match asked.path.as_str() {
+        "/16" => ok(&png(16, 0)),
+        "/same" => ok(&png(16, 0)),
+        "/32" => ok(&png(32, 9)),
+        "/html" => ok(b"<!doctype html><p>not found"),
+        "/text" => ok(b"not found"),
+        "/cut" => ok(&png(32, 9)[..20]),
+        "/huge" => ok(&png(2_100, 1)),
+        _ => status("404 Not Found"),
+    })
+    .await;
+    let data = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'/%3E";
+    let hosts = vec![
+        host(7, &["http://a.test/16", "http://a.test/html", "http://b.test/32", data]),
+        host(3, &["http://b.test/same", "http://a.test/text", "http://a.test/cut"]),
+        host(5, &["http://127.0.0.1:22/", "http://A.test:80/16", "http://b.test/x"]),
+        host(9, &["http://a.test/huge"]),
+    ];
+    let store = spool();
+    let shard = fetch_shard(&net.fetcher(), hosts, Arc::clone(&store), ShardOptions::default())
+        .await
+        .expect("no trouble");
+    let got: Vec<(u32, u32, Outcome)> = shard
+        .results
+        .iter()
+        .map(|r: &IconResult| (r.host_no, r.candidate.candidate_no, r.ended.outcome))
+        .collect();
+    use Outcome::*;
+    assert_eq!(
+        got,
+        [
+            (7, 0, Ok),
+            (7, 1, NotImageHtml),
+            (7, 2, Ok),
+            (7, 3, Ok),
+            (3, 0, Ok),
+            (3, 1, NotImageOther),
+            (3, 2, ImageCorrupt),
+            (5, 0, IpBlocked),
+            (5, 1, Ok),
+            (5, 2, Http404410),
+            (9, 0, ImageTooBig),
+        ]
+    );
+    assert_eq!((shard.distinct_urls, shard.dedup_hits), (10, 1));
+    assert_eq!(net.server.seen.count("a.test/16"), 1, "one URL is fetched once");
+    let end = |at: usize| &shard.results[at].ended;
+    let facts = end(2).facts.expect("an image");
+    assert_eq!((facts.content_type, facts.width, facts.height), ("image/png", 32, 32));
+    let read = |span: Span| store.read(span).expect("spooled");
+    assert_eq!(read(end(2).payload.expect("kept").body), png(32, 9));
+    assert!(read(end(2).payload.expect("kept").head).starts_with(b"HTTP/1.1 200 OK\r\n"));
+    assert_eq!(end(3).facts.expect("an image").content_type, "image/svg+xml");
+    assert_eq!(end(3).payload.expect("kept").head.bytes(), 0);
+    assert_eq!(end(0).sha256, end(4).sha256);
+    assert_eq!(end(0).payload.map(|p| p.body), end(4).payload.map(|p| p.body));
+    assert_eq!(end(1).payload, None, "only images are kept");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_host_is_asked_for_more_than_two_at_once_and_its_connections_are_few() {
+    let net = Net::start(|asked| {
+        let icon = png(16, asked.path.len() as u8);
+        Reply::Later(Duration::from_millis(5), answer_with("200 OK", &[], &icon))
+    })
+    .await;
+    let mut hosts = Vec::new();
+    for number in 0..20 {
+        let a: Vec<String> = (0..3).map(|n| format!("http://a.test/{number}-{n}")).collect();
+        let b = format!("http://b.test/{number}");
+        let urls: Vec<&str> = a.iter().map(String::as_str).chain([b.as_str()]).collect();
+        hosts.push(host(number, &urls));
+    }
+    let shard = run(&net, hosts).await;
+    assert!(outcomes(&shard).iter().all(|outcome| *outcome == Outcome::Ok));
+    let most = net.server.seen.most_at_once.lock().expect("unpoisoned").clone();
+    assert_eq!(most, HashMap::from([("a.test".to_owned(), 2), ("b.test".to_owned(), 2)]));
+    assert_eq!(net.server.seen.paths().len(), 80);
+    assert!(net.server.seen.connections.load(Ordering::SeqCst) <= 4);
+}
+
+#[tokio::test]
+async fn the_order_of_fetching_changes_nothing() {
+    let net = Net::start(|asked| match asked.path.as_str() {
+        path if path.starts_with("/slow") => Reply::SendAndHang(Vec::new()),
+        path if path.starts_with("/no") => status("404 Not Found"),
+        path => ok(&png(16, path.len() as u8)),
+    })
+    .await;
+    for number in 0..6 {
+        net.dns.point(&format!("h{number}.test"), "127.0.0.1");
+        net.dns.point(&format!("dead{number}.test"), "127.0.0.9");
+    }
+    let mut net = net;
+    net.settings.first_byte_timeout = Duration::from_millis(300);
+    let urls: Vec<String> = (0..6)
+        .flat_map(|n| {
+            ["a", "slow1", "b", "c", "no", "slow2"].map(|path| format!("http://h{n}.test/{path}"))
+        })
+        .chain((0..6).map(|n| format!("http://dead{n}.test/x")))
+        .collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let mut seen: Option<Vec<Outcome>> = None;
+    for seed in 0..3 {
+        let options = ShardOptions { seed, ..ShardOptions::default() };
+        let shard = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
+        let now = outcomes(&shard.expect("no trouble"));
+        assert_eq!(*seen.get_or_insert(now.clone()), now, "seed {seed}");
+    }
+    use Outcome::*;
+    // "b" was under way with the one that hung; what came after them was not tried, until "c" was
+    // asked first in the later pass and said that somebody is there.
+    let first = seen.expect("ran")[..6].to_vec();
+    let hung = FirstByteTimeout;
+    assert_eq!(first, [Ok, hung, Ok, Ok, Http404410, hung]);
+}
+
+#[tokio::test]
+async fn a_dead_origin_costs_its_timeout_once_a_pass() {
+    let mut net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
+    net.settings.first_byte_timeout = Duration::from_millis(200);
+    let urls: Vec<String> = (0..20).map(|n| format!("http://a.test/{n}")).collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let shard = run(&net, vec![host(0, &urls)]).await;
+    assert!(outcomes(&shard).iter().all(|outcome| *outcome == Outcome::FirstByteTimeout));
+    // The first alone, and in the later pass one that had not been tried.
+    assert_eq!(net.server.seen.paths(), ["a.test/0", "a.test/1"]);
+    assert_eq!(shard.retried, 20);
+}
+
+#[tokio::test]
+async fn an_address_that_refused_two_hosts_is_not_tried_for_the_third() {
+    let net = Net::start(|_| ok(b"")).await;
+    for name in ["one.test", "two.test", "three.test"] {
+        net.dns.point(name, "127.0.0.9");
+    }
+    let fetcher = net.fetcher();
+    for (name, is_known) in [("one", false), ("two", false), ("three", true)] {
+        let fetched = fetcher.fetch_one(&format!("http://{name}.test/")).await.expect("no trouble");
+        assert_eq!(fetched.outcome, Outcome::ConnectRefused);
+        assert_eq!(fetched.hops[0].address.is_none(), is_known, "{name}: nothing is dialled");
+    }
+}
+
+#[tokio::test]
+async fn what_may_have_been_passing_is_tried_once_more_and_a_clear_no_is_not() {
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&turns);
+    let net = Net::start(move |asked| match asked.path.as_str() {
+        "/busy" if counted.fetch_add(1, Ordering::SeqCst) == 0 => {
+            Reply::Send(answer_with("503 Service Unavailable", &["retry-after: 1"], b"come back"))
+        }
+        "/later" => Reply::Send(answer_with("429 Too Many", &["retry-after: 61"], b"")),
+        "/broken" => status("500 Internal Server Error"),
+        "/gone" => status("404 Not Found"),
+        _ => ok(&png(16, 0)),
+    })
+    .await;
+    let paths = ["busy", "x", "y", "z"].map(|path| format!("http://a.test/{path}"));
+    let other = ["later", "broken", "gone"].map(|path| format!("http://b.test/{path}"));
+    let urls: Vec<&str> = paths.iter().chain(&other).map(String::as_str).collect();
+    let shard = run(&net, vec![host(0, &urls)]).await;
+    use Outcome::*;
+    assert_eq!(outcomes(&shard), [Ok, Ok, Ok, Ok, Http429, Http5xx, Http404410]);
+    let seen = &net.server.seen;
+    assert_eq!((seen.count("/busy"), seen.count("/x")), (2, 1));
+    // Told to wait, we did not go on asking: these came in the later pass.
+    let paths = seen.paths();
+    let at = |path: &str| paths.iter().rposition(|seen| seen.ends_with(path)).expect("asked");
+    assert!(at("/busy") < at("/z"));
+    assert_eq!((seen.count("/later"), seen.count("/broken"), seen.count("/gone")), (1, 1, 1));
+}
+
+#[tokio::test]
+async fn when_most_origins_fail_to_resolve_the_shard_is_void() {
+    let mut net = Net::start(|_| ok(&png(16, 0))).await;
+    (net.settings.breaker_window, net.settings.breaker_minimum) = (20, 10);
+    let mut urls = vec!["http://a.test/".to_owned()];
+    for number in 0..20 {
+        net.dns.set(&format!("f{number}.test"), Name::Fails);
+        urls.push(format!("http://f{number}.test/"));
+    }
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let fetcher = net.fetcher();
+    let options = ShardOptions::default();
+    let ended = fetch_shard(&fetcher, vec![host(0, &urls)], spool(), options.clone()).await;
+    assert_eq!(ended.err(), Some(Trouble::MostOriginsFail));
+    let names = ["f1.test".to_owned()];
+    assert_eq!(fetcher.canaries(&names).await, Err(Trouble::MostOriginsFail));
+    let names = ["f1.test".to_owned(), "a.test".to_owned()];
+    assert_eq!(fetcher.canaries(&names).await, std::result::Result::Ok(()));
+    let ended = fetch_shard(&fetcher, vec![host(0, &urls[..1])], spool(), options).await;
+    assert_eq!(outcomes(&ended.expect("closed again")), [Outcome::Ok]);
+}
+
+#[tokio::test]
+async fn many_hosts_at_one_dead_address_are_no_trouble_of_ours() {
+    let mut net = Net::start(|_| ok(&png(16, 0))).await;
+    let silent = Silent::start().await;
+    net.settings = FetchSettings {
+        dial_ports: [(80, silent.address.port())].into(),
+        connect_timeout: Duration::from_millis(500),
+        breaker_window: 20,
+        breaker_minimum: 10,
+        // One after the other: two find out, the others remember.
+        in_flight: 1,
+        ..net.settings
+    };
+    let urls: Vec<String> = (0..30).map(|number| format!("http://d{number}.test/")).collect();
+    for number in 0..30 {
+        net.dns.point(&format!("d{number}.test"), "127.0.0.1");
+    }
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let options = ShardOptions { later_pass: false, ..ShardOptions::default() };
+    let ended = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
+    let shard = ended.expect("no trouble of our own");
+    assert_eq!(outcomes(&shard), [Outcome::ConnectTimeout; 30]);
+    assert_eq!(shard.counts["connections_tried"], 2);
+}
+
+#[tokio::test]
+async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
+    let mut net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
+    net.settings = FetchSettings {
+        in_flight: 3,
+        per_address: 1,
+        origins_at_once: 12,
+        first_byte_timeout: Duration::from_secs(60),
+        total_timeout: Duration::from_secs(60),
+        ..net.settings
+    };
+    let (fetcher, dns) = (net.fetcher(), &net.dns);
+    assert!(fetcher.has_room());
+    // Each shard begins as many as there are slots.
+    let shards = (0..10).map(|shard| {
+        let hosts = (0..5).map(|number| {
+            let name = format!("h{shard}-{number}.test");
+            dns.point(&name, "127.0.0.1");
+            host(number, &[&format!("http://{name}/")])
+        });
+        fetch_shard(&fetcher, hosts.collect(), spool(), ShardOptions::default())
+    });
+    let shards = futures_util::future::join_all(shards);
+    let names = || net.dns.questions.lock().expect("unpoisoned").len();
+    let waiting = async {
+        while names() < 12 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        // Whoever else were to come would be here by then.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    };
+    tokio::select! {
+        _ = shards => panic!("nobody answers"),
+        () = waiting => {}
+    }
+    assert_eq!((names(), fetcher.slots()), (12, (1, 3)));
+    assert!(!fetcher.has_room(), "two slots are free, but what waits has no room");
+}
+
+#[tokio::test]
+async fn a_full_spool_is_our_trouble() {
+    let net = Net::start(|_| ok(&png(16, 0))).await;
+    let small = Arc::new(Spool::create(&std::env::temp_dir(), 10).expect("a spool"));
+    let hosts = vec![host(0, &["http://a.test/"])];
+    let ended = fetch_shard(&net.fetcher(), hosts, small, ShardOptions::default()).await;
+    assert_eq!(ended.err(), Some(Trouble::Spool));
+}
+
+#[tokio::test]
+async fn a_name_is_looked_up_once_however_many_ask() {
+    let net = Net::start(|_| ok(&png(16, 0))).await;
+    let urls: Vec<String> = (0..10).map(|n| format!("http://a.test/{n}")).collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let mut net = net;
+    net.settings.robots = RobotsPolicy::Obey;
+    run(&net, vec![host(0, &urls)]).await;
+    let questions = net.dns.questions.lock().expect("unpoisoned").clone();
+    assert_eq!(questions.iter().filter(|(name, _)| name == "a.test").count(), 1);
+}

@@ -1,0 +1,182 @@
+//! Certificates are recorded and cost nothing; a handshake that does not happen is an outcome.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use bytes::Bytes;
+use everytab_fetcher::{Certificate, FetchSettings, Outcome};
+use http_body_util::Full;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::support::*;
+
+struct Authority {
+    issuer: rcgen::Issuer<'static, rcgen::KeyPair>,
+    pem: String,
+}
+
+fn authority() -> Authority {
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let mut parameters = rcgen::CertificateParams::new(Vec::new()).expect("parameters");
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    parameters.distinguished_name.push(rcgen::DnType::CommonName, "a root for a test");
+    let pem = parameters.self_signed(&key).expect("signed").pem();
+    Authority { issuer: rcgen::Issuer::new(parameters, key), pem }
+}
+
+/// Serves "icon", the protocol's version and the kind of handshake to any name, over TLS with these
+/// protocols.
+async fn serve(
+    authority: &Authority,
+    protocols: &[&[u8]],
+    versions: &[&'static rustls::SupportedProtocolVersion],
+) -> (SocketAddr, AbortOnDropHandle<()>) {
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let parameters = rcgen::CertificateParams::new(vec!["a.test".to_owned()]).expect("a name");
+    let certificate = parameters.signed_by(&key, &authority.issuer).expect("signed");
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from(certificate)],
+            PrivateKeyDer::try_from(key.serialize_der()).expect("a key"),
+        )
+        .expect("a pair");
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let task = tokio::spawn(async move {
+        loop {
+            let Ok((stream, _)) = listener.accept().await else { continue };
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(stream) = acceptor.accept(stream).await else { return };
+                let handshake = stream.get_ref().1.handshake_kind();
+                let service =
+                    service_fn(move |request: http::Request<hyper::body::Incoming>| async move {
+                        let text = format!("icon over {:?}, {handshake:?}", request.version());
+                        Ok::<_, std::convert::Infallible>(http::Response::new(Full::<Bytes>::from(
+                            text,
+                        )))
+                    });
+                let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+                let _ = server.serve_connection(TokioIo::new(stream), service).await;
+            });
+        }
+    });
+    (address, AbortOnDropHandle::new(task))
+}
+
+async fn settings_for(dns: &TestDns, https: SocketAddr) -> FetchSettings {
+    for name in ["a.test", "b.test"] {
+        dns.point(name, "127.0.0.1");
+    }
+    FetchSettings { dial_ports: [(443, https.port())].into(), ..settings(dns, https) }
+}
+
+#[tokio::test]
+async fn http2_is_spoken_where_it_is_offered_and_certificates_are_recorded() {
+    let (authority, dns) = (authority(), TestDns::start().await);
+    let folder = tempfile::tempdir().expect("a folder");
+    let ca_file = folder.path().join("root.pem");
+    std::fs::write(&ca_file, &authority.pem).expect("written");
+    for (protocols, version) in
+        [(vec![&b"h2"[..], b"http/1.1"], "HTTP/2.0"), (vec![&b"http/1.1"[..]], "HTTP/1.1")]
+    {
+        let (address, _server) = serve(&authority, &protocols, rustls::ALL_VERSIONS).await;
+        let mut settings = settings_for(&dns, address).await;
+        let strangers = everytab_fetcher::Fetcher::new(settings.clone()).expect("settings");
+        settings.ca_file = Some(ca_file.clone());
+        let fetcher = everytab_fetcher::Fetcher::new(settings).expect("settings");
+        let fetched = fetcher.fetch_one("https://a.test/icon").await.expect("no trouble");
+        assert_eq!(fetched.outcome, Outcome::Ok);
+        let text = String::from_utf8_lossy(&fetched.body);
+        assert!(text.starts_with(&format!("icon over {version}, ")), "{text}");
+        assert_eq!(fetched.certificate, Some(Certificate::Verified));
+        let fetched = fetcher.fetch_one("https://b.test/icon").await.expect("no trouble");
+        assert_eq!(fetched.outcome, Outcome::Ok);
+        assert_eq!(fetched.certificate, Some(Certificate::WrongName));
+        let fetched = strangers.fetch_one("https://a.test/icon").await.expect("no trouble");
+        assert_eq!(fetched.outcome, Outcome::Ok);
+        assert_eq!(fetched.certificate, Some(Certificate::UnknownIssuer));
+    }
+}
+
+#[tokio::test]
+async fn a_second_connection_to_a_name_resumes_the_first_ones_session() {
+    let (authority, dns) = (authority(), TestDns::start().await);
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let (address, _server) = serve(&authority, &[b"http/1.1"], &[version]).await;
+        let fetcher =
+            everytab_fetcher::Fetcher::new(settings_for(&dns, address).await).expect("settings");
+        let mut handshakes = Vec::new();
+        for (host, path) in [("a", "1"), ("a", "2"), ("b", "1")] {
+            let url = format!("https://{host}.test/{path}");
+            let fetched = fetcher.fetch_one(&url).await.expect("no trouble");
+            let text = String::from_utf8_lossy(&fetched.body).into_owned();
+            handshakes.push(text.rsplit_once(' ').map(|(_, kind)| kind.to_owned()));
+        }
+        let kinds: Vec<_> = handshakes.iter().flatten().map(String::as_str).collect();
+        // Each name its own session: nobody is recognised elsewhere.
+        assert_eq!(kinds, ["Some(Full)", "Some(Resumed)", "Some(Full)"], "{version:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_handshake_is_an_outcome() {
+    let dns = TestDns::start().await;
+    for (reply, outcome) in [
+        (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], Outcome::TlsHandshake),
+        // Hung up.
+        (b"", Outcome::ConnectReset),
+        // A fatal alert: protocol_version.
+        (b"\x15\x03\x01\x00\x02\x02\x46", Outcome::TlsUnsupported),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let server = tokio::spawn(async move {
+            use tokio::io::{AsyncReadExt, AsyncWriteExt};
+            loop {
+                let Ok((mut stream, _)) = listener.accept().await else { continue };
+                let mut hello = [0; 4_096];
+                let _ = stream.read(&mut hello).await;
+                let _ = stream.write_all(reply).await;
+                let _ = stream.shutdown().await;
+            }
+        });
+        let _server = AbortOnDropHandle::new(server);
+        let fetcher = everytab_fetcher::Fetcher::new(settings_for(&dns, address).await);
+        let fetched = fetcher.expect("settings").fetch_one("https://a.test/").await;
+        assert_eq!(fetched.expect("no trouble").outcome, outcome, "{reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_handshake_that_never_ends_times_out() {
+    let dns = TestDns::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let mut settings = settings_for(&dns, address).await;
+    settings.connect_timeout = std::time::Duration::from_millis(500);
+    let fetcher = everytab_fetcher::Fetcher::new(settings).expect("settings");
+    let fetched = fetcher.fetch_one("https://a.test/").await.expect("no trouble");
+    assert_eq!(fetched.outcome, Outcome::TlsTimeout);
+    assert_eq!(fetched.certificate, None);
+}
+
+#[tokio::test]
+async fn a_certificate_file_without_certificates_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("empty.pem");
+    std::fs::write(&path, "nothing").expect("written");
+    let settings = FetchSettings { ca_file: Some(path), ..FetchSettings::default() };
+    let error = everytab_fetcher::Fetcher::new(settings).err().expect("an error").to_string();
+    assert!(error.contains("empty.pem"), "{error}");
+}
