@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Has git check the messages of commits in this checkout. `make` calls it whatever it is asked for, so
-# it is quick, and says and changes nothing where there is no checkout or a hook of someone's own.
+# Has git check the messages of commits in this checkout. `make` calls it whatever it is asked for,
+# so it is quick, and does nothing where there is no checkout or where another hook is installed.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 0
 

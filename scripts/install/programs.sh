@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Programs that Debian does not have: a few pinned ones of PyPI and npm, each set in a folder of its
-# own in target/. What wants them says "skipped" where they are not to be had, so their absence is no
-# failure of these functions; scripts/install/test.sh says what is missing then.
+# own in target/. What wants them says "skipped" where they are not to be had, so their absence is
+# no failure of these functions; scripts/install/test.sh says what is missing then.
 
 # install_python_programs FOLDER REQUIREMENTS [WORD]: into target/FOLDER; with a third word they are
 # added to what is there.
