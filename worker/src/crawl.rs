@@ -7,7 +7,7 @@ use everytab_commoncrawl::index::paths::{
 };
 use everytab_storage::{StorageError, Store, StoreSettings};
 
-use crate::failure::Failure;
+use crate::cli_error::CliError;
 
 /// The public bucket over HTTPS, for whoever has no AWS credentials.
 pub const PUBLIC_SOURCE: &str = "https://data.commoncrawl.org/";
@@ -25,12 +25,12 @@ pub const LATEST: &str = "latest";
 ///
 /// # Errors
 /// When it is no crawl's name, or the list of crawls cannot be read.
-pub async fn resolve(source: &str, crawl: &str) -> Result<String, Failure> {
+pub async fn resolve(source: &str, crawl: &str) -> Result<String, CliError> {
     if crawl != LATEST {
         if is_crawl_id(crawl) {
             return Ok(crawl.to_owned());
         }
-        return Err(Failure::usage(format!(
+        return Err(CliError::usage(format!(
             "--crawl {crawl:?} is no crawl's id; give one such as CC-MAIN-2026-05, or latest"
         )));
     }
@@ -38,9 +38,9 @@ pub async fn resolve(source: &str, crawl: &str) -> Result<String, Failure> {
     let place = if source == PUBLIC_SOURCE { PUBLIC_CRAWL_LIST } else { source };
     let store = open(place).await?;
     let list = store.get(CRAWL_LIST).await.map_err(|error| {
-        Failure::new(format!("the list of crawls: {error}; name a crawl with --crawl"))
+        CliError::new(format!("the list of crawls: {error}; name a crawl with --crawl"))
     })?;
-    newest_crawl_id(&list).map_err(|error| Failure::new(format!("{place}{CRAWL_LIST}: {error}")))
+    newest_crawl_id(&list).map_err(|error| CliError::new(format!("{place}{CRAWL_LIST}: {error}")))
 }
 
 /// Opens a crawl's bucket; over S3 without credentials when there are none.
@@ -55,22 +55,22 @@ pub async fn open(source: &str) -> Result<Arc<dyn Store>, StorageError> {
 ///
 /// # Errors
 /// When the crawl is not in the bucket, or its list cannot be read.
-pub async fn index_files(store: &dyn Store, crawl: &str) -> Result<Vec<String>, Failure> {
+pub async fn index_files(store: &dyn Store, crawl: &str) -> Result<Vec<String>, CliError> {
     let key = paths_list(crawl);
     let list = store.get(&key).await.map_err(|error| {
         if error.is_not_found() {
-            Failure::new(format!(
+            CliError::new(format!(
                 "crawl {crawl} is not in {}: there is no {key}; check --crawl and --source",
                 store.url()
             ))
         } else {
-            Failure::new(error.to_string())
+            CliError::new(error.to_string())
         }
     })?;
     let files = warc_subset_files(&list)
-        .map_err(|error| Failure::new(format!("{key} in {}: {error}", store.url())))?;
+        .map_err(|error| CliError::new(format!("{key} in {}: {error}", store.url())))?;
     if files.is_empty() {
-        return Err(Failure::new(format!("{key} in {} lists no index file", store.url())));
+        return Err(CliError::new(format!("{key} in {} lists no index file", store.url())));
     }
     Ok(files)
 }

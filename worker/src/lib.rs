@@ -1,18 +1,18 @@
 //! The EveryTab worker: one program for every stage of a scan.
 
 pub mod allocator;
+pub mod capacity;
+pub mod cli;
+pub mod cli_error;
 pub mod commands;
-pub mod config;
 pub mod context;
 pub mod crawl;
-pub mod failure;
-pub mod holder;
+pub mod dispatch;
 pub mod index_file;
-pub mod instance;
 pub mod jobs;
 pub mod limits;
 pub mod local;
-pub mod machine;
+pub mod options;
 pub mod progress;
 pub mod pulse;
 pub mod runner;
@@ -20,4 +20,6 @@ pub mod scan_settings;
 pub mod scan_start;
 pub mod scan_stats;
 pub mod serve;
+pub mod spot_notice;
 pub mod telemetry;
+pub mod worker_id;

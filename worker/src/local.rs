@@ -21,10 +21,7 @@ use tokio::{
     sync::watch,
 };
 
-use crate::{
-    commands::scan::terminal_width, config::FetchArgs, failure::Failure, limits, progress,
-    scan_start::Places,
-};
+use crate::{cli_error::CliError, limits, options::FetchArgs, progress, scan_start::Places};
 
 /// Crashes of workers after which there is something wrong that starting again cannot mend.
 const MAX_CRASHES: u32 = 20;
@@ -77,7 +74,7 @@ impl Children {
         temporary: &Path,
         fetch: &FetchArgs,
         stop: watch::Receiver<bool>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CliError> {
         let mut arguments = vec![
             "run".to_owned(),
             "--exit-when-done".to_owned(),
@@ -106,7 +103,7 @@ impl Children {
     }
 
     /// Starts workers again that crashed. True: all have left by themselves.
-    fn mend(&self) -> Result<bool, Failure> {
+    fn mend(&self) -> Result<bool, CliError> {
         let mut state = self.state();
         let mut crashed: Vec<ExitStatus> = Vec::new();
         let mut alive = Vec::new();
@@ -123,7 +120,7 @@ impl Children {
             state.crashes += 1;
             tracing::warn!(%status, "a worker ended early; starting it again");
             if state.crashes > MAX_CRASHES {
-                return Err(Failure::new(format!(
+                return Err(CliError::new(format!(
                     "workers keep ending early ({status}); their last lines above say why"
                 )));
             }
@@ -165,7 +162,7 @@ impl Children {
 }
 
 impl Recipe {
-    fn start(&self) -> Result<Child, Failure> {
+    fn start(&self) -> Result<Child, CliError> {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -183,7 +180,7 @@ impl Recipe {
         }
         death::with_parent(&mut command);
         command.spawn().map_err(|error| {
-            Failure::new(format!("the worker {} did not start: {error}", self.program.display()))
+            CliError::new(format!("the worker {} did not start: {error}", self.program.display()))
         })
     }
 }
@@ -197,7 +194,7 @@ pub async fn watch_scan(
     number: i32,
     children: &Children,
     stop: &mut watch::Receiver<bool>,
-) -> Result<Value, Failure> {
+) -> Result<Value, CliError> {
     let on_terminal = std::io::stderr().is_terminal();
     let mut painted = 0_usize;
     let mut said = String::new();
@@ -222,7 +219,7 @@ pub async fn watch_scan(
             // They may have finished it since the status was read.
             let status = coordinator.scan_status(number).await?;
             if matches!(status["state"].as_str(), Some("running" | "paused")) {
-                return Err(Failure::new("all workers have left, and the scan is not finished"));
+                return Err(CliError::new("all workers have left, and the scan is not finished"));
             }
             return Ok(status);
         }
@@ -235,7 +232,7 @@ pub async fn watch_scan(
 
 /// Paints over the last picture; answers how many lines this one has.
 fn repaint(status: &Value, painted: usize) -> usize {
-    let lines = progress::picture(status, terminal_width());
+    let lines = progress::picture(status, progress::terminal_width());
     let up = if painted > 0 { format!("\x1b[{painted}A") } else { String::new() };
     eprint!("{up}{}\x1b[K\n\x1b[J", lines.join("\x1b[K\n"));
     lines.len()

@@ -3,17 +3,17 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use everytab_worker::{allocator, commands, config::Cli, failure::Exit, telemetry};
+use everytab_worker::{allocator, cli::Cli, cli_error::Exit, dispatch, telemetry};
 
 fn main() -> ExitCode {
     allocator::settle();
     let cli = Cli::parse();
-    let started = telemetry::start(commands::log_filter(&cli), commands::serves_metrics(&cli));
+    let started = telemetry::start(dispatch::log_filter(&cli), dispatch::serves_metrics(&cli));
     let telemetry = match started {
         Ok(telemetry) => telemetry,
-        Err(failure) => {
-            eprintln!("error: {}", failure.message);
-            return failure.exit.into();
+        Err(error) => {
+            eprintln!("error: {}", error.message);
+            return error.exit.into();
         }
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -23,15 +23,18 @@ fn main() -> ExitCode {
             return Exit::Failed.into();
         }
     };
-    let outcome = runtime.block_on(commands::dispatch(cli));
+    let outcome = runtime.block_on(dispatch::dispatch(cli));
+    for cause in outcome.as_ref().err().into_iter().flat_map(|error| error.causes()) {
+        tracing::debug!("caused by: {cause}");
+    }
     // A blocking task that hangs must not keep a finished command from ending.
     runtime.shutdown_background();
     telemetry.end();
     match outcome {
         Ok(exit) => exit.into(),
-        Err(failure) => {
-            eprintln!("error: {}", failure.message);
-            failure.exit.into()
+        Err(error) => {
+            eprintln!("error: {}", error.message);
+            error.exit.into()
         }
     }
 }

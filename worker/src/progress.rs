@@ -7,6 +7,11 @@ use crate::scan_stats::duration_seconds;
 
 const BAR_CELLS: usize = 24;
 
+/// The width of the terminal in columns: `COLUMNS` where the shell sets it, else 120.
+pub fn terminal_width() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
+}
+
 /// One stage as a line shows it.
 #[derive(Debug, Clone, PartialEq)]
 struct StageLine {

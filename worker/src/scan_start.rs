@@ -8,9 +8,9 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::{
-    config::{Robots, ScanOptions},
+    cli_error::CliError,
     crawl,
-    failure::Failure,
+    options::{Robots, ScanOptions},
     scan_settings::ScanSettings,
 };
 
@@ -34,7 +34,7 @@ impl Places {
     ///
     /// # Errors
     /// When a bare path cannot be made absolute.
-    pub fn absolute(self) -> Result<Self, Failure> {
+    pub fn absolute(self) -> Result<Self, CliError> {
         Ok(Self {
             source: absolute(self.source)?,
             archive: absolute(self.archive)?,
@@ -45,16 +45,16 @@ impl Places {
     }
 }
 
-fn absolute(place: String) -> Result<String, Failure> {
+fn absolute(place: String) -> Result<String, CliError> {
     if place.contains("://") {
         return Ok(place);
     }
     let path = std::path::absolute(&place)
-        .map_err(|error| Failure::usage(format!("{place:?} is no folder's path: {error}")))?;
+        .map_err(|error| CliError::usage(format!("{place:?} is no folder's path: {error}")))?;
     // A path may hold spaces and percent signs; a URL says them otherwise.
     Url::from_file_path(&path)
         .map(String::from)
-        .map_err(|()| Failure::usage(format!("{place:?} is no folder's path")))
+        .map_err(|()| CliError::usage(format!("{place:?} is no folder's path")))
 }
 
 /// The settings that options and places make.
@@ -83,7 +83,7 @@ pub async fn start(
     crawl: &str,
     places: &Places,
     options: &ScanOptions,
-) -> Result<(Uuid, i32, usize), Failure> {
+) -> Result<(Uuid, i32, usize), CliError> {
     let scan = prepare(coordinator, crawl, places, options).await?;
     let number = coordinator.start_scan(&scan).await?;
     Ok((scan.scan_id, number, scan.files.len()))
@@ -99,7 +99,7 @@ pub async fn start_once(
     wanted: &str,
     places: &Places,
     options: &ScanOptions,
-) -> Result<Option<(Uuid, String, usize)>, Failure> {
+) -> Result<Option<(Uuid, String, usize)>, CliError> {
     let unless = (wanted != crawl::LATEST).then_some(wanted);
     let scans = coordinator.list_scans().await?;
     if scans.iter().any(|scan| unless.is_none_or(|crawl| scan.crawl == crawl)) {
@@ -116,7 +116,7 @@ async fn prepare(
     crawl: &str,
     places: &Places,
     options: &ScanOptions,
-) -> Result<NewScan, Failure> {
+) -> Result<NewScan, CliError> {
     let access =
         StoreSettings { no_credentials: places.source_is_public, ..StoreSettings::default() };
     let store = everytab_storage::open(&places.source, &access).await?;
@@ -143,7 +143,7 @@ async fn prepare(
 }
 
 /// Adds the hosts that were taken down since the last scan to the blocklist.
-async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), Failure> {
+async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), CliError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
     let list = match store.get("blocklist.txt").await {
         Ok(list) => list,

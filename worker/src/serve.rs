@@ -6,6 +6,7 @@
 
 mod encoding;
 mod file;
+mod headers;
 mod range;
 #[cfg(test)]
 mod tests;
@@ -19,12 +20,14 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+use self::headers::insert;
 
 /// What every answer carries, by lower-case names; the CDN is told the same.
 const HEADERS: &str = include_str!("../../site/headers.json");
@@ -139,11 +142,4 @@ fn plain(status: StatusCode) -> Response {
     insert(response.headers_mut(), header::CONTENT_TYPE, "text/plain; charset=utf-8");
     insert(response.headers_mut(), header::CACHE_CONTROL, "no-store");
     response
-}
-
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    // Our own values are ASCII; one that is not is left out.
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
-    }
 }

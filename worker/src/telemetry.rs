@@ -20,9 +20,9 @@ use self::{
     export::Exporters,
     flood::{Flood, Limited},
 };
-use crate::failure::Failure;
+use crate::cli_error::CliError;
 
-pub(crate) use export::{observe_fetchers, serve_metrics};
+pub(crate) use export::serve_metrics;
 pub use metrics::metrics;
 pub(crate) use record::{call, job_ended, recorded, scan_status};
 
@@ -51,7 +51,7 @@ pub struct Telemetry {
 ///
 /// # Errors
 /// When the environment asks for exporters that cannot be.
-pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, Failure> {
+pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, CliError> {
     let exporters = Exporters::start(serves_metrics)?;
     let _ = metrics();
     let filter = std::env::var("EVERYTAB_LOG").unwrap_or_else(|_| default.to_owned());
@@ -88,12 +88,12 @@ pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, Failure> 
     Ok(Telemetry { exporters, stop: Some(stop), reporting: reporting.ok() })
 }
 
-fn lines_in_a_while() -> Result<Option<u32>, Failure> {
+fn lines_in_a_while() -> Result<Option<u32>, CliError> {
     match std::env::var("EVERYTAB_LOG_LIMIT").as_deref() {
         Err(_) | Ok("") => Ok(Some(LINES_IN_A_WHILE)),
         Ok("off") => Ok(None),
         Ok(limit) => limit.parse().map(Some).map_err(|_| {
-            Failure::usage(format!("EVERYTAB_LOG_LIMIT={limit}: give a number of lines, or off"))
+            CliError::usage(format!("EVERYTAB_LOG_LIMIT={limit}: give a number of lines, or off"))
         }),
     }
 }

@@ -19,28 +19,26 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, migrations};
-use everytab_storage::{ObjectInfo, Store, StoreSettings, objects};
+use everytab_storage::{ObjectInfo, objects};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use self::{
-    copy::{Copier, Expected},
-    format::{Backup, Entry, Journal, Source},
+    copy::{COPIES_AT_ONCE, Copier, Expected, open},
+    format::{Backup, Entry, Journal, Source, settings_of},
 };
 use crate::{
+    cli_error::{CliError, CliResult, Exit},
     commands::{database, stdout},
-    config::DatabaseArgs,
-    failure::{Exit, Failure, Outcome},
     jobs::{HASHED_FOLDERS, changing_keys},
+    options::DatabaseArgs,
     scan_settings::ScanSettings,
 };
 
 pub use restore::{RestoreArgs, restore};
 
-/// Objects copied at once; each takes at most [`copy::IN_MEMORY_BYTES`] of memory.
-const COPIES_AT_ONCE: usize = 8;
 /// What is copied is noted at least this often, and when so many objects are.
 const NOTE_EVERY: Duration = Duration::from_secs(2);
 /// See [`NOTE_EVERY`].
@@ -62,26 +60,13 @@ pub struct BackupArgs {
     temporary: Option<PathBuf>,
 }
 
-async fn open(url: &str) -> Result<Arc<dyn Store>, Failure> {
-    Ok(everytab_storage::open(url, &StoreSettings::default()).await?)
-}
-
-fn temporary(folder: Option<PathBuf>) -> PathBuf {
-    folder.unwrap_or_else(std::env::temp_dir)
-}
-
-fn settings_of(row: &Value) -> Result<ScanSettings, Failure> {
-    serde_json::from_value(row["settings"].clone())
-        .map_err(|error| Failure::new(format!("the scan's settings are not understood: {error}")))
-}
-
 /// The row of a scan that has ended and is whole.
-async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Failure> {
+async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, CliError> {
     let row = coordinator.backup_scan(number).await?;
-    let row = row.ok_or_else(|| Failure::new("the scan was dropped meanwhile"))?;
+    let row = row.ok_or_else(|| CliError::new("the scan was dropped meanwhile"))?;
     let (id, state) = (&row["scan_id"], row["state"].as_str().unwrap_or_default());
     if matches!(state, "running" | "paused") {
-        return Err(Failure::new(format!(
+        return Err(CliError::new(format!(
             "scan {id} is {state}; wait for its end, or `scan cancel` it, and back it up then"
         )));
     }
@@ -92,13 +77,13 @@ async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Fai
 ///
 /// # Errors
 /// When the scan runs, another backup is in the place, or a store or the database refuses.
-pub async fn backup(args: BackupArgs) -> Outcome {
+pub async fn backup(args: BackupArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     let number = database::scan_number(&coordinator, args.scan).await?;
     let row = ended_scan(&coordinator, number).await?;
     let settings = settings_of(&row)?;
     let to = open(&args.to).await?;
-    let temporary = temporary(args.temporary);
+    let temporary = args.temporary.unwrap_or_else(std::env::temp_dir);
     let mut journal = Journal::open(Arc::clone(&to), &row).await?;
     let url = database::url(&args.database)?;
     let rows = rows::save(&coordinator, url, &temporary, &mut journal).await?;
@@ -106,7 +91,7 @@ pub async fn backup(args: BackupArgs) -> Outcome {
     let copier = Copier { to: Arc::clone(&to), temporary };
     let objects = save_objects(&settings, &copier, wanted, &mut journal).await?;
     if ended_scan(&coordinator, number).await? != row {
-        return Err(Failure::new(
+        return Err(CliError::new(
             "the scan was changed while it was backed up; run the backup again",
         ));
     }
@@ -127,7 +112,7 @@ async fn wanted_objects(
     number: i32,
     row: &Value,
     settings: &ScanSettings,
-) -> Result<Vec<(Source, ObjectInfo)>, Failure> {
+) -> Result<Vec<(Source, ObjectInfo)>, CliError> {
     let id: Uuid = serde_json::from_value(row["scan_id"].clone())?;
     let site = open(&settings.site).await?;
     let archive = open(&settings.archive).await?;
@@ -167,7 +152,7 @@ async fn save_objects(
     copier: &Copier,
     wanted: Vec<(Source, ObjectInfo)>,
     journal: &mut Journal,
-) -> Result<Vec<Entry>, Failure> {
+) -> Result<Vec<Entry>, CliError> {
     let stores = HashMap::from([
         (Source::Site, open(&settings.site).await?),
         (Source::Archive, open(&settings.archive).await?),
@@ -186,7 +171,7 @@ async fn save_objects(
     let mut copies = stream::iter(left.into_iter().map(|(source, object, key)| {
         let from = stores.get(&source).map(Arc::clone);
         async move {
-            let from = from.ok_or_else(|| Failure::new("no store for an object"))?;
+            let from = from.ok_or_else(|| CliError::new("no store for an object"))?;
             copier.copy(&*from, &object.key, object.size, &key, Expected::Anything).await
         }
     }))

@@ -6,9 +6,9 @@ use serde_json::json;
 use url::Host;
 
 use crate::{
+    cli_error::{CliError, CliResult, Exit},
     commands::{database, stdout},
-    config::DatabaseArgs,
-    failure::{Exit, Failure, Outcome},
+    options::DatabaseArgs,
 };
 
 /// Longest pattern, in characters; the database holds no longer one.
@@ -68,7 +68,7 @@ impl Patterns {
     }
 
     /// The patterns as the database compares them; all are checked before any is sent.
-    fn checked(&self) -> Result<Vec<String>, Failure> {
+    fn checked(&self) -> Result<Vec<String>, CliError> {
         let kind = self.kind();
         let check = |pattern: &String| match kind {
             "title" => title_pattern(pattern),
@@ -76,7 +76,7 @@ impl Patterns {
             _ => hostname(pattern),
         };
         let checked = self.patterns.iter().map(check).collect::<Result<_, _>>();
-        checked.map_err(Failure::usage)
+        checked.map_err(CliError::usage)
     }
 }
 
@@ -84,7 +84,7 @@ impl Patterns {
 ///
 /// # Errors
 /// When a pattern cannot match anything, or the database refuses.
-pub async fn run(args: BlocklistArgs) -> Outcome {
+pub async fn run(args: BlocklistArgs) -> CliResult {
     match args.command {
         BlocklistCommand::Add { patterns, reason } => add(&patterns, reason.as_deref()).await,
         BlocklistCommand::Remove(patterns) => remove(&patterns).await,
@@ -92,7 +92,7 @@ pub async fn run(args: BlocklistArgs) -> Outcome {
     }
 }
 
-async fn add(args: &Patterns, reason: Option<&str>) -> Outcome {
+async fn add(args: &Patterns, reason: Option<&str>) -> CliResult {
     let (kind, patterns) = (args.kind(), args.checked()?);
     let coordinator = database::connect(&args.database).await?;
     for pattern in patterns {
@@ -106,7 +106,7 @@ async fn add(args: &Patterns, reason: Option<&str>) -> Outcome {
     Ok(Exit::Done)
 }
 
-async fn remove(args: &Patterns) -> Outcome {
+async fn remove(args: &Patterns) -> CliResult {
     let (kind, patterns) = (args.kind(), args.checked()?);
     let coordinator = database::connect(&args.database).await?;
     let mut absent = Vec::new();
@@ -121,10 +121,12 @@ async fn remove(args: &Patterns) -> Outcome {
         return Ok(Exit::Done);
     }
     let names = absent.join(", ");
-    Err(Failure::new(format!("not on the blocklist as {kind}: {names}; `blocklist list` shows it")))
+    Err(CliError::new(format!(
+        "not on the blocklist as {kind}: {names}; `blocklist list` shows it"
+    )))
 }
 
-async fn list(args: &DatabaseArgs, as_json: bool) -> Outcome {
+async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
     let coordinator = database::connect(args).await?;
     for blocked in coordinator.list_blocked().await? {
         let (kind, pattern, reason) = (&blocked.kind, &blocked.pattern, &blocked.reason);

@@ -5,15 +5,15 @@ use std::time::Duration;
 use everytab_coordinator::{ConnectSettings, Coordinator};
 use uuid::Uuid;
 
-use crate::{config::DatabaseArgs, failure::Failure};
+use crate::{cli_error::CliError, options::DatabaseArgs};
 
 /// The URL, or what to do without one.
 ///
 /// # Errors
 /// When there is none.
-pub fn url(args: &DatabaseArgs) -> Result<&str, Failure> {
+pub fn url(args: &DatabaseArgs) -> Result<&str, CliError> {
     args.database_url.as_deref().filter(|url| !url.is_empty()).ok_or_else(|| {
-        Failure::usage(
+        CliError::usage(
             "no database: give --database-url or set DATABASE_URL (or use `everytab-worker local`, \
              which brings its own)",
         )
@@ -24,7 +24,7 @@ pub fn url(args: &DatabaseArgs) -> Result<&str, Failure> {
 ///
 /// # Errors
 /// When the database cannot be reached or has another schema.
-pub async fn connect(args: &DatabaseArgs) -> Result<Coordinator, Failure> {
+pub async fn connect(args: &DatabaseArgs) -> Result<Coordinator, CliError> {
     let coordinator = connect_unchecked(url(args)?).await?;
     coordinator.check_schema().await?;
     Ok(coordinator)
@@ -34,7 +34,7 @@ pub async fn connect(args: &DatabaseArgs) -> Result<Coordinator, Failure> {
 ///
 /// # Errors
 /// When the database cannot be reached.
-pub async fn connect_unchecked(url: &str) -> Result<Coordinator, Failure> {
+pub async fn connect_unchecked(url: &str) -> Result<Coordinator, CliError> {
     Ok(Coordinator::connect(url, &ConnectSettings::default()).await?)
 }
 
@@ -45,7 +45,7 @@ pub async fn connect_unchecked(url: &str) -> Result<Coordinator, Failure> {
 pub async fn connect_patiently(
     args: &DatabaseArgs,
     patience: Duration,
-) -> Result<Coordinator, Failure> {
+) -> Result<Coordinator, CliError> {
     let url = url(args)?;
     let give_up = tokio::time::Instant::now() + patience;
     let mut pause = Duration::from_millis(200);
@@ -69,9 +69,9 @@ pub async fn connect_patiently(
 ///
 /// # Errors
 /// When there is none.
-pub async fn scan_number(coordinator: &Coordinator, scan: Option<Uuid>) -> Result<i32, Failure> {
+pub async fn scan_number(coordinator: &Coordinator, scan: Option<Uuid>) -> Result<i32, CliError> {
     coordinator.scan_number(scan).await?.ok_or_else(|| match scan {
-        Some(id) => Failure::new(format!("there is no scan {id}; `scan list` shows them")),
-        None => Failure::new("there is no scan yet; `everytab-worker scan start` starts one"),
+        Some(id) => CliError::new(format!("there is no scan {id}; `scan list` shows them")),
+        None => CliError::new("there is no scan yet; `everytab-worker scan start` starts one"),
     })
 }

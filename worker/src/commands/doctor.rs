@@ -3,21 +3,23 @@
 //! Invariant: a check tries the real thing (a look-up, a write, a server) and leaves nothing
 //! behind; every failure says what to change. Must not know: how any of it is used later.
 
+mod check;
 mod database;
-mod machine;
+mod host;
 mod stores;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use everytab_icon::test_vectors::encoder_digest_hex;
-use serde::Serialize;
 
+use self::{
+    check::{Check, Report},
+    stores::StoreOptions,
+};
 use crate::{
-    commands::stdout,
-    config::{DatabaseArgs, FetchArgs},
-    failure::{Exit, Failure, Outcome},
-    scan_settings::ScanSettings,
+    cli_error::{CliResult, Exit},
+    options::{DatabaseArgs, FetchArgs},
 };
 
 /// Options of `doctor`.
@@ -59,70 +61,16 @@ pub struct DoctorArgs {
     fetch: FetchArgs,
 }
 
-/// What a check found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Check {
-    check: &'static str,
-    ok: bool,
-    /// What was found, in one line.
-    found: String,
-    /// What to do, where something is wrong.
-    remedy: Option<String>,
-}
-
-impl Check {
-    fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self { check, ok: true, found: found.into(), remedy: None }
-    }
-
-    fn fail(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { check, ok: false, found: found.into(), remedy: Some(remedy.into()) }
-    }
-
-    fn text(&self) -> String {
-        let verdict = if self.ok { "ok  " } else { "FAIL" };
-        let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-        format!("{verdict}  {:<16} {}{remedy}", self.check, self.found)
-    }
-}
-
-/// Prints checks as they end, and remembers whether one failed.
-struct Report {
-    as_json: bool,
-    failed: usize,
-}
-
-impl Report {
-    fn add(&mut self, check: &Check) -> Result<(), Failure> {
-        self.failed += usize::from(!check.ok);
-        if self.as_json {
-            stdout::line(serde_json::to_string(check)?)
-        } else {
-            stdout::line(check.text())
-        }
-    }
-
-    fn extend(&mut self, checks: impl IntoIterator<Item = Check>) -> Result<(), Failure> {
-        checks.into_iter().try_for_each(|check| self.add(&check))
-    }
-}
-
-/// What the newest scan says of where things lie.
-struct NewestScan {
-    crawl: String,
-    settings: ScanSettings,
-}
-
 /// Checks everything that the options name, and goes on after a failure.
 ///
 /// # Errors
 /// When stdout cannot be written. What is wrong is a line, and exit code 1.
-pub async fn run(args: DoctorArgs) -> Outcome {
+pub async fn run(args: DoctorArgs) -> CliResult {
     let mut report = Report { as_json: args.json, failed: 0 };
     report.add(&Check::ok("encoder", encoder_digest_hex()))?;
-    report.extend(machine::rooms(args.fetch.in_flight))?;
-    report.add(&machine::temporary(args.temporary.clone()))?;
-    report.extend(machine::resolver(&args.fetch, &args.look_up).await)?;
+    report.extend(host::capacities(args.fetch.in_flight))?;
+    report.add(&host::temporary(args.temporary.clone()))?;
+    report.extend(host::resolver(&args.fetch, &args.look_up).await)?;
     let url = args.database.database_url.as_deref().filter(|url| !url.is_empty());
     let mut newest = None;
     match url {
@@ -134,9 +82,17 @@ pub async fn run(args: DoctorArgs) -> Outcome {
         None => report.add(&Check::ok("database", "none given: only `local` runs without"))?,
     }
     if url.is_none() || args.local {
-        report.add(&machine::private_postgres(args.temporary.clone()).await)?;
+        report.add(&host::private_postgres(args.temporary.clone()).await)?;
     }
-    report.extend(stores::check(&args, newest.as_ref()).await)?;
+    let options = StoreOptions {
+        source: args.source,
+        is_public: args.public,
+        crawl: args.crawl,
+        archive: args.archive,
+        site: args.site,
+        private: args.private,
+    };
+    report.extend(stores::check(&options, newest.as_ref()).await)?;
     eprintln!(
         "{}",
         match report.failed {
@@ -146,21 +102,4 @@ pub async fn run(args: DoctorArgs) -> Outcome {
         }
     );
     Ok(if report.failed == 0 { Exit::Done } else { Exit::Failed })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failed_check_says_what_to_do_on_its_line() {
-        let failed = Check::fail("open files", "the limit is 64", "raise it with ulimit -n");
-        assert_eq!(
-            failed.text(),
-            "FAIL  open files       the limit is 64; raise it with ulimit -n"
-        );
-        assert_eq!(Check::ok("encoder", "ab").text(), "ok    encoder          ab");
-        let json = serde_json::to_string(&failed).unwrap();
-        assert!(json.starts_with(r#"{"check":"open files","ok":false,"found":"#), "{json}");
-    }
 }

@@ -18,9 +18,9 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::{
+    cli_error::{CliError, CliResult, Exit},
     commands::{database, stdout},
-    config::DatabaseArgs,
-    failure::{Exit, Failure, Outcome},
+    options::DatabaseArgs,
     scan_settings::ScanSettings,
 };
 
@@ -84,7 +84,7 @@ struct Sweep {
 ///
 /// # Errors
 /// When a store or the database refuses, or a manifest is not understood.
-pub async fn run(args: GcArgs) -> Outcome {
+pub async fn run(args: GcArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     let scans = known_scans(&coordinator).await?;
     let mut sweep = Sweep { dry_run: args.dry_run, objects: 0, bytes: 0 };
@@ -108,7 +108,7 @@ pub async fn run(args: GcArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-async fn known_scans(coordinator: &Coordinator) -> Result<Vec<KnownScan>, Failure> {
+async fn known_scans(coordinator: &Coordinator) -> Result<Vec<KnownScan>, CliError> {
     let mut known = Vec::new();
     for summary in coordinator.list_scans().await? {
         let id = summary.scan_id;
@@ -116,7 +116,7 @@ async fn known_scans(coordinator: &Coordinator) -> Result<Vec<KnownScan>, Failur
         let Some(number) = coordinator.scan_number(Some(id)).await? else { continue };
         let info = coordinator.load_scan(number).await?;
         let settings = serde_json::from_value(info.settings).map_err(|error| {
-            Failure::new(format!("the settings of scan {id} are not understood: {error}"))
+            CliError::new(format!("the settings of scan {id} are not understood: {error}"))
         })?;
         known.push(KnownScan { number, summary, settings });
     }
@@ -136,7 +136,7 @@ async fn sweep_site(
     scans: &[&KnownScan],
     keep: u32,
     sweep: &mut Sweep,
-) -> Result<Vec<Uuid>, Failure> {
+) -> Result<Vec<Uuid>, CliError> {
     let Some(live) = live(&**site).await? else {
         eprintln!("{}: no manifest.json, so nothing of it is old", site.url());
         return Ok(Vec::new());
@@ -179,10 +179,10 @@ fn slashed(store: &Arc<dyn Store>) -> String {
     format!("{}/", store.url().trim_end_matches('/'))
 }
 
-async fn live(site: &dyn Store) -> Result<Option<Live>, Failure> {
+async fn live(site: &dyn Store) -> Result<Option<Live>, CliError> {
     let Some(tagged) = site.get_tagged(objects::MANIFEST).await? else { return Ok(None) };
     serde_json::from_slice(&tagged.bytes).map(Some).map_err(|error| {
-        Failure::new(format!(
+        CliError::new(format!(
             "{}manifest.json is not understood ({error}), so nothing is removed",
             site.url()
         ))
@@ -216,7 +216,7 @@ async fn sweep_archives(
     coordinator: &Coordinator,
     scan: &KnownScan,
     sweep: &mut Sweep,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let store = everytab_storage::open(&scan.settings.archive, &StoreSettings::default()).await?;
     sweep_probes(&*store, sweep).await?;
     let prefix = objects::archive_prefix(scan.id());
@@ -261,7 +261,7 @@ fn is_garbage(lease_number: i32, referenced: Option<i32>, has_ended: bool) -> bo
 }
 
 /// What `doctor` left where it was killed.
-async fn sweep_probes(store: &dyn Store, sweep: &mut Sweep) -> Result<(), Failure> {
+async fn sweep_probes(store: &dyn Store, sweep: &mut Sweep) -> Result<(), CliError> {
     let probes = store.list_all(PROBES).await?;
     sweep.remove(store, &probes).await
 }
@@ -270,7 +270,7 @@ async fn remove_below(
     store: &Arc<dyn Store>,
     prefix: &str,
     sweep: &mut Sweep,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let mut listed = store.list(prefix).chunks(KEYS_PER_DELETE);
     while let Some(chunk) = listed.next().await {
         let objects = chunk.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -280,7 +280,7 @@ async fn remove_below(
 }
 
 impl Sweep {
-    async fn remove(&mut self, store: &dyn Store, objects: &[ObjectInfo]) -> Result<(), Failure> {
+    async fn remove(&mut self, store: &dyn Store, objects: &[ObjectInfo]) -> Result<(), CliError> {
         for chunk in objects.chunks(KEYS_PER_DELETE) {
             if !self.dry_run {
                 let keys: Vec<String> = chunk.iter().map(|object| object.key.clone()).collect();
@@ -297,7 +297,7 @@ async fn drop_rows(
     coordinator: &Coordinator,
     scan: &KnownScan,
     dry_run: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let id = scan.id();
     if dry_run || coordinator.drop_scan(scan.number).await? {
         stdout::line(format_args!("rows of scan {id}"))?;

@@ -16,12 +16,11 @@ use tokio::sync::watch;
 use url::Url;
 
 use crate::{
+    cli_error::{CliError, CliResult, Exit},
     commands::{stdout, stop},
-    config::{FetchArgs, ScanOptions, parse_duration},
-    crawl,
-    failure::{Exit, Failure, Outcome},
-    limits,
+    crawl, limits,
     local::{Children, Plan, watch_scan},
+    options::{FetchArgs, ScanOptions, parse_duration},
     progress,
     scan_start::{self, Places},
 };
@@ -88,7 +87,7 @@ pub struct LocalArgs {
 ///
 /// # Errors
 /// When a part cannot be started, or the folder holds another unfinished scan.
-pub async fn run(args: LocalArgs) -> Outcome {
+pub async fn run(args: LocalArgs) -> CliResult {
     let dir = absolute(&args.dir)?;
     let children = Children::default();
     let at_once = children.clone();
@@ -107,7 +106,7 @@ async fn scan(
     postgres: &PrivatePostgres,
     children: &Children,
     mut stop: watch::Receiver<bool>,
-) -> Outcome {
+) -> CliResult {
     let coordinator = prepare_database(postgres).await?;
     let internet = match &args.sample {
         Some(sample) => Some(start_internet(args, sample, dir).await?),
@@ -166,21 +165,21 @@ fn discards(status: &Value) -> Option<String> {
 }
 
 /// A folder that cannot be written is better found now than by every job.
-fn prepare_folder(option: &str, place: &str) -> Result<(), Failure> {
+fn prepare_folder(option: &str, place: &str) -> Result<(), CliError> {
     let Some(folder) = Url::parse(place).ok().and_then(|url| url.to_file_path().ok()) else {
         return Ok(());
     };
     std::fs::create_dir_all(&folder)
         .and_then(|()| tempfile::tempfile_in(&folder).map(drop))
         .map_err(|error| {
-            Failure::new(format!("{option} {place}: {error}; choose a folder that can be written"))
+            CliError::new(format!("{option} {place}: {error}; choose a folder that can be written"))
         })
 }
 
 const DATABASE: &str = "everytab";
 
-fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
-    let about = |error: std::io::Error| Failure::new(format!("--dir {}: {error}", dir.display()));
+fn absolute(dir: &Path) -> Result<PathBuf, CliError> {
+    let about = |error: std::io::Error| CliError::new(format!("--dir {}: {error}", dir.display()));
     std::fs::create_dir_all(dir).map_err(about)?;
     let dir = dir.canonicalize().map_err(about)?;
     std::fs::create_dir_all(dir.join("temporary")).map_err(about)?;
@@ -194,11 +193,11 @@ fn absolute(dir: &Path) -> Result<PathBuf, Failure> {
     Ok(dir)
 }
 
-fn start_postgres(dir: &Path) -> Result<PrivatePostgres, Failure> {
+fn start_postgres(dir: &Path) -> Result<PrivatePostgres, CliError> {
     Ok(PrivatePostgres::start(PostgresSettings::new(dir.join("postgres")))?)
 }
 
-async fn prepare_database(postgres: &PrivatePostgres) -> Result<Coordinator, Failure> {
+async fn prepare_database(postgres: &PrivatePostgres) -> Result<Coordinator, CliError> {
     let exists =
         postgres.psql("postgres", "select 1 from pg_database where datname = 'everytab'")?;
     if exists.trim().is_empty() {
@@ -212,14 +211,14 @@ async fn prepare_database(postgres: &PrivatePostgres) -> Result<Coordinator, Fai
     Ok(coordinator)
 }
 
-async fn start_internet(args: &LocalArgs, sample: &str, dir: &Path) -> Result<Running, Failure> {
+async fn start_internet(args: &LocalArgs, sample: &str, dir: &Path) -> Result<Running, CliError> {
     let scratch_dir = dir.join("small-internet");
     let (content, behaviours) = match sample {
         "" => (Content::Generated { hosts: args.sample_hosts }, Mix::light()),
         folder => {
             let folder = Path::new(folder);
             let dir = folder.canonicalize().map_err(|error| {
-                Failure::usage(format!("--sample {}: {error}", folder.display()))
+                CliError::usage(format!("--sample {}: {error}", folder.display()))
             })?;
             (Content::Recorded { dir }, Mix::none())
         }
@@ -235,7 +234,7 @@ async fn start_internet(args: &LocalArgs, sample: &str, dir: &Path) -> Result<Ru
 }
 
 /// The crawl and the places that the options mean.
-async fn plan(args: &LocalArgs, dir: &Path, internet: Option<&Running>) -> Result<Plan, Failure> {
+async fn plan(args: &LocalArgs, dir: &Path, internet: Option<&Running>) -> Result<Plan, CliError> {
     let folder = |name: &str| dir.join(name).display().to_string();
     let source = match (internet, &args.source) {
         (Some(internet), _) => internet.client.bucket_dir.display().to_string(),
@@ -246,7 +245,7 @@ async fn plan(args: &LocalArgs, dir: &Path, internet: Option<&Running>) -> Resul
         (Some(crawl), _) => crawl::resolve(&source, crawl).await?,
         (None, Some(internet)) => internet.client.crawl.clone(),
         (None, None) => {
-            return Err(Failure::usage(
+            return Err(CliError::usage(
                 "what to scan? give --sample for a small internet, --sample DIR for a recorded \
                  one, or --crawl ID (latest is the newest) with --limit N",
             ));
@@ -268,7 +267,7 @@ async fn find_or_start(
     args: &LocalArgs,
     coordinator: &Coordinator,
     plan: &Plan,
-) -> Result<i32, Failure> {
+) -> Result<i32, CliError> {
     if let Some(newest) = coordinator.scan_number(None).await? {
         let info = coordinator.load_scan(newest).await?;
         let wanted = serde_json::to_value(scan_start::settings(&plan.places, &args.options))?;
@@ -276,7 +275,7 @@ async fn find_or_start(
         let status = coordinator.scan_status(newest).await?;
         let is_running = matches!(status["state"].as_str(), Some("running" | "paused"));
         if is_running && !is_same && !args.again {
-            return Err(Failure::new(format!(
+            return Err(CliError::new(format!(
                 "{} holds an unfinished scan of {} with other settings: run the command that \
                  began it, choose another --dir, or give --again to cancel it and begin anew",
                 args.dir.display(),
@@ -301,7 +300,7 @@ async fn find_or_start(
     Ok(started.1)
 }
 
-fn use_small_internet(fetch: &mut FetchArgs, internet: &Running) -> Result<(), Failure> {
+fn use_small_internet(fetch: &mut FetchArgs, internet: &Running) -> Result<(), CliError> {
     let client = &internet.client;
     fetch.dns = Some(client.dns);
     fetch.ca_file = Some(client.ca_file.clone());
@@ -316,9 +315,9 @@ async fn serve(
     site: &str,
     address: SocketAddr,
     mut stop: watch::Receiver<bool>,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let dir = Url::parse(site).ok().and_then(|url| url.to_file_path().ok()).ok_or_else(|| {
-        Failure::usage(format!("--serve serves a folder, and the site is at {site}"))
+        CliError::usage(format!("--serve serves a folder, and the site is at {site}"))
     })?;
     let until = async move {
         let _ = stop.wait_for(|stop| *stop).await;

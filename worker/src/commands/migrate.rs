@@ -3,16 +3,16 @@
 use everytab_coordinator::schema_digest;
 
 use crate::{
+    cli_error::{CliResult, Exit},
     commands::{database, stdout},
-    config::DatabaseArgs,
-    failure::{Exit, Outcome},
+    options::DatabaseArgs,
 };
 
 /// Migrates; running it again changes nothing.
 ///
 /// # Errors
 /// When the database refuses.
-pub async fn run(args: DatabaseArgs) -> Outcome {
+pub async fn run(args: DatabaseArgs) -> CliResult {
     let coordinator = database::connect_unchecked(database::url(&args)?).await?;
     let applied = coordinator.migrate().await?;
     for name in &applied {

@@ -6,11 +6,11 @@ use everytab_storage::StoreSettings;
 use uuid::Uuid;
 
 use crate::{
+    cli_error::{CliError, CliResult, Exit},
     commands::{database, stdout},
-    config::DatabaseArgs,
     context::{Context, Fetchers},
-    failure::{Exit, Failure, Outcome},
     jobs::{PublishRequest, publish_site},
+    options::DatabaseArgs,
     pulse::Pulse,
 };
 
@@ -34,19 +34,19 @@ pub struct PublishArgs {
 ///
 /// # Errors
 /// When the scan is not ready, the site shows a later one, or a store refuses.
-pub async fn run(args: PublishArgs) -> Outcome {
+pub async fn run(args: PublishArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     let number = database::scan_number(&coordinator, args.scan).await?;
     let request = PublishRequest::load(&coordinator, number, args.force).await?;
     let state = request.status["state"].as_str().unwrap_or_default();
     let scan = request.info.scan_id;
     if request.info.shards.is_none() {
-        return Err(Failure::new(format!(
+        return Err(CliError::new(format!(
             "scan {scan} is {state} and its hosts are not counted yet: there is nothing to publish"
         )));
     }
     if !is_publishable(state) && !args.force {
-        return Err(Failure::new(format!(
+        return Err(CliError::new(format!(
             "scan {scan} is {state}; it publishes itself when it finishes. --force publishes what \
              there is"
         )));
@@ -64,7 +64,7 @@ fn is_publishable(state: &str) -> bool {
 
 /// A context of whose parts only the stores are used: its fetchers ask nobody, so the machine's
 /// resolver settings do not matter.
-fn storage_only(user_agent: Option<String>) -> Result<Context, Failure> {
+fn storage_only(user_agent: Option<String>) -> Result<Context, CliError> {
     let mut nobody = FetchSettings { dns: Some(([127, 0, 0, 1], 53).into()), ..Default::default() };
     nobody.user_agent = user_agent.unwrap_or(nobody.user_agent);
     let fetcher = Fetcher::new(nobody)?;

@@ -9,15 +9,16 @@ use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_storage::StoreSettings;
 
 use crate::{
+    capacity,
+    cli_error::{CliError, CliResult, Exit},
     commands::{database, stop},
-    config::{DatabaseArgs, FetchArgs, Role, parse_duration},
     context::{Context, Fetchers},
-    failure::{Exit, Failure, Outcome},
-    holder::holder_name,
-    instance::InstanceMetadata,
-    limits, machine,
+    limits,
+    options::{DatabaseArgs, FetchArgs, Role, parse_duration},
     runner::{self, RunEnd, RunSettings},
+    spot_notice::InstanceMetadata,
     telemetry,
+    worker_id::worker_id,
 };
 
 /// Options of `run`.
@@ -66,8 +67,8 @@ pub struct RunArgs {
 ///
 /// # Errors
 /// When the database cannot be reached for good, or a setting makes no sense.
-pub async fn run(args: RunArgs) -> Outcome {
-    let metadata = args.instance_metadata.endpoint().map_err(Failure::usage)?;
+pub async fn run(args: RunArgs) -> CliResult {
+    let metadata = args.instance_metadata.endpoint().map_err(CliError::usage)?;
     let mut stop = stop::on_signal_or_notice(metadata)?;
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
@@ -77,9 +78,10 @@ pub async fn run(args: RunArgs) -> Outcome {
         _ = stop.wait_for(|stop| *stop) => return Ok(Exit::Drained),
     };
     let context = context(&args.fetch, args.temporary.clone())?;
-    telemetry::observe_fetchers(Arc::clone(&context.fetchers));
+    let fetchers = Arc::clone(&context.fetchers);
+    everytab_fetcher::metrics::observe_slots(move || fetchers.slots());
     let settings = RunSettings {
-        holder: holder_name(),
+        holder: worker_id(),
         kinds: Role::kinds(&args.roles),
         encoder: encoder_digest_hex(),
         exit_when_done: args.exit_when_done,
@@ -95,7 +97,7 @@ async fn work(
     context: Context,
     settings: RunSettings,
     stop: tokio::sync::watch::Receiver<bool>,
-) -> Outcome {
+) -> CliResult {
     tracing::info!(holder = settings.holder, "worker started");
     let end = runner::run(coordinator, context, settings, stop).await?;
     tracing::info!(?end, "worker ended");
@@ -103,7 +105,7 @@ async fn work(
         RunEnd::Finished => Ok(Exit::Done),
         RunEnd::FinishedWithDiscards => Ok(Exit::Discards),
         RunEnd::Drained => Ok(Exit::Drained),
-        RunEnd::Stalled => Err(Failure::new(
+        RunEnd::Stalled => Err(CliError::new(
             "a job got nowhere (its lines above say which); start this worker again, the job's \
              lease runs out by itself",
         )),
@@ -114,10 +116,10 @@ async fn work(
 ///
 /// # Errors
 /// When the fetcher cannot be set up, or there is no folder for temporary files.
-pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context, Failure> {
+pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context, CliError> {
     fetch.warn();
     let mut fetch = fetch.clone();
-    for room in machine::rooms() {
+    for room in capacity::capacities() {
         let in_flight = fetch.in_flight.min(room.requests());
         if in_flight < fetch.in_flight {
             let said = room.said(fetch.in_flight);
@@ -130,7 +132,7 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
         Fetchers { obeying: fetcher(RobotsPolicy::Obey)?, ignoring: fetcher(RobotsPolicy::Off)? };
     let temporary = temporary.unwrap_or_else(std::env::temp_dir);
     std::fs::create_dir_all(&temporary).map_err(|error| {
-        Failure::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
+        CliError::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
     })?;
     let stores = StoreSettings { max_attempts: limits::STORE_ATTEMPTS, ..StoreSettings::default() };
     Ok(Context::new(stores, fetchers, temporary))

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
+    cli_error::{CliError, CliResult, Exit},
     commands::{database, gc, stdout},
-    config::{DatabaseArgs, ScanOptions, parse_duration},
-    crawl,
-    failure::{Exit, Failure, Outcome},
-    limits, progress,
+    crawl, limits,
+    options::{DatabaseArgs, ScanOptions, parse_duration},
+    progress,
     scan_start::{self, Places},
     telemetry,
 };
@@ -88,7 +88,7 @@ struct OneScan {
 }
 
 impl OneScan {
-    async fn find(&self) -> Result<(Coordinator, i32), Failure> {
+    async fn find(&self) -> Result<(Coordinator, i32), CliError> {
         let coordinator = database::connect(&self.database).await?;
         let number = database::scan_number(&coordinator, self.scan).await?;
         Ok((coordinator, number))
@@ -168,7 +168,7 @@ struct StageArgs {
 ///
 /// # Errors
 /// When the database, a store or the request itself refuses.
-pub async fn run(args: ScanArgs) -> Outcome {
+pub async fn run(args: ScanArgs) -> CliResult {
     match args.command {
         ScanCommand::Start(args) => start(args).await,
         ScanCommand::Status(args) => status(args).await,
@@ -186,16 +186,16 @@ pub async fn run(args: ScanArgs) -> Outcome {
     }
 }
 
-fn said(changed: bool, done: &str, otherwise: &str) -> Outcome {
+fn said(changed: bool, done: &str, otherwise: &str) -> CliResult {
     if changed {
         stdout::line(done)?;
         Ok(Exit::Done)
     } else {
-        Err(Failure::new(format!("nothing was changed: {otherwise}")))
+        Err(CliError::new(format!("nothing was changed: {otherwise}")))
     }
 }
 
-async fn start(args: StartArgs) -> Outcome {
+async fn start(args: StartArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     let places = Places {
         source: args.source,
@@ -220,7 +220,7 @@ async fn start_once(
     crawl: &str,
     places: &Places,
     options: &ScanOptions,
-) -> Outcome {
+) -> CliResult {
     match scan_start::start_once(coordinator, crawl, places, options).await? {
         Some((id, crawl, files)) => {
             eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
@@ -231,7 +231,7 @@ async fn start_once(
     Ok(Exit::Done)
 }
 
-async fn status(args: StatusArgs) -> Outcome {
+async fn status(args: StatusArgs) -> CliResult {
     let (coordinator, number) = args.scan.find().await?;
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
@@ -257,12 +257,12 @@ async fn status(args: StatusArgs) -> Outcome {
 }
 
 /// False: nobody reads any more.
-fn show(status: &Value, args: &StatusArgs) -> Result<bool, Failure> {
+fn show(status: &Value, args: &StatusArgs) -> Result<bool, CliError> {
     let on_terminal = std::io::stdout().is_terminal();
     if args.json {
         stdout::print(format_args!("{status}\n"))
     } else if args.watch && on_terminal {
-        let lines = progress::picture(status, terminal_width());
+        let lines = progress::picture(status, progress::terminal_width());
         // Home, each line cleared to its end, and the rest of the screen cleared below.
         stdout::print(format_args!("\x1b[H{}\x1b[K\n\x1b[J", lines.join("\x1b[K\n")))
     } else if args.watch {
@@ -272,12 +272,7 @@ fn show(status: &Value, args: &StatusArgs) -> Result<bool, Failure> {
     }
 }
 
-/// Columns of the terminal, by the variable that shells set, else the usual number.
-pub fn terminal_width() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
-}
-
-async fn list(args: &DatabaseArgs, as_json: bool) -> Outcome {
+async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
     let coordinator = database::connect(args).await?;
     for scan in coordinator.list_scans().await? {
         if as_json {
@@ -301,17 +296,17 @@ async fn list(args: &DatabaseArgs, as_json: bool) -> Outcome {
     Ok(Exit::Done)
 }
 
-async fn retry(args: RetryArgs) -> Outcome {
+async fn retry(args: RetryArgs) -> CliResult {
     let (coordinator, number) = args.scan.find().await?;
     let outcome = args.outcome.as_deref();
     if let Some(outcome) = outcome
         && everytab_fetcher::Outcome::parse(outcome).is_none()
     {
-        return Err(Failure::usage(format!("--outcome {outcome:?} is no outcome of an icon")));
+        return Err(CliError::usage(format!("--outcome {outcome:?} is no outcome of an icon")));
     }
     let reopened = coordinator.retry_jobs(number, args.kind, args.job, outcome).await?;
     if let (Some(job), 0) = (args.job, reopened) {
-        return Err(Failure::new(format!(
+        return Err(CliError::new(format!(
             "nothing was changed: job {job} is none of the scan's discarded jobs"
         )));
     }
@@ -319,7 +314,7 @@ async fn retry(args: RetryArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-async fn pause(args: StageArgs, pause: bool) -> Outcome {
+async fn pause(args: StageArgs, pause: bool) -> CliResult {
     let (coordinator, number) = args.scan.find().await?;
     let changed = coordinator.pause_scan(number, args.kind, pause).await?;
     let done = if pause { "paused" } else { "running" };
@@ -350,7 +345,7 @@ impl FromStr for Setting {
     }
 }
 
-async fn set(scan: &OneScan, settings: &[Setting]) -> Outcome {
+async fn set(scan: &OneScan, settings: &[Setting]) -> CliResult {
     let (coordinator, number) = scan.find().await?;
     for setting in settings {
         let (changed, said) = match setting {
@@ -364,18 +359,18 @@ async fn set(scan: &OneScan, settings: &[Setting]) -> Outcome {
             }
         };
         if !changed {
-            return Err(Failure::new("nothing was changed: the scan has ended"));
+            return Err(CliError::new("nothing was changed: the scan has ended"));
         }
         stdout::line(said)?;
     }
     Ok(Exit::Done)
 }
 
-async fn history(args: &DatabaseArgs, job: i64) -> Outcome {
+async fn history(args: &DatabaseArgs, job: i64) -> CliResult {
     let coordinator = database::connect(args).await?;
     let events = coordinator.job_history(job).await?;
     if events.is_empty() {
-        return Err(Failure::new(format!("nothing has befallen a job {job} yet")));
+        return Err(CliError::new(format!("nothing has befallen a job {job} yet")));
     }
     for event in events {
         stdout::line(format_args!(

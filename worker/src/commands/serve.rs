@@ -5,8 +5,8 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::Args;
 
 use crate::{
+    cli_error::{CliResult, Exit},
     commands::{stdout, stop},
-    failure::{Exit, Outcome},
     serve::serve,
 };
 
@@ -25,7 +25,7 @@ pub struct ServeArgs {
 ///
 /// # Errors
 /// When the folder cannot be read or the address is taken.
-pub async fn run(args: ServeArgs) -> Outcome {
+pub async fn run(args: ServeArgs) -> CliResult {
     let mut stop = stop::on_signal(|| {})?;
     let shutdown = async move {
         // The sender lives as long as the process: this ends with the signal.

@@ -8,13 +8,13 @@ use std::{
     io::{ErrorKind, Write},
 };
 
-use crate::failure::Failure;
+use crate::cli_error::CliError;
 
 /// Prints a line at once.
 ///
 /// # Errors
 /// When stdout cannot be written, as on a full disk.
-pub fn line(text: impl Display) -> Result<(), Failure> {
+pub fn line(text: impl Display) -> Result<(), CliError> {
     print(format_args!("{text}\n")).map(drop)
 }
 
@@ -22,11 +22,11 @@ pub fn line(text: impl Display) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As [`line`].
-pub fn print(text: impl Display) -> Result<bool, Failure> {
+pub fn print(text: impl Display) -> Result<bool, CliError> {
     let mut stdout = std::io::stdout().lock();
     match write!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::new(format!("cannot write to standard output: {error}"))),
+        Err(error) => Err(CliError::new(format!("cannot write to standard output: {error}"))),
     }
 }

@@ -10,15 +10,15 @@ use tokio::{
 use url::Url;
 
 use crate::{
-    failure::{Exit, Failure},
-    instance,
+    cli_error::{CliError, Exit},
+    spot_notice,
 };
 
 /// Turns true at the first signal. `at_once` runs at the second, before the process ends.
 ///
 /// # Errors
 /// When no signal handler can be installed.
-pub fn on_signal(at_once: impl Fn() + Send + 'static) -> Result<watch::Receiver<bool>, Failure> {
+pub fn on_signal(at_once: impl Fn() + Send + 'static) -> Result<watch::Receiver<bool>, CliError> {
     Ok(stop(at_once)?.subscribe())
 }
 
@@ -26,12 +26,12 @@ pub fn on_signal(at_once: impl Fn() + Send + 'static) -> Result<watch::Receiver<
 ///
 /// # Errors
 /// When no signal handler can be installed.
-pub fn on_signal_or_notice(metadata: Option<Url>) -> Result<watch::Receiver<bool>, Failure> {
+pub fn on_signal_or_notice(metadata: Option<Url>) -> Result<watch::Receiver<bool>, CliError> {
     let sender = stop(|| {})?;
     let receiver = sender.subscribe();
     if let Some(endpoint) = metadata {
         tokio::spawn(async move {
-            let why = instance::wait_for_notice(endpoint).await;
+            let why = spot_notice::wait_for_notice(endpoint).await;
             tracing::warn!("asked to stop: {why}");
             sender.send_replace(true);
         });
@@ -39,7 +39,7 @@ pub fn on_signal_or_notice(metadata: Option<Url>) -> Result<watch::Receiver<bool
     Ok(receiver)
 }
 
-fn stop(at_once: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, Failure> {
+fn stop(at_once: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, CliError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (sender, _) = watch::channel(false);

@@ -29,8 +29,8 @@ use self::{
     search_files::{Found, SearchFiles},
 };
 use crate::{
+    cli_error::{CliError, CliResult, Exit},
     commands::{blocklist::hostname, stdout},
-    failure::{Exit, Failure, Outcome},
     jobs::range_of,
 };
 
@@ -64,13 +64,13 @@ pub struct TakedownArgs {
 /// # Errors
 /// When a store refuses or holds no site. A host that has no tab is exit code 1, unless it was
 /// taken down before.
-pub async fn run(args: TakedownArgs) -> Outcome {
+pub async fn run(args: TakedownArgs) -> CliResult {
     let hosts: BTreeSet<String> = args
         .hosts
         .iter()
         .map(|host| hostname(host))
         .collect::<Result<_, _>>()
-        .map_err(Failure::usage)?;
+        .map_err(CliError::usage)?;
     let was_listed = match &args.private {
         Some(private) => list_as_blocked(private, &hosts, args.reason.as_deref()).await?,
         None => {
@@ -120,24 +120,24 @@ struct Manifest {
 }
 
 impl Manifest {
-    async fn read(site: &dyn Store) -> Result<Self, Failure> {
+    async fn read(site: &dyn Store) -> Result<Self, CliError> {
         let tagged = site.get_tagged(objects::MANIFEST).await?.ok_or_else(|| {
-            Failure::new(format!(
+            CliError::new(format!(
                 "there is no site at {}: no manifest.json; check --site",
                 site.url()
             ))
         })?;
         let fields = serde_json::from_slice(&tagged.bytes).map_err(|error| {
-            Failure::new(format!("manifest.json in {} is not understood: {error}", site.url()))
+            CliError::new(format!("manifest.json in {} is not understood: {error}", site.url()))
         })?;
         Ok(Self { fields, etag: tagged.etag })
     }
 
     /// Where the scan's objects lie, with a slash at the end.
-    fn prefix(&self) -> Result<&str, Failure> {
+    fn prefix(&self) -> Result<&str, CliError> {
         let prefix = self.fields.get("prefix").and_then(Value::as_str);
         prefix.filter(|prefix| prefix.ends_with('/')).ok_or_else(|| {
-            Failure::new(
+            CliError::new(
                 "manifest.json has no prefix that ends with a slash: is it a site of ours?",
             )
         })
@@ -164,7 +164,7 @@ impl Manifest {
     }
 
     /// False: somebody replaced it meanwhile.
-    async fn replace(&self, site: &dyn Store) -> Result<bool, Failure> {
+    async fn replace(&self, site: &dyn Store) -> Result<bool, CliError> {
         let bytes = Bytes::from(serde_json::to_vec(&self.fields)?);
         let condition = Condition::Etag(self.etag.clone());
         let options = objects::put_options(objects::MANIFEST);
@@ -175,7 +175,7 @@ impl Manifest {
 
 impl Takedown {
     /// The first half: no page that reads the manifest from now on shows the hosts.
-    async fn remove_tabs(&self, hosts: &BTreeSet<String>) -> Result<Vec<Removed>, Failure> {
+    async fn remove_tabs(&self, hosts: &BTreeSet<String>) -> Result<Vec<Removed>, CliError> {
         let mut gone = Vec::new();
         let mut paths = BTreeSet::from(["/manifest.json".to_owned()]);
         for host in hosts {
@@ -189,7 +189,7 @@ impl Takedown {
     }
 
     /// Answers what was removed and which keys were overwritten; `None`: no search line names it.
-    async fn remove_tab(&self, host: &str) -> Result<Option<(Removed, Vec<String>)>, Failure> {
+    async fn remove_tab(&self, host: &str) -> Result<Option<(Removed, Vec<String>)>, CliError> {
         let site = &*self.site;
         for _ in 0..TRIES {
             let mut manifest = Manifest::read(site).await?;
@@ -201,7 +201,7 @@ impl Takedown {
             let original = format!("tabs/{number}.json");
             let current = manifest.override_of(number).unwrap_or(&original).to_owned();
             let mut bundle = Bundle::read(&site.get(&format!("{prefix}{current}")).await?)
-                .map_err(|error| Failure::new(format!("{prefix}{current}: {error}")))?;
+                .map_err(|error| CliError::new(format!("{prefix}{current}: {error}")))?;
             let mut places: Vec<usize> = usize::try_from(found.entry.slot).into_iter().collect();
             let mut path = current.clone();
             if let Some((place, had_icon)) = bundle.remove(host) {
@@ -231,7 +231,7 @@ impl Takedown {
         number: i32,
         path: &str,
         bundle: &Bundle,
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<Vec<String>, CliError> {
         let overrides = self.site.list_all(&format!("{prefix}tabs/{number}-")).await?;
         let mut old: BTreeSet<String> = overrides.into_iter().map(|object| object.key).collect();
         old.insert(format!("{prefix}tabs/{number}.json"));
@@ -247,7 +247,7 @@ impl Takedown {
         &self,
         hosts: &BTreeSet<String>,
         gone: &[Removed],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CliError> {
         let site = &*self.site;
         let manifest = Manifest::read(site).await?;
         let prefix = manifest.prefix()?.to_owned();
@@ -260,7 +260,7 @@ impl Takedown {
             let path = manifest.override_of(number).map(str::to_owned);
             let key = format!("{prefix}{}", path.unwrap_or_else(|| format!("tabs/{number}.json")));
             let bundle = Bundle::read(&site.get(&key).await?)
-                .map_err(|error| Failure::new(format!("{key}: {error}")))?;
+                .map_err(|error| CliError::new(format!("{key}: {error}")))?;
             for &place in places {
                 if let Some(moved) = bundle.hostname_at(place) {
                     search.correct(&moved, number, place).await?;
@@ -275,7 +275,7 @@ impl Takedown {
         self.invalidate(paths).await
     }
 
-    async fn invalidate(&self, paths: BTreeSet<String>) -> Result<(), Failure> {
+    async fn invalidate(&self, paths: BTreeSet<String>) -> Result<(), CliError> {
         if let Some(distribution) = &self.distribution {
             let paths: Vec<String> = paths.into_iter().collect();
             let reference = format!("takedown-{}", Uuid::new_v4());
@@ -287,8 +287,8 @@ impl Takedown {
     }
 }
 
-fn busy(store: &dyn Store, key: &str) -> Failure {
-    Failure::new(format!("others keep replacing {key} in {}; run it again", store.url()))
+fn busy(store: &dyn Store, key: &str) -> CliError {
+    CliError::new(format!("others keep replacing {key} in {}; run it again", store.url()))
 }
 
 /// Adds hosts to the private list; answers those that were on it before.
@@ -296,7 +296,7 @@ async fn list_as_blocked(
     private: &str,
     hosts: &BTreeSet<String>,
     reason: Option<&str>,
-) -> Result<BTreeSet<String>, Failure> {
+) -> Result<BTreeSet<String>, CliError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
     for _ in 0..TRIES {
         let before = store.get_tagged(BLOCKLIST).await?;

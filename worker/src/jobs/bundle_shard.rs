@@ -23,8 +23,10 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
-    Assignment, Done, Job, JobError, Stats, blocking, common_icons,
+    common_icons,
+    job::{Assignment, Done, Job, JobError, blocking},
     search_part::{SearchEntry, write_part},
+    stats::Stats,
     warc::home_url,
 };
 use crate::{context::Context, limits, pulse::Pulse};

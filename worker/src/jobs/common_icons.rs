@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use everytab_bundler::bundle::Tab;
 use sha2::{Digest, Sha256};
 
-use super::Stats;
+use super::stats::Stats;
 
 /// Hosts of a shard that show an icon before it is common: by number, and by share of the tabs.
 const LEAST_HOSTS: usize = 3;

@@ -12,8 +12,9 @@ use everytab_webpage::CandidateSource;
 use futures_util::future::BoxFuture;
 
 use super::{
-    Assignment, Done, Job, JobError, Stats, blocking,
     icon_archive::{self, Touch},
+    job::{Assignment, Done, Job, JobError, blocking},
+    stats::Stats,
     warc::StoredCandidate,
 };
 use crate::{context::Context, limits, pulse::Pulse};

@@ -8,7 +8,10 @@ use everytab_commoncrawl::{
 use everytab_coordinator::{Coordinator, CrawlFile, HostRow, Output};
 use everytab_storage::Store;
 
-use super::{Assignment, Done, Job, JobError, Stats};
+use super::{
+    job::{Assignment, Done, Job, JobError},
+    stats::Stats,
+};
 use crate::{
     context::Context,
     index_file::{IndexFile, IndexFileError},

@@ -6,7 +6,7 @@ use everytab_bundler::preview::{PreviewTab, TABS, draw};
 use everytab_storage::{Store, objects};
 use serde::Deserialize;
 
-use super::{JobError, publish::Manifest};
+use super::{job::JobError, publish::Manifest};
 use crate::pulse::Pulse;
 
 /// Bundles looked at, at most: a scan may have few icons.

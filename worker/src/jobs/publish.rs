@@ -17,8 +17,12 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    Assignment, Done, Facts, Job, JobError, Stats, bundle_shard::put_bundle, changing_keys,
-    history, is_hashed, page_files, preview,
+    bundle_shard::put_bundle,
+    history,
+    job::{Assignment, Done, Job, JobError},
+    page_files::{Facts, changing_keys, is_hashed, page_files},
+    preview,
+    stats::Stats,
 };
 use crate::{context::Context, limits, pulse::Pulse, scan_settings::ScanSettings, scan_stats};
 

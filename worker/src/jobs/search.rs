@@ -12,9 +12,10 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
 
 use super::{
-    Assignment, Done, Job, JobError, Stats,
+    job::{Assignment, Done, Job, JobError},
     search_key::search_key,
     search_part::{HEADER_BYTES, SearchEntry, lines_of, range_in_part, sort, write_lines},
+    stats::Stats,
 };
 use crate::{context::Context, limits, pulse::Pulse};
 
@@ -134,7 +135,10 @@ mod tests {
     use everytab_storage::StoreSettings;
 
     use super::*;
-    use crate::jobs::{range_of, search_part::read_lines, write_part};
+    use crate::jobs::{
+        search_key::range_of,
+        search_part::{read_lines, write_part},
+    };
 
     fn hostname(i: u64) -> String {
         let word = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -3,7 +3,10 @@
 //! A part begins with the end of each hostname range, in bytes behind the header, as decimal
 //! numbers of 12 characters a line; then one line a hostname: hostname, bundle, slot, by tabs.
 
-use super::search_key::{RANGES, range_of, search_key};
+use super::{
+    job::JobError,
+    search_key::{RANGES, range_of, search_key},
+};
 
 const HEADER_NUMBER_BYTES: usize = 13;
 /// Bytes of a part's header.
@@ -84,10 +87,10 @@ pub fn read_lines(text: &str) -> Result<Vec<SearchEntry>, String> {
 }
 
 /// Lines of an object, or why it holds none.
-pub(super) fn lines_of(key: &str, bytes: &[u8]) -> Result<Vec<SearchEntry>, super::JobError> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|_| super::JobError::Discard(format!("{key} is not text")))?;
-    read_lines(text).map_err(|reason| super::JobError::Discard(format!("{key}: {reason}")))
+pub(super) fn lines_of(key: &str, bytes: &[u8]) -> Result<Vec<SearchEntry>, JobError> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| JobError::Discard(format!("{key} is not text")))?;
+    read_lines(text).map_err(|reason| JobError::Discard(format!("{key}: {reason}")))
 }
 
 #[cfg(test)]

@@ -13,7 +13,10 @@ use everytab_webpage::{
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, Done, Job, JobError, Stats, blocking};
+use super::{
+    job::{Assignment, Done, Job, JobError, blocking},
+    stats::Stats,
+};
 use crate::{context::Context, limits, pulse::Pulse};
 
 pub(super) struct Warc;

@@ -158,11 +158,11 @@ async fn complete(
     let asked = coordinator.complete(lease, &done.output, &stats, trusted.until());
     Ok(match telemetry::call("complete", asked).await? {
         Completion::Recorded => {
-            telemetry::recorded(kind, &done.stats);
+            telemetry::recorded(kind, done.stats.outcomes());
             "recorded"
         }
         Completion::AlreadyRecorded => {
-            telemetry::recorded(kind, &done.stats);
+            telemetry::recorded(kind, done.stats.outcomes());
             "already_recorded"
         }
         Completion::Lost => "lost",

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
-use super::{encoding, insert, range};
+use super::{encoding, headers::insert, range};
 
 /// Up to here the `ETag` is a hash of the bytes, beyond of size, time and inode; text is packed.
 const HASHED_BYTES: u64 = 1 << 20;

@@ -1,6 +1,7 @@
 //! What a client of the server sees.
 
 use super::*;
+use axum::http::HeaderName;
 use everytab_storage::objects;
 use reqwest::Client;
 use reqwest::redirect::Policy;

@@ -18,7 +18,7 @@ use prometheus::{Encoder as _, Registry, TextEncoder};
 use tokio::net::TcpListener;
 
 use super::{metrics, process};
-use crate::{context::Fetchers, failure::Failure, holder::holder_name};
+use crate::{cli_error::CliError, worker_id::worker_id};
 
 /// What is not sent by then at the end is lost: a collector that is gone must not hold a worker.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -44,7 +44,7 @@ impl Exporters {
     ///
     /// # Errors
     /// When the environment asks for what cannot be.
-    pub(super) fn start(has_endpoint: bool) -> Result<Self, Failure> {
+    pub(super) fn start(has_endpoint: bool) -> Result<Self, CliError> {
         let is_disabled = std::env::var("OTEL_SDK_DISABLED").is_ok_and(|value| value == "true");
         let sends_metrics = !is_disabled && is_set("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
         let sends_traces = !is_disabled && is_set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
@@ -54,7 +54,7 @@ impl Exporters {
         }
         check_protocol()?;
         let refused = |error: &dyn std::fmt::Display| {
-            Failure::usage(format!("the OTEL_EXPORTER_OTLP variables cannot be used: {error}"))
+            CliError::usage(format!("the OTEL_EXPORTER_OTLP variables cannot be used: {error}"))
         };
         let resource = resource();
         if has_endpoint || sends_metrics {
@@ -112,7 +112,7 @@ impl Exporters {
     }
 }
 
-fn check_protocol() -> Result<(), Failure> {
+fn check_protocol() -> Result<(), CliError> {
     for name in [
         "OTEL_EXPORTER_OTLP_PROTOCOL",
         "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL",
@@ -121,7 +121,7 @@ fn check_protocol() -> Result<(), Failure> {
         match std::env::var(name).as_deref() {
             Ok("" | "http/protobuf") | Err(_) => {}
             Ok(other) => {
-                return Err(Failure::usage(format!(
+                return Err(CliError::usage(format!(
                     "{name}={other}: this program speaks http/protobuf alone (port 4318 of most \
                      collectors)"
                 )));
@@ -138,7 +138,7 @@ fn resource() -> Resource {
         )
         .with_attributes([
             KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
-            KeyValue::new("service.instance.id", holder_name()),
+            KeyValue::new("service.instance.id", worker_id()),
         ])
         .build()
 }
@@ -170,19 +170,14 @@ fn observe_process() {
     }
 }
 
-/// Shows how many requests are on the wire, from now on.
-pub(crate) fn observe_fetchers(fetchers: std::sync::Arc<Fetchers>) {
-    everytab_fetcher::metrics::observe_slots(move || fetchers.slots());
-}
-
 /// Serves `/metrics` (Prometheus's text format) and `/healthz` until the process ends. Returns once
 /// it listens.
 ///
 /// # Errors
 /// When the address cannot be listened on.
-pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, Failure> {
+pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, CliError> {
     let refused = |error: std::io::Error| {
-        Failure::new(format!("cannot listen on {address}: {error}; choose another --metrics"))
+        CliError::new(format!("cannot listen on {address}: {error}; choose another --metrics"))
     };
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;

@@ -7,7 +7,6 @@ use opentelemetry::KeyValue;
 use serde_json::Value;
 
 use super::metrics::{label, metrics};
-use crate::jobs::Stats;
 
 /// Times a call of the coordinator, one of [`CALLS`](super::metrics::CALLS).
 pub(crate) async fn call<T, E>(
@@ -32,8 +31,8 @@ pub(crate) fn job_ended(kind: JobKind, end: &'static str, took: Duration) {
 }
 
 /// The outcomes of a job count once it is recorded, and only then.
-pub(crate) fn recorded(kind: JobKind, stats: &Stats) {
-    for (outcome, amount) in stats.outcomes() {
+pub(crate) fn recorded<'a>(kind: JobKind, outcomes: impl Iterator<Item = (&'a str, u64)>) {
+    for (outcome, amount) in outcomes {
         // From a closed list of the job's kind.
         let labels = [label("kind", kind.as_str()), KeyValue::new("outcome", outcome.to_owned())];
         metrics().items.add(amount, &labels);

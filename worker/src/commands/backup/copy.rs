@@ -6,14 +6,22 @@ use std::{
     sync::Arc,
 };
 
-use everytab_storage::{PutOptions, Store, objects};
+use everytab_storage::{PutOptions, Store, StoreSettings, objects};
 use sha2::{Digest, Sha256};
 
 use super::format::{Entry, hex};
-use crate::failure::Failure;
+use crate::cli_error::CliError;
 
+/// Objects that a backup or a restore copies concurrently; each takes at most [`IN_MEMORY_BYTES`]
+/// of memory.
+pub(super) const COPIES_AT_ONCE: usize = 8;
 /// Objects up to this size are copied in memory, larger ones in such pieces through a file.
 pub(super) const IN_MEMORY_BYTES: u64 = 16 << 20;
+
+/// Opens the store of a backup, a site or an archive.
+pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, CliError> {
+    Ok(everytab_storage::open(url, &StoreSettings::default()).await?)
+}
 
 /// Whether the bytes must be known ones before they are written.
 pub(super) enum Expected<'a> {
@@ -22,7 +30,7 @@ pub(super) enum Expected<'a> {
 }
 
 impl Expected<'_> {
-    fn check(&self, size: u64, sha256: &str) -> Result<(), Failure> {
+    fn check(&self, size: u64, sha256: &str) -> Result<(), CliError> {
         match self {
             Self::Exactly(entry) if entry.size != size || entry.sha256 != sha256 => {
                 Err(entry.damaged(size, sha256))
@@ -47,7 +55,7 @@ impl Copier {
         size: u64,
         to_key: &str,
         expected: Expected<'_>,
-    ) -> Result<Entry, Failure> {
+    ) -> Result<Entry, CliError> {
         let options = match expected {
             Expected::Anything => PutOptions::default(),
             Expected::Exactly(_) => objects::put_options(to_key),
@@ -74,7 +82,7 @@ impl Copier {
         from: &dyn Store,
         entry: &Entry,
         key: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CliError> {
         let there = self.to.head(key).await?;
         if there.is_some_and(|there| there.size == entry.size) {
             let sha256 = digest_of(&*self.to, key, entry.size, |_| Ok(())).await?;
@@ -92,14 +100,14 @@ pub(super) async fn download(
     from: &dyn Store,
     entry: &Entry,
     mut to: &std::fs::File,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let size = from.head(&entry.key).await?.map_or(0, |found| found.size);
     let sha256 = digest_of(from, &entry.key, size, |bytes| Ok(to.write_all(bytes)?)).await?;
     Expected::Exactly(entry).check(size, &sha256)
 }
 
 /// Reads an object of a backup and says what is wrong with it.
-pub(super) async fn fault_of(from: &dyn Store, entry: &Entry) -> Result<Option<String>, Failure> {
+pub(super) async fn fault_of(from: &dyn Store, entry: &Entry) -> Result<Option<String>, CliError> {
     let Some(found) = from.head(&entry.key).await? else {
         return Ok(Some(format!("{} is missing", entry.key)));
     };
@@ -113,15 +121,15 @@ async fn digest_of(
     store: &dyn Store,
     key: &str,
     size: u64,
-    mut piece: impl FnMut(&[u8]) -> Result<(), Failure>,
-) -> Result<String, Failure> {
+    mut piece: impl FnMut(&[u8]) -> Result<(), CliError>,
+) -> Result<String, CliError> {
     let mut digest = Sha256::new();
     let mut start = 0;
     while start < size {
         let end = size.min(start + IN_MEMORY_BYTES);
         let bytes = store.get_range(key, start..end).await?;
         if bytes.is_empty() {
-            return Err(Failure::new(format!("{key} in {} became shorter", store.url())));
+            return Err(CliError::new(format!("{key} in {} became shorter", store.url())));
         }
         digest.update(&bytes);
         piece(&bytes)?;

@@ -3,13 +3,13 @@
 use std::{collections::HashMap, io::Read as _, path::Path, sync::Arc};
 
 use bytes::Bytes;
-use everytab_coordinator::TableDigest;
+use everytab_coordinator::{TableDigest, migrations};
 use everytab_storage::{PutOptions, Store};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{failure::Failure, jobs::is_hashed};
+use crate::{cli_error::CliError, jobs::is_hashed, scan_settings::ScanSettings};
 
 /// The object that makes a backup whole; written last.
 pub(super) const LIST: &str = "backup.json";
@@ -22,6 +22,12 @@ pub(super) fn is_fixed(key: &str) -> bool {
 
 const PROGRESS: &str = "progress/";
 const PROGRESS_OF: &str = "progress/of.json";
+
+/// The settings in a scan's row.
+pub(super) fn settings_of(row: &Value) -> Result<ScanSettings, CliError> {
+    serde_json::from_value(row["settings"].clone())
+        .map_err(|error| CliError::new(format!("the scan's settings are not understood: {error}")))
+}
 
 /// What `backup.json` lists.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,14 +71,14 @@ impl Entry {
     }
 
     /// Whether these are the bytes that were backed up.
-    pub(super) fn check(&self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(super) fn check(&self, bytes: &[u8]) -> Result<(), CliError> {
         let found = Self::of(self.key.clone(), bytes);
         if found == *self { Ok(()) } else { Err(self.damaged(found.size, &found.sha256)) }
     }
 
-    pub(super) fn damaged(&self, size: u64, sha256: &str) -> Failure {
+    pub(super) fn damaged(&self, size: u64, sha256: &str) -> CliError {
         let difference = self.difference(size, sha256);
-        Failure::new(format!("the backup is damaged: {difference}; that object was left alone"))
+        CliError::new(format!("the backup is damaged: {difference}; that object was left alone"))
     }
 
     /// What is there in place of it.
@@ -85,7 +91,7 @@ impl Entry {
 }
 
 /// A file's SHA-256 in hexadecimal.
-pub(super) async fn hex_of_file(path: &Path) -> Result<String, Failure> {
+pub(super) async fn hex_of_file(path: &Path) -> Result<String, CliError> {
     let mut file = std::fs::File::open(path)?;
     let hashing = move || -> std::io::Result<String> {
         let mut digest = Sha256::new();
@@ -119,10 +125,22 @@ fn unseal(sealed: &str) -> Option<&str> {
 }
 
 impl Backup {
+    /// Refuses a backup of tables that this program does not know.
+    pub(super) fn check_migrations(&self) -> Result<(), CliError> {
+        let known = migrations();
+        match self.migrations.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(newer) => Err(CliError::new(format!(
+                "the backup has tables of {newer}, which this program does not know; restore it with \
+                 the program that made it, or a newer one"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Reads a whole backup's list.
-    pub(super) async fn read(store: &dyn Store) -> Result<Self, Failure> {
+    pub(super) async fn read(store: &dyn Store) -> Result<Self, CliError> {
         Self::read_if_whole(store).await?.ok_or_else(|| {
-            Failure::new(format!(
+            CliError::new(format!(
                 "{} holds no whole backup: there is no {LIST}; run the backup to its end",
                 store.url()
             ))
@@ -130,9 +148,9 @@ impl Backup {
     }
 
     /// The same, or none where no backup has come to its end.
-    async fn read_if_whole(store: &dyn Store) -> Result<Option<Self>, Failure> {
+    async fn read_if_whole(store: &dyn Store) -> Result<Option<Self>, CliError> {
         let Some(tagged) = store.get_tagged(LIST).await? else { return Ok(None) };
-        let about = |what: String| Failure::new(format!("{LIST} in {} {what}", store.url()));
+        let about = |what: String| CliError::new(format!("{LIST} in {} {what}", store.url()));
         let list = std::str::from_utf8(&tagged.bytes).ok().and_then(unseal).ok_or_else(|| {
             about(
                 "is damaged: it is not what its own sha256 says; delete it, and back up again"
@@ -158,14 +176,14 @@ impl Backup {
 async fn read_json<T: DeserializeOwned>(
     store: &dyn Store,
     key: &str,
-) -> Result<Option<T>, Failure> {
+) -> Result<Option<T>, CliError> {
     let Some(tagged) = store.get_tagged(key).await? else { return Ok(None) };
     serde_json::from_slice(&tagged.bytes).map(Some).map_err(|error| {
-        Failure::new(format!("{key} in {} is not understood: {error}", store.url()))
+        CliError::new(format!("{key} in {} is not understood: {error}", store.url()))
     })
 }
 
-async fn write_json(store: &dyn Store, key: &str, value: &impl Serialize) -> Result<(), Failure> {
+async fn write_json(store: &dyn Store, key: &str, value: &impl Serialize) -> Result<(), CliError> {
     let bytes = Bytes::from(serde_json::to_vec(value)?);
     Ok(store.put(key, bytes, PutOptions::default()).await?)
 }
@@ -217,7 +235,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Reads what is there of a backup of the scan with this row.
-    pub(super) async fn open(store: Arc<dyn Store>, row: &Value) -> Result<Self, Failure> {
+    pub(super) async fn open(store: Arc<dyn Store>, row: &Value) -> Result<Self, CliError> {
         let held = store.list_all("").await?;
         let mut journal = Self {
             rows: None,
@@ -228,7 +246,7 @@ impl Journal {
         };
         if let Some(whole) = Backup::read_if_whole(&*store).await? {
             if whole.scan["scan_id"] != row["scan_id"] {
-                return Err(Failure::new(format!(
+                return Err(CliError::new(format!(
                     "{} holds a backup of scan {}; give another place with --to",
                     store.url(),
                     whole.scan["scan_id"].as_str().unwrap_or("?")
@@ -275,7 +293,7 @@ impl Journal {
     }
 
     /// Before another dump is written over the one that was noted.
-    pub(super) async fn forget_rows(&mut self) -> Result<(), Failure> {
+    pub(super) async fn forget_rows(&mut self) -> Result<(), CliError> {
         if let Some(known) = self.rows.take() {
             // A note wins over those before it, and over an earlier backup's list; a dump of no
             // bytes is held by nobody.
@@ -285,16 +303,16 @@ impl Journal {
         Ok(())
     }
 
-    pub(super) async fn note_rows(&mut self, rows: &Rows) -> Result<(), Failure> {
+    pub(super) async fn note_rows(&mut self, rows: &Rows) -> Result<(), CliError> {
         self.held.insert(rows.dump.key.clone(), rows.dump.size);
         self.note(Note { rows: Some(rows.clone()), objects: Vec::new() }).await
     }
 
-    pub(super) async fn note_objects(&mut self, objects: &[Entry]) -> Result<(), Failure> {
+    pub(super) async fn note_objects(&mut self, objects: &[Entry]) -> Result<(), CliError> {
         self.note(Note { rows: None, objects: objects.to_vec() }).await
     }
 
-    async fn note(&mut self, note: Note) -> Result<(), Failure> {
+    async fn note(&mut self, note: Note) -> Result<(), CliError> {
         write_json(&*self.store, &format!("{PROGRESS}{:08}.json", self.notes), &note).await?;
         self.notes += 1;
         self.add(note);
@@ -302,7 +320,7 @@ impl Journal {
     }
 
     /// Writes the list, which makes the backup whole, and forgets the notes.
-    pub(super) async fn finish(&self, backup: &Backup) -> Result<(), Failure> {
+    pub(super) async fn finish(&self, backup: &Backup) -> Result<(), CliError> {
         let sealed = Bytes::from(seal(&serde_json::to_string(backup)?));
         self.store.put(LIST, sealed, PutOptions::default()).await?;
         let notes = self.store.list_all(PROGRESS).await?;

@@ -7,21 +7,20 @@ use std::{
 };
 
 use clap::Args;
-use everytab_coordinator::{Contents, Coordinator, migrations};
+use everytab_coordinator::{Contents, Coordinator};
 use everytab_storage::{Condition, PutIf, Store, objects};
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
 use super::{
-    COPIES_AT_ONCE,
-    copy::Copier,
-    format::{self, Backup, Entry, Source},
-    open, rows, settings_of, temporary, verify,
+    copy::{COPIES_AT_ONCE, Copier, open},
+    format::{self, Backup, Entry, Source, settings_of},
+    rows, verify,
 };
 use crate::{
+    cli_error::{CliError, CliResult, Exit},
     commands::{database, stdout},
-    config::DatabaseArgs,
-    failure::{Exit, Failure, Outcome},
+    options::DatabaseArgs,
     scan_settings::ScanSettings,
     scan_start::Places,
 };
@@ -53,8 +52,8 @@ pub struct RestoreArgs {
 /// # Errors
 /// When the database holds scans of its own, the backup is damaged or a newer program's, or a
 /// store or the database refuses.
-pub async fn restore(args: RestoreArgs) -> Outcome {
-    let temporary = temporary(args.temporary);
+pub async fn restore(args: RestoreArgs) -> CliResult {
+    let temporary = args.temporary.unwrap_or_else(std::env::temp_dir);
     let from = open(&args.from).await?;
     if args.verify {
         return verify::verify(&from, &temporary).await;
@@ -62,7 +61,7 @@ pub async fn restore(args: RestoreArgs) -> Outcome {
     let url = database::url(&args.database)?;
     let coordinator = database::connect_unchecked(url).await?;
     let backup = Backup::read(&*from).await?;
-    check_migrations(&backup)?;
+    backup.check_migrations()?;
     let settings = settings_of(&backup.scan)?;
     let places = Places {
         source: settings.source.clone(),
@@ -81,7 +80,7 @@ pub async fn restore(args: RestoreArgs) -> Outcome {
         }
         let faults = rows::load(&coordinator, url, &*from, &backup, &temporary).await?;
         if !faults.is_empty() {
-            return Err(Failure::new(format!("the rows came back wrong: {}", faults.join("; "))));
+            return Err(CliError::new(format!("the rows came back wrong: {}", faults.join("; "))));
         }
     }
     coordinator.migrate().await?;
@@ -94,21 +93,9 @@ pub async fn restore(args: RestoreArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// Rows of tables that this program does not know are no use to it.
-pub(super) fn check_migrations(backup: &Backup) -> Result<(), Failure> {
-    let known = migrations();
-    match backup.migrations.iter().find(|name| !known.contains(&name.as_str())) {
-        Some(newer) => Err(Failure::new(format!(
-            "the backup has tables of {newer}, which this program does not know; restore it with \
-             the program that made it, or a newer one"
-        ))),
-        None => Ok(()),
-    }
-}
-
 /// Whether an earlier restore of this very backup brought the rows back. A database with scans of
 /// its own is left alone.
-async fn has_rows(coordinator: &Coordinator, backup: &Backup) -> Result<bool, Failure> {
+async fn has_rows(coordinator: &Coordinator, backup: &Backup) -> Result<bool, CliError> {
     if coordinator.contents().await? != Contents::Scans {
         return Ok(false);
     }
@@ -122,7 +109,7 @@ async fn has_rows(coordinator: &Coordinator, backup: &Backup) -> Result<bool, Fa
     if rows::differences(&others(&backup.rows.tables), &others(&here)).is_empty() {
         return Ok(true);
     }
-    Err(Failure::new(
+    Err(CliError::new(
         "this database holds scans or a blocklist already, and nothing was changed: give a new \
          database with --database-url (createdb makes one)",
     ))
@@ -133,7 +120,7 @@ async fn restore_objects(
     settings: &ScanSettings,
     backup: &Backup,
     temporary: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let copiers = HashMap::from([
         (Source::Site, Copier { to: open(&settings.site).await?, temporary: temporary.into() }),
         (
@@ -145,7 +132,7 @@ async fn restore_objects(
     let mut copies = Vec::new();
     for entry in &backup.objects {
         let (source, key) = Source::of(&entry.key)
-            .ok_or_else(|| Failure::new(format!("backup.json lists {:?}", entry.key)))?;
+            .ok_or_else(|| CliError::new(format!("backup.json lists {:?}", entry.key)))?;
         if source == Source::Site && format::is_fixed(key) {
             root.push((key, entry));
         } else {
@@ -154,7 +141,7 @@ async fn restore_objects(
     }
     let copiers = &copiers;
     let mut copies = stream::iter(copies.into_iter().map(|(source, key, entry)| async move {
-        let copier = copiers.get(&source).ok_or_else(|| Failure::new("no store for an object"))?;
+        let copier = copiers.get(&source).ok_or_else(|| CliError::new("no store for an object"))?;
         copier.restore(&**from, entry, key).await
     }))
     .buffer_unordered(COPIES_AT_ONCE);
@@ -172,7 +159,7 @@ async fn restore_root(
     from: &dyn Store,
     site: &Copier,
     root: &[(&str, &Entry)],
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let Some((_, manifest)) = root.iter().find(|(key, _)| *key == objects::MANIFEST) else {
         return Ok(());
     };

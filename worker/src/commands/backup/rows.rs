@@ -11,7 +11,7 @@ use super::{
     copy::download,
     format::{Backup, Entry, Journal, Rows, hex_of_file},
 };
-use crate::failure::Failure;
+use crate::cli_error::CliError;
 
 /// The dump's name in a backup.
 const DUMP: &str = "database.dump";
@@ -22,7 +22,7 @@ pub(super) async fn save(
     url: &str,
     temporary: &Path,
     journal: &mut Journal,
-) -> Result<Rows, Failure> {
+) -> Result<Rows, CliError> {
     let version = coordinator.server_version().await?;
     let mut snapshot = coordinator.snapshot().await?;
     let tables = snapshot.digests().await?;
@@ -51,7 +51,7 @@ async fn dump(
     url: &str,
     version: i32,
     temporary: &Path,
-) -> Result<NamedTempFile, Failure> {
+) -> Result<NamedTempFile, CliError> {
     let file = NamedTempFile::new_in(temporary)?;
     let (url, id, to) = (url.to_owned(), snapshot.id.clone(), file.path().to_owned());
     tokio::task::spawn_blocking(move || {
@@ -73,7 +73,7 @@ pub(super) async fn load(
     from: &dyn Store,
     backup: &Backup,
     temporary: &Path,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, CliError> {
     let rows = &backup.rows;
     let file = NamedTempFile::new_in(temporary)?;
     download(from, &rows.dump, file.as_file()).await?;
@@ -85,7 +85,7 @@ pub(super) async fn load(
 }
 
 /// What the tables hold now.
-pub(super) async fn digests(coordinator: &Coordinator) -> Result<Vec<TableDigest>, Failure> {
+pub(super) async fn digests(coordinator: &Coordinator) -> Result<Vec<TableDigest>, CliError> {
     let mut snapshot = coordinator.snapshot().await?;
     let tables = snapshot.digests().await?;
     snapshot.end().await?;

@@ -9,14 +9,13 @@ use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
 use super::{
-    COPIES_AT_ONCE, copy,
+    copy::{self, COPIES_AT_ONCE},
     format::{Backup, Source},
-    restore::check_migrations,
     rows,
 };
 use crate::{
+    cli_error::{CliError, CliResult, Exit},
     commands::stdout,
-    failure::{Exit, Failure, Outcome},
 };
 
 /// Reads every object, loads the rows into a Postgres of their own, and compares. One line on
@@ -24,9 +23,9 @@ use crate::{
 ///
 /// # Errors
 /// When there are faults, the list itself is one, or there is no Postgres to load into.
-pub(super) async fn verify(from: &Arc<dyn Store>, temporary: &Path) -> Outcome {
+pub(super) async fn verify(from: &Arc<dyn Store>, temporary: &Path) -> CliResult {
     let backup = Backup::read(&**from).await?;
-    check_migrations(&backup)?;
+    backup.check_migrations()?;
     let mut faults = damaged_objects(&**from, &backup).await?;
     let is_dump_whole = !faults.iter().any(|fault| fault.starts_with(&backup.rows.dump.key));
     if is_dump_whole {
@@ -46,10 +45,10 @@ pub(super) async fn verify(from: &Arc<dyn Store>, temporary: &Path) -> Outcome {
         return Ok(Exit::Done);
     }
     let about_rows = if is_dump_whole { "" } else { "; its rows could not be tried" };
-    Err(Failure::new(format!("the backup has {} faults{about_rows}", faults.len())))
+    Err(CliError::new(format!("the backup has {} faults{about_rows}", faults.len())))
 }
 
-async fn damaged_objects(from: &dyn Store, backup: &Backup) -> Result<Vec<String>, Failure> {
+async fn damaged_objects(from: &dyn Store, backup: &Backup) -> Result<Vec<String>, CliError> {
     let mut faults = Vec::new();
     let mut checks = stream::iter(backup.entries().map(|entry| copy::fault_of(from, entry)))
         .buffered(COPIES_AT_ONCE);
@@ -64,7 +63,7 @@ async fn faults_of_rows(
     from: &dyn Store,
     backup: &Backup,
     temporary: &Path,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, CliError> {
     let parent = temporary.to_owned();
     let server =
         tokio::task::spawn_blocking(move || PrivatePostgres::start_passing(&parent)).await??;
@@ -86,7 +85,7 @@ async fn faults_of_rows(
 async fn missing_objects(
     coordinator: &Coordinator,
     backup: &Backup,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, CliError> {
     let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
     let Some(number) = coordinator.scan_number(Some(id)).await? else {
         return Ok(vec![format!("the rows know no scan {id}")]);

@@ -2,7 +2,7 @@
 
 use everytab_coordinator::{ConnectSettings, Coordinator, Error};
 
-use super::{Check, NewestScan};
+use super::check::{Check, NewestScan};
 
 /// Older scans have ended long ago, and were audited then.
 const SCANS_AUDITED: usize = 10;

@@ -4,18 +4,29 @@ use bytes::Bytes;
 use everytab_storage::{Condition, PutIf, PutOptions, StorageError, Store, StoreSettings};
 use uuid::Uuid;
 
-use super::{Check, DoctorArgs, NewestScan};
-use crate::{commands::gc::PROBES, crawl, failure::Failure};
+use super::check::{Check, NewestScan};
+use crate::{cli_error::CliError, commands::gc::PROBES, crawl};
 
 /// What `--latest` means where no crawl is named.
 const LATEST: &str = "latest";
 
-pub(super) async fn check(args: &DoctorArgs, newest: Option<&NewestScan>) -> Vec<Check> {
+/// The stores to be checked, as the options name them; what is absent is taken from the newest scan.
+#[derive(Debug, Default)]
+pub(super) struct StoreOptions {
+    pub(super) source: Option<String>,
+    pub(super) is_public: bool,
+    pub(super) crawl: Option<String>,
+    pub(super) archive: Option<String>,
+    pub(super) site: Option<String>,
+    pub(super) private: Option<String>,
+}
+
+pub(super) async fn check(args: &StoreOptions, newest: Option<&NewestScan>) -> Vec<Check> {
     let settings = newest.map(|newest| &newest.settings);
     let source = args.source.as_ref().or(settings.map(|settings| &settings.source));
     let archive = args.archive.as_ref().or(settings.map(|settings| &settings.archive));
     let site = args.site.as_ref().or(settings.map(|settings| &settings.site));
-    let is_public = args.public || settings.is_some_and(|settings| settings.source_is_public);
+    let is_public = args.is_public || settings.is_some_and(|settings| settings.source_is_public);
     let mut checks = Vec::new();
     if let Some(source) = source {
         let known = newest.filter(|newest| newest.settings.source == *source);
@@ -45,18 +56,18 @@ async fn readable(source: &str, is_public: bool, crawl: &str) -> Check {
 }
 
 /// Reads the crawl's list and the end of one index file, as `scan start` and a worker will.
-async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String, Failure> {
+async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String, CliError> {
     let crawl = crawl::resolve(source, crawl).await?;
     let settings = StoreSettings { no_credentials: is_public, ..StoreSettings::default() };
     let store = everytab_storage::open(source, &settings).await?;
     let files = crawl::index_files(&*store, &crawl).await?;
-    let first = files.first().ok_or_else(|| Failure::new("the crawl has no index files"))?;
+    let first = files.first().ok_or_else(|| CliError::new("the crawl has no index files"))?;
     let info = store.head(first).await?;
     let size = info.map(|info| info.size).filter(|size| *size >= 4).ok_or_else(|| {
-        Failure::new(format!("{first} is in the list of {crawl}, but not in {source}"))
+        CliError::new(format!("{first} is in the list of {crawl}, but not in {source}"))
     })?;
     if store.get_range(first, size - 4..size).await? != b"PAR1"[..] {
-        return Err(Failure::new(format!("{first} in {source} is no parquet file")));
+        return Err(CliError::new(format!("{first} in {source} is no parquet file")));
     }
     Ok(format!("{source} has {crawl} with {} index files", files.len()))
 }

@@ -9,10 +9,13 @@ use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Lines, MAX_SMALL_FILE_BYTES, ended, read_file};
+use super::{
+    files::{MAX_SMALL_FILE_BYTES, read_file},
+    lines::{Lines, ended},
+};
 use crate::{
-    config::{FetchArgs, Robots},
-    failure::Outcome,
+    cli_error::CliResult,
+    options::{FetchArgs, Robots},
 };
 
 /// URLs fetched at once; the lines stay in the order of the arguments.
@@ -139,7 +142,7 @@ impl UrlLine {
 }
 
 /// Fetches and prints; our own trouble (no resolver, no route) is an input that failed.
-pub(super) async fn urls(args: UrlArgs) -> Outcome {
+pub(super) async fn urls(args: UrlArgs) -> CliResult {
     args.fetch.warn();
     let robots = match args.robots {
         Robots::Obey => RobotsPolicy::Obey,

@@ -15,7 +15,7 @@ use everytab_commoncrawl::{
 };
 use serde::Serialize;
 
-use super::Lines;
+use super::lines::Lines;
 
 #[derive(Serialize)]
 struct CaptureLine<'a> {

@@ -7,7 +7,10 @@ use everytab_webpage::{IconLink, Page, TitleState, Verdict, understand};
 use serde::Serialize;
 use url::Url;
 
-use super::{Lines, MAX_FILE_BYTES, MAX_SMALL_FILE_BYTES, read_file, read_unpacked};
+use super::{
+    files::{MAX_FILE_BYTES, MAX_SMALL_FILE_BYTES, read_file, read_unpacked},
+    lines::Lines,
+};
 
 /// The rule of framing that says a response is no HTML.
 const NOT_HTML: &str = "not_html";

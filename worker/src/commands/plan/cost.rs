@@ -5,7 +5,7 @@
 //! up first. Every rate says where it was measured or that it is assumed.
 
 use super::prices::{Database, Machine, Prices};
-use crate::{limits, machine};
+use crate::{capacity, limits};
 
 const HOUR: f64 = 3_600.0;
 const HOURS_A_MONTH: f64 = 730.0;
@@ -259,7 +259,7 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
         dollars,
         spot_dollars,
         costs,
-        memory_gb: machine::memory_of(fleet.in_flight as u64) as f64 / GB,
+        memory_gb: capacity::memory_of(fleet.in_flight as u64) as f64 / GB,
         icons,
         sent_gb,
         received_gb: received / GB,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Assumed, sample::Sample};
+use super::{options::Assumed, sample::Sample};
 use crate::limits;
 
 /// Hosts of a shard, and shards at least, as `coordinator.fan_out` has them.
@@ -35,6 +35,12 @@ impl Basis {
             Self::Assumed => "assumed",
             Self::Derived => "derived",
         }
+    }
+}
+
+impl std::fmt::Display for Basis {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.as_str())
     }
 }
 

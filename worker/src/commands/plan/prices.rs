@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::failure::Failure;
+use crate::cli_error::CliError;
 
 const PRICES: &str = include_str!("../../../prices.json");
 
@@ -65,25 +65,25 @@ pub(super) struct Prices {
 
 impl Prices {
     /// The table that was built in.
-    pub(super) fn built_in() -> Result<Self, Failure> {
+    pub(super) fn built_in() -> Result<Self, CliError> {
         Ok(serde_json::from_str(PRICES)?)
     }
 
     /// A worker's machine by its name.
-    pub(super) fn machine(&self, name: &str) -> Result<&Machine, Failure> {
+    pub(super) fn machine(&self, name: &str) -> Result<&Machine, CliError> {
         self.workers.get(name).ok_or_else(|| unknown("--instance", name, self.workers.keys()))
     }
 
     /// Postgres's machine by its name.
-    pub(super) fn database(&self, name: &str) -> Result<&Database, Failure> {
+    pub(super) fn database(&self, name: &str) -> Result<&Database, CliError> {
         let known = self.databases.get(name);
         known.ok_or_else(|| unknown("--database-instance", name, self.databases.keys()))
     }
 }
 
-fn unknown<'a>(option: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
+fn unknown<'a>(option: &str, name: &str, known: impl Iterator<Item = &'a String>) -> CliError {
     let known: Vec<&str> = known.map(String::as_str).collect();
-    Failure::usage(format!(
+    CliError::usage(format!(
         "{option} {name}: there is no price for it; known are {} (worker/prices.json)",
         known.join(", ")
     ))

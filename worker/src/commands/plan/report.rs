@@ -3,24 +3,24 @@
 use serde_json::{Value, json};
 
 use super::{
-    PlanArgs,
     cost::{Fleet, Model, RATES, Resource, Stage, model},
+    options::PlanArgs,
     prices::Prices,
 };
 use crate::{
+    capacity::requests_in,
+    cli_error::{CliError, CliResult, Exit},
     commands::stdout,
-    failure::{Exit, Failure, Outcome},
-    machine::requests_in,
 };
 
 /// Prints what `hosts` take.
-pub(super) fn print(args: &PlanArgs, hosts: u64) -> Outcome {
+pub(super) fn print(args: &PlanArgs, hosts: u64) -> CliResult {
     let prices = Prices::built_in()?;
     let options = &args.fleet;
     let (machine, database) =
         (prices.machine(&options.instance)?, prices.database(&options.database_instance)?);
     if !(options.core_speed.is_finite() && options.core_speed > 0.0) {
-        return Err(Failure::usage("--core-speed: give a number greater than zero"));
+        return Err(CliError::usage("--core-speed: give a number greater than zero"));
     }
     // A worker keeps to what its memory is room for, whatever it is told.
     let room = requests_in((machine.memory_gib * 1_073_741_824.0) as u64) as u64;

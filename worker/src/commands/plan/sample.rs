@@ -7,8 +7,8 @@ use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::{
+    cli_error::CliError,
     crawl::WantedFile,
-    failure::Failure,
     index_file::{IndexFile, IndexFileError},
     limits,
 };
@@ -44,13 +44,13 @@ pub(super) struct Sample {
 }
 
 /// Asks for the size of every file, and reads the first row group of the one in the middle.
-pub(super) async fn read(store: &dyn Store, files: &[WantedFile]) -> Result<Sample, Failure> {
+pub(super) async fn read(store: &dyn Store, files: &[WantedFile]) -> Result<Sample, CliError> {
     let sizes = files.iter().map(|(path, _)| size(store, path));
     let sizes: Vec<u64> =
         stream::iter(sizes).buffered(limits::PUTS_IN_FLIGHT).try_collect().await?;
     let middle = files.len() / 2;
     let (Some((path, _)), Some(&bytes)) = (files.get(middle), sizes.get(middle)) else {
-        return Err(Failure::new("the crawl has no index files"));
+        return Err(CliError::new("the crawl has no index files"));
     };
     let mut sample = Sample {
         path: path.clone(),
@@ -60,14 +60,14 @@ pub(super) async fn read(store: &dyn Store, files: &[WantedFile]) -> Result<Samp
         sampled_bytes: bytes,
         ..Sample::default()
     };
-    let about = |error: IndexFileError| Failure::new(format!("index file {path}: {error}"));
+    let about = |error: IndexFileError| CliError::new(format!("index file {path}: {error}"));
     first_groups(store, path, &mut sample).await.map_err(about)?;
     Ok(sample)
 }
 
-async fn size(store: &dyn Store, path: &str) -> Result<u64, Failure> {
+async fn size(store: &dyn Store, path: &str) -> Result<u64, CliError> {
     store.head(path).await?.map(|info| info.size).ok_or_else(|| {
-        Failure::new(format!("{path} is in the crawl's list, but not in {}", store.url()))
+        CliError::new(format!("{path} is in the crawl's list, but not in {}", store.url()))
     })
 }
 

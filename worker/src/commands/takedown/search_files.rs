@@ -8,7 +8,7 @@ use everytab_storage::{Condition, PutIf, Store, objects};
 
 use super::{TRIES, busy};
 use crate::{
-    failure::Failure,
+    cli_error::CliError,
     jobs::{SearchEntry, range_of, read_lines, search_key, write_lines},
 };
 
@@ -36,7 +36,7 @@ impl<'a> SearchFiles<'a> {
     }
 
     /// The line of a host, if there is one.
-    pub(super) async fn find(&self, hostname: &str) -> Result<Option<Found>, Failure> {
+    pub(super) async fn find(&self, hostname: &str) -> Result<Option<Found>, CliError> {
         let mut entry = None;
         let mut twin = None;
         for key in self.files_of(hostname).await? {
@@ -57,7 +57,7 @@ impl<'a> SearchFiles<'a> {
         hostname: &str,
         bundle: i32,
         place: usize,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CliError> {
         let slot = i32::try_from(place).unwrap_or(i32::MAX);
         for key in self.files_of(hostname).await? {
             self.edit(&key, |lines| {
@@ -71,7 +71,7 @@ impl<'a> SearchFiles<'a> {
     }
 
     /// Removes the line of a host, and its key where a file began with it.
-    pub(super) async fn remove(&self, hostname: &str) -> Result<(), Failure> {
+    pub(super) async fn remove(&self, hostname: &str) -> Result<(), CliError> {
         for key in self.files_of(hostname).await? {
             self.edit(&key, |lines| lines.retain(|line| line.hostname != hostname)).await?;
         }
@@ -79,29 +79,33 @@ impl<'a> SearchFiles<'a> {
     }
 
     /// The files that may hold a host's line.
-    async fn files_of(&self, hostname: &str) -> Result<Vec<String>, Failure> {
+    async fn files_of(&self, hostname: &str) -> Result<Vec<String>, CliError> {
         let range = range_of(hostname);
         let index = self.index(range).await?;
         let files = candidates(&index, &search_key(hostname));
         Ok(files.map(|number| self.key(range, &format!("{number}.tsv"))).collect())
     }
 
-    async fn index(&self, range: usize) -> Result<Vec<String>, Failure> {
+    async fn index(&self, range: usize) -> Result<Vec<String>, CliError> {
         let key = self.key(range, "index.tsv");
         let bytes = self.site.get(&key).await.map_err(|error| {
-            Failure::new(format!("the site's search index, by which a tab is found: {error}"))
+            CliError::new(format!("the site's search index, by which a tab is found: {error}"))
         })?;
         Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
     }
 
-    fn lines(&self, key: &str, bytes: &[u8]) -> Result<Vec<SearchEntry>, Failure> {
+    fn lines(&self, key: &str, bytes: &[u8]) -> Result<Vec<SearchEntry>, CliError> {
         let text = String::from_utf8_lossy(bytes);
         read_lines(&text)
-            .map_err(|reason| Failure::new(format!("{key} in {}: {reason}", self.site.url())))
+            .map_err(|reason| CliError::new(format!("{key} in {}: {reason}", self.site.url())))
     }
 
     /// Changes a file if `change` changes its lines; again if somebody else did meanwhile.
-    async fn edit(&self, key: &str, change: impl Fn(&mut Vec<SearchEntry>)) -> Result<(), Failure> {
+    async fn edit(
+        &self,
+        key: &str,
+        change: impl Fn(&mut Vec<SearchEntry>),
+    ) -> Result<(), CliError> {
         for _ in 0..TRIES {
             let Some(tagged) = self.site.get_tagged(key).await? else { return Ok(()) };
             let before = self.lines(key, &tagged.bytes)?;
@@ -114,7 +118,7 @@ impl<'a> SearchFiles<'a> {
         Err(busy(self.site, key))
     }
 
-    async fn replace(&self, key: &str, text: String, etag: String) -> Result<bool, Failure> {
+    async fn replace(&self, key: &str, text: String, etag: String) -> Result<bool, CliError> {
         let condition = Condition::Etag(etag);
         let options = objects::put_options(key);
         let put = self.site.put_if(key, Bytes::from(text), condition, options).await?;
@@ -122,7 +126,7 @@ impl<'a> SearchFiles<'a> {
     }
 
     /// Makes the index name the first keys that its files have now.
-    async fn renew_index(&self, range: usize) -> Result<(), Failure> {
+    async fn renew_index(&self, range: usize) -> Result<(), CliError> {
         let key = self.key(range, "index.tsv");
         for _ in 0..TRIES {
             let Some(tagged) = self.site.get_tagged(&key).await? else { return Ok(()) };

@@ -17,7 +17,7 @@ const PARTS: (u64, u64) = (3, 4);
 
 /// One thing that requests need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct Capacity {
     /// What it is, for people.
     pub name: &'static str,
     /// How to have more of it.
@@ -28,7 +28,7 @@ pub struct Room {
     each: u64,
 }
 
-impl Room {
+impl Capacity {
     /// The most requests at once that it is enough for; at least one.
     pub fn requests(&self) -> usize {
         let fit = self.has.saturating_sub(self.fixed) / self.each;
@@ -38,15 +38,15 @@ impl Room {
     /// What there is and what so many requests want, in words.
     pub fn said(&self, in_flight: usize) -> String {
         let wanted = self.each.saturating_mul(in_flight as u64).saturating_add(self.fixed);
-        let Room { has, unit, .. } = self;
+        let Capacity { has, unit, .. } = self;
         format!("the limit is {has}{unit}, --in-flight {in_flight} wants {wanted}{unit}")
     }
 }
 
 /// Open files, raised as far as it goes, and memory beside bodies and what waits.
-pub fn rooms() -> Vec<Room> {
+pub fn capacities() -> Vec<Capacity> {
     let files = rlimit::raise().unwrap_or(OPEN_FILES_AT_LEAST);
-    let files = Room {
+    let files = Capacity {
         name: "open files",
         remedy: "raise it (ulimit -n, LimitNOFILE=) or lower --in-flight",
         unit: "",
@@ -54,24 +54,24 @@ pub fn rooms() -> Vec<Room> {
         fixed: 0,
         each: FILES_A_REQUEST,
     };
-    let memory = memory_bytes().map(memory_room);
+    let memory = memory_bytes().map(memory_capacity);
     [Some(files), memory].into_iter().flatten().collect()
 }
 
 /// The most requests at once that a machine of so much memory is room for.
 pub fn requests_in(machine_bytes: u64) -> usize {
-    memory_room(machine_bytes).requests()
+    memory_capacity(machine_bytes).requests()
 }
 
 /// What so many requests at once take of the memory at most, bodies and what waits included.
 pub fn memory_of(requests: u64) -> u64 {
-    let room = memory_room(0);
+    let room = memory_capacity(0);
     (room.fixed + requests * room.each) * 1_024
 }
 
-fn memory_room(machine_bytes: u64) -> Room {
+fn memory_capacity(machine_bytes: u64) -> Capacity {
     let body_budget_bytes = FetchSettings::default().body_budget_bytes;
-    Room {
+    Capacity {
         name: "memory",
         remedy: "lower --in-flight, or run on a machine with more memory",
         unit: " KiB",
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn requests_in_flight_are_at_most_a_quarter_of_the_open_files() {
         let requests = |has| {
-            let files = Room { name: "", remedy: "", unit: "", has, fixed: 0, each: 4 };
+            let files = Capacity { name: "", remedy: "", unit: "", has, fixed: 0, each: 4 };
             files.requests()
         };
         assert_eq!(requests(20_000), 5_000);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn requests_and_bodies_fit_into_three_quarters_of_the_memory() {
-        let of = |mebibytes: u64| memory_room(mebibytes << 20).requests() as u64;
+        let of = |mebibytes: u64| memory_capacity(mebibytes << 20).requests() as u64;
         for mebibytes in [768, 1_024, 2_048, 16_384] {
             let taken = of(mebibytes) * REQUEST_BYTES as u64 + (256 << 20) + WAITING_BYTES as u64;
             assert!(taken <= (mebibytes << 20) / 4 * 3, "{mebibytes} MiB: {taken}");
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(of(64), 1);
         let most = memory_of(requests_in(4 << 30) as u64);
         assert!(most <= 3 << 30 && most > (3 << 30) - (1 << 20), "{most}");
-        let said = memory_room(1 << 30).said(10_000);
+        let said = memory_capacity(1 << 30).said(10_000);
         assert!(said.starts_with("the limit is 786432 KiB, --in-flight 10000 wants "), "{said}");
     }
 

@@ -5,23 +5,23 @@ use std::{io::Write, path::PathBuf};
 use everytab_fetcher::{Fetcher, RobotsPolicy, Trouble};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
-use super::Check;
+use super::check::Check;
 use crate::{
-    config::FetchArgs,
+    capacity::{self, Capacity},
     limits,
-    machine::{self, Room},
+    options::FetchArgs,
 };
 
 /// Whether there is room for so many requests at once.
-pub(super) fn rooms(in_flight: usize) -> Vec<Check> {
-    let check = |room: Room| {
+pub(super) fn capacities(in_flight: usize) -> Vec<Check> {
+    let check = |room: Capacity| {
         let found = room.said(in_flight);
         match room.requests() >= in_flight {
             true => Check::ok(room.name, found),
             false => Check::fail(room.name, found, room.remedy),
         }
     };
-    machine::rooms().into_iter().map(check).collect()
+    capacity::capacities().into_iter().map(check).collect()
 }
 
 pub(super) fn temporary(folder: Option<PathBuf>) -> Check {

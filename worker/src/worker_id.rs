@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use uuid::Uuid;
 
 /// `<host>:<process>:<random>`, at most 40 characters, unique to this process's life.
-pub fn holder_name() -> String {
+pub fn worker_id() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(make).clone()
 }

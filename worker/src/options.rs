@@ -1,9 +1,12 @@
-//! The command line and the environment: every option, its variable, and what it may be.
+//! Options that several commands share: the database, fetching, what makes one scan different from
+//! another, and how durations are written.
+//!
+//! Must not know: which commands there are.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{
-    Args, Parser, Subcommand, ValueEnum,
+    Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use everytab_coordinator::JobKind;
@@ -12,50 +15,7 @@ use everytab_icon::png::Colours;
 use ipnet::IpNet;
 use url::Url;
 
-use crate::{commands, limits};
-
-/// A page full of browser tabs, one for every website on the internet.
-#[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
-pub struct Cli {
-    /// What to do; without one, `run`.
-    #[command(subcommand)]
-    pub command: Option<Command>,
-    /// Options of `run`.
-    #[command(flatten)]
-    pub run: commands::run::RunArgs,
-}
-
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Take jobs from the database and do them (the default)
-    Run(Box<commands::run::RunArgs>),
-    /// Run a whole scan on this machine, with a private Postgres
-    Local(Box<commands::local::LocalArgs>),
-    /// Start, watch and change scans
-    Scan(commands::scan::ScanArgs),
-    /// Bring the database to this program's schema
-    Migrate(DatabaseArgs),
-    /// Serve a published site from a directory
-    Serve(commands::serve::ServeArgs),
-    /// Publish a scan's site again
-    Publish(commands::publish::PublishArgs),
-    /// Copy a scan's rows and objects to a store
-    Backup(commands::backup::BackupArgs),
-    /// Bring a backup into an empty database and its stores
-    Restore(commands::backup::RestoreArgs),
-    /// Keep hosts and titles out of the next scans
-    Blocklist(commands::blocklist::BlocklistArgs),
-    /// Check that this machine has what a run needs
-    Doctor(Box<commands::doctor::DoctorArgs>),
-    /// Estimate what a scan of a crawl will take
-    Plan(commands::plan::PlanArgs),
-    /// Take hosts off a published site at once
-    Takedown(commands::takedown::TakedownArgs),
-    /// Show how files and URLs are understood, one JSON object a line
-    Inspect(Box<commands::inspect::InspectArgs>),
-}
+use crate::limits;
 
 /// Which database.
 #[derive(Debug, Clone, Args)]
@@ -306,14 +266,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn addresses_that_pages_show_are_checked() {

@@ -1,40 +1,19 @@
-//! The registry of job kinds, and the shape that every job has: load its input (Postgres), run
-//! (no database), and hand back rows and counts for the one completion.
-
-mod bundle_shard;
-mod common_icons;
-mod history;
-mod icon;
-mod icon_archive;
-mod index;
-mod page_files;
-mod preview;
-mod publish;
-mod search;
-mod search_key;
-mod search_part;
-mod stats;
-mod warc;
+//! What every job has in common: an assignment, how it is loaded and run, what it hands back, and
+//! why it may fail.
+//!
+//! Must not know: which kinds of jobs there are.
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
 use everytab_fetcher::Trouble;
 use everytab_storage::{StorageError, StorageErrorKind};
-use tracing::Instrument as _;
 
+use super::stats::Stats;
 use crate::{
     context::Context,
     pulse::{Pulse, TrustedUntil},
     scan_settings::ScanSettings,
 };
-
-pub use page_files::{Facts, HASHED_FOLDERS, PageFile, changing_keys, is_hashed, page_files};
-pub use publish::{Manifest, PublishRequest, publish_site, totals};
-pub use search::merge_range;
-pub use search_key::{range_of, search_key};
-pub use search_part::{SearchEntry, read_lines, write_lines, write_part};
-pub use stats::Stats;
-pub use warc::read_home_pages;
 
 /// A job as its run sees it.
 #[derive(Debug, Clone)]
@@ -145,7 +124,7 @@ impl From<IndexError> for JobError {
 }
 
 /// Waits for work on a blocking thread; a panic there fails the run, not the worker.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, JobError> {
     tokio::task::spawn_blocking(work)
@@ -154,7 +133,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// One kind of job.
-trait Job {
+pub(super) trait Job {
     /// What it works on.
     type Input: Send;
 
@@ -164,34 +143,4 @@ trait Job {
     /// Does the work, without a database.
     async fn run(context: &Context, job: &Assignment, input: Self::Input)
     -> Result<Done, JobError>;
-}
-
-async fn load_and_run<J: Job>(
-    coordinator: &Coordinator,
-    context: &Context,
-    job: &Assignment,
-) -> Result<Done, JobError> {
-    let input = J::load(coordinator, job).instrument(tracing::info_span!("load")).await?;
-    J::run(context, job, input).instrument(tracing::info_span!("run")).await
-}
-
-/// Loads and runs a job: one line a kind, in pipeline order.
-///
-/// # Errors
-/// [`JobError`], which says what becomes of the job.
-pub async fn perform(
-    coordinator: &Coordinator,
-    context: &Context,
-    job: &Assignment,
-) -> Result<Done, JobError> {
-    match job.kind {
-        JobKind::Index => load_and_run::<index::Index>(coordinator, context, job).await,
-        JobKind::Warc => load_and_run::<warc::Warc>(coordinator, context, job).await,
-        JobKind::Icon => load_and_run::<icon::Icon>(coordinator, context, job).await,
-        JobKind::BundleShard => {
-            load_and_run::<bundle_shard::BundleShard>(coordinator, context, job).await
-        }
-        JobKind::Search => load_and_run::<search::Search>(coordinator, context, job).await,
-        JobKind::Publish => load_and_run::<publish::Publish>(coordinator, context, job).await,
-    }
 }

@@ -1,25 +1,12 @@
-//! One file a command: what a person types and sees.
-
-pub mod backup;
-pub mod blocklist;
-pub mod database;
-pub mod doctor;
-pub mod gc;
-pub mod inspect;
-pub mod local;
-pub mod migrate;
-pub mod plan;
-pub mod publish;
-pub mod run;
-pub mod scan;
-pub mod serve;
-pub mod stdout;
-pub mod stop;
-pub mod takedown;
+//! From a command line to the command that does it.
 
 use crate::{
-    config::{Cli, Command},
-    failure::Outcome,
+    cli::{Cli, Command},
+    cli_error::CliResult,
+    commands::{
+        backup, blocklist, doctor, inspect, local, migrate, plan, publish, run, scan, serve,
+        takedown,
+    },
 };
 
 /// What is logged unless the environment says otherwise: commands that print results say little.
@@ -45,7 +32,7 @@ pub fn serves_metrics(cli: &Cli) -> bool {
 ///
 /// # Errors
 /// One line for a person, and the exit code.
-pub async fn dispatch(cli: Cli) -> Outcome {
+pub async fn dispatch(cli: Cli) -> CliResult {
     match cli.command {
         None => run::run(cli.run).await,
         Some(Command::Run(args)) => run::run(*args).await,

@@ -1,0 +1,65 @@
+//! The command line: every command with its options, and nothing of what they do.
+
+use clap::{Parser, Subcommand};
+
+use crate::{
+    commands::{
+        backup, blocklist, doctor, inspect, local, plan, publish, run, scan, serve, takedown,
+    },
+    options::DatabaseArgs,
+};
+
+/// A page full of browser tabs, one for every website on the internet.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
+pub struct Cli {
+    /// What to do; without one, `run`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of `run`.
+    #[command(flatten)]
+    pub run: run::RunArgs,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Take jobs from the database and do them (the default)
+    Run(Box<run::RunArgs>),
+    /// Run a whole scan on this machine, with a private Postgres
+    Local(Box<local::LocalArgs>),
+    /// Start, watch and change scans
+    Scan(scan::ScanArgs),
+    /// Bring the database to this program's schema
+    Migrate(DatabaseArgs),
+    /// Serve a published site from a directory
+    Serve(serve::ServeArgs),
+    /// Publish a scan's site again
+    Publish(publish::PublishArgs),
+    /// Copy a scan's rows and objects to a store
+    Backup(backup::BackupArgs),
+    /// Bring a backup into an empty database and its stores
+    Restore(backup::RestoreArgs),
+    /// Keep hosts and titles out of the next scans
+    Blocklist(blocklist::BlocklistArgs),
+    /// Check that this machine has what a run needs
+    Doctor(Box<doctor::DoctorArgs>),
+    /// Estimate what a scan of a crawl will take
+    Plan(plan::PlanArgs),
+    /// Take hosts off a published site at once
+    Takedown(takedown::TakedownArgs),
+    /// Show how files and URLs are understood, one JSON object a line
+    Inspect(Box<inspect::InspectArgs>),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,18 @@
+//! One file a command: what a person types and sees.
+
+pub mod backup;
+pub mod blocklist;
+pub mod database;
+pub mod doctor;
+pub mod gc;
+pub mod inspect;
+pub mod local;
+pub mod migrate;
+pub mod plan;
+pub mod publish;
+pub mod run;
+pub mod scan;
+pub mod serve;
+pub mod stdout;
+pub mod stop;
+pub mod takedown;

@@ -1,0 +1,66 @@
+//! Files that are read into memory as a whole, gzipped or not, up to a limit.
+
+use std::{fs::File, io::Read, path::Path};
+
+use flate2::read::MultiGzDecoder;
+
+/// A file that must be in memory as a whole, such as an archive, is refused beyond this.
+pub(super) const MAX_FILE_BYTES: u64 = 4 << 30;
+/// A page or an icon, unpacked, is refused beyond this.
+pub(super) const MAX_SMALL_FILE_BYTES: u64 = 256 << 20;
+
+/// A file as a whole, or one line that says why not.
+pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let about = file.metadata().map_err(|error| error.to_string())?;
+    if about.is_dir() {
+        return Err("it is a folder; name the files in it".into());
+    }
+    if about.len() > most {
+        return Err(too_large(most));
+    }
+    read_at_most(file, most)
+}
+
+/// As [`read_file`]; what begins as gzip is unpacked, and the limit is on what comes out.
+pub(super) fn read_unpacked(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let bytes = read_file(path, most)?;
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(bytes);
+    }
+    read_at_most(MultiGzDecoder::new(bytes.as_slice()), most)
+        .map_err(|error| format!("gzip: {error}"))
+}
+
+fn read_at_most(input: impl Read, most: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    // A pipe has no length to look at beforehand.
+    input.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+}
+
+fn too_large(most: u64) -> String {
+    format!("it has more than the {} MiB that are read at once", most >> 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn what_is_larger_than_the_limit_is_refused_packed_or_not() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("page.html.gz");
+        let file = File::create(&path).unwrap();
+        let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        packed.write_all(&[b'x'; 5_000]).unwrap();
+        packed.finish().unwrap();
+        assert_eq!(read_unpacked(&path, 5_000).unwrap().len(), 5_000);
+        assert!(read_unpacked(&path, 4_999).unwrap_err().contains("more than"));
+        assert!(read_file(&path, 10).unwrap_err().contains("more than"));
+        assert!(read_file(folder.path(), 10).unwrap_err().contains("folder"));
+        assert!(read_file(&folder.path().join("none"), 10).is_err());
+    }
+}

@@ -1,0 +1,53 @@
+//! Standard output as `inspect` writes it: one JSON object a line.
+
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+
+use serde::Serialize;
+
+use crate::cli_error::{CliError, CliResult, Exit};
+
+/// The command's end: whoever closed the pipe has seen enough.
+pub(super) fn ended(printed: io::Result<bool>) -> CliResult {
+    match printed {
+        Ok(false) => Ok(Exit::Done),
+        Ok(true) => Ok(Exit::Failed),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Done),
+        Err(error) => Err(CliError::new(format!("cannot write to standard output: {error}"))),
+    }
+}
+
+/// Stdout, a JSON object a line.
+pub(super) struct Lines {
+    pub(super) out: BufWriter<Stdout>,
+    /// Whether an input failed as a whole.
+    pub(super) has_failed: bool,
+}
+
+impl Lines {
+    pub(super) fn new() -> Self {
+        Self { out: BufWriter::with_capacity(64 << 10, io::stdout()), has_failed: false }
+    }
+
+    pub(super) fn print(&mut self, line: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, line)?;
+        self.out.write_all(b"\n")
+    }
+
+    /// A line for an input of which nothing could be told.
+    pub(super) fn fail(&mut self, line: &impl Serialize) -> io::Result<()> {
+        self.has_failed = true;
+        self.print(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        assert_eq!(ended(Err(ErrorKind::BrokenPipe.into())).unwrap(), Exit::Done);
+        assert_eq!(ended(Ok(true)).unwrap(), Exit::Failed);
+        assert!(ended(Err(ErrorKind::StorageFull.into())).is_err());
+    }
+}

@@ -1,0 +1,10 @@
+//! Setting a response header to a text that the server made.
+
+use axum::http::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// Sets a header; a value that no header can hold is left out.
+pub(super) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
