@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use everytab_bundler::bundle::{self, Tab};
-use everytab_icon::convert::to_tab_icon_with;
+use everytab_bundler::bundle::{self, BundleIcon, Tab};
+use everytab_icon::convert::{TabIcon, to_tab_icon_with};
 use everytab_icon::decode::{TAB_ICON_PIXELS, decode};
 use everytab_icon::measure::measure;
 use everytab_icon::png::{Colours, encode_by, encode_with};
@@ -130,7 +130,9 @@ fn bundles(list: &str, folder: &Path, colours: Colours, threads: usize) {
             to_tab_icon_with(bytes, colours)
         });
         refused.fetch_add(usize::from(icon.is_err()), Ordering::Relaxed);
-        Tab { url: url.to_owned(), title: title.to_owned(), icon: icon.ok(), iframe_ok: true }
+        let icon =
+            icon.ok().map(|TabIcon { png, width, height, .. }| BundleIcon { png, width, height });
+        Tab { url: url.to_owned(), title: title.to_owned(), icon, iframe_ok: true }
     };
     std::thread::scope(|scope| {
         for _ in 0..threads {

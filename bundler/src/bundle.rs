@@ -1,85 +1,64 @@
 //! The bundle: the JSON file of tabs that the page fetches. Its schema is `bundle.schema.json`.
 //!
-//! Invariants: fields in fixed order, no space, so the same tabs give the same bytes; no `<`,
-//! U+2028 or U+2029 stands in it unescaped, so it may be put into a script; `icon` is "" and
-//! `icon_w`, `icon_h` are absent where there is none.
+//! Must not know: where tabs come from, how an icon was made.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use everytab_icon::convert::TabIcon;
-use serde::Serialize;
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+use crate::bundle_json::{BundleEntry, BundleJson};
+
+/// The icon of a tab as a bundle holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BundleIcon {
+    /// The file, a PNG.
+    pub png: Vec<u8>,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+}
 
 /// One host on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tab {
-    /// Address of the home page.
+    /// Address of the home page, without the slash at its end.
     pub url: String,
-    /// Title, as [`crate::title::tab_title`] gives it.
+    /// Title of the home page, as `everytab_webpage::tab_title` cuts it.
     pub title: String,
-    /// Its icon.
-    pub icon: Option<TabIcon>,
-    /// Whether the page may be shown in a frame of ours.
+    /// The tab's icon; `None` where the host has none that can be shown.
+    pub icon: Option<BundleIcon>,
+    /// True where the host allows that its page is shown in a frame of ours.
     pub iframe_ok: bool,
 }
 
-#[derive(Serialize)]
-struct Bundle<'a> {
-    entries: Vec<Entry<'a>>,
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    url: &'a str,
-    title: &'a str,
-    icon: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    icon_w: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    icon_h: Option<u32>,
-    iframe_ok: bool,
-}
-
-/// The JSON of a bundle.
+/// The bytes of a bundle file with these tabs, in their order.
 #[must_use]
 pub fn write(tabs: &[Tab]) -> Vec<u8> {
-    let entry = |tab: &'_ Tab| -> (String, Option<(u32, u32)>) {
-        let Some(icon) = &tab.icon else { return (String::new(), None) };
-        (STANDARD.encode(&icon.png), Some((icon.width, icon.height)))
-    };
-    let entries = tabs.iter().map(|tab| {
-        let (icon, sides) = entry(tab);
-        Entry {
-            url: &tab.url,
-            title: &tab.title,
-            icon,
-            icon_w: sides.map(|(width, _)| width),
-            icon_h: sides.map(|(_, height)| height),
-            iframe_ok: tab.iframe_ok,
-        }
-    });
-    let bundle = Bundle { entries: entries.collect() };
-    // Strings, numbers and flags: no map key or foreign Serialize that could fail.
-    let json = serde_json::to_string(&bundle).unwrap_or_default();
-    // These three only ever stand inside strings.
-    let json = json.replace('<', "\\u003c");
-    json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029").into_bytes()
+    BundleJson { entries: tabs.iter().map(entry).collect() }.to_bytes()
+}
+
+fn entry(tab: &Tab) -> BundleEntry<'_> {
+    let icon = tab.icon.as_ref();
+    BundleEntry {
+        url: tab.url.as_str().into(),
+        title: tab.title.as_str().into(),
+        icon: icon.map(|icon| STANDARD.encode(&icon.png)).unwrap_or_default().into(),
+        icon_w: icon.map(|icon| icon.width),
+        icon_h: icon.map(|icon| icon.height),
+        iframe_ok: tab.iframe_ok,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use everytab_icon::{Format, Measured};
-
     use super::*;
 
-    fn tab(title: &str, icon: Option<TabIcon>) -> Tab {
+    fn tab(title: &str, icon: Option<BundleIcon>) -> Tab {
         Tab { url: "https://a.example".to_owned(), title: title.to_owned(), icon, iframe_ok: true }
     }
 
     #[test]
     fn the_bytes_are_exactly_those_of_the_design() {
-        let source =
-            Measured { format: Format::Png, content_type: "image/png", width: 64, height: 32 };
-        let icon = TabIcon { png: vec![0xFB, 0xFF], width: 32, height: 16, source, blank: false };
+        let icon = BundleIcon { png: vec![0xFB, 0xFF], width: 32, height: 16 };
         let json = write(&[tab("A", Some(icon)), tab("B", None)]);
         let expected = concat!(
             r#"{"entries":[{"url":"https://a.example","title":"A","icon":"+/8=","#,

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Spreads `tabs` over `bundles` evenly and in order: ranges that join, whose lengths differ by
-/// at most one, the longer ones spread out too. No bundles, no ranges.
+/// Spreads `tabs` over `bundles` evenly and in order. Returns one range of tabs for each bundle:
+/// the ranges join, their lengths differ by at most one, and the longer ones are spread evenly.
 #[must_use]
 pub fn spread(tabs: usize, bundles: usize) -> Vec<Range<usize>> {
     // Products of two usize fit in u128.

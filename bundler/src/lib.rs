@@ -1,11 +1,49 @@
-//! What is published: tabs to bundles, bytes in, values out.
+//! What is published: the formats of the site, bytes in, values out.
 //!
-//! Owns which icon of a host is best (`select`, the twin of the SQL), how tabs become bundle files
-//! (`layout`, `title`, `bundle`), and the picture of a shared link (`preview`). Everything is a pure
-//! function. Must not know files, network, Postgres, clocks, settings or how an icon is decoded.
+//! Owns bundles of tabs (`bundle`, `published_bundle`, `layout`), the search index (`search`), the
+//! `manifest`, the statistics (`stats_names`, `stats_document`, `common_icons`, `history`), the
+//! page itself (`page_files`, `preview`), the names and headers of all objects (`object_names`),
+//! and the list of hosts that were taken down (`takedown_list`). Everything is a pure function,
+//! the same on every machine. Must not know files, stores, network, Postgres, clocks, settings, or
+//! how an icon is decoded.
+//!
+//! ```
+//! use everytab_bundler::{
+//!     bundle::{self, Tab},
+//!     object_names,
+//!     search::{SearchEntry, range_of, write_lines},
+//! };
+//!
+//! let url = "https://www.example.com".to_owned();
+//! let tab = Tab { url, title: "Example".to_owned(), icon: None, iframe_ok: true };
+//! let json = concat!(
+//!     r#"{"entries":[{"url":"https://www.example.com","title":"Example","#,
+//!     r#""icon":"","iframe_ok":true}]}"#,
+//! );
+//! assert_eq!(bundle::write(&[tab]), json.as_bytes());
+//! assert_eq!(object_names::bundle_path(0), "tabs/0.json");
+//!
+//! // The search file says where the tab is; hostnames are sorted without `www.`.
+//! let entry = SearchEntry { hostname: "www.example.com".into(), bundle: 0, slot: 0 };
+//! let path = object_names::search_file_path(range_of(&entry.hostname), 0);
+//! assert_eq!(path, "search/5/0.tsv");
+//! assert_eq!(write_lines(&[entry]), "www.example.com\t0\t0\n");
+//! ```
 
 pub mod bundle;
+mod bundle_json;
+pub mod common_icons;
+pub mod history;
 pub mod layout;
+pub mod manifest;
+pub mod object_names;
+pub mod page_files;
 pub mod preview;
-pub mod select;
-pub mod title;
+pub mod published_bundle;
+pub mod search;
+pub mod stats_document;
+pub mod stats_names;
+pub mod takedown_list;
+
+pub use manifest::{Manifest, ManifestError, ReplaceRefusal};
+pub use published_bundle::PublishedBundle;

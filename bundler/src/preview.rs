@@ -1,29 +1,35 @@
-//! The picture that stands for the site where a link to it is shared: rows of real tabs around its
-//! name. 1200x630, as those who show links want it.
+//! The picture that a shared link to the site shows: rows of real tabs around the site's name,
+//! 1200x630 pixels, as chat programs and search engines expect it.
 //!
-//! Invariants: the same tabs give the same bytes on one build (the drawing is resvg's); no font is asked for: titles are grey bars of their length, the name is drawn
-//! by strokes. Must not know where the tabs come from.
+//! Invariants: the same tabs give the same bytes on every machine of one build (resvg draws without
+//! system fonts); no font is used: titles are grey bars of their length, the name is drawn by
+//! strokes. Must not know: where bundles are kept, how icons are decoded and pictures encoded.
 
-use everytab_icon::{Pixels, decode::decode, png::encode};
+use base64::{Engine, engine::general_purpose::STANDARD};
 use resvg::{
     tiny_skia::{Pixmap, Transform},
     usvg::{Options, Tree},
 };
 
-/// The picture's sides.
+use crate::published_bundle::PublishedBundle;
+
+/// Width of the picture in pixels.
 pub const WIDTH: u32 = 1200;
-/// See [`WIDTH`].
+/// Height of the picture in pixels.
 pub const HEIGHT: u32 = 630;
 const ROW_PX: u32 = 70;
 const ROWS: u32 = HEIGHT / ROW_PX;
 const TAB_PX: u32 = 200;
 /// A row begins left of the picture and ends right of it.
-const TABS_A_ROW: u32 = WIDTH / TAB_PX + 1;
+const TABS_PER_ROW: u32 = WIDTH / TAB_PX + 1;
 /// How many tabs the picture shows.
-pub const TABS: usize = (ROWS * TABS_A_ROW) as usize;
-/// Strips in the colours of the page's rows.
-const STRIPS: [&str; 6] = ["#d8dee8", "#d6e5e6", "#dde8dc", "#e8ded6", "#e0d9e8", "#d9dde9"];
-/// "EveryTab" in strokes: where each letter begins, and its way.
+pub const TABS: usize = (ROWS * TABS_PER_ROW) as usize;
+/// Most bundles that are read for the picture: a scan may have few icons, and none of them is
+/// worth reading all bundles.
+pub const MAX_BUNDLES: u64 = 32;
+/// Colours of the strips between the rows, which are those of the page's rows.
+const STRIP_COLOURS: [&str; 6] = ["#d8dee8", "#d6e5e6", "#dde8dc", "#e8ded6", "#e0d9e8", "#d9dde9"];
+/// "EveryTab" in strokes: the left edge of each letter, and its SVG path.
 const NAME: [(u32, &str); 8] = [
     (0, "M52 0H0V100H52M0 48H44"),
     (76, "M0 32 27 100 54 32"),
@@ -35,23 +41,44 @@ const NAME: [(u32, &str); 8] = [
     (530, "M0 0V100M0 66A27 34 0 1 0 0 65"),
 ];
 
+/// The pixels of a tab's icon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreviewIcon {
+    /// Width in pixels, at most 32.
+    pub width: u32,
+    /// Height in pixels, at most 32.
+    pub height: u32,
+    /// Red, green, blue and alpha of each pixel, row by row; colours are not multiplied by alpha.
+    pub rgba: Vec<u8>,
+}
+
 /// One tab of the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewTab {
-    /// Its icon, a PNG of at most 32x32.
-    pub icon: Vec<u8>,
-    /// Characters of its title.
+    /// Its icon; `None` where it cannot be decoded.
+    pub icon: Option<PreviewIcon>,
+    /// Number of characters of its title.
     pub title_chars: usize,
 }
 
-/// Where tab `i` stands: left edge (it may be negative) and top.
-fn place(i: usize) -> (i32, i32) {
-    let (row, column) = (i as i32 / TABS_A_ROW as i32, i as i32 % TABS_A_ROW as i32);
+/// The tabs of a bundle that the picture may show, which are those with an icon: the PNG of the
+/// icon, and the number of characters of the title.
+pub fn icons_of(bundle: &PublishedBundle) -> impl Iterator<Item = (Vec<u8>, usize)> + '_ {
+    bundle.icons_and_titles().filter_map(|(icon, title)| {
+        let png = STANDARD.decode(icon).ok()?;
+        Some((png, title.chars().count()))
+    })
+}
+
+/// The left edge (which may be negative) and the top edge of tab `i`, in pixels.
+fn corner_of(i: usize) -> (i32, i32) {
+    let (row, column) = (i as i32 / TABS_PER_ROW as i32, i as i32 % TABS_PER_ROW as i32);
     let shift = (row * 73 + 40) % TAB_PX as i32;
     (column * TAB_PX as i32 - shift, row * ROW_PX as i32)
 }
 
-/// Draws the picture of `tabs`; fewer than [`TABS`] are repeated. None: there is no tab to show.
+/// Draws the picture of `tabs`; fewer than [`TABS`] are repeated. Returns the red, green, blue and
+/// alpha of [`WIDTH`] x [`HEIGHT`] opaque pixels, or `None` if there is no tab to show.
 #[must_use]
 pub fn draw(tabs: &[PreviewTab]) -> Option<Vec<u8>> {
     if tabs.is_empty() {
@@ -59,15 +86,15 @@ pub fn draw(tabs: &[PreviewTab]) -> Option<Vec<u8>> {
     }
     let shown: Vec<&PreviewTab> = tabs.iter().cycle().take(TABS).collect();
     let mut canvas = Pixmap::new(WIDTH, HEIGHT)?;
-    render(&ground(&shown), &mut canvas)?;
+    render(&background(&shown), &mut canvas)?;
     for (i, tab) in shown.iter().enumerate() {
-        let Ok((_, icon)) = decode(&tab.icon) else { continue };
-        let (left, top) = place(i);
-        paste(&mut canvas, &icon, left + 18, top + 12);
+        let Some(icon) = &tab.icon else { continue };
+        let (left, top) = corner_of(i);
+        paste(&mut canvas, icon, left + 18, top + 12);
     }
     render(&name(), &mut canvas)?;
-    let opaque = canvas.data().to_vec();
-    Some(encode(&Pixels::new(WIDTH, HEIGHT, opaque)?))
+    // All pixels are opaque, so that multiplying by alpha has changed nothing.
+    Some(canvas.data().to_vec())
 }
 
 fn render(svg: &str, canvas: &mut Pixmap) -> Option<()> {
@@ -76,19 +103,19 @@ fn render(svg: &str, canvas: &mut Pixmap) -> Option<()> {
     Some(())
 }
 
-fn ground(tabs: &[&PreviewTab]) -> String {
+fn background(tabs: &[&PreviewTab]) -> String {
     let mut svg =
         format!("<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}'>");
     for row in 0..ROWS {
-        let (y, strip) = (row * ROW_PX, STRIPS[row as usize % STRIPS.len()]);
+        let (y, strip) = (row * ROW_PX, STRIP_COLOURS[row as usize % STRIP_COLOURS.len()]);
         let toolbar = y + ROW_PX - 10;
         svg += &format!("<path fill='{strip}' d='M0 {y}h{WIDTH}v{ROW_PX}H0z'/>");
         svg += &format!("<path fill='#fff' d='M0 {toolbar}h{WIDTH}v10H0z'/>");
     }
     for (i, tab) in tabs.iter().enumerate() {
-        let (left, top) = place(i);
-        let (row, column) = (i as u32 / TABS_A_ROW, i as u32 % TABS_A_ROW);
-        let active = column == (row * 3 + 1) % TABS_A_ROW;
+        let (left, top) = corner_of(i);
+        let (row, column) = (i as u32 / TABS_PER_ROW, i as u32 % TABS_PER_ROW);
+        let active = column == (row * 3 + 1) % TABS_PER_ROW;
         let (x, y) = (left, top + 6);
         if active {
             svg += &format!(
@@ -127,27 +154,26 @@ fn name() -> String {
          <g transform='translate(380 264)' fill='none' stroke='#1f2328' stroke-width='15' \
          stroke-linecap='round' stroke-linejoin='round'>"
     );
-    for (x, way) in NAME {
-        svg += &format!("<path transform='translate({x} 0)' d='{way}'/>");
+    for (x, path) in NAME {
+        svg += &format!("<path transform='translate({x} 0)' d='{path}'/>");
     }
     svg + "</g></svg>"
 }
 
-/// Lays an icon over the (opaque) canvas.
-fn paste(canvas: &mut Pixmap, icon: &Pixels, left: i32, top: i32) {
-    let (left, top) =
-        (left + (32 - icon.width() as i32) / 2, top + (32 - icon.height() as i32) / 2);
+/// Draws an icon over the (opaque) canvas.
+fn paste(canvas: &mut Pixmap, icon: &PreviewIcon, left: i32, top: i32) {
+    let (left, top) = (left + (32 - icon.width as i32) / 2, top + (32 - icon.height as i32) / 2);
     let data = canvas.data_mut();
-    for (i, [red, green, blue, alpha]) in icon.iter().enumerate() {
-        let x = left + (i as u32 % icon.width()) as i32;
-        let y = top + (i as u32 / icon.width()) as i32;
+    for (i, pixel) in icon.rgba.chunks_exact(4).enumerate() {
+        let x = left + (i as u32 % icon.width) as i32;
+        let y = top + (i as u32 / icon.width) as i32;
         if !(0..WIDTH as i32).contains(&x) || !(0..HEIGHT as i32).contains(&y) {
             continue;
         }
         let at = (y as usize * WIDTH as usize + x as usize) * 4;
-        for (below, above) in data[at..at + 3].iter_mut().zip([red, green, blue]) {
-            let mixed =
-                u32::from(above) * u32::from(alpha) + u32::from(*below) * (255 - u32::from(alpha));
+        let alpha = u32::from(pixel[3]);
+        for (below, above) in data[at..at + 3].iter_mut().zip(pixel) {
+            let mixed = u32::from(*above) * alpha + u32::from(*below) * (255 - alpha);
             *below = ((mixed + 127) / 255) as u8;
         }
     }
@@ -156,10 +182,12 @@ fn paste(canvas: &mut Pixmap, icon: &Pixels, left: i32, top: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bundle::{self, BundleIcon, Tab};
 
     fn tab(red: u8) -> PreviewTab {
-        let pixels = Pixels::new(32, 32, [red, 20, 200, 255].repeat(32 * 32)).unwrap();
-        PreviewTab { icon: encode(&pixels), title_chars: usize::from(red) }
+        let rgba = [red, 20, 200, 255].repeat(32 * 32);
+        let icon = Some(PreviewIcon { width: 32, height: 32, rgba });
+        PreviewTab { icon, title_chars: usize::from(red) }
     }
 
     #[test]
@@ -167,20 +195,31 @@ mod tests {
         let tabs: Vec<PreviewTab> = (0..40).map(|i| tab(i * 6)).collect();
         let picture = draw(&tabs).unwrap();
         assert_eq!(draw(&tabs).unwrap(), picture);
-        let (_, decoded) = decode(&picture).unwrap();
-        assert_eq!((decoded.width(), decoded.height()), (WIDTH, HEIGHT));
-        assert!(decoded.iter().all(|pixel| pixel[3] == 255));
-        let (left, top) = place(1);
-        let at = |x: i32, y: i32| decoded.iter().nth((y * WIDTH as i32 + x) as usize).unwrap();
-        assert_eq!(at(left + 20, top + 20), [6, 20, 200, 255]);
-        assert!(picture.len() < 300_000, "{}", picture.len());
+        assert_eq!(picture.len(), (WIDTH * HEIGHT * 4) as usize);
+        assert!(picture.chunks_exact(4).all(|pixel| pixel[3] == 255));
+        let (left, top) = corner_of(1);
+        let at = ((top + 20) * WIDTH as i32 + left + 20) as usize * 4;
+        assert_eq!(picture[at..at + 4], [6, 20, 200, 255]);
     }
 
     #[test]
     fn few_tabs_fill_the_picture_and_none_make_none() {
         assert!(draw(&[tab(9)]).is_some());
         assert!(draw(&[]).is_none());
-        let broken = PreviewTab { icon: b"not a png".to_vec(), title_chars: 5 };
-        assert!(draw(&[broken]).is_some());
+        assert!(draw(&[PreviewTab { icon: None, title_chars: 5 }]).is_some());
+    }
+
+    #[test]
+    fn only_tabs_with_an_icon_are_shown() {
+        let tab = |icon| Tab {
+            url: "https://a.example".into(),
+            title: "é".into(),
+            icon,
+            iframe_ok: true,
+        };
+        let icon = BundleIcon { png: vec![1, 2, 3], width: 1, height: 1 };
+        let bytes = bundle::write(&[tab(None), tab(Some(icon))]);
+        let bundle = PublishedBundle::read(&bytes).unwrap();
+        assert_eq!(icons_of(&bundle).collect::<Vec<_>>(), [(vec![1, 2, 3], 1)]);
     }
 }

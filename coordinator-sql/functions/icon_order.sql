@@ -2,7 +2,7 @@
 -- apple-touch icons after all others; 32 px and more (SVG counts as 32) smallest first, then
 -- smaller ones largest first, then unknown sizes (one side is not enough); not square after
 -- square, SVG too; the format; the bytes. The URL, compared bytewise, settles the rest.
--- bundler/src/select.rs is its twin.
+-- coordinator-sql/tests/coordinator/select_model.rs is its model, for tests.
 create or replace function coordinator.icon_order(
     p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer)
 returns integer[] language sql immutable as $$

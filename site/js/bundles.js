@@ -39,7 +39,10 @@ export function readManifest(value) {
   };
 }
 
-/** Returns the path of a bundle below the site's root; a takedown overrides it. */
+/**
+ * Returns the path of a bundle below the site's root; a takedown overrides it. `bundle_name` in
+ * bundler/src/manifest.rs and `bundle_path` in bundler/src/object_names.rs have the same rule.
+ */
 export function bundlePath(manifest, number) {
   return manifest.prefix + (manifest.overrides.get(number) ?? `tabs/${number}.json`);
 }

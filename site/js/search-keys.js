@@ -1,6 +1,6 @@
 // Owns search keys: the key by which a hostname is sorted and found, the files that can hold a key,
 // the lines of a file that begin with what was typed.
-// Invariants: the same keys and order as worker/src/jobs/search_key.rs; a hostname is shown in its
+// Invariants: the same keys and order as bundler/src/search/key.rs; a hostname is shown in its
 // own script only if it consists of letters, marks, digits, hyphens, underscores and dots.
 // Must not know: the DOM, the network.
 

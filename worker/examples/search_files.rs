@@ -13,17 +13,17 @@ use std::{
     time::Instant,
 };
 
-use everytab_storage::{Store, StoreSettings, objects};
-use everytab_testbed::Dice;
-use everytab_worker::{
-    jobs::{SearchEntry, merge_range, write_part},
-    pulse::Pulse,
+use everytab_bundler::{
+    object_names::search_part,
+    search::{RANGES, SearchEntry, part::write_part},
 };
+use everytab_storage::{PutOptions, Store, StoreSettings};
+use everytab_testbed::Dice;
+use everytab_worker::{jobs::merge_range, pulse::Pulse};
 use uuid::Uuid;
 
 /// As many as a shard of a real scan has.
 const HOSTS_A_SHARD: u64 = 1_200;
-const RANGES: usize = 28;
 /// Endings with their share in a thousand, as home pages of a crawl have them.
 const ENDINGS: [(&str, u64); 16] = [
     ("com", 455),
@@ -118,8 +118,8 @@ async fn write_parts(store: &dyn Store, names: u64, list: &Path) -> Result<i32, 
             let (bundle, slot) = (shard * 10 + i32::try_from(i / 120)?, i32::try_from(i % 120)?);
             entries.push(SearchEntry { hostname, bundle, slot });
         }
-        let key = objects::search_part(Uuid::nil(), shard);
-        store.put(&key, write_part(entries).into(), objects::put_options(&key)).await?;
+        let key = search_part(Uuid::nil(), shard);
+        store.put(&key, write_part(entries).into(), PutOptions::default()).await?;
         shard += 1;
         first += count;
     }

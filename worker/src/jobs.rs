@@ -2,18 +2,14 @@
 //! (no database), and hand back rows and counts for the one completion.
 
 mod bundle_shard;
-mod common_icons;
-mod history;
 mod icon;
 mod icon_archive;
 mod index;
 mod job;
-mod page_files;
 mod preview;
 mod publish;
+mod scan_numbers;
 mod search;
-mod search_key;
-mod search_part;
 mod stats;
 mod warc;
 
@@ -24,11 +20,9 @@ use self::job::Job;
 use crate::context::Context;
 
 pub use job::{Assignment, Done, JobError};
-pub use page_files::{Facts, HASHED_FOLDERS, PageFile, changing_keys, is_hashed, page_files};
-pub use publish::{Manifest, PublishRequest, publish_site, totals};
-pub use search::merge_range;
-pub use search_key::{range_of, search_key};
-pub use search_part::{SearchEntry, read_lines, write_lines, write_part};
+pub use publish::{PublishRequest, publish_site};
+pub use scan_numbers::duration_seconds;
+pub use search::{MergedRange, merge_range};
 pub use stats::Stats;
 pub use warc::read_home_pages;
 

@@ -18,7 +18,6 @@ pub mod pulse;
 pub mod runner;
 pub mod scan_settings;
 pub mod scan_start;
-pub mod scan_stats;
 pub mod serve;
 pub mod spot_notice;
 pub mod telemetry;

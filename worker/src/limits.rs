@@ -78,8 +78,6 @@ pub const CANARY_PAUSE: Duration = Duration::from_secs(3);
 
 /// Tabs of a bundle.
 pub const ENTRIES_PER_BUNDLE: u32 = 120;
-/// Hostnames of a search file: about 30 KB.
-pub const HOSTNAMES_PER_SEARCH_FILE: usize = 1_000;
 
 const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 const _: () = assert!(RECORDS_IN_FLIGHT * WARC_JOBS <= 50);

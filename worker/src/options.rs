@@ -200,6 +200,8 @@ pub struct ScanOptions {
           value_parser = PossibleValuesParser::new(Colours::ALL.map(Colours::name))
               .try_map(|name| name.parse::<Colours>()))]
     pub icons: Colours,
+    // Bundles are JSON (docs/decisions/0019-bundles-stay-json.md); the option is accepted because
+    // command lines name it, and nothing reads it.
     /// Format of the bundles
     #[arg(long, env = "EVERYTAB_BUNDLE_FORMAT", default_value = "json", value_parser = ["json"])]
     pub bundle_format: String,

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::scan_stats::duration_seconds;
+use crate::jobs::duration_seconds;
 
 const BAR_CELLS: usize = 24;
 

@@ -27,8 +27,6 @@ pub struct ScanSettings {
     /// How many colours an icon keeps.
     #[serde(default)]
     pub icon_colours: Colours,
-    /// The format of the bundles; `json` is the only one so far.
-    pub bundle_format: String,
     /// The CloudFront distribution to invalidate.
     pub distribution: Option<String>,
     /// Where the site is to be found by people, with a slash at the end.
@@ -54,7 +52,6 @@ impl ScanSettings {
             entries_per_bundle: limits::ENTRIES_PER_BUNDLE,
             obey_robots: true,
             icon_colours: Colours::Auto,
-            bundle_format: "json".into(),
             distribution: None,
             site_url: None,
             contact: None,

@@ -1,8 +1,9 @@
 //! Starting a scan: the crawl, its files, the settings, and the blocklist of takedowns.
 
+use everytab_bundler::{object_names, takedown_list::listed_hosts};
 use everytab_coordinator::{Coordinator, NewScan};
 use everytab_icon::test_vectors::encoder_digest_hex;
-use everytab_storage::{StoreSettings, objects};
+use everytab_storage::StoreSettings;
 use futures_util::StreamExt;
 use url::Url;
 use uuid::Uuid;
@@ -65,7 +66,6 @@ pub fn settings(places: &Places, options: &ScanOptions) -> ScanSettings {
         entries_per_bundle: options.entries_per_bundle,
         obey_robots: options.robots == Robots::Obey,
         icon_colours: options.icons,
-        bundle_format: options.bundle_format.clone(),
         distribution: options.distribution.clone(),
         site_url: options.site_url.clone(),
         contact: options.contact.clone(),
@@ -124,7 +124,7 @@ async fn prepare(
     for place in [&places.archive, &places.site] {
         // A missing bucket or a wrong secret is better found now than by the first shard.
         let store = everytab_storage::open(place, &StoreSettings::default()).await?;
-        if let Some(found) = store.list(objects::MANIFEST).next().await {
+        if let Some(found) = store.list(object_names::MANIFEST).next().await {
             found?;
         }
     }
@@ -145,16 +145,13 @@ async fn prepare(
 /// Adds the hosts that were taken down since the last scan to the blocklist.
 async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), CliError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
-    let list = match store.get("blocklist.txt").await {
+    let list = match store.get(object_names::BLOCKLIST).await {
         Ok(list) => list,
         Err(error) if error.is_not_found() => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    for line in String::from_utf8_lossy(&list).lines() {
-        let hostname = line.split('#').next().unwrap_or_default().trim();
-        if !hostname.is_empty() {
-            coordinator.block("hostname", hostname, Some("takedown")).await?;
-        }
+    for hostname in listed_hosts(&String::from_utf8_lossy(&list)) {
+        coordinator.block("hostname", hostname, Some("takedown")).await?;
     }
     Ok(())
 }

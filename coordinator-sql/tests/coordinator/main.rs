@@ -28,6 +28,7 @@ mod reopen;
 mod retry;
 mod schema;
 mod select;
+mod select_model;
 mod setup;
 mod status;
 mod sweep;

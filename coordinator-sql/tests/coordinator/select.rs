@@ -1,6 +1,5 @@
-//! Which icon of a host is best: the SQL passes the same table of cases as its twin in Rust.
+//! Which icon of a host is best: the SQL passes the same table of cases as its model in Rust.
 
-use everytab_bundler::select::{Candidate, best_first};
 use everytab_coordinator::{IconRow, JobKind, Output};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -8,6 +7,7 @@ use proptest::test_runner::TestRunner;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::select_model::{Candidate, best_first};
 use crate::setup::{Database, icon, page, soon};
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ struct Icon {
 }
 
 fn cases() -> Vec<Case> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../bundler/tests/select_cases.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/select_cases.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -90,6 +90,17 @@ async fn every_case_of_the_shared_table_holds_in_any_input_order() {
     }
 }
 
+#[test]
+fn the_model_passes_every_case_in_any_input_order() {
+    for mut case in cases() {
+        for _ in 0..case.icons.len().max(1) {
+            assert_eq!(by_model(&case.icons), case.best_first, "{}", case.name);
+            let step = usize::from(!case.icons.is_empty());
+            case.icons.rotate_left(step);
+        }
+    }
+}
+
 /// Few values of each kind, those at the edges among them, so that ties are common.
 fn any_icon() -> impl Strategy<Value = Icon> {
     let side = || {
@@ -125,8 +136,8 @@ fn any_icon() -> impl Strategy<Value = Icon> {
     )
 }
 
-/// The order that the twin in Rust says.
-fn by_twin(icons: &[Icon]) -> Vec<String> {
+/// The order by the model in Rust.
+fn by_model(icons: &[Icon]) -> Vec<String> {
     let unsigned = |side: Option<i32>| side.map(i32::unsigned_abs);
     let candidates: Vec<Candidate<'_>> = icons
         .iter()
@@ -144,7 +155,7 @@ fn by_twin(icons: &[Icon]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn sql_and_its_twin_order_random_icons_alike() {
+async fn sql_and_its_model_order_random_icons_alike() {
     let mut runner = TestRunner::default();
     let hosts = proptest::collection::vec(proptest::collection::vec(any_icon(), 0..12), 600);
     let hosts = hosts.new_tree(&mut runner).unwrap().current();
@@ -154,7 +165,7 @@ async fn sql_and_its_twin_order_random_icons_alike() {
             // A URL stands once in its host.
             icons.sort_by(|one, other| one.url.cmp(&other.url));
             icons.dedup_by(|one, other| one.url == other.url);
-            Case { name: format!("{icons:?}"), best_first: by_twin(&icons), icons }
+            Case { name: format!("{icons:?}"), best_first: by_model(&icons), icons }
         })
         .collect();
     assert!(cases.iter().map(|case| case.best_first.len()).sum::<usize>() > 1_000);

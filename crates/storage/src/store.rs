@@ -34,8 +34,8 @@ pub struct Tagged {
     pub etag: String,
 }
 
-/// HTTP headers to be stored with an object. A directory has nowhere to keep them: whoever serves
-/// one derives them from the name ([`crate::objects::put_options`]).
+/// HTTP headers to be stored with an object. A directory does not keep them: the program that
+/// serves one derives them from the names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PutOptions {
     /// `Content-Type`.
@@ -44,6 +44,17 @@ pub struct PutOptions {
     pub cache_control: Option<&'static str>,
     /// `Content-Encoding`, where the bytes are compressed already.
     pub content_encoding: Option<&'static str>,
+}
+
+impl PutOptions {
+    /// Headers of an object whose bytes are not compressed.
+    pub fn new(content_type: &'static str, cache_control: &'static str) -> Self {
+        Self {
+            content_type: Some(content_type),
+            cache_control: Some(cache_control),
+            content_encoding: None,
+        }
+    }
 }
 
 /// What must be true of an object for [`Store::put_if`] to write it.

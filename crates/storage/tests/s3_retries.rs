@@ -148,11 +148,11 @@ async fn a_conditional_put_sends_its_condition_and_knows_every_way_to_lose() {
 #[tokio::test]
 async fn headers_are_stored_and_requests_are_signed_unless_anonymous() {
     let server = Scripted::start(|_, request| stored(request)).await;
-    let options = everytab_storage::objects::put_options("index.html");
+    let options = everytab_storage::PutOptions::new("text/html; charset=utf-8", "public, max-age=60");
     store(&server).await.put("index.html", "x".into(), options).await.expect("put");
     let seen = server.seen();
     assert_eq!(seen[0].headers["content-type"], "text/html; charset=utf-8");
-    assert_eq!(seen[0].headers["cache-control"], "public, max-age=60, must-revalidate");
+    assert_eq!(seen[0].headers["cache-control"], "public, max-age=60");
     assert!(seen[0].headers["authorization"].starts_with("AWS4-HMAC-SHA256 Credential=AK/"));
     assert!(!seen[0].headers.contains_key("x-amz-trailer"), "no checksum trailer: {:?}", seen[0]);
 

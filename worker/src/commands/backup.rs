@@ -18,8 +18,12 @@ mod verify;
 use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
+use everytab_bundler::{
+    object_names,
+    page_files::{HASHED_FOLDERS, changing_keys},
+};
 use everytab_coordinator::{Coordinator, migrations};
-use everytab_storage::{ObjectInfo, objects};
+use everytab_storage::ObjectInfo;
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -32,7 +36,6 @@ use self::{
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::{database, stdout},
-    jobs::{HASHED_FOLDERS, changing_keys},
     options::DatabaseArgs,
     scan_settings::ScanSettings,
 };
@@ -120,8 +123,8 @@ async fn wanted_objects(
     let mut add = |source, listed: Vec<ObjectInfo>| {
         wanted.extend(listed.into_iter().map(|object| (source, object)));
     };
-    add(Source::Site, site.list_all(&objects::scan_prefix(id)).await?);
-    let manifest = site.get_tagged(objects::MANIFEST).await?;
+    add(Source::Site, site.list_all(&object_names::scan_prefix(id)).await?);
+    let manifest = site.get_tagged(object_names::MANIFEST).await?;
     let is_live = manifest
         .and_then(|tagged| serde_json::from_slice::<Value>(&tagged.bytes).ok())
         .is_some_and(|manifest| manifest["scan"] == row["scan_id"]);
@@ -133,13 +136,13 @@ async fn wanted_objects(
             add(Source::Site, site.head(&key).await?.into_iter().collect());
         }
     }
-    let prefix = objects::archive_prefix(id);
+    let prefix = object_names::archive_prefix(id);
     let listed = archive.list_all(&prefix).await?;
     let referenced: Vec<String> = coordinator
         .referenced_archives(number)
         .await?
         .into_iter()
-        .map(|(shard, lease_number)| objects::archive(id, shard, lease_number))
+        .map(|(shard, lease_number)| object_names::archive(id, shard, lease_number))
         .collect();
     let referenced: std::collections::HashSet<String> = referenced.into_iter().collect();
     let is_wanted = |key: &str| !key.ends_with(".warc.gz") || referenced.contains(key);

@@ -11,8 +11,9 @@ use std::{
 };
 
 use clap::Args;
+use everytab_bundler::object_names;
 use everytab_coordinator::{Coordinator, ScanSummary};
-use everytab_storage::{ObjectInfo, Store, StoreSettings, objects};
+use everytab_storage::{ObjectInfo, Store, StoreSettings};
 use futures_util::StreamExt;
 use serde::Deserialize;
 use uuid::Uuid;
@@ -155,7 +156,7 @@ async fn sweep_site(
     let found: Vec<Uuid> = volumes.keys().copied().collect();
     let mut gone = Vec::new();
     for id in obsolete(&found, &known, live.scan, keep) {
-        let prefix = objects::scan_prefix(id);
+        let prefix = object_names::scan_prefix(id);
         // Somebody may have gone back to an older scan since.
         let now = self::live(&**site).await?;
         if now.is_none_or(|now| now.scan == id || now.prefix == prefix) {
@@ -180,7 +181,7 @@ fn slashed(store: &Arc<dyn Store>) -> String {
 }
 
 async fn live(site: &dyn Store) -> Result<Option<Live>, CliError> {
-    let Some(tagged) = site.get_tagged(objects::MANIFEST).await? else { return Ok(None) };
+    let Some(tagged) = site.get_tagged(object_names::MANIFEST).await? else { return Ok(None) };
     serde_json::from_slice(&tagged.bytes).map(Some).map_err(|error| {
         CliError::new(format!(
             "{}manifest.json is not understood ({error}), so nothing is removed",
@@ -219,7 +220,7 @@ async fn sweep_archives(
 ) -> Result<(), CliError> {
     let store = everytab_storage::open(&scan.settings.archive, &StoreSettings::default()).await?;
     sweep_probes(&*store, sweep).await?;
-    let prefix = objects::archive_prefix(scan.id());
+    let prefix = object_names::archive_prefix(scan.id());
     let listed = store.list_all(&prefix).await?;
     let referenced: HashMap<i32, i32> =
         coordinator.referenced_archives(scan.number).await?.into_iter().collect();
@@ -303,7 +304,7 @@ async fn drop_rows(
         stdout::line(format_args!("rows of scan {id}"))?;
         eprintln!(
             "its archive stays: {} in {}",
-            objects::archive_prefix(id),
+            object_names::archive_prefix(id),
             scan.settings.archive
         );
     } else {
@@ -346,14 +347,14 @@ mod tests {
 
     #[test]
     fn keys_that_are_not_ours_belong_to_nothing() {
-        let prefix = objects::archive_prefix(id(1));
-        assert_eq!(archive_of(&objects::archive(id(1), 12, 3), &prefix), Some((12, 3)));
-        assert_eq!(archive_of(&objects::search_part(id(1), 12), &prefix), None);
-        assert_eq!(scan_of(&objects::tabs(id(1), 7)), Some(id(1)));
+        let prefix = object_names::archive_prefix(id(1));
+        assert_eq!(archive_of(&object_names::archive(id(1), 12, 3), &prefix), Some((12, 3)));
+        assert_eq!(archive_of(&object_names::search_part(id(1), 12), &prefix), None);
+        assert_eq!(scan_of(&object_names::bundle(id(1), 7)), Some(id(1)));
         for key in ["scans/x/tabs/0.json", "scans/", "tabs/0.json"] {
             assert_eq!(scan_of(key), None, "{key}");
         }
-        let upper = objects::tabs(id(0xabc), 7).to_uppercase();
+        let upper = object_names::bundle(id(0xabc), 7).to_uppercase();
         assert_eq!(scan_of(&upper.replace("SCANS", "scans")), None);
     }
 }

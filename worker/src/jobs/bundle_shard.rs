@@ -8,8 +8,12 @@ use std::{
 
 use bytes::Bytes;
 use everytab_bundler::{
-    bundle::{self, Tab},
+    bundle::{self, BundleIcon, Tab},
+    common_icons::common_icons,
     layout::spread,
+    object_names::{self, cache_control, content_type},
+    search::{SearchEntry, part::write_part},
+    stats_names::{CountFamily, CountName, InputName, OutcomeName},
 };
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{BundleHost, BundleRow, Coordinator, Output};
@@ -17,15 +21,13 @@ use everytab_icon::{
     convert::{TabIcon, to_tab_icon_with},
     png::Colours,
 };
-use everytab_storage::{StorageError, Store, objects};
+use everytab_storage::{PutOptions, StorageError, Store};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
-    common_icons,
     job::{Assignment, Done, Job, JobError, blocking},
-    search_part::{SearchEntry, write_part},
     stats::Stats,
     warc::home_url,
 };
@@ -55,7 +57,9 @@ impl Job for BundleShard {
             converted: HashMap::new(),
         };
         let (tabs, hostnames, mut stats) = tabs(hosts, converter).await?;
-        common_icons::count(&tabs, &mut stats);
+        for (icon, hosts) in common_icons(&tabs) {
+            stats.count_member(CountFamily::CommonIcon, icon, hosts);
+        }
         let with_icon = tabs.iter().filter(|tab| tab.icon.is_some()).count();
         let tab_count = tabs.len();
         let written = blocking(move || write_bundles(&tabs, bundles, &hostnames, first_bundle));
@@ -66,8 +70,8 @@ impl Job for BundleShard {
             digest.update(bundle);
             bytes += bundle.len() as u64;
         }
-        stats.count("bundles", objects.len() as u64);
-        stats.count("bundle_bytes", bytes);
+        stats.count(CountName::Bundles, objects.len() as u64);
+        stats.count(CountName::BundleBytes, bytes);
         let site = context.store(&job.settings.site).await?;
         let scan_id = job.info.scan_id;
         let puts: Vec<_> = (first_bundle..)
@@ -79,13 +83,10 @@ impl Job for BundleShard {
             .inspect_ok(|()| job.pulse.beat())
             .try_collect::<Vec<()>>()
             .await?;
-        let part = objects::search_part(job.info.scan_id, job.part);
-        let text = write_part(entries);
-        context
-            .store(&job.settings.archive)
-            .await?
-            .put(&part, text.into(), objects::put_options(&part))
-            .await?;
+        let part = object_names::search_part(job.info.scan_id, job.part);
+        let options = PutOptions::new(content_type(&part), cache_control(&part));
+        let archive = context.store(&job.settings.archive).await?;
+        archive.put(&part, write_part(entries).into(), options).await?;
         let row = BundleRow {
             first_bundle,
             bundles,
@@ -105,8 +106,9 @@ pub(super) async fn put_bundle(
     number: i32,
     bundle: Bytes,
 ) -> Result<(), StorageError> {
-    let key = objects::tabs(scan_id, number);
-    site.put(&key, bundle, objects::put_options(&key)).await
+    let key = object_names::bundle(scan_id, number);
+    let options = PutOptions::new(content_type(&key), cache_control(&key));
+    site.put(&key, bundle, options).await
 }
 
 /// A shard's archive: in memory when it is of ordinary size, else read record by record.
@@ -128,7 +130,7 @@ impl Archive {
             return Ok(Self::Absent);
         };
         let store = context.store(&job.settings.archive).await?;
-        let key = objects::archive(job.info.scan_id, job.part, lease_number);
+        let key = object_names::archive(job.info.scan_id, job.part, lease_number);
         let info = store.head(&key).await?.ok_or_else(|| {
             JobError::Discard(format!(
                 "the archive {key} is not in {}; `scan retry --kind icon` fetches it again",
@@ -162,16 +164,16 @@ async fn tabs(
     mut converter: Converter<'_>,
 ) -> Result<(Vec<Tab>, Vec<String>, Stats), JobError> {
     let mut stats = Stats::default();
-    stats.input("pages", hosts.len() as u64);
+    stats.input(InputName::Pages, hosts.len() as u64);
     converter.suspects_first(&hosts, &mut stats).await?;
     let mut shown = Vec::with_capacity(hosts.len());
     for mut host in hosts {
         if host.blocked {
-            stats.outcome("opted_out", 1);
+            stats.outcome(OutcomeName::OptedOut.as_str(), 1);
         } else if let Some(title) = host.title.take() {
             shown.push((host, title));
         } else {
-            stats.outcome("excluded_no_title", 1);
+            stats.outcome(OutcomeName::ExcludedNoTitle.as_str(), 1);
         }
     }
     let mut tabs = Vec::with_capacity(shown.len());
@@ -183,12 +185,17 @@ async fn tabs(
         for (host, title) in some {
             let icon = converter.best_icon(&host).cloned();
             if let Some(icon) = &icon {
-                stats.count(&format!("selected_{}", icon.source.format.name()), 1);
-                stats.count("blank", u64::from(icon.blank));
+                stats.count_member(CountFamily::Selected, icon.source.format.name(), 1);
+                stats.count(CountName::Blank, u64::from(icon.blank));
             }
-            let outcome = if icon.is_some() { "tab_with_icon" } else { "tab_without_icon" };
-            stats.outcome(outcome, 1);
+            let outcome = match icon {
+                Some(_) => OutcomeName::TabWithIcon,
+                None => OutcomeName::TabWithoutIcon,
+            };
+            stats.outcome(outcome.as_str(), 1);
             let url = home_url(&host.hostname, host.https);
+            let icon =
+                icon.map(|TabIcon { png, width, height, .. }| BundleIcon { png, width, height });
             tabs.push(Tab { url, title, icon, iframe_ok: host.frameable });
             hostnames.push(host.hostname);
         }
@@ -273,7 +280,7 @@ impl Converter<'_> {
         let (colours, pulse) = (self.colours, self.pulse.clone());
         for (offset, icon) in blocking(move || convert_all(records, colours, &pulse)).await? {
             if let Err(reason) = &icon {
-                stats.count(&format!("conversion_failed_{reason}"), 1);
+                stats.count_member(CountFamily::ConversionFailed, reason, 1);
             }
             self.converted.insert(offset, icon.ok());
         }

@@ -2,12 +2,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use everytab_bundler::{
+    object_names,
+    stats_names::{CountFamily, CountName, InputName},
+};
 use everytab_coordinator::{Coordinator, IconHost, Output};
 use everytab_fetcher::{
     Blocklist, Candidate, Hand, HostCandidates, IconResult, Outcome, ShardOptions, SharedHand,
     Spool, fetch_shard,
 };
-use everytab_storage::{PutOptions, objects};
+use everytab_storage::PutOptions;
 use everytab_webpage::CandidateSource;
 use futures_util::future::BoxFuture;
 
@@ -54,13 +58,11 @@ impl Job for Icon {
             .await
             .map_err(|trouble| JobError::Trouble { trouble, canaries })?;
         let mut stats = stats(&shard.results);
-        stats.count("distinct_urls", shard.distinct_urls as u64);
-        stats.count("dedup_hits", shard.dedup_hits as u64);
-        stats.count("retried", shard.retried as u64);
-        stats.count("bytes_downloaded", shard.bytes_downloaded);
-        for (name, amount) in &shard.counts {
-            stats.count(name, *amount);
-        }
+        stats.count(CountName::DistinctUrls, shard.distinct_urls as u64);
+        stats.count(CountName::DedupHits, shard.dedup_hits as u64);
+        stats.count(CountName::Retried, shard.retried as u64);
+        stats.count(CountName::BytesDownloaded, shard.bytes_downloaded);
+        stats.count_all(&shard.counts);
         let file = context
             .temporary
             .join(format!("{}-{}-{}.warc.gz", job.info.scan_id, job.part, job.lease_number));
@@ -68,10 +70,10 @@ impl Job for Icon {
             blocking(move || icon_archive::write(file, &spool, &shard.results, &touch)).await?;
         let archive = written
             .map_err(|error| JobError::NoRoom(format!("the archive cannot be written: {error}")))?;
-        stats.count("unique_icons_stored", archive.distinct);
-        stats.count("archive_bytes", archive.bytes);
+        stats.count(CountName::UniqueIconsStored, archive.distinct);
+        stats.count(CountName::ArchiveBytes, archive.bytes);
         if archive.distinct > 0 {
-            let key = objects::archive(job.info.scan_id, job.part, job.lease_number);
+            let key = object_names::archive(job.info.scan_id, job.part, job.lease_number);
             let options =
                 PutOptions { content_type: Some("application/warc"), ..PutOptions::default() };
             let store = context.store(&job.settings.archive).await?;
@@ -137,17 +139,17 @@ fn host_candidates(hosts: Vec<IconHost>) -> Result<(Vec<HostCandidates>, Touch),
 
 fn stats(results: &[IconResult]) -> Stats {
     let mut stats = Stats::default();
-    stats.input("candidates", results.len() as u64);
+    stats.input(InputName::Candidates, results.len() as u64);
     for result in results {
         stats.outcome(result.ended.outcome.as_str(), 1);
         if result.ended.outcome == Outcome::Ok {
-            stats.count(&format!("source_{}", icon_archive::source(result)), 1);
+            stats.count_member(CountFamily::Source, icon_archive::source(result), 1);
             if let Some(facts) = &result.ended.facts {
-                stats.count(&format!("type_{}", facts.content_type), 1);
+                stats.count_member(CountFamily::Type, facts.content_type, 1);
             }
         }
         if let Some(certificate) = &result.ended.certificate {
-            stats.count(&format!("certificate_{}", certificate.as_str()), 1);
+            stats.count_member(CountFamily::Certificate, certificate.as_str(), 1);
         }
     }
     stats

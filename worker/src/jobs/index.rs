@@ -1,6 +1,7 @@
 //! `index`: one parquet file of the crawl's index to captures of home pages.
 
 use chrono::{DateTime, Utc};
+use everytab_bundler::stats_names::{CountName, InputName, OutcomeName};
 use everytab_commoncrawl::{
     hostname_hash,
     index::{Capture, IndexCounts, IndexOptions, Protocol},
@@ -88,15 +89,15 @@ fn host_row(capture: Capture) -> HostRow {
 
 fn stats(counts: &IndexCounts) -> Stats {
     let mut stats = Stats::default();
-    stats.input("rows", counts.rows);
-    stats.outcome("not_home_page", counts.not_home_pages);
-    stats.outcome("capture", counts.captures);
-    stats.outcome("duplicate", counts.duplicates_removed);
-    stats.outcome("malformed", counts.malformed);
-    stats.outcome("beyond_limit", counts.beyond_limit);
-    stats.count("hosts", counts.captures);
-    stats.count("bytes_read", counts.bytes_read);
-    stats.count("ranges_read", counts.ranges_read);
-    stats.count("row_groups_read", counts.row_groups_read);
+    stats.input(InputName::Rows, counts.rows);
+    stats.outcome(OutcomeName::NotHomePage.as_str(), counts.not_home_pages);
+    stats.outcome(OutcomeName::Capture.as_str(), counts.captures);
+    stats.outcome(OutcomeName::Duplicate.as_str(), counts.duplicates_removed);
+    stats.outcome(OutcomeName::Malformed.as_str(), counts.malformed);
+    stats.outcome(OutcomeName::BeyondLimit.as_str(), counts.beyond_limit);
+    stats.count(CountName::Hosts, counts.captures);
+    stats.count(CountName::BytesRead, counts.bytes_read);
+    stats.count(CountName::RangesRead, counts.ranges_read);
+    stats.count(CountName::RowGroupsRead, counts.row_groups_read);
     stats
 }

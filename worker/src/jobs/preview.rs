@@ -1,52 +1,50 @@
-//! The picture that a shared link shows, of tabs of the first bundles.
+//! Reads the first bundles of a site and has the picture drawn that a shared link shows.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use everytab_bundler::preview::{PreviewTab, TABS, draw};
-use everytab_storage::{Store, objects};
-use serde::Deserialize;
+use everytab_bundler::{
+    Manifest, PublishedBundle, object_names,
+    preview::{HEIGHT, MAX_BUNDLES, PreviewIcon, PreviewTab, TABS, WIDTH, draw, icons_of},
+};
+use everytab_icon::{Pixels, decode::decode, png::encode};
+use everytab_storage::Store;
 
-use super::{job::JobError, publish::Manifest};
+use super::job::JobError;
 use crate::pulse::Pulse;
 
-/// Bundles looked at, at most: a scan may have few icons.
-const BUNDLES: u64 = 32;
-
-#[derive(Deserialize)]
-struct Bundle {
-    entries: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    title: String,
-    icon: String,
-}
-
-/// Draws it from the published bundles. None: no tab has an icon.
+/// The picture, as a PNG. `None`: no tab of the bundles that were read has an icon.
 pub(super) async fn of_site(
     site: &dyn Store,
     manifest: &Manifest,
     pulse: &Pulse,
 ) -> Result<Option<Bytes>, JobError> {
-    let mut tabs = Vec::with_capacity(TABS);
-    for number in 0..manifest.bundles.min(BUNDLES) {
-        let key = objects::tabs(manifest.scan, i64::try_from(number).unwrap_or(i64::MAX));
-        let bundle: Bundle = serde_json::from_slice(&site.get(&key).await?)
+    let mut icons = Vec::with_capacity(TABS);
+    for number in 0..manifest.bundles.min(MAX_BUNDLES) {
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let key = object_names::bundle(manifest.scan, number);
+        let bundle = PublishedBundle::read(&site.get(&key).await?)
             .map_err(|error| JobError::Discard(format!("{key} is not a bundle: {error}")))?;
         pulse.beat();
-        tabs.extend(bundle.entries.iter().filter(|entry| !entry.icon.is_empty()).filter_map(
-            |entry| {
-                let icon = STANDARD.decode(&entry.icon).ok()?;
-                Some(PreviewTab { icon, title_chars: entry.title.chars().count() })
-            },
-        ));
-        if tabs.len() >= TABS {
+        icons.extend(icons_of(&bundle));
+        if icons.len() >= TABS {
             break;
         }
     }
-    tabs.truncate(TABS);
-    let drawn = tokio::task::spawn_blocking(move || draw(&tabs)).await;
-    // A picture is not worth a scan: without it links show none.
-    Ok(drawn.ok().flatten().map(Bytes::from))
+    icons.truncate(TABS);
+    let picture = tokio::task::spawn_blocking(move || picture(&icons)).await;
+    // A missing picture must not fail a scan: without it, links show none.
+    Ok(picture.ok().flatten().map(Bytes::from))
+}
+
+/// The PNG of the picture, from the PNGs of icons and the lengths of their tabs' titles.
+fn picture(icons: &[(Vec<u8>, usize)]) -> Option<Vec<u8>> {
+    let tab = |(png, title_chars): &(Vec<u8>, usize)| PreviewTab {
+        icon: decode(png).ok().map(|(_, pixels)| PreviewIcon {
+            width: pixels.width(),
+            height: pixels.height(),
+            rgba: pixels.rgba().to_vec(),
+        }),
+        title_chars: *title_chars,
+    };
+    let drawn = draw(&icons.iter().map(tab).collect::<Vec<_>>())?;
+    Some(encode(&Pixels::new(WIDTH, HEIGHT, drawn)?))
 }

@@ -1,30 +1,35 @@
 //! `publish`: missing bundles, stats.json, the page, and last the manifest, which switches it all.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    future::ready,
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use chrono::{SecondsFormat, Utc};
-use everytab_bundler::bundle;
+use everytab_bundler::{
+    Manifest, ReplaceRefusal, bundle, history,
+    object_names::{HISTORY, MANIFEST, PREVIEW, STATS, cache_control, content_type, scan_prefix},
+    page_files::{SiteOperator, changing_keys, page_files},
+    stats_document::{ScanNumbers, stats_document},
+    stats_names::{InputName, OutcomeName, StageName},
+};
 use everytab_coordinator::{Coordinator, OutcomeCount, Output, ScanInfo};
 use everytab_storage::{
-    Condition, PutIf, Store,
+    ObjectChange, PutOptions, Store, Tagged,
     cdn::{self, CdnSettings},
-    objects,
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use uuid::Uuid;
+use serde_json::{Map, Value};
 
 use super::{
     bundle_shard::put_bundle,
-    history,
     job::{Assignment, Done, Job, JobError},
-    page_files::{Facts, changing_keys, is_hashed, page_files},
-    preview,
+    preview, scan_numbers,
     stats::Stats,
 };
-use crate::{context::Context, limits, pulse::Pulse, scan_settings::ScanSettings, scan_stats};
+use crate::{context::Context, limits, pulse::Pulse, scan_settings::ScanSettings};
 
 pub(super) struct Publish;
 
@@ -79,47 +84,10 @@ impl Job for Publish {
     ) -> Result<Done, JobError> {
         let manifest = publish_site(context, &request, &job.pulse).await?;
         let mut stats = Stats::default();
-        stats.input("bundles", manifest.bundles);
-        stats.outcome("published", manifest.bundles);
+        stats.input(InputName::Bundles, manifest.bundles);
+        stats.outcome(OutcomeName::Published.as_str(), manifest.bundles);
         Ok(Done { output: Output::Nothing, stats })
     }
-}
-
-/// The small file that the page reads first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// The scan's id.
-    pub scan: Uuid,
-    /// The crawl.
-    pub crawl: String,
-    /// Bundles, numbered from 0.
-    pub bundles: u64,
-    /// Where the scan's objects lie, below the site's root.
-    pub prefix: String,
-    /// When it was published.
-    pub generated_at: String,
-    /// Tabs in all.
-    pub hosts: u64,
-    /// Tabs with an icon.
-    pub with_icon: u64,
-    /// Where people write to: mailto: or https:.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contact: Option<String>,
-    /// Bundles that were rewritten after publishing, by number, below the prefix.
-    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
-    pub overrides: serde_json::Map<String, Value>,
-}
-
-/// Sums a stage's numbers over the names that pass.
-pub fn totals(
-    outcomes: &[OutcomeCount],
-    kind: &str,
-    key: &str,
-    passes: impl Fn(&str) -> bool,
-) -> u64 {
-    let fits =
-        |count: &&OutcomeCount| count.kind == kind && count.key == key && passes(&count.name);
-    outcomes.iter().filter(fits).map(|count| count.amount.unsigned_abs()).sum()
 }
 
 /// Publishes a scan. The site works at every moment: the manifest is replaced last, and only if it
@@ -133,47 +101,33 @@ pub async fn publish_site(
     pulse: &Pulse,
 ) -> Result<Manifest, JobError> {
     let site = context.store(&request.settings.site).await?;
-    let shards = request.info.shards.unwrap_or(0);
-    let per_shard = request.info.bundles_per_shard.unwrap_or(1);
-    let with = |name: &str| totals(&request.outcomes, "bundle-shard", "outcomes", |n| n == name);
-    let with_icon = with("tab_with_icon");
-    let manifest = Manifest {
-        scan: request.info.scan_id,
-        crawl: request.info.crawl.clone(),
-        bundles: u64::from(shards.unsigned_abs()) * u64::from(per_shard.unsigned_abs()),
-        prefix: objects::scan_prefix(request.info.scan_id),
-        generated_at: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
-        hosts: with_icon + with("tab_without_icon"),
-        with_icon,
-        contact: request.settings.contact.as_ref().map(|contact| match contact.split_once(':') {
-            Some(_) => contact.clone(),
-            None => format!("mailto:{contact}"),
-        }),
-        overrides: serde_json::Map::new(),
-    };
-    fill_gaps(&site, request, shards, per_shard, pulse).await?;
-    let stats = scan_stats::document(&request.outcomes, &request.status, &manifest);
-    check_newer(&*site, &manifest, request.force).await?;
+    let numbers = scan_numbers::of(&request.outcomes, &request.status);
+    let manifest = manifest(request, &numbers);
+    fill_gaps(&site, request, pulse).await?;
+    let stats = stats_document(&numbers, &manifest);
+    if let Some(published) = site.get_tagged(MANIFEST).await? {
+        replacement(site.url(), Some(&published), &manifest, request.force)?;
+    }
     let picture = preview::of_site(&*site, &manifest, pulse).await?;
-    let facts = Facts {
+    let operator = SiteOperator {
         site_url: request.settings.site_url.clone(),
         contact: request.settings.contact.clone(),
         user_agent: Some(context.fetchers.obeying.user_agent().to_owned()),
     };
     // Pages name files by their hash: files first, pages after the manifest.
     let (pages, files): (Vec<_>, Vec<_>) =
-        page_files(&facts).into_iter().partition(|file| file.key.ends_with(".html"));
+        page_files(&operator).into_iter().partition(|file| file.key.ends_with(".html"));
     for file in files {
         put_changed(&*site, &file.key, file.bytes.into()).await?;
         pulse.beat();
     }
     replace_manifest(&*site, &manifest, request.force).await?;
-    put(&*site, objects::STATS, pretty(&stats)).await?;
-    let before = site.get_tagged(objects::HISTORY).await?;
+    put(&*site, STATS, pretty(&stats)).await?;
+    let before = site.get_tagged(HISTORY).await?;
     let history = history::with_scan(before.as_ref().map(|tagged| &tagged.bytes[..]), &stats);
-    put(&*site, objects::HISTORY, pretty(&history)).await?;
+    put(&*site, HISTORY, pretty(&history)).await?;
     if let Some(picture) = picture {
-        put_changed(&*site, objects::PREVIEW, picture).await?;
+        put_changed(&*site, PREVIEW, picture).await?;
     }
     for page in &pages {
         put_changed(&*site, &page.key, page.bytes.clone().into()).await?;
@@ -184,14 +138,43 @@ pub async fn publish_site(
     Ok(manifest)
 }
 
+fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
+    let with_icon = numbers.outcome(StageName::BundleShard, OutcomeName::TabWithIcon);
+    let without = numbers.outcome(StageName::BundleShard, OutcomeName::TabWithoutIcon);
+    let contact = request.settings.contact.as_ref();
+    Manifest {
+        scan: request.info.scan_id,
+        crawl: request.info.crawl.clone(),
+        bundles: u64::from(shards(request).unsigned_abs())
+            * u64::from(bundles_per_shard(request).unsigned_abs()),
+        prefix: scan_prefix(request.info.scan_id),
+        generated_at: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
+        hosts: with_icon + without,
+        with_icon,
+        contact: contact.map(|contact| match contact.contains(':') {
+            true => contact.clone(),
+            false => format!("mailto:{contact}"),
+        }),
+        overrides: BTreeMap::new(),
+        extra: Map::new(),
+    }
+}
+
+fn shards(request: &PublishRequest) -> i32 {
+    request.info.shards.unwrap_or(0)
+}
+
+fn bundles_per_shard(request: &PublishRequest) -> i32 {
+    request.info.bundles_per_shard.unwrap_or(1)
+}
+
 /// Writes empty bundles for the shards that were discarded, so that numbers have no gap.
 async fn fill_gaps(
     site: &Arc<dyn Store>,
     request: &PublishRequest,
-    shards: i32,
-    per_shard: i32,
     pulse: &Pulse,
 ) -> Result<(), JobError> {
+    let (shards, per_shard) = (shards(request), bundles_per_shard(request));
     let bundled: HashSet<i32> = request.bundled.iter().copied().collect();
     let missing = (0..shards).filter(|shard| !bundled.contains(shard));
     let numbers =
@@ -220,83 +203,46 @@ async fn put_changed(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), Jo
 }
 
 async fn put(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
-    Ok(site.put(key, bytes, page_put_options(key)).await?)
+    Ok(site.put(key, bytes, PutOptions::new(content_type(key), cache_control(key))).await?)
 }
 
-/// Page files carry a hash in their name, and so may be kept for ever.
-fn page_put_options(key: &str) -> everytab_storage::PutOptions {
-    let mut options = objects::put_options(key);
-    if is_hashed(key) {
-        options.cache_control = Some(objects::CACHE_IMMUTABLE);
-    }
-    options
-}
-
-/// Refuses to go back in time. Scan ids are ordered by when the scans were started.
-async fn check_newer(
-    site: &dyn Store,
-    manifest: &Manifest,
-    force: bool,
-) -> Result<Option<(String, Option<Manifest>)>, JobError> {
-    let Some(tagged) = site.get_tagged(objects::MANIFEST).await? else { return Ok(None) };
-    // A manifest that is not understood is replaced: nobody can be using it.
-    let published = serde_json::from_slice::<Manifest>(&tagged.bytes).ok();
-    if let Some(published) = &published {
-        if published.scan > manifest.scan && !force {
-            return Err(JobError::Discard(format!(
-                "{} shows scan {}, which was started later; `everytab-worker publish --scan {} \
-                 --force` replaces it all the same",
-                site.url(),
-                published.scan,
-                manifest.scan
-            )));
-        }
-        if manifest.hosts == 0 && published.hosts > 0 && !force {
-            return Err(JobError::Discard(format!(
-                "the scan has no tabs, and {} has {}; `everytab-worker publish --scan {} --force` \
-                 empties it all the same",
-                site.url(),
-                published.hosts,
-                manifest.scan
-            )));
-        }
-    }
-    Ok(Some((tagged.etag, published)))
-}
-
+/// Replaces the manifest, unless the site shows a scan that must stay.
 async fn replace_manifest(
     site: &dyn Store,
     manifest: &Manifest,
     force: bool,
 ) -> Result<(), JobError> {
-    let mut manifest = manifest.clone();
-    // Whoever else publishes has written in between: read again, and see whether it still may be.
-    for _ in 0..5 {
-        let condition = match check_newer(site, &manifest, force).await? {
-            Some((etag, published)) => {
-                // What was taken down from this scan stays down.
-                if let Some(published) = published.filter(|it| it.scan == manifest.scan) {
-                    manifest.overrides = published.overrides;
-                }
-                Condition::Etag(etag)
-            }
-            None => Condition::Absent,
-        };
-        let bytes = Bytes::from(serde_json::to_vec(&manifest).map_err(|error| {
-            JobError::Discard(format!("the manifest cannot be written as JSON: {error}"))
-        })?);
-        let options = objects::put_options(objects::MANIFEST);
-        match site.put_if(objects::MANIFEST, bytes.clone(), condition, options).await? {
-            PutIf::Stored { .. } => return Ok(()),
-            PutIf::PreconditionFailed => {
-                let now = site.get_tagged(objects::MANIFEST).await?;
-                if now.is_some_and(|tagged| tagged.bytes == bytes) {
-                    return Ok(());
-                }
-            }
-        }
+    let options = PutOptions::new(content_type(MANIFEST), cache_control(MANIFEST));
+    let change = |before: Option<Tagged>| {
+        let manifest = replacement(site.url(), before.as_ref(), manifest, force);
+        ready(manifest.map(|manifest| ObjectChange::Write(manifest.to_bytes().into(), ())))
+    };
+    site.update(MANIFEST, options, change).await
+}
+
+/// The manifest as it replaces the published one, or why it must not.
+fn replacement(
+    site_url: &str,
+    published: Option<&Tagged>,
+    manifest: &Manifest,
+    force: bool,
+) -> Result<Manifest, JobError> {
+    // No page can read a manifest that is not understood, so that one is replaced.
+    let published = published.and_then(|tagged| Manifest::read(&tagged.bytes).ok());
+    let published = published.as_ref();
+    let refusal = published.and_then(|published| manifest.may_replace(published).err());
+    let scan = manifest.scan;
+    match refusal.filter(|_| !force) {
+        None => Ok(manifest.replacing(published)),
+        Some(ReplaceRefusal::LaterScan(later)) => Err(JobError::Discard(format!(
+            "{site_url} shows scan {later}, which was started later; `everytab-worker publish \
+             --scan {scan} --force` replaces it all the same"
+        ))),
+        Some(ReplaceRefusal::WouldEmptySite { tabs }) => Err(JobError::Discard(format!(
+            "the scan has no tabs, and {site_url} has {tabs}; `everytab-worker publish --scan \
+             {scan} --force` empties it all the same"
+        ))),
     }
-    Err(JobError::Retry(format!("others keep replacing the manifest in {}", site.url())))
 }
 
 fn pretty(value: &Value) -> Bytes {

@@ -1,20 +1,21 @@
 //! `search`: merges one hostname range of all shards' parts into the published search files.
-//!
-//! `search/<range>/<n>.tsv` holds up to a thousand lines; `search/<range>/index.tsv` one line a
-//! file: its first key. Suggestions are text; the icon comes from the bundle of the one chosen.
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use everytab_bundler::{
+    object_names::{
+        cache_control, content_type, scan_prefix, search_file_path, search_index_path, search_part,
+    },
+    search::{SearchEntry, files, part::HEADER_BYTES, part::range_in_part, read_lines, sort},
+    stats_names::{CountFamily, CountName, InputName, OutcomeName},
+};
 use everytab_coordinator::{Coordinator, Output};
-use everytab_storage::{Store, objects};
+use everytab_storage::{PutOptions, Store};
 use futures_util::{StreamExt, TryStreamExt, stream};
-
 use uuid::Uuid;
 
 use super::{
     job::{Assignment, Done, Job, JobError},
-    search_key::search_key,
-    search_part::{HEADER_BYTES, SearchEntry, lines_of, range_in_part, sort, write_lines},
     stats::Stats,
 };
 use crate::{context::Context, limits, pulse::Pulse};
@@ -35,38 +36,31 @@ impl Job for Search {
         let scan_id = job.info.scan_id;
         let merged = merge_range(archive, &*site, scan_id, shards, range, &job.pulse).await?;
         let mut stats = Stats::default();
-        stats.input("hostnames", merged.hostnames);
-        stats.outcome("listed", merged.hostnames);
-        stats.count("search_files", merged.files);
+        stats.input(InputName::Hostnames, merged.hostnames);
+        stats.outcome(OutcomeName::Listed.as_str(), merged.hostnames);
+        stats.count(CountName::SearchFiles, merged.files);
         for (domain, hostnames) in &merged.top_level {
-            stats.count(&format!("tld_{domain}"), *hostnames);
+            stats.count_member(CountFamily::TopLevelDomain, domain, *hostnames);
         }
         Ok(Done { output: Output::Nothing, stats })
     }
 }
 
-/// What a range came to.
+/// The size of a merged range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedRange {
     /// Lines written.
     pub hostnames: u64,
-    /// Files written, the index not counted.
+    /// Files written, without the index.
     pub files: u64,
-    /// Hostnames by their last label.
+    /// Hostnames by top-level domain.
     pub top_level: BTreeMap<String, u64>,
-}
-
-/// What a hostname ends with; what is no domain (an address, a long label) counts as one.
-fn top_level(hostname: &str) -> &str {
-    let label = hostname.rsplit('.').next().unwrap_or_default();
-    let is_name = label.len() <= 24 && label.bytes().any(|byte| byte.is_ascii_alphabetic());
-    if is_name { label } else { "none" }
 }
 
 /// Merges the parts that the shards wrote of one range into the files that the page reads.
 ///
 /// # Errors
-/// When a store refuses, or a part is none.
+/// When a store refuses, or an object is not a search part.
 pub async fn merge_range(
     archive: Arc<dyn Store>,
     site: &dyn Store,
@@ -74,10 +68,10 @@ pub async fn merge_range(
     shards: Vec<i32>,
     range: usize,
     pulse: &Pulse,
-) -> Result<Merged, JobError> {
+) -> Result<MergedRange, JobError> {
     let reads = shards
         .into_iter()
-        .map(|shard| read_range(Arc::clone(&archive), objects::search_part(scan_id, shard), range));
+        .map(|shard| read_range(Arc::clone(&archive), search_part(scan_id, shard), range));
     let reads: Vec<_> = reads.collect();
     let mut entries: Vec<SearchEntry> = stream::iter(reads)
         .buffered(limits::PUTS_IN_FLIGHT)
@@ -87,29 +81,18 @@ pub async fn merge_range(
             Ok(entries)
         })
         .await?;
-    // Parts are sorted: what is left to do is merging runs, which is what this sort is quick at.
+    // Each part is sorted already, and this sort merges sorted runs in linear time.
     sort(&mut entries);
-    let mut index = String::new();
-    let mut files = 0;
-    for lines in entries.chunks(limits::HOSTNAMES_PER_SEARCH_FILE) {
-        index.push_str(&search_key(&lines[0].hostname));
-        index.push('\n');
-        let name = format!("{range}/{files}.tsv");
-        put(site, &objects::search(scan_id, &name), write_lines(lines)).await?;
+    let prefix = scan_prefix(scan_id);
+    let mut count = 0;
+    for (number, text) in files::files(&entries).enumerate() {
+        put(site, &(prefix.clone() + &search_file_path(range, number)), text).await?;
         pulse.beat();
-        files += 1;
+        count += 1;
     }
-    put(site, &objects::search(scan_id, &format!("{range}/index.tsv")), index).await?;
-    let mut top_level_domains = BTreeMap::new();
-    for entry in &entries {
-        // Few are new: a name is made only for those.
-        let domain = top_level(&entry.hostname);
-        match top_level_domains.get_mut(domain) {
-            Some(count) => *count += 1,
-            None => drop(top_level_domains.insert(domain.to_owned(), 1)),
-        }
-    }
-    Ok(Merged { hostnames: entries.len() as u64, files, top_level: top_level_domains })
+    put(site, &(prefix + &search_index_path(range)), files::index(&entries)).await?;
+    let top_level = files::top_level_domains(&entries);
+    Ok(MergedRange { hostnames: entries.len() as u64, files: count, top_level })
 }
 
 async fn read_range(
@@ -117,28 +100,26 @@ async fn read_range(
     key: String,
     range: usize,
 ) -> Result<Vec<SearchEntry>, JobError> {
+    let refused = |error| JobError::Discard(format!("{key} is not a search part: {error}"));
     let header = archive.get_range(&key, 0..HEADER_BYTES as u64).await?;
-    let bytes = range_in_part(&header, range)
-        .ok_or_else(|| JobError::Discard(format!("{key} is not a search part")))?;
+    let bytes = range_in_part(&header, range).map_err(refused)?;
     if bytes.is_empty() {
         return Ok(Vec::new());
     }
-    lines_of(&key, &archive.get_range(&key, bytes).await?)
+    read_lines(&archive.get_range(&key, bytes).await?).map_err(refused)
 }
 
 async fn put(site: &dyn Store, key: &str, text: String) -> Result<(), JobError> {
-    Ok(site.put(key, text.into(), objects::put_options(key)).await?)
+    let options = PutOptions::new(content_type(key), cache_control(key));
+    Ok(site.put(key, text.into(), options).await?)
 }
 
 #[cfg(test)]
 mod tests {
+    use everytab_bundler::search::{part::write_part, range_of, search_key};
     use everytab_storage::StoreSettings;
 
     use super::*;
-    use crate::jobs::{
-        search_key::range_of,
-        search_part::{read_lines, write_part},
-    };
 
     fn hostname(i: u64) -> String {
         let word = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -168,8 +149,8 @@ mod tests {
                 .map(|(slot, hostname)| SearchEntry { hostname, bundle: shard, slot: slot as i32 })
                 .collect();
             all.extend(entries.clone());
-            let key = objects::search_part(scan_id, shard);
-            store.put(&key, write_part(entries).into(), objects::put_options(&key)).await.unwrap();
+            let part = write_part(entries).into();
+            store.put(&search_part(scan_id, shard), part, PutOptions::default()).await.unwrap();
         }
         let (mut listed, mut org) = (0, 0);
         for range in 0..28 {
@@ -204,17 +185,15 @@ mod tests {
     }
 
     fn look_up(root: &std::path::Path, start: &str) -> Vec<SearchEntry> {
-        let name = |file: &str| {
-            root.join(objects::search(Uuid::nil(), &format!("{}/{file}.tsv", range_of(start))))
-        };
-        let index = std::fs::read_to_string(name("index")).unwrap();
+        let (folder, range) = (root.join(scan_prefix(Uuid::nil())), range_of(start));
+        let index = std::fs::read_to_string(folder.join(search_index_path(range))).unwrap();
         let firsts: Vec<&str> = index.lines().collect();
         let before = firsts.partition_point(|first| *first < start).saturating_sub(1);
         let through = firsts.partition_point(|first| *first < start || first.starts_with(start));
         let mut found = Vec::new();
         for file in before..through {
-            let text = std::fs::read_to_string(name(&file.to_string())).unwrap();
-            let lines = read_lines(&text).unwrap();
+            let bytes = std::fs::read(folder.join(search_file_path(range, file))).unwrap();
+            let lines = read_lines(&bytes).unwrap();
             found.extend(lines.into_iter().filter(|e| search_key(&e.hostname).starts_with(start)));
             if found.len() >= 8 {
                 break;

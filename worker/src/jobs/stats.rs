@@ -1,10 +1,11 @@
-//! The counts that a completion carries: inputs, outcomes, and whatever else was counted.
+//! The counts that a completion carries: inputs, outcomes, and everything else that was counted.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Display};
 
+use everytab_bundler::stats_names::{CountFamily, CountName, InputName};
 use serde::Serialize;
 
-/// Counts of one job. Outcomes add up to inputs.
+/// Counts of one job. The amounts of outcomes add up to those of inputs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     inputs: BTreeMap<String, u64>,
@@ -13,12 +14,12 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Counts what went in, by its name.
-    pub fn input(&mut self, name: &str, amount: u64) {
-        *self.inputs.entry(name.into()).or_default() += amount;
+    /// Counts inputs of the job.
+    pub fn input(&mut self, name: InputName, amount: u64) {
+        *self.inputs.entry(name.as_str().into()).or_default() += amount;
     }
 
-    /// Counts inputs that ended in an outcome.
+    /// Counts inputs that ended in an outcome, by the stable name of the outcome.
     pub fn outcome(&mut self, name: &str, amount: u64) {
         if amount > 0 {
             *self.outcomes.entry(name.into()).or_default() += amount;
@@ -26,8 +27,20 @@ impl Stats {
     }
 
     /// Counts anything else.
-    pub fn count(&mut self, name: &str, amount: u64) {
-        *self.counts.entry(name.into()).or_default() += amount;
+    pub fn count(&mut self, name: CountName, amount: u64) {
+        *self.counts.entry(name.as_str().into()).or_default() += amount;
+    }
+
+    /// Counts a member of an open list, such as a format.
+    pub fn count_member(&mut self, family: CountFamily, member: impl Display, amount: u64) {
+        *self.counts.entry(family.name_of(member)).or_default() += amount;
+    }
+
+    /// Adds counts that have their names already.
+    pub fn count_all(&mut self, counts: &BTreeMap<String, u64>) {
+        for (name, amount) in counts {
+            *self.counts.entry(name.clone()).or_default() += amount;
+        }
     }
 
     /// The inputs by outcome.
@@ -35,7 +48,7 @@ impl Stats {
         self.outcomes.iter().map(|(name, amount)| (name.as_str(), *amount))
     }
 
-    /// Whether every input has exactly one outcome.
+    /// True if every input has exactly one outcome.
     pub fn adds_up(&self) -> bool {
         self.inputs.values().sum::<u64>() == self.outcomes.values().sum::<u64>()
     }

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use everytab_bundler::stats_names::{CountName, InputName, OutcomeName};
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{Coordinator, Output, PageRow, WarcHost};
 use everytab_storage::{StorageError, StorageErrorKind, Store};
@@ -50,7 +51,7 @@ pub async fn read_home_pages(
     pulse: &Pulse,
 ) -> Result<(Vec<PageRow>, Stats), JobError> {
     let mut stats = Stats::default();
-    stats.input("hosts", hosts.len() as u64);
+    stats.input(InputName::Hosts, hosts.len() as u64);
     let asked = hosts.iter().filter(|host| !host.blocked).count();
     let mut missing = 0_usize;
     hosts.sort_by_key(|host| !pulse.is_suspect(host.host_no.into()));
@@ -67,8 +68,8 @@ pub async fn read_home_pages(
         let mut members = Vec::with_capacity(come.len());
         for read in come {
             let (host, member) = read?;
-            stats.count("duplicate_captures", host.duplicates.unsigned_abs().into());
-            stats.count("bytes_read", member.bytes());
+            stats.count(CountName::DuplicateCaptures, host.duplicates.unsigned_abs().into());
+            stats.count(CountName::BytesRead, member.bytes());
             missing += usize::from(matches!(member, Member::Missing));
             members.push((host, member));
         }
@@ -76,10 +77,11 @@ pub async fn read_home_pages(
         let understood = blocking(move || page_rows(&members, &beating)).await?;
         for (row, counts) in understood {
             stats.outcome(&row.outcome, 1);
-            stats.count(if row.https { "https" } else { "http_only" }, 1);
-            stats.count("iframe_restricted", u64::from(row.outcome == OK && !row.frameable));
-            stats.count("candidates", counts.candidates);
-            stats.count("candidates_left_out", counts.left_out);
+            stats.count(if row.https { CountName::Https } else { CountName::HttpOnly }, 1);
+            stats
+                .count(CountName::IframeRestricted, u64::from(row.outcome == OK && !row.frameable));
+            stats.count(CountName::Candidates, counts.candidates);
+            stats.count(CountName::CandidatesLeftOut, counts.left_out);
             rows.push(row);
         }
     }
@@ -94,16 +96,16 @@ pub async fn read_home_pages(
 }
 
 /// The outcomes of a host at this stage. A page without a title is data all the same.
-pub(super) const OK: &str = "ok";
-const TITLE_EMPTY: &str = "title_empty";
-const TITLE_ABSENT: &str = "title_absent";
+pub(super) const OK: &str = OutcomeName::Ok.as_str();
+const TITLE_EMPTY: &str = OutcomeName::TitleEmpty.as_str();
+const TITLE_ABSENT: &str = OutcomeName::TitleAbsent.as_str();
 /// The blocklist names the host: nothing of it was read.
-pub(super) const OPTED_OUT: &str = "opted_out";
-const WARC_MISSING: &str = "warc_missing";
-const WARC_CORRUPT: &str = "warc_corrupt";
+pub(super) const OPTED_OUT: &str = OutcomeName::OptedOut.as_str();
+const WARC_MISSING: &str = OutcomeName::WarcMissing.as_str();
+const WARC_CORRUPT: &str = OutcomeName::WarcCorrupt.as_str();
 /// Handling it ends the process, or panics.
-const CRASHED: &str = "crashed";
-const NOT_A_RESPONSE: &str = "not_a_response";
+const CRASHED: &str = OutcomeName::Crashed.as_str();
+const NOT_A_RESPONSE: &str = OutcomeName::NotAResponse.as_str();
 
 enum Member {
     Bytes(Bytes),

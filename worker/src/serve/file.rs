@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use bytes::BytesMut;
-use everytab_storage::objects;
+use everytab_bundler::object_names;
 use futures_util::stream;
 use sha2::{Digest, Sha256};
 use tokio::fs::File;
@@ -43,17 +43,17 @@ pub(super) async fn answer(root: &Path, request: &Parts) -> Result<Response, Sta
     let asked = &request.headers;
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
-    let packable = encoding::is_worthwhile(objects::content_type(&key), length, HASHED_BYTES);
+    let packable = encoding::is_worthwhile(object_names::content_type(&key), length, HASHED_BYTES);
     if packable {
         insert(headers, header::VARY, "accept-encoding");
     }
     insert(headers, header::ETAG, &etag);
-    insert(headers, header::CACHE_CONTROL, objects::cache_control(&key));
+    insert(headers, header::CACHE_CONTROL, object_names::cache_control(&key));
     if knows(asked, &etag) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         return Ok(response);
     }
-    insert(headers, header::CONTENT_TYPE, objects::content_type(&key));
+    insert(headers, header::CONTENT_TYPE, object_names::content_type(&key));
     insert(headers, header::ACCEPT_RANGES, "bytes");
     let wanted = match range::asked_for(asked, &etag, length) {
         range::Asked::Whole => None,
@@ -94,7 +94,7 @@ pub(super) async fn answer(root: &Path, request: &Parts) -> Result<Response, Sta
 fn key_of(path: &str) -> Option<String> {
     let decoded = percent_decode(path.strip_prefix('/')?)?;
     if decoded.is_empty() {
-        return Some(objects::INDEX_HTML.to_owned());
+        return Some(object_names::INDEX_HTML.to_owned());
     }
     let allowed = |segment: &str| {
         !segment.is_empty() && !segment.starts_with('.') && !segment.contains(char::is_control)

@@ -2,7 +2,7 @@
 
 use super::*;
 use axum::http::HeaderName;
-use everytab_storage::objects;
+use everytab_bundler::object_names;
 use reqwest::Client;
 use reqwest::redirect::Policy;
 
@@ -73,11 +73,11 @@ fn header_of(response: &reqwest::Response, name: HeaderName) -> String {
 async fn files_carry_their_type_cache_and_policy() {
     let site = site().await;
     for (path, content_type, cache) in [
-        ("/", "text/html; charset=utf-8", objects::CACHE_SHORT),
-        ("/index.html?x=1", "text/html; charset=utf-8", objects::CACHE_SHORT),
-        ("/manifest.json", "application/json", objects::CACHE_SHORT),
-        ("/scans/7/tabs/0.json", "application/json", objects::CACHE_IMMUTABLE),
-        ("/js/app-0123abcd.js", "text/javascript; charset=utf-8", objects::CACHE_IMMUTABLE),
+        ("/", "text/html; charset=utf-8", object_names::CACHE_SHORT),
+        ("/index.html?x=1", "text/html; charset=utf-8", object_names::CACHE_SHORT),
+        ("/manifest.json", "application/json", object_names::CACHE_SHORT),
+        ("/scans/7/tabs/0.json", "application/json", object_names::CACHE_IMMUTABLE),
+        ("/js/app-0123abcd.js", "text/javascript; charset=utf-8", object_names::CACHE_IMMUTABLE),
     ] {
         let response = site.get(path).await;
         assert_eq!(response.status(), 200, "{path}");

@@ -16,7 +16,7 @@ pub(crate) fn pattern(length: usize) -> Bytes {
 
 pub(crate) async fn what_was_put_comes_back_whole_and_by_ranges(place: Place) {
     let (store, bytes) = (&place.store, pattern(100_003));
-    let options = everytab_storage::objects::put_options("a/b.json");
+    let options = PutOptions::new("application/json", "public, max-age=60");
     store.put("a/b.json", bytes.clone(), options).await.expect("put");
     assert_eq!(store.get("a/b.json").await.expect("get"), bytes);
     for (start, end) in [(0, 1), (0, 100_003), (40_000, 50_001), (100_002, 100_003), (7, 7)] {

@@ -6,7 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use everytab_storage::{PutOptions, Store, StoreSettings, objects};
+use everytab_bundler::object_names::{cache_control, content_type};
+use everytab_storage::{PutOptions, Store, StoreSettings};
 use sha2::{Digest, Sha256};
 
 use super::format::{Entry, hex};
@@ -58,7 +59,7 @@ impl Copier {
     ) -> Result<Entry, CliError> {
         let options = match expected {
             Expected::Anything => PutOptions::default(),
-            Expected::Exactly(_) => objects::put_options(to_key),
+            Expected::Exactly(_) => PutOptions::new(content_type(to_key), cache_control(to_key)),
         };
         if size <= IN_MEMORY_BYTES {
             let bytes = from.get(key).await?;

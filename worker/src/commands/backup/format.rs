@@ -3,13 +3,14 @@
 use std::{collections::HashMap, io::Read as _, path::Path, sync::Arc};
 
 use bytes::Bytes;
+use everytab_bundler::page_files::is_hashed;
 use everytab_coordinator::{TableDigest, migrations};
 use everytab_storage::{PutOptions, Store};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{cli_error::CliError, jobs::is_hashed, scan_settings::ScanSettings};
+use crate::{cli_error::CliError, scan_settings::ScanSettings};
 
 /// The object that makes a backup whole; written last.
 pub(super) const LIST: &str = "backup.json";

@@ -7,8 +7,9 @@ use std::{
 };
 
 use clap::Args;
+use everytab_bundler::object_names::{MANIFEST, cache_control, content_type};
 use everytab_coordinator::{Contents, Coordinator};
-use everytab_storage::{Condition, PutIf, Store, objects};
+use everytab_storage::{Condition, PutIf, PutOptions, Store};
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
@@ -160,12 +161,12 @@ async fn restore_root(
     site: &Copier,
     root: &[(&str, &Entry)],
 ) -> Result<(), CliError> {
-    let Some((_, manifest)) = root.iter().find(|(key, _)| *key == objects::MANIFEST) else {
+    let Some((_, manifest)) = root.iter().find(|(key, _)| *key == MANIFEST) else {
         return Ok(());
     };
     let bytes = from.get(&manifest.key).await?;
     manifest.check(&bytes)?;
-    if let Some(there) = site.to.get_tagged(objects::MANIFEST).await?
+    if let Some(there) = site.to.get_tagged(MANIFEST).await?
         && there.bytes != bytes
     {
         eprintln!(
@@ -174,11 +175,11 @@ async fn restore_root(
         );
         return Ok(());
     }
-    for (key, entry) in root.iter().filter(|(key, _)| *key != objects::MANIFEST) {
+    for (key, entry) in root.iter().filter(|(key, _)| *key != MANIFEST) {
         site.restore(from, entry, key).await?;
     }
-    let options = objects::put_options(objects::MANIFEST);
-    let put = site.to.put_if(objects::MANIFEST, bytes, Condition::Absent, options).await?;
+    let options = PutOptions::new(content_type(MANIFEST), cache_control(MANIFEST));
+    let put = site.to.put_if(MANIFEST, bytes, Condition::Absent, options).await?;
     // Somebody published meanwhile, or it was there already: either may stay.
     let (PutIf::Stored { .. } | PutIf::PreconditionFailed) = put;
     Ok(())

@@ -2,9 +2,10 @@
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 
+use everytab_bundler::object_names;
 use everytab_coordinator::{ConnectSettings, Coordinator};
 use everytab_postgres::PrivatePostgres;
-use everytab_storage::{Store, objects};
+use everytab_storage::Store;
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
@@ -94,14 +95,15 @@ async fn missing_objects(
         .referenced_archives(number)
         .await?
         .into_iter()
-        .map(|(shard, lease)| Source::Archive.backup_key(&objects::archive(id, shard, lease)))
+        .map(|(shard, lease)| Source::Archive.backup_key(&object_names::archive(id, shard, lease)))
         .collect();
     let is_finished =
         backup.scan["state"].as_str().is_some_and(|state| state.starts_with("finished"));
     let number_of = |name: &str| backup.scan[name].as_i64().unwrap_or(0);
     if is_finished {
         let bundles = number_of("shards") * number_of("bundles_per_shard");
-        expected.extend((0..bundles).map(|n| Source::Site.backup_key(&objects::tabs(id, n))));
+        expected
+            .extend((0..bundles).map(|n| Source::Site.backup_key(&object_names::bundle(id, n))));
     }
     let listed: HashSet<&str> = backup.objects.iter().map(|entry| entry.key.as_str()).collect();
     let is_missing = |key: &String| !listed.contains(key.as_str());

@@ -4,6 +4,8 @@
 //! the stages share the fleet, so together they take as long as the resource that all of them use
 //! up first. Every rate says where it was measured or that it is assumed.
 
+use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
+
 use super::prices::{Database, Machine, Prices};
 use crate::{capacity, limits};
 
@@ -278,7 +280,7 @@ fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f6
         * (fleet.database.hour + DATABASE_GB * prices.database_gb_month.price / HOURS_A_MONTH);
     let shards = (fleet.hosts / 1_200.0).ceil();
     let bundles = fleet.hosts / f64::from(limits::ENTRIES_PER_BUNDLE);
-    let searches = fleet.hosts / limits::HOSTNAMES_PER_SEARCH_FILE as f64;
+    let searches = fleet.hosts / HOSTNAMES_PER_FILE as f64;
     let requests = (2.0 * shards + bundles + searches) / 1e3 * prices.thousand_puts.price
         + shards * 60.0 / 1e3 * prices.thousand_gets.price;
     let archive = icons * ICON_BYTES / GB * prices.store_gb_month.price * ARCHIVE_DAYS / 30.0;

@@ -1,9 +1,9 @@
 //! From a sample and assumptions to numbers, each with what it rests on. Pure.
 
+use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
 use serde_json::Value;
 
 use super::{options::Assumed, sample::Sample};
-use crate::limits;
 
 /// Hosts of a shard, and shards at least, as `coordinator.fan_out` has them.
 const HOSTS_A_SHARD: u64 = 1_200;
@@ -210,7 +210,7 @@ fn storage(
     plan.count("archive_bytes", archive_bytes, "bytes", Basis::Assumed);
     // Two objects a shard (archive, search part), the bundles, the search files with an index a
     // range, and a dozen of the page.
-    let search_files = hosts.div_ceil(limits::HOSTNAMES_PER_SEARCH_FILE as u64) + 2 * SEARCH_RANGES;
+    let search_files = hosts.div_ceil(HOSTNAMES_PER_FILE as u64) + 2 * SEARCH_RANGES;
     let puts = 2 * shape.shards + shape.bundles + search_files + 12;
     // The archive's size and bytes, and of each search part a header and lines a range.
     let gets = 2 * shape.shards + 2 * SEARCH_RANGES * shape.shards;

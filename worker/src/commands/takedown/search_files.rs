@@ -1,20 +1,23 @@
 //! The published search files as a takedown reads and changes them.
-//!
-//! `search/<range>/index.tsv` has one line a file, its first key; keys are ascending, and several
-//! hostnames may share one (`www.` is left out of it), even across two files.
 
-use bytes::Bytes;
-use everytab_storage::{Condition, PutIf, Store, objects};
+use std::future::ready;
 
-use super::{TRIES, busy};
-use crate::{
-    cli_error::CliError,
-    jobs::{SearchEntry, range_of, read_lines, search_key, write_lines},
+use everytab_bundler::{
+    object_names::{search_file_path, search_index_path},
+    search::{
+        SearchEntry,
+        index::{files_that_may_hold, first_keys_of, read_index, write_index},
+        range_of, read_lines, search_key, write_lines,
+    },
 };
+use everytab_storage::{ObjectChange, Store, Tagged};
 
-/// A host's line, and another host that people take for the same.
+use super::objects::put_options;
+use crate::cli_error::CliError;
+
+/// A host's search line, and another host with the same key.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundLine {
     pub(super) entry: SearchEntry,
     /// The host with or without `www.`, if it has a tab too.
     pub(super) twin: Option<String>,
@@ -31,12 +34,12 @@ impl<'a> SearchFiles<'a> {
         Self { site, prefix }
     }
 
-    fn key(&self, range: usize, name: &str) -> String {
-        format!("{}search/{range}/{name}", self.prefix)
+    fn file(&self, range: usize, number: usize) -> String {
+        format!("{}{}", self.prefix, search_file_path(range, number))
     }
 
     /// The line of a host, if there is one.
-    pub(super) async fn find(&self, hostname: &str) -> Result<Option<Found>, CliError> {
+    pub(super) async fn find(&self, hostname: &str) -> Result<Option<FoundLine>, CliError> {
         let mut entry = None;
         let mut twin = None;
         for key in self.files_of(hostname).await? {
@@ -48,7 +51,7 @@ impl<'a> SearchFiles<'a> {
                 }
             }
         }
-        Ok(entry.map(|entry| Found { entry, twin }))
+        Ok(entry.map(|entry| FoundLine { entry, twin }))
     }
 
     /// Says where a host's tab is now. No line: nothing to say.
@@ -82,92 +85,58 @@ impl<'a> SearchFiles<'a> {
     async fn files_of(&self, hostname: &str) -> Result<Vec<String>, CliError> {
         let range = range_of(hostname);
         let index = self.index(range).await?;
-        let files = candidates(&index, &search_key(hostname));
-        Ok(files.map(|number| self.key(range, &format!("{number}.tsv"))).collect())
+        let files = files_that_may_hold(&index, &search_key(hostname));
+        Ok(files.map(|number| self.file(range, number)).collect())
     }
 
     async fn index(&self, range: usize) -> Result<Vec<String>, CliError> {
-        let key = self.key(range, "index.tsv");
+        let key = format!("{}{}", self.prefix, search_index_path(range));
         let bytes = self.site.get(&key).await.map_err(|error| {
             CliError::new(format!("the site's search index, by which a tab is found: {error}"))
         })?;
-        Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
+        Ok(read_index(&bytes))
     }
 
     fn lines(&self, key: &str, bytes: &[u8]) -> Result<Vec<SearchEntry>, CliError> {
-        let text = String::from_utf8_lossy(bytes);
-        read_lines(&text)
+        read_lines(bytes)
             .map_err(|reason| CliError::new(format!("{key} in {}: {reason}", self.site.url())))
     }
 
-    /// Changes a file if `change` changes its lines; again if somebody else did meanwhile.
+    /// Changes a file if `change` changes its lines.
     async fn edit(
         &self,
         key: &str,
         change: impl Fn(&mut Vec<SearchEntry>),
     ) -> Result<(), CliError> {
-        for _ in 0..TRIES {
-            let Some(tagged) = self.site.get_tagged(key).await? else { return Ok(()) };
-            let before = self.lines(key, &tagged.bytes)?;
-            let mut after = before.clone();
-            change(&mut after);
-            if after == before || self.replace(key, write_lines(&after), tagged.etag).await? {
-                return Ok(());
-            }
-        }
-        Err(busy(self.site, key))
-    }
-
-    async fn replace(&self, key: &str, text: String, etag: String) -> Result<bool, CliError> {
-        let condition = Condition::Etag(etag);
-        let options = objects::put_options(key);
-        let put = self.site.put_if(key, Bytes::from(text), condition, options).await?;
-        Ok(matches!(put, PutIf::Stored { .. }))
+        let edited = |before: Option<Tagged>| -> Result<ObjectChange<()>, CliError> {
+            let Some(before) = before else { return Ok(ObjectChange::Keep(())) };
+            let mut lines = self.lines(key, &before.bytes)?;
+            change(&mut lines);
+            Ok(ObjectChange::Write(write_lines(&lines).into(), ()))
+        };
+        self.site.update(key, put_options(key), |before| ready(edited(before))).await
     }
 
     /// Makes the index name the first keys that its files have now.
     async fn renew_index(&self, range: usize) -> Result<(), CliError> {
-        let key = self.key(range, "index.tsv");
-        for _ in 0..TRIES {
-            let Some(tagged) = self.site.get_tagged(&key).await? else { return Ok(()) };
-            let before: Vec<String> =
-                String::from_utf8_lossy(&tagged.bytes).lines().map(str::to_owned).collect();
-            let mut firsts = Vec::with_capacity(before.len());
-            for number in 0..before.len() {
-                let file = self.key(range, &format!("{number}.tsv"));
-                let lines = self.lines(&file, &self.site.get(&file).await?)?;
-                firsts.push(lines.first().map(|line| search_key(&line.hostname).into_owned()));
-            }
-            let after = index_of(&firsts);
-            if after == before {
-                return Ok(());
-            }
-            let text: String = after.iter().map(|line| format!("{line}\n")).collect();
-            if self.replace(&key, text, tagged.etag).await? {
-                return Ok(());
-            }
+        let key = format!("{}{}", self.prefix, search_index_path(range));
+        let change = |before| self.renewed_index(range, before);
+        self.site.update(&key, put_options(&key), change).await
+    }
+
+    async fn renewed_index(
+        &self,
+        range: usize,
+        before: Option<Tagged>,
+    ) -> Result<ObjectChange<()>, CliError> {
+        let Some(before) = before else { return Ok(ObjectChange::Keep(())) };
+        let count = read_index(&before.bytes).len();
+        let mut firsts = Vec::with_capacity(count);
+        for number in 0..count {
+            let file = self.file(range, number);
+            let lines = self.lines(&file, &self.site.get(&file).await?)?;
+            firsts.push(lines.first().map(|line| search_key(&line.hostname).into_owned()));
         }
-        Err(busy(self.site, &key))
+        Ok(ObjectChange::Write(write_index(&first_keys_of(&firsts)).into(), ()))
     }
-}
-
-/// The files, by number, in which a key may stand: from the last that begins before it to the last
-/// that begins with it.
-pub(super) fn candidates(index: &[String], key: &str) -> std::ops::Range<usize> {
-    let before = index.partition_point(|first| first.as_str() < key);
-    let through = index.partition_point(|first| first.as_str() <= key);
-    before.saturating_sub(1)..through
-}
-
-/// The lines of an index by its files' first keys. A file that has become empty is passed over: it
-/// gets the key of the next one, and at the end no line.
-pub(super) fn index_of(firsts: &[Option<String>]) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut next: Option<&String> = None;
-    for first in firsts.iter().rev() {
-        next = first.as_ref().or(next);
-        lines.extend(next.cloned());
-    }
-    lines.reverse();
-    lines
 }

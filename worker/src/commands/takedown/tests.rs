@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use everytab_bundler::bundle::{self, Tab};
-use serde_json::json;
+use everytab_bundler::{
+    bundle::{self, Tab},
+    search::{SearchEntry, read_lines, search_key, write_lines},
+};
+use serde_json::{Value, json};
 
 use super::*;
-use crate::jobs::{SearchEntry, read_lines, search_key, write_lines};
 
 const PREFIX: &str = "scans/01900000-0000-7000-8000-000000000001/";
 
@@ -95,8 +97,8 @@ fn searched(root: &Path) -> Vec<(i32, i32, String)> {
         let folder = root.join(PREFIX).join(format!("search/{range}"));
         let index = std::fs::read_to_string(folder.join("index.tsv")).unwrap();
         for (number, first) in index.lines().enumerate() {
-            let text = std::fs::read_to_string(folder.join(format!("{number}.tsv"))).unwrap();
-            for line in read_lines(&text).unwrap() {
+            let bytes = std::fs::read(folder.join(format!("{number}.tsv"))).unwrap();
+            for line in read_lines(&bytes).unwrap() {
                 assert!(*search_key(&line.hostname) >= *first, "{line:?} in {range}/{number}");
                 searched.push((line.bundle, line.slot, line.hostname));
             }
@@ -189,26 +191,4 @@ async fn a_host_without_a_tab_is_blocked_all_the_same() {
     let list = std::fs::read_to_string(root.path().join("private/blocklist.txt")).unwrap();
     assert_eq!(list, "beta.example # askedto\nnone.example # askedto\n");
     assert_eq!(shown(root.path()).len(), 7, "the other host is gone");
-}
-
-#[test]
-fn a_key_is_looked_for_in_every_file_that_may_hold_it() {
-    let index = ["a", "c", "c", "e"].map(str::to_owned);
-    for (key, files) in
-        [("0", 0..0), ("a", 0..1), ("b", 0..1), ("c", 0..3), ("d", 2..3), ("e", 2..4), ("z", 3..4)]
-    {
-        assert_eq!(search_files::candidates(&index, key), files, "{key}");
-    }
-}
-
-#[test]
-fn empty_files_are_passed_over_by_the_index() {
-    let index = |firsts: &[&str]| {
-        let firsts: Vec<Option<String>> =
-            firsts.iter().map(|f| (!f.is_empty()).then(|| (*f).to_owned())).collect();
-        search_files::index_of(&firsts).join(" ")
-    };
-    assert_eq!(index(&["a", "", "c"]), "a c c");
-    assert_eq!(index(&["", "b", ""]), "b b");
-    assert_eq!(index(&["", ""]), "");
 }

@@ -1,4 +1,6 @@
-//! Embeds the page (`site/`): `SITE_FILES`, one (name, bytes) a file.
+//! Embeds the page (the folder `site/`) as `SITE_FILES`: the name and the bytes of each file.
+
+#![allow(clippy::disallowed_methods, reason = "a build script reads files; the library does not")]
 
 use std::{
     env,
@@ -14,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("cargo::rerun-if-changed={}", site.join(folder).display());
         for entry in fs::read_dir(site.join(folder))? {
             let path = entry?.path();
-            // What JSON lies beside the page is for those who build and serve it.
+            // JSON files beside the page configure servers and tests, and are not published.
             if path.is_file() && path.extension().is_none_or(|extension| extension != "json") {
                 files.push(path);
             }

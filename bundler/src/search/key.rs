@@ -1,14 +1,15 @@
 //! The key by which a hostname is sorted and found: without `www.`, in its own script.
 //!
-//! `site/js/search-keys.js` computes the same keys from the same hostnames and compares them by code
-//! points, as UTF-8 does by bytes; `site/tests/search-keys.json` is read by the tests of both.
+//! `site/js/search-keys.js` computes the same keys from the same hostnames and compares them by
+//! code points, as UTF-8 does by bytes; the tests of both read `site/tests/search-keys.json`.
 
 use std::borrow::Cow;
 
-/// Hostname ranges: digits, a to z, and the rest. `coordinator.search_ranges()` says the same.
-pub(super) const RANGES: usize = 28;
+/// Number of hostname ranges: digits, a to z, and all other beginnings. Each range is one search
+/// job; the SQL function `coordinator.search_ranges()` gives the same number.
+pub const RANGES: usize = 28;
 
-/// What a hostname is sorted and found by: people leave the www. out and type their own script.
+/// The key of a hostname: visitors leave `www.` out and type names in their own script.
 pub fn search_key(hostname: &str) -> Cow<'_, str> {
     let name = match hostname.strip_prefix("www.") {
         Some(rest) if rest.contains('.') => rest,
@@ -30,8 +31,9 @@ pub fn range_of(hostname: &str) -> usize {
     }
 }
 
-/// Punycode as it stands, whatever IDNA would say of it: both sides need the same key, not a good
-/// one. What would decode to a control character or more ASCII stays as it is.
+/// Decodes a Punycode label without IDNA's further checks: Rust and the page need the same key,
+/// not a registrable name. A label that would decode to a control character or to more ASCII than
+/// it shows stays as it is.
 fn decode_label(label: &str) -> Option<String> {
     let encoded = label.strip_prefix("xn--")?;
     let decoded = idna::punycode::decode_to_string(encoded)?;
@@ -44,7 +46,7 @@ fn decode_label(label: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// hostname, key, range.
+    /// A list of hostname, key and range.
     const VECTORS: &str = include_str!("../../../site/tests/search-keys.json");
 
     #[test]

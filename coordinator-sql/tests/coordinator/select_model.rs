@@ -1,6 +1,6 @@
-//! Which icon of a host is the best: the twin of the SQL that selects.
+//! Which icon of a host is the best: a model of `functions/icon_order.sql`, for tests alone.
 //!
-//! The rule, from design.md. Usable are icons whose outcome is `ok` and that are not known to be
+//! Usable are icons whose outcome is `ok` and that are not known to be
 //! 2x2 or smaller (both sides). They are ordered by these keys, each deciding only where all
 //! before it are equal:
 //!
@@ -14,31 +14,34 @@
 //! 6. fewer bytes; unknown last;
 //! 7. URL by its bytes (collation "C").
 //!
-//! `tests/select_cases.json` holds cases that both this and the SQL must pass. Must not know
-//! where candidates come from.
+//! `tests/select_cases.json` holds cases that both this model and the SQL must pass.
 
 use std::cmp::{Ordering, Reverse};
 
-/// The size that a tab shows on a screen of two pixels a CSS pixel.
-pub const TARGET_PIXELS: u32 = everytab_icon::decode::TAB_ICON_PIXELS;
+/// The size in pixels that a tab shows on a screen of two pixels a CSS pixel, as
+/// `everytab_icon::decode::TAB_ICON_PIXELS` has it.
+const TARGET_PIXELS: u32 = 32;
+/// The longest side in pixels of an image that is taken for a tracking pixel, as
+/// `everytab_icon::convert::MAX_TRACKING_PIXELS` has it.
+const MAX_TRACKING_PIXELS: u32 = 2;
 
 /// What selection knows of a fetched icon.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate<'a> {
+pub(crate) struct Candidate<'a> {
     /// Address, unique in its host.
-    pub url: &'a str,
+    pub(crate) url: &'a str,
     /// Declared as apple-touch-icon.
-    pub apple_touch: bool,
+    pub(crate) apple_touch: bool,
     /// Outcome of the fetch; `ok` is usable.
-    pub outcome: &'a str,
+    pub(crate) outcome: &'a str,
     /// MIME type by content, as [`everytab_icon::Format::content_type`] has it.
-    pub content_type: Option<&'a str>,
+    pub(crate) content_type: Option<&'a str>,
     /// Width in pixels by the header.
-    pub width: Option<u32>,
+    pub(crate) width: Option<u32>,
     /// Height in pixels by the header.
-    pub height: Option<u32>,
+    pub(crate) height: Option<u32>,
     /// Bytes of the body.
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,11 +53,10 @@ enum SizeClass {
 
 impl Candidate<'_> {
     /// True where the icon may be selected at all.
-    #[must_use]
-    pub fn usable(&self) -> bool {
+    pub(crate) fn usable(&self) -> bool {
         let tracking = !self.is_svg()
             && matches!((self.width, self.height), (Some(width), Some(height))
-                if width.max(height) <= everytab_icon::convert::MAX_TRACKING_PIXELS);
+                if width.max(height) <= MAX_TRACKING_PIXELS);
         self.outcome == "ok" && !tracking
     }
 
@@ -103,14 +105,12 @@ impl Candidate<'_> {
 }
 
 /// `Less` where `left` is the better icon. Total for icons of one host.
-#[must_use]
-pub fn compare(left: &Candidate, right: &Candidate) -> Ordering {
+pub(crate) fn compare(left: &Candidate, right: &Candidate) -> Ordering {
     left.rank().cmp(&right.rank())
 }
 
 /// Indices of the usable candidates, best first: the first that converts is the host's icon.
-#[must_use]
-pub fn best_first(candidates: &[Candidate]) -> Vec<usize> {
+pub(crate) fn best_first(candidates: &[Candidate]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.retain(|&index| candidates[index].usable());
     order.sort_by(|&left, &right| compare(&candidates[left], &candidates[right]));

@@ -1,11 +1,11 @@
-//! `history.json`: the few numbers of each scan that the page of numbers draws beside the newest.
+//! `history.json`: a few numbers of each scan, which the statistics page draws beside the newest.
 
 use serde_json::{Value, json};
 
-/// Monthly scans of ten years.
-const SCANS: usize = 120;
-/// What is kept of a scan's `stats.json`.
-const KEPT: [&str; 8] = [
+/// Most scans of the history: monthly scans of ten years, about 25 KB.
+const MAX_SCANS: usize = 120;
+/// The fields of a scan's `stats.json` that the history keeps.
+const KEPT_FIELDS: [&str; 8] = [
     "scan",
     "crawl",
     "generated_at",
@@ -16,18 +16,19 @@ const KEPT: [&str; 8] = [
     "tabs_with_icon",
 ];
 
-/// The history with a scan's numbers, in the order in which scans were started. What is no history
-/// is replaced.
-pub(super) fn with_scan(before: Option<&[u8]>, stats: &Value) -> Value {
+/// The history with a scan's numbers added or replaced, in the order in which scans were started.
+/// Bytes that are no history are dropped: a wrong file must not stop publishing.
+#[must_use]
+pub fn with_scan(before: Option<&[u8]>, stats: &Value) -> Value {
     let before = before.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
     let known = before.as_ref().and_then(|value| value["scans"].as_array());
     let mut scans: Vec<Value> = known.into_iter().flatten().cloned().collect();
     scans.retain(|scan| scan["scan"].is_string() && scan["scan"] != stats["scan"]);
-    scans.push(KEPT.iter().map(|name| (*name, stats[name].clone())).collect());
-    // Ids of scans are ordered by time.
+    scans.push(KEPT_FIELDS.iter().map(|name| (*name, stats[name].clone())).collect());
+    // Ids of scans are ordered by the time at which the scans were started.
     scans.sort_by(|a, b| a["scan"].as_str().cmp(&b["scan"].as_str()));
-    let old = scans.len().saturating_sub(SCANS);
-    json!({ "scans": scans.split_off(old) })
+    let too_many = scans.len().saturating_sub(MAX_SCANS);
+    json!({ "scans": scans.split_off(too_many) })
 }
 
 #[cfg(test)]
@@ -49,7 +50,7 @@ mod tests {
         for scan in 1_000..1_200 {
             long = with_scan(Some(&bytes(&long)), &stats(&scan.to_string(), scan));
         }
-        assert_eq!(long["scans"].as_array().unwrap().len(), SCANS);
+        assert_eq!(long["scans"].as_array().unwrap().len(), MAX_SCANS);
         assert_eq!(long["scans"][0]["scan"], "1080");
     }
 }

@@ -1,61 +1,75 @@
 //! The page's files as they are published: names with a hash of the content, references rewritten.
 //!
-//! A file is named after what it refers to: modules without imports come first, then those that
-//! import only named ones, and index.html last, which alone keeps its name.
+//! The name of a file depends on the names that it refers to: modules without imports are named
+//! first, then those that import only named ones. The pages come last, `index.html` at the very
+//! end; they keep their names. `build.rs` embeds the folder `site/`.
+//! Must not know: where the files are put.
 
 use std::collections::BTreeMap;
 
-use everytab_storage::objects;
 use sha2::{Digest, Sha256};
+
+use crate::object_names;
 
 include!(concat!(env!("OUT_DIR"), "/site.rs"));
 
 /// One file of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageFile {
-    /// Its key at the site's root.
+    /// Its name below the site's root.
     pub key: String,
-    /// Its bytes.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// What the pages say of who runs them.
+/// What the pages say about the operator of the site.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// Where the site is to be found, with a slash at the end.
+pub struct SiteOperator {
+    /// Address of the site, with a slash at the end; links to files are relative without it.
     pub site_url: Option<String>,
-    /// Where to write to: a mail address or an https address.
+    /// Where visitors write to: a mail address or an `https:` address.
     pub contact: Option<String>,
-    /// How the robot calls itself.
+    /// The `User-Agent` of the operator's robot.
     pub user_agent: Option<String>,
 }
 
-/// What stands in the pages as they are written, for [`Facts`] to take the place of.
-const SITE_URL: &str = "https://everytab.example/";
-const CONTACT: &str = "contact@everytab.example";
-const USER_AGENT: &str = "EveryTabBot/1.0 (+https://everytab.example/bot.html)";
+/// Address of the site in the pages of `site/`, which [`SiteOperator::site_url`] replaces.
+const PLACEHOLDER_SITE_URL: &str = "https://everytab.example/";
+/// Contact in the pages of `site/`, which [`SiteOperator::contact`] replaces.
+const PLACEHOLDER_CONTACT: &str = "contact@everytab.example";
+/// `User-Agent` in the pages of `site/`, which [`SiteOperator::user_agent`] replaces. It is the
+/// fetcher's default.
+pub const PLACEHOLDER_USER_AGENT: &str = "EveryTabBot/1.0 (+https://everytab.example/bot.html)";
 
 /// Folders of the site whose files are named by their content, and so never change.
 pub const HASHED_FOLDERS: [&str; 2] = ["css/", "js/"];
 
-/// Whether a file of the page, or an object of a site, is in one of [`HASHED_FOLDERS`].
+/// Bytes of a file's SHA-256 in its name: 8 bytes are 16 hex digits.
+const NAME_HASH_BYTES: usize = 8;
+
+/// True for a file of the page, or an object of a site, in one of [`HASHED_FOLDERS`].
+#[must_use]
 pub fn is_hashed(key: &str) -> bool {
     HASHED_FOLDERS.iter().any(|folder| key.starts_with(folder))
 }
 
-/// The keys of a site that publishing changes under their names, the manifest last.
+/// The names of a site's objects that publishing changes under their names, the manifest last.
+#[must_use]
 pub fn changing_keys() -> Vec<String> {
-    let pages = page_files(&Facts::default()).into_iter().map(|file| file.key);
-    let others = [objects::STATS, objects::HISTORY, objects::PREVIEW, objects::MANIFEST];
+    let pages = page_files(&SiteOperator::default()).into_iter().map(|file| file.key);
+    let others =
+        [object_names::STATS, object_names::HISTORY, object_names::PREVIEW, object_names::MANIFEST];
     pages.filter(|key| !is_hashed(key)).chain(others.map(str::to_owned)).collect()
 }
 
-/// The page's files, index.html last, so that what it names is there before it is.
-pub fn page_files(facts: &Facts) -> Vec<PageFile> {
-    publishable(SITE_FILES, facts)
+/// The page's files in the order in which they must be published: `index.html` comes last, so
+/// that every file that it names is there before it.
+#[must_use]
+pub fn page_files(operator: &SiteOperator) -> Vec<PageFile> {
+    publishable(SITE_FILES, operator)
 }
 
-fn publishable(files: &[(&str, &[u8])], facts: &Facts) -> Vec<PageFile> {
+fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile> {
     let mut waiting: BTreeMap<&str, String> = files
         .iter()
         .filter(|(name, _)| is_hashed(name))
@@ -80,7 +94,7 @@ fn publishable(files: &[(&str, &[u8])], facts: &Facts) -> Vec<PageFile> {
     for (name, bytes) in others {
         let bytes = match std::str::from_utf8(bytes) {
             Ok(text) if name.ends_with(".html") => {
-                fill_in(&rewrite(text, name, &named), facts).into_bytes()
+                fill_in(&rewrite(text, name, &named), operator).into_bytes()
             }
             _ => bytes.to_vec(),
         };
@@ -89,31 +103,33 @@ fn publishable(files: &[(&str, &[u8])], facts: &Facts) -> Vec<PageFile> {
     published
 }
 
-/// Puts the facts in; a line about a contact that there is not is left out.
-fn fill_in(text: &str, facts: &Facts) -> String {
-    let text = match &facts.user_agent {
-        Some(agent) => text.replace(USER_AGENT, &escape(agent)),
+/// Replaces the placeholders; without a contact, lines that name one are left out.
+fn fill_in(text: &str, operator: &SiteOperator) -> String {
+    let text = match &operator.user_agent {
+        Some(agent) => text.replace(PLACEHOLDER_USER_AGENT, &escape(agent)),
         None => text.to_owned(),
     };
-    let text = match &facts.contact {
+    let text = match &operator.contact {
         Some(contact) if contact.starts_with("https://") => text
-            .replace(&format!("mailto:{CONTACT}"), &escape(contact))
-            .replace(CONTACT, &escape(contact)),
-        Some(contact) => text.replace(CONTACT, &escape(contact)),
-        None => {
-            text.lines().filter(|line| !line.contains(CONTACT)).flat_map(|l| [l, "\n"]).collect()
-        }
+            .replace(&format!("mailto:{PLACEHOLDER_CONTACT}"), &escape(contact))
+            .replace(PLACEHOLDER_CONTACT, &escape(contact)),
+        Some(contact) => text.replace(PLACEHOLDER_CONTACT, &escape(contact)),
+        None => text
+            .lines()
+            .filter(|line| !line.contains(PLACEHOLDER_CONTACT))
+            .flat_map(|l| [l, "\n"])
+            .collect(),
     };
-    // Without an address of its own the site names its files from where it is.
-    text.replace(SITE_URL, &escape(facts.site_url.as_deref().unwrap_or_default()))
+    // A site without an address refers to its files by relative names.
+    text.replace(PLACEHOLDER_SITE_URL, &escape(operator.site_url.as_deref().unwrap_or_default()))
 }
 
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// How a file of the page writes a reference to another: modules say `"./x.js"`, pages the whole
-/// name, and the page for what is not there, which may stand anywhere, `"/css/x.css"`.
+/// How one file of the page refers to another: a module writes `"./x.js"`, a page the name from
+/// the site's root. (404.html, which is served under any address, writes `"/css/x.css"`.)
 fn reference(from: &str, to: &str) -> String {
     let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     match (folder(from), to.rsplit_once('/')) {
@@ -135,10 +151,9 @@ fn rewrite(text: &str, from: &str, named: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// `js/main.js` to `js/main.0123456789abcdef.js`.
+/// The published name of a file: `js/main.js` becomes `js/main.0123456789abcdef.js`.
 fn hashed_name(name: &str, bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let hash: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex::encode(&Sha256::digest(bytes)[..NAME_HASH_BYTES]);
     match name.rsplit_once('.') {
         Some((stem, extension)) => format!("{stem}.{hash}.{extension}"),
         None => format!("{name}.{hash}"),
@@ -151,7 +166,7 @@ mod tests {
 
     #[test]
     fn every_reference_leads_to_a_published_file() {
-        let files = page_files(&Facts::default());
+        let files = page_files(&SiteOperator::default());
         let keys: Vec<&str> = files.iter().map(|file| file.key.as_str()).collect();
         assert_eq!(keys.last(), Some(&"index.html"));
         for file in &files {
@@ -176,7 +191,7 @@ mod tests {
                 ("js/leaf.js", leaf),
                 ("js/main.js", b"import { x } from \"./leaf.js\";"),
             ];
-            publishable(&files, &Facts::default())
+            publishable(&files, &SiteOperator::default())
         };
         let (before, after) = (site(b"one"), site(b"two"));
         assert_eq!(before.len(), 3);
@@ -189,17 +204,17 @@ mod tests {
     #[test]
     fn pages_say_who_runs_them_and_pictures_stay_as_they_are() {
         let html = format!(
-            "<meta content=\"{SITE_URL}preview.png\">\n<p>{USER_AGENT}\n\
-             <a href=\"mailto:{CONTACT}\">{CONTACT}</a>\n"
+            "<meta content=\"{PLACEHOLDER_SITE_URL}preview.png\">\n<p>{PLACEHOLDER_USER_AGENT}\n\
+             <a href=\"mailto:{PLACEHOLDER_CONTACT}\">{PLACEHOLDER_CONTACT}</a>\n"
         );
         let picture = b"\x89PNG\xff\xfe".as_slice();
         let files: [(&str, &[u8]); 2] = [("bot.html", html.as_bytes()), ("icons/a.png", picture)];
-        let published = |facts: &Facts| {
-            let files = publishable(&files, facts);
+        let published = |operator: &SiteOperator| {
+            let files = publishable(&files, operator);
             assert_eq!(files[1].bytes, picture);
             String::from_utf8(files[0].bytes.clone()).unwrap()
         };
-        let all = Facts {
+        let all = SiteOperator {
             site_url: Some("https://tabs.example/".into()),
             contact: Some("me@tabs.example".into()),
             user_agent: Some("Bot <1>".into()),
@@ -207,22 +222,30 @@ mod tests {
         let expected = "<meta content=\"https://tabs.example/preview.png\">\n<p>Bot &lt;1&gt;\n\
                         <a href=\"mailto:me@tabs.example\">me@tabs.example</a>\n";
         assert_eq!(published(&all), expected);
-        let page = Facts { contact: Some("https://tabs.example/write".into()), ..all };
+        let page = SiteOperator { contact: Some("https://tabs.example/write".into()), ..all };
         assert!(published(&page).contains("<a href=\"https://tabs.example/write\">"));
-        let none = published(&Facts::default());
+        let none = published(&SiteOperator::default());
         assert!(none.starts_with("<meta content=\"preview.png\">"), "{none}");
         assert!(!none.contains("contact@") && !none.contains("href"), "{none}");
     }
 
     #[test]
-    fn what_the_facts_replace_stands_in_the_pages() {
+    fn what_the_operator_replaces_stands_in_the_pages() {
         let page = |name: &str| {
             let found = SITE_FILES.iter().find(|(other, _)| *other == name);
             std::str::from_utf8(found.unwrap().1).unwrap()
         };
-        assert!(page("index.html").contains(&format!("\"{SITE_URL}preview.png\"")));
-        assert!(page("bot.html").contains(USER_AGENT) && page("bot.html").contains(CONTACT));
-        let default = everytab_fetcher::FetchSettings::default().user_agent;
-        assert_eq!(default, USER_AGENT);
+        assert!(page("index.html").contains(&format!("\"{PLACEHOLDER_SITE_URL}preview.png\"")));
+        let bot = page("bot.html");
+        assert!(bot.contains(PLACEHOLDER_USER_AGENT) && bot.contains(PLACEHOLDER_CONTACT));
+    }
+
+    #[test]
+    fn files_with_a_hash_in_their_name_are_cached_for_long() {
+        for file in page_files(&SiteOperator::default()) {
+            let is_kept_long =
+                object_names::cache_control(&file.key) == object_names::CACHE_IMMUTABLE;
+            assert_eq!(is_kept_long, is_hashed(&file.key), "{}", file.key);
+        }
     }
 }

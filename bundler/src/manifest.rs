@@ -1,0 +1,178 @@
+//! The manifest: the small JSON file that the page reads first, and that says which scan is live.
+//!
+//! Publishing writes it whole, a takedown changes some of its fields. A takedown keeps the fields
+//! that it does not know (`extra`), so that an older program does not drop a newer one's fields.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::object_names;
+
+/// The fields of `manifest.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The scan's id. Ids are ordered by the time at which the scans were started.
+    pub scan: Uuid,
+    /// The name of the crawl, such as `CC-MAIN-2026-21`.
+    pub crawl: String,
+    /// Number of bundles; they are numbered from 0.
+    pub bundles: u64,
+    /// Where the scan's objects are, below the site's root; it ends with a slash.
+    pub prefix: String,
+    /// When the scan was published, in UTC, by RFC 3339.
+    pub generated_at: String,
+    /// Number of tabs.
+    pub hosts: u64,
+    /// Number of tabs with an icon.
+    pub with_icon: u64,
+    /// Where visitors write to: an address with `mailto:` or `https:`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
+    /// Bundles that a takedown wrote again: the bundle's number to its path below the prefix.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub overrides: BTreeMap<String, String>,
+    /// Fields that this version of the program does not know, kept as they are.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Why bytes are no manifest that may be worked with.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// The bytes are not JSON, or a field is missing or of another type.
+    #[error("manifest.json is not understood: {0}")]
+    NotUnderstood(#[from] serde_json::Error),
+    /// Without the slash, names below the prefix would be those of another folder.
+    #[error("manifest.json has no prefix that ends with a slash: is it a site of ours?")]
+    PrefixWithoutSlash,
+}
+
+/// Why a manifest must not replace the published one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplaceRefusal {
+    /// The published scan, which this is the id of, was started later.
+    LaterScan(Uuid),
+    /// The new scan has no tabs, and the published one has some.
+    WouldEmptySite {
+        /// Number of published tabs.
+        tabs: u64,
+    },
+}
+
+impl Manifest {
+    /// Reads the bytes of a manifest.
+    ///
+    /// # Errors
+    /// When the bytes are not a manifest of ours.
+    pub fn read(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let manifest: Self = serde_json::from_slice(bytes)?;
+        match manifest.prefix.ends_with('/') {
+            true => Ok(manifest),
+            false => Err(ManifestError::PrefixWithoutSlash),
+        }
+    }
+
+    /// The bytes of the manifest.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Strings, numbers and JSON values always serialise.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The name of a bundle's object; a takedown's override wins. `bundlePath` of
+    /// `site/js/bundles.js` has the same rule.
+    #[must_use]
+    pub fn bundle_name(&self, number: i32) -> String {
+        let overridden = self.overrides.get(&number.to_string()).cloned();
+        self.prefix.clone() + &overridden.unwrap_or_else(|| object_names::bundle_path(number))
+    }
+
+    /// Checks that this manifest may replace the published one without the operator's `--force`.
+    ///
+    /// # Errors
+    /// When the published scan is a later one, or this one would leave the site without tabs.
+    pub fn may_replace(&self, published: &Self) -> Result<(), ReplaceRefusal> {
+        if published.scan > self.scan {
+            return Err(ReplaceRefusal::LaterScan(published.scan));
+        }
+        if self.hosts == 0 && published.hosts > 0 {
+            return Err(ReplaceRefusal::WouldEmptySite { tabs: published.hosts });
+        }
+        Ok(())
+    }
+
+    /// This manifest as it replaces the published one: where both are of one scan, the bundles
+    /// that a takedown wrote again stay in use.
+    #[must_use]
+    pub fn replacing(&self, published: Option<&Self>) -> Self {
+        let mut manifest = self.clone();
+        if let Some(published) = published.filter(|published| published.scan == self.scan) {
+            manifest.overrides.clone_from(&published.overrides);
+        }
+        manifest
+    }
+
+    /// Makes the page read a bundle at `path`, below the prefix.
+    pub fn set_override(&mut self, number: i32, path: &str) {
+        self.overrides.insert(number.to_string(), path.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JSON: &str = concat!(
+        r#"{"scan":"01900000-0000-7000-8000-000000000001","crawl":"CC-MAIN-2099-01","bundles":3,"#,
+        r#""prefix":"scans/01900000-0000-7000-8000-000000000001/","generated_at":"x","hosts":7,"#,
+        r#""with_icon":2,"contact":"mailto:a@b.example","overrides":{"1":"tabs/1-ab.json"},"#,
+        r#""later":[1]}"#,
+    );
+
+    #[test]
+    fn a_manifest_keeps_its_bytes_and_fields_of_later_versions() {
+        let manifest = Manifest::read(JSON.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(manifest.to_bytes()).unwrap(), JSON);
+        let plain =
+            Manifest { contact: None, overrides: BTreeMap::new(), extra: Map::new(), ..manifest };
+        let end = r#""hosts":7,"with_icon":2}"#;
+        assert!(String::from_utf8(plain.to_bytes()).unwrap().ends_with(end));
+    }
+
+    #[test]
+    fn an_override_wins_over_the_name_by_number() {
+        let mut manifest = Manifest::read(JSON.as_bytes()).unwrap();
+        let prefix = manifest.prefix.clone();
+        assert_eq!(manifest.bundle_name(0), format!("{prefix}tabs/0.json"));
+        assert_eq!(manifest.bundle_name(1), format!("{prefix}tabs/1-ab.json"));
+        manifest.set_override(0, "tabs/0-cd.json");
+        assert_eq!(manifest.bundle_name(0), format!("{prefix}tabs/0-cd.json"));
+    }
+
+    #[test]
+    fn an_older_or_empty_scan_replaces_nothing_and_overrides_stay_with_their_scan() {
+        let published = Manifest::read(JSON.as_bytes()).unwrap();
+        let same = Manifest { overrides: BTreeMap::new(), ..published.clone() };
+        assert_eq!(same.may_replace(&published), Ok(()));
+        assert_eq!(same.replacing(Some(&published)).overrides, published.overrides);
+        let older = Manifest { scan: Uuid::nil(), ..same.clone() };
+        assert_eq!(older.may_replace(&published), Err(ReplaceRefusal::LaterScan(published.scan)));
+        assert!(older.replacing(Some(&published)).overrides.is_empty());
+        let empty = Manifest { hosts: 0, ..same };
+        let refusal = ReplaceRefusal::WouldEmptySite { tabs: 7 };
+        assert_eq!(empty.may_replace(&published), Err(refusal));
+    }
+
+    #[test]
+    fn bytes_that_are_no_manifest_of_ours_are_refused() {
+        let without_slash = JSON.replace("000001/\"", "000001\"");
+        assert!(matches!(
+            Manifest::read(without_slash.as_bytes()),
+            Err(ManifestError::PrefixWithoutSlash)
+        ));
+        assert!(matches!(Manifest::read(b"[]"), Err(ManifestError::NotUnderstood(_))));
+    }
+}

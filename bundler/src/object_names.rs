@@ -1,0 +1,187 @@
+//! The name of every object that EveryTab writes, and the HTTP headers that a name calls for.
+//!
+//! Owns: where the published site and the archive keep what. `site/js/bundles.js` repeats the rule
+//! for bundles (`bundlePath`), because the page computes the same names in the browser.
+//! Invariants: an object that is not a pure function of a scan's inputs carries the lease number
+//! in its name; an object whose content never changes under its name is cached for a year, every
+//! other for a minute. Must not know: which store keeps the objects.
+
+use uuid::Uuid;
+
+/// The page that visitors open.
+pub const INDEX_HTML: &str = "index.html";
+/// The small object that says which scan is live. Publishing replaces it last.
+pub const MANIFEST: &str = "manifest.json";
+/// Counts and durations of the live scan.
+pub const STATS: &str = "stats.json";
+/// A few numbers of this and earlier scans, for the statistics page.
+pub const HISTORY: &str = "history.json";
+/// The picture that a shared link to the site shows.
+pub const PREVIEW: &str = "preview.png";
+/// The hosts that must not be scanned, below the private prefix that `scan start --private` reads.
+pub const BLOCKLIST: &str = "blocklist.txt";
+
+/// `Cache-Control` of an object whose name changes with its content.
+pub const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
+/// `Cache-Control` of an object that a new scan replaces under the same name.
+pub const CACHE_SHORT: &str = "public, max-age=60, must-revalidate";
+
+/// The prefix of everything of a scan that the site reads: `scans/<scan id>/`.
+pub fn scan_prefix(scan_id: Uuid) -> String {
+    format!("scans/{scan_id}/")
+}
+
+/// The name of a bundle: `scans/<scan id>/tabs/<n>.json`, `n` from 0, without leading zeros.
+/// `bundlePath` of `site/js/bundles.js` computes the same name.
+pub fn bundle(scan_id: Uuid, number: impl Into<i64>) -> String {
+    scan_prefix(scan_id) + &bundle_path(number)
+}
+
+/// The path of a bundle below its scan's prefix: `tabs/<n>.json`.
+pub fn bundle_path(number: impl Into<i64>) -> String {
+    format!("tabs/{}.json", number.into())
+}
+
+/// The path, below the scan's prefix, of a bundle that a takedown wrote again:
+/// `tabs/<n>-<hash of the content>.json`. The manifest's `overrides` name it.
+pub fn rewritten_bundle_path(number: impl Into<i64>, content_hash: &str) -> String {
+    format!("{}{content_hash}.json", rewritten_bundles_prefix(number))
+}
+
+/// What the paths of all rewritten versions of one bundle begin with, below the scan's prefix.
+pub fn rewritten_bundles_prefix(number: impl Into<i64>) -> String {
+    format!("tabs/{}-", number.into())
+}
+
+/// The path, below the scan's prefix, of a file of hostnames: `search/<range>/<n>.tsv`.
+pub fn search_file_path(range: usize, number: usize) -> String {
+    format!("{}{number}.tsv", search_range_prefix(range))
+}
+
+/// The path, below the scan's prefix, of the first keys of a range's files:
+/// `search/<range>/index.tsv`.
+pub fn search_index_path(range: usize) -> String {
+    format!("{}index.tsv", search_range_prefix(range))
+}
+
+/// What the paths of a range's search files begin with, below the scan's prefix.
+pub fn search_range_prefix(range: usize) -> String {
+    format!("search/{range}/")
+}
+
+/// The prefix of everything of a scan that the site does not read: `archive/<scan id>/`.
+pub fn archive_prefix(scan_id: Uuid) -> String {
+    format!("archive/{scan_id}/")
+}
+
+/// The icons of one shard as one lease fetched them:
+/// `archive/<scan id>/<shard>-<lease number>.warc.gz`.
+pub fn archive(scan_id: Uuid, shard: impl Into<i64>, lease_number: impl Into<i64>) -> String {
+    format!("{}{}-{}.warc.gz", archive_prefix(scan_id), shard.into(), lease_number.into())
+}
+
+/// A shard's sorted (hostname, bundle, slot) lines, which the search jobs merge:
+/// `archive/<scan id>/search/<shard>.tsv`.
+pub fn search_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
+    format!("{}search/{}.tsv", archive_prefix(scan_id), shard.into())
+}
+
+/// The `Content-Type` that a name calls for.
+pub fn content_type(key: &str) -> &'static str {
+    match file_name(key).rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "json" => "application/json",
+        "txt" => "text/plain; charset=utf-8",
+        "tsv" => "text/tab-separated-values; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "webmanifest" => "application/manifest+json",
+        "gz" => "application/gzip",
+        _ => "application/octet-stream",
+    }
+}
+
+/// The `Cache-Control` that a name calls for: a minute for an object at the root under a fixed
+/// name, a year for a scan's own objects and for names with a content hash (`app-0123abcd.js`).
+pub fn cache_control(key: &str) -> &'static str {
+    let is_of_a_scan = key.starts_with("scans/") || key.starts_with("archive/");
+    if is_of_a_scan || has_content_hash(key) { CACHE_IMMUTABLE } else { CACHE_SHORT }
+}
+
+/// Whether a name is `<stem>-<at least 8 hex digits>.<extension>`, or the same with a dot.
+fn has_content_hash(key: &str) -> bool {
+    let Some((stem, _)) = file_name(key).rsplit_once('.') else { return false };
+    let Some((_, hash)) = stem.rsplit_once(['-', '.']) else { return false };
+    hash.len() >= 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn file_name(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCAN: Uuid = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
+    const ID: &str = "01900000-0000-7000-8000-000000000001";
+
+    #[test]
+    fn names_follow_the_published_layout() {
+        assert_eq!(bundle(SCAN, 7), format!("scans/{ID}/tabs/7.json"));
+        assert_eq!(bundle(SCAN, 249_999_i64), format!("scans/{ID}/tabs/249999.json"));
+        assert_eq!(rewritten_bundle_path(7, "0123abcd"), "tabs/7-0123abcd.json");
+        assert_eq!(search_file_path(27, 0), "search/27/0.tsv");
+        assert_eq!(search_index_path(27), "search/27/index.tsv");
+        assert_eq!(archive(SCAN, 12, 3), format!("archive/{ID}/12-3.warc.gz"));
+        assert_eq!(search_part(SCAN, 12), format!("archive/{ID}/search/12.tsv"));
+        assert_eq!([INDEX_HTML, MANIFEST, STATS], ["index.html", "manifest.json", "stats.json"]);
+    }
+
+    #[test]
+    fn prefixes_cover_their_own_objects_and_no_other_scan() {
+        let other = Uuid::from_u128(SCAN.as_u128() + 1);
+        assert!(bundle(SCAN, 0).starts_with(&scan_prefix(SCAN)));
+        assert!(rewritten_bundle_path(1, "ab").starts_with(&rewritten_bundles_prefix(1)));
+        assert!(!rewritten_bundle_path(11, "ab").starts_with(&rewritten_bundles_prefix(1)));
+        assert!(archive(SCAN, 0, 1).starts_with(&archive_prefix(SCAN)));
+        assert!(search_part(SCAN, 0).starts_with(&archive_prefix(SCAN)));
+        assert!(!bundle(other, 0).starts_with(&scan_prefix(SCAN)));
+    }
+
+    #[test]
+    fn every_name_is_a_relative_path_of_plain_segments() {
+        for key in [
+            bundle(SCAN, 0),
+            scan_prefix(SCAN) + &search_file_path(0, 1),
+            archive(SCAN, 0, 1),
+            search_part(SCAN, 0),
+            MANIFEST.to_owned(),
+        ] {
+            assert!(key.split('/').all(|segment| !["", ".", ".."].contains(&segment)), "{key}");
+            assert!(key.bytes().all(|byte| byte.is_ascii_graphic()), "{key}");
+        }
+    }
+
+    #[test]
+    fn only_names_that_never_change_content_are_cached_for_long() {
+        for key in [INDEX_HTML, MANIFEST, STATS, "favicon.ico", "js/layout.js", "x-12ab.js"] {
+            assert_eq!(cache_control(key), CACHE_SHORT, "{key}");
+        }
+        let bundle = bundle(SCAN, 0);
+        for key in [bundle.as_str(), "js/app-0123abcd.js", "page.0123456789abcdef.css"] {
+            assert_eq!(cache_control(key), CACHE_IMMUTABLE, "{key}");
+        }
+    }
+
+    #[test]
+    fn the_extension_decides_the_content_type() {
+        assert_eq!(content_type("index.html"), "text/html; charset=utf-8");
+        assert_eq!(content_type("a.b/tabs/0.json"), "application/json");
+        assert_eq!(content_type("a.html/noext"), "application/octet-stream");
+        assert_eq!(content_type("archive/x/0-1.warc.gz"), "application/gzip");
+    }
+}

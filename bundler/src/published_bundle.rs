@@ -1,0 +1,117 @@
+//! A bundle that was published, read back: by takedowns, which remove a tab and write it again,
+//! and by the preview picture.
+//!
+//! Invariant: the tabs that stay keep their content, and all but one keep their place.
+
+use serde_json::Error as JsonError;
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use crate::{
+    bundle_json::{BundleEntry, BundleJson},
+    object_names,
+};
+
+/// Bytes of the content's SHA-256 in the name of a rewritten bundle: 8 bytes are 16 hex digits,
+/// far more than the few versions of one bundle need to differ.
+const NAME_HASH_BYTES: usize = 8;
+
+/// The tabs of a published bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedBundle {
+    json: BundleJson<'static>,
+}
+
+/// What [`PublishedBundle::remove`] took out of a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemovedTab {
+    /// Index of the tab in the bundle. The bundle's last tab has it now.
+    pub slot: usize,
+    /// True where the tab had an icon.
+    pub had_icon: bool,
+}
+
+impl PublishedBundle {
+    /// Reads the bytes of a bundle file.
+    ///
+    /// # Errors
+    /// When the bytes are not JSON, or lack a field of `bundle.schema.json`.
+    pub fn read(bytes: &[u8]) -> Result<Self, JsonError> {
+        Ok(Self { json: serde_json::from_slice(bytes)? })
+    }
+
+    /// Removes the tab of a host and puts the last tab in its place, so that all other tabs stay
+    /// where the search files say. `None`: the bundle has no tab of this host.
+    pub fn remove(&mut self, hostname: &str) -> Option<RemovedTab> {
+        let slot = self.json.entries.iter().position(|entry| is_of(entry, hostname))?;
+        let removed = self.json.entries.swap_remove(slot);
+        Some(RemovedTab { slot, had_icon: !removed.icon.is_empty() })
+    }
+
+    /// The host whose tab has this index. `None`: the bundle has fewer tabs.
+    #[must_use]
+    pub fn hostname_at(&self, slot: usize) -> Option<String> {
+        let url = &self.json.entries.get(slot)?.url;
+        let address = url.split_once("://").map_or(url.as_ref(), |(_, rest)| rest);
+        address.split('/').next().map(str::to_owned)
+    }
+
+    /// The bytes of the bundle file, by the rules of [`crate::bundle::write`].
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.json.to_bytes()
+    }
+
+    /// The path, below the scan's prefix, of bundle `number` with this content.
+    #[must_use]
+    pub fn path(&self, number: i32) -> String {
+        let digest = Sha256::digest(self.to_bytes());
+        object_names::rewritten_bundle_path(number, &hex::encode(&digest[..NAME_HASH_BYTES]))
+    }
+
+    /// The tabs that have an icon: the icon in base64, and the title.
+    pub(crate) fn icons_and_titles(&self) -> impl Iterator<Item = (&str, &str)> {
+        let with_icon = self.json.entries.iter().filter(|entry| !entry.icon.is_empty());
+        with_icon.map(|entry| (entry.icon.as_ref(), entry.title.as_ref()))
+    }
+}
+
+fn is_of(entry: &BundleEntry<'_>, hostname: &str) -> bool {
+    // A hostname of the crawl stands in the address as it is, and may not survive URL parsing.
+    let address = entry.url.split_once("://").map_or("", |(_, rest)| rest);
+    address.split('/').next() == Some(hostname)
+        || Url::parse(&entry.url).is_ok_and(|url| url.host_str() == Some(hostname))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundle::{self, Tab};
+
+    fn tab(hostname: &str) -> Tab {
+        let title = format!("</title> of {hostname}");
+        Tab { url: format!("https://{hostname}"), title, icon: None, iframe_ok: true }
+    }
+
+    #[test]
+    fn reading_and_writing_keeps_every_byte() {
+        let bytes = bundle::write(&[tab("a.example"), tab("b_.example")]);
+        assert_eq!(PublishedBundle::read(&bytes).unwrap().to_bytes(), bytes);
+        assert!(PublishedBundle::read(b"{}").is_err());
+    }
+
+    #[test]
+    fn the_last_tab_takes_the_place_of_the_removed_one() {
+        let hosts = ["a.example", "b_.example", "c.example"];
+        let mut bundle = PublishedBundle::read(&bundle::write(&hosts.map(tab))).unwrap();
+        let before = bundle.path(7);
+        let removed = RemovedTab { slot: 1, had_icon: false };
+        assert_eq!(bundle.remove("b_.example"), Some(removed));
+        assert_eq!(bundle.remove("b_.example"), None);
+        assert_eq!(bundle.hostname_at(1).as_deref(), Some("c.example"));
+        assert_eq!(bundle.hostname_at(2), None);
+        assert_ne!(bundle.path(7), before);
+        let path = bundle.path(7);
+        assert!(path.starts_with("tabs/7-") && path.len() == "tabs/7-.json".len() + 16, "{path}");
+    }
+}

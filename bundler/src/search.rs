@@ -1,0 +1,17 @@
+//! The search index: sorted hostnames, which the page looks up with two small requests.
+//!
+//! Owns: the key by which a hostname is sorted and found (`key`), the lines of search files
+//! (`lines`), a shard's part of the index (`part`), the published files of one range of hostnames
+//! (`files`), and what a takedown needs to find and keep a range's index (`index`).
+//! Invariant: `site/js/search-keys.js` and `site/js/search.js` read these formats by the same
+//! rules.
+//! Must not know: where the files are kept.
+
+pub mod files;
+pub mod index;
+pub mod key;
+pub mod lines;
+pub mod part;
+
+pub use key::{RANGES, range_of, search_key};
+pub use lines::{SearchEntry, SearchFileError, read_lines, sort, write_lines};

@@ -1,0 +1,84 @@
+//! The index of a range's search files, as a takedown reads and rewrites it.
+//!
+//! The keys of an index are ascending. Several hostnames may share one key (`www.` is not part of
+//! it), even across two files.
+
+use std::ops::Range;
+
+/// The lines of an index: the first key of each file.
+///
+/// Bytes that are not UTF-8 become the replacement character, which no hostname contains.
+#[must_use]
+pub fn read_index(bytes: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
+}
+
+/// The text of an index.
+#[must_use]
+pub fn write_index(first_keys: &[String]) -> String {
+    first_keys.iter().map(|key| format!("{key}\n")).collect()
+}
+
+/// The numbers of the files in which a key may stand: from the last file that begins before it to
+/// the last file that begins with it.
+#[must_use]
+pub fn files_that_may_hold(first_keys: &[String], key: &str) -> Range<usize> {
+    let before = first_keys.partition_point(|first| first.as_str() < key);
+    let through = first_keys.partition_point(|first| first.as_str() <= key);
+    before.saturating_sub(1)..through
+}
+
+/// The lines of an index from the first keys of its files, `None` for a file that has become
+/// empty. Readers skip an empty file, because it gets the key of the next one; empty files at the
+/// end get no line.
+#[must_use]
+pub fn first_keys_of(files: &[Option<String>]) -> Vec<String> {
+    let mut lines = Vec::with_capacity(files.len());
+    let mut next: Option<&String> = None;
+    for first in files.iter().rev() {
+        next = first.as_ref().or(next);
+        lines.extend(next.cloned());
+    }
+    lines.reverse();
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_looked_for_in_every_file_that_may_hold_it() {
+        let index = ["a", "c", "c", "e"].map(str::to_owned);
+        for (key, files) in [
+            ("0", 0..0),
+            ("a", 0..1),
+            ("b", 0..1),
+            ("c", 0..3),
+            ("d", 2..3),
+            ("e", 2..4),
+            ("z", 3..4),
+        ] {
+            assert_eq!(files_that_may_hold(&index, key), files, "{key}");
+        }
+    }
+
+    #[test]
+    fn empty_files_are_passed_over_by_the_index() {
+        let index = |firsts: &[&str]| {
+            let firsts: Vec<Option<String>> =
+                firsts.iter().map(|f| (!f.is_empty()).then(|| (*f).to_owned())).collect();
+            first_keys_of(&firsts).join(" ")
+        };
+        assert_eq!(index(&["a", "", "c"]), "a c c");
+        assert_eq!(index(&["", "b", ""]), "b b");
+        assert_eq!(index(&["", ""]), "");
+    }
+
+    #[test]
+    fn an_index_is_read_as_it_was_written() {
+        let keys = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(read_index(write_index(&keys).as_bytes()), keys);
+        assert!(read_index(b"").is_empty());
+    }
+}

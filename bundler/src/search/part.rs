@@ -1,0 +1,85 @@
+//! A shard's part of the search index: all hostnames of the shard, sorted, with a header by which
+//! a search job reads one range alone.
+//!
+//! A part begins with the end of each hostname range, counted in bytes behind the header, as
+//! decimal numbers of 12 digits, one a line. Then follows one line for each hostname.
+
+use std::{fmt::Write as _, ops::Range};
+
+use crate::search::{
+    key::{RANGES, range_of},
+    lines::{SearchEntry, SearchFileError, sort, write_lines},
+};
+
+/// Bytes of one number of the header: 12 digits, enough for a terabyte, and the line's end.
+const HEADER_NUMBER_BYTES: usize = 13;
+/// Bytes of a part's header.
+pub const HEADER_BYTES: usize = RANGES * HEADER_NUMBER_BYTES;
+
+/// Sorts the entries of a shard and writes them as its part.
+#[must_use]
+pub fn write_part(mut entries: Vec<SearchEntry>) -> String {
+    sort(&mut entries);
+    let mut header = String::with_capacity(HEADER_BYTES);
+    let mut body = String::new();
+    let mut unwritten = entries.as_slice();
+    for range in 0..RANGES {
+        let count = unwritten.iter().take_while(|entry| range_of(&entry.hostname) == range).count();
+        let (of_this_range, others) = unwritten.split_at(count);
+        unwritten = others;
+        body.push_str(&write_lines(of_this_range));
+        // Writing to a string never fails.
+        let _ = writeln!(header, "{:012}", body.len());
+    }
+    header + &body
+}
+
+/// The bytes of a part that hold the lines of `range`, from the part's first [`HEADER_BYTES`].
+///
+/// # Errors
+/// When the bytes are not the header of a part.
+pub fn range_in_part(header: &[u8], range: usize) -> Result<Range<u64>, SearchFileError> {
+    let end = |range: usize| -> Option<u64> {
+        let line = header.chunks_exact(HEADER_NUMBER_BYTES).nth(range)?;
+        std::str::from_utf8(line).ok()?.trim_end().parse().ok()
+    };
+    let start = if range == 0 { Some(0) } else { end(range - 1) };
+    let (start, end) = start.zip(end(range)).ok_or(SearchFileError::NoHeader)?;
+    let header_bytes = HEADER_BYTES as u64;
+    Ok(header_bytes.saturating_add(start)..header_bytes.saturating_add(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::lines::read_lines;
+
+    fn entry(hostname: &str) -> SearchEntry {
+        SearchEntry { hostname: hostname.into(), bundle: 7, slot: 3 }
+    }
+
+    #[test]
+    fn a_part_gives_back_each_range_and_nothing_else() {
+        let names = ["zebra.org", "www.apple.com", "9gag.com", "apple.com", "-odd.net", "www.com"];
+        let part = write_part(names.map(entry).to_vec());
+        let mut found = Vec::new();
+        for range in 0..RANGES {
+            let bytes = range_in_part(part.as_bytes(), range).unwrap();
+            let lines = &part.as_bytes()[bytes.start as usize..bytes.end as usize];
+            for line in read_lines(lines).unwrap() {
+                assert_eq!(range_of(&line.hostname), range);
+                found.push(line.hostname);
+            }
+        }
+        let in_order =
+            ["9gag.com", "apple.com", "www.apple.com", "www.com", "zebra.org", "-odd.net"];
+        assert_eq!(found, in_order);
+    }
+
+    #[test]
+    fn bytes_that_are_no_header_are_refused() {
+        for header in [b"not numbers here at all".as_slice(), b""] {
+            assert_eq!(range_in_part(header, 0), Err(SearchFileError::NoHeader));
+        }
+    }
+}

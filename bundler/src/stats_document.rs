@@ -1,0 +1,242 @@
+//! `stats.json`: what a scan did, stage by stage, and under the names that readers know.
+//!
+//! Must not know: where the counts come from, what an outcome of a fetch means.
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    manifest::Manifest,
+    stats_names::{CountFamily, CountName, InputName, OutcomeName, StageName},
+};
+
+/// Which numbers of a stage a [`StageCount`] belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountSection {
+    /// What the stage took in.
+    Inputs,
+    /// How its inputs ended.
+    Outcomes,
+    /// Everything else that its jobs counted.
+    Counts,
+}
+
+impl CountSection {
+    /// The section of this name; `None` where there is no such section.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "inputs" => Some(Self::Inputs),
+            "outcomes" => Some(Self::Outcomes),
+            "counts" => Some(Self::Counts),
+            _ => None,
+        }
+    }
+}
+
+/// One number of a stage, summed over all its jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageCount {
+    /// The stage, by its [`StageName`].
+    pub stage: String,
+    /// The numbers that this one belongs to.
+    pub section: CountSection,
+    /// What was counted.
+    pub name: String,
+    /// How many.
+    pub amount: u64,
+}
+
+/// When a stage ran, and how many of its jobs ended how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageTimes {
+    /// The stage, by its [`StageName`].
+    pub stage: String,
+    /// When its first job was leased, by RFC 3339; `None` before that.
+    pub started_at: Option<String>,
+    /// When its last job ended, by RFC 3339; `None` before that.
+    pub finished_at: Option<String>,
+    /// Seconds between the two; `None` where one of them is missing.
+    pub duration_seconds: Option<f64>,
+    /// Jobs that succeeded.
+    pub done: i64,
+    /// Jobs that were given up.
+    pub discarded: i64,
+}
+
+/// How the fetches of icon candidates ended. Every fetch is in exactly one of the first seven.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FetchTotals {
+    /// Fetches that gave an icon.
+    pub completed: u64,
+    /// Fetches whose hostname has no address, or whose name resolution failed.
+    pub failed_dns: u64,
+    /// Fetches that took too long.
+    pub failed_timeout: u64,
+    /// Fetches that the server answered with an error.
+    pub failed_http_error: u64,
+    /// Fetches whose body is not a usable image.
+    pub failed_invalid_image: u64,
+    /// Fetches whose body or image is over the limits.
+    pub failed_too_large: u64,
+    /// Fetches that ended in any other way.
+    pub failed_other: u64,
+    /// Fetches that robots.txt forbids; they are counted above as well.
+    pub robots_refusals: u64,
+}
+
+/// The numbers of a scan from which `stats.json` is made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanNumbers {
+    /// All counts of all stages.
+    pub counts: Vec<StageCount>,
+    /// The stages, in any order.
+    pub stages: Vec<StageTimes>,
+    /// The fetches of icon candidates.
+    pub fetches: FetchTotals,
+}
+
+impl ScanNumbers {
+    /// How many inputs of a stage had this outcome.
+    #[must_use]
+    pub fn outcome(&self, stage: StageName, name: OutcomeName) -> u64 {
+        self.sum(stage, CountSection::Outcomes, name.as_str())
+    }
+
+    fn input(&self, stage: StageName, name: InputName) -> u64 {
+        self.sum(stage, CountSection::Inputs, name.as_str())
+    }
+
+    fn count(&self, stage: StageName, name: CountName) -> u64 {
+        self.sum(stage, CountSection::Counts, name.as_str())
+    }
+
+    fn sum(&self, stage: StageName, section: CountSection, name: &str) -> u64 {
+        let named = self.of(stage.as_str(), section).filter(|count| count.name == name);
+        named.map(|count| count.amount).sum()
+    }
+
+    fn of(&self, stage: &str, section: CountSection) -> impl Iterator<Item = &StageCount> {
+        let fits = move |count: &&StageCount| count.stage == stage && count.section == section;
+        self.counts.iter().filter(fits)
+    }
+
+    /// The counts of a family by member.
+    fn family(&self, stage: StageName, family: CountFamily) -> Map<String, Value> {
+        self.of(stage.as_str(), CountSection::Counts)
+            .filter_map(|count| Some((family.member(&count.name)?, count.amount)))
+            .map(|(member, amount)| (member.to_owned(), amount.into()))
+            .collect()
+    }
+
+    /// The largest member of a family of numbers that was counted at all.
+    fn largest(&self, stage: StageName, family: CountFamily) -> Option<u64> {
+        let counted =
+            self.of(stage.as_str(), CountSection::Counts).filter(|count| count.amount > 0);
+        counted.filter_map(|count| family.member(&count.name)?.parse().ok()).max()
+    }
+}
+
+/// The document. Each fetch is counted in exactly one of `completed` and the `failed_` fields.
+#[must_use]
+pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
+    let warc = |name| numbers.count(StageName::Warc, name);
+    let icon = |name| numbers.count(StageName::Icon, name);
+    let bundled = |name| numbers.count(StageName::BundleShard, name);
+    let fetches = numbers.fetches;
+    let mut document = json!({
+        "scan": manifest.scan,
+        "crawl": manifest.crawl,
+        "generated_at": manifest.generated_at,
+        "total_domains": numbers.input(StageName::Warc, InputName::Hosts),
+        "https": warc(CountName::Https),
+        "http_only": warc(CountName::HttpOnly),
+        "duplicates_removed": numbers.outcome(StageName::Index, OutcomeName::Duplicate)
+            + warc(CountName::DuplicateCaptures),
+        "titles_extracted": numbers.outcome(StageName::Warc, OutcomeName::Ok),
+        "icons_found": warc(CountName::Candidates),
+        "iframe_restricted": warc(CountName::IframeRestricted),
+        "attempted": numbers.input(StageName::Icon, InputName::Candidates),
+        "completed": fetches.completed,
+        "failed_dns": fetches.failed_dns,
+        "failed_timeout": fetches.failed_timeout,
+        "failed_http_error": fetches.failed_http_error,
+        "failed_invalid_image": fetches.failed_invalid_image,
+        "failed_too_large": fetches.failed_too_large,
+        "failed_other": fetches.failed_other,
+        "unique_icons_stored": icon(CountName::UniqueIconsStored),
+        "dedup_hits": icon(CountName::DedupHits),
+        "bytes_downloaded": icon(CountName::BytesDownloaded),
+        "excluded_no_title":
+            numbers.outcome(StageName::BundleShard, OutcomeName::ExcludedNoTitle),
+        "opted_out": numbers.outcome(StageName::BundleShard, OutcomeName::OptedOut),
+        "blank_icons": bundled(CountName::Blank),
+        "tabs": manifest.hosts,
+        "tabs_with_icon": manifest.with_icon,
+        "total_bundles": manifest.bundles,
+        "avg_bundle_size_bytes":
+            bundled(CountName::BundleBytes) / bundled(CountName::Bundles).max(1),
+    });
+    for (field, stage, family) in [
+        ("icons_by_source", StageName::Icon, CountFamily::Source),
+        ("icons_by_type", StageName::Icon, CountFamily::Type),
+        ("certificates", StageName::Icon, CountFamily::Certificate),
+        ("conversion_failures", StageName::BundleShard, CountFamily::ConversionFailed),
+        ("selected_by_format", StageName::BundleShard, CountFamily::Selected),
+        ("common_icons", StageName::BundleShard, CountFamily::CommonIcon),
+        ("top_level_domains", StageName::Search, CountFamily::TopLevelDomain),
+    ] {
+        document[field] = numbers.family(stage, family).into();
+    }
+    document["fetching"] = fetching(numbers);
+    document["stages"] = stages(numbers);
+    document
+}
+
+/// How the icons were fetched: name resolution, connections, and the most requests in flight to
+/// one hostname and one address that any shard saw.
+fn fetching(numbers: &ScanNumbers) -> Value {
+    let count = |name| numbers.count(StageName::Icon, name);
+    // A shard counts one under the maximum that it saw.
+    let most = |family| numbers.largest(StageName::Icon, family);
+    json!({
+        "lookups": count(CountName::Lookups),
+        "lookups_mean_ms": count(CountName::LookupsMs) / count(CountName::Lookups).max(1),
+        "lookups_within_100_ms": count(CountName::LookupsWithin1Ms)
+            + count(CountName::LookupsWithin10Ms)
+            + count(CountName::LookupsWithin100Ms),
+        "connections_tried": count(CountName::ConnectionsTried),
+        "connections_reused": count(CountName::ConnectionsReused),
+        "robots_requests": count(CountName::RobotsRequests),
+        "robots_refusals": numbers.fetches.robots_refusals,
+        "addresses_slowed_down": count(CountName::SlowedDown),
+        "most_at_once_per_host": most(CountFamily::MostPerHost),
+        "most_at_once_per_address": most(CountFamily::MostPerAddress),
+        "seconds_on_the_wire": count(CountName::OnTheWireMs) / 1_000,
+        "seconds_until_timeouts": count(CountName::TimedOutMs) / 1_000,
+    })
+}
+
+fn stages(numbers: &ScanNumbers) -> Value {
+    let mut stages = Map::new();
+    for times in &numbers.stages {
+        let section = |section| -> Map<String, Value> {
+            let counts = numbers.of(&times.stage, section);
+            counts.map(|count| (count.name.clone(), count.amount.into())).collect()
+        };
+        let stage = json!({
+            "started": times.started_at,
+            "finished": times.finished_at,
+            "duration_seconds": times.duration_seconds,
+            "jobs": times.done,
+            "discarded": times.discarded,
+            "inputs": section(CountSection::Inputs),
+            "outcomes": section(CountSection::Outcomes),
+            "counts": section(CountSection::Counts),
+        });
+        stages.insert(times.stage.clone(), stage);
+    }
+    stages.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! The names of all that jobs count: the keys of `stages` in `stats.json`.
+//!
+//! Each name stands here and nowhere else, so that a job cannot count under a name that nothing
+//! reads. Names are stable: the database stores them, and readers of `stats.json` know them.
+
+macro_rules! names {
+    (
+        $(#[$doc:meta])*
+        $type:ident { $($(#[$entry_doc:meta])* $variant:ident $name:literal;)+ }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $type { $($(#[$entry_doc])* $variant,)+ }
+
+        impl $type {
+            /// Every value, in the order of declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The stable name.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+        }
+    };
+}
+
+names! {
+    /// A stage of a scan: all jobs of one kind. The values are in pipeline order.
+    StageName {
+        /// Reading the crawl's index files.
+        Index "index";
+        /// Reading and understanding home pages.
+        Warc "warc";
+        /// Fetching icon candidates.
+        Icon "icon";
+        /// Converting icons and writing bundles.
+        BundleShard "bundle-shard";
+        /// Merging the search files.
+        Search "search";
+        /// Publishing the site.
+        Publish "publish";
+    }
+}
+
+names! {
+    /// What a stage takes in; every input has exactly one outcome.
+    InputName {
+        /// Rows of index files.
+        Rows "rows";
+        /// Hosts whose home page is read.
+        Hosts "hosts";
+        /// Icon candidates to fetch.
+        Candidates "candidates";
+        /// Understood home pages.
+        Pages "pages";
+        /// Hostnames with a tab.
+        Hostnames "hostnames";
+        /// Bundles of the scan.
+        Bundles "bundles";
+    }
+}
+
+names! {
+    /// How an input of a stage ended. The outcomes of fetches have their own closed list,
+    /// `everytab_fetcher::Outcome`.
+    OutcomeName {
+        /// A row of the index that is no home page.
+        NotHomePage "not_home_page";
+        /// A row of the index that became a host's capture.
+        Capture "capture";
+        /// A row of the index whose host has a better capture in the same file.
+        Duplicate "duplicate";
+        /// A row of the index that is not understood.
+        Malformed "malformed";
+        /// A row of the index beyond the scan's limit of hosts.
+        BeyondLimit "beyond_limit";
+        /// A home page with a title.
+        Ok "ok";
+        /// A home page whose title has no visible character.
+        TitleEmpty "title_empty";
+        /// A home page without a title.
+        TitleAbsent "title_absent";
+        /// A host or page that the blocklist names.
+        OptedOut "opted_out";
+        /// A host whose WARC record is not in the source.
+        WarcMissing "warc_missing";
+        /// A host whose WARC record cannot be read.
+        WarcCorrupt "warc_corrupt";
+        /// A host whose WARC record is no HTTP response.
+        NotAResponse "not_a_response";
+        /// An item that ended the worker's process, or panicked.
+        Crashed "crashed";
+        /// A page that gets no tab because it has no title.
+        ExcludedNoTitle "excluded_no_title";
+        /// A tab with an icon.
+        TabWithIcon "tab_with_icon";
+        /// A tab without an icon.
+        TabWithoutIcon "tab_without_icon";
+        /// A hostname in the published search files.
+        Listed "listed";
+        /// A bundle that the published manifest counts.
+        Published "published";
+    }
+}
+
+names! {
+    /// A number that a job counts beside inputs and outcomes.
+    CountName {
+        /// Hosts that an index file gave.
+        Hosts "hosts";
+        /// Bytes read from the source.
+        BytesRead "bytes_read";
+        /// Ranges of an index file that were read.
+        RangesRead "ranges_read";
+        /// Row groups of an index file that were read.
+        RowGroupsRead "row_groups_read";
+        /// Captures of a host beyond its best one, over all index files.
+        DuplicateCaptures "duplicate_captures";
+        /// Home pages by HTTPS.
+        Https "https";
+        /// Home pages by HTTP alone.
+        HttpOnly "http_only";
+        /// Home pages that forbid being shown in a frame.
+        IframeRestricted "iframe_restricted";
+        /// Icon candidates of home pages.
+        Candidates "candidates";
+        /// Icon candidates that were left out, such as duplicates and those over the limit.
+        CandidatesLeftOut "candidates_left_out";
+        /// Different URLs among a shard's candidates.
+        DistinctUrls "distinct_urls";
+        /// Candidates whose URL another candidate of the shard has.
+        DedupHits "dedup_hits";
+        /// URLs that the later pass tried again.
+        Retried "retried";
+        /// Bytes of all bodies that were fetched.
+        BytesDownloaded "bytes_downloaded";
+        /// Different contents in the archives.
+        UniqueIconsStored "unique_icons_stored";
+        /// Bytes of the archives.
+        ArchiveBytes "archive_bytes";
+        /// Questions to the resolver.
+        Lookups "lookups";
+        /// Milliseconds that questions to the resolver took.
+        LookupsMs "lookups_ms";
+        /// Questions to the resolver that took up to 1 ms.
+        LookupsWithin1Ms "lookups_within_1_ms";
+        /// Questions to the resolver that took more, up to 10 ms.
+        LookupsWithin10Ms "lookups_within_10_ms";
+        /// Questions to the resolver that took more, up to 100 ms.
+        LookupsWithin100Ms "lookups_within_100_ms";
+        /// Questions to the resolver that took more, up to a second.
+        LookupsWithin1000Ms "lookups_within_1000_ms";
+        /// Questions to the resolver that took more than a second.
+        LookupsSlower "lookups_slower";
+        /// Connections that were tried.
+        ConnectionsTried "connections_tried";
+        /// Requests over a connection that was open.
+        ConnectionsReused "connections_reused";
+        /// Times that an address asked for fewer requests.
+        SlowedDown "slowed_down";
+        /// Requests for robots.txt.
+        RobotsRequests "robots_requests";
+        /// Milliseconds of all fetches, without name resolution.
+        OnTheWireMs "on_the_wire_ms";
+        /// Milliseconds of fetches that ended in a timeout.
+        TimedOutMs "timed_out_ms";
+        /// Bundles that were written.
+        Bundles "bundles";
+        /// Bytes of the bundles.
+        BundleBytes "bundle_bytes";
+        /// Tabs whose icon shows nothing.
+        Blank "blank";
+        /// Search files that were written, without the indexes.
+        SearchFiles "search_files";
+    }
+}
+
+names! {
+    /// Counts with an open list of members: the name of one count is the family's prefix and the
+    /// member.
+    CountFamily {
+        /// Icons by who named the candidate: `favicon_ico` or `link_rel`.
+        Source "source_";
+        /// Icons by MIME type.
+        Type "type_";
+        /// HTTPS fetches by the state of the certificate.
+        Certificate "certificate_";
+        /// Shards by the most requests that were in flight to one hostname.
+        MostPerHost "at_once_per_host_";
+        /// Shards by the most requests that were in flight to one address.
+        MostPerAddress "at_once_per_address_";
+        /// Icons that were not converted, by reason.
+        ConversionFailed "conversion_failed_";
+        /// Tabs with an icon, by the format of the icon's file.
+        Selected "selected_";
+        /// Tabs that show one of the common icons, by the icon's hash.
+        CommonIcon "common_icon_";
+        /// Hostnames by top-level domain.
+        TopLevelDomain "tld_";
+    }
+}
+
+impl CountFamily {
+    /// The name of the count of one member.
+    #[must_use]
+    pub fn name_of(self, member: impl std::fmt::Display) -> String {
+        format!("{}{member}", self.as_str())
+    }
+
+    /// The member that a count's name belongs to; `None` where it is not of this family.
+    #[must_use]
+    pub fn member(self, name: &str) -> Option<&str> {
+        name.strip_prefix(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_different_and_begins_with_no_familys_prefix() {
+        let names: Vec<&str> = CountName::ALL.iter().map(|name| name.as_str()).collect();
+        for (index, name) in names.iter().enumerate() {
+            assert!(!names[..index].contains(name), "{name} twice");
+            assert!(CountFamily::ALL.iter().all(|family| family.member(name).is_none()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_family_knows_its_members() {
+        assert_eq!(CountFamily::MostPerHost.name_of(7), "at_once_per_host_7");
+        assert_eq!(CountFamily::MostPerHost.member("at_once_per_host_7"), Some("7"));
+        assert_eq!(CountFamily::MostPerHost.member("at_once_per_address_7"), None);
+    }
+}

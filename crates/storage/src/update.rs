@@ -1,0 +1,77 @@
+//! Reading an object, changing it, and writing it only if no one else wrote in between.
+
+use std::future::Future;
+
+use bytes::Bytes;
+
+use crate::{
+    backoff,
+    error::{StorageError, StorageErrorKind},
+    store::{Condition, PutIf, PutOptions, Store, Tagged},
+};
+
+/// Most tries of one update. Each try that fails means that another writer succeeded, so that two
+/// writers that meet need two tries; eight in a row, with their waits of up to 25 s, mean that
+/// something rewrites the object without end.
+const MAX_UPDATE_TRIES: u32 = 8;
+
+/// What [`update`](trait.Store.html#method.update) is to do with the object that it has read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObjectChange<T> {
+    /// Leave the object as it is and return the value.
+    Keep(T),
+    /// Write these bytes if the object is still as it was read, and return the value.
+    Write(Bytes, T),
+}
+
+impl dyn Store + '_ {
+    /// Reads the object, has `change` say what it is to be, and writes that if the object is still
+    /// the one that was read; otherwise waits with jitter and begins again, up to eight times.
+    /// `change` gets `None` where there is no object. It may run several times, and must not
+    /// depend on having run before. Bytes that are there already are not written again.
+    ///
+    /// Over a network, a write may succeed although its answer is lost. Then `change` runs once
+    /// more on what it wrote itself.
+    ///
+    /// # Errors
+    /// When the store fails, or `change` does, or other writers win every time: then the kind is
+    /// [`StorageErrorKind::PreconditionFailed`].
+    pub async fn update<T, E, C, F>(
+        &self,
+        key: &str,
+        options: PutOptions,
+        mut change: C,
+    ) -> Result<T, E>
+    where
+        E: From<StorageError>,
+        C: FnMut(Option<Tagged>) -> F,
+        F: Future<Output = Result<ObjectChange<T>, E>>,
+    {
+        for earlier_tries in 0..MAX_UPDATE_TRIES {
+            if earlier_tries > 0 {
+                tokio::time::sleep(backoff::jittered(earlier_tries)).await;
+            }
+            let before = self.get_tagged(key).await?;
+            let known = before.clone();
+            let (bytes, value) = match change(before).await? {
+                ObjectChange::Keep(value) => return Ok(value),
+                ObjectChange::Write(bytes, value) => (bytes, value),
+            };
+            let condition = match known {
+                Some(known) if known.bytes == bytes => return Ok(value),
+                Some(known) => Condition::Etag(known.etag),
+                None => Condition::Absent,
+            };
+            if let PutIf::Stored { .. } = self.put_if(key, bytes, condition, options).await? {
+                return Ok(value);
+            }
+        }
+        Err(StorageError::new(
+            StorageErrorKind::PreconditionFailed,
+            "update",
+            format!("{}/{key}", self.url()),
+            "other writers keep replacing it; run it again",
+        )
+        .into())
+    }
+}
