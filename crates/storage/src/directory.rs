@@ -2,30 +2,35 @@
 //!
 //! Invariants: a file appears under its key only when it is whole (`staging`); no key and no
 //! symbolic link leads outside the root; every change of a key happens under that key's lock, so
-//! that a conditional write is atomic towards all other writers of this crate, in any process.
+//! that a conditional write is atomic for all other writers of this crate, in any process.
 //! The version of an object is a hash of its bytes up to 1 MiB, and of its size, times and inode
 //! beyond. Must not know: other stores.
 
 mod commit;
-mod faults;
-mod paths;
+mod io_error;
+mod read;
+mod root;
 mod staging;
 mod walk;
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 
-use crate::key::{check_key, check_prefix};
-use crate::settings::StoreSettings;
 use crate::{
-    Condition, ObjectInfo, PutIf, PutOptions, StorageError, StorageErrorKind, Store, Tagged,
+    error::{StorageError, StorageErrorKind},
+    key::{check_key, check_prefix},
+    settings::StoreSettings,
+    store::{Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged, none_if_missing},
 };
 use commit::Content;
+use root::Root;
 
 /// A store in a directory.
 #[derive(Debug)]
@@ -34,19 +39,11 @@ pub(crate) struct Directory {
     url: String,
 }
 
-/// What the blocking work needs.
-#[derive(Debug)]
-struct Root {
-    path: PathBuf,
-    max_get_bytes: u64,
-    durable: bool,
-}
-
 impl Directory {
-    /// Removes what killed writers left; creates nothing.
+    /// Removes the unfinished files of writers that were killed; creates nothing.
     pub(crate) fn open(path: PathBuf, settings: &StoreSettings) -> Result<Self, StorageError> {
         let absolute =
-            std::path::absolute(&path).map_err(|error| faults::from_io("open", &path, &error))?;
+            std::path::absolute(&path).map_err(|error| io_error::from_io("open", &path, &error))?;
         if absolute.exists() && !absolute.is_dir() {
             return Err(StorageError::new(
                 StorageErrorKind::Invalid,
@@ -64,8 +61,8 @@ impl Directory {
         Ok(Self { url: format!("file://{}", root.path.display()), root: Arc::new(root) })
     }
 
-    /// Runs blocking work off the runtime's threads. Work that began is finished even if the
-    /// caller stops waiting; either way nothing half-done is visible.
+    /// Runs blocking work on a thread for it. Work that has begun is finished even if the caller
+    /// stops waiting; in both cases no half-written object is visible.
     async fn blocking<T: Send + 'static>(
         &self,
         key: &str,
@@ -88,7 +85,7 @@ impl Store for Directory {
     }
 
     async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
-        found(self.blocking(key, Root::head).await)
+        none_if_missing(self.blocking(key, Root::head).await)
     }
 
     async fn get(&self, key: &str) -> Result<Bytes, StorageError> {
@@ -96,7 +93,7 @@ impl Store for Directory {
     }
 
     async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError> {
-        found(self.blocking(key, Root::tagged).await)
+        none_if_missing(self.blocking(key, Root::tagged).await)
     }
 
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError> {
@@ -141,13 +138,5 @@ impl Store for Directory {
             self.blocking(key, Root::delete).await?;
         }
         Ok(())
-    }
-}
-
-fn found<T>(result: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(error),
     }
 }

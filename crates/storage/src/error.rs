@@ -2,7 +2,6 @@
 //!
 //! Invariants: kinds are stable strings; the line names the object or store and what to do.
 
-use std::error::Error;
 use std::fmt;
 
 /// What went wrong, from a closed list.
@@ -10,13 +9,13 @@ use std::fmt;
 pub enum StorageErrorKind {
     /// There is no such object.
     NotFound,
-    /// The store knows us and refuses, or does not believe us.
+    /// The store refuses this user, or does not accept the credentials.
     Denied,
     /// A condition of the request did not hold.
     PreconditionFailed,
     /// The disk or the quota is full.
     NoSpace,
-    /// No usable answer came: network, timeout, overload. The only kind worth another try.
+    /// No usable answer came: network, timeout, overload. Only this kind is worth another try.
     Unreachable,
     /// The URL, key, range, bucket or setting is wrong and stays wrong.
     Invalid,
@@ -45,7 +44,7 @@ impl fmt::Display for StorageErrorKind {
     }
 }
 
-/// Why a store did not do what was asked: one line that names the object and what to do.
+/// Why a store did not do what the caller asked: one line that names the object and what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {place}: {cause}")]
 pub struct StorageError {
@@ -71,20 +70,26 @@ impl StorageError {
         self.kind
     }
 
-    /// Whether the same call may succeed later without anybody changing anything.
+    /// True if the same call may succeed later although nothing is changed.
     pub fn is_retryable(&self) -> bool {
         self.kind == StorageErrorKind::Unreachable
     }
 
-    /// Whether there simply is no such object.
+    /// True if there is no such object.
     pub fn is_not_found(&self) -> bool {
         self.kind == StorageErrorKind::NotFound
     }
 }
 
-/// The messages of an error and of what caused it, each once, joined by colons. Servers' texts
-/// may be long: cut at 400 characters.
-pub(crate) fn describe(error: &(dyn Error + 'static)) -> String {
+/// Why a store at this URL is not opened: the URL or a setting is wrong.
+pub(crate) fn refused(url: &str, cause: impl fmt::Display) -> StorageError {
+    StorageError::new(StorageErrorKind::Invalid, "open", url, cause)
+}
+
+/// The messages of an error and of its causes, each once, joined by colons. The text is cut at
+/// 400 characters, because servers may send long ones.
+#[cfg(any(feature = "s3", feature = "https", feature = "cdn"))]
+pub(crate) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {

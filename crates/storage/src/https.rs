@@ -3,39 +3,45 @@
 //! Invariants: at most 50 requests of this process are in flight to all such stores together, as
 //! Common Crawl asks of its mirror; a request is tried again on 5xx, 429, timeouts and broken
 //! connections, with back-off and jitter, and no sooner than `Retry-After` says (up to 30 s).
-//! Must not be used for addresses that came from a page: it guards against none.
+//! Must not be used for addresses that came from a page: it does not check them.
 
 mod answer;
 
-use std::ops::Range;
-use std::path::Path;
-use std::time::Duration;
+use std::{ops::Range, path::Path, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
-use reqwest::header::{ACCEPT_ENCODING, RANGE, RETRY_AFTER};
-use reqwest::redirect::Policy;
-use reqwest::{Client, Method, Response, StatusCode};
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use reqwest::{
+    Client, Method, Response, StatusCode,
+    header::{ACCEPT_ENCODING, RANGE, RETRY_AFTER},
+    redirect::Policy,
+};
 use tokio::sync::Semaphore;
 use url::Url;
 
+use crate::{
+    backoff,
+    error::{StorageError, StorageErrorKind, describe, refused},
+    key::check_key,
+    settings::StoreSettings,
+    store::{
+        Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged, none_if_missing, range_length,
+        starts_past_the_end,
+    },
+};
 use answer::{Answer, Wanted};
 
-use crate::error::describe;
-use crate::key::check_key;
-use crate::settings::{StoreSettings, refused};
-use crate::store::{range_length, starts_past_the_end};
-use crate::{
-    Condition, ObjectInfo, PutIf, PutOptions, StorageError, StorageErrorKind, Store, Tagged,
-    backoff,
-};
-
-/// One connection a request, so this bounds the connections too.
+/// Requests in flight to all HTTPS stores of this process. Common Crawl asks for no more than 50
+/// connections to its mirror, and each request has one.
 static REQUESTS_IN_FLIGHT: Semaphore = Semaphore::const_new(50);
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
-const MOST_REDIRECTS: usize = 5;
+/// Longest wait that a server's `Retry-After` may ask for: a longer one would look like a stall.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+/// Most redirects that are followed, as many as mirrors use and far from a loop.
+const MAX_REDIRECTS: usize = 5;
 
 /// A read-only store behind HTTPS.
 #[derive(Debug)]
@@ -47,13 +53,13 @@ pub(crate) struct HttpsStore {
     max_get_bytes: u64,
 }
 
-/// One failed try, with the wait that the server asked for.
-struct Failure {
+/// A try that failed, with the wait that the server asked for.
+struct FailedTry {
     error: StorageError,
     wait: Option<Duration>,
 }
 
-impl From<StorageError> for Failure {
+impl From<StorageError> for FailedTry {
     fn from(error: StorageError) -> Self {
         Self { error, wait: None }
     }
@@ -69,7 +75,7 @@ impl HttpsStore {
             .timeout(settings.attempt_timeout)
             .redirect(Policy::custom(move |attempt| {
                 let downgrade = secure && attempt.url().scheme() != "https";
-                if downgrade || attempt.previous().len() > MOST_REDIRECTS {
+                if downgrade || attempt.previous().len() > MAX_REDIRECTS {
                     attempt.stop()
                 } else {
                     attempt.follow()
@@ -101,7 +107,7 @@ impl HttpsStore {
         Ok(address)
     }
 
-    /// Asks and reads until an answer is whole or tries are used up.
+    /// Sends requests until one answer is whole, or all tries are used.
     async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<Answer, StorageError> {
         let address = self.address(key)?;
         let place = self.place(key);
@@ -113,7 +119,7 @@ impl HttpsStore {
                 })?;
                 match self.ask(&address, wanted).await {
                     Ok(response) => {
-                        answer::read(&place, response, wanted).await.map_err(Failure::from)
+                        answer::read(&place, response, wanted).await.map_err(FailedTry::from)
                     }
                     Err(failure) => Err(failure),
                 }
@@ -121,7 +127,7 @@ impl HttpsStore {
             match result {
                 Ok(answer) => return Ok(answer),
                 Err(failure) if failure.error.is_retryable() && attempt < self.max_attempts => {
-                    let asked = failure.wait.unwrap_or_default().min(LONGEST_RETRY_AFTER);
+                    let asked = failure.wait.unwrap_or_default().min(MAX_RETRY_AFTER);
                     tracing::debug!(error = %failure.error, attempt, "reading again");
                     tokio::time::sleep(asked.max(backoff::jittered(attempt))).await;
                     attempt += 1;
@@ -131,9 +137,9 @@ impl HttpsStore {
         }
     }
 
-    async fn ask(&self, address: &Url, wanted: &Wanted) -> Result<Response, Failure> {
+    async fn ask(&self, address: &Url, wanted: &Wanted) -> Result<Response, FailedTry> {
         let method = if *wanted == Wanted::Head { Method::HEAD } else { Method::GET };
-        // The bytes as they are stored: a range counts those.
+        // Ranges count the bytes as they are stored, so they must not be compressed on the way.
         let mut request =
             self.client.request(method, address.clone()).header(ACCEPT_ENCODING, "identity");
         if let Wanted::Range(range) = wanted {
@@ -171,7 +177,7 @@ impl Store for HttpsStore {
     }
 
     async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
-        let answer = found(self.fetch(key, &Wanted::Head).await)?;
+        let answer = none_if_missing(self.fetch(key, &Wanted::Head).await)?;
         Ok(answer.map(|answer| ObjectInfo {
             key: key.to_owned(),
             size: answer.size,
@@ -184,7 +190,8 @@ impl Store for HttpsStore {
     }
 
     async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError> {
-        let answer = found(self.fetch(key, &Wanted::Whole { most: self.max_get_bytes }).await)?;
+        let answer =
+            none_if_missing(self.fetch(key, &Wanted::Whole { most: self.max_get_bytes }).await)?;
         Ok(answer
             .map(|answer| Tagged { bytes: answer.bytes, etag: answer.etag.unwrap_or_default() }))
     }
@@ -225,15 +232,7 @@ impl Store for HttpsStore {
     }
 }
 
-fn found<T>(result: Result<T, StorageError>) -> Result<Option<T>, StorageError> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn network(address: &Url, error: &reqwest::Error) -> Failure {
+fn network(address: &Url, error: &reqwest::Error) -> FailedTry {
     let cause = if error.is_timeout() {
         "no answer in time; try again".to_owned()
     } else {
@@ -242,7 +241,7 @@ fn network(address: &Url, error: &reqwest::Error) -> Failure {
     StorageError::new(StorageErrorKind::Unreachable, "read", address.as_str(), cause).into()
 }
 
-fn refusal(address: &Url, response: &Response) -> Failure {
+fn refusal(address: &Url, response: &Response) -> FailedTry {
     let status = response.status();
     let (kind, remedy) = match status.as_u16() {
         404 | 410 => (StorageErrorKind::NotFound, ""),
@@ -251,13 +250,13 @@ fn refusal(address: &Url, response: &Response) -> Failure {
             "; Common Crawl's mirror says so to clients that ask too fast or for missing objects",
         ),
         300..=399 => (StorageErrorKind::Invalid, "; it redirects too often or away from https"),
-        // 501 and 505 are refusals for good.
+        // 501 and 505 are permanent refusals.
         429 | 500 | 502..=504 | 506..=599 => (StorageErrorKind::Unreachable, "; try again later"),
         _ => (StorageErrorKind::Other, ""),
     };
     let cause = format!("the server answered {status}{remedy}");
     let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    Failure {
+    FailedTry {
         error: StorageError::new(kind, "read", address.as_str(), cause),
         wait: wait.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs),
     }

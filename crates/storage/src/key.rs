@@ -1,6 +1,6 @@
-//! Which names an object may have. Owns the rule that a key never leads outside its store.
+//! Which names an object may have: a key never leads outside its store.
 
-use crate::{StorageError, StorageErrorKind};
+use crate::error::{StorageError, StorageErrorKind};
 
 /// S3's limit on a whole key, in bytes; our prefix counts too, so a store checks the sum.
 const MAX_KEY_BYTES: usize = 1024;
@@ -14,7 +14,7 @@ pub(crate) fn check_key(store_url: &str, key: &str) -> Result<(), StorageError> 
     fault(key).map_or(Ok(()), |fault| Err(invalid(store_url, key, fault)))
 }
 
-/// As [`check_key`], for the beginning of a key: empty, or cut anywhere.
+/// As [`check_key`], for a prefix, which may be empty or end within a segment.
 pub(crate) fn check_prefix(store_url: &str, prefix: &str) -> Result<(), StorageError> {
     let whole = format!("{prefix}x");
     let found = match prefix.strip_suffix('/') {

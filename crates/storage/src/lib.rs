@@ -1,24 +1,62 @@
 //! Objects by name in a directory, in S3 or behind HTTPS, through one small trait.
 //!
-//! Owns: the [`Store`] trait and its three implementations, the errors that a store can give, and
-//! the call that invalidates a CDN ([`cdn`]).
-//! Invariants: an object is seen whole or not at all, whenever a writer dies; a key never reaches
-//! outside its store; memory is bounded by [`StoreSettings`]; every error names the object and
-//! says what to do. Must not know: what the objects mean, who asks for them, or any SQL.
+//! Owns: the [`Store`] trait and its three implementations, the errors that a store can give, the
+//! one loop that reads, changes and writes an object ([`Store::update`](trait.Store.html)), and the
+//! call that invalidates paths of a CDN ([`cdn`]).
+//! Invariants: an object is seen whole or not at all, however a writer ends; a key never leads
+//! outside its store; memory is bounded by [`StoreSettings`]; every error names the object and says
+//! what to do. Must not know: what the objects mean, who asks for them, or any SQL.
+//!
+//! ```
+//! use everytab_storage::{ObjectChange, PutOptions, StorageError, StoreSettings, Tagged, open};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), StorageError> {
+//! let folder = tempfile::tempdir().expect("the temporary directory can be written");
+//! let url = format!("file://{}", folder.path().display());
+//! let store = open(&url, &StoreSettings::default()).await?;
+//! let options = PutOptions::new("text/plain; charset=utf-8", "no-store");
+//! store.put("greeting.txt", "hello".into(), options).await?;
+//!
+//! // Appends a line; if another writer is faster, this reads the object again and tries again.
+//! let length = store
+//!     .update("greeting.txt", options, async |before: Option<Tagged>| {
+//!         let mut text = before.map(|tagged| tagged.bytes.to_vec()).unwrap_or_default();
+//!         text.extend(b", world");
+//!         let length = text.len();
+//!         Ok::<_, StorageError>(ObjectChange::Write(text.into(), length))
+//!     })
+//!     .await?;
+//! assert_eq!(length, 12);
+//! assert_eq!(store.get_range("greeting.txt", 7..12).await?, "world");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Cargo features, all on by default: `s3` and `https` for stores of these schemes (without the
+//! feature [`open`] refuses the scheme and names the feature), `cdn` for the module `cdn`. Without
+//! them no crate of AWS is compiled.
 
+#[cfg(feature = "cdn")]
 pub mod cdn;
 
+#[cfg(any(feature = "s3", feature = "cdn"))]
+mod aws_error;
 mod backoff;
 mod directory;
 mod error;
+#[cfg(feature = "https")]
 mod https;
 mod key;
+mod open;
+#[cfg(feature = "s3")]
 mod s3;
 mod settings;
 mod store;
 mod update;
 
 pub use error::{StorageError, StorageErrorKind};
-pub use settings::{AccessKey, StoreSettings, open};
+pub use open::open;
+pub use settings::{AccessKey, StoreSettings};
 pub use store::{Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged};
 pub use update::ObjectChange;

@@ -3,25 +3,22 @@
 //! Invariants: the same call gives the same answer on every store; the conformance suite in
 //! `tests/` holds the directory and S3 to that.
 
-use std::fmt;
-use std::ops::Range;
-use std::path::Path;
+use std::{fmt, ops::Range, path::Path};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::TryStreamExt;
-use futures_util::stream::BoxStream;
+use futures_util::{TryStreamExt, stream::BoxStream};
 
-use crate::{StorageError, StorageErrorKind};
+use crate::error::{StorageError, StorageErrorKind};
 
-/// What a store tells about an object without its bytes.
+/// An object without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectInfo {
-    /// The name inside the store, without the store's own prefix.
+    /// Its name inside the store, without the store's own prefix.
     pub key: String,
-    /// Length in bytes.
+    /// Its length in bytes.
     pub size: u64,
-    /// Opaque version; `None` where a store lists without it.
+    /// Its opaque version; `None` where a store lists objects without it.
     pub etag: Option<String>,
 }
 
@@ -57,7 +54,7 @@ impl PutOptions {
     }
 }
 
-/// What must be true of an object for [`Store::put_if`] to write it.
+/// The condition under which [`Store::put_if`] writes an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// No object has this name.
@@ -66,7 +63,7 @@ pub enum Condition {
     Etag(String),
 }
 
-/// How a [`Store::put_if`] ended. Losing is an answer, not an error.
+/// How a [`Store::put_if`] ended. That another writer was faster is a result, not an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum PutIf {
@@ -75,29 +72,31 @@ pub enum PutIf {
         /// The new version.
         etag: String,
     },
-    /// The condition did not hold and nothing was written. Over a network this may also follow a
-    /// write of ours whose answer was lost: read the object to tell.
+    /// The condition did not hold and nothing was written. Over a network, the store may also say
+    /// so after it wrote the object, if its first answer was lost: read the object to know.
     PreconditionFailed,
 }
 
 /// Objects by name. Keys are relative, `/`-separated, without empty, `.` or `..` segments.
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Where the store is, as a person would write it; errors quote it.
+    /// Where the store is, as an operator would write it; errors quote it.
     fn url(&self) -> &str;
 
-    /// Size and version, or `None` where there is no such object. S3 answers `None` for a missing
-    /// bucket too: a HEAD response has no room for the difference.
+    /// Size and version, or `None` where there is no such object. For a missing bucket of S3 it is
+    /// `None` too, because the answer to a HEAD request does not tell the difference.
     async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError>;
 
-    /// The whole object; at most `StoreSettings::max_get_bytes`. Missing: kind `NotFound`.
+    /// The whole object, of at most `StoreSettings::max_get_bytes`. A missing object is an error of
+    /// the kind `NotFound`.
     async fn get(&self, key: &str) -> Result<Bytes, StorageError>;
 
     /// The whole object with its version, or `None` where there is no such object.
     async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError>;
 
     /// The bytes `range.start..range.end`, cut short where the object ends. An empty range gives
-    /// no bytes and asks nobody; a start at or past the end is kind `Invalid`.
+    /// no bytes and sends no request; a start at or past the end is an error of the kind
+    /// `Invalid`.
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError>;
 
     /// Writes or replaces an object, atomically.
@@ -112,7 +111,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         options: PutOptions,
     ) -> Result<(), StorageError>;
 
-    /// Writes if the condition holds at the very moment of writing.
+    /// Writes the object if the condition holds; no other write can happen between the two.
     async fn put_if(
         &self,
         key: &str,
@@ -134,7 +133,18 @@ pub trait Store: fmt::Debug + Send + Sync {
     }
 }
 
-/// The length of a range, checked against the most that may be held in memory.
+/// `None` instead of the error that there is no such object.
+pub(crate) fn none_if_missing<T>(
+    result: Result<T, StorageError>,
+) -> Result<Option<T>, StorageError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The length of a range, checked against the most bytes that may be held in memory.
 pub(crate) fn range_length(
     place: &str,
     range: &Range<u64>,

@@ -75,3 +75,49 @@ impl dyn Store + '_ {
         .into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use super::*;
+    use crate::{open::open, settings::StoreSettings};
+
+    fn appended(before: Option<Tagged>) -> Result<ObjectChange<usize>, StorageError> {
+        let bytes = before.map(|tagged| tagged.bytes).unwrap_or_default();
+        Ok(ObjectChange::Write([&bytes[..], b"x"].concat().into(), bytes.len()))
+    }
+
+    #[tokio::test]
+    async fn an_update_makes_an_object_changes_it_and_may_keep_it() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = open(folder.path().to_str().unwrap(), &StoreSettings::default()).await.unwrap();
+        let options = PutOptions::default();
+        for length in 0..3 {
+            let seen = store.update("k", options, |before| ready(appended(before))).await;
+            assert_eq!(seen.unwrap(), length);
+        }
+        let keep = |_| ready(Ok::<_, StorageError>(ObjectChange::Keep("kept")));
+        assert_eq!(store.update("k", options, keep).await.unwrap(), "kept");
+        assert_eq!(store.get("k").await.unwrap(), "xxx");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_that_others_keep_replacing_is_an_error_after_some_tries() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = open(folder.path().to_str().unwrap(), &StoreSettings::default()).await.unwrap();
+        let tries = std::cell::Cell::new(0);
+        let change = |before| {
+            tries.set(tries.get() + 1);
+            let (store, other) = (&store, Bytes::from(format!("other {}", tries.get())));
+            async move {
+                store.put("k", other, PutOptions::default()).await?;
+                appended(before)
+            }
+        };
+        let error = store.update("k", PutOptions::default(), change).await.unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::PreconditionFailed, "{error}");
+        assert!(error.to_string().contains("/k: other writers keep replacing it"), "{error}");
+        assert_eq!((tries.get(), store.get("k").await.unwrap()), (8, "other 8".into()));
+    }
+}

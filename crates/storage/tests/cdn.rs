@@ -73,7 +73,7 @@ async fn refusals_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn bad_arguments_are_refused_before_anybody_is_asked() {
+async fn bad_arguments_are_refused_before_a_request_is_sent() {
     let settings = settings("http://127.0.0.1:1".to_owned());
     for (id, path) in [("", "/*"), ("E1/../x", "/*"), ("E1", "index.html")] {
         let error = invalidate(id, &[path.to_owned()], "r", &settings).await.expect_err("refused");
@@ -101,7 +101,7 @@ async fn moto_accepts_an_invalidation_and_knows_no_other_distribution() {
     };
     let endpoint = format!("http://127.0.0.1:{port}");
     let Some(distribution) = make_distribution(&endpoint, &mut moto).await else {
-        println!("skipped: {program} ended at once");
+        println!("skipped: {program} ended immediately");
         return;
     };
     let settings = settings(endpoint);

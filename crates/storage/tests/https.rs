@@ -179,7 +179,7 @@ async fn nothing_can_be_written() {
 }
 
 #[tokio::test]
-async fn an_address_where_nobody_listens_is_unreachable() {
+async fn an_address_without_a_server_is_unreachable() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
     let address = taken.local_addr().expect("a bound socket has an address");
     drop(taken);

@@ -148,7 +148,8 @@ async fn a_conditional_put_sends_its_condition_and_knows_every_way_to_lose() {
 #[tokio::test]
 async fn headers_are_stored_and_requests_are_signed_unless_anonymous() {
     let server = Scripted::start(|_, request| stored(request)).await;
-    let options = everytab_storage::PutOptions::new("text/html; charset=utf-8", "public, max-age=60");
+    let options =
+        everytab_storage::PutOptions::new("text/html; charset=utf-8", "public, max-age=60");
     store(&server).await.put("index.html", "x".into(), options).await.expect("put");
     let seen = server.seen();
     assert_eq!(seen[0].headers["content-type"], "text/html; charset=utf-8");

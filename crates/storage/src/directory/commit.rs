@@ -1,17 +1,27 @@
-//! The one way by which a directory store changes: write aside, make durable, lock, look, move.
+//! The one way by which a directory store changes: the writer writes a file aside, makes it
+//! durable, locks the key, checks the condition, and moves the file to its place.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, Write},
+    path::Path,
+};
 
-use super::staging::{self, Unfinished};
-use super::{Root, faults, paths};
-use crate::{Condition, PutIf, StorageError};
+use crate::{
+    directory::{
+        io_error, read,
+        root::Root,
+        staging::{self, Unfinished},
+    },
+    error::StorageError,
+    store::{Condition, PutIf},
+};
 
-/// Deletions remove empty folders; a writer whose folder vanished in between makes it again.
+/// Tries of a writer whose folder a deletion removed: deletions remove folders that become empty,
+/// and the writer makes its folder again each time.
 const TRIES_AGAINST_DELETIONS: u32 = 16;
 
-/// What an object is made of.
+/// Where the bytes of a new object come from.
 #[derive(Debug)]
 pub(super) enum Content<'a> {
     Bytes(&'a [u8]),
@@ -27,7 +37,7 @@ impl Root {
         condition: Option<&Condition>,
     ) -> Result<PutIf, StorageError> {
         let shown = self.path.join(key);
-        let fault = |error: io::Error| faults::from_io("write", &shown, &error);
+        let fault = |error: io::Error| io_error::from_io("write", &shown, &error);
         fs::create_dir_all(&self.path).map_err(fault)?;
         let mut unfinished = Unfinished::create(&self.path).map_err(fault)?;
         fill(&mut unfinished.file, content, &shown)?;
@@ -40,7 +50,7 @@ impl Root {
             tries += 1;
             // A deletion may take the folder away between making it and moving into it.
             let vanished = || fault(ErrorKind::NotFound.into());
-            let Some(target) = self.place_for_writing(key)? else {
+            let Some(target) = self.path_for_writing(key)? else {
                 if tries < TRIES_AGAINST_DELETIONS { continue } else { return Err(vanished()) }
             };
             match self.move_to(&target, key, &mut unfinished, condition)? {
@@ -60,10 +70,11 @@ impl Root {
             return Ok(PutIf::Stored { etag: String::new() });
         };
         let metadata = unfinished.file.metadata().map_err(fault)?;
-        Ok(PutIf::Stored { etag: paths::etag_of_bytes(bytes, &metadata) })
+        Ok(PutIf::Stored { etag: read::etag_of_bytes(bytes, &metadata) })
     }
 
-    /// `AlreadyExists` says that the condition does not hold.
+    /// Moves the file to its place. The error `AlreadyExists` says that the condition does not
+    /// hold.
     fn move_to(
         &self,
         target: &Path,
@@ -73,7 +84,7 @@ impl Root {
     ) -> Result<io::Result<()>, StorageError> {
         match condition {
             None => Ok(unfinished.replace(target)),
-            Some(Condition::Absent) => Ok(unfinished.take_place(target)),
+            Some(Condition::Absent) => Ok(unfinished.create_at(target)),
             Some(Condition::Etag(expected)) if self.still_is(key, expected)? => {
                 Ok(unfinished.replace(target))
             }
@@ -92,8 +103,8 @@ impl Root {
     /// Removes an object if it is there, and the folders that this leaves empty.
     pub(super) fn delete(&self, key: &str) -> Result<(), StorageError> {
         let shown = self.path.join(key);
-        let fault = |error: io::Error| faults::from_io("delete", &shown, &error);
-        match self.head_exists(key) {
+        let fault = |error: io::Error| io_error::from_io("delete", &shown, &error);
+        match self.has_object(key) {
             Ok(true) => {}
             Ok(false) => return Ok(()),
             Err(error) => return Err(error),
@@ -112,14 +123,14 @@ impl Root {
         Ok(())
     }
 
-    /// Whether there is an object to delete; refuses what lies outside the root.
-    fn head_exists(&self, key: &str) -> Result<bool, StorageError> {
+    /// True if there is an object to delete; refuses a path outside the root.
+    fn has_object(&self, key: &str) -> Result<bool, StorageError> {
         let path = self.path.join(key);
         let (Ok(root), Some(parent)) = (self.path.canonicalize(), path.parent()) else {
             return Ok(false);
         };
         match parent.canonicalize() {
-            Ok(parent) if !parent.starts_with(&root) => Err(faults::outside("delete", &path)),
+            Ok(parent) if !parent.starts_with(&root) => Err(io_error::outside("delete", &path)),
             Ok(_) => Ok(fs::symlink_metadata(&path).is_ok_and(|found| !found.is_dir())),
             Err(_) => Ok(false),
         }
@@ -129,15 +140,15 @@ impl Root {
 fn fill(file: &mut File, content: &Content<'_>, shown: &Path) -> Result<(), StorageError> {
     match content {
         Content::Bytes(bytes) => {
-            file.write_all(bytes).map_err(|error| faults::from_io("write", shown, &error))
+            file.write_all(bytes).map_err(|error| io_error::from_io("write", shown, &error))
         }
         Content::File(path) => {
             let mut source =
-                File::open(path).map_err(|error| faults::from_io("read", path, &error))?;
-            // In the kernel, in pieces: memory stays the same whatever the size.
+                File::open(path).map_err(|error| io_error::from_io("read", path, &error))?;
+            // The kernel copies in pieces: memory is bounded whatever the size.
             io::copy(&mut source, file)
                 .map(|_| ())
-                .map_err(|error| faults::from_io("write", shown, &error))
+                .map_err(|error| io_error::from_io("write", shown, &error))
         }
     }
 }

@@ -1,19 +1,22 @@
-//! Where a file grows before it is an object, and the locks of a directory store.
+//! Files that are written but not yet objects, and the locks of a directory store.
 //!
-//! Everything lies in `.everytab-store/` below the root: `new-<uuid>` files and lock files. All
-//! locks are flock(2), so the kernel frees them when their holder dies, however it dies. A `new-`
-//! file is locked by its writer from before anyone can judge it: writers create under the shared
-//! lock of `lock-staging`, the cleaner judges under the exclusive one. One nobody holds is
-//! therefore a dead writer's, and is removed without asking a clock.
+//! Both are in `.everytab-store/` below the root: `new-<uuid>` files and lock files. All locks are
+//! flock(2), so the kernel frees them when the process that holds them ends, however it ends. A
+//! writer creates its `new-` file and locks it while it holds the shared lock of `lock-staging`;
+//! the cleaner looks at these files while it holds the exclusive one. A `new-` file that no process
+//! has locked is therefore left over from a dead writer, and is removed whatever its age.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
 
 use crate::key::RESERVED_FOLDER;
 
 const UNFINISHED: &str = "new-";
-/// Writers of one key wait for each other; so many groups of keys do so independently.
+/// Number of lock files: writers whose keys share one wait for each other. With 64 the writers of
+/// one process hardly ever do.
 const KEY_LOCKS: u64 = 64;
 
 /// An unfinished file, removed when dropped unless it was moved to its place.
@@ -45,11 +48,11 @@ impl Unfinished {
         Ok(())
     }
 
-    /// Takes the place `target` if nothing is there: `AlreadyExists` otherwise. The caller holds
+    /// Moves the file to `target` if nothing is there: `AlreadyExists` otherwise. The caller holds
     /// the key's lock, which protects file systems that have no hard links.
-    pub(super) fn take_place(&mut self, target: &Path) -> io::Result<()> {
+    pub(super) fn create_at(&mut self, target: &Path) -> io::Result<()> {
         match fs::hard_link(&self.path, target) {
-            Ok(()) => Ok(()), // The first name goes when this value is dropped.
+            Ok(()) => Ok(()), // The first name is removed when this value is dropped.
             Err(error) if lacks_hard_links(&error) => {
                 if fs::symlink_metadata(target).is_ok() {
                     return Err(io::ErrorKind::AlreadyExists.into());
@@ -61,7 +64,7 @@ impl Unfinished {
     }
 }
 
-/// FAT, some network and FUSE file systems.
+/// True for errors of FAT, and of some network and FUSE file systems.
 fn lacks_hard_links(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -72,7 +75,7 @@ fn lacks_hard_links(error: &io::Error) -> bool {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if !self.moved {
-            // Left behind at worst, and removed at the next opening.
+            // If this fails, the next opening of the store removes the file.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -92,7 +95,8 @@ fn open_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Removes the unfinished files of dead writers. Best effort: a reader may lack the rights.
+/// Removes the unfinished files of dead writers, as far as this user may: a reader may lack the
+/// rights.
 pub(super) fn clean(root: &Path) {
     let folder = root.join(RESERVED_FOLDER);
     let Ok(staging_lock) =
@@ -100,7 +104,7 @@ pub(super) fn clean(root: &Path) {
     else {
         return;
     };
-    // Somebody is creating a file this instant; the next opening will clean.
+    // A writer is creating a file in this instant; the next opening will clean.
     if staging_lock.try_lock().is_err() {
         return;
     }

@@ -1,21 +1,24 @@
 //! Listing a directory store in byte order of the keys, with bounded look-ahead.
 //!
-//! A folder sorts as its name with a slash, so that a walk in depth meets the keys in the order
+//! A folder sorts as its name with a slash, so that a depth-first walk gives the keys in the order
 //! in which S3 lists them (`a-b` before `a/b` before `a0`). Symbolic links are not objects.
 
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
-use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
 use tokio::sync::mpsc;
 
-use super::faults;
-use crate::key::RESERVED_FOLDER;
-use crate::{ObjectInfo, StorageError};
+use crate::{directory::io_error, error::StorageError, key::RESERVED_FOLDER, store::ObjectInfo};
 
-/// How many objects travel together from the walking thread.
+/// Objects that the walking thread sends together: 1,000 take about 100 KB, and fewer would spend
+/// more time on waking the reader than on listing.
 const BATCH: usize = 1000;
 
 type Batch = Result<Vec<ObjectInfo>, StorageError>;
@@ -33,7 +36,7 @@ pub(super) fn list(
         let (sender, receiver) = mpsc::channel::<Batch>(2);
         tokio::task::spawn_blocking(move || {
             if let Err(error) = walk(&root, &prefix, &sender) {
-                // The reader has gone where this fails.
+                // Sending fails only if the reader has gone.
                 let _ = sender.blocking_send(Err(error));
             }
         });
@@ -56,9 +59,9 @@ fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), S
     if let (Ok(real), Ok(real_root)) = (root.join(start).canonicalize(), root.canonicalize())
         && !real.starts_with(real_root)
     {
-        return Err(faults::outside("list", &root.join(start)));
+        return Err(io_error::outside("list", &root.join(start)));
     }
-    // Keys still to visit, the next one last; a folder ends with a slash.
+    // The keys that are still to visit, the next one last; a folder ends with a slash.
     let mut waiting = children(root, start)?;
     let mut batch = Vec::new();
     while let Some(key) = waiting.pop() {
@@ -75,23 +78,23 @@ fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), S
                 batch.push(ObjectInfo { key, size: found.len(), etag: None });
             }
             Ok(_) => {}
-            // Deleted since its folder was read.
+            // The object was deleted since its folder was read.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(faults::from_io("list", &root.join(&key), &error)),
+            Err(error) => return Err(io_error::from_io("list", &root.join(&key), &error)),
         }
         if batch.len() >= BATCH && sender.blocking_send(Ok(std::mem::take(&mut batch))).is_err() {
             return Ok(());
         }
     }
-    // Nobody reads any more where this fails.
+    // Sending fails only if the reader has gone.
     let _ = sender.blocking_send(Ok(batch));
     Ok(())
 }
 
-/// What is directly in a folder (`""` or ending with a slash), last key first.
+/// The names directly in a folder (`""` or ending with a slash), as keys, the last one first.
 fn children(root: &Path, folder: &str) -> Result<Vec<String>, StorageError> {
     let path = root.join(folder);
-    let fault = |error: std::io::Error| faults::from_io("list", &path, &error);
+    let fault = |error: std::io::Error| io_error::from_io("list", &path, &error);
     let entries = match fs::read_dir(&path) {
         Ok(entries) => entries,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {

@@ -1,39 +1,43 @@
-//! What a web server's answer holds, checked against what was asked for.
+//! Reads a web server's answer and checks it against the request.
 //!
-//! Invariants: never more bytes in memory than were asked for; bytes of another range than the
-//! one asked for are an error.
+//! Invariants: never more bytes in memory than the request asks for; bytes of another range are an
+//! error.
 
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG};
-use reqwest::{Response, StatusCode};
+use reqwest::{
+    Response, StatusCode,
+    header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG},
+};
 
-use crate::error::describe;
-use crate::store::{starts_past_the_end, too_large};
-use crate::{StorageError, StorageErrorKind};
+use crate::{
+    error::{StorageError, StorageErrorKind, describe},
+    store::{starts_past_the_end, too_large},
+};
 
-/// What may be read and thrown away where a server ignores `Range`.
-const MOST_SKIPPED_BYTES: u64 = 8 << 20;
+/// Bytes that may be read and dropped before the range if a server ignores `Range`: 8 MiB take a
+/// second on an ordinary line, and the heads of files are within them.
+const MAX_SKIPPED_BYTES: u64 = 8 << 20;
 
-/// What is asked for.
+/// Which bytes of an object a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Head,
     Whole {
         most: u64,
     },
-    /// Not empty.
+    /// A range that is not empty.
     Range(Range<u64>),
 }
 
-/// What came.
+/// The checked answer to a request.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// Empty for a head.
+    /// The bytes; none for a HEAD request.
     pub(super) bytes: Bytes,
-    /// Of the whole object for a head, else of the bytes.
+    /// Length of the whole object for a HEAD request, else of the bytes.
     pub(super) size: u64,
     pub(super) etag: Option<String>,
 }
@@ -70,8 +74,8 @@ pub(super) async fn read(
     Ok(Answer { size: bytes.len() as u64, bytes, etag })
 }
 
-/// The bytes of a range from a 206, or from a 200 of a server that ignores `Range` where little
-/// has to be thrown away.
+/// The bytes of a range from an answer with status 206, or with status 200 from a server that
+/// ignores `Range`, if few bytes precede the range.
 async fn read_range(
     place: &str,
     response: Response,
@@ -80,7 +84,7 @@ async fn read_range(
     let length = range.end.saturating_sub(range.start);
     let fault = |kind, cause: String| StorageError::new(kind, "read", place, cause);
     if response.status() != StatusCode::PARTIAL_CONTENT {
-        if range.start > MOST_SKIPPED_BYTES {
+        if range.start > MAX_SKIPPED_BYTES {
             let cause = "the server ignores the Range header; use a mirror that supports it";
             return Err(fault(StorageErrorKind::Invalid, cause.to_owned()));
         }
@@ -103,14 +107,14 @@ async fn read_range(
     }
 }
 
-/// First and last byte of `bytes 0-99/1234`.
+/// The first and the last byte of a `Content-Range` such as `bytes 0-99/1234`.
 fn parse_content_range(header: &str) -> Option<(u64, u64)> {
     let (range, _) = header.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
     Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
 }
 
-/// At most `most` bytes after the first `skipped`; the rest is left unread.
+/// At most `most` bytes after the first `skipped` ones. Later bytes are not read.
 async fn collect(
     place: &str,
     response: Response,

@@ -1,27 +1,28 @@
-//! How the SDK's client is set up: credentials, endpoint, region, time limits, what is tried again.
+//! How the SDK's client is set up: credentials, endpoint, region, timeouts, retries.
 
 use std::time::Duration;
 
-use aws_config::environment::EnvironmentVariableRegionProvider;
-use aws_config::meta::region::RegionProviderChain;
-use aws_config::profile::ProfileFileRegionProvider;
-use aws_config::retry::RetryConfig;
-use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, Region};
-use aws_sdk_s3::Client;
-use aws_sdk_s3::config::interceptors::InterceptorContext;
-use aws_sdk_s3::config::retry::{ClassifyRetry, RetryAction, RetryPartition, TokenBucket};
-use aws_sdk_s3::config::{
-    Builder, Credentials, RequestChecksumCalculation, ResponseChecksumValidation,
-    SharedCredentialsProvider,
+use aws_config::{
+    BehaviorVersion, Region, environment::EnvironmentVariableRegionProvider,
+    meta::region::RegionProviderChain, profile::ProfileFileRegionProvider, retry::RetryConfig,
+    timeout::TimeoutConfig,
+};
+use aws_sdk_s3::{
+    Client,
+    config::{
+        Builder, Credentials, RequestChecksumCalculation, ResponseChecksumValidation,
+        SharedCredentialsProvider,
+        interceptors::InterceptorContext,
+        retry::{ClassifyRetry, RetryAction, RetryPartition, TokenBucket},
+    },
 };
 
-use crate::settings::StoreSettings;
+use crate::{aws_error::CONDITIONAL_CONFLICT, settings::StoreSettings};
 
-/// Where nothing names a region; Common Crawl's bucket lies there.
+/// The region if no setting names one: that of Common Crawl's bucket.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// A client as the settings and the environment say, and where its credentials come from.
+/// A client by the settings and the environment, and the source of its credentials.
 pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCredentialsProvider>) {
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .retry_config(retries(settings))
@@ -31,8 +32,8 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
     let custom_endpoint = settings.endpoint.is_some() || environment_endpoint;
     loader = match &settings.region {
         Some(region) => loader.region(Region::new(region.clone())),
-        // Asking the instance's metadata for a region takes seconds where there is none, and
-        // an endpoint of one's own is hardly ever on such an instance.
+        // Asking EC2's metadata service for a region takes seconds outside EC2, and an endpoint
+        // that is not Amazon's is hardly ever used on EC2.
         None if custom_endpoint => loader.region(
             RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
                 .or_else(ProfileFileRegionProvider::new())
@@ -55,15 +56,15 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
         loader = loader.endpoint_url(endpoint);
     }
     let shared = loader.load().await;
-    // The SDK's quota of retries is spent within a second when a store is down for all requests of
-    // many jobs at once, and then each fails at its first try: an outage would cost jobs.
+    // During an outage the requests of many jobs use up the SDK's quota of retries within a second;
+    // then each request fails at its first try, and the outage costs jobs.
     let without_quota =
         RetryPartition::custom("everytab").token_bucket(TokenBucket::unlimited()).build();
     let mut builder =
         Builder::from(&shared).retry_classifier(OverloadIsTransient).retry_partition(without_quota);
     if custom_endpoint || shared.endpoint_url().is_some() {
-        // Compatible stores know buckets by path, and several refuse the checksums that the SDK
-        // adds by default since 2025.
+        // S3-compatible stores address buckets by path, and several refuse the checksums that the
+        // SDK adds by default since 2025.
         builder = builder
             .force_path_style(true)
             .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
@@ -87,8 +88,8 @@ fn timeouts(settings: &StoreSettings) -> TimeoutConfig {
         .build()
 }
 
-/// The SDK tries 500, 502, 503 and 504 again; this adds what compatible stores and proxies answer
-/// under load, and S3's 409 to a conditional put that met another one.
+/// The SDK tries again on status 500, 502, 503 and 504. This adds the statuses that compatible
+/// stores and proxies send under load, and S3's 409 to a conditional put that met another one.
 #[derive(Debug)]
 struct OverloadIsTransient;
 
@@ -97,7 +98,7 @@ impl ClassifyRetry for OverloadIsTransient {
         let Some(response) = context.response() else { return RetryAction::NoActionIndicated };
         match response.status().as_u16() {
             429 => RetryAction::throttling_error(),
-            // 501 and 505 are refusals for good, 507 is a full disk.
+            // 501 and 505 are permanent refusals, 507 is a full disk.
             500 | 502..=504 | 508..=599 => RetryAction::transient_error(),
             409 if response.body().bytes().is_some_and(says_conditional_conflict) => {
                 RetryAction::transient_error()
@@ -112,6 +113,6 @@ impl ClassifyRetry for OverloadIsTransient {
 }
 
 fn says_conditional_conflict(body: &[u8]) -> bool {
-    let code = super::faults::CONDITIONAL_CONFLICT.as_bytes();
+    let code = CONDITIONAL_CONFLICT.as_bytes();
     body.windows(code.len()).any(|window| window == code)
 }

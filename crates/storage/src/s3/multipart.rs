@@ -1,27 +1,36 @@
-//! Large objects, in parts. Owns: an upload that does not complete is aborted, also when the
-//! caller stops waiting for it, so that no invisible parts are paid for.
+//! Uploading large objects in parts. Invariant: an upload that does not complete is aborted, also
+//! when the caller stops waiting for it, so that no invisible parts are paid for.
 
-use std::io::SeekFrom;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::{
+    io::SeekFrom,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
-use aws_sdk_s3::Client;
-use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+use aws_sdk_s3::{
+    Client,
+    types::{CompletedMultipartUpload, CompletedPart},
+};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
-use super::{S3Store, faults};
-use crate::{PutOptions, StorageError, StorageErrorKind};
+use crate::{
+    error::{StorageError, StorageErrorKind},
+    s3::{bucket::Bucket, sdk_error},
+    store::PutOptions,
+};
 
-/// Objects up to this size go in one PUT, larger ones in parts of this size.
+/// Objects up to this size are written by one PUT, larger ones in parts of this size: with
+/// [`PARTS_IN_FLIGHT`] an upload holds at most 48 MiB.
 pub(super) const PART_BYTES: u64 = 16 << 20;
-/// S3's limit; files over 156 GiB get larger parts.
+/// S3's limit on the number of parts; files over 156 GiB get larger parts.
 const MAX_PARTS: u64 = 10_000;
-/// Parts in flight, and so the parts in memory.
+/// Parts that are uploaded concurrently, and so in memory: three keep the line busy while one waits
+/// for its answer.
 const PARTS_IN_FLIGHT: usize = 3;
 
-/// Where the bytes of an upload come from; parts are read when their turn comes.
+/// Where the bytes of an upload come from. A part is read when its upload begins.
 #[derive(Debug)]
 pub(super) enum Source {
     Bytes(Bytes),
@@ -74,7 +83,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> StorageError {
     StorageError::new(kind, "read", path.display().to_string(), error)
 }
 
-impl S3Store {
+impl Bucket {
     /// Uploads in parts and makes the object visible by the last request alone.
     pub(super) async fn put_parts(
         &self,
@@ -86,17 +95,17 @@ impl S3Store {
         let created = self
             .client
             .create_multipart_upload()
-            .bucket(&self.bucket)
+            .bucket(&self.name)
             .key(&full)
             .set_content_type(options.content_type.map(str::to_owned))
             .set_cache_control(options.cache_control.map(str::to_owned))
             .set_content_encoding(options.content_encoding.map(str::to_owned))
             .send()
             .await
-            .map_err(|error| faults::from_sdk("write", &self.place(key), &error))?;
+            .map_err(|error| sdk_error::from_sdk("write", &self.place(key), &error))?;
         let mut upload = Upload {
             client: self.client.clone(),
-            bucket: self.bucket.clone(),
+            bucket: self.name.clone(),
             key: full,
             id: created.upload_id.unwrap_or_default(),
             open: true,
@@ -135,7 +144,7 @@ impl S3Store {
             .multipart_upload(whole)
             .send()
             .await
-            .map_err(|error| faults::from_sdk("write", &self.place(key), &error))?;
+            .map_err(|error| sdk_error::from_sdk("write", &self.place(key), &error))?;
         Ok(())
     }
 
@@ -160,8 +169,8 @@ impl S3Store {
             .body(bytes.into())
             .send()
             .await
-            .map_err(|error| faults::from_sdk("write", &self.place(key), &error))?;
-        // Where the SDK added a checksum, S3 wants to see it again at the end.
+            .map_err(|error| sdk_error::from_sdk("write", &self.place(key), &error))?;
+        // If the SDK added a checksum, S3 requires it again at the end.
         Ok(CompletedPart::builder()
             .part_number(number)
             .set_e_tag(sent.e_tag)
@@ -171,14 +180,14 @@ impl S3Store {
     }
 }
 
-/// An upload that has begun.
+/// An upload that S3 has accepted.
 #[derive(Debug)]
 struct Upload {
     client: Client,
     bucket: String,
     key: String,
     id: String,
-    /// Whether it is neither completed nor aborted.
+    /// True while it is neither completed nor aborted.
     open: bool,
 }
 
@@ -194,14 +203,14 @@ impl Upload {
             .await;
         if let Err(error) = sent {
             let place = format!("s3://{}/{}", self.bucket, self.key);
-            let error = faults::from_sdk("abort the upload of", &place, &error);
+            let error = sdk_error::from_sdk("abort the upload of", &place, &error);
             tracing::warn!(%error, "a lifecycle rule for unfinished uploads will remove it");
         }
     }
 }
 
 impl Drop for Upload {
-    /// The caller stopped waiting: abort behind its back.
+    /// Aborts in the background if the caller stopped waiting.
     fn drop(&mut self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.open {

@@ -1,47 +1,56 @@
 //! Reads ranges of objects by a request of our own, signed as the SDK signs: a scan reads 30
-//! million records so, and the SDK takes more of the processor for a request than a page does.
+//! million records, and the SDK uses more processor time for a request than parsing a page does
+//! (`docs/decisions/0014-ranges-without-the-sdk.md`).
 //!
-//! Invariants: what comes back is exactly the range, cut where the object ends, else nothing; then
-//! the SDK asks again, so that its tries, its waits and its errors are those of the store.
-//! Credentials and the endpoint are the SDK's. Never prints a secret.
+//! Invariants: the result is exactly the range, cut where the object ends, or an error. Then the
+//! SDK asks again, so that its tries, waits and errors are those of the store. Credentials and the
+//! endpoint are the SDK's. Never prints a secret.
 
-use std::fmt;
-use std::ops::Range;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    fmt,
+    ops::Range,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
-use aws_sdk_s3::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
-use aws_sdk_s3::presigning::PresigningConfig;
-use aws_sdk_s3::primitives::{DateTime, DateTimeFormat};
-use aws_sdk_s3::{Client, Config};
+use aws_sdk_s3::{
+    Client, Config,
+    config::{Credentials, ProvideCredentials, SharedCredentialsProvider},
+    presigning::PresigningConfig,
+    primitives::{DateTime, DateTimeFormat},
+};
 use bytes::Bytes;
-use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, RANGE};
-use reqwest::redirect::Policy;
-use reqwest::{Response, StatusCode};
+use reqwest::{
+    Response, StatusCode,
+    header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, RANGE},
+    redirect::Policy,
+};
 use tokio::sync::Mutex;
 use url::Url;
 
-use super::signature::{Scope, SigningKey, path_encoded};
-use crate::settings::StoreSettings;
+use crate::{
+    s3::signature::{Scope, SigningKey, path_encoded},
+    settings::StoreSettings,
+};
 
-/// Credentials are asked for anew so long before they end, as the SDK does.
+/// Credentials are renewed this long before they expire, as in the SDK.
 const BEFORE_EXPIRY: Duration = Duration::from_secs(10);
 
-/// What the SDK is to do about a range that did not come.
+/// When the SDK is to ask for a range that was not received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
-    /// The answer is a refusal, or not what was asked for.
+pub(super) enum SdkRetry {
+    /// Immediately: the answer is a refusal, or holds other bytes.
     Now,
-    /// The server is busy, or the connection broke.
-    Later,
+    /// After a wait: the server is busy, or the connection broke.
+    AfterWait,
 }
 
 /// Reads ranges of one bucket's objects.
 pub(super) struct Ranges {
     client: reqwest::Client,
-    /// Where the objects of the bucket lie; ends with a slash.
+    /// The address of the bucket's objects; it ends with a slash.
     base: Url,
-    /// As the `Host` field has it.
+    /// The value of the `Host` field.
     host: String,
     scope: Scope,
     credentials: Option<SharedCredentialsProvider>,
@@ -60,22 +69,23 @@ impl fmt::Debug for Ranges {
 }
 
 impl Ranges {
-    /// Where and in whose name the SDK would ask; `None` where it asks in a way that is not ours.
+    /// Takes endpoint, region and credentials from the SDK; `None` where the SDK would sign in a
+    /// way that is not implemented here.
     pub(super) async fn of(
         sdk: &Client,
         credentials: Option<SharedCredentialsProvider>,
         bucket: &str,
         settings: &StoreSettings,
     ) -> Option<Self> {
-        // A signed link tells endpoint, region and kind of signature. No network is needed, and no
+        // A presigned link shows endpoint, region and kind of signature. It needs no network and no
         // real key.
-        let nobody = Credentials::new("nobody", "nobody", None, None, "everytab");
+        let no_key = Credentials::new("none", "none", None, None, "everytab");
         let link = sdk
             .get_object()
             .bucket(bucket)
             .key("k")
             .customize()
-            .config_override(Config::builder().credentials_provider(nobody))
+            .config_override(Config::builder().credentials_provider(no_key))
             .presigned(PresigningConfig::expires_in(Duration::from_secs(60)).ok()?)
             .await
             .ok()?;
@@ -99,20 +109,20 @@ impl Ranges {
         Some(Self { client, base, host, scope, credentials, key: Mutex::new(None) })
     }
 
-    /// The range of the object; not empty.
-    pub(super) async fn read(&self, key: &str, range: &Range<u64>) -> Result<Bytes, Again> {
+    /// The bytes of a range that is not empty.
+    pub(super) async fn read(&self, key: &str, range: &Range<u64>) -> Result<Bytes, SdkRetry> {
         let path = format!("{}{}", self.base.path(), path_encoded(key));
         let mut address = self.base.clone();
         address.set_path(&path);
         if address.path() != path {
-            return Err(Again::Now);
+            return Err(SdkRetry::Now);
         }
         let asked = format!("bytes={}-{}", range.start, range.end.saturating_sub(1));
         let mut request = self.client.get(address).header(RANGE, &asked);
         if self.credentials.is_some() {
             let now = SystemTime::now();
-            let signer = self.signer(now).await.ok_or(Again::Now)?;
-            let time = basic_time(now).ok_or(Again::Now)?;
+            let signer = self.signer(now).await.ok_or(SdkRetry::Now)?;
+            let time = basic_time(now).ok_or(SdkRetry::Now)?;
             let signed = signer.key.sign(&self.host, &path, &asked, &time);
             request = request
                 .header(AUTHORIZATION, signed.authorization)
@@ -122,21 +132,21 @@ impl Ranges {
                 request = request.header("x-amz-security-token", token);
             }
         }
-        let response = request.send().await.map_err(|_| Again::Later)?;
+        let response = request.send().await.map_err(|_| SdkRetry::AfterWait)?;
         match response.status() {
             StatusCode::PARTIAL_CONTENT => whole(response, range).await,
             StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                // The key may have been changed before its time.
+                // The key may have been changed before it expires.
                 *self.key.lock().await = None;
-                Err(Again::Now)
+                Err(SdkRetry::Now)
             }
-            StatusCode::TOO_MANY_REQUESTS => Err(Again::Later),
-            status if status.is_server_error() => Err(Again::Later),
-            _ => Err(Again::Now),
+            StatusCode::TOO_MANY_REQUESTS => Err(SdkRetry::AfterWait),
+            status if status.is_server_error() => Err(SdkRetry::AfterWait),
+            _ => Err(SdkRetry::Now),
         }
     }
 
-    /// The key of the day: derived once, and again when the credentials change.
+    /// The signing key of the day: derived once, and again when the credentials change.
     async fn signer(&self, now: SystemTime) -> Option<Arc<Signer>> {
         let day = basic_time(now)?.get(..8)?.to_owned();
         let mut known = self.key.lock().await;
@@ -162,7 +172,8 @@ impl Ranges {
     }
 }
 
-/// Region and service that a link is signed for, by Signature Version 4.
+/// Region and service of a link that is signed by Signature Version 4; `None` for another kind of
+/// signature.
 fn scope_of(link: &Url) -> Option<Scope> {
     let value = |wanted: &str| {
         link.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
@@ -176,25 +187,27 @@ fn scope_of(link: &Url) -> Option<Scope> {
     Some(Scope { region, service })
 }
 
-/// `20260131T235959Z`.
+/// A time in ISO 8601's basic format, such as `20260131T235959Z`.
 fn basic_time(now: SystemTime) -> Option<String> {
     let seconds = now.duration_since(UNIX_EPOCH).ok()?.as_secs();
     let time = DateTime::from_secs(i64::try_from(seconds).ok()?).fmt(DateTimeFormat::DateTime);
     Some(time.ok()?.replace(['-', ':'], ""))
 }
 
-/// The bytes of an answer that holds the range, and says so.
-async fn whole(response: Response, range: &Range<u64>) -> Result<Bytes, Again> {
+/// The bytes of an answer whose header fields say that it holds the range.
+async fn whole(response: Response, range: &Range<u64>) -> Result<Bytes, SdkRetry> {
     let field = |name| response.headers().get(name)?.to_str().ok();
-    let told = field(CONTENT_RANGE).and_then(|told| told.strip_prefix("bytes ")?.split_once('/'));
-    let told = told.and_then(|(told, _)| told.split_once('-'));
-    let (first, last) = told.ok_or(Again::Now)?;
-    let (first, last): (u64, u64) = first.parse().ok().zip(last.parse().ok()).ok_or(Again::Now)?;
+    let named =
+        field(CONTENT_RANGE).and_then(|value| value.strip_prefix("bytes ")?.split_once('/'));
+    let named = named.and_then(|(range, _)| range.split_once('-'));
+    let (first, last) = named.ok_or(SdkRetry::Now)?;
+    let (first, last): (u64, u64) =
+        first.parse().ok().zip(last.parse().ok()).ok_or(SdkRetry::Now)?;
     let length: Option<u64> = field(CONTENT_LENGTH).and_then(|length| length.parse().ok());
     let expected = last.checked_sub(first).and_then(|length| length.checked_add(1));
     if first != range.start || last >= range.end || length.is_none() || length != expected {
-        return Err(Again::Now);
+        return Err(SdkRetry::Now);
     }
-    let bytes = response.bytes().await.map_err(|_| Again::Later)?;
-    if Some(bytes.len() as u64) == expected { Ok(bytes) } else { Err(Again::Later) }
+    let bytes = response.bytes().await.map_err(|_| SdkRetry::AfterWait)?;
+    if Some(bytes.len() as u64) == expected { Ok(bytes) } else { Err(SdkRetry::AfterWait) }
 }

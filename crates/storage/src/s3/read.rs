@@ -1,37 +1,40 @@
 //! Reading and listing a bucket. Owns the retry of bodies that break off after their headers,
 //! which the SDK does not repeat.
 
-use std::collections::VecDeque;
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
-use aws_sdk_s3::operation::get_object::GetObjectOutput;
-use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
+use aws_sdk_s3::operation::{get_object::GetObjectOutput, list_objects_v2::ListObjectsV2Output};
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
 
-use super::{S3Store, faults};
-use crate::error::describe;
-use crate::store::{starts_past_the_end, too_large};
-use crate::{ObjectInfo, StorageError, StorageErrorKind, Tagged, backoff};
+use crate::{
+    backoff,
+    error::{StorageError, StorageErrorKind, describe},
+    s3::{bucket::Bucket, sdk_error},
+    store::{ObjectInfo, Tagged, starts_past_the_end, too_large},
+};
 
-impl S3Store {
-    pub(super) async fn head_object(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
-        let sent = self.client.head_object().bucket(&self.bucket).key(self.full(key)?).send().await;
+impl Bucket {
+    /// Size and version of an object, or `None` where there is no such object.
+    pub(super) async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
+        let sent = self.client.head_object().bucket(&self.name).key(self.full(key)?).send().await;
         match sent {
             Ok(output) => Ok(Some(ObjectInfo {
                 key: key.to_owned(),
                 size: size_of(output.content_length),
                 etag: output.e_tag,
             })),
-            Err(error) => match faults::from_sdk("read", &self.place(key), &error) {
+            Err(error) => match sdk_error::from_sdk("read", &self.place(key), &error) {
                 error if error.is_not_found() => Ok(None),
                 error => Err(error),
             },
         }
     }
 
-    /// The object or a not empty range of it.
+    /// The whole object, or a range of it that is not empty.
     pub(super) async fn fetch(
         &self,
         key: &str,
@@ -63,7 +66,7 @@ impl S3Store {
         let sent = self
             .client
             .get_object()
-            .bucket(&self.bucket)
+            .bucket(&self.name)
             .key(self.full(key)?)
             .set_range(header)
             .send()
@@ -72,7 +75,7 @@ impl S3Store {
             let status = error.raw_response().map(|response| response.status().as_u16());
             match (range, status) {
                 (Some(range), Some(416)) => starts_past_the_end(&self.place(key), range),
-                _ => faults::from_sdk("read", &self.place(key), &error),
+                _ => sdk_error::from_sdk("read", &self.place(key), &error),
             }
         })
     }
@@ -123,7 +126,8 @@ impl S3Store {
         )
     }
 
-    /// Pages of 1,000, each fetched when the one before has been read.
+    /// The objects whose key begins with `prefix`, in pages of 1,000; a page is fetched when the
+    /// caller has read the one before.
     pub(super) fn list_pages(
         &self,
         prefix: &str,
@@ -135,7 +139,7 @@ impl S3Store {
         let pages = self
             .client
             .list_objects_v2()
-            .bucket(&self.bucket)
+            .bucket(&self.name)
             .prefix(format!("{}{prefix}", self.prefix))
             .into_paginator()
             .send();
@@ -149,7 +153,7 @@ impl S3Store {
                     None => return Ok(None),
                     Some(Ok(page)) => waiting = store.objects_of(page),
                     Some(Err(error)) => {
-                        return Err(faults::from_sdk("list", &store.url, &error));
+                        return Err(sdk_error::from_sdk("list", &store.url, &error));
                     }
                 }
             }
@@ -162,7 +166,7 @@ impl S3Store {
         objects
             .filter_map(|object| {
                 let key = object.key?.strip_prefix(&self.prefix)?.to_owned();
-                // Consoles make "folders": empty objects whose name ends with a slash.
+                // Web consoles make "folders": empty objects whose name ends with a slash.
                 let is_folder = key.is_empty() || key.ends_with('/');
                 let size = size_of(object.size);
                 (!is_folder).then_some(ObjectInfo { key, size, etag: object.e_tag })

@@ -1,4 +1,4 @@
-//! AWS Signature Version 4 of one form of request: a GET of a range.
+//! AWS Signature Version 4 for one form of request: a GET of a range.
 //!
 //! Must not know: where keys come from, how requests are sent.
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// SHA-256 of no bytes: a GET has no body.
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// What a key is good for, besides the day.
+/// The region and service that a signing key is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scope {
     pub(super) region: String,
@@ -26,7 +26,7 @@ pub(super) struct SigningKey {
     key: [u8; 32],
 }
 
-/// The fields to send.
+/// The header fields of a signature.
 pub(super) struct Signed<'a> {
     pub(super) authorization: String,
     pub(super) content_sha256: &'static str,
@@ -72,9 +72,9 @@ impl SigningKey {
             fields = format!("{fields}x-amz-security-token:{token}\n");
         }
         let request = format!("GET\n{path}\n\n{fields}\n{names}\n{EMPTY_SHA256}");
-        let digest = hex(&Sha256::digest(request.as_bytes()));
+        let digest = hex::encode(Sha256::digest(request.as_bytes()));
         let to_sign = format!("AWS4-HMAC-SHA256\n{time}\n{}\n{digest}", self.scope);
-        let signature = hex(&hmac(&self.key, &to_sign));
+        let signature = hex::encode(hmac(&self.key, &to_sign));
         Signed {
             authorization: format!(
                 "AWS4-HMAC-SHA256 Credential={}/{},SignedHeaders={names},Signature={signature}",
@@ -104,17 +104,10 @@ pub(super) fn path_encoded(key: &str) -> String {
 }
 
 fn hmac(key: &[u8], message: &str) -> [u8; 32] {
-    // HMAC takes keys of any length, so the error cannot be.
+    // HMAC takes keys of any length, so this never fails.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return [0; 32] };
     mac.update(message.as_bytes());
     mac.finalize().into_bytes().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
-//! What many callers at once can see of a store.
+//! What many concurrent callers can see of a store.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use everytab_storage::{Condition, PutIf, PutOptions, Store, StoreSettings, open};
+use everytab_storage::{
+    Condition, ObjectChange, PutIf, PutOptions, StorageError, Store, StoreSettings, Tagged, open,
+};
 use tokio::task::JoinSet;
 
 use super::Place;
@@ -60,6 +62,29 @@ pub(crate) async fn no_increment_is_lost_when_many_replace_by_etag(place: Place)
                 let condition = Condition::Etag(read.etag);
                 let put = store.put_if("count", next, condition, PutOptions::default()).await;
                 done += usize::from(matches!(put.expect("an answer"), PutIf::Stored { .. }));
+            }
+        });
+    }
+    writers.join_all().await;
+    let total = place.store.get("count").await.expect("get");
+    assert_eq!(total, (WRITERS * INCREMENTS).to_string().as_bytes());
+}
+
+pub(crate) async fn no_increment_is_lost_by_updates(place: Place) {
+    const WRITERS: usize = 4;
+    const INCREMENTS: usize = 6;
+    let mut writers = JoinSet::new();
+    for store in clients(&place, WRITERS).await {
+        writers.spawn(async move {
+            for _ in 0..INCREMENTS {
+                let increment = async |before: Option<Tagged>| {
+                    let bytes = before.map(|tagged| tagged.bytes).unwrap_or_default();
+                    let digits = std::str::from_utf8(&bytes).expect("digits");
+                    let count: usize = digits.parse().unwrap_or_default();
+                    let next = Bytes::from((count + 1).to_string());
+                    Ok::<_, StorageError>(ObjectChange::Write(next, ()))
+                };
+                store.update("count", PutOptions::default(), increment).await.expect("a turn");
             }
         });
     }

@@ -145,7 +145,7 @@ async fn a_full_disk_and_a_read_only_one_are_named() {
 }
 
 #[tokio::test]
-async fn a_directory_of_somebody_else_is_named() {
+async fn a_directory_of_another_user_is_named() {
     let folder = tempfile::TempDir::new().expect("the temporary directory can be written");
     let file = folder.path().join("file");
     fs::write(&file, b"bytes").expect("write");
@@ -155,7 +155,7 @@ async fn a_directory_of_somebody_else_is_named() {
     let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
     mode(folder.path(), 0o755).expect("chmod");
     mode(&theirs, 0o555).expect("chmod");
-    // Root may write anywhere; be somebody else.
+    // Root may write anywhere, so the child process is another user.
     let probe = Command::new("id").arg("-u").output().expect("coreutils are here");
     if probe.stdout.starts_with(b"0\n") {
         writer.uid(65_534).gid(65_534).current_dir("/");

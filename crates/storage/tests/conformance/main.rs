@@ -89,6 +89,7 @@ conformance![
     cases::reads_are_bounded_by_the_settings,
     contention::of_many_writers_of_an_absent_object_one_wins,
     contention::no_increment_is_lost_when_many_replace_by_etag,
+    contention::no_increment_is_lost_by_updates,
     contention::readers_see_whole_versions_only,
     contention::writers_and_deleters_of_one_folder_do_not_disturb_each_other,
     large::a_file_of_40_mib_arrives_unchanged,

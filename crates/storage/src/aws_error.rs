@@ -1,69 +1,12 @@
-//! What an S3 error code or a failed request means for a store, and what a person can do.
+//! What an error code of AWS means for a store or the CDN, and what the operator can do.
 
-use std::error::Error;
-
-use aws_sdk_s3::config::http::HttpResponse;
-use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-
-use crate::error::describe;
-use crate::{StorageError, StorageErrorKind};
+use crate::error::{StorageError, StorageErrorKind};
 
 /// S3's answer to a conditional put that ran beside another one.
-pub(super) const CONDITIONAL_CONFLICT: &str = "ConditionalRequestConflict";
+pub(crate) const CONDITIONAL_CONFLICT: &str = "ConditionalRequestConflict";
 
-/// Whether a conditional put lost: 412, the conflict above after all retries, or 404 where the
-/// object to be replaced is gone.
-pub(super) fn is_precondition<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> bool {
-    let status = error.raw_response().map(|response| response.status().as_u16());
-    let code = error.code().unwrap_or_default();
-    status == Some(412)
-        || matches!(code, "PreconditionFailed" | "NoSuchKey")
-        || code == CONDITIONAL_CONFLICT
-}
-
-/// Classifies a failed call.
-pub(crate) fn from_sdk<E>(
-    action: &'static str,
-    place: &str,
-    error: &SdkError<E, HttpResponse>,
-) -> StorageError
-where
-    E: ProvideErrorMetadata + Error + 'static,
-{
-    let unreachable =
-        |cause: String| StorageError::new(StorageErrorKind::Unreachable, action, place, cause);
-    match error {
-        SdkError::TimeoutError(_) => unreachable("no answer in time; try again".to_owned()),
-        SdkError::DispatchFailure(failure) if failure.is_timeout() => {
-            unreachable("no connection in time; check the endpoint and the network".to_owned())
-        }
-        SdkError::DispatchFailure(failure) => {
-            let cause = failure.as_connector_error().map(|cause| describe(cause));
-            let cause = cause.unwrap_or_default();
-            // Credentials are looked up while dispatching, so their absence surfaces here.
-            if cause.contains("credential") {
-                return no_credentials(action, place);
-            }
-            unreachable(format!("{cause}; check the endpoint and the network"))
-        }
-        SdkError::ConstructionFailure(_) if describe(error).contains("credential") => {
-            no_credentials(action, place)
-        }
-        SdkError::ServiceError(context) => {
-            let status = context.raw().status().as_u16();
-            let message = error.message().unwrap_or_default();
-            from_code(action, place, error.code().unwrap_or_default(), Some(status), message)
-        }
-        SdkError::ResponseError(context) => {
-            let status = context.raw().status().as_u16();
-            let message = format!("the answer was not S3's: {}", describe(error));
-            from_code(action, place, "", Some(status), &message)
-        }
-        _ => StorageError::new(StorageErrorKind::Invalid, action, place, describe(error)),
-    }
-}
-
-fn no_credentials(action: &'static str, place: &str) -> StorageError {
+/// No credentials in any place where the SDK looks for them.
+pub(crate) fn no_credentials(action: &'static str, place: &str) -> StorageError {
     StorageError::new(
         StorageErrorKind::Denied,
         action,
@@ -73,7 +16,7 @@ fn no_credentials(action: &'static str, place: &str) -> StorageError {
     )
 }
 
-/// Classifies an error code of S3, or the bare status where there is none (answers to HEAD).
+/// Classifies an error code, or the bare status where there is no code (answers to HEAD).
 pub(crate) fn from_code(
     action: &'static str,
     place: &str,

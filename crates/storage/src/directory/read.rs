@@ -1,25 +1,31 @@
 //! From a key to a path that is certainly inside the root, and reading what is there.
 
-use std::fs::{self, File, Metadata};
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
-use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File, Metadata},
+    io::{ErrorKind, Read, Seek, SeekFrom},
+    ops::Range,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::{Root, faults};
-use crate::{ObjectInfo, StorageError, StorageErrorKind, Tagged};
+use crate::{
+    directory::{io_error, root::Root},
+    error::{StorageError, StorageErrorKind},
+    store::{ObjectInfo, Tagged, range_length, starts_past_the_end},
+};
 
-/// Up to here the version is a hash of the bytes, which no clock or inode can confuse.
+/// Up to this size, the version of an object is a hash of its bytes, which no clock or inode can
+/// confuse. Hashing 1 MiB takes a millisecond; larger objects are archives, which are not replaced.
 const HASHED_BYTES: u64 = 1 << 20;
 
 impl Root {
     pub(super) fn head(&self, key: &str) -> Result<ObjectInfo, StorageError> {
         let (file, metadata, path) = self.open_object(key)?;
         let etag =
-            etag_of(file, &metadata).map_err(|error| faults::from_io("read", &path, &error))?;
+            etag_of(file, &metadata).map_err(|error| io_error::from_io("read", &path, &error))?;
         Ok(ObjectInfo { key: key.to_owned(), size: metadata.len(), etag: Some(etag) })
     }
 
@@ -35,24 +41,24 @@ impl Root {
             return Err(too_large(&path, metadata.len(), self.max_get_bytes));
         }
         let bytes = read_exactly(file, metadata.len())
-            .map_err(|error| faults::from_io("read", &path, &error))?;
+            .map_err(|error| io_error::from_io("read", &path, &error))?;
         Ok((bytes, metadata))
     }
 
     pub(super) fn read_range(&self, key: &str, range: &Range<u64>) -> Result<Bytes, StorageError> {
         let place = self.path.join(key).display().to_string();
-        let length = crate::store::range_length(&place, range, self.max_get_bytes)?;
+        let length = range_length(&place, range, self.max_get_bytes)?;
         if length == 0 {
             return Ok(Bytes::new());
         }
         let (mut file, metadata, path) = self.open_object(key)?;
         if range.start >= metadata.len() {
-            return Err(crate::store::starts_past_the_end(&place, range));
+            return Err(starts_past_the_end(&place, range));
         }
         let length = length.min(metadata.len() - range.start);
         file.seek(SeekFrom::Start(range.start))
             .and_then(|_| read_exactly(file, length))
-            .map_err(|error| faults::from_io("read", &path, &error))
+            .map_err(|error| io_error::from_io("read", &path, &error))
     }
 
     fn open_object(&self, key: &str) -> Result<(File, Metadata, PathBuf), StorageError> {
@@ -60,7 +66,7 @@ impl Root {
         let fault = |error: std::io::Error| self.read_fault(&path, &error);
         let real = path.canonicalize().map_err(fault)?;
         if !real.starts_with(self.path.canonicalize().map_err(fault)?) {
-            return Err(faults::outside("read", &path));
+            return Err(io_error::outside("read", &path));
         }
         let file = File::open(&real).map_err(fault)?;
         let metadata = file.metadata().map_err(fault)?;
@@ -85,31 +91,32 @@ impl Root {
                 format!("the directory {} does not exist", self.path.display()),
             );
         }
-        faults::from_io("read", path, error)
+        io_error::from_io("read", path, error)
     }
 
-    /// The path under which `key` may be written: its folder exists now and lies in the root.
+    /// The path under which `key` may be written: its folder exists now and is inside the root.
     /// `None` where a deletion removed the folder in the same instant.
-    pub(super) fn place_for_writing(&self, key: &str) -> Result<Option<PathBuf>, StorageError> {
+    pub(super) fn path_for_writing(&self, key: &str) -> Result<Option<PathBuf>, StorageError> {
         let path = self.path.join(key);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(faults::outside("write", &path));
+            return Err(io_error::outside("write", &path));
         };
-        // Checked before anything is created: a link must not make us create folders elsewhere.
+        // This is checked first, so that a link cannot make the store create folders elsewhere.
         let standing = parent.ancestors().find(|ancestor| ancestor.exists());
         match self.make_folder(standing.unwrap_or(&self.path), parent) {
             Ok(Some(folder)) => Ok(Some(folder.join(name))),
-            Ok(None) => Err(faults::outside("write", &path)),
+            Ok(None) => Err(io_error::outside("write", &path)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            // A folder that another made first, and that was gone when it was looked at.
+            // Another writer made the folder first, and a deletion removed it since.
             Err(error) if error.kind() == ErrorKind::AlreadyExists && !has_file_in(parent) => {
                 Ok(None)
             }
-            Err(error) => Err(faults::from_io("write", &path, &error)),
+            Err(error) => Err(io_error::from_io("write", &path, &error)),
         }
     }
 
-    /// The real path of `folder`, made if need be; `None` where it lies outside the root.
+    /// The real path of `folder`, which is made if it is missing; `None` where it is outside the
+    /// root.
     fn make_folder(&self, standing: &Path, folder: &Path) -> std::io::Result<Option<PathBuf>> {
         if !self.is_inside(standing)? {
             return Ok(None);
@@ -118,23 +125,23 @@ impl Root {
         Ok(if self.is_inside(folder)? { Some(folder.canonicalize()?) } else { None })
     }
 
-    /// Whether a path that exists lies in the root, links resolved.
+    /// True if a path that exists is inside the root, links resolved.
     fn is_inside(&self, path: &Path) -> std::io::Result<bool> {
         Ok(path.canonicalize()?.starts_with(self.path.canonicalize()?))
     }
 }
 
-/// Whether something that is no folder stands where `folder` or one around it is to be.
+/// True if a file stands where `folder` or one of its parents must be.
 fn has_file_in(folder: &Path) -> bool {
     folder.ancestors().any(|ancestor| ancestor.exists() && !ancestor.is_dir())
 }
 
-/// The version of a file whose bytes are at hand.
+/// The version of a file whose bytes have been read.
 pub(super) fn etag_of_bytes(bytes: &[u8], metadata: &Metadata) -> String {
     if metadata.len() > HASHED_BYTES {
         metadata_etag(metadata)
     } else {
-        hex(&Sha256::digest(bytes))
+        hex::encode(Sha256::digest(bytes))
     }
 }
 
@@ -146,16 +153,13 @@ fn etag_of(file: File, metadata: &Metadata) -> std::io::Result<String> {
     Ok(etag_of_bytes(&read_exactly(file, metadata.len())?, metadata))
 }
 
-/// Objects are replaced, never changed, so two versions that meet have two inodes; the
-/// change time is left out because unlinking the unfinished name touches it.
+/// The version of a large file. Objects are replaced, never changed, so two versions that exist at
+/// the same time have two inodes. The change time is left out because unlinking the unfinished
+/// name changes it.
 fn metadata_etag(metadata: &Metadata) -> String {
     let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
     let facts = format!("{} {seconds} {nanoseconds} {}", metadata.len(), metadata.ino());
-    hex(&Sha256::digest(facts.as_bytes()))
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(facts.as_bytes()))
 }
 
 fn read_exactly(file: File, length: u64) -> std::io::Result<Bytes> {

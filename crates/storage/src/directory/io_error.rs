@@ -1,11 +1,13 @@
-//! What an operating system's error means for a store, and what a person can do about it.
+//! What an operating system's error means for a store, and what the operator can do about it.
 
-use std::io::{Error, ErrorKind};
-use std::path::Path;
+use std::{
+    io::{Error, ErrorKind},
+    path::Path,
+};
 
-use crate::{StorageError, StorageErrorKind};
+use crate::error::{StorageError, StorageErrorKind};
 
-/// Classifies an I/O error met on `place`.
+/// Classifies an I/O error at the path `place`.
 pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> StorageError {
     let (kind, remedy) = match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory if action == "read" => {
@@ -33,7 +35,7 @@ pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> Stor
         ErrorKind::Unsupported => {
             (StorageErrorKind::Other, "; the file system lacks locks, choose another")
         }
-        // A network file system that is away, or too many open files: may pass.
+        // A network file system that is away may come back.
         ErrorKind::StaleNetworkFileHandle
         | ErrorKind::TimedOut
         | ErrorKind::HostUnreachable

@@ -1,0 +1,111 @@
+//! From a URL to a store. Owns the forms of the URLs.
+
+use std::{path::PathBuf, sync::Arc};
+
+use url::Url;
+
+use crate::{
+    directory::Directory,
+    error::{StorageError, refused},
+    settings::StoreSettings,
+    store::Store,
+};
+
+/// Opens the store at `file:///path`, a bare path, `s3://bucket/prefix`, or, read-only,
+/// `https://...` or `http://...`. Opening creates nothing and sends nothing, except that the AWS
+/// SDK may look for a region.
+///
+/// # Errors
+/// When the URL is not of one of these forms, or names a store that this program is built without
+/// (Cargo features `s3` and `https`).
+pub async fn open(url: &str, settings: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
+    let Some((scheme, _)) = url.split_once("://") else {
+        if url.is_empty() {
+            return Err(refused(url, "it is empty; give a path or a URL"));
+        }
+        return Ok(Arc::new(Directory::open(PathBuf::from(url), settings)?));
+    };
+    let parsed = Url::parse(url).map_err(|error| refused(&without_secrets(url), error))?;
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(refused(
+            &without_secrets(url),
+            "it has a user name or password in it; remove them, and set AWS_ACCESS_KEY_ID and \
+             AWS_SECRET_ACCESS_KEY for S3",
+        ));
+    }
+    if parsed.query().is_some() || parsed.fragment().is_some() {
+        return Err(refused(url, "it has a query or fragment; give scheme, host and path alone"));
+    }
+    match scheme.to_ascii_lowercase().as_str() {
+        "file" => {
+            let path = parsed.to_file_path().map_err(|()| {
+                refused(url, "it names a host; write file:///path with three slashes")
+            })?;
+            Ok(Arc::new(Directory::open(path, settings)?))
+        }
+        "s3" => open_s3(&parsed, settings).await,
+        "https" | "http" => open_https(parsed, settings),
+        _ => Err(refused(url, "the scheme is unknown; use file://, s3://, https:// or a path")),
+    }
+}
+
+#[cfg(feature = "s3")]
+async fn open_s3(url: &Url, settings: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
+    Ok(Arc::new(crate::s3::S3Store::open(url, settings).await?))
+}
+
+#[cfg(not(feature = "s3"))]
+async fn open_s3(url: &Url, _: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
+    Err(refused(url.as_str(), "this program is built without S3; build it with the feature `s3`"))
+}
+
+#[cfg(feature = "https")]
+fn open_https(url: Url, settings: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
+    Ok(Arc::new(crate::https::HttpsStore::open(url, settings)?))
+}
+
+#[cfg(not(feature = "https"))]
+fn open_https(url: Url, _: &StoreSettings) -> Result<Arc<dyn Store>, StorageError> {
+    let cause = "this program is built without HTTPS stores; build it with the feature `https`";
+    Err(refused(url.as_str(), cause))
+}
+
+/// The URL without the part before an `@`, which may be a password.
+fn without_secrets(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://***@{rest}"),
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_url_that_names_no_store_is_refused_without_its_password() {
+        for (url, cause) in [
+            ("", "it is empty"),
+            ("ftp://h/x", "the scheme is unknown"),
+            ("s3://key:secret@bucket", "user name or password"),
+            ("https://h/?q", "query or fragment"),
+            ("file://host/x", "three slashes"),
+        ] {
+            let error = open(url, &StoreSettings::default()).await.unwrap_err().to_string();
+            assert!(error.contains(cause) && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[cfg(not(all(feature = "s3", feature = "https")))]
+    #[tokio::test]
+    async fn a_store_that_was_left_out_of_the_build_is_refused_with_the_feature() {
+        for (url, feature, is_there) in [
+            ("s3://bucket", "feature `s3`", cfg!(feature = "s3")),
+            ("https://h.example/", "feature `https`", cfg!(feature = "https")),
+        ] {
+            let opened = open(url, &StoreSettings::default()).await;
+            let error = opened.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(is_there || error.contains(feature), "{error}");
+        }
+    }
+}
