@@ -30,6 +30,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         writeln!(code, "({name:?}, include_bytes!({:?})),", file.display().to_string())?;
     }
     code.push_str("];\n");
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("site.rs"), code)?;
+    let file = Path::new(&env::var("OUT_DIR")?).join("site.rs");
+    // Replaced, not rewritten in place: a copy of the target folder may share the file by a hard
+    // link, and would get the paths of this checkout.
+    let _ = fs::remove_file(&file);
+    fs::write(file, code)?;
     Ok(())
 }

@@ -19,7 +19,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("cargo::rerun-if-changed=grants.sql");
     writeln!(code, "pub(crate) const GRANTS: &str = include_str!(r\"{root}/grants.sql\");")?;
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("sql.rs"), code)?;
+    let file = Path::new(&env::var("OUT_DIR")?).join("sql.rs");
+    // Replaced, not rewritten in place: a copy of the target folder may share the file by a hard
+    // link, and would get the paths of this checkout.
+    let _ = fs::remove_file(&file);
+    fs::write(file, code)?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ grant usage on schema coordinator to everytab_worker;
 grant execute on function
     coordinator.schema_digest, coordinator.lease, coordinator.renew, coordinator.complete,
     coordinator.retry, coordinator.discard, coordinator.release, coordinator.sweep,
-    coordinator.take_in_hand, coordinator.load_suspects,
+    coordinator.checkpoint_item, coordinator.load_suspects,
     coordinator.record_hosts, coordinator.record_pages, coordinator.record_icons,
     coordinator.record_bundles, coordinator.load_scan, coordinator.load_index,
     coordinator.load_warc, coordinator.load_icon, coordinator.load_blocklist,

@@ -101,6 +101,25 @@ CREATE FUNCTION coordinator.backup_scan(p_scan integer) RETURNS jsonb
     select to_jsonb(s) from scans s where s.scan = p_scan;
 $$;
 
+-- Name: begin_chunk(bigint, integer, uuid, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT scan integer, OUT part integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    fenced jobs;
+begin
+    fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
+    held := fenced.job_id is not null;
+    fresh := held and p_chunk > fenced.chunks;
+    scan := fenced.scan;
+    part := fenced.part;
+    if fresh then
+        update jobs j set chunks = p_chunk where j.job_id = p_job_id;
+    end if;
+end $$;
+
 -- Name: block(text, text, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.block(p_kind text, p_pattern text, p_reason text) RETURNS void
@@ -138,6 +157,61 @@ begin
     return true;
 end $$;
 
+-- Name: jobs; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.jobs (
+    job_id bigint NOT NULL,
+    leased_at timestamp with time zone,
+    lease_until timestamp with time zone,
+    not_before timestamp with time zone,
+    lease_token uuid,
+    scan integer NOT NULL,
+    kind everytab.job_kind NOT NULL,
+    state everytab.job_state DEFAULT 'pending'::everytab.job_state NOT NULL,
+    part integer NOT NULL,
+    lease_number integer DEFAULT 0 NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    attempts smallint DEFAULT 0 NOT NULL,
+    crashes smallint DEFAULT 0 NOT NULL,
+    chunks smallint DEFAULT 0 NOT NULL,
+    worker_id text,
+    current_item bigint,
+    CONSTRAINT jobs_check CHECK (((state = 'leased'::everytab.job_state) = ((lease_token IS NOT NULL) AND (lease_until IS NOT NULL) AND (worker_id IS NOT NULL)))),
+    CONSTRAINT jobs_current_item_check CHECK ((current_item >= 0)),
+    CONSTRAINT jobs_part_check CHECK ((part >= 0)),
+    CONSTRAINT jobs_worker_id_check CHECK ((length(worker_id) <= 40))
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='500', autovacuum_vacuum_cost_delay='0');
+
+-- Name: check_fence(bigint, integer, uuid); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.check_fence(p_job_id bigint, p_lease_number integer, p_token uuid) RETURNS everytab.jobs
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    fenced jobs;
+begin
+    select * into fenced from jobs
+     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
+       and state = 'leased'
+       for no key update;
+    return fenced;
+end $$;
+
+-- Name: checkpoint_item(bigint, integer, uuid, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    update jobs set current_item = p_item
+     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
+       and state = 'leased';
+    return found;
+end $$;
+
 -- Name: complete(bigint[], integer[], uuid[], jsonb[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) RETURNS text[]
@@ -150,11 +224,12 @@ declare
     scans integer[];
     kinds job_kind[];
     parts integer[];
-    ended record;
-    words text[];
+    stage record;
+    results text[];
 begin
-    with held as materialized (
-        -- Lateral: one look by job_id each, in one order, whatever the planner believes of arrays.
+    with fenced as materialized (
+        -- The lateral join locks one row at a time, in the order of job ids: two calls that share
+        -- jobs cannot deadlock, and the planner cannot choose a scan of all jobs.
         select j.*, shown.stats
           from (select * from unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
                            as u (job_id, lease_number, token, stats) order by u.job_id) shown
@@ -163,21 +238,17 @@ begin
                 where l.job_id = shown.job_id and l.lease_number = shown.lease_number
                   and l.lease_token = shown.token and l.state = 'leased'
                   for no key update) j),
-    ended as (
-        update jobs j set state = 'completed', holder = null, lease_token = null,
-               lease_until = null, in_hand = null
-         where j.job_id = any (array(select h.job_id from held h))),
-    results as (
-        insert into job_results (job_id, scan, lease_number, kind, part, holder, leased_at, token,
-                                 stats)
-        select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
-               h.lease_token, h.stats
-          from held h)
-    select array_agg(h.job_id), array_agg(h.lease_token), array_agg(h.scan), array_agg(h.kind),
-           array_agg(h.part)
-      into done, tokens, scans, kinds, parts from held h;
+    recorded as (
+        insert into job_results (job_id, scan, lease_number, kind, part, worker_id, leased_at,
+                                 token, stats)
+        select f.job_id, f.scan, f.lease_number, f.kind, f.part, f.worker_id, f.leased_at,
+               f.lease_token, f.stats
+          from fenced f)
+    select array_agg(f.job_id), array_agg(f.lease_token), array_agg(f.scan), array_agg(f.kind),
+           array_agg(f.part)
+      into done, tokens, scans, kinds, parts from fenced f;
 
-    words := array(
+    results := array(
         select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
                         then 'recorded'
                     when exists (select from job_results r where r.job_id = shown.job_id
@@ -185,46 +256,27 @@ begin
                                     and r.token = shown.token) then 'already_recorded'
                     else 'lost' end
           from unnest(p_job_ids, p_lease_numbers, p_tokens) with ordinality
-                   as shown (job_id, lease_number, token, place)
-         order by shown.place);
+                   as shown (job_id, lease_number, token, position)
+         order by shown.position);
     if done is null then
-        return words;
+        return results;
     end if;
+    perform coordinator.free_jobs(done, 'completed');
 
-    for ended in
+    for stage in
         select e.scan, e.kind, array_agg(e.part order by e.part) as parts
           from unnest(scans, kinds, parts) as e (scan, kind, part) group by 1, 2 order by 1, 2
     loop
-        if ended.kind in ('warc', 'icon') then
+        if stage.kind in ('warc', 'icon') then
             perform coordinator.enqueue(
-                ended.scan,
-                case ended.kind when 'warc' then 'icon' else 'bundle-shard' end::job_kind,
-                ended.parts);
+                stage.scan,
+                case stage.kind when 'warc' then 'icon' else 'bundle-shard' end::job_kind,
+                stage.parts);
         end if;
-        perform coordinator.count_out(ended.scan, ended.kind, 'done', cardinality(ended.parts));
+        perform coordinator.decrement_outstanding(
+            stage.scan, stage.kind, 'completed', cardinality(stage.parts));
     end loop;
-    return words;
-end $$;
-
--- Name: count_out(integer, everytab.job_kind, text, integer); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.count_out(p_scan integer, p_kind everytab.job_kind, p_as text, p_amount integer) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-declare
-    remaining integer;
-begin
-    update stages
-       set outstanding = outstanding - p_amount,
-           done = done + case p_as when 'done' then p_amount else 0 end,
-           discarded = discarded + case p_as when 'discarded' then p_amount else 0 end
-     where scan = p_scan and kind = p_kind
-    returning outstanding into strict remaining;
-    if remaining = 0 then
-        update stages set finished_at = clock_timestamp() where scan = p_scan and kind = p_kind;
-        perform coordinator.advance(p_scan, p_kind);
-    end if;
+    return results;
 end $$;
 
 -- Name: deadline(everytab.job_kind, integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -233,10 +285,38 @@ CREATE FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
+declare
+    -- A job of 1,200 hosts takes minutes; an hour is a job that hangs.
+    usual constant interval := '1 hour';
+    -- Icons are fetched at the fleet's rate and wait for politeness, so they get twice that.
+    icons constant interval := '2 hours';
+    -- Under isolation a job handles one item at a time, where it usually handles many.
+    isolation_factor constant integer := 8;
 begin
     return coalesce(p_override_ms * interval '1 ms',
-                    case p_kind when 'icon' then interval '2 hours' else interval '1 hour' end)
-           * case when coordinator.is_careful(p_crashes) then 8 else 1 end;
+                    case p_kind when 'icon' then icons else usual end)
+           * case when coordinator.uses_isolation(p_crashes) then isolation_factor else 1 end;
+end $$;
+
+-- Name: decrement_outstanding(integer, everytab.job_kind, everytab.job_state, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.decrement_outstanding(p_scan integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    remaining integer;
+begin
+    update stages
+       set outstanding = outstanding - p_amount,
+           done = done + case p_ended_as when 'completed' then p_amount else 0 end,
+           discarded = discarded + case p_ended_as when 'discarded' then p_amount else 0 end
+     where scan = p_scan and kind = p_kind
+    returning outstanding into strict remaining;
+    if remaining = 0 then
+        update stages set finished_at = clock_timestamp() where scan = p_scan and kind = p_kind;
+        perform coordinator.advance(p_scan, p_kind);
+    end if;
 end $$;
 
 -- Name: discard(bigint, integer, uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -246,26 +326,24 @@ CREATE FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_t
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    ended jobs%rowtype;
+    fenced jobs;
 begin
-    select * into ended from jobs
-     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
-       and state = 'leased' for no key update;
-    if not found then
+    fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
+    if fenced.job_id is null then
         return 'lost';
     end if;
-    update jobs set state = 'discarded', attempts = least(attempts + 1, 32000)::smallint,
-           holder = null, lease_token = null, lease_until = null, in_hand = null
-     where job_id = p_job_id;
-    insert into job_events (job_id, scan, event, lease_number, holder, message)
-    values (p_job_id, ended.scan, 'discard', p_lease_number, ended.holder, left(p_error, 1000));
-    if ended.kind = 'icon' then
-        perform coordinator.enqueue(ended.scan, 'bundle-shard', array[ended.part]);
+    perform coordinator.free_jobs(
+        array[p_job_id], 'discarded', p_attempts => least(fenced.attempts + 1, 32000));
+    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.scan, 'discard', p_lease_number, fenced.worker_id,
+            left(p_error, 1000));
+    if fenced.kind = 'icon' then
+        perform coordinator.enqueue(fenced.scan, 'bundle-shard', array[fenced.part]);
     end if;
-    perform coordinator.count_out(ended.scan, ended.kind, 'discarded', 1);
-    if ended.kind = 'warc' then
-        perform coordinator.count_out(ended.scan, 'icon', 'discarded', 1);
-        perform coordinator.count_out(ended.scan, 'bundle-shard', 'discarded', 1);
+    perform coordinator.decrement_outstanding(fenced.scan, fenced.kind, 'discarded', 1);
+    if fenced.kind = 'warc' then
+        perform coordinator.decrement_outstanding(fenced.scan, 'icon', 'discarded', 1);
+        perform coordinator.decrement_outstanding(fenced.scan, 'bundle-shard', 'discarded', 1);
     end if;
     return 'discarded';
 end $$;
@@ -301,14 +379,15 @@ end $$;
 -- Name: enqueue(integer, everytab.job_kind, integer[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.enqueue(p_scan integer, p_kind everytab.job_kind, p_parts integer[]) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
+begin
     insert into jobs (scan, kind, part) select p_scan, p_kind, unnest(p_parts)
     on conflict (scan, kind, part) do update
        set state = 'pending', not_before = null, attempts = 0, crashes = 0
      where jobs.state <> 'leased';
-$$;
+end $$;
 
 -- Name: fan_out(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -317,62 +396,67 @@ CREATE FUNCTION coordinator.fan_out(p_scan integer) RETURNS void
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
+    -- A shard of 1,200 hosts is about 3,000 icons: one archive object of 10 to 20 MB, minutes of
+    -- fetching, and at most that much work is lost with a worker.
+    max_hosts_per_shard constant integer := 1200;
+    -- A scan of fewer hosts still makes so many shards, one bundle each at least, so that the
+    -- fleet works in parallel. A numeric, since the division must not be that of integers.
+    min_shards constant numeric := 256;
+    -- Hashes are unsigned 64-bit numbers, stored with the sign bit flipped.
+    max_hash constant numeric := 18446744073709551615;
+    sign_bit constant numeric := 9223372036854775808;
     the_scan scans%rowtype;
     host_count bigint;
     host_limit bigint;
     span numeric;
-    per_bundle integer;
-    per_shard integer;
-    n integer;
+    hosts_per_bundle integer;
+    hosts_per_shard integer;
+    shard_count integer;
 begin
     select * into strict the_scan from scans where scan = p_scan;
     host_limit := (the_scan.settings ->> 'limit')::bigint;
-    per_bundle := (the_scan.settings ->> 'entries_per_bundle')::integer;
+    hosts_per_bundle := (the_scan.settings ->> 'entries_per_bundle')::integer;
     select coalesce(sum((r.stats -> 'counts' ->> 'hosts')::bigint), 0) into host_count
       from job_results r join jobs j using (job_id, lease_number)
      where r.scan = p_scan and r.kind = 'index' and j.state = 'completed';
-    span := 18446744073709551615;
+    span := max_hash;
     if host_limit < host_count then
-        select max(hash)::numeric + 9223372036854775808, count(*) into span, host_count
+        select max(hash)::numeric + sign_bit, count(*) into span, host_count
           from (select distinct h.hash, h.hostname
                   from hosts h
                   join jobs j on j.scan = h.scan and j.kind = 'index' and j.part = h.file
                    and j.lease_number = h.lease_number and j.state = 'completed'
                  where h.scan = p_scan order by h.hash, h.hostname limit host_limit) chosen;
     end if;
-    per_shard := greatest(per_bundle, least(1200, ceil(host_count / 256.0)::integer), 1);
-    n := greatest(ceil(host_count::numeric / per_shard)::integer, the_scan.shards);
+    hosts_per_shard := greatest(
+        hosts_per_bundle, least(max_hosts_per_shard, ceil(host_count / min_shards)::integer), 1);
+    shard_count := greatest(
+        ceil(host_count::numeric / hosts_per_shard)::integer, the_scan.shards);
     update scans
-       set shards = n, hash_span = span,
-           bundles_per_shard = greatest(1, round(host_count::numeric
-                                                 / greatest(n, 1) / per_bundle)::integer)
+       set shards = shard_count, hash_span = span,
+           bundles_per_shard = greatest(
+               1, round(host_count::numeric / greatest(shard_count, 1) / hosts_per_bundle)::integer)
      where scan = p_scan;
-    update stages set outstanding = n, done = 0, discarded = 0, finished_at = null
+    update stages set outstanding = shard_count, done = 0, discarded = 0, finished_at = null
      where scan = p_scan and kind in ('icon', 'bundle-shard');
-    perform coordinator.open_stage(p_scan, 'warc', n);
-    if n = 0 then
+    perform coordinator.open_stage(p_scan, 'warc', shard_count);
+    if shard_count = 0 then
         perform coordinator.advance(p_scan, 'bundle-shard');
     end if;
 end $$;
 
--- Name: hold(bigint, integer, uuid, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: free_jobs(bigint[], everytab.job_state, timestamp with time zone, integer, integer, boolean); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.hold(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT scan integer, OUT part integer) RETURNS record
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
+CREATE FUNCTION coordinator.free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_attempts integer DEFAULT NULL::integer, p_crashes integer DEFAULT NULL::integer, p_revoked boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql
     AS $$
-declare
-    recorded integer;
 begin
-    select j.scan, j.part, j.chunks into scan, part, recorded from jobs j
-     where j.job_id = p_job_id and j.lease_number = p_lease_number
-       and j.lease_token = p_token and j.state = 'leased'
-       for no key update;
-    held := found;
-    fresh := found and p_chunk > recorded;
-    if fresh then
-        update jobs j set chunks = p_chunk where j.job_id = p_job_id;
-    end if;
+    update everytab.jobs j
+       set state = p_state, not_before = p_not_before,
+           worker_id = null, lease_token = null, lease_until = null, current_item = null,
+           attempts = coalesce(p_attempts, j.attempts), crashes = coalesce(p_crashes, j.crashes),
+           lease_number = j.lease_number + (p_revoked and j.state = 'leased')::integer
+     where j.job_id = any (p_job_ids);
 end $$;
 
 -- Name: host_blocked(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -412,77 +496,77 @@ CREATE FUNCTION coordinator.icon_order(p_touch boolean, p_content_type text, p_w
                         then least(p_width, p_height) end as side) measured;
 $$;
 
--- Name: is_careful(integer); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.is_careful(p_crashes integer) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS $$
-    select p_crashes >= 3;
-$$;
-
 -- Name: job_history(bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.job_history(p_job_id bigint) RETURNS TABLE(at timestamp with time zone, event text, lease_number integer, holder text, message text)
+CREATE FUNCTION coordinator.job_history(p_job_id bigint) RETURNS TABLE(at timestamp with time zone, event text, lease_number integer, worker_id text, message text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select e.at, e.event, e.lease_number, e.holder, e.message
+    select e.at, e.event, e.lease_number, e.worker_id, e.message
       from job_events e where e.job_id = p_job_id
     union all
-    select r.ended_at, 'completed', r.lease_number, r.holder, r.stats::text
+    select r.ended_at, 'completed', r.lease_number, r.worker_id, r.stats::text
       from job_results r where r.job_id = p_job_id
      order by 1;
 $$;
 
 -- Name: lease(text, text[], integer, text, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hints bigint[]) RETURNS TABLE(job_id bigint, scan integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, careful boolean, rate integer)
+CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_encoder text, p_cursors bigint[]) RETURNS TABLE(job_id bigint, scan integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 #variable_conflict use_column
 declare
+    -- Below every priority, so that a full scan begins at the beginning of the index.
+    lowest_priority constant smallint := -32768;
+    -- What jobs have unless an operator gave them another; an incremental scan begins here.
+    usual_priority constant smallint := 0;
+    -- Leases that one call gives back: enough for a fleet whose workers all died to recover within
+    -- a few calls, few enough for the call to take milliseconds.
+    max_swept constant integer := 50;
     target record;
     wanted integer := p_wanted;
     taken integer;
 begin
-    if 0 = any (p_hints) then
-        perform coordinator.sweep(50);
+    if 0 = any (p_cursors) then
+        perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select s.scan, s.scan_id, s.lease_ms, s.rate, asked.kind, asked.hint,
-               case asked.hint when 0 then -32768 else 0 end::smallint as priority
-          from scans s, unnest(p_kinds::job_kind[], p_hints) as asked (kind, hint)
+        select s.scan, s.scan_id, s.lease_ms, s.rate, asked.kind, asked.cursor,
+               case asked.cursor when 0 then lowest_priority else usual_priority end as priority
+          from scans s, unnest(p_kinds::job_kind[], p_cursors) as asked (kind, cursor)
          where s.state = 'running' and asked.kind <> all (s.paused_kinds)
            and (asked.kind <> 'bundle-shard' or s.encoder = p_encoder)
          order by s.scan, asked.kind desc
     loop
         exit when wanted <= 0;
-        -- An array, not a join: the plan for any limit would join by a scan of all jobs.
+        -- The update selects by an array: with a join the planner, which does not know the limit,
+        -- scans all jobs.
         return query
         with ready as materialized (
             select r.job_id from jobs r
              where r.scan = target.scan and r.kind = target.kind
                and r.state = 'pending' and r.not_before is null
-               and (r.priority, r.job_id) >= (target.priority, target.hint)
+               and (r.priority, r.job_id) >= (target.priority, target.cursor)
              order by r.priority, r.job_id
              limit wanted
                for no key update skip locked)
         update jobs j
            set state = 'leased', lease_number = j.lease_number + 1,
-               lease_token = gen_random_uuid(), holder = p_holder, chunks = 0,
+               lease_token = gen_random_uuid(), worker_id = p_worker_id, chunks = 0,
                leased_at = clock_timestamp(),
                lease_until = clock_timestamp() + target.lease_ms * interval '1 ms'
          where j.job_id = any (array(select ready.job_id from ready))
            and j.state = 'pending' and j.not_before is null
         returning j.job_id, j.scan, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
-                  coordinator.is_careful(j.crashes), target.rate;
+                  coordinator.uses_isolation(j.crashes), target.rate;
         get diagnostics taken = row_count;
         wanted := wanted - taken;
-        if taken > 0 and target.hint = 0 then
-            -- Leasing waits for nobody: while another holds the stage's row, the next full look
-            -- sees to it.
+        if taken > 0 and target.cursor = 0 then
+            -- A lease call waits for no lock: while another transaction has the stage's row, the
+            -- next full scan sets the time.
             update stages st set started_at = clock_timestamp()
               from (select f.scan, f.kind from stages f
                      where f.scan = target.scan and f.kind = target.kind and f.started_at is null
@@ -671,11 +755,8 @@ CREATE FUNCTION coordinator.open_stage(p_scan integer, p_kind everytab.job_kind,
 begin
     update stages set outstanding = p_parts, done = 0, discarded = 0, finished_at = null
      where scan = p_scan and kind = p_kind;
-    insert into jobs (scan, kind, part)
-    select p_scan, p_kind, part from generate_series(0, p_parts - 1) part
-    on conflict (scan, kind, part) do update
-       set state = 'pending', not_before = null, attempts = 0, crashes = 0
-     where jobs.state <> 'leased';
+    perform coordinator.enqueue(
+        p_scan, p_kind, array(select generate_series(0, p_parts - 1)));
     if p_parts = 0 then
         perform coordinator.advance(p_scan, p_kind);
     end if;
@@ -709,15 +790,15 @@ CREATE FUNCTION coordinator.record_bundles(p_job_id bigint, p_lease_number integ
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    fence record;
+    chunk record;
 begin
-    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
-    if not fence.held or not fence.fresh then
-        return fence.held;
+    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    if not chunk.held or not chunk.fresh then
+        return chunk.held;
     end if;
     insert into bundles (scan, shard, lease_number, first_bundle, bundles, tabs, with_icon, bytes,
                          digest)
-    values (fence.scan, fence.part, p_lease_number, p_first_bundle, p_bundles, p_tabs, p_with_icon,
+    values (chunk.scan, chunk.part, p_lease_number, p_first_bundle, p_bundles, p_tabs, p_with_icon,
             p_bytes, p_digest);
     return true;
 end $$;
@@ -729,11 +810,11 @@ CREATE FUNCTION coordinator.record_hosts(p_job_id bigint, p_lease_number integer
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    fence record;
+    chunk record;
 begin
-    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
-    if not fence.held or not fence.fresh then
-        return fence.held;
+    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    if not chunk.held or not chunk.fresh then
+        return chunk.held;
     end if;
     -- Sorted, so that two workers that meet the same new files cannot deadlock.
     insert into warc_files (path)
@@ -742,7 +823,7 @@ begin
     on conflict (path) do nothing;
     insert into hosts (scan, file, lease_number, hash, hostname, https, fetch_time, warc_file,
                        warc_offset, warc_length)
-    select fence.scan, fence.part, p_lease_number, h.hash, h.hostname, h.https, h.fetch_time,
+    select chunk.scan, chunk.part, p_lease_number, h.hash, h.hostname, h.https, h.fetch_time,
            w.warc_file, h.warc_offset, h.warc_length
       from unnest(p_hashes, p_hostnames, p_https, p_fetch_times, p_warc_paths, p_offsets, p_lengths)
            as h (hash, hostname, https, fetch_time, path, warc_offset, warc_length)
@@ -757,16 +838,16 @@ CREATE FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    fence record;
+    chunk record;
 begin
-    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
-    if not fence.held or not fence.fresh then
-        return fence.held;
+    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    if not chunk.held or not chunk.fresh then
+        return chunk.held;
     end if;
     insert into icons (scan, shard, lease_number, host_no, candidate_no, touch, width, height,
                        bytes, duration_ms, archive_offset, archive_length, sha256, source, outcome,
                        content_type, declared_type, declared_sizes, url)
-    select fence.scan, fence.part, p_lease_number, i.*
+    select chunk.scan, chunk.part, p_lease_number, i.*
       from unnest(p_host_nos, p_candidate_nos, p_touch, p_widths, p_heights, p_bytes,
                   p_duration_ms, p_archive_offsets, p_archive_lengths, p_sha256, p_sources,
                   p_outcomes, p_content_types, p_declared_types, p_declared_sizes, p_urls) as i;
@@ -780,15 +861,15 @@ CREATE FUNCTION coordinator.record_pages(p_job_id bigint, p_lease_number integer
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    fence record;
+    chunk record;
 begin
-    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
-    if not fence.held or not fence.fresh then
-        return fence.held;
+    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    if not chunk.held or not chunk.fresh then
+        return chunk.held;
     end if;
     insert into pages (scan, shard, lease_number, host_no, hostname, https, frameable, framing_rule,
                        charset, title_state, title, candidates, outcome)
-    select fence.scan, fence.part, p_lease_number, p.host_no, p.hostname, p.https, p.frameable,
+    select chunk.scan, chunk.part, p_lease_number, p.host_no, p.hostname, p.https, p.frameable,
            p.framing_rule, p.charset, p.title_state, p.title, p.candidates::json, p.outcome
       from unnest(p_host_nos, p_hostnames, p_https, p_frameable, p_framing_rules, p_charsets,
                   p_title_states, p_titles, p_candidates, p_outcomes)
@@ -814,25 +895,22 @@ CREATE FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_t
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    given_back jobs%rowtype;
+    fenced jobs;
 begin
-    update jobs set state = 'pending', lease_token = null, lease_until = null, in_hand = null,
-           not_before = null
-     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
-       and state = 'leased'
-    returning * into given_back;
-    if not found then
+    fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
+    if fenced.job_id is null then
         return 'lost';
     end if;
-    insert into job_events (job_id, scan, event, lease_number, holder, message)
-    values (p_job_id, given_back.scan, 'release', p_lease_number, given_back.holder,
+    perform coordinator.free_jobs(array[p_job_id], 'pending');
+    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.scan, 'release', p_lease_number, fenced.worker_id,
             left(p_reason, 1000));
     return 'released';
 end $$;
 
 -- Name: renew(text, bigint[], integer[], uuid[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.renew(p_holder text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) RETURNS TABLE(job_id bigint, live_workers integer, rate integer)
+CREATE FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) RETURNS TABLE(job_id bigint, live_workers integer, rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -840,7 +918,7 @@ CREATE FUNCTION coordinator.renew(p_holder text, p_job_ids bigint[], p_lease_num
 declare
     workers integer;
 begin
-    select count(distinct j.holder)::integer into workers from jobs j where j.state = 'leased';
+    select count(distinct j.worker_id)::integer into workers from jobs j where j.state = 'leased';
     return query
     with mine as materialized (
         select l.job_id, s.lease_ms, s.rate,
@@ -850,7 +928,7 @@ begin
             on l.lease_number = shown.lease_number and l.lease_token = shown.token
            and l.job_id = shown.job_id
           join scans s on s.scan = l.scan and s.state in ('running', 'paused')
-         where l.job_id = any (p_job_ids) and l.state = 'leased' and l.holder = p_holder
+         where l.job_id = any (p_job_ids) and l.state = 'leased' and l.worker_id = p_worker_id
          order by l.job_id for no key update of l)
     update jobs j
        set lease_until = least(mine.latest, clock_timestamp() + mine.lease_ms * interval '1 ms')
@@ -869,6 +947,8 @@ CREATE FUNCTION coordinator.reopen(p_scan integer, p_job_ids bigint[], p_reason 
 declare
     reopened integer;
     first_kind job_kind;
+    ready bigint[];
+    waiting bigint[];
 begin
     insert into job_events (job_id, scan, event, lease_number, message)
     select j.job_id, p_scan, 'reopened', j.lease_number, left(p_reason, 1000) from jobs j
@@ -881,48 +961,67 @@ begin
      where j.scan = p_scan and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
 
     with again as materialized (
-        select j.kind, j.part, j.state from jobs j
+        select j.job_id, j.kind, j.part, j.state from jobs j
          where j.scan = p_scan and j.job_id = any (p_job_ids)
            and j.state in ('completed', 'discarded')),
+    -- The first kind that runs again, for each shard concerned.
     shards as (
         select part, min(kind) as first from (
             select a.part, a.kind from again a where a.kind in ('warc', 'icon', 'bundle-shard')
             union all
             select generate_series(0, s.shards - 1), 'index' from scans s
-             where s.scan = p_scan and exists (select from again a where a.kind = 'index')) runs
+             where s.scan = p_scan and exists (select from again a where a.kind = 'index')) firsts
          group by part),
-    -- A shard whose warc job was discarded had its other jobs counted as discarded with it.
+    -- Every job that runs again, with the state that its stage counted it in. A shard whose warc
+    -- job was discarded had its other jobs counted as discarded with it.
     moved as materialized (
-        select k.kind, s.part, k.kind > s.first as fed,
+        select j.job_id, k.kind, k.kind > s.first as waits,
                case when k.kind > 'warc' and w.state = 'discarded' then w.state
-                    else j.state end as was
+                    else j.state end as counted_as
           from shards s
          cross join unnest(enum_range('warc'::job_kind, 'bundle-shard')) k (kind)
           left join jobs j on j.scan = p_scan and j.kind = k.kind and j.part = s.part
           left join jobs w on w.scan = p_scan and w.kind = 'warc' and w.part = s.part
          where k.kind >= s.first
         union all
-        select a.kind, a.part, false, a.state from again a
+        select a.job_id, a.kind, false, a.state from again a
          where a.kind in ('index', 'search', 'publish')),
-    changed as (
-        update jobs j
-           set state = 'pending', attempts = 0, crashes = 0,
-               not_before = case when m.fed then 'infinity'::timestamptz end,
-               lease_number = j.lease_number + (j.state = 'leased')::integer,
-               lease_token = null, lease_until = null, in_hand = null
-          from moved m where j.scan = p_scan and j.kind = m.kind and j.part = m.part)
-    update stages st
-       set outstanding = st.outstanding + c.done + c.discarded, finished_at = null,
-           done = st.done - c.done, discarded = st.discarded - c.discarded
-      from (select m.kind, count(*) filter (where m.was = 'completed') as done,
-                   count(*) filter (where m.was = 'discarded') as discarded
-              from moved m group by m.kind) c
-     where st.scan = p_scan and st.kind = c.kind;
+    recounted as (
+        update stages st
+           set outstanding = st.outstanding + c.done + c.discarded, finished_at = null,
+               done = st.done - c.done, discarded = st.discarded - c.discarded
+          from (select m.kind, count(*) filter (where m.counted_as = 'completed') as done,
+                       count(*) filter (where m.counted_as = 'discarded') as discarded
+                  from moved m group by m.kind) c
+         where st.scan = p_scan and st.kind = c.kind)
+    select array_agg(m.job_id) filter (where not m.waits),
+           array_agg(m.job_id) filter (where m.waits)
+      into ready, waiting from moved m where m.job_id is not null;
 
-    perform coordinator.withhold_closing(p_scan, first_kind);
+    perform coordinator.free_jobs(
+        ready, 'pending', p_attempts => 0, p_crashes => 0, p_revoked => true);
+    perform coordinator.free_jobs(
+        waiting, 'pending', p_not_before => 'infinity', p_attempts => 0, p_crashes => 0,
+        p_revoked => true);
+    perform coordinator.reset_closing_stages(p_scan, first_kind);
     update scans set state = 'running', finished_at = null
      where scan = p_scan and state in ('finished', 'finished_with_discards');
     return reopened;
+end $$;
+
+-- Name: reset_closing_stages(integer, everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.reset_closing_stages(p_scan integer, p_kind everytab.job_kind) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    perform coordinator.free_jobs(
+        array(select j.job_id from jobs j
+               where j.scan = p_scan and j.kind in ('search', 'publish') and j.kind > p_kind),
+        'pending', p_not_before => 'infinity', p_attempts => 0, p_crashes => 0, p_revoked => true);
+    update stages set outstanding = 0, done = 0, discarded = 0, finished_at = null
+     where scan = p_scan and kind in ('search', 'publish') and kind > p_kind;
 end $$;
 
 -- Name: retry(bigint, integer, uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -932,28 +1031,30 @@ CREATE FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_tok
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    failed jobs%rowtype;
-    base_ms integer;
+    -- The fifth failure discards: four back-offs outlast an outage of a minute or two, and a job
+    -- that fails for another reason must not keep the scan from ending.
+    max_failures constant integer := 5;
+    -- The first back-off is up to a sixtieth of a lease (5 s of 5 minutes); each next one doubles.
+    backoffs_per_lease constant integer := 60;
+    fenced jobs;
+    first_backoff_ms integer;
 begin
-    select * into failed from jobs
-     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
-       and state = 'leased' for no key update;
-    if not found then
+    fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
+    if fenced.job_id is null then
         return 'lost';
     end if;
-    if failed.attempts >= 4 then
-        perform coordinator.discard(p_job_id, p_lease_number, p_token, p_error);
-        return 'discarded';
+    if fenced.attempts + 1 >= max_failures then
+        return coordinator.discard(p_job_id, p_lease_number, p_token, p_error);
     end if;
-    select s.lease_ms / 60 into base_ms from scans s where s.scan = failed.scan;
-    update jobs
-       set state = 'pending', attempts = attempts + 1,
-           holder = null, lease_token = null, lease_until = null, in_hand = null,
-           not_before = clock_timestamp()
-               + greatest(base_ms, 1) * power(2, attempts) * random() * interval '1 ms'
-     where job_id = p_job_id;
-    insert into job_events (job_id, scan, event, lease_number, holder, message)
-    values (p_job_id, failed.scan, 'retry', p_lease_number, failed.holder, left(p_error, 1000));
+    select greatest(s.lease_ms / backoffs_per_lease, 1) into first_backoff_ms
+      from scans s where s.scan = fenced.scan;
+    perform coordinator.free_jobs(
+        array[p_job_id], 'pending', p_attempts => fenced.attempts + 1,
+        p_not_before => clock_timestamp()
+            + first_backoff_ms * power(2, fenced.attempts) * random() * interval '1 ms');
+    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.scan, 'retry', p_lease_number, fenced.worker_id,
+            left(p_error, 1000));
     return 'retry';
 end $$;
 
@@ -988,52 +1089,53 @@ CREATE FUNCTION coordinator.revoke_leases(p_scan integer, p_reason text) RETURNS
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    revoked integer;
+    revoked bigint[];
 begin
     lock table jobs in exclusive mode;
-    with taken as (
-        update jobs j set state = 'pending', lease_number = j.lease_number + 1,
-               lease_token = null, lease_until = null, in_hand = null, not_before = null
-         where j.state = 'leased' and (p_scan is null or j.scan = p_scan)
-        returning j.job_id, j.scan, j.lease_number, j.holder)
-    insert into job_events (job_id, scan, event, lease_number, holder, message)
-    select job_id, scan, 'revoked', lease_number, holder, left(p_reason, 1000) from taken;
-    get diagnostics revoked = row_count;
-    return revoked;
+    with leased as materialized (
+        select j.job_id, j.scan, j.lease_number, j.worker_id from jobs j
+         where j.state = 'leased' and (p_scan is null or j.scan = p_scan)),
+    noted as (
+        insert into job_events (job_id, scan, event, lease_number, worker_id, message)
+        select l.job_id, l.scan, 'revoked', l.lease_number + 1, l.worker_id, left(p_reason, 1000)
+          from leased l)
+    select array_agg(l.job_id) into revoked from leased l;
+    perform coordinator.free_jobs(revoked, 'pending', p_revoked => true);
+    return coalesce(cardinality(revoked), 0);
 end $$;
 
--- Name: scan_holders(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: run_workers(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.scan_holders(p_scan integer) RETURNS TABLE(holder text, leases integer, kinds text[], oldest_lease timestamp with time zone, jobs integer, items bigint, items_per_second double precision, errors integer, last_error text)
+CREATE FUNCTION coordinator.run_workers(p_scan integer) RETURNS TABLE(worker_id text, leases integer, kinds text[], oldest_lease timestamp with time zone, jobs integer, items bigint, items_per_second double precision, errors integer, last_error text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     with recent as (select clock_timestamp() - interval '5 minutes' as since),
-    held as (
-        select j.holder, count(*)::integer as leases,
+    leased as (
+        select j.worker_id, count(*)::integer as leases,
                array_agg(distinct j.kind order by j.kind)::text[] as kinds,
                min(j.leased_at) as oldest_lease
           from jobs j where j.scan = p_scan and j.state = 'leased' group by 1),
     done as (
-        select r.holder, count(*)::integer as jobs,
+        select r.worker_id, count(*)::integer as jobs,
                sum((select sum(i.value::bigint)
                       from jsonb_each_text(r.stats -> 'inputs') i))::bigint as items,
                greatest(min(r.leased_at), (select since from recent)) as since
           from job_results r
          where r.scan = p_scan and r.ended_at > (select since from recent) group by 1),
     failed as (
-        select e.holder, count(*)::integer as errors,
+        select e.worker_id, count(*)::integer as errors,
                (array_agg(e.message order by e.at desc))[1] as last_error
           from job_events e
-         where e.scan = p_scan and e.at > (select since from recent) and e.holder is not null
+         where e.scan = p_scan and e.at > (select since from recent) and e.worker_id is not null
            and e.event in ('retry', 'discard', 'expired', 'release')
          group by 1)
-    select holder, coalesce(held.leases, 0), coalesce(held.kinds, '{}'), held.oldest_lease,
-           coalesce(done.jobs, 0), coalesce(done.items, 0),
+    select worker_id, coalesce(leased.leases, 0), coalesce(leased.kinds, '{}'),
+           leased.oldest_lease, coalesce(done.jobs, 0), coalesce(done.items, 0),
            coalesce(done.items, 0)
                / greatest(1, extract(epoch from clock_timestamp() - done.since)::float8),
            coalesce(failed.errors, 0), failed.last_error
-      from held full join done using (holder) full join failed using (holder)
+      from leased full join done using (worker_id) full join failed using (worker_id)
      order by 1;
 $$;
 
@@ -1103,18 +1205,26 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                       from coordinator.scan_outcomes(p_scan) o group by 1, 2) by_section
                  group by 1) by_kind), '{}'),
         'workers', coalesce((
-            select jsonb_agg(to_jsonb(w) order by w.holder)
-              from coordinator.scan_holders(p_scan) w), '[]'),
+            select jsonb_agg(
+                       to_jsonb(w) - 'worker_id' || jsonb_build_object('holder', w.worker_id)
+                       order by w.worker_id)
+              from coordinator.run_workers(p_scan) w), '[]'),
         'careful', coalesce((
             select jsonb_agg(to_jsonb(c)) from (
-                select j.job_id, j.kind, j.part, j.state, j.crashes, j.holder, j.in_hand,
-                       j.not_before
+                select j.job_id, j.kind, j.part, j.state, j.crashes, j.current_item as in_hand,
+                       j.not_before,
+                       -- The worker that holds the job, or the last one that did.
+                       coalesce(j.worker_id, (
+                           select e.worker_id from job_events e
+                            where e.job_id = j.job_id and e.worker_id is not null
+                            order by e.lease_number desc limit 1)) as holder
                   from jobs j where j.scan = p_scan and j.state in ('pending', 'leased')
-                   and coordinator.is_careful(j.crashes)
+                   and coordinator.uses_isolation(j.crashes)
                  order by j.crashes desc, j.job_id limit 10) c), '[]'),
         'errors', coalesce((
             select jsonb_agg(to_jsonb(e)) from (
-                select ev.at, ev.event, j.kind, j.part, j.job_id, ev.holder, ev.message
+                select ev.at, ev.event, j.kind, j.part, j.job_id, ev.worker_id as holder,
+                       ev.message
                   from job_events ev join jobs j using (job_id)
                  where ev.scan = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  order by ev.at desc limit 10) e), '[]'),
@@ -1214,33 +1324,40 @@ CREATE FUNCTION coordinator.sweep(p_limit integer) RETURNS integer
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    swept integer;
+    -- The first back-off after a crash is up to a sixtieth of a lease; each next one doubles.
+    backoffs_per_lease constant integer := 60;
+    -- A poison item must be found within a scan, so a job never waits longer than this.
+    max_backoff constant interval := '10 minutes';
+    -- 2 to this power is far beyond max_backoff, and the power does not overflow.
+    max_doublings constant integer := 20;
+    -- The column is a smallint; a job that crashes this often stays at this count.
+    max_crashes constant integer := 32000;
+    expired record;
+    swept integer := 0;
 begin
-    with expired as materialized (
-        select j.job_id, j.in_hand from jobs j
+    for expired in
+        select j.job_id, j.scan, j.lease_number, j.worker_id, j.current_item, j.crashes,
+               s.lease_ms, j.leased_at + coordinator.deadline(j.kind, j.crashes, s.deadline_ms)
+                   as deadline
+          from jobs j join scans s using (scan)
          where j.state = 'leased' and j.lease_until < clock_timestamp()
-         limit p_limit for no key update skip locked),
-    freed as (
-        update jobs j
-           set state = 'pending', crashes = least(j.crashes + 1, 32000)::smallint,
-               lease_token = null, lease_until = null, in_hand = null,
-               not_before = case when coordinator.is_careful(j.crashes + 1)
-                   then clock_timestamp() + random() * least(
-                       power(2, least(j.crashes, 20)) * s.lease_ms / 60 * interval '1 ms',
-                       interval '10 minutes') end
-          from expired e, scans s
-         where j.job_id = any (array(select x.job_id from expired x)) and j.job_id = e.job_id
-           and s.scan = j.scan and j.state = 'leased' and j.lease_until < clock_timestamp()
-        returning j.job_id, j.scan, j.lease_number, j.holder, e.in_hand,
-                  j.leased_at + coordinator.deadline(j.kind, j.crashes - 1, s.deadline_ms)
-                      as latest)
-    insert into job_events (job_id, scan, event, lease_number, holder, item, message)
-    select job_id, scan, 'expired', lease_number, holder, in_hand,
-           case when latest <= clock_timestamp() then 'the run met its deadline'
-                else 'the lease ran out' end
-           || coalesce(' with item ' || in_hand || ' in hand', '')
-      from freed;
-    get diagnostics swept = row_count;
+         limit p_limit for no key update of j skip locked
+    loop
+        perform coordinator.free_jobs(
+            array[expired.job_id], 'pending', p_crashes => least(expired.crashes + 1, max_crashes),
+            p_not_before => case when coordinator.uses_isolation(expired.crashes + 1)
+                then clock_timestamp() + random() * least(
+                    power(2, least(expired.crashes, max_doublings))
+                        * expired.lease_ms / backoffs_per_lease * interval '1 ms',
+                    max_backoff) end);
+        insert into job_events (job_id, scan, event, lease_number, worker_id, item, message)
+        values (expired.job_id, expired.scan, 'expired', expired.lease_number, expired.worker_id,
+                expired.current_item,
+                case when expired.deadline <= clock_timestamp() then 'the job met its deadline'
+                     else 'the lease ran out' end
+                || coalesce(' while it handled item ' || expired.current_item, ''));
+        swept := swept + 1;
+    end loop;
 
     with due as materialized (
         select j.job_id from jobs j
@@ -1250,19 +1367,6 @@ begin
      where j.job_id = any (array(select d.job_id from due d))
        and j.state = 'pending' and j.not_before <= clock_timestamp();
     return swept;
-end $$;
-
--- Name: take_in_hand(bigint, integer, uuid, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.take_in_hand(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-begin
-    update jobs set in_hand = p_item
-     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
-       and state = 'leased';
-    return found;
 end $$;
 
 -- Name: unblock(text, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1276,21 +1380,13 @@ begin
     return found;
 end $$;
 
--- Name: withhold_closing(integer, everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: uses_isolation(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.withhold_closing(p_scan integer, p_kind everytab.job_kind) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'everytab', 'pg_temp'
+CREATE FUNCTION coordinator.uses_isolation(p_crashes integer) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
     AS $$
-begin
-    update jobs
-       set state = 'pending', not_before = 'infinity', attempts = 0, crashes = 0,
-           lease_number = lease_number + (state = 'leased')::integer,
-           lease_token = null, lease_until = null, in_hand = null
-     where scan = p_scan and kind in ('search', 'publish') and kind > p_kind;
-    update stages set outstanding = 0, done = 0, discarded = 0, finished_at = null
-     where scan = p_scan and kind in ('search', 'publish') and kind > p_kind;
-end $$;
+    select p_crashes >= 3;
+$$;
 
 -- Name: blocklist; Type: TABLE; Schema: everytab; Owner: -
 
@@ -1385,7 +1481,7 @@ CREATE TABLE everytab.job_events (
     at timestamp with time zone DEFAULT now() NOT NULL,
     event text NOT NULL,
     lease_number integer NOT NULL,
-    holder text,
+    worker_id text,
     message text,
     item bigint,
     CONSTRAINT job_events_event_check CHECK ((length(event) <= 20)),
@@ -1400,38 +1496,12 @@ CREATE TABLE everytab.job_results (
     lease_number integer NOT NULL,
     kind everytab.job_kind NOT NULL,
     part integer NOT NULL,
-    holder text NOT NULL,
+    worker_id text NOT NULL,
     leased_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone DEFAULT now() NOT NULL,
     token uuid NOT NULL,
     stats jsonb NOT NULL
 );
-
--- Name: jobs; Type: TABLE; Schema: everytab; Owner: -
-
-CREATE TABLE everytab.jobs (
-    job_id bigint NOT NULL,
-    leased_at timestamp with time zone,
-    lease_until timestamp with time zone,
-    not_before timestamp with time zone,
-    lease_token uuid,
-    scan integer NOT NULL,
-    kind everytab.job_kind NOT NULL,
-    state everytab.job_state DEFAULT 'pending'::everytab.job_state NOT NULL,
-    part integer NOT NULL,
-    lease_number integer DEFAULT 0 NOT NULL,
-    priority smallint DEFAULT 0 NOT NULL,
-    attempts smallint DEFAULT 0 NOT NULL,
-    crashes smallint DEFAULT 0 NOT NULL,
-    chunks smallint DEFAULT 0 NOT NULL,
-    holder text,
-    in_hand bigint,
-    CONSTRAINT jobs_check CHECK (((state = 'leased'::everytab.job_state) = ((lease_token IS NOT NULL) AND (lease_until IS NOT NULL) AND (holder IS NOT NULL)))),
-    CONSTRAINT jobs_holder_check CHECK ((length(holder) <= 40)),
-    CONSTRAINT jobs_in_hand_check CHECK ((in_hand >= 0)),
-    CONSTRAINT jobs_part_check CHECK ((part >= 0))
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='500', autovacuum_vacuum_cost_delay='0');
 
 -- Name: jobs_job_id_seq; Type: SEQUENCE; Schema: everytab; Owner: -
 
@@ -1671,6 +1741,10 @@ GRANT ALL ON FUNCTION coordinator.audit_scan(p_scan integer) TO everytab_worker;
 
 REVOKE ALL ON FUNCTION coordinator.backup_scan(p_scan integer) FROM PUBLIC;
 
+-- Name: FUNCTION begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT scan integer, OUT part integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT scan integer, OUT part integer) FROM PUBLIC;
+
 -- Name: FUNCTION block(p_kind text, p_pattern text, p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.block(p_kind text, p_pattern text, p_reason text) FROM PUBLIC;
@@ -1684,18 +1758,27 @@ GRANT ALL ON FUNCTION coordinator.bundled_shards(p_scan integer) TO everytab_wor
 
 REVOKE ALL ON FUNCTION coordinator.cancel_scan(p_scan integer) FROM PUBLIC;
 
+-- Name: FUNCTION check_fence(p_job_id bigint, p_lease_number integer, p_token uuid); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.check_fence(p_job_id bigint, p_lease_number integer, p_token uuid) FROM PUBLIC;
+
+-- Name: FUNCTION checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker;
+
 -- Name: FUNCTION complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker;
 
--- Name: FUNCTION count_out(p_scan integer, p_kind everytab.job_kind, p_as text, p_amount integer); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.count_out(p_scan integer, p_kind everytab.job_kind, p_as text, p_amount integer) FROM PUBLIC;
-
 -- Name: FUNCTION deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint) FROM PUBLIC;
+
+-- Name: FUNCTION decrement_outstanding(p_scan integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.decrement_outstanding(p_scan integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer) FROM PUBLIC;
 
 -- Name: FUNCTION discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1714,9 +1797,9 @@ REVOKE ALL ON FUNCTION coordinator.enqueue(p_scan integer, p_kind everytab.job_k
 
 REVOKE ALL ON FUNCTION coordinator.fan_out(p_scan integer) FROM PUBLIC;
 
--- Name: FUNCTION hold(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT scan integer, OUT part integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone, p_attempts integer, p_crashes integer, p_revoked boolean); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.hold(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT scan integer, OUT part integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone, p_attempts integer, p_crashes integer, p_revoked boolean) FROM PUBLIC;
 
 -- Name: FUNCTION host_blocked(p_scan integer, p_hostname text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1726,19 +1809,15 @@ REVOKE ALL ON FUNCTION coordinator.host_blocked(p_scan integer, p_hostname text)
 
 REVOKE ALL ON FUNCTION coordinator.icon_order(p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer) FROM PUBLIC;
 
--- Name: FUNCTION is_careful(p_crashes integer); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.is_careful(p_crashes integer) FROM PUBLIC;
-
 -- Name: FUNCTION job_history(p_job_id bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.job_history(p_job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.job_history(p_job_id bigint) TO everytab_worker;
 
--- Name: FUNCTION lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hints bigint[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION lease(p_worker_id text, p_kinds text[], p_wanted integer, p_encoder text, p_cursors bigint[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hints bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.lease(p_holder text, p_kinds text[], p_wanted integer, p_encoder text, p_hints bigint[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_encoder text, p_cursors bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_encoder text, p_cursors bigint[]) TO everytab_worker;
 
 -- Name: FUNCTION list_blocked(); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1825,14 +1904,18 @@ REVOKE ALL ON FUNCTION coordinator.referenced_archives(p_scan integer) FROM PUBL
 REVOKE ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker;
 
--- Name: FUNCTION renew(p_holder text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.renew(p_holder text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.renew(p_holder text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker;
 
 -- Name: FUNCTION reopen(p_scan integer, p_job_ids bigint[], p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.reopen(p_scan integer, p_job_ids bigint[], p_reason text) FROM PUBLIC;
+
+-- Name: FUNCTION reset_closing_stages(p_scan integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.reset_closing_stages(p_scan integer, p_kind everytab.job_kind) FROM PUBLIC;
 
 -- Name: FUNCTION retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1847,9 +1930,9 @@ REVOKE ALL ON FUNCTION coordinator.retry_jobs(p_scan integer, p_kind text, p_job
 
 REVOKE ALL ON FUNCTION coordinator.revoke_leases(p_scan integer, p_reason text) FROM PUBLIC;
 
--- Name: FUNCTION scan_holders(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION run_workers(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.scan_holders(p_scan integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.run_workers(p_scan integer) FROM PUBLIC;
 
 -- Name: FUNCTION scan_number(p_scan_id uuid); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1901,16 +1984,11 @@ REVOKE ALL ON FUNCTION coordinator.start_scan(p_scan_id uuid, p_crawl text, p_se
 REVOKE ALL ON FUNCTION coordinator.sweep(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker;
 
--- Name: FUNCTION take_in_hand(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.take_in_hand(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.take_in_hand(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker;
-
 -- Name: FUNCTION unblock(p_kind text, p_pattern text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.unblock(p_kind text, p_pattern text) FROM PUBLIC;
 
--- Name: FUNCTION withhold_closing(p_scan integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION uses_isolation(p_crashes integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.withhold_closing(p_scan integer, p_kind everytab.job_kind) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.uses_isolation(p_crashes integer) FROM PUBLIC;
 

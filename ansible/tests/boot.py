@@ -103,7 +103,7 @@ class Scan:
 
     def holds(self, machine):
         """Whether a worker on the machine has a lease."""
-        return self.sql("select 1 from everytab.jobs where state = 'leased' and holder like "
+        return self.sql("select 1 from everytab.jobs where state = 'leased' and worker_id like "
                         f"'{machine.name}%' limit 1") == "1"
 
 

@@ -1,7 +1,8 @@
--- Completes jobs: fence first, the results, the jobs that follow, counters last and then, where a
--- counter reached zero, the fan-out in a new statement. Answers a word a job, in their order:
--- recorded, already_recorded (the reply of an earlier call was lost) or lost. The caller records
--- the rows of a job by the record functions in the same transaction, before this call.
+-- Completes jobs, in one transaction and in this order: the fence, the results, the jobs that
+-- follow, and last the counters, whose rows every other completion waits for. Where a counter
+-- reaches zero, the fan-out runs as a new statement. Returns one result per job, in the order of
+-- the arguments: recorded, already_recorded (the caller lost the reply of an earlier call) or lost.
+-- The caller has recorded the rows of a job by the record functions in the same transaction.
 create or replace function coordinator.complete(
     p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[])
 returns text[] language plpgsql security definer set search_path = everytab, pg_temp as $$
@@ -11,11 +12,12 @@ declare
     scans integer[];
     kinds job_kind[];
     parts integer[];
-    ended record;
-    words text[];
+    stage record;
+    results text[];
 begin
-    with held as materialized (
-        -- Lateral: one look by job_id each, in one order, whatever the planner believes of arrays.
+    with fenced as materialized (
+        -- The lateral join locks one row at a time, in the order of job ids: two calls that share
+        -- jobs cannot deadlock, and the planner cannot choose a scan of all jobs.
         select j.*, shown.stats
           from (select * from unnest(p_job_ids, p_lease_numbers, p_tokens, p_stats)
                            as u (job_id, lease_number, token, stats) order by u.job_id) shown
@@ -24,21 +26,17 @@ begin
                 where l.job_id = shown.job_id and l.lease_number = shown.lease_number
                   and l.lease_token = shown.token and l.state = 'leased'
                   for no key update) j),
-    ended as (
-        update jobs j set state = 'completed', holder = null, lease_token = null,
-               lease_until = null, in_hand = null
-         where j.job_id = any (array(select h.job_id from held h))),
-    results as (
-        insert into job_results (job_id, scan, lease_number, kind, part, holder, leased_at, token,
-                                 stats)
-        select h.job_id, h.scan, h.lease_number, h.kind, h.part, h.holder, h.leased_at,
-               h.lease_token, h.stats
-          from held h)
-    select array_agg(h.job_id), array_agg(h.lease_token), array_agg(h.scan), array_agg(h.kind),
-           array_agg(h.part)
-      into done, tokens, scans, kinds, parts from held h;
+    recorded as (
+        insert into job_results (job_id, scan, lease_number, kind, part, worker_id, leased_at,
+                                 token, stats)
+        select f.job_id, f.scan, f.lease_number, f.kind, f.part, f.worker_id, f.leased_at,
+               f.lease_token, f.stats
+          from fenced f)
+    select array_agg(f.job_id), array_agg(f.lease_token), array_agg(f.scan), array_agg(f.kind),
+           array_agg(f.part)
+      into done, tokens, scans, kinds, parts from fenced f;
 
-    words := array(
+    results := array(
         select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
                         then 'recorded'
                     when exists (select from job_results r where r.job_id = shown.job_id
@@ -46,23 +44,25 @@ begin
                                     and r.token = shown.token) then 'already_recorded'
                     else 'lost' end
           from unnest(p_job_ids, p_lease_numbers, p_tokens) with ordinality
-                   as shown (job_id, lease_number, token, place)
-         order by shown.place);
+                   as shown (job_id, lease_number, token, position)
+         order by shown.position);
     if done is null then
-        return words;
+        return results;
     end if;
+    perform coordinator.free_jobs(done, 'completed');
 
-    for ended in
+    for stage in
         select e.scan, e.kind, array_agg(e.part order by e.part) as parts
           from unnest(scans, kinds, parts) as e (scan, kind, part) group by 1, 2 order by 1, 2
     loop
-        if ended.kind in ('warc', 'icon') then
+        if stage.kind in ('warc', 'icon') then
             perform coordinator.enqueue(
-                ended.scan,
-                case ended.kind when 'warc' then 'icon' else 'bundle-shard' end::job_kind,
-                ended.parts);
+                stage.scan,
+                case stage.kind when 'warc' then 'icon' else 'bundle-shard' end::job_kind,
+                stage.parts);
         end if;
-        perform coordinator.count_out(ended.scan, ended.kind, 'done', cardinality(ended.parts));
+        perform coordinator.decrement_outstanding(
+            stage.scan, stage.kind, 'completed', cardinality(stage.parts));
     end loop;
-    return words;
+    return results;
 end $$;

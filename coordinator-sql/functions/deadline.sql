@@ -1,10 +1,18 @@
--- How long a run of a job may take in all, however often it renews: far more than it should, so
--- that only a run that hangs meets it. A careful run does one item at a time.
+-- How long one lease of a job may last in all, however often the worker renews it. It is far longer
+-- than a job takes, so that only a job that hangs reaches it. p_override_ms is the run's own
+-- deadline (null: by kind).
 create or replace function coordinator.deadline(
     p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint)
 returns interval language plpgsql immutable set search_path = everytab, pg_temp as $$
+declare
+    -- A job of 1,200 hosts takes minutes; an hour is a job that hangs.
+    usual constant interval := '1 hour';
+    -- Icons are fetched at the fleet's rate and wait for politeness, so they get twice that.
+    icons constant interval := '2 hours';
+    -- Under isolation a job handles one item at a time, where it usually handles many.
+    isolation_factor constant integer := 8;
 begin
     return coalesce(p_override_ms * interval '1 ms',
-                    case p_kind when 'icon' then interval '2 hours' else interval '1 hour' end)
-           * case when coordinator.is_careful(p_crashes) then 8 else 1 end;
+                    case p_kind when 'icon' then icons else usual end)
+           * case when coordinator.uses_isolation(p_crashes) then isolation_factor else 1 end;
 end $$;

@@ -1,30 +1,28 @@
--- Ends a job that cannot succeed. It never blocks the rest: discarding warc k counts icon k and
--- bundle-shard k as discarded with it; discarding icon k still enqueues bundle-shard k, which
--- makes tabs without icons. Answers discarded or lost.
+-- Ends a job that cannot succeed. Discarding never blocks the other jobs: with warc job k, icon job
+-- k and bundle-shard job k count as discarded too; after icon job k, bundle-shard job k still
+-- runs and makes tabs without icons. Returns discarded or lost.
 create or replace function coordinator.discard(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    ended jobs%rowtype;
+    fenced jobs;
 begin
-    select * into ended from jobs
-     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
-       and state = 'leased' for no key update;
-    if not found then
+    fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
+    if fenced.job_id is null then
         return 'lost';
     end if;
-    update jobs set state = 'discarded', attempts = least(attempts + 1, 32000)::smallint,
-           holder = null, lease_token = null, lease_until = null, in_hand = null
-     where job_id = p_job_id;
-    insert into job_events (job_id, scan, event, lease_number, holder, message)
-    values (p_job_id, ended.scan, 'discard', p_lease_number, ended.holder, left(p_error, 1000));
-    if ended.kind = 'icon' then
-        perform coordinator.enqueue(ended.scan, 'bundle-shard', array[ended.part]);
+    perform coordinator.free_jobs(
+        array[p_job_id], 'discarded', p_attempts => least(fenced.attempts + 1, 32000));
+    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.scan, 'discard', p_lease_number, fenced.worker_id,
+            left(p_error, 1000));
+    if fenced.kind = 'icon' then
+        perform coordinator.enqueue(fenced.scan, 'bundle-shard', array[fenced.part]);
     end if;
-    perform coordinator.count_out(ended.scan, ended.kind, 'discarded', 1);
-    if ended.kind = 'warc' then
-        perform coordinator.count_out(ended.scan, 'icon', 'discarded', 1);
-        perform coordinator.count_out(ended.scan, 'bundle-shard', 'discarded', 1);
+    perform coordinator.decrement_outstanding(fenced.scan, fenced.kind, 'discarded', 1);
+    if fenced.kind = 'warc' then
+        perform coordinator.decrement_outstanding(fenced.scan, 'icon', 'discarded', 1);
+        perform coordinator.decrement_outstanding(fenced.scan, 'bundle-shard', 'discarded', 1);
     end if;
     return 'discarded';
 end $$;

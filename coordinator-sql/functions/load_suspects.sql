@@ -1,5 +1,6 @@
--- Careful mode: the items of a job that were in hand when a run of it died, and at how many deaths.
--- Only deaths since the job last began anew count, as its number of crashes does.
+-- Poison-item isolation: the suspect items of a job, which were the current item when a worker
+-- died, with the number of those deaths. Only the deaths that the job's count of crashes covers are
+-- counted: a job that was reopened begins without suspects.
 create or replace function coordinator.load_suspects(p_job_id bigint)
 returns table (item bigint, deaths integer)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -5,15 +5,15 @@ create or replace function coordinator.record_bundles(
     p_bytes bigint, p_digest bytea)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    fence record;
+    chunk record;
 begin
-    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
-    if not fence.held or not fence.fresh then
-        return fence.held;
+    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    if not chunk.held or not chunk.fresh then
+        return chunk.held;
     end if;
     insert into bundles (scan, shard, lease_number, first_bundle, bundles, tabs, with_icon, bytes,
                          digest)
-    values (fence.scan, fence.part, p_lease_number, p_first_bundle, p_bundles, p_tabs, p_with_icon,
+    values (chunk.scan, chunk.part, p_lease_number, p_first_bundle, p_bundles, p_tabs, p_with_icon,
             p_bytes, p_digest);
     return true;
 end $$;

@@ -5,11 +5,11 @@ create or replace function coordinator.record_hosts(
     p_warc_paths text[], p_offsets bigint[], p_lengths bigint[])
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    fence record;
+    chunk record;
 begin
-    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
-    if not fence.held or not fence.fresh then
-        return fence.held;
+    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    if not chunk.held or not chunk.fresh then
+        return chunk.held;
     end if;
     -- Sorted, so that two workers that meet the same new files cannot deadlock.
     insert into warc_files (path)
@@ -18,7 +18,7 @@ begin
     on conflict (path) do nothing;
     insert into hosts (scan, file, lease_number, hash, hostname, https, fetch_time, warc_file,
                        warc_offset, warc_length)
-    select fence.scan, fence.part, p_lease_number, h.hash, h.hostname, h.https, h.fetch_time,
+    select chunk.scan, chunk.part, p_lease_number, h.hash, h.hostname, h.https, h.fetch_time,
            w.warc_file, h.warc_offset, h.warc_length
       from unnest(p_hashes, p_hostnames, p_https, p_fetch_times, p_warc_paths, p_offsets, p_lengths)
            as h (hash, hostname, https, fetch_time, path, warc_offset, warc_length)

@@ -7,16 +7,16 @@ create or replace function coordinator.record_icons(
     p_content_types text[], p_declared_types text[], p_declared_sizes text[], p_urls text[])
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    fence record;
+    chunk record;
 begin
-    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
-    if not fence.held or not fence.fresh then
-        return fence.held;
+    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    if not chunk.held or not chunk.fresh then
+        return chunk.held;
     end if;
     insert into icons (scan, shard, lease_number, host_no, candidate_no, touch, width, height,
                        bytes, duration_ms, archive_offset, archive_length, sha256, source, outcome,
                        content_type, declared_type, declared_sizes, url)
-    select fence.scan, fence.part, p_lease_number, i.*
+    select chunk.scan, chunk.part, p_lease_number, i.*
       from unnest(p_host_nos, p_candidate_nos, p_touch, p_widths, p_heights, p_bytes,
                   p_duration_ms, p_archive_offsets, p_archive_lengths, p_sha256, p_sources,
                   p_outcomes, p_content_types, p_declared_types, p_declared_sizes, p_urls) as i;

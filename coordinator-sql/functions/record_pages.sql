@@ -6,15 +6,15 @@ create or replace function coordinator.record_pages(
     p_candidates text[], p_outcomes text[])
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    fence record;
+    chunk record;
 begin
-    fence := coordinator.hold(p_job_id, p_lease_number, p_token, p_chunk);
-    if not fence.held or not fence.fresh then
-        return fence.held;
+    chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
+    if not chunk.held or not chunk.fresh then
+        return chunk.held;
     end if;
     insert into pages (scan, shard, lease_number, host_no, hostname, https, frameable, framing_rule,
                        charset, title_state, title, candidates, outcome)
-    select fence.scan, fence.part, p_lease_number, p.host_no, p.hostname, p.https, p.frameable,
+    select chunk.scan, chunk.part, p_lease_number, p.host_no, p.hostname, p.https, p.frameable,
            p.framing_rule, p.charset, p.title_state, p.title, p.candidates::json, p.outcome
       from unnest(p_host_nos, p_hostnames, p_https, p_frameable, p_framing_rules, p_charsets,
                   p_title_states, p_titles, p_candidates, p_outcomes)

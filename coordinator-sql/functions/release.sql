@@ -1,20 +1,18 @@
--- Gives a job back at once, and its attempt too: the holder leaves or cannot work now.
+-- Gives a job back immediately and without counting an attempt: the worker is stopping, or cannot
+-- do this job now. Returns released or lost.
 create or replace function coordinator.release(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    given_back jobs%rowtype;
+    fenced jobs;
 begin
-    update jobs set state = 'pending', lease_token = null, lease_until = null, in_hand = null,
-           not_before = null
-     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
-       and state = 'leased'
-    returning * into given_back;
-    if not found then
+    fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
+    if fenced.job_id is null then
         return 'lost';
     end if;
-    insert into job_events (job_id, scan, event, lease_number, holder, message)
-    values (p_job_id, given_back.scan, 'release', p_lease_number, given_back.holder,
+    perform coordinator.free_jobs(array[p_job_id], 'pending');
+    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.scan, 'release', p_lease_number, fenced.worker_id,
             left(p_reason, 1000));
     return 'released';
 end $$;

@@ -1,15 +1,16 @@
--- Extends the leases of one holder in one call, up to the deadline of their kind, and answers those
--- that it still holds, with the number of live workers (holders of any lease) and the scan's rate,
--- which its politeness needs. Rows are locked in one order, so that calls cannot deadlock.
+-- Extends the leases of one worker in one call, up to the deadline of their kind. Returns the jobs
+-- whose leases it still holds, each with the number of live workers (those that hold any lease) and
+-- the rate of its scan, which the worker's politeness needs. Rows are locked in the order of job
+-- ids, so that calls cannot deadlock.
 create or replace function coordinator.renew(
-    p_holder text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
+    p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
 returns table (job_id bigint, live_workers integer, rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
     workers integer;
 begin
-    select count(distinct j.holder)::integer into workers from jobs j where j.state = 'leased';
+    select count(distinct j.worker_id)::integer into workers from jobs j where j.state = 'leased';
     return query
     with mine as materialized (
         select l.job_id, s.lease_ms, s.rate,
@@ -19,7 +20,7 @@ begin
             on l.lease_number = shown.lease_number and l.lease_token = shown.token
            and l.job_id = shown.job_id
           join scans s on s.scan = l.scan and s.state in ('running', 'paused')
-         where l.job_id = any (p_job_ids) and l.state = 'leased' and l.holder = p_holder
+         where l.job_id = any (p_job_ids) and l.state = 'leased' and l.worker_id = p_worker_id
          order by l.job_id for no key update of l)
     update jobs j
        set lease_until = least(mine.latest, clock_timestamp() + mine.lease_ms * interval '1 ms')

@@ -1,30 +1,32 @@
--- A run failed for a reason of ours: the job is tried again after a back-off with full jitter, or
--- discarded at its fifth failure. Answers retry, discarded or lost.
+-- A job failed for a reason of ours. It is tried again after a back-off with full jitter, or
+-- discarded at its last failure. Returns retry, discarded or lost.
 create or replace function coordinator.retry(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    failed jobs%rowtype;
-    base_ms integer;
+    -- The fifth failure discards: four back-offs outlast an outage of a minute or two, and a job
+    -- that fails for another reason must not keep the scan from ending.
+    max_failures constant integer := 5;
+    -- The first back-off is up to a sixtieth of a lease (5 s of 5 minutes); each next one doubles.
+    backoffs_per_lease constant integer := 60;
+    fenced jobs;
+    first_backoff_ms integer;
 begin
-    select * into failed from jobs
-     where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
-       and state = 'leased' for no key update;
-    if not found then
+    fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
+    if fenced.job_id is null then
         return 'lost';
     end if;
-    if failed.attempts >= 4 then
-        perform coordinator.discard(p_job_id, p_lease_number, p_token, p_error);
-        return 'discarded';
+    if fenced.attempts + 1 >= max_failures then
+        return coordinator.discard(p_job_id, p_lease_number, p_token, p_error);
     end if;
-    select s.lease_ms / 60 into base_ms from scans s where s.scan = failed.scan;
-    update jobs
-       set state = 'pending', attempts = attempts + 1,
-           holder = null, lease_token = null, lease_until = null, in_hand = null,
-           not_before = clock_timestamp()
-               + greatest(base_ms, 1) * power(2, attempts) * random() * interval '1 ms'
-     where job_id = p_job_id;
-    insert into job_events (job_id, scan, event, lease_number, holder, message)
-    values (p_job_id, failed.scan, 'retry', p_lease_number, failed.holder, left(p_error, 1000));
+    select greatest(s.lease_ms / backoffs_per_lease, 1) into first_backoff_ms
+      from scans s where s.scan = fenced.scan;
+    perform coordinator.free_jobs(
+        array[p_job_id], 'pending', p_attempts => fenced.attempts + 1,
+        p_not_before => clock_timestamp()
+            + first_backoff_ms * power(2, fenced.attempts) * random() * interval '1 ms');
+    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.scan, 'retry', p_lease_number, fenced.worker_id,
+            left(p_error, 1000));
     return 'retry';
 end $$;

@@ -1,18 +1,19 @@
--- Takes back every lease of a scan (null: of all scans) by raising the lease numbers: whoever held
--- one is fenced off. It counts no crash. Answers how many.
+-- Takes back every lease of a scan (null: of all scans). The workers that held them are fenced off;
+-- no crash is counted. Returns how many leases there were.
 create or replace function coordinator.revoke_leases(p_scan integer, p_reason text)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    revoked integer;
+    revoked bigint[];
 begin
     lock table jobs in exclusive mode;
-    with taken as (
-        update jobs j set state = 'pending', lease_number = j.lease_number + 1,
-               lease_token = null, lease_until = null, in_hand = null, not_before = null
-         where j.state = 'leased' and (p_scan is null or j.scan = p_scan)
-        returning j.job_id, j.scan, j.lease_number, j.holder)
-    insert into job_events (job_id, scan, event, lease_number, holder, message)
-    select job_id, scan, 'revoked', lease_number, holder, left(p_reason, 1000) from taken;
-    get diagnostics revoked = row_count;
-    return revoked;
+    with leased as materialized (
+        select j.job_id, j.scan, j.lease_number, j.worker_id from jobs j
+         where j.state = 'leased' and (p_scan is null or j.scan = p_scan)),
+    noted as (
+        insert into job_events (job_id, scan, event, lease_number, worker_id, message)
+        select l.job_id, l.scan, 'revoked', l.lease_number + 1, l.worker_id, left(p_reason, 1000)
+          from leased l)
+    select array_agg(l.job_id) into revoked from leased l;
+    perform coordinator.free_jobs(revoked, 'pending', p_revoked => true);
+    return coalesce(cardinality(revoked), 0);
 end $$;

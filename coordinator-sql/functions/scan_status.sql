@@ -1,5 +1,7 @@
--- All that `scan status` shows, as one JSON document: the scan, its stages with counts and
--- outcomes, who holds what, the last errors, and where counters and rows disagree.
+-- Everything that `scan status` shows, as one JSON document whose keys are part of the contract:
+-- the scan, its stages with counts and outcomes, its workers, the jobs under poison-item isolation
+-- (careful), the last errors, and where counters and rows disagree (drift). A list holds at most 10
+-- entries: what a person reads at once.
 create or replace function coordinator.scan_status(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object(
@@ -25,18 +27,26 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                       from coordinator.scan_outcomes(p_scan) o group by 1, 2) by_section
                  group by 1) by_kind), '{}'),
         'workers', coalesce((
-            select jsonb_agg(to_jsonb(w) order by w.holder)
-              from coordinator.scan_holders(p_scan) w), '[]'),
+            select jsonb_agg(
+                       to_jsonb(w) - 'worker_id' || jsonb_build_object('holder', w.worker_id)
+                       order by w.worker_id)
+              from coordinator.run_workers(p_scan) w), '[]'),
         'careful', coalesce((
             select jsonb_agg(to_jsonb(c)) from (
-                select j.job_id, j.kind, j.part, j.state, j.crashes, j.holder, j.in_hand,
-                       j.not_before
+                select j.job_id, j.kind, j.part, j.state, j.crashes, j.current_item as in_hand,
+                       j.not_before,
+                       -- The worker that holds the job, or the last one that did.
+                       coalesce(j.worker_id, (
+                           select e.worker_id from job_events e
+                            where e.job_id = j.job_id and e.worker_id is not null
+                            order by e.lease_number desc limit 1)) as holder
                   from jobs j where j.scan = p_scan and j.state in ('pending', 'leased')
-                   and coordinator.is_careful(j.crashes)
+                   and coordinator.uses_isolation(j.crashes)
                  order by j.crashes desc, j.job_id limit 10) c), '[]'),
         'errors', coalesce((
             select jsonb_agg(to_jsonb(e)) from (
-                select ev.at, ev.event, j.kind, j.part, j.job_id, ev.holder, ev.message
+                select ev.at, ev.event, j.kind, j.part, j.job_id, ev.worker_id as holder,
+                       ev.message
                   from job_events ev join jobs j using (job_id)
                  where ev.scan = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  order by ev.at desc limit 10) e), '[]'),

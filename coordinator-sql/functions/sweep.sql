@@ -1,37 +1,44 @@
--- Gives back up to p_limit expired leases and makes due jobs ready. Any worker calls it in passing;
--- each statement carries its own predicate, so that it cannot touch a job that moved on. A job
--- that outlived three leases is backed off; the item that a careful run had in hand when it died is
--- written down with the death.
+-- Gives back up to p_limit expired leases, and makes jobs ready whose back-off is over. Workers
+-- call it with every full scan; rows that another transaction has locked are skipped. An expired
+-- lease counts as a crash. From the third crash on (uses_isolation) the job also backs off, and the
+-- item that the dead worker was handling is kept in the event. Returns how many leases expired.
 create or replace function coordinator.sweep(p_limit integer)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    swept integer;
+    -- The first back-off after a crash is up to a sixtieth of a lease; each next one doubles.
+    backoffs_per_lease constant integer := 60;
+    -- A poison item must be found within a scan, so a job never waits longer than this.
+    max_backoff constant interval := '10 minutes';
+    -- 2 to this power is far beyond max_backoff, and the power does not overflow.
+    max_doublings constant integer := 20;
+    -- The column is a smallint; a job that crashes this often stays at this count.
+    max_crashes constant integer := 32000;
+    expired record;
+    swept integer := 0;
 begin
-    with expired as materialized (
-        select j.job_id, j.in_hand from jobs j
+    for expired in
+        select j.job_id, j.scan, j.lease_number, j.worker_id, j.current_item, j.crashes,
+               s.lease_ms, j.leased_at + coordinator.deadline(j.kind, j.crashes, s.deadline_ms)
+                   as deadline
+          from jobs j join scans s using (scan)
          where j.state = 'leased' and j.lease_until < clock_timestamp()
-         limit p_limit for no key update skip locked),
-    freed as (
-        update jobs j
-           set state = 'pending', crashes = least(j.crashes + 1, 32000)::smallint,
-               lease_token = null, lease_until = null, in_hand = null,
-               not_before = case when coordinator.is_careful(j.crashes + 1)
-                   then clock_timestamp() + random() * least(
-                       power(2, least(j.crashes, 20)) * s.lease_ms / 60 * interval '1 ms',
-                       interval '10 minutes') end
-          from expired e, scans s
-         where j.job_id = any (array(select x.job_id from expired x)) and j.job_id = e.job_id
-           and s.scan = j.scan and j.state = 'leased' and j.lease_until < clock_timestamp()
-        returning j.job_id, j.scan, j.lease_number, j.holder, e.in_hand,
-                  j.leased_at + coordinator.deadline(j.kind, j.crashes - 1, s.deadline_ms)
-                      as latest)
-    insert into job_events (job_id, scan, event, lease_number, holder, item, message)
-    select job_id, scan, 'expired', lease_number, holder, in_hand,
-           case when latest <= clock_timestamp() then 'the run met its deadline'
-                else 'the lease ran out' end
-           || coalesce(' with item ' || in_hand || ' in hand', '')
-      from freed;
-    get diagnostics swept = row_count;
+         limit p_limit for no key update of j skip locked
+    loop
+        perform coordinator.free_jobs(
+            array[expired.job_id], 'pending', p_crashes => least(expired.crashes + 1, max_crashes),
+            p_not_before => case when coordinator.uses_isolation(expired.crashes + 1)
+                then clock_timestamp() + random() * least(
+                    power(2, least(expired.crashes, max_doublings))
+                        * expired.lease_ms / backoffs_per_lease * interval '1 ms',
+                    max_backoff) end);
+        insert into job_events (job_id, scan, event, lease_number, worker_id, item, message)
+        values (expired.job_id, expired.scan, 'expired', expired.lease_number, expired.worker_id,
+                expired.current_item,
+                case when expired.deadline <= clock_timestamp() then 'the job met its deadline'
+                     else 'the lease ran out' end
+                || coalesce(' while it handled item ' || expired.current_item, ''));
+        swept := swept + 1;
+    end loop;
 
     with due as materialized (
         select j.job_id from jobs j

@@ -77,8 +77,8 @@ pub(crate) fn arguments(fences: &[Fence]) -> String {
 
 fn completion(fences: &[Fence], stats: &[&Value]) -> String {
     format!(
-        "select word from unnest(coordinator.complete({}, {})) with ordinality ended (word, place) \
-         order by place",
+        "select result from unnest(coordinator.complete({}, {})) with ordinality \
+         ended (result, position) order by position",
         arguments(fences),
         texts(stats.iter().map(ToString::to_string), "jsonb")
     )
@@ -89,7 +89,7 @@ fn only_completion(rows: &[PgRow]) -> Result<Completion, Error> {
 }
 
 fn completion_of(row: &PgRow) -> Result<Completion, Error> {
-    match row.try_get("word")? {
+    match row.try_get("result")? {
         "recorded" => Ok(Completion::Recorded),
         "already_recorded" => Ok(Completion::AlreadyRecorded),
         "lost" => Ok(Completion::Lost),

@@ -2,14 +2,14 @@
 
 use crate::job::{JobKind, Lease};
 
-/// Where to begin looking for ready jobs, by kind: so that a lease does not walk past the old row
-/// versions of all the jobs that are done. Nothing noted means a full look, which finds returned
-/// jobs as well, and sweeps.
+/// Where the next lease call begins to look for ready jobs, by kind, so that its index scan skips
+/// the dead tuples of ended jobs. Without a note it is a full scan, which also finds jobs that came
+/// back, and sweeps.
 #[derive(Debug, Clone, Default)]
-pub struct Hints([i64; JobKind::ALL.len()]);
+pub struct LeaseCursors([i64; JobKind::ALL.len()]);
 
-impl Hints {
-    /// The lowest job id worth looking at; 0 for all, after a sweep.
+impl LeaseCursors {
+    /// The lowest job id that the lease call looks at; 0 asks for a full scan after a sweep.
     pub(crate) fn of(&self, kind: JobKind) -> i64 {
         self.0[kind as usize]
     }
@@ -19,9 +19,9 @@ impl Hints {
         for kind in JobKind::ALL {
             let of_kind = leases.iter().filter(|lease| lease.kind == kind);
             let lowest = of_kind.map(|lease| lease.fence.job_id).min();
-            let hint = &mut self.0[kind as usize];
-            // From 1 on is all, but for the sweep.
-            *hint = lowest.unwrap_or(*hint).max(1);
+            let cursor = &mut self.0[kind as usize];
+            // 1 is the lowest job id: it looks at all jobs, without the sweep that 0 asks for.
+            *cursor = lowest.unwrap_or(*cursor).max(1);
         }
     }
 }

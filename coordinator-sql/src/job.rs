@@ -89,8 +89,9 @@ pub struct Lease {
     pub attempts: i32,
     /// Earlier leases that ran out.
     pub crashes: i32,
-    /// Whether the job is run one item at a time, each written down before it is handled.
-    pub careful: bool,
+    /// Whether the job is performed under poison-item isolation: one item at a time, each written
+    /// down before it is handled.
+    pub uses_isolation: bool,
     /// The fleet's icon requests a second, if limited.
     pub rate: Option<i32>,
 }

@@ -34,7 +34,7 @@ pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest};
 pub use blocklist::BlockedPattern;
 pub use completion::Completion;
 pub use coordinator::{ConnectSettings, Coordinator};
-pub use cursor::Hints;
+pub use cursor::LeaseCursors;
 pub use error::Error;
 pub use job::{Fence, JobKind, Lease};
 pub use load::{BlockedHost, BundleHost, CrawlFile, IconHost, OutcomeCount, ScanInfo, WarcHost};

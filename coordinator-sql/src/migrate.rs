@@ -9,6 +9,8 @@ use crate::{
 /// Makes the schemas and the worker's role, which belongs to the whole cluster: another database's
 /// migration may make it at the same moment.
 const PRELUDE: &str = "
+-- Functions are made in the order of their names, and may call one that comes later.
+set local check_function_bodies = off;
 create schema if not exists everytab;
 create schema if not exists coordinator;
 do $$ begin

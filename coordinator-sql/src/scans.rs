@@ -59,8 +59,8 @@ pub struct JobEvent {
     pub event: String,
     /// Under which lease.
     pub lease_number: i32,
-    /// Whose.
-    pub holder: Option<String>,
+    /// The worker that held the lease; none where no lease was held.
+    pub worker_id: Option<String>,
     /// Why, or the result.
     pub message: Option<String>,
 }
@@ -249,8 +249,8 @@ impl Coordinator {
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn holds(&self, holder: &str, fence: Fence) -> Result<bool, Error> {
-        Ok(self.renew(holder, &[fence]).await?.held.contains(&fence.job_id))
+    pub async fn holds(&self, worker_id: &str, fence: Fence) -> Result<bool, Error> {
+        Ok(self.renew(worker_id, &[fence]).await?.held.contains(&fence.job_id))
     }
 }
 

@@ -89,7 +89,7 @@ impl Pulse {
     pub async fn take(&self, item: i64) {
         let Some(careful) = &self.careful else { return };
         let until = (careful.trusted_until)();
-        match careful.coordinator.take_in_hand(careful.fence, item, until).await {
+        match careful.coordinator.checkpoint_item(careful.fence, item, until).await {
             Ok(true) => self.beat(),
             Ok(false) => std::future::pending().await,
             Err(error) => {

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Coordinator, Error, Hints, JobKind, Lease, Progress};
+use everytab_coordinator::{Coordinator, Error, JobKind, Lease, LeaseCursors, Progress};
 use tokio::{
     sync::watch,
     task::{Id, JoinError, JoinSet},
@@ -85,7 +85,7 @@ pub async fn run(
         resting: HashMap::new(),
         canaries: Vec::new(),
         said_idle: false,
-        hints: Hints::default(),
+        hints: LeaseCursors::default(),
         short_looks: 0,
         has_stalled: false,
     };
@@ -107,7 +107,7 @@ struct Worker {
     resting: HashMap<JobKind, Instant>,
     canaries: Vec<String>,
     said_idle: bool,
-    hints: Hints,
+    hints: LeaseCursors,
     /// Leases to ask for by hints before the next full look.
     short_looks: u32,
     has_stalled: bool,
@@ -193,7 +193,7 @@ impl Worker {
         let RunSettings { holder, encoder, .. } = &self.settings;
         let wanted = limits::LEASES_PER_CALL;
         let is_full = self.short_looks == 0;
-        let hints = if is_full { Hints::default() } else { self.hints.clone() };
+        let hints = if is_full { LeaseCursors::default() } else { self.hints.clone() };
         let asked = self.coordinator.lease(holder, kinds, wanted, encoder, &hints);
         let leases = telemetry::call("lease", asked).await?;
         self.hints.note(&leases);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use everytab_coordinator::{
-    Completion, ConnectSettings, Coordinator, Hints, JobKind, Lease, Output,
+    Completion, ConnectSettings, Coordinator, JobKind, Lease, LeaseCursors, Output,
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -89,12 +89,12 @@ pub(crate) async fn run(url: &str, way: Way) {
 struct Lessee {
     coordinator: Coordinator,
     holder: String,
-    hints: Hints,
+    hints: LeaseCursors,
 }
 
 impl Lessee {
     fn new(coordinator: Coordinator, holder: String) -> Self {
-        Self { coordinator, holder, hints: Hints::default() }
+        Self { coordinator, holder, hints: LeaseCursors::default() }
     }
 
     async fn lease(&mut self, wanted: usize) -> Vec<Lease> {
@@ -107,7 +107,7 @@ impl Lessee {
                 self.hints.note(&leases);
                 return leases;
             }
-            self.hints = Hints::default();
+            self.hints = LeaseCursors::default();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Completion, ConnectSettings, Coordinator, Hints, JobKind};
+use everytab_coordinator::{Completion, ConnectSettings, Coordinator, JobKind, LeaseCursors};
 use serde_json::json;
 
 use crate::{
@@ -91,7 +91,7 @@ async fn bring_to_the_middle(server: &Server, pace: &Pace, workers: u32) {
             tokio::spawn(async move {
                 let coordinator =
                     Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
-                let mut hints = Hints::default();
+                let mut hints = LeaseCursors::default();
                 let holder = format!("beginning-{n}");
                 for _ in 0..share {
                     let leased = coordinator.lease(&holder, &[kind], 1, ENCODER, &hints).await;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use everytab_coordinator::{
-    Completion, ConnectSettings, Coordinator, Error, Fence, Hints, JobKind, Lease,
+    Completion, ConnectSettings, Coordinator, Error, Fence, JobKind, Lease, LeaseCursors,
 };
 use tokio::task::JoinSet;
 
@@ -102,7 +102,7 @@ pub(crate) async fn work(
 
 impl Worker {
     async fn work(&mut self, stop: &AtomicBool) {
-        let (mut hints, mut short_looks) = (Hints::default(), 0);
+        let (mut hints, mut short_looks) = (LeaseCursors::default(), 0);
         let mut pause = IDLE_AT_LEAST;
         while !stop.load(Ordering::Relaxed) {
             let free =
@@ -110,7 +110,7 @@ impl Worker {
             let kinds: Vec<JobKind> = Pace::KINDS.into_iter().filter(free).collect();
             if !kinds.is_empty() {
                 let begun = Instant::now();
-                let looked = if short_looks == 0 { Hints::default() } else { hints.clone() };
+                let looked = if short_looks == 0 { LeaseCursors::default() } else { hints.clone() };
                 let leased = self.coordinator.lease(&self.holder, &kinds, 1, ENCODER, &looked);
                 let leases = leased.await.unwrap();
                 self.timings.note(if leases.is_empty() { "lease (none)" } else { "lease" }, begun);

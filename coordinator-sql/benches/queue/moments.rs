@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use everytab_coordinator::{Coordinator, Hints, JobKind, NewScan, Output};
+use everytab_coordinator::{Coordinator, JobKind, LeaseCursors, NewScan, Output};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -34,7 +34,7 @@ pub(crate) async fn run() {
     tell("scan start, 300 index files", begun);
     let hosts = u64::from(shards) * 1_200 / FILES as u64;
     complete_all(&owner, JobKind::Index, FILES - 1, hosts).await;
-    let last = owner.lease("bench", &[JobKind::Index], 1, ENCODER, &Hints::default()).await;
+    let last = owner.lease("bench", &[JobKind::Index], 1, ENCODER, &LeaseCursors::default()).await;
     let begun = Instant::now();
     let stats = json!({"counts": {"hosts": hosts}});
     let lease = last.unwrap().remove(0);
@@ -80,7 +80,7 @@ fn tell(what: &str, begun: Instant) {
 }
 
 async fn complete_all(owner: &Coordinator, kind: JobKind, jobs: usize, hosts: u64) {
-    let mut hints = Hints::default();
+    let mut hints = LeaseCursors::default();
     let mut left = jobs;
     while left > 0 {
         let wanted = u32::try_from(left.min(500)).unwrap();

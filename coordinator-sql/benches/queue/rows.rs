@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Completion, ConnectSettings, Coordinator, Hints, JobKind, Output};
+use everytab_coordinator::{
+    Completion, ConnectSettings, Coordinator, JobKind, LeaseCursors, Output,
+};
 use serde_json::json;
 
 use crate::{
@@ -61,7 +63,7 @@ async fn record(url: Arc<str>, client: u32) -> Duration {
     let icons: Vec<_> = (0..ROWS).map(|n| samples::icon(7, n)).collect();
     let output = Output::Icons(icons);
     let stats = samples::stats();
-    let mut hints = Hints::default();
+    let mut hints = LeaseCursors::default();
     loop {
         let kinds = &[JobKind::Icon];
         let mut leases = coordinator.lease(&holder, kinds, 1, ENCODER, &hints).await.unwrap();

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{ConnectSettings, Coordinator, Hints, JobKind, NewScan, Output};
+use everytab_coordinator::{ConnectSettings, Coordinator, JobKind, LeaseCursors, NewScan, Output};
 use everytab_postgres::{ADMIN_USER, PostgresSettings, PrivatePostgres};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
@@ -224,7 +224,7 @@ pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i3
     };
     let number = owner.start_scan(&scan).await.unwrap();
     let lease = owner
-        .lease("bench", &[JobKind::Index], 1, ENCODER, &Hints::default())
+        .lease("bench", &[JobKind::Index], 1, ENCODER, &LeaseCursors::default())
         .await
         .unwrap()
         .remove(0);

@@ -9,25 +9,25 @@ use crate::{
 };
 
 impl Coordinator {
-    /// Careful mode: writes down that `item` of a job is handled from now on. Errors that pass are
-    /// retried until `trust_until`. False: the lease is lost.
+    /// Writes down which item of a job the worker handles next. Errors that pass are retried until `trust_until`. False: the lease is lost.
     ///
     /// # Errors
     /// When Postgres could not be asked in time.
-    pub async fn take_in_hand(
+    pub async fn checkpoint_item(
         &self,
         fence: Fence,
         item: i64,
         trust_until: Instant,
     ) -> Result<bool, Error> {
         let Fence { job_id, lease_number, token } = fence;
-        let sql =
-            format!("select coordinator.take_in_hand({job_id}, {lease_number}, '{token}', {item})");
+        let sql = format!(
+            "select coordinator.checkpoint_item({job_id}, {lease_number}, '{token}', {item})"
+        );
         retry_transient(trust_until, || self.scalar(&sql)).await
     }
 
-    /// Careful mode: the items of a job that were in hand when a run of it died, with the number
-    /// of those deaths.
+    /// The suspect items of a job, each of which a worker was handling when it died, with the
+    /// number of those deaths.
     ///
     /// # Errors
     /// When Postgres cannot be asked.

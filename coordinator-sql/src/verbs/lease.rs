@@ -7,7 +7,7 @@ use sqlx::{Row as _, postgres::PgRow};
 use crate::{
     completion::arguments,
     coordinator::Coordinator,
-    cursor::Hints,
+    cursor::LeaseCursors,
     error::Error,
     job::{Fence, JobKind, Lease},
     statement::{array, call, text, texts},
@@ -26,36 +26,36 @@ pub struct Renewal {
 
 impl Coordinator {
     /// Leases up to `wanted` jobs of `kinds`, furthest stage first. `encoder` is this worker's
-    /// icon encoder digest; `hints` say where to begin looking.
+    /// icon encoder digest; `cursors` say where to begin looking.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn lease(
         &self,
-        holder: &str,
+        worker_id: &str,
         kinds: &[JobKind],
         wanted: u32,
         encoder: &str,
-        hints: &Hints,
+        cursors: &LeaseCursors,
     ) -> Result<Vec<Lease>, Error> {
         let sql = format!(
             "select * from coordinator.lease({}, {}, {}, {}, {})",
-            text(holder),
+            text(worker_id),
             texts(kinds.iter().map(|kind| kind.as_str()), "text"),
             i32::try_from(wanted).unwrap_or(i32::MAX),
             text(encoder),
-            array(kinds.iter().map(|kind| hints.of(*kind)), "bigint"),
+            array(kinds.iter().map(|kind| cursors.of(*kind)), "bigint"),
         );
         call(&self.work, sql).await?.iter().map(lease).collect()
     }
 
-    /// Renews the leases of a holder in one call, over a connection of its own.
+    /// Renews the leases of a worker in one call, over a connection of its own.
     ///
     /// # Errors
     /// When Postgres cannot be asked; the leases then run on until they expire.
-    pub async fn renew(&self, holder: &str, fences: &[Fence]) -> Result<Renewal, Error> {
+    pub async fn renew(&self, worker_id: &str, fences: &[Fence]) -> Result<Renewal, Error> {
         let sql =
-            format!("select * from coordinator.renew({}, {})", text(holder), arguments(fences));
+            format!("select * from coordinator.renew({}, {})", text(worker_id), arguments(fences));
         let mut renewal = Renewal { live_workers: 1, ..Renewal::default() };
         for row in call(&self.renewals, sql).await? {
             renewal.held.insert(row.try_get("job_id")?);
@@ -82,7 +82,7 @@ fn lease(row: &PgRow) -> Result<Lease, Error> {
         length: Duration::from_millis(milliseconds.unsigned_abs().into()),
         attempts: row.try_get("attempts")?,
         crashes: row.try_get("crashes")?,
-        careful: row.try_get("careful")?,
+        uses_isolation: row.try_get("uses_isolation")?,
         rate: row.try_get("rate")?,
     })
 }

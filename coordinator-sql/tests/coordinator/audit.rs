@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use everytab_coordinator::{Completion, Failure, Hints, JobKind, Lease};
+use everytab_coordinator::{Completion, Failure, JobKind, Lease, LeaseCursors};
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::TestRunner};
 use serde_json::json;
 
@@ -66,8 +66,8 @@ union all
 select 'stuck: nothing is left to do and the scan has not ended' from s
  where state in ('running', 'paused') and not exists (select from j where open)
 union all
-select 'in hand although nobody holds it: ' || j.job_id from j
- where state <> 'leased' and in_hand is not null
+select 'a current item without a lease: ' || j.job_id from j
+ where state <> 'leased' and num_nonnulls(worker_id, lease_token, lease_until, current_item) > 0
 union all
 select 'finished is not ' || s.state from s
  where state in ('finished', 'finished_with_discards')
@@ -151,7 +151,7 @@ struct World {
     held: Vec<(String, Lease)>,
     /// Leases that were ended by their holder, and whether by completing.
     over: Vec<(Lease, bool)>,
-    hints: HashMap<String, Hints>,
+    hints: HashMap<String, LeaseCursors>,
     reopenings: i64,
 }
 
@@ -193,7 +193,7 @@ impl World {
         let before: Vec<(i64,)> = self.database.rows(sql, 0).await;
         let before: HashSet<i64> = before.into_iter().map(|(job_id,)| job_id).collect();
         let known = self.hints.entry(holder.to_owned()).or_default();
-        let hints = if short { known.clone() } else { Hints::default() };
+        let hints = if short { known.clone() } else { LeaseCursors::default() };
         let leases = worker.lease(holder, kinds, wanted, ENCODER, &hints).await.unwrap();
         known.note(&leases);
         let given = leases.len();
@@ -245,7 +245,7 @@ impl World {
                 assert_eq!(self.database.complete(again(lease)).await, expected, "{lease:?}");
             }
             1 => assert!(!worker.holds("worker-0", lease.fence).await.unwrap()),
-            5 => assert!(!worker.take_in_hand(lease.fence, 1, soon()).await.unwrap()),
+            5 => assert!(!worker.checkpoint_item(lease.fence, 1, soon()).await.unwrap()),
             2..=4 => {
                 let failure = match verb {
                     2 => worker.retry(again(lease), "late", soon()).await,
@@ -307,7 +307,7 @@ impl World {
                 }
             }
             Step::CompleteAll(index, amount) => self.complete_all(index, amount).await,
-            Step::Take(index, item) => self.take_in_hand(index, item).await,
+            Step::Take(index, item) => self.checkpoint_item(index, item).await,
             Step::Retry(index) => self.end_one(index, "retry").await,
             Step::Discard(index) => self.end_one(index, "discard").await,
             Step::Release(index) => self.end_one(index, "release").await,
@@ -351,14 +351,14 @@ impl World {
         assert_eq!(worker.complete_all(leases, soon()).await.unwrap(), expected);
     }
 
-    async fn take_in_hand(&self, index: Index, item: i64) {
+    async fn checkpoint_item(&self, index: Index, item: i64) {
         if self.held.is_empty() {
             return;
         }
         let (_, lease) = &self.held[index.index(self.held.len())];
         let current = self.is_current(lease).await;
         let worker = &self.database.worker;
-        assert_eq!(worker.take_in_hand(lease.fence, item, soon()).await.unwrap(), current);
+        assert_eq!(worker.checkpoint_item(lease.fence, item, soon()).await.unwrap(), current);
     }
 
     async fn renew(&self, holder: &str) {
@@ -387,9 +387,7 @@ impl World {
         }
         self.database.run("update everytab.scans set paused_kinds = '{}'").await;
         self.held.clear();
-        self.database
-            .run("update everytab.jobs set lease_until = now() where state = 'leased'")
-            .await;
+        self.database.expire_leases().await;
         for _ in 0..200 {
             self.operate(Step::Due).await;
             self.lease("last", &JobKind::ALL, 100, false).await;

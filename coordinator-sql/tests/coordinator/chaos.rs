@@ -14,7 +14,7 @@ use std::{
 };
 
 use everytab_coordinator::{
-    Completion, ConnectSettings, Coordinator, Failure, Fence, Hints, JobKind, Lease, Output,
+    Completion, ConnectSettings, Coordinator, Failure, Fence, JobKind, Lease, LeaseCursors, Output,
 };
 use serde_json::json;
 
@@ -95,12 +95,12 @@ async fn end(database: &Database, worker: &Coordinator, lease: Lease, fails: boo
 async fn work(database: Arc<Database>, number: u64, renews: bool, table: Arc<Table>) {
     let settings = ConnectSettings { max_connections: 1, ..ConnectSettings::default() };
     let worker = Coordinator::connect(&database.worker_url, &settings).await.unwrap();
-    let holder = format!("worker-{number}");
+    let worker_id = format!("worker-{number}");
     let mut draws = Draws(number);
     while !table.done.load(Ordering::SeqCst) {
         let kinds = &[JobKind::Index];
-        let hints = Hints::default();
-        let mut leases = worker.lease(&holder, kinds, 1, ENCODER, &hints).await.unwrap();
+        let cursors = LeaseCursors::default();
+        let mut leases = worker.lease(&worker_id, kinds, 1, ENCODER, &cursors).await.unwrap();
         let Some(lease) = leases.pop() else {
             tokio::time::sleep(Duration::from_millis(5)).await;
             continue;
@@ -110,7 +110,7 @@ async fn work(database: Arc<Database>, number: u64, renews: bool, table: Arc<Tab
             let step = left.min(Duration::from_millis(u64::from(LEASE_MS.unsigned_abs()) / 3));
             tokio::time::sleep(step).await;
             left -= step;
-            worker.renew(&holder, &[lease.fence]).await.unwrap();
+            worker.renew(&worker_id, &[lease.fence]).await.unwrap();
         }
         tokio::time::sleep(left).await;
         end(&database, &worker, lease, draws.next() < 0.1, &table).await;

@@ -1,10 +1,11 @@
 //! The closing jobs: search after the last bundle-shard, publish after the last search job.
 
-use everytab_coordinator::{Completion, Coordinator, Hints, JobKind, Lease, Progress};
+use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, LeaseCursors, Progress};
 use serde_json::json;
 
 use crate::setup::{
-    Database, ENCODER, LEASE_MS, complete_in, output_of, settings, soon, until_someone_waits,
+    Database, ENCODER, LEASE_MS, WORKER_ID, complete_in, output_of, settings, soon,
+    until_someone_waits,
 };
 
 /// Completes two jobs, the last of their stage, by two transactions of which the second waits.
@@ -78,7 +79,7 @@ async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
     loop {
         let leases = fresh()
             .await
-            .lease("holder", &JobKind::ALL, 9, ENCODER, &Hints::default())
+            .lease(WORKER_ID, &JobKind::ALL, 9, ENCODER, &LeaseCursors::default())
             .await
             .unwrap();
         if leases.is_empty() {
@@ -87,7 +88,7 @@ async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
         for lease in leases {
             let fence = lease.fence;
             assert_eq!(fresh().await.load_scan(scan).await.unwrap().crawl, "CC-MAIN-2026-01");
-            assert!(fresh().await.holds("holder", fence).await.unwrap());
+            assert!(fresh().await.holds(WORKER_ID, fence).await.unwrap());
             let stats = json!({"counts": {"hosts": 1}});
             let output = output_of(&lease);
             let done = fresh().await.complete(lease, &output, &stats, soon()).await.unwrap();

@@ -73,7 +73,7 @@ async fn rows_of_a_lease_that_was_lost_are_never_read() {
     let lost = database.lease_one(JobKind::Warc).await;
     let mut session = database.session().await;
     assert!(record_page(&mut session, &lost, 1).await);
-    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    database.expire_leases().await;
     let lease = database.lease_one(JobKind::Warc).await;
     let output = Output::Pages(vec![page(0, "b.example")]);
     database.worker.complete(lease, &output, &json!({}), soon()).await.unwrap();
@@ -123,7 +123,7 @@ async fn an_expired_lease_that_nobody_took_may_still_complete() {
     let database = Database::new().await;
     database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
-    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    database.expire_leases().await;
     assert_eq!(database.complete(lease).await, Completion::Recorded);
 }
 
@@ -132,7 +132,7 @@ async fn the_sweep_keeps_off_a_job_that_is_completing() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
-    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    database.expire_leases().await;
     let mut session = database.session().await;
     sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
     assert!(record_page(&mut session, &lease, 1).await);
@@ -168,7 +168,7 @@ async fn a_lost_lease_is_told_so_in_one_call_with_the_current_one_of_its_job() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     let lost = database.lease_one(JobKind::Index).await;
-    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    database.expire_leases().await;
     let leases = database.lease(JobKind::Index, 2).await;
     assert_eq!(leases.len(), 2);
     let stats = json!({"counts": {"hosts": 1}});

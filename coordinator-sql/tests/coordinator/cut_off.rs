@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Completion, ConnectSettings, Coordinator, Hints, JobKind};
+use everytab_coordinator::{Completion, ConnectSettings, Coordinator, JobKind, LeaseCursors};
 use everytab_postgres::shared_for_tests;
 use serde_json::json;
 use tokio::{
@@ -17,7 +17,7 @@ use tokio::{
     net::{TcpListener, TcpStream, UnixStream},
 };
 
-use crate::setup::{Database, ENCODER, output_of, soon};
+use crate::setup::{Database, ENCODER, WORKER_ID, output_of, soon};
 
 type Fatal = Arc<Mutex<Option<&'static str>>>;
 
@@ -121,9 +121,9 @@ async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_wel
         assert!(error.is_transient(), "{error}");
         worker.progress().await.unwrap();
         wire.swallow_at("coordinator.renew");
-        let error = worker.renew("holder", &[]).await.unwrap_err();
+        let error = worker.renew(WORKER_ID, &[]).await.unwrap_err();
         assert!(error.is_transient(), "{error}");
-        worker.renew("holder", &[]).await.unwrap();
+        worker.renew(WORKER_ID, &[]).await.unwrap();
     }
     // Loading is reading, which is simply done again.
     for step in ["begin", "load_scan", "commit"] {
@@ -152,8 +152,10 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
     let scan = database.start(1).await;
     let wire = Wire::before(&database).await;
     let cut_off = wire.connect().await;
-    let mut leases =
-        cut_off.lease("cut off", &[JobKind::Index], 1, ENCODER, &Hints::default()).await.unwrap();
+    let mut leases = cut_off
+        .lease("cut off", &[JobKind::Index], 1, ENCODER, &LeaseCursors::default())
+        .await
+        .unwrap();
     let lease = leases.pop().unwrap();
     let output = output_of(&lease);
     // The rows are written and the job's row is locked, and nothing more is ever heard.

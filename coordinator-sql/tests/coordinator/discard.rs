@@ -2,7 +2,7 @@
 
 use everytab_coordinator::{Failure, JobKind};
 
-use crate::setup::{Database, soon};
+use crate::setup::{Database, kinds_before, soon};
 
 const STAGES: &str = "select kind::text, outstanding, done, discarded from everytab.stages s
                        where scan = $1 order by s.kind";
@@ -89,8 +89,7 @@ async fn whichever_kind_is_discarded_the_scan_ends_with_discards() {
     for kind in JobKind::ALL {
         let database = Database::new().await;
         let scan = database.start(2).await;
-        let before: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k < kind).collect();
-        database.work_on(&before).await;
+        database.work_on(&kinds_before(kind)).await;
         discard_one(&database, kind).await;
         database.assert_audited(scan).await;
         database.work().await;

@@ -91,7 +91,7 @@ async fn a_crawl_without_hosts_ends_at_once_with_a_closing_round() {
     }
     database.assert_audited(scan).await;
     assert_eq!(database.lease(JobKind::Search, 100).await.len(), 28);
-    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    database.expire_leases().await;
     database.work().await;
     assert_eq!(database.state_of_scan(scan).await, "finished");
 }

@@ -1,10 +1,10 @@
 //! Whoever lost a lease writes nothing, above all while the job runs under another's lease: then
 //! the state alone would let a stale holder in.
 
-use everytab_coordinator::{BundleRow, Completion, Failure, Fence, Hints, JobKind, Lease, Output};
+use everytab_coordinator::{BundleRow, Completion, Failure, Fence, JobKind, Lease, Output};
 use serde_json::json;
 
-use crate::setup::{Database, again, host, icon, page, soon, with_token};
+use crate::setup::{Database, WORKER_ID, again, host, icon, kinds_before, page, soon, with_token};
 
 /// More rows than one chunk carries: the first chunk's transaction is a write of its own.
 fn two_chunks_of(kind: JobKind) -> Output {
@@ -27,15 +27,10 @@ fn two_chunks_of(kind: JobKind) -> Output {
 /// The lease of the next worker, after the first one's ran out.
 async fn lost_and_leased_again(database: &Database, kind: JobKind) -> (Lease, Lease) {
     database.start(1).await;
-    let before: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k < kind).collect();
-    database.work_on(&before).await;
+    database.work_on(&kinds_before(kind)).await;
     let lost = database.lease_one(kind).await;
-    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
-    let mut leases = database
-        .worker
-        .lease("another", &[kind], 1, crate::setup::ENCODER, &Hints::default())
-        .await;
-    let current = leases.as_mut().unwrap().pop().unwrap();
+    database.expire_leases().await;
+    let current = database.lease_as("another", &[kind], 1).await.pop().unwrap();
     assert_eq!(current.fence.job_id, lost.fence.job_id, "the job went to the next worker");
     assert_eq!(current.fence.lease_number, lost.fence.lease_number + 1);
     (lost, current)
@@ -50,11 +45,11 @@ async fn assert_shut_out(database: &Database, lost: &Lease, fence: Fence) {
     assert_eq!(completion, Completion::Lost);
     let all = worker.complete_all(vec![(stale(), json!({}))], soon()).await.unwrap();
     assert_eq!(all, [Completion::Lost]);
-    assert!(!worker.take_in_hand(fence, 1, soon()).await.unwrap());
+    assert!(!worker.checkpoint_item(fence, 1, soon()).await.unwrap());
     assert_eq!(worker.retry(stale(), "late", soon()).await.unwrap(), Failure::Lost);
     assert_eq!(worker.discard(stale(), "late", soon()).await.unwrap(), Failure::Lost);
     assert_eq!(worker.release(stale(), "late", soon()).await.unwrap(), Failure::Lost);
-    assert!(worker.renew("holder", &[fence]).await.unwrap().held.is_empty());
+    assert!(worker.renew(WORKER_ID, &[fence]).await.unwrap().held.is_empty());
     assert!(worker.renew("another", &[fence]).await.unwrap().held.is_empty());
     assert_eq!(database.contents().await, before, "{} {fence:?} wrote", lost.kind);
 }
@@ -73,7 +68,7 @@ async fn a_stale_holder_of(kind: JobKind) {
         assert_shut_out(&database, &lost, fence).await;
     }
     // The right fence in another worker's hand renews nothing either.
-    assert!(database.worker.renew("holder", &[new]).await.unwrap().held.is_empty());
+    assert!(database.worker.renew(WORKER_ID, &[new]).await.unwrap().held.is_empty());
     assert!(database.worker.renew("another", &[new]).await.unwrap().held.contains(&new.job_id));
     assert_eq!(database.complete(current).await, Completion::Recorded);
     assert_shut_out(&database, &lost, old).await;

@@ -1,8 +1,9 @@
-//! Leasing: one holder a job, furthest stage first, nothing that is paused or not for this worker.
+//! Leasing: a job has one lease at a time, the furthest stage comes first, and nothing is leased that
+//! is paused or not for this worker.
 
-use everytab_coordinator::{Hints, JobKind};
+use everytab_coordinator::{JobKind, LeaseCursors};
 
-use crate::setup::{Database, ENCODER, LEASE_MS, soon, sqlstate};
+use crate::setup::{Database, ENCODER, LEASE_MS, WORKER_ID, soon, sqlstate};
 
 const ALL: &[JobKind] = &JobKind::ALL;
 
@@ -43,11 +44,13 @@ async fn many_workers_at_once_get_every_job_exactly_once() {
     for worker in 0..8 {
         let coordinator = database.worker.clone();
         workers.push(tokio::spawn(async move {
-            let holder = format!("worker-{worker}");
+            let worker_id = format!("worker-{worker}");
             let mut parts = Vec::new();
             loop {
-                let leases =
-                    coordinator.lease(&holder, ALL, 3, ENCODER, &Hints::default()).await.unwrap();
+                let leases = coordinator
+                    .lease(&worker_id, ALL, 3, ENCODER, &LeaseCursors::default())
+                    .await
+                    .unwrap();
                 if leases.is_empty() {
                     return parts;
                 }
@@ -76,7 +79,7 @@ async fn the_furthest_stage_comes_first() {
     }
     let lease = database.lease_one(JobKind::Icon).await;
     database.complete(lease).await;
-    let leases = database.worker.lease("holder", ALL, 9, ENCODER, &Hints::default()).await.unwrap();
+    let leases = database.lease_any(9).await;
     let kinds: Vec<&str> = leases.iter().map(|lease| lease.kind.as_str()).collect();
     assert_eq!(kinds, ["bundle-shard", "icon", "warc", "warc"]);
     assert_eq!(leases[2].part, 2, "in order inside a stage");
@@ -91,8 +94,8 @@ async fn a_lease_tells_what_the_job_is() {
     assert_eq!((lease.scan, lease.part, lease.attempts, lease.crashes), (scan, 0, 0, 0));
     assert_eq!(lease.length.as_millis(), LEASE_MS.unsigned_abs().into());
     assert_eq!((lease.fence.lease_number, lease.rate), (1, Some(250)));
-    let other = database.worker.lease("holder", ALL, 9, ENCODER, &Hints::default()).await.unwrap();
-    assert!(other.is_empty(), "one index job, one holder");
+    let other = database.lease_any(9).await;
+    assert!(other.is_empty(), "one index job, one lease");
 }
 
 #[tokio::test]
@@ -100,30 +103,9 @@ async fn kinds_that_were_not_asked_for_are_left() {
     let database = Database::new().await;
     database.start_sharded(2).await;
     let others: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k != JobKind::Warc).collect();
-    assert!(
-        database
-            .worker
-            .lease("holder", &others, 9, ENCODER, &Hints::default())
-            .await
-            .unwrap()
-            .is_empty()
-    );
-    assert!(
-        database
-            .worker
-            .lease("holder", &[], 9, ENCODER, &Hints::default())
-            .await
-            .unwrap()
-            .is_empty()
-    );
-    assert!(
-        database
-            .worker
-            .lease("holder", ALL, 0, ENCODER, &Hints::default())
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(database.lease_as(WORKER_ID, &others, 9).await.is_empty());
+    assert!(database.lease_as(WORKER_ID, &[], 9).await.is_empty());
+    assert!(database.lease_any(0).await.is_empty());
     assert_eq!(database.lease(JobKind::Warc, 9).await.len(), 2);
 }
 
@@ -148,7 +130,7 @@ async fn a_paused_stage_is_passed_over_and_the_others_are_not() {
     let lease = database.lease_one(JobKind::Warc).await;
     database.complete(lease).await;
     assert!(database.owner.pause_scan(scan, Some(JobKind::Icon), true).await.unwrap());
-    let leases = database.worker.lease("holder", ALL, 9, ENCODER, &Hints::default()).await.unwrap();
+    let leases = database.lease_any(9).await;
     assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [JobKind::Warc]);
     assert!(database.owner.pause_scan(scan, Some(JobKind::Icon), false).await.unwrap());
     assert_eq!(database.lease(JobKind::Icon, 9).await.len(), 1);
@@ -160,7 +142,7 @@ async fn a_job_that_runs_may_end_while_its_scan_is_paused() {
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.owner.pause_scan(scan, None, true).await.unwrap();
-    assert!(database.worker.holds("holder", lease.fence).await.unwrap());
+    assert!(database.holds(lease.fence).await);
     assert_eq!(database.complete(lease).await, everytab_coordinator::Completion::Recorded);
     assert!(database.lease(JobKind::Icon, 9).await.is_empty());
     database.owner.pause_scan(scan, None, false).await.unwrap();
@@ -177,7 +159,7 @@ async fn another_encoder_takes_no_bundle_shard_but_all_else() {
     database.complete(icon).await;
     let leases = database
         .worker
-        .lease("holder", ALL, 9, "another encoder", &Hints::default())
+        .lease(WORKER_ID, ALL, 9, "another encoder", &LeaseCursors::default())
         .await
         .unwrap();
     assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [JobKind::Icon]);
@@ -185,30 +167,29 @@ async fn another_encoder_takes_no_bundle_shard_but_all_else() {
 }
 
 #[tokio::test]
-async fn a_hint_passes_over_lower_jobs_and_zero_finds_them() {
+async fn a_cursor_passes_over_lower_jobs_and_a_full_scan_finds_them() {
     let database = Database::new().await;
     database.start(4).await;
     let leases = database.lease(JobKind::Index, 2).await;
-    let mut hints = Hints::default();
-    hints.note(&leases[1..]);
+    let mut cursors = LeaseCursors::default();
+    cursors.note(&leases[1..]);
     for lease in leases {
         database.worker.release(lease, "back", soon()).await.unwrap();
     }
     let kinds = &[JobKind::Index];
-    let leases = database.worker.lease("holder", kinds, 9, ENCODER, &hints).await.unwrap();
+    let leases = database.worker.lease(WORKER_ID, kinds, 9, ENCODER, &cursors).await.unwrap();
     assert_eq!(leases.iter().map(|lease| lease.part).collect::<Vec<_>>(), [1, 2, 3]);
-    let leases =
-        database.worker.lease("holder", kinds, 9, ENCODER, &Hints::default()).await.unwrap();
+    let leases = database.lease_as(WORKER_ID, kinds, 9).await;
     assert_eq!(leases.iter().map(|lease| lease.part).collect::<Vec<_>>(), [0]);
 }
 
 #[tokio::test]
-async fn a_holder_whose_name_is_too_long_is_refused() {
+async fn a_worker_id_that_is_too_long_is_refused() {
     let database = Database::new().await;
     database.start(1).await;
     let name = "h".repeat(41);
     let result =
-        database.worker.lease(&name, &[JobKind::Index], 1, ENCODER, &Hints::default()).await;
+        database.worker.lease(&name, &[JobKind::Index], 1, ENCODER, &LeaseCursors::default()).await;
     assert_eq!(sqlstate(result), "23514");
 }
 
@@ -219,17 +200,10 @@ async fn a_cancelled_scan_is_over_for_everyone() {
     let lease = database.lease_one(JobKind::Index).await;
     assert!(database.owner.cancel_scan(scan).await.unwrap());
     assert!(!database.owner.cancel_scan(scan).await.unwrap(), "already");
-    assert!(!database.worker.holds("holder", lease.fence).await.unwrap());
+    assert!(!database.holds(lease.fence).await);
     let before = database.contents().await;
     assert_eq!(database.complete(lease).await, everytab_coordinator::Completion::Lost);
-    assert!(
-        database
-            .worker
-            .lease("holder", ALL, 9, ENCODER, &Hints::default())
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(database.lease_any(9).await.is_empty());
     assert_eq!(database.owner.retry_jobs(scan, None, None, None).await.unwrap(), 0);
     assert_eq!(database.contents().await, before);
     assert_eq!(database.state_of_scan(scan).await, "cancelled");

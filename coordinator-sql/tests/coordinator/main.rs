@@ -6,7 +6,6 @@
 
 mod audit;
 mod backup;
-mod careful;
 mod chaos;
 mod closing;
 mod complete;
@@ -16,6 +15,7 @@ mod discard;
 mod fan_out;
 mod fence;
 mod grants;
+mod isolation;
 mod lease;
 mod limit;
 mod load;

@@ -1,6 +1,6 @@
 //! What keeps the queue fast at its size: narrow rows, HOT renewals, the lease by its index.
 
-use everytab_coordinator::{Coordinator, Hints, JobKind};
+use everytab_coordinator::{Coordinator, JobKind};
 use everytab_postgres::{PrivatePostgres, shared_for_tests};
 use sqlx::Connection;
 
@@ -69,9 +69,9 @@ async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
         ("target.scan", "integer"),
         ("target.kind", "job_kind"),
         ("target.priority", "smallint"),
-        ("target.hint", "bigint"),
+        ("target.cursor", "bigint"),
         ("wanted", "integer"),
-        ("p_holder", "text"),
+        ("p_worker_id", "text"),
         ("target.lease_ms", "integer"),
         ("target.rate", "integer"),
     ];
@@ -84,7 +84,7 @@ async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
 async fn a_sweep_walks_the_leased_index_and_the_delayed_one() {
     let text = include_str!("../../functions/sweep.sql");
     let variables = [("p_limit", "integer")];
-    let statement = prepared(text, ("with expired as materialized", ";"), &variables);
+    let statement = prepared(text, ("select j.job_id, j.scan", "\n    loop"), &variables);
     assert_planned(&statement, "50", "jobs_leased").await;
     let statement = prepared(text, ("with due as materialized", ";"), &variables);
     assert_planned(&statement, "50", "jobs_delayed").await;
@@ -97,7 +97,7 @@ async fn a_renewal_finds_its_jobs_by_an_index() {
         ("p_job_ids", "bigint[]"),
         ("p_lease_numbers", "integer[]"),
         ("p_tokens", "uuid[]"),
-        ("p_holder", "text"),
+        ("p_worker_id", "text"),
         ("workers", "integer"),
     ];
     let statement = prepared(text, ("with mine as materialized", ";"), &variables);
@@ -127,7 +127,8 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
     }
     // As leasing and completing them one by one would: two new versions of each row.
     for sql in [
-        "update everytab.jobs set state = 'leased', lease_token = gen_random_uuid(), holder = 'me',
+        "update everytab.jobs set state = 'leased', lease_token = gen_random_uuid(),
+                worker_id = 'me',
                 lease_until = now() + interval '1 hour', leased_at = now()
           where kind = 'icon' and part <= 100000",
         "update everytab.jobs set state = 'completed', lease_token = null, lease_until = null
@@ -141,23 +142,23 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
     assert!(database.value::<bool>(old, 0).await, "nothing keeps the old rows");
     let mut session = database.session().await;
     let mut measured = Vec::new();
-    for hint in [0_i64, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1] {
-        let hint: i64 = match hint {
-            0 => 0,
-            _ => {
+    for is_incremental in [false, true].into_iter().flat_map(|scan| [scan; 6]) {
+        let cursor: i64 = match is_incremental {
+            false => 0,
+            true => {
                 let sql = "select max(job_id) from everytab.jobs where state = 'leased'";
                 sqlx::query_scalar(sql).fetch_one(&mut session).await.unwrap()
             }
         };
         let lease = format!(
-            "select * from coordinator.lease('me', '{{icon}}', 1, '{ENCODER}', '{{{hint}}}')"
+            "select * from coordinator.lease('me', '{{icon}}', 1, '{ENCODER}', '{{{cursor}}}')"
         );
-        measured.push((hint > 0, buffers(&mut session, &lease).await));
+        measured.push((is_incremental, buffers(&mut session, &lease).await));
     }
-    println!("buffers a lease, with a hint or a full look: {measured:?}");
+    println!("buffers per lease call (is it incremental): {measured:?}");
     // The first calls of a session read the catalogs as well.
-    for (has_hint, buffers) in &measured[7..] {
-        assert!(*has_hint && *buffers <= 50, "{buffers} buffers: {measured:?}");
+    for (is_incremental, buffers) in &measured[7..] {
+        assert!(*is_incremental && *buffers <= 50, "{buffers} buffers: {measured:?}");
     }
     sqlx::raw_sql("rollback").execute(&mut pinning).await.unwrap();
 }
@@ -166,12 +167,7 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
 async fn a_job_row_takes_at_most_150_bytes() {
     let database = Database::new().await;
     let scan = many_jobs(&database).await;
-    let holder = "h".repeat(40);
-    let leases = database
-        .worker
-        .lease(&holder, &[JobKind::Icon], 2_000, ENCODER, &Hints::default())
-        .await
-        .unwrap();
+    let leases = database.lease_as(&"w".repeat(40), &[JobKind::Icon], 2_000).await;
     assert_eq!(leases.len(), 2_000);
     let sql = "select avg(pg_column_size(j.*))::float8 from everytab.jobs j
                 where scan = $1 and state = 'leased'";
@@ -193,11 +189,9 @@ async fn renewals_stay_hot() {
     database.run("vacuum analyze everytab.jobs").await;
     let mut held = Vec::new();
     for worker in 0..25 {
-        let holder = format!("worker-{worker}");
-        let kinds = &[JobKind::Icon];
-        let leases =
-            database.worker.lease(&holder, kinds, 8, ENCODER, &Hints::default()).await.unwrap();
-        held.push((holder, leases));
+        let worker_id = format!("worker-{worker}");
+        let leases = database.lease_as(&worker_id, &[JobKind::Icon], 8).await;
+        held.push((worker_id, leases));
     }
     let mut session = sqlx::PgConnection::connect(&database.owner_url).await.unwrap();
     let counters = "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables
@@ -205,11 +199,11 @@ async fn renewals_stay_hot() {
     let mut measured = Vec::new();
     for rounds in [0, 20] {
         for _ in 0..rounds {
-            for (holder, leases) in &held {
+            for (worker_id, leases) in &held {
                 let sql = "select count(*) from coordinator.renew($1, $2, $3, $4)";
                 let fences = || leases.iter().map(|lease| lease.fence);
                 let kept: i64 = sqlx::query_scalar(sql)
-                    .bind(holder)
+                    .bind(worker_id)
                     .bind(fences().map(|fence| fence.job_id).collect::<Vec<_>>())
                     .bind(fences().map(|fence| fence.lease_number).collect::<Vec<_>>())
                     .bind(fences().map(|fence| fence.token).collect::<Vec<_>>())

@@ -26,9 +26,9 @@ async fn releasing_does_not_forget_earlier_failures_and_crashes() {
     database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.worker.retry(lease, "failed", soon()).await.unwrap();
-    database.run("update everytab.jobs set not_before = null").await;
+    database.end_backoffs().await;
     let _crashed = database.lease_one(JobKind::Warc).await;
-    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    database.expire_leases().await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.worker.release(lease, "draining", soon()).await.unwrap();
     let lease = database.lease_one(JobKind::Warc).await;

@@ -1,8 +1,8 @@
 //! Renewing: all leases of a holder in one call, and which of them still hold.
 
-use everytab_coordinator::{Hints, JobKind};
+use everytab_coordinator::JobKind;
 
-use crate::setup::{Database, ENCODER, soon};
+use crate::setup::{Database, WORKER_ID, soon};
 
 const LEASE_LEFT: &str = "select extract(epoch from lease_until - now())::float8
                             from everytab.jobs where job_id = $1";
@@ -15,7 +15,7 @@ async fn a_renewal_gives_the_whole_length_again() {
     database
         .run("update everytab.jobs set lease_until = now() + interval '1 s' where lease_number = 1")
         .await;
-    let renewal = database.worker.renew("holder", &[lease.fence]).await.unwrap();
+    let renewal = database.worker.renew(WORKER_ID, &[lease.fence]).await.unwrap();
     assert!(renewal.held.contains(&lease.fence.job_id));
     assert!(database.value::<f64>(LEASE_LEFT, lease.fence.job_id).await > 200.0);
 }
@@ -30,7 +30,7 @@ async fn a_renewal_answers_only_the_leases_that_hold() {
     let (first, second) = (leases.next().unwrap(), leases.next().unwrap());
     database.complete(first).await;
     database.worker.release(second, "leaving", soon()).await.unwrap();
-    let renewal = database.worker.renew("holder", &fences).await.unwrap();
+    let renewal = database.worker.renew(WORKER_ID, &fences).await.unwrap();
     let mut held: Vec<i64> = renewal.held.into_iter().collect();
     held.sort_unstable();
     assert_eq!(held, [fences[2].job_id, fences[3].job_id]);
@@ -43,16 +43,11 @@ async fn a_renewal_tells_the_live_workers_and_the_rate() {
     database.owner.set_rate(scan, Some(90)).await.unwrap();
     let lease = database.lease_one(JobKind::Index).await;
     for other in ["second", "third"] {
-        let leases = database
-            .worker
-            .lease(other, &[JobKind::Index], 1, ENCODER, &Hints::default())
-            .await
-            .unwrap();
-        assert_eq!(leases.len(), 1);
+        assert_eq!(database.lease_as(other, &[JobKind::Index], 1).await.len(), 1);
     }
-    let renewal = database.worker.renew("holder", &[lease.fence]).await.unwrap();
+    let renewal = database.worker.renew(WORKER_ID, &[lease.fence]).await.unwrap();
     assert_eq!((renewal.live_workers, renewal.rate), (3, Some(90)));
-    let nothing = database.worker.renew("holder", &[]).await.unwrap();
+    let nothing = database.worker.renew(WORKER_ID, &[]).await.unwrap();
     assert!(nothing.held.is_empty());
 }
 
@@ -62,7 +57,7 @@ async fn an_expired_lease_that_nobody_took_may_be_renewed() {
     database.start(1).await;
     let lease = database.lease_one(JobKind::Index).await;
     database.run("update everytab.jobs set lease_until = now() where lease_number = 1").await;
-    assert!(database.worker.holds("holder", lease.fence).await.unwrap());
+    assert!(database.holds(lease.fence).await);
     assert_eq!(database.worker.sweep(9).await.unwrap(), 0, "it holds again");
 }
 
@@ -72,7 +67,7 @@ async fn revoked_leases_are_lost_and_count_no_crash() {
     let scan = database.start(2).await;
     let lease = database.lease_one(JobKind::Index).await;
     assert_eq!(database.owner.revoke_leases(None, "the folder's own").await.unwrap(), 1);
-    assert!(!database.worker.holds("holder", lease.fence).await.unwrap());
+    assert!(!database.holds(lease.fence).await);
     let back = database.lease_part(JobKind::Index, lease.part).await;
     assert_eq!((back.crashes, back.attempts), (0, 0));
     assert!(back.fence.lease_number > lease.fence.lease_number);

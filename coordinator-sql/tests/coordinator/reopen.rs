@@ -1,10 +1,10 @@
 //! `scan retry`: whatever was discarded runs again, with all that it feeds, and ends in a new
 //! closing round.
 
-use everytab_coordinator::{Completion, Failure, Hints, JobKind, Lease};
+use everytab_coordinator::{Completion, Failure, JobKind, Lease};
 use serde_json::json;
 
-use crate::setup::{Database, again, complete_in, host, soon, spread};
+use crate::setup::{Database, again, complete_in, host, kinds_before, soon, spread};
 
 impl Database {
     async fn discard(&self, lease: Lease) {
@@ -38,8 +38,7 @@ async fn whichever_kind_was_discarded_runs_again_after_the_end() {
     for kind in JobKind::ALL {
         let database = Database::new().await;
         let scan = database.start(2).await;
-        let before: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k < kind).collect();
-        database.work_on(&before).await;
+        database.work_on(&kinds_before(kind)).await;
         let lease = database.lease_one(kind).await;
         database.discard(lease).await;
         database.work().await;
@@ -87,11 +86,7 @@ async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {
     }
     database.work().await;
     assert_eq!(database.retry_all(scan).await, 2);
-    let ready = database
-        .worker
-        .lease("holder", &JobKind::ALL, 9, crate::setup::ENCODER, &Hints::default())
-        .await;
-    let ready = ready.unwrap();
+    let ready = database.lease_any(9).await;
     assert_eq!(ready.iter().map(|l| (l.kind, l.part)).collect::<Vec<_>>(), [(JobKind::Icon, 1)]);
     for lease in ready {
         assert_eq!(database.complete(lease).await, Completion::Recorded);
@@ -119,7 +114,7 @@ async fn a_reopened_icon_job_takes_its_bundle_shard_back_wherever_it_is() {
         assert_eq!(database.retry_all(scan).await, 1, "{state}");
         assert!(database.lease(JobKind::BundleShard, 9).await.is_empty(), "{state}: it must wait");
         if let Some(held) = held.filter(|_| state == "leased") {
-            assert!(!database.worker.holds("holder", held.fence).await.unwrap());
+            assert!(!database.holds(held.fence).await);
             assert_eq!(database.complete(again(&held)).await, Completion::Lost);
             database.work_on(&[JobKind::Icon]).await;
             let current = database.lease_part(JobKind::BundleShard, 0).await;
@@ -139,11 +134,10 @@ async fn closing_jobs_that_run_are_fenced_off_by_a_retry() {
         let scan = database.start_sharded(2).await;
         let lease = database.lease_one(JobKind::Warc).await;
         database.discard(lease).await;
-        let before: Vec<JobKind> = JobKind::ALL.into_iter().filter(|k| *k < kind).collect();
-        database.work_on(&before).await;
+        database.work_on(&kinds_before(kind)).await;
         let closing = database.lease_one(kind).await;
         assert_eq!(database.retry_all(scan).await, 1);
-        assert!(!database.worker.holds("holder", closing.fence).await.unwrap());
+        assert!(!database.holds(closing.fence).await);
         assert_eq!(database.complete(closing).await, Completion::Lost);
         database.assert_closes_again(scan).await;
     }
@@ -173,14 +167,10 @@ async fn a_reopened_index_job_fences_off_every_shard_and_brings_its_hosts() {
     assert_eq!(database.owner.retry_jobs(scan, Some(JobKind::Index), None, None).await.unwrap(), 1);
     database.assert_audited(scan).await;
     for lost in [icon, warc] {
-        assert!(!database.worker.holds("holder", lost.fence).await.unwrap());
+        assert!(!database.holds(lost.fence).await);
         assert_eq!(database.complete(lost).await, Completion::Lost);
     }
-    let leases = database
-        .worker
-        .lease("holder", &JobKind::ALL, 9, crate::setup::ENCODER, &Hints::default())
-        .await;
-    let mut leases = leases.unwrap();
+    let mut leases = database.lease_any(9).await;
     let index = leases.pop().unwrap();
     assert!(leases.is_empty() && index.kind == JobKind::Index && index.part == part);
     database.complete_hosts(index, hosts(4, 6)).await;
@@ -210,7 +200,7 @@ async fn hosts_found_by_a_retry_get_shards() {
     let hosts = (0..5).map(|n| host(spread(n, 5), n)).collect();
     database.complete_hosts(lease, hosts).await;
     assert_eq!(database.lease(JobKind::Warc, 9).await.len(), 5);
-    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    database.expire_leases().await;
     database.assert_closes_again(scan).await;
 }
 

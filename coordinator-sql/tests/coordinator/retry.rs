@@ -4,8 +4,6 @@ use everytab_coordinator::{Failure, JobKind};
 
 use crate::setup::{Database, soon};
 
-const DUE: &str = "update everytab.jobs set not_before = now() where not_before < 'infinity'";
-
 #[tokio::test]
 async fn a_failed_job_waits_longer_each_time_and_is_discarded_at_the_fifth() {
     let database = Database::new().await;
@@ -23,7 +21,7 @@ async fn a_failed_job_waits_longer_each_time_and_is_discarded_at_the_fifth() {
         // A sixtieth of the lease, doubled each time, with full jitter.
         let most = 5.0 * f64::from(1 << attempt);
         assert!((0.0..=most + 1.0).contains(&waits), "{waits} s after attempt {attempt}");
-        database.run(DUE).await;
+        database.end_backoffs().await;
     }
     let lease = database.lease_one(JobKind::Warc).await;
     let job_id = lease.fence.job_id;
@@ -49,7 +47,7 @@ async fn a_job_is_not_leased_before_its_time() {
         .await;
     assert!(database.lease(JobKind::Warc, 9).await.is_empty());
     database.assert_audited(scan).await;
-    database.run(DUE).await;
+    database.end_backoffs().await;
     assert_eq!(database.lease(JobKind::Warc, 9).await.len(), 1);
 }
 

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use chrono::DateTime;
 use everytab_coordinator::{
-    BundleRow, Completion, ConnectSettings, Coordinator, Error, Fence, Hints, HostRow, IconRow,
-    JobKind, Lease, NewScan, Output, PageRow, schema_digest,
+    BundleRow, Completion, ConnectSettings, Coordinator, Error, Fence, HostRow, IconRow, JobKind,
+    Lease, LeaseCursors, NewScan, Output, PageRow, schema_digest,
 };
 use everytab_postgres::{ADMIN_USER, TestServer, shared_for_tests};
 use serde_json::{Value, json};
@@ -14,6 +14,8 @@ use uuid::Uuid;
 
 /// The encoder that the scans of these tests fix.
 pub(crate) const ENCODER: &str = "encoder";
+/// The worker that leases unless a test needs several.
+pub(crate) const WORKER_ID: &str = "worker";
 /// How long jobs are leased unless a test wants leases to run out.
 pub(crate) const LEASE_MS: i32 = 300_000;
 
@@ -103,7 +105,7 @@ impl Database {
         self.value("select state::text from everytab.jobs where job_id = $1", job_id).await
     }
 
-    /// A fingerprint of everything that a stale holder must not change.
+    /// A fingerprint of everything that a worker with a lost lease must not change.
     pub(crate) async fn contents(&self) -> Vec<String> {
         let mut contents = Vec::new();
         for sql in [
@@ -152,8 +154,39 @@ impl Database {
         scan
     }
 
+    /// Leases by a full scan, as any worker.
+    pub(crate) async fn lease_as(
+        &self,
+        worker_id: &str,
+        kinds: &[JobKind],
+        wanted: u32,
+    ) -> Vec<Lease> {
+        let cursors = LeaseCursors::default();
+        self.worker.lease(worker_id, kinds, wanted, ENCODER, &cursors).await.unwrap()
+    }
+
     pub(crate) async fn lease(&self, kind: JobKind, wanted: u32) -> Vec<Lease> {
-        self.worker.lease("holder", &[kind], wanted, ENCODER, &Hints::default()).await.unwrap()
+        self.lease_as(WORKER_ID, &[kind], wanted).await
+    }
+
+    /// Leases jobs of all kinds.
+    pub(crate) async fn lease_any(&self, wanted: u32) -> Vec<Lease> {
+        self.lease_as(WORKER_ID, &JobKind::ALL, wanted).await
+    }
+
+    /// Whether a fence still holds its job for the usual worker.
+    pub(crate) async fn holds(&self, fence: Fence) -> bool {
+        self.worker.holds(WORKER_ID, fence).await.unwrap()
+    }
+
+    /// Lets every lease run out; the next full scan finds them.
+    pub(crate) async fn expire_leases(&self) {
+        self.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    }
+
+    /// Lets every back-off end.
+    pub(crate) async fn end_backoffs(&self) {
+        self.run("update everytab.jobs set not_before = now() where not_before < 'infinity'").await;
     }
 
     /// The next job of a kind; there must be one.
@@ -200,8 +233,7 @@ impl Database {
 
     pub(crate) async fn work_on(&self, kinds: &[JobKind]) {
         loop {
-            let leases =
-                self.worker.lease("holder", kinds, 100, ENCODER, &Hints::default()).await.unwrap();
+            let leases = self.lease_as(WORKER_ID, kinds, 100).await;
             if leases.is_empty() {
                 return;
             }
@@ -236,12 +268,17 @@ pub(crate) async fn complete_in(session: &mut PgConnection, lease: &Lease, stats
     .unwrap()
 }
 
+/// The kinds that come before one in the pipeline.
+pub(crate) fn kinds_before(kind: JobKind) -> Vec<JobKind> {
+    JobKind::ALL.into_iter().filter(|other| *other < kind).collect()
+}
+
 /// Time enough for any answer of a local server.
 pub(crate) fn soon() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }
 
-/// The same lease in another hand: what a worker holds that does not know that it lost it.
+/// A copy of a lease, as a worker has it that does not know that the lease is lost.
 pub(crate) fn again(lease: &Lease) -> Lease {
     Lease { ..*lease }
 }

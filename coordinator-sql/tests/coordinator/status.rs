@@ -3,7 +3,7 @@
 use everytab_coordinator::{Completion, JobKind, Output, Progress};
 use serde_json::{Value, json};
 
-use crate::setup::{Database, soon};
+use crate::setup::{Database, WORKER_ID, soon};
 
 async fn status(database: &Database, scan: i32) -> Value {
     database.worker.scan_status(scan).await.unwrap()
@@ -46,7 +46,7 @@ async fn outcomes_are_summed_over_completed_jobs_alone() {
 }
 
 #[tokio::test]
-async fn the_status_shows_stages_holders_errors_and_no_drift() {
+async fn the_status_shows_stages_workers_errors_and_no_drift() {
     let database = Database::new().await;
     let scan = database.start_sharded(5).await;
     let failed = database.lease_one(JobKind::Warc).await;
@@ -65,7 +65,7 @@ async fn the_status_shows_stages_holders_errors_and_no_drift() {
     assert!(stage(&shown, "index")["finished_at"].is_string());
     assert!(warc["started_at"].is_string() && warc["finished_at"].is_null());
     assert_eq!(shown["stages"].as_array().unwrap().len(), 6);
-    assert_eq!(shown["workers"][0]["holder"], "holder");
+    assert_eq!(shown["workers"][0]["holder"], WORKER_ID);
     assert_eq!(shown["workers"][0]["leases"], 3);
     let error = &shown["errors"][0];
     assert_eq!(
@@ -158,23 +158,21 @@ async fn a_jobs_history_is_in_time_order() {
     let job_id = lease.fence.job_id;
     database.worker.release(lease, "draining", soon()).await.unwrap();
     let _crashed = database.lease_one(JobKind::Warc).await;
-    database.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
+    database.expire_leases().await;
     let lease = database.lease_one(JobKind::Warc).await;
     assert_eq!(database.complete(lease).await, Completion::Recorded);
     let history = database.worker.job_history(job_id).await.unwrap();
     let events: Vec<_> = history.iter().map(|e| (e.event.as_str(), e.lease_number)).collect();
     assert_eq!(events, [("release", 1), ("expired", 2), ("completed", 3)]);
-    assert!(history.iter().all(|event| event.holder.as_deref() == Some("holder")));
+    assert!(history.iter().all(|event| event.worker_id.as_deref() == Some(WORKER_ID)));
 }
 
 #[tokio::test]
 async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
     let database = Database::new().await;
     let scan = database.start_sharded(4).await;
-    let hints = everytab_coordinator::Hints::default();
-    let lease = async |holder: &'static str, kind| {
-        let leases = database.worker.lease(holder, &[kind], 1, crate::setup::ENCODER, &hints).await;
-        leases.unwrap().pop().unwrap()
+    let lease = async |worker_id: &'static str, kind| {
+        database.lease_as(worker_id, &[kind], 1).await.pop().unwrap()
     };
     for inputs in [30, 12] {
         let done = lease("busy", JobKind::Warc).await;
@@ -188,16 +186,16 @@ async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
     database.worker.release(given_back, "the resolver does not answer", soon()).await.unwrap();
     database
         .run(
-            "insert into everytab.job_events (job_id, scan, at, event, lease_number, holder)
+            "insert into everytab.job_events (job_id, scan, at, event, lease_number, worker_id)
                   select min(job_id), min(scan), now() - interval '1 h', 'expired', 1, 'long gone'
                     from everytab.jobs",
         )
         .await;
     let shown = status(&database, scan).await;
     let workers = shown["workers"].as_array().unwrap();
-    let holders: Vec<&str> = workers.iter().filter_map(|w| w["holder"].as_str()).collect();
-    // The index job and its holder are as recent.
-    assert_eq!(holders, ["busy", "holder", "resting"], "{shown}");
+    let names: Vec<&str> = workers.iter().filter_map(|w| w["holder"].as_str()).collect();
+    // The usual worker did the index job, which is as recent.
+    assert_eq!(names, ["busy", "resting", WORKER_ID], "{shown}");
     let busy = &workers[0];
     assert_eq!((&busy["leases"], &busy["kinds"]), (&json!(2), &json!(["warc", "icon"])));
     assert_eq!(
@@ -206,7 +204,7 @@ async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
     );
     let rate = busy["items_per_second"].as_f64().unwrap();
     assert!(rate > 0.0 && rate <= 42.0, "{rate}");
-    let resting = &workers[2];
+    let resting = &workers[1];
     assert_eq!((&resting["leases"], &resting["oldest_lease"]), (&json!(0), &Value::Null));
     assert_eq!((&resting["errors"], &resting["jobs"]), (&json!(1), &json!(0)));
     assert_eq!(resting["last_error"], "the resolver does not answer");

@@ -5,8 +5,6 @@ use serde_json::json;
 
 use crate::setup::{Database, soon};
 
-const EXPIRE: &str = "update everytab.jobs set lease_until = now() where state = 'leased'";
-
 #[tokio::test]
 async fn an_expired_lease_is_up_for_the_next_worker_with_no_ones_help() {
     let database = Database::new().await;
@@ -31,7 +29,7 @@ async fn a_lease_that_has_time_left_is_not_swept() {
     let leases = database.lease(JobKind::Index, 3).await;
     assert_eq!(database.worker.sweep(100).await.unwrap(), 0);
     for lease in leases {
-        assert!(database.worker.holds("holder", lease.fence).await.unwrap());
+        assert!(database.holds(lease.fence).await);
     }
 }
 
@@ -40,7 +38,7 @@ async fn a_sweep_is_bounded() {
     let database = Database::new().await;
     database.start(10).await;
     assert_eq!(database.lease(JobKind::Index, 10).await.len(), 10);
-    database.run(EXPIRE).await;
+    database.expire_leases().await;
     for swept in [4, 4, 2, 0] {
         assert_eq!(database.worker.sweep(4).await.unwrap(), swept);
     }
@@ -53,7 +51,7 @@ async fn a_job_is_backed_off_from_its_third_crash_and_never_discarded() {
     for crashes in 0..12 {
         let lease = database.lease_one(JobKind::Warc).await;
         assert_eq!((lease.crashes, lease.attempts), (crashes, 0));
-        database.run(EXPIRE).await;
+        database.expire_leases().await;
         assert_eq!(database.worker.sweep(9).await.unwrap(), 1);
         let waits = "select not_before is not null from everytab.jobs where job_id = $1";
         let waits: bool = database.value(waits, lease.fence.job_id).await;
@@ -61,7 +59,7 @@ async fn a_job_is_backed_off_from_its_third_crash_and_never_discarded() {
         let bound = "select coalesce(not_before <= now() + interval '601 s', true)
                        from everytab.jobs where job_id = $1";
         assert!(database.value::<bool>(bound, lease.fence.job_id).await);
-        database.run("update everytab.jobs set not_before = null").await;
+        database.end_backoffs().await;
         database.assert_audited(scan).await;
     }
     database.work().await;
@@ -74,9 +72,9 @@ async fn a_crash_does_not_count_as_an_attempt() {
     database.start_sharded(1).await;
     for _ in 0..6 {
         let _crashed = database.lease_one(JobKind::Warc).await;
-        database.run(EXPIRE).await;
+        database.expire_leases().await;
         database.worker.sweep(9).await.unwrap();
-        database.run("update everytab.jobs set not_before = null").await;
+        database.end_backoffs().await;
     }
     let lease = database.lease_one(JobKind::Warc).await;
     let failure = database.worker.retry(lease, "first failure", soon()).await.unwrap();
@@ -88,7 +86,7 @@ async fn two_sweeps_at_once_count_one_crash() {
     let database = Database::new().await;
     database.start(20).await;
     assert_eq!(database.lease(JobKind::Index, 20).await.len(), 20);
-    database.run(EXPIRE).await;
+    database.expire_leases().await;
     let sweeps: Vec<_> = (0..4)
         .map(|_| {
             let worker = database.worker.clone();

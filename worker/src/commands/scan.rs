@@ -378,7 +378,7 @@ async fn history(args: &DatabaseArgs, job: i64) -> CliResult {
             event.at.format("%Y-%m-%d %H:%M:%S%.3f"),
             event.event,
             event.lease_number,
-            event.holder.as_deref().unwrap_or("-"),
+            event.worker_id.as_deref().unwrap_or("-"),
             event.message.as_deref().unwrap_or("")
         ))?;
     }

@@ -45,7 +45,7 @@ impl Assignment {
         pulse: Pulse,
         trusted_until: TrustedUntil,
     ) -> Result<Self, JobError> {
-        let pulse = match lease.careful {
+        let pulse = match lease.uses_isolation {
             true => pulse.careful(coordinator, lease.fence, trusted_until).await?,
             false => pulse,
         };

@@ -56,8 +56,8 @@ fn expected(kinds_of: &BTreeMap<u32, &[&str]>) -> BTreeMap<u32, BTreeSet<String>
 
 /// The kinds that each process has completed a job of.
 fn done_by(database: &Database) -> BTreeMap<u32, BTreeSet<String>> {
-    let said =
-        database.psql("select distinct split_part(holder, ':', 2), kind from everytab.job_results");
+    let said = database
+        .psql("select distinct split_part(worker_id, ':', 2), kind from everytab.job_results");
     let mut done: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
     for line in said.lines().filter(|line| !line.is_empty()) {
         let (pid, kind) = line.split_once('|').unwrap();

@@ -109,7 +109,7 @@ async fn a_head_without_end_is_read_no_further_than_a_head_may_be() {
         for_ever("HTTP/1.1 200 OK\r\nx: ", "y".repeat(100_000)),
         for_ever("HTTP/1.1 200 ", "y".repeat(100_000)),
         once(format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(100_000))),
-        for_ever("", "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(1_000)),
+        for_ever("", "HTTP/1.1 103 Early LeaseCursors\r\nlink: </a>\r\n\r\n".repeat(1_000)),
     ];
     end_early(heads, Outcome::HeaderTooLarge).await;
 }

@@ -82,7 +82,8 @@ fn answer(dice: &mut Dice) -> Vec<u8> {
             b"later",
         ),
         _ => {
-            let early = b"HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n".to_vec();
+            let early =
+                b"HTTP/1.1 103 Early LeaseCursors\r\nlink: </a>; rel=preload\r\n\r\n".to_vec();
             [early, answer_with("200 OK", &["content-type: image/svg+xml"], b"<svg/>")].concat()
         }
     }

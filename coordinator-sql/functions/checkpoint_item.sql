@@ -1,10 +1,11 @@
--- Careful mode: writes down which item of a job its holder handles from now on, before it does. If
--- the worker dies meanwhile, the sweep finds it here. False: the lease is lost.
-create or replace function coordinator.take_in_hand(
+-- Poison-item isolation: the worker writes down which item of the job it is about to handle. If
+-- the worker dies while it handles the item, the sweep finds the item's number here. False: the
+-- lease is lost.
+create or replace function coordinator.checkpoint_item(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin
-    update jobs set in_hand = p_item
+    update jobs set current_item = p_item
      where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
        and state = 'leased';
     return found;

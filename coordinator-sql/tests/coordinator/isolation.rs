@@ -1,4 +1,5 @@
-//! Careful mode: which item was in hand at a death, and for how long a run may go on at all.
+//! Poison-item isolation: which item a worker was handling when it died. Deadlines: how long a lease
+//! may last in all.
 
 use std::time::Duration;
 
@@ -6,96 +7,94 @@ use everytab_coordinator::{JobKind, Lease};
 
 use crate::setup::{Database, soon, with_token};
 
-const EXPIRE: &str = "update everytab.jobs set lease_until = now() where state = 'leased'";
-
-/// Leases the only warc job, takes an item in hand if there is one, and dies.
+/// Leases the only warc job, writes an item down if there is one, and dies.
 async fn die(database: &Database, item: Option<i64>) -> Lease {
-    database.run("update everytab.jobs set not_before = null where not_before < 'infinity'").await;
+    database.end_backoffs().await;
     let lease = database.lease_one(JobKind::Warc).await;
     if let Some(item) = item {
-        assert!(database.worker.take_in_hand(lease.fence, item, soon()).await.unwrap());
+        assert!(database.worker.checkpoint_item(lease.fence, item, soon()).await.unwrap());
     }
-    database.run(EXPIRE).await;
+    database.expire_leases().await;
     assert_eq!(database.worker.sweep(9).await.unwrap(), 1);
     lease
 }
 
 #[tokio::test]
-async fn a_job_is_careful_from_its_third_crash_on() {
+async fn a_job_uses_isolation_from_its_third_crash_on() {
     let database = Database::new().await;
     database.start_sharded(1).await;
     for crashes in 0..5 {
         let lease = die(&database, None).await;
-        assert_eq!((lease.crashes, lease.careful), (crashes, crashes >= 3));
+        assert_eq!((lease.crashes, lease.uses_isolation), (crashes, crashes >= 3));
     }
 }
 
 #[tokio::test]
-async fn the_item_in_hand_at_a_death_is_remembered_and_those_before_it_are_not() {
+async fn only_the_item_that_was_current_at_a_death_becomes_a_suspect() {
     let database = Database::new().await;
     database.start_sharded(1).await;
     for _ in 0..3 {
         let _ = die(&database, None).await;
     }
     for item in [7, 9, 7] {
-        database.run("update everytab.jobs set not_before = null").await;
+        database.end_backoffs().await;
         let lease = database.lease_one(JobKind::Warc).await;
         for handled in [1, 2, item] {
-            assert!(database.worker.take_in_hand(lease.fence, handled, soon()).await.unwrap());
+            assert!(database.worker.checkpoint_item(lease.fence, handled, soon()).await.unwrap());
         }
-        database.run(EXPIRE).await;
+        database.expire_leases().await;
         database.worker.sweep(9).await.unwrap();
     }
-    database.run("update everytab.jobs set not_before = null").await;
+    database.end_backoffs().await;
     let lease = database.lease_one(JobKind::Warc).await;
     let suspects = database.worker.load_suspects(lease.fence.job_id).await.unwrap();
     assert_eq!(suspects, [(7, 2), (9, 1)]);
 }
 
 #[tokio::test]
-async fn an_item_in_hand_when_a_job_is_given_back_or_fails_is_no_suspect() {
+async fn the_current_item_of_a_job_that_is_given_back_or_fails_is_no_suspect() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     for end in ["release", "retry", "revoke", "complete"] {
-        database.run("update everytab.jobs set not_before = null").await;
+        database.end_backoffs().await;
         let lease = database.lease_one(JobKind::Warc).await;
         let job_id = lease.fence.job_id;
-        assert!(database.worker.take_in_hand(lease.fence, 3, soon()).await.unwrap());
+        assert!(database.worker.checkpoint_item(lease.fence, 3, soon()).await.unwrap());
         match end {
             "release" => drop(database.worker.release(lease, "leaving", soon()).await.unwrap()),
             "retry" => drop(database.worker.retry(lease, "failed", soon()).await.unwrap()),
             "revoke" => drop(database.owner.revoke_leases(Some(scan), "by hand").await.unwrap()),
             _ => drop(database.complete(lease).await),
         }
-        let sql = "select in_hand is null from everytab.jobs where job_id = $1";
+        let sql = "select current_item is null from everytab.jobs where job_id = $1";
         assert!(database.value::<bool>(sql, job_id).await, "{end}");
         assert_eq!(database.worker.load_suspects(job_id).await.unwrap(), [], "{end}");
     }
 }
 
 #[tokio::test]
-async fn whoever_lost_the_lease_takes_nothing_in_hand() {
+async fn a_worker_that_lost_the_lease_writes_no_item_down() {
     let database = Database::new().await;
     database.start_sharded(1).await;
     let lost = die(&database, None).await;
     let current = database.lease_one(JobKind::Warc).await;
     let worker = &database.worker;
-    assert!(worker.take_in_hand(current.fence, 5, soon()).await.unwrap());
+    assert!(worker.checkpoint_item(current.fence, 5, soon()).await.unwrap());
     let before = database.contents().await;
     for fence in [lost.fence, with_token(current.fence)] {
-        assert!(!worker.take_in_hand(fence, 6, soon()).await.unwrap());
+        assert!(!worker.checkpoint_item(fence, 6, soon()).await.unwrap());
     }
     assert_eq!(database.contents().await, before);
 }
 
 #[tokio::test]
-async fn a_job_that_begins_anew_has_no_suspects() {
+async fn a_reopened_job_has_no_suspects() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     for item in [None, None, None, Some(7), Some(7)] {
         let _ = die(&database, item).await;
     }
-    database.run("update everytab.jobs set not_before = null").await;
+    database.end_backoffs().await;
     let lease = database.lease_one(JobKind::Warc).await;
     let job_id = lease.fence.job_id;
     assert_eq!(database.worker.load_suspects(job_id).await.unwrap(), [(7, 2)]);
@@ -103,7 +102,7 @@ async fn a_job_that_begins_anew_has_no_suspects() {
     assert_eq!(database.owner.retry_jobs(scan, None, Some(job_id), None).await.unwrap(), 1);
     assert_eq!(database.worker.load_suspects(job_id).await.unwrap(), []);
     let lease = database.lease_one(JobKind::Warc).await;
-    assert!(!lease.careful);
+    assert!(!lease.uses_isolation);
 }
 
 #[tokio::test]
@@ -112,22 +111,22 @@ async fn a_renewal_ends_at_the_deadline_whatever_the_worker_says() {
     let scan = database.start_sharded(1).await;
     assert!(database.owner.set_deadline(scan, Some(Duration::from_secs(30))).await.unwrap());
     let lease = database.lease_one(JobKind::Warc).await;
-    assert!(database.worker.holds("holder", lease.fence).await.unwrap());
+    assert!(database.holds(lease.fence).await);
     let sql = "select lease_until = leased_at + interval '30 s' from everytab.jobs
                 where job_id = $1";
     assert!(database.value::<bool>(sql, lease.fence.job_id).await, "never past the deadline");
     database.run("update everytab.jobs set leased_at = now() - interval '31 s'").await;
-    assert!(!database.worker.holds("holder", lease.fence).await.unwrap());
-    database.run(EXPIRE).await;
+    assert!(!database.holds(lease.fence).await);
+    database.expire_leases().await;
     assert_eq!(database.worker.sweep(9).await.unwrap(), 1);
     let history = database.owner.job_history(lease.fence.job_id).await.unwrap();
     let said = history.last().unwrap().message.clone().unwrap();
-    assert_eq!(said, "the run met its deadline");
-    // Careful runs do one item at a time, and so are given longer.
+    assert_eq!(said, "the job met its deadline");
+    // Under isolation a job handles one item at a time, and its deadline is later.
     database.run("update everytab.jobs set crashes = 3").await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '31 s'").await;
-    assert!(database.worker.holds("holder", lease.fence).await.unwrap());
+    assert!(database.holds(lease.fence).await);
 }
 
 #[tokio::test]

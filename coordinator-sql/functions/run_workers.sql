@@ -1,35 +1,36 @@
--- The workers of a scan: whoever holds a lease, or has ended a job in the last five minutes, well
--- or not. Items (a job's inputs), seconds and errors are those of that time.
-create or replace function coordinator.scan_holders(p_scan integer)
+-- The workers of a scan: those that hold a lease, or had a job end in the last five minutes, well
+-- or not. Jobs, items (a job's inputs), items a second and errors are those of the five minutes:
+-- long enough to hold a few jobs, short enough to show a worker that stopped.
+create or replace function coordinator.run_workers(p_scan integer)
 returns table (
-    holder text, leases integer, kinds text[], oldest_lease timestamptz, jobs integer,
+    worker_id text, leases integer, kinds text[], oldest_lease timestamptz, jobs integer,
     items bigint, items_per_second double precision, errors integer, last_error text)
 language sql stable security definer set search_path = everytab, pg_temp as $$
     with recent as (select clock_timestamp() - interval '5 minutes' as since),
-    held as (
-        select j.holder, count(*)::integer as leases,
+    leased as (
+        select j.worker_id, count(*)::integer as leases,
                array_agg(distinct j.kind order by j.kind)::text[] as kinds,
                min(j.leased_at) as oldest_lease
           from jobs j where j.scan = p_scan and j.state = 'leased' group by 1),
     done as (
-        select r.holder, count(*)::integer as jobs,
+        select r.worker_id, count(*)::integer as jobs,
                sum((select sum(i.value::bigint)
                       from jsonb_each_text(r.stats -> 'inputs') i))::bigint as items,
                greatest(min(r.leased_at), (select since from recent)) as since
           from job_results r
          where r.scan = p_scan and r.ended_at > (select since from recent) group by 1),
     failed as (
-        select e.holder, count(*)::integer as errors,
+        select e.worker_id, count(*)::integer as errors,
                (array_agg(e.message order by e.at desc))[1] as last_error
           from job_events e
-         where e.scan = p_scan and e.at > (select since from recent) and e.holder is not null
+         where e.scan = p_scan and e.at > (select since from recent) and e.worker_id is not null
            and e.event in ('retry', 'discard', 'expired', 'release')
          group by 1)
-    select holder, coalesce(held.leases, 0), coalesce(held.kinds, '{}'), held.oldest_lease,
-           coalesce(done.jobs, 0), coalesce(done.items, 0),
+    select worker_id, coalesce(leased.leases, 0), coalesce(leased.kinds, '{}'),
+           leased.oldest_lease, coalesce(done.jobs, 0), coalesce(done.items, 0),
            coalesce(done.items, 0)
                / greatest(1, extract(epoch from clock_timestamp() - done.since)::float8),
            coalesce(failed.errors, 0), failed.last_error
-      from held full join done using (holder) full join failed using (holder)
+      from leased full join done using (worker_id) full join failed using (worker_id)
      order by 1;
 $$;

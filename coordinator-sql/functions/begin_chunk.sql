@@ -1,0 +1,19 @@
+-- Checks the fence before a chunk of rows is recorded. held says whether the lease is current.
+-- fresh says whether the rows are still to be written: chunks are numbered from 1 within a lease,
+-- and a worker that lost the reply sends the same chunk again.
+create or replace function coordinator.begin_chunk(
+    p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
+    out held boolean, out fresh boolean, out scan integer, out part integer)
+language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    fenced jobs;
+begin
+    fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
+    held := fenced.job_id is not null;
+    fresh := held and p_chunk > fenced.chunks;
+    scan := fenced.scan;
+    part := fenced.part;
+    if fresh then
+        update jobs j set chunks = p_chunk where j.job_id = p_job_id;
+    end if;
+end $$;

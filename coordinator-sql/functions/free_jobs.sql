@@ -1,0 +1,22 @@
+-- Ends the leases of jobs and sets the state that follows: the only statement that clears the
+-- columns of a lease, so that no verb forgets one. The caller has locked the rows.
+--
+-- p_state is pending, completed or discarded. A pending job is ready at p_not_before (null: now).
+-- p_attempts and p_crashes are new values; null keeps what is there. With p_revoked, leases are
+-- taken away from workers that still hold them: the lease number is raised as well as the token
+-- removed, so that such a worker is fenced off by both.
+--
+-- No `set search_path` and every name qualified: each completion calls this.
+create or replace function coordinator.free_jobs(
+    p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamptz default null,
+    p_attempts integer default null, p_crashes integer default null,
+    p_revoked boolean default false)
+returns void language plpgsql as $$
+begin
+    update everytab.jobs j
+       set state = p_state, not_before = p_not_before,
+           worker_id = null, lease_token = null, lease_until = null, current_item = null,
+           attempts = coalesce(p_attempts, j.attempts), crashes = coalesce(p_crashes, j.crashes),
+           lease_number = j.lease_number + (p_revoked and j.state = 'leased')::integer
+     where j.job_id = any (p_job_ids);
+end $$;
