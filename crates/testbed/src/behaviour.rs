@@ -5,10 +5,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a host behaves. Names in snake case are stable; counters and logs use them.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Behaviour {
+macro_rules! behaviours {
+    ($($(#[$doc:meta])* $variant:ident,)+) => {
+        /// How a host behaves. Names in snake case are stable; counters and logs use them.
+        #[derive(
+            Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
+        )]
+        #[serde(rename_all = "snake_case")]
+        pub enum Behaviour { $($(#[$doc])* $variant,)+ }
+
+        impl Behaviour {
+            /// Every behaviour, in the order of declaration.
+            pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant,)+];
+        }
+    };
+}
+
+behaviours! {
     /// Answers at once with what was asked for.
     Fine,
     /// Fine, but each answer comes after a time fixed by the URL (300 ms to 1 s).
@@ -90,49 +103,6 @@ pub enum Behaviour {
 }
 
 impl Behaviour {
-    /// Every behaviour, in the order of this page.
-    pub const ALL: [Self; 39] = [
-        Self::Fine,
-        Self::Slow,
-        Self::DnsNxdomain,
-        Self::DnsServfail,
-        Self::DnsNoAddress,
-        Self::DnsNeverAnswers,
-        Self::DnsPrivateAddress,
-        Self::ConnectTimeout,
-        Self::NeverAnswers,
-        Self::StallsInBody,
-        Self::Refused,
-        Self::Reset,
-        Self::TlsHandshakeFailure,
-        Self::CertificateWrongName,
-        Self::CertificateExpired,
-        Self::CertificateSelfSigned,
-        Self::NotFound,
-        Self::Gone,
-        Self::Forbidden,
-        Self::TooManyRequests,
-        Self::ServerError,
-        Self::Unavailable,
-        Self::HtmlInsteadOfIcon,
-        Self::EmptyBody,
-        Self::TooLarge,
-        Self::TooLargeUnannounced,
-        Self::RedirectChain,
-        Self::RedirectTooMany,
-        Self::RedirectLoop,
-        Self::RedirectPrivate,
-        Self::RedirectOtherHost,
-        Self::RedirectBadScheme,
-        Self::BrokenImage,
-        Self::LengthTooLong,
-        Self::LengthTooShort,
-        Self::Gzip,
-        Self::WrongContentType,
-        Self::RobotsDisallow,
-        Self::RobotsUnavailable,
-    ];
-
     /// Whether the fault needs bytes that HTTP/2 has no way to send (lying lengths).
     pub(crate) fn needs_http1(self) -> bool {
         matches!(self, Self::StallsInBody | Self::LengthTooLong | Self::LengthTooShort)

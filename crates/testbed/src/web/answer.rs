@@ -167,7 +167,32 @@ fn misbehave(internet: &Internet, request: &Request, behaviour: Behaviour) -> An
         | B::RedirectOtherHost
         | B::RedirectBadScheme => redirects::answer(internet, request, behaviour)
             .unwrap_or_else(|unwound| content(internet, &unwound)),
-        _ => spoil(content(internet, request), behaviour, &mut dice),
+        B::StallsInBody => {
+            with_ending(content(internet, request), |length| Ending::StallAfter(length / 2))
+        }
+        B::LengthTooLong => with_ending(content(internet, request), |length| {
+            Ending::Declared(length.saturating_add(dice.between(1, 5_000) as usize))
+        }),
+        B::LengthTooShort => {
+            with_ending(content(internet, request), |length| Ending::Declared(length / 2))
+        }
+        B::WrongContentType => with_wrong_type(content(internet, request), &mut dice),
+        B::Gzip => gzipped(content(internet, request)),
+        B::Fine | B::Slow | B::RobotsDisallow | B::RobotsUnavailable => content(internet, request),
+        // These misbehave before a request is read, if at all.
+        B::DnsNxdomain
+        | B::DnsServfail
+        | B::DnsNoAddress
+        | B::DnsNeverAnswers
+        | B::DnsPrivateAddress
+        | B::ConnectTimeout
+        | B::NeverAnswers
+        | B::Refused
+        | B::Reset
+        | B::TlsHandshakeFailure
+        | B::CertificateWrongName
+        | B::CertificateExpired
+        | B::CertificateSelfSigned => content(internet, request),
     }
 }
 
@@ -206,33 +231,29 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// Faults of form over content that is there.
-fn spoil(mut answer: Answer, behaviour: Behaviour, dice: &mut Dice) -> Answer {
-    let length = answer.body.len();
-    match behaviour {
-        Behaviour::StallsInBody => answer.ending = Ending::StallAfter(length / 2),
-        Behaviour::LengthTooLong => {
-            let more = dice.between(1, 5_000) as usize;
-            answer.ending = Ending::Declared(length.saturating_add(more));
-        }
-        Behaviour::LengthTooShort => answer.ending = Ending::Declared(length / 2),
-        Behaviour::WrongContentType => {
-            answer.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
-            let wrong = ["text/html", "application/octet-stream", "text/plain", "image/png", ""];
-            let wrong = dice.pick(&wrong);
-            if !wrong.is_empty() {
-                answer = answer.with("content-type", wrong);
-            }
-        }
-        Behaviour::Gzip => {
-            let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
-            // Writing to memory does not fail; if it did, the plain body is a right answer too.
-            if let Ok(packed) = gzip.write_all(&answer.body).and_then(|()| gzip.finish()) {
-                answer.body = packed.into();
-                answer = answer.with("content-encoding", "gzip");
-            }
-        }
-        _ => {}
-    }
+/// Content whose framing ends as `ending` makes of its length.
+fn with_ending(mut answer: Answer, ending: impl FnOnce(usize) -> Ending) -> Answer {
+    answer.ending = ending(answer.body.len());
     answer
+}
+
+/// Content under a type that is not its own.
+fn with_wrong_type(mut answer: Answer, dice: &mut Dice) -> Answer {
+    answer.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+    let wrong = ["text/html", "application/octet-stream", "text/plain", "image/png", ""];
+    let wrong = dice.pick(&wrong);
+    if wrong.is_empty() { answer } else { answer.with("content-type", wrong) }
+}
+
+/// Content with the coding gzip.
+fn gzipped(answer: Answer) -> Answer {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
+    // Writing to memory does not fail; if it did, the plain body would be a right answer too.
+    match gzip.write_all(&answer.body).and_then(|()| gzip.finish()) {
+        Ok(packed) => {
+            let answer = Answer { body: packed.into(), ..answer };
+            answer.with("content-encoding", "gzip")
+        }
+        Err(_) => answer,
+    }
 }
