@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::data_url;
@@ -21,29 +21,63 @@ pub const MAX_DATA_URL_BYTES: usize = 16 << 10;
 /// All `data:` URLs of a host.
 pub const MAX_DATA_URL_BYTES_PER_HOST: usize = 64 << 10;
 
-/// Who named a candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// Who named a candidate. In JSON it is a flag: whether it is the well-known place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "bool", into = "bool")]
 pub enum CandidateSource {
-    /// The well-known place.
+    /// The well-known place, `/favicon.ico`.
     FaviconIco,
     /// A `link` of the page.
+    #[default]
     LinkRel,
 }
 
-/// An icon URL of a host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+impl CandidateSource {
+    /// The stable name, in snake case.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FaviconIco => "favicon_ico",
+            Self::LinkRel => "link_rel",
+        }
+    }
+
+    fn is_link(&self) -> bool {
+        *self == Self::LinkRel
+    }
+}
+
+impl From<bool> for CandidateSource {
+    fn from(is_favicon: bool) -> Self {
+        if is_favicon { Self::FaviconIco } else { Self::LinkRel }
+    }
+}
+
+impl From<CandidateSource> for bool {
+    fn from(source: CandidateSource) -> Self {
+        source == CandidateSource::FaviconIco
+    }
+}
+
+/// An icon URL of a host. Its JSON, which Postgres stores some 76 million times, has names of one
+/// letter and leaves out what is absent or false.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// http, https or data; normalised, without user info and fragment.
+    /// The http, https or data URL; normalised, without user info and fragment.
+    #[serde(rename = "u")]
     pub url: String,
     /// Who named it.
+    #[serde(rename = "f", default, skip_serializing_if = "CandidateSource::is_link")]
     pub source: CandidateSource,
-    /// The link's `type`.
-    pub declared_type: Option<String>,
-    /// The link's `sizes`, as written.
-    pub declared_sizes: Option<String>,
     /// Whether the link was an apple-touch-icon: such icons rank after all others.
+    #[serde(rename = "a", default, skip_serializing_if = "std::ops::Not::not")]
     pub apple_touch: bool,
+    /// The `type` of the link.
+    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    pub declared_type: Option<String>,
+    /// The `sizes` of the link, as written.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub declared_sizes: Option<String>,
 }
 
 /// How many declared icons did not become candidates, by reason.
@@ -175,6 +209,39 @@ impl Chosen {
         if let Some(candidate) = self.list.iter_mut().find(|candidate| candidate.url == url) {
             candidate.declared_type = candidate.declared_type.take().or(icon.mime.clone());
             candidate.declared_sizes = candidate.declared_sizes.take().or(icon.sizes.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_of_a_candidate_is_short_and_read_back() {
+        let plain = Candidate {
+            url: "https://a.example/i.png".to_owned(),
+            source: CandidateSource::LinkRel,
+            apple_touch: false,
+            declared_type: None,
+            declared_sizes: None,
+        };
+        let full = Candidate {
+            source: CandidateSource::FaviconIco,
+            apple_touch: true,
+            declared_type: Some("image/png".to_owned()),
+            declared_sizes: Some("32x32".to_owned()),
+            ..plain.clone()
+        };
+        for (candidate, json) in [
+            (plain, r#"{"u":"https://a.example/i.png"}"#),
+            (
+                full,
+                r#"{"u":"https://a.example/i.png","f":true,"a":true,"t":"image/png","s":"32x32"}"#,
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&candidate).expect("JSON"), json);
+            assert_eq!(serde_json::from_str::<Candidate>(json).expect("a candidate"), candidate);
         }
     }
 }
