@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use everytab_fetcher::{
-    Candidate, FetchSettings, Fetcher, HostCandidates, RobotsPolicy, ShardOptions, ShardOutcome,
-    Spool, fetch_shard,
+    FetchSettings, Fetcher, HostCandidates, RobotsPolicy, ShardOptions, ShardResult, Spool,
+    fetch_shard,
 };
-use everytab_webpage::candidates::CandidateSource;
+use everytab_webpage::{Candidate, CandidateSource};
 use everytab_worker::limits;
 use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
@@ -82,7 +82,7 @@ async fn fetch(options: Options) -> Result<(), Anything> {
     let used = Arc::new(Used::default());
     let watching = tokio::spawn(watch(fetcher.clone(), Arc::clone(&used)));
     let mut totals = Totals::default();
-    let mut running: JoinSet<Result<ShardOutcome, Anything>> = JoinSet::new();
+    let mut running: JoinSet<Result<ShardResult, Anything>> = JoinSet::new();
     let began = Instant::now();
     let until = options.minutes.map(|minutes| began + Duration::from_secs(minutes * 60));
     let rounds = if until.is_some() { usize::MAX } else { 1 };
@@ -102,7 +102,9 @@ async fn fetch(options: Options) -> Result<(), Anything> {
                     let fetcher = fetcher.clone();
                     running.spawn(async move {
                         let seed = number as u64;
-                        let options = ShardOptions { seed, later_pass, ..Default::default() };
+                        let robots = RobotsPolicy::Ignore;
+                        let options =
+                            ShardOptions { seed, robots, later_pass, ..Default::default() };
                         Ok(fetch_shard(&fetcher, hosts, spool, options).await?)
                     });
                 }
@@ -137,7 +139,6 @@ fn settings(options: &Options) -> FetchSettings {
         allow_ranges: "127.0.0.0/8".parse().into_iter().collect(),
         in_flight: options.in_flight,
         per_address: options.in_flight,
-        robots: RobotsPolicy::Off,
         body_budget_bytes: options.body_budget_bytes.unwrap_or(defaults.body_budget_bytes),
         ..defaults
     }
@@ -155,14 +156,14 @@ fn shards(list: &str) -> Result<Vec<Vec<HostCandidates>>, Anything> {
     hosts.sort_by_cached_key(|(name, _)| Sha256::digest(name.as_bytes()).to_vec());
     let in_shard = |(number, (hostname, mut urls)): (usize, (String, Vec<String>))| {
         urls.sort();
-        let candidate = |(number, url)| Candidate {
-            candidate_no: number,
+        let candidate = |url| Candidate {
             url,
             source: CandidateSource::LinkRel,
+            apple_touch: false,
             declared_type: None,
             declared_sizes: None,
         };
-        let candidates = (0..).zip(urls).map(candidate).collect();
+        let candidates = urls.into_iter().map(candidate).collect();
         HostCandidates { host_no: (number % SHARD_HOSTS) as u32, hostname, candidates }
     };
     let hosts: Vec<HostCandidates> = hosts.into_iter().enumerate().map(in_shard).collect();
@@ -248,11 +249,11 @@ struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, shard: &ShardOutcome) {
+    fn add(&mut self, shard: &ShardResult) {
         self.urls += shard.results.len();
         self.retried += shard.retried;
         self.bytes += shard.bytes_downloaded;
-        for (name, amount) in &shard.counts {
+        for (name, amount) in shard.counts.by_name() {
             // A maximum is in the name of its count.
             let (name, value) = match name.rsplit_once('_') {
                 Some((most, value)) if most.starts_with("at_once_per") => {
@@ -264,7 +265,7 @@ impl Totals {
             *count = value.map_or(*count + amount, |value: u64| value.max(*count));
         }
         for result in &shard.results {
-            *self.outcomes.entry(result.ended.outcome.as_str()).or_default() += 1;
+            *self.outcomes.entry(result.url_result.outcome.as_str()).or_default() += 1;
         }
     }
 

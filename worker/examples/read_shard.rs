@@ -18,8 +18,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use everytab_coordinator::WarcHost;
+use everytab_fetcher::{Heartbeat, ItemIsolation};
 use everytab_storage::StoreSettings;
-use everytab_worker::{jobs::read_home_pages, pulse::Pulse};
+use everytab_worker::jobs::read_home_pages;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -80,10 +81,10 @@ async fn read(list: &str, corpus: &str, store: &str, repeat: &str) {
     let mut lost = 0;
     let (start, cpu) = (Instant::now(), cpu_seconds());
     for _ in 0..repeat {
-        let pulse = Pulse::default();
+        let (heartbeat, isolation) = (Heartbeat::default(), ItemIsolation::default());
         let (one, two) = tokio::try_join!(
-            read_home_pages(&store, first.clone(), &pulse),
-            read_home_pages(&store, second.clone(), &pulse),
+            read_home_pages(&store, first.clone(), &heartbeat, &isolation),
+            read_home_pages(&store, second.clone(), &heartbeat, &isolation),
         )
         .unwrap();
         for row in one.0.iter().chain(&two.0) {

@@ -17,9 +17,10 @@ use everytab_bundler::{
     object_names::search_part,
     search::{RANGES, SearchEntry, part::write_part},
 };
+use everytab_fetcher::Heartbeat;
 use everytab_storage::{PutOptions, Store, StoreSettings};
 use everytab_testbed::Dice;
-use everytab_worker::{jobs::merge_range, pulse::Pulse};
+use everytab_worker::jobs::merge_range;
 use uuid::Uuid;
 
 /// As many as a shard of a real scan has.
@@ -164,9 +165,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for range in 0..RANGES {
         let one = Instant::now();
         let all = (0..shards).collect();
-        let pulse = Pulse::default();
+        let heartbeat = Heartbeat::default();
         let merged =
-            merge_range(Arc::clone(&archive), &*site, Uuid::nil(), all, range, &pulse).await?;
+            merge_range(Arc::clone(&archive), &*site, Uuid::nil(), all, range, &heartbeat).await?;
         hostnames += merged.hostnames;
         files += merged.files + 1;
         slowest = slowest.max(one.elapsed().as_secs_f64());

@@ -14,7 +14,6 @@ pub mod limits;
 pub mod local;
 pub mod options;
 pub mod progress;
-pub mod pulse;
 pub mod runner;
 pub mod scan_settings;
 pub mod scan_start;

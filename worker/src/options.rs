@@ -10,7 +10,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use everytab_coordinator::JobKind;
-use everytab_fetcher::{FetchSettings, RobotsPolicy};
+use everytab_fetcher::FetchSettings;
 use everytab_icon::png::Colours;
 use ipnet::IpNet;
 use url::Url;
@@ -127,7 +127,7 @@ fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
 
 impl FetchArgs {
     /// The fetcher's settings, with a warning for each that lets it leave the public internet.
-    pub fn settings(&self, robots: RobotsPolicy) -> FetchSettings {
+    pub fn settings(&self) -> FetchSettings {
         let defaults = FetchSettings::default();
         FetchSettings {
             dns: self.dns,
@@ -137,7 +137,6 @@ impl FetchArgs {
             dial_ports: self.dial_ports.iter().copied().collect::<BTreeMap<_, _>>(),
             in_flight: self.in_flight.max(1),
             user_agent: self.user_agent.clone().unwrap_or(defaults.user_agent.clone()),
-            robots,
             remembers: self.remember == Remember::On,
             ..defaults
         }

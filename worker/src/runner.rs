@@ -4,6 +4,8 @@
 //! ends its run at once; what the run would have written is refused by the fence anyway. It knows
 //! job kinds and nothing of what they do.
 
+mod fleet_limits;
+mod item_journal;
 mod leases;
 mod one_job;
 
@@ -14,17 +16,18 @@ use std::{
 };
 
 use everytab_coordinator::{Coordinator, Error, JobKind, Lease, LeaseCursors, Progress};
+use everytab_fetcher::{Fetcher, Heartbeat};
 use tokio::{
     sync::watch,
     task::{Id, JoinError, JoinSet},
 };
 
 use crate::{
-    context::{Context, Fetchers},
+    context::Context,
     limits,
-    pulse::Pulse,
     telemetry::{self, metrics, metrics::label},
 };
+use fleet_limits::FleetLimits;
 use leases::Leases;
 use one_job::{Ended, finish};
 
@@ -70,10 +73,11 @@ pub async fn run(
     settings: RunSettings,
     mut stop: watch::Receiver<bool>,
 ) -> Result<RunEnd, Error> {
-    let leases = Leases::new(coordinator.clone(), settings.holder.clone(), settings.stall_limit);
-    let leases = Arc::new(leases);
+    let fleet_limits = FleetLimits::new(context.fetcher.clone());
+    let (holder, stall_limit) = (settings.holder.clone(), settings.stall_limit);
+    let leases = Arc::new(Leases::new(coordinator.clone(), holder, stall_limit, fleet_limits));
     metrics::begin_at_zero(&settings.kinds);
-    let renewing = tokio::spawn(Arc::clone(&leases).renew_for_ever(context.clone()));
+    let renewing = tokio::spawn(Arc::clone(&leases).renew_for_ever());
     let mut worker = Worker {
         coordinator,
         context,
@@ -101,7 +105,7 @@ struct Worker {
     settings: RunSettings,
     leases: Arc<Leases>,
     running: JoinSet<Ended>,
-    busy: HashMap<Id, (JobKind, Pulse)>,
+    busy: HashMap<Id, (JobKind, Heartbeat)>,
     icons_rest_until: Option<Instant>,
     /// Kinds for which there was no room, until when they are left alone.
     resting: HashMap<JobKind, Instant>,
@@ -145,7 +149,7 @@ impl Worker {
                 }
                 Err(error) => return Err(error),
             }
-            let room = room_again(Arc::clone(&self.context.fetchers));
+            let room = room_again(self.context.fetcher.clone());
             tokio::select! {
                 Some(ended) = self.running.join_next_with_id() => {
                     self.note(ended);
@@ -163,8 +167,8 @@ impl Worker {
     /// The kinds of which another job can be taken now.
     fn free_kinds(&self) -> Vec<JobKind> {
         let resting = self.icons_rest_until.is_some();
-        let (_, slots) = self.context.fetchers.slots();
-        let is_full = !self.context.fetchers.have_room();
+        let (_, slots) = self.context.fetcher.slots();
+        let is_full = !self.context.fetcher.has_room();
         let most = |kind| match kind {
             JobKind::Index => limits::INDEX_JOBS,
             JobKind::Warc => limits::WARC_JOBS,
@@ -185,7 +189,7 @@ impl Worker {
     /// Whether a job of a kind has yet to do its first item: until then the slots that it will take
     /// look empty, and another lease would only keep the job from an idle worker.
     fn is_starting(&self, kind: JobKind) -> bool {
-        self.busy.values().any(|(busy, pulse)| *busy == kind && pulse.beats() == 0)
+        self.busy.values().any(|(busy, heartbeat)| *busy == kind && heartbeat.count() == 0)
     }
 
     /// Leases by a short look; now and then, and where that finds nothing, by a full one.
@@ -233,15 +237,14 @@ impl Worker {
 
     fn start(&mut self, lease: Lease) {
         let kind = lease.kind;
-        self.context.fetchers.set_rate(lease.rate, self.leases.live_workers());
-        let pulse = Pulse::default();
-        let trusted = self.leases.add(&lease, pulse.clone());
-        let beating = pulse.clone();
+        let heartbeat = Heartbeat::default();
+        let trusted = self.leases.add(&lease, heartbeat.clone());
+        let beating = heartbeat.clone();
         let (coordinator, context) = (self.coordinator.clone(), self.context.clone());
         let leases = Arc::clone(&self.leases);
         let task = self.running.spawn(async move {
             let fence = lease.fence;
-            let ended = finish(&coordinator, &context, lease, trusted, pulse).await;
+            let ended = finish(&coordinator, &context, lease, trusted, heartbeat).await;
             leases.remove(fence);
             ended
         });
@@ -285,7 +288,7 @@ impl Worker {
         if self.icons_rest_until.is_none_or(|until| Instant::now() < until) {
             return;
         }
-        match self.context.fetchers.canaries(&self.canaries).await {
+        match self.context.fetcher.check_network(&self.canaries).await {
             Ok(()) => {
                 tracing::info!("the network answers again; taking icon jobs");
                 self.icons_rest_until = None;
@@ -315,11 +318,11 @@ impl Worker {
 
 /// Waits until requests that filled the slots leave room for another shard's: slots that nobody
 /// uses for the length of a pause would be lost.
-async fn room_again(fetchers: Arc<Fetchers>) {
-    if fetchers.have_room() {
+async fn room_again(fetcher: Fetcher) {
+    if fetcher.has_room() {
         return std::future::pending().await;
     }
-    while !fetchers.have_room() {
+    while !fetcher.has_room() {
         tokio::time::sleep(limits::ROOM_LOOK).await;
     }
 }

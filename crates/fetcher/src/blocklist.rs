@@ -1,16 +1,17 @@
-//! Hosts that nobody may ask for anything: their owners opted out, or an operator left them out.
+//! Hosts that must not be asked for anything: their owners opted out, or an operator listed them.
 //!
-//! The same rule as for the hosts of a scan (coordinator.host_blocked): a hostname is itself, a
-//! suffix is a domain with all below it. Must not know: who keeps the list, why a host is on it.
+//! The rule is that of a scan's hosts (`coordinator.host_blocked`): a hostname blocks itself, a
+//! suffix blocks a domain with all names below it.
+//! Must not know: who keeps the list, why a host is on it.
 
 use std::collections::HashSet;
 
 /// The list of one scan.
 #[derive(Clone, Debug, Default)]
 pub struct Blocklist {
-    /// Each for itself.
+    /// Hostnames, each of which blocks itself only.
     pub hostnames: HashSet<String>,
-    /// Each with all hosts below it.
+    /// Domains, each of which blocks itself and all hosts below it.
     pub suffixes: HashSet<String>,
 }
 
@@ -33,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hostname_is_itself_and_a_suffix_all_below_it() {
+    fn a_hostname_blocks_itself_and_a_suffix_all_below_it() {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let list = Blocklist { hostnames: set(&["one.example"]), suffixes: set(&["bad.example"]) };
         for host in ["one.example", "bad.example", "a.bad.example", "a.b.bad.example"] {

@@ -1,4 +1,4 @@
-//! What a fetch gives back: outcome, way, times and bytes.
+//! What a fetch gives back: outcome, hops, times and bytes.
 //!
 //! Must not know: how it was fetched, whether the bytes are an image.
 
@@ -9,31 +9,38 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{outcome::Outcome, request::certificate::Certificate};
 
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Icon,
+    Robots,
+}
+
 /// One request of a redirect chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// What was asked.
+    /// The URL of the request.
     pub url: String,
-    /// The address that was dialled, none if it did not come to that.
+    /// The address that was dialled; none if the hop ended before that.
     pub address: Option<SocketAddr>,
-    /// The status of the answer, none if there was no answer.
+    /// The status of the answer; none if there was no answer.
     pub status: Option<u16>,
 }
 
-/// Milliseconds spent, added up over the hops; waiting our turn is in none of them.
+/// Milliseconds spent, added up over the hops. Waiting for permits is in none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings {
-    /// Asking the resolver.
+    /// Milliseconds of waiting for the resolver.
     pub dns: u32,
-    /// TCP, over all addresses tried.
+    /// Milliseconds of connecting by TCP, over all addresses tried.
     pub connect: u32,
-    /// TLS handshakes.
+    /// Milliseconds of TLS handshakes.
     pub tls: u32,
-    /// From the request to the head of the answer.
+    /// Milliseconds from the requests to the heads of their answers.
     pub first_byte: u32,
-    /// Reading bodies.
+    /// Milliseconds of reading bodies.
     pub body: u32,
-    /// All of the above.
+    /// The sum of the others.
     pub total: u32,
 }
 
@@ -44,50 +51,51 @@ impl Timings {
     }
 }
 
+/// Adds a time to a field of [`Timings`].
 pub(crate) fn add_ms(field: &mut u32, spent: Duration) {
     *field = field.saturating_add(u32::try_from(spent.as_millis()).unwrap_or(u32::MAX));
 }
 
-/// How one URL's fetch ended. `outcome` is [`Outcome::Ok`] if there is a body; whether it is an
-/// image is for `content` to say.
+/// How the fetch of one URL ended. `outcome` is [`Outcome::Ok`] if there is a body; whether the
+/// body is an image is decided by [`judge`](crate::judge).
 #[derive(Debug)]
 pub struct Fetched {
-    /// As it was asked for.
+    /// The URL as the caller gave it.
     pub url: String,
-    /// Of the last request.
+    /// The URL of the last request.
     pub final_url: String,
-    /// How it ended.
+    /// How the fetch ended.
     pub outcome: Outcome,
-    /// Of the last answer.
+    /// The status of the last answer; none if no answer came.
     pub status: Option<u16>,
     /// Every request, in order.
     pub hops: Vec<Hop>,
     /// Whether a redirect led from https to http.
     pub was_downgraded: bool,
-    /// Of the last https connection.
+    /// What was found about the certificate of the last https connection; none over http.
     pub certificate: Option<Certificate>,
     /// Where the time went.
     pub timings: Timings,
-    /// `Content-Type` of the last answer, as sent; invalid UTF-8 replaced.
+    /// `Content-Type` of the last answer as sent, with invalid UTF-8 replaced.
     pub content_type_header: Option<String>,
-    /// The last answer's head as the archive keeps it: the body below is decoded, so fields about
-    /// codings and length carry an `X-Crawl-` prefix, and `Content-Length` is the body's.
+    /// The head of the last answer as the archive keeps it. The body is kept decoded, so fields
+    /// about codings and length carry an `X-Crawl-` prefix, and `Content-Length` is that of `body`.
     pub http_head: Vec<u8>,
     /// `Date` of the last answer, as sent.
     pub http_date: Option<String>,
-    /// Decoded; empty unless the outcome is ok.
+    /// The decoded body; empty unless the outcome is ok.
     pub body: Bytes,
-    /// What the server asked to wait, where it refused for now.
+    /// The time that the server asked to wait, where it refused for now.
     pub retry_after: Option<Duration>,
-    /// The origin that turned out to be dead and how, where one did.
+    /// The origin that turned out to be dead, and its outcome.
     pub(crate) dead_origin: Option<(String, Outcome)>,
-    /// The body's part of the memory for bodies, for as long as this lives.
-    pub(crate) room: Option<OwnedSemaphorePermit>,
+    /// The permit for the memory of the body, for as long as this value lives.
+    pub(crate) memory: Option<OwnedSemaphorePermit>,
 }
 
 impl Fetched {
-    pub(crate) fn new(url: &str) -> Fetched {
-        Fetched {
+    pub(crate) fn new(url: &str) -> Self {
+        Self {
             url: url.to_owned(),
             final_url: url.to_owned(),
             outcome: Outcome::Ok,
@@ -102,7 +110,7 @@ impl Fetched {
             body: Bytes::new(),
             retry_after: None,
             dead_origin: None,
-            room: None,
+            memory: None,
         }
     }
 

@@ -3,25 +3,61 @@
 //! [`fetch_shard`] takes the icon candidates of a shard of hosts and returns one result for each.
 //! [`Fetcher::fetch_one`] fetches a single URL. The folders:
 //!
-//! - `shard/`: a shard of URLs, grouped by origin, with one later pass over what may have been a
-//!   passing failure;
+//! - `shard/`: a shard of URLs, grouped by origin, with one later pass over failures that may have
+//!   been passing;
 //! - `request/`: one URL with its redirects and robots.txt, one request, one connection;
 //! - `names/`: the resolver and its DNS client;
 //! - `permits/`: limits per hostname, per address, in total, per second, and of memory;
 //! - `health/`: what is known to be dead, and whether a failure is the fault of this machine.
 //!
-//! Invariants: every address that is dialled was checked against the guard, on every hop; everything
-//! that a peer can make grow is bounded; an outcome depends on answers about its own URL, name and
-//! address alone; a failure of this machine is a [`Trouble`], never an [`Outcome`].
+//! Invariants: every address that is dialled was checked against the guard, on every hop;
+//! everything that a peer can make grow is bounded; an outcome depends on answers about its own
+//! URL, name and address alone; a failure of this machine is a [`Trouble`], never an [`Outcome`].
 //!
 //! Must not know: jobs, Postgres, where shards come from.
 //!
-//! HTTP is `hyper` under a connector of this crate, because `reqwest` hides which step failed, which
-//! address was dialled and what was wrong with a certificate (docs/decisions/0006).
+//! ```
+//! use everytab_fetcher::{FetchSettings, Fetcher, Outcome, RobotsPolicy};
+//! use tokio::{
+//!     io::{AsyncReadExt, AsyncWriteExt},
+//!     net::TcpListener,
+//! };
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // A server on loopback that answers one request.
+//! let listener = TcpListener::bind("127.0.0.1:0").await?;
+//! let port = listener.local_addr()?.port();
+//! tokio::spawn(async move {
+//!     let (mut stream, _peer) = listener.accept().await?;
+//!     stream.read(&mut [0; 1024]).await?;
+//!     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nicon").await
+//! });
+//!
+//! let fetcher = Fetcher::new(FetchSettings {
+//!     dns: Some("127.0.0.1:53".parse()?),
+//!     // Loopback is not public: without this line the outcome is `ip_blocked`.
+//!     allow_ranges: vec!["127.0.0.0/8".parse()?],
+//!     dial_ports: [(80, port)].into(),
+//!     ..FetchSettings::default()
+//! })?;
+//! let url = "http://127.0.0.1/favicon.ico";
+//! let fetched = fetcher.fetch_one(url, RobotsPolicy::Ignore).await?;
+//! assert_eq!(fetched.outcome, Outcome::Ok);
+//! assert_eq!(&fetched.body[..], b"icon");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! HTTP is `hyper` under a connector of this crate, because `reqwest` hides which step failed,
+//! which address was dialled and what was wrong with a certificate (docs/decisions/0006).
 
 mod blocklist;
+mod counts;
 mod fetched;
 mod health;
+mod heartbeat;
+mod isolation;
 mod meter;
 pub mod metrics;
 mod names;
@@ -30,20 +66,25 @@ mod permits;
 mod request;
 mod settings;
 mod shard;
+mod trouble;
 
 pub use blocklist::Blocklist;
+pub use counts::FetchCounts;
 pub use fetched::{Fetched, Hop, Timings};
-pub use outcome::{Outcome, Retry, SeedName, Trouble};
+pub use heartbeat::Heartbeat;
+pub use isolation::{ItemIsolation, ItemJournal};
+pub use outcome::{Outcome, Retry, StatsCounter};
 pub use request::{
     certificate::Certificate,
     content::{ImageFacts, data_bytes, judge},
-    fetcher::{Fetcher, SettingsError},
+    fetcher::Fetcher,
+    shared::SettingsError,
     spool::{Payload, Span, Spool},
 };
 pub use settings::{FetchSettings, REQUEST_BYTES, RobotsPolicy, WAITING_BYTES};
 pub use shard::{
-    fetch_shard::{
-        Candidate, Ended, HostCandidates, IconResult, ShardOptions, ShardOutcome, fetch_shard,
-    },
-    hand::{Hand, SharedHand},
+    fetch_shard::{IconResult, ShardOptions, ShardResult, fetch_shard},
+    host_candidates::HostCandidates,
+    url_result::UrlResult,
 };
+pub use trouble::Trouble;

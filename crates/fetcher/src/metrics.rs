@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use opentelemetry::{KeyValue, global, metrics::Meter};
 
-use crate::outcome::{Outcome, Trouble};
+use crate::{outcome::Outcome, trouble::Trouble};
 
 /// How a metric behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,47 +1,48 @@
-//! How one icon ended: the closed list of outcomes, and our own trouble, which is never one.
+//! The closed list of ways in which fetching one URL ends, and all that the fetcher makes of each.
 //!
-//! Invariants: an outcome's name is stable (stored in the database, printed in reports, pinned by
-//! a test); every outcome has exactly one of the public page's seven counters; whatever is our own
-//! fault is a [`Trouble`] and has no way to become an [`Outcome`].
+//! Invariants: an outcome's name is stable (Postgres stores it, reports print it, a test pins it);
+//! every outcome adds to exactly one counter of the published statistics. Each rule that depends on
+//! the outcome is a column of the one table below, so a new row does not compile before every
+//! column has a value.
 //! Must not know: how a fetch is made.
 
-use std::{fmt, io};
+use std::fmt;
 
 /// A counter of the published statistics; each outcome adds to exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SeedName {
-    /// The name has no address, or asking for it failed.
+pub enum StatsCounter {
+    /// The name has no address, or the resolver gave no answer.
     FailedDns,
     /// Connecting, the handshake, the first byte or the whole fetch took too long.
     FailedTimeout,
-    /// The server answered, and the answer was no.
+    /// The server answered with a refusal.
     FailedHttpError,
     /// The server answered with something that is not a usable image.
     FailedInvalidImage,
-    /// The body or the picture is over the limits.
+    /// The body or the image is over the limits.
     FailedTooLarge,
-    /// Everything else: refused, broken protocol, forbidden.
+    /// Everything else: a refused connection, a broken protocol, a forbidden URL.
     FailedOther,
-    /// An icon.
+    /// The fetch gave an icon.
     Completed,
 }
 
-impl SeedName {
+impl StatsCounter {
     /// The name in `stats.json`.
     pub fn as_str(self) -> &'static str {
         match self {
-            SeedName::FailedDns => "failed_dns",
-            SeedName::FailedTimeout => "failed_timeout",
-            SeedName::FailedHttpError => "failed_http_error",
-            SeedName::FailedInvalidImage => "failed_invalid_image",
-            SeedName::FailedTooLarge => "failed_too_large",
-            SeedName::FailedOther => "failed_other",
-            SeedName::Completed => "completed",
+            Self::FailedDns => "failed_dns",
+            Self::FailedTimeout => "failed_timeout",
+            Self::FailedHttpError => "failed_http_error",
+            Self::FailedInvalidImage => "failed_invalid_image",
+            Self::FailedTooLarge => "failed_too_large",
+            Self::FailedOther => "failed_other",
+            Self::Completed => "completed",
         }
     }
 }
 
-/// Whether an outcome is worth one more try in the shard's later pass.
+/// Whether the later pass of a shard fetches the URL once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// The answer was clear; asking again would only be impolite.
@@ -52,124 +53,262 @@ pub enum Retry {
     AfterRetryAfter,
 }
 
+/// What an outcome of fetching robots.txt means for the URLs of its origin (RFC 9309, 2.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RobotsAnswer {
+    /// The body holds the rules.
+    Rules,
+    /// The origin has no rules. After a redirect to the robots.txt of another origin, neither has
+    /// that one.
+    NoRules,
+    /// Everything is allowed, but nothing is learnt about another origin.
+    Allowed,
+    /// Everything is forbidden: there may be rules, and they cannot be read.
+    Forbidden,
+    /// No answer came. If it is this origin that did not answer, its URLs get the same outcome
+    /// without being asked for; otherwise everything is forbidden.
+    NoAnswer,
+}
+
+/// What an outcome shows to be dead, so that it need not be tried again for other URLs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dead {
+    /// Nothing: it is about one URL.
+    Nothing,
+    /// The origin: its name, its address or its server.
+    Origin,
+    /// The address and port, and with them the origin.
+    Endpoint,
+}
+
+/// Whether an outcome may be the fault of this machine's own network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LocalFault {
+    /// The peer, or a router, was heard.
+    No,
+    /// Nothing came back after connecting; a link that drops packets looks the same.
+    Silence,
+    /// Nothing came back before there was a connection. Many of these in a row are the fault of
+    /// this machine's resolver or link.
+    Network,
+}
+
+/// Whether an outcome still counts after this process was stalled during the fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterStall {
+    /// It does: it does not depend on time.
+    Counts,
+    /// It does not: a deadline passed, or a peer gave up, while this process stood still.
+    Void,
+}
+
+/// Whether an outcome is what an address gives that gets too many requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Complaint {
+    /// It is not.
+    No,
+    /// It is.
+    Yes,
+    /// It is if the status of the answer was 503.
+    If503,
+}
+
 macro_rules! outcomes {
-    ($($(#[$doc:meta])* $variant:ident $name:literal $seed:ident $retry:ident;)+) => {
-        /// How one icon ended. The list is closed; the names are stable.
+    ($($(#[$doc:meta])* $variant:ident $name:literal $counter:ident $retry:ident
+       [$($status:pat)?]
+       $robots:ident $dead:ident $fault:ident $stall:ident $complaint:ident;)+) => {
+        /// How one fetch ended. The list is closed; the names are stable.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Outcome { $($(#[$doc])* $variant,)+ }
 
         impl Outcome {
-            /// Every outcome, in the order of their declaration.
-            pub const ALL: &'static [Outcome] = &[$(Outcome::$variant,)+];
+            /// Every outcome, in the order of declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The stable name, snake case.
+            /// The stable name, in snake case.
             pub fn as_str(self) -> &'static str {
-                match self { $(Outcome::$variant => $name,)+ }
+                match self { $(Self::$variant => $name,)+ }
             }
 
             /// The outcome of this name, if there is one.
-            pub fn parse(name: &str) -> Option<Outcome> {
-                match name { $($name => Some(Outcome::$variant),)+ _ => None }
+            pub fn parse(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$variant),)+ _ => None }
             }
 
             /// The one counter of the published statistics that this outcome adds to.
-            pub fn seed_name(self) -> SeedName {
-                match self { $(Outcome::$variant => SeedName::$seed,)+ }
+            pub fn stats_counter(self) -> StatsCounter {
+                match self { $(Self::$variant => StatsCounter::$counter,)+ }
             }
 
-            /// Whether the shard's later pass tries again.
+            /// Whether the later pass of a shard fetches the URL once more.
             pub fn retry(self) -> Retry {
-                match self { $(Outcome::$variant => Retry::$retry,)+ }
+                match self { $(Self::$variant => Retry::$retry,)+ }
+            }
+
+            /// The outcome of an answer with this status, which is neither a success nor a redirect
+            /// with a target. The rows are tried from the first to the last.
+            pub(crate) fn of_refusal(status: u16) -> Self {
+                match status { $($($status => Self::$variant,)?)+ }
+            }
+
+            /// What this outcome of fetching robots.txt means for the URLs of its origin.
+            pub(crate) fn robots_answer(self) -> RobotsAnswer {
+                match self { $(Self::$variant => RobotsAnswer::$robots,)+ }
+            }
+
+            /// What need not be tried again after this outcome.
+            pub(crate) fn dead(self) -> Dead {
+                match self { $(Self::$variant => Dead::$dead,)+ }
+            }
+
+            /// Whether this outcome may be the fault of this machine's own network.
+            pub(crate) fn local_fault(self) -> LocalFault {
+                match self { $(Self::$variant => LocalFault::$fault,)+ }
+            }
+
+            /// Whether this outcome still counts after a stall of this process.
+            pub(crate) fn after_stall(self) -> AfterStall {
+                match self { $(Self::$variant => AfterStall::$stall,)+ }
+            }
+
+            /// Whether an address that gets too many requests gives this outcome.
+            pub(crate) fn complaint(self) -> Complaint {
+                match self { $(Self::$variant => Complaint::$complaint,)+ }
             }
         }
     };
 }
 
+// The columns: name, counter of the statistics, later pass, HTTP statuses (none for most), and on
+// the second line what it means as the outcome of robots.txt, what is dead, whether this machine
+// may be at fault, whether it counts after a stall, whether the address complains.
 outcomes! {
-    /// The name does not exist, or cannot.
-    DnsNxdomain "dns_nxdomain" FailedDns Never;
+    /// The name does not exist, or cannot exist.
+    DnsNxdomain "dns_nxdomain" FailedDns Never []
+        NoAnswer Origin No Counts No;
     /// The resolver answered with a failure.
-    DnsServfail "dns_servfail" FailedDns LaterPass;
+    DnsServfail "dns_servfail" FailedDns LaterPass []
+        NoAnswer Origin Network Counts No;
     /// The resolver is alive and gave no answer for this name in time.
-    DnsTimeout "dns_timeout" FailedDns LaterPass;
+    DnsTimeout "dns_timeout" FailedDns LaterPass []
+        NoAnswer Origin Network Void No;
     /// The name exists and has neither an IPv4 nor an IPv6 address.
-    DnsNoAddress "dns_no_address" FailedDns Never;
+    DnsNoAddress "dns_no_address" FailedDns Never []
+        NoAnswer Origin No Counts No;
     /// The URL, or one of its name's addresses, is not on the public internet.
-    IpBlocked "ip_blocked" FailedOther Never;
-    /// Known to be dead without a more exact class; kept for rows of other sources.
-    EndpointDead "endpoint_dead" FailedOther Never;
+    IpBlocked "ip_blocked" FailedOther Never []
+        NoAnswer Origin No Counts No;
+    /// The endpoint is known to be dead without a more exact class; kept for rows of other sources.
+    EndpointDead "endpoint_dead" FailedOther Never []
+        NoAnswer Nothing No Counts No;
     /// The address refuses connections on this port.
-    ConnectRefused "connect_refused" FailedOther Never;
-    /// A router says that the address cannot be reached.
-    ConnectUnreachable "connect_unreachable" FailedOther LaterPass;
-    /// No TCP connection in time.
-    ConnectTimeout "connect_timeout" FailedTimeout LaterPass;
+    ConnectRefused "connect_refused" FailedOther Never []
+        NoAnswer Endpoint No Counts No;
+    /// A router reports that the address cannot be reached.
+    ConnectUnreachable "connect_unreachable" FailedOther LaterPass []
+        NoAnswer Origin Network Counts No;
+    /// There was no TCP connection in time.
+    ConnectTimeout "connect_timeout" FailedTimeout LaterPass []
+        NoAnswer Endpoint Network Void No;
     /// The peer closed the connection before the first byte of an answer.
-    ConnectReset "connect_reset" FailedOther LaterPass;
-    /// No TLS handshake; a faulty certificate alone is not that.
-    TlsHandshake "tls_handshake" FailedOther Never;
-    /// The peer speaks only versions or ciphers that are no longer spoken.
-    TlsUnsupported "tls_unsupported" FailedOther Never;
-    /// No TLS handshake in time.
-    TlsTimeout "tls_timeout" FailedTimeout LaterPass;
+    ConnectReset "connect_reset" FailedOther LaterPass []
+        NoAnswer Nothing No Void Yes;
+    /// The TLS handshake failed; a faulty certificate alone does not make it fail.
+    TlsHandshake "tls_handshake" FailedOther Never []
+        NoAnswer Origin No Void No;
+    /// The peer speaks only versions or ciphers of TLS that are no longer in use.
+    TlsUnsupported "tls_unsupported" FailedOther Never []
+        NoAnswer Origin No Counts No;
+    /// The TLS handshake did not end in time.
+    TlsTimeout "tls_timeout" FailedTimeout LaterPass []
+        NoAnswer Origin Silence Void No;
     /// The answer is not HTTP/1.1.
-    H1Parse "h1_parse" FailedOther Never;
-    /// The answer breaks HTTP/2.
-    H2Protocol "h2_protocol" FailedOther Never;
-    /// More than 256 header fields or 64 KiB of them, or endless 1xx answers.
-    HeaderTooLarge "header_too_large" FailedOther Never;
-    /// No head of an answer in time.
-    FirstByteTimeout "first_byte_timeout" FailedTimeout LaterPass;
+    H1Parse "h1_parse" FailedOther Never []
+        NoAnswer Nothing No Counts No;
+    /// The answer violates HTTP/2.
+    H2Protocol "h2_protocol" FailedOther Never []
+        NoAnswer Nothing No Void No;
+    /// The head has more than 256 fields or 64 KiB, or the interim answers (1xx) do not end.
+    HeaderTooLarge "header_too_large" FailedOther Never []
+        NoAnswer Nothing No Counts No;
+    /// The head of an answer did not come in time.
+    FirstByteTimeout "first_byte_timeout" FailedTimeout LaterPass []
+        NoAnswer Origin Silence Void No;
     /// The whole fetch, redirects and body included, took too long.
-    TotalTimeout "total_timeout" FailedTimeout LaterPass;
+    TotalTimeout "total_timeout" FailedTimeout LaterPass []
+        NoAnswer Origin Silence Void No;
     /// The connection broke within the body.
-    BodyReset "body_reset" FailedOther LaterPass;
+    BodyReset "body_reset" FailedOther LaterPass []
+        Forbidden Nothing No Void Yes;
     /// The body ended before its declared length.
-    BodyTruncated "body_truncated" FailedOther Never;
-    /// The body, decoded, is over the limit.
-    BodyTooLarge "body_too_large" FailedTooLarge Never;
-    /// The content coding is broken, doubled, or not one that was asked for.
-    ContentDecode "content_decode" FailedOther Never;
-    /// The redirects came back to where they had been.
-    RedirectLoop "redirect_loop" FailedHttpError Never;
-    /// More redirects than allowed.
-    RedirectLimit "redirect_limit" FailedHttpError Never;
-    /// A redirect to something that is not an http or https URL.
-    RedirectBadScheme "redirect_bad_scheme" FailedHttpError Never;
-    /// A redirect to something that is not on the public internet.
-    RedirectBlocked "redirect_blocked" FailedOther Never;
-    /// 401 or 403.
-    Http401403 "http_401_403" FailedHttpError Never;
-    /// A challenge meant for a person in front of a browser.
-    HttpChallenge "http_challenge" FailedHttpError Never;
-    /// 404 or 410.
-    Http404410 "http_404_410" FailedHttpError Never;
-    /// 429.
-    Http429 "http_429" FailedHttpError AfterRetryAfter;
-    /// Another status that is neither success, nor a redirect with a target, nor a server error.
-    Http4xx "http_4xx" FailedHttpError Never;
-    /// Any 5xx; only 503 is tried again.
-    Http5xx "http_5xx" FailedHttpError AfterRetryAfter;
-    /// Success without a byte of content.
-    EmptyBody "empty_body" FailedInvalidImage Never;
-    /// An HTML page where an icon should be.
-    NotImageHtml "not_image_html" FailedInvalidImage Never;
-    /// Neither an image nor HTML.
-    NotImageOther "not_image_other" FailedInvalidImage Never;
-    /// It begins as an image and then is not one.
-    ImageCorrupt "image_corrupt" FailedInvalidImage Never;
-    /// More pixels than any icon needs.
-    ImageTooBig "image_too_big" FailedTooLarge Never;
-    /// An SVG that breaks the rules for strangers' SVGs.
-    SvgRejected "svg_rejected" FailedInvalidImage Never;
+    BodyTruncated "body_truncated" FailedOther Never []
+        Forbidden Nothing No Void No;
+    /// The decoded body is over the limit.
+    BodyTooLarge "body_too_large" FailedTooLarge Never []
+        NoAnswer Nothing No Counts No;
+    /// The content coding is broken, doubled, or not one that the request accepts.
+    ContentDecode "content_decode" FailedOther Never []
+        Forbidden Nothing No Counts No;
+    /// The redirects came back to a URL that was asked for before.
+    RedirectLoop "redirect_loop" FailedHttpError Never []
+        Allowed Nothing No Counts No;
+    /// There were more redirects than allowed.
+    RedirectLimit "redirect_limit" FailedHttpError Never []
+        Allowed Nothing No Counts No;
+    /// A redirect led to something that is not an http or https URL.
+    RedirectBadScheme "redirect_bad_scheme" FailedHttpError Never []
+        Allowed Nothing No Counts No;
+    /// A redirect led to something that is not on the public internet.
+    RedirectBlocked "redirect_blocked" FailedOther Never []
+        Allowed Nothing No Counts No;
+    /// The status was 401 or 403.
+    Http401403 "http_401_403" FailedHttpError Never [401 | 403]
+        NoRules Nothing No Counts No;
+    /// The answer is a challenge meant for a person in front of a browser.
+    HttpChallenge "http_challenge" FailedHttpError Never []
+        Allowed Nothing No Counts No;
+    /// The status was 404 or 410.
+    Http404410 "http_404_410" FailedHttpError Never [404 | 410]
+        NoRules Nothing No Counts No;
+    /// The status was 429.
+    Http429 "http_429" FailedHttpError AfterRetryAfter [429]
+        Forbidden Nothing No Counts Yes;
+    /// Any other status that is no success, no redirect with a target and no server error.
+    Http4xx "http_4xx" FailedHttpError Never [0..=499]
+        Allowed Nothing No Counts No;
+    /// The status was 500 or higher; only 503 is tried again.
+    Http5xx "http_5xx" FailedHttpError AfterRetryAfter [500..]
+        Forbidden Nothing No Counts If503;
+    /// The server answered with success and without a byte of content.
+    EmptyBody "empty_body" FailedInvalidImage Never []
+        NoRules Nothing No Counts No;
+    /// The body is an HTML page where an icon should be.
+    NotImageHtml "not_image_html" FailedInvalidImage Never []
+        NoAnswer Nothing No Counts No;
+    /// The body is neither an image nor HTML.
+    NotImageOther "not_image_other" FailedInvalidImage Never []
+        NoAnswer Nothing No Counts No;
+    /// The body begins as an image and then is not one.
+    ImageCorrupt "image_corrupt" FailedInvalidImage Never []
+        NoAnswer Nothing No Counts No;
+    /// The image has more pixels than any icon needs.
+    ImageTooBig "image_too_big" FailedTooLarge Never []
+        NoAnswer Nothing No Counts No;
+    /// The SVG breaks the rules for SVGs of unknown origin.
+    SvgRejected "svg_rejected" FailedInvalidImage Never []
+        NoAnswer Nothing No Counts No;
     /// robots.txt forbids it, or could not be read for a reason that forbids it.
-    RobotsDisallowed "robots_disallowed" FailedOther Never;
+    RobotsDisallowed "robots_disallowed" FailedOther Never []
+        NoAnswer Nothing No Counts No;
     /// The owner asked to be left out.
-    OptedOut "opted_out" FailedOther Never;
-    /// Twice in hand when a worker died.
-    Crashed "crashed" FailedOther Never;
-    /// An image.
-    Ok "ok" Completed Never;
+    OptedOut "opted_out" FailedOther Never []
+        NoAnswer Nothing No Counts No;
+    /// It was the current item of two runs that ended their process.
+    Crashed "crashed" FailedOther Never []
+        NoAnswer Nothing No Counts No;
+    /// The body is an image.
+    Ok "ok" Completed Never []
+        Rules Nothing No Counts No;
 }
 
 impl fmt::Display for Outcome {
@@ -179,136 +318,15 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// Whether it says that the name or the address itself is dead, so that another URL of the
-    /// same origin need not be tried.
-    pub fn kills_origin(self) -> bool {
-        use Outcome::*;
-        matches!(
-            self,
-            DnsNxdomain
-                | DnsServfail
-                | DnsTimeout
-                | DnsNoAddress
-                | IpBlocked
-                | ConnectRefused
-                | ConnectUnreachable
-                | ConnectTimeout
-                | TlsHandshake
-                | TlsUnsupported
-                | TlsTimeout
-                | FirstByteTimeout
-                | TotalTimeout
-        )
+    /// Whether the name, the address or the server is dead, so that another URL of the same origin
+    /// need not be tried.
+    pub(crate) fn kills_origin(self) -> bool {
+        self.dead() != Dead::Nothing
     }
 
-    /// Whether it is what a broken resolver or uplink of ours would look like; many of these in a
-    /// row are our own trouble.
-    pub fn resembles_our_trouble(self) -> bool {
-        use Outcome::*;
-        matches!(self, DnsServfail | DnsTimeout | ConnectUnreachable | ConnectTimeout)
-    }
-
-    /// Whether it is how a dead link of ours shows: nothing came back from anywhere.
-    pub fn is_silence(self) -> bool {
-        use Outcome::*;
-        matches!(self, DnsServfail | DnsTimeout | ConnectUnreachable | ConnectTimeout)
-            || matches!(self, TlsTimeout | FirstByteTimeout | TotalTimeout)
-    }
-
-    /// Whether time ran out; after a stall of our own it says nothing about the peer.
-    pub fn is_a_matter_of_time(self) -> bool {
-        use Outcome::*;
-        matches!(self, DnsTimeout | ConnectTimeout | TlsTimeout | FirstByteTimeout | TotalTimeout)
-            || matches!(self, ConnectReset | BodyReset | BodyTruncated | TlsHandshake | H2Protocol)
-    }
-}
-
-/// Our own trouble. It voids the fetch it touched, which runs again; it is never an outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Trouble {
-    /// EMFILE, ENFILE.
-    #[error("no file descriptor left (raise the open-file limit, or lower the fetches in flight)")]
-    FileDescriptors,
-    /// ENOBUFS, ENOMEM.
-    #[error("the kernel has no memory left for sockets")]
-    Memory,
-    /// ENETUNREACH, ENETDOWN.
-    #[error("this machine has no route to the network")]
-    NetworkUnreachable,
-    /// EADDRNOTAVAIL: no local port or address to dial from.
-    #[error("no local port left to dial from")]
-    LocalPorts,
-    /// The resolver answers nobody.
-    #[error("the resolver does not answer")]
-    ResolverUnreachable,
-    /// The process was frozen or asleep while a fetch was under way.
-    #[error("this process was stalled while fetching")]
-    Stalled,
-    /// Most of the last origins failed in ways that look like our own network.
-    #[error("most of the last origins failed to resolve or to connect")]
-    MostOriginsFail,
-    /// The folder for temporary files gave an error, or the spool reached its bound.
-    #[error("the spool of icon bodies is full or cannot be written")]
-    Spool,
-}
-
-impl Trouble {
-    /// Every trouble.
-    pub const ALL: [Trouble; 8] = [
-        Trouble::FileDescriptors,
-        Trouble::Memory,
-        Trouble::NetworkUnreachable,
-        Trouble::LocalPorts,
-        Trouble::ResolverUnreachable,
-        Trouble::Stalled,
-        Trouble::MostOriginsFail,
-        Trouble::Spool,
-    ];
-
-    /// The stable name, snake case.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Trouble::FileDescriptors => "file_descriptors",
-            Trouble::Memory => "memory",
-            Trouble::NetworkUnreachable => "network_unreachable",
-            Trouble::LocalPorts => "local_ports",
-            Trouble::ResolverUnreachable => "resolver_unreachable",
-            Trouble::Stalled => "stalled",
-            Trouble::MostOriginsFail => "most_origins_fail",
-            Trouble::Spool => "spool",
-        }
-    }
-
-    /// The trouble that an operating-system error stands for, if it is ours and not the peer's.
-    pub fn of_io(error: &io::Error) -> Option<Trouble> {
-        match error.raw_os_error()? {
-            libc::EMFILE | libc::ENFILE => Some(Trouble::FileDescriptors),
-            libc::ENOBUFS | libc::ENOMEM => Some(Trouble::Memory),
-            libc::ENETUNREACH | libc::ENETDOWN => Some(Trouble::NetworkUnreachable),
-            libc::EADDRNOTAVAIL => Some(Trouble::LocalPorts),
-            _ => None,
-        }
-    }
-}
-
-/// Why a step of a fetch did not go on: the web's answer, or our own trouble.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// The fetch has its outcome.
-    Outcome(Outcome),
-    /// The fetch is void.
-    Trouble(Trouble),
-}
-
-impl From<Outcome> for Stop {
-    fn from(outcome: Outcome) -> Stop {
-        Stop::Outcome(outcome)
-    }
-}
-
-impl From<Trouble> for Stop {
-    fn from(trouble: Trouble) -> Stop {
-        Stop::Trouble(trouble)
+    /// Whether nothing came back from the peer, which a dead link of this machine would explain.
+    pub(crate) fn is_silence(self) -> bool {
+        self.local_fault() != LocalFault::No
     }
 }
 

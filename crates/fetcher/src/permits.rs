@@ -1,6 +1,7 @@
-//! Who may send a request now: limits per hostname, per address, in total, per second, of memory.
+//! Limits that requests wait for: per hostname, per address, in total, per second, of memory.
 
 pub(crate) mod keyed_semaphore;
-pub(crate) mod pace;
 pub(crate) mod politeness;
+pub(crate) mod rate_limiter;
+pub(crate) mod request_permits;
 pub(crate) mod slowdown;

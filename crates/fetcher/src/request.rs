@@ -2,13 +2,20 @@
 
 pub(crate) mod body;
 pub(crate) mod certificate;
+pub(crate) mod chain;
 pub(crate) mod connection;
 pub(crate) mod content;
 pub(crate) mod cookies;
 pub(crate) mod dial;
+pub(crate) mod dial_errors;
 pub(crate) mod fetcher;
+pub(crate) mod head;
 pub(crate) mod hop;
 pub(crate) mod message;
+pub(crate) mod pool;
 pub(crate) mod robots;
+pub(crate) mod route;
+pub(crate) mod scope;
+pub(crate) mod shared;
 pub(crate) mod spool;
 pub(crate) mod target;

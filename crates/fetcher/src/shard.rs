@@ -1,5 +1,10 @@
-//! The icons of one shard: grouped by origin, fetched once for each distinct URL.
+//! The icons of one shard: grouped by origin, each distinct URL fetched once.
 
 pub(crate) mod fetch_shard;
-pub(crate) mod group;
-pub(crate) mod hand;
+pub(crate) mod findings;
+pub(crate) mod host_candidates;
+pub(crate) mod inspect_body;
+pub(crate) mod origin_group;
+pub(crate) mod plan;
+pub(crate) mod url_result;
+pub(crate) mod work;

@@ -1,17 +1,16 @@
 //! `publish`: a scan's site again, such as after a site was lost or to go back to an older scan.
 
 use clap::Args;
-use everytab_fetcher::{FetchSettings, Fetcher};
+use everytab_fetcher::{FetchSettings, Fetcher, Heartbeat};
 use everytab_storage::StoreSettings;
 use uuid::Uuid;
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::{database, stdout},
-    context::{Context, Fetchers},
+    context::Context,
     jobs::{PublishRequest, publish_site},
     options::DatabaseArgs,
-    pulse::Pulse,
 };
 
 /// Options of `publish`.
@@ -52,7 +51,7 @@ pub async fn run(args: PublishArgs) -> CliResult {
         )));
     }
     let manifest =
-        publish_site(&storage_only(args.user_agent)?, &request, &Pulse::default()).await?;
+        publish_site(&storage_only(args.user_agent)?, &request, &Heartbeat::default()).await?;
     eprintln!("{} now shows scan {scan}: {} tabs", request.settings.site, manifest.hosts);
     stdout::line(serde_json::to_string(&manifest)?)?;
     Ok(Exit::Done)
@@ -62,12 +61,12 @@ fn is_publishable(state: &str) -> bool {
     matches!(state, "finished" | "finished_with_discards")
 }
 
-/// A context of whose parts only the stores are used: its fetchers ask nobody, so the machine's
+/// A context of which only the stores are used. Its fetcher sends no request, so the machine's
 /// resolver settings do not matter.
 fn storage_only(user_agent: Option<String>) -> Result<Context, CliError> {
-    let mut nobody = FetchSettings { dns: Some(([127, 0, 0, 1], 53).into()), ..Default::default() };
-    nobody.user_agent = user_agent.unwrap_or(nobody.user_agent);
-    let fetcher = Fetcher::new(nobody)?;
-    let fetchers = Fetchers { obeying: fetcher.clone(), ignoring: fetcher };
-    Ok(Context::new(StoreSettings::default(), fetchers, std::env::temp_dir()))
+    let mut settings =
+        FetchSettings { dns: Some(([127, 0, 0, 1], 53).into()), ..Default::default() };
+    settings.user_agent = user_agent.unwrap_or(settings.user_agent);
+    let fetcher = Fetcher::new(settings)?;
+    Ok(Context::new(StoreSettings::default(), fetcher, std::env::temp_dir()))
 }

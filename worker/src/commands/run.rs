@@ -1,10 +1,10 @@
 //! `run`: take jobs from the database and do them.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::Coordinator;
-use everytab_fetcher::{Fetcher, RobotsPolicy};
+use everytab_fetcher::Fetcher;
 use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_storage::StoreSettings;
 
@@ -12,7 +12,7 @@ use crate::{
     capacity,
     cli_error::{CliError, CliResult, Exit},
     commands::{database, stop},
-    context::{Context, Fetchers},
+    context::Context,
     limits,
     options::{DatabaseArgs, FetchArgs, Role, parse_duration},
     runner::{self, RunEnd, RunSettings},
@@ -78,8 +78,8 @@ pub async fn run(args: RunArgs) -> CliResult {
         _ = stop.wait_for(|stop| *stop) => return Ok(Exit::Drained),
     };
     let context = context(&args.fetch, args.temporary.clone())?;
-    let fetchers = Arc::clone(&context.fetchers);
-    everytab_fetcher::metrics::observe_slots(move || fetchers.slots());
+    let fetcher = context.fetcher.clone();
+    everytab_fetcher::metrics::observe_slots(move || fetcher.slots());
     let settings = RunSettings {
         holder: worker_id(),
         kinds: Role::kinds(&args.roles),
@@ -127,13 +127,11 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
             fetch.in_flight = in_flight;
         }
     }
-    let fetcher = |robots| Fetcher::new(fetch.settings(robots));
-    let fetchers =
-        Fetchers { obeying: fetcher(RobotsPolicy::Obey)?, ignoring: fetcher(RobotsPolicy::Off)? };
+    let fetcher = Fetcher::new(fetch.settings())?;
     let temporary = temporary.unwrap_or_else(std::env::temp_dir);
     std::fs::create_dir_all(&temporary).map_err(|error| {
         CliError::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
     })?;
     let stores = StoreSettings { max_attempts: limits::STORE_ATTEMPTS, ..StoreSettings::default() };
-    Ok(Context::new(stores, fetchers, temporary))
+    Ok(Context::new(stores, fetcher, temporary))
 }

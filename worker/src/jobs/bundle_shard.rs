@@ -17,6 +17,7 @@ use everytab_bundler::{
 };
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{BundleHost, BundleRow, Coordinator, Output};
+use everytab_fetcher::{Heartbeat, ItemIsolation};
 use everytab_icon::{
     convert::{TabIcon, to_tab_icon_with},
     png::Colours,
@@ -31,7 +32,7 @@ use super::{
     stats::Stats,
     warc::home_url,
 };
-use crate::{context::Context, limits, pulse::Pulse};
+use crate::{context::Context, limits};
 
 pub(super) struct BundleShard;
 
@@ -53,7 +54,8 @@ impl Job for BundleShard {
         let converter = Converter {
             archive,
             colours: job.settings.icon_colours,
-            pulse: &job.pulse,
+            heartbeat: &job.heartbeat,
+            isolation: &job.isolation,
             converted: HashMap::new(),
         };
         let (tabs, hostnames, mut stats) = tabs(hosts, converter).await?;
@@ -80,7 +82,7 @@ impl Job for BundleShard {
             .collect();
         stream::iter(puts)
             .buffer_unordered(limits::PUTS_IN_FLIGHT)
-            .inspect_ok(|()| job.pulse.beat())
+            .inspect_ok(|()| job.heartbeat.beat())
             .try_collect::<Vec<()>>()
             .await?;
         let part = object_names::search_part(job.info.scan_id, job.part);
@@ -178,7 +180,7 @@ async fn tabs(
     }
     let mut tabs = Vec::with_capacity(shown.len());
     let mut hostnames = Vec::with_capacity(shown.len());
-    let at_once = if converter.pulse.is_careful() { 1 } else { limits::ICONS_AT_ONCE };
+    let at_once = if converter.isolation.is_on() { 1 } else { limits::ICONS_AT_ONCE };
     while !shown.is_empty() {
         let some: Vec<_> = shown.drain(..at_once.min(shown.len())).collect();
         converter.convert_for(&some, &mut stats).await?;
@@ -207,7 +209,8 @@ async fn tabs(
 struct Converter<'a> {
     archive: Archive,
     colours: Colours,
-    pulse: &'a Pulse,
+    heartbeat: &'a Heartbeat,
+    isolation: &'a ItemIsolation,
     /// By the record they came from: hosts that share one share the work.
     converted: HashMap<i64, Option<TabIcon>>,
 }
@@ -253,7 +256,7 @@ impl Converter<'_> {
     ) -> Result<(), JobError> {
         for host in hosts {
             for (&offset, &length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
-                if self.pulse.is_suspect(offset) && !self.converted.contains_key(&offset) {
+                if self.isolation.is_suspect(offset) && !self.converted.contains_key(&offset) {
                     self.convert(BTreeMap::from([(offset, length)]), stats).await?;
                 }
             }
@@ -269,16 +272,16 @@ impl Converter<'_> {
     ) -> Result<(), JobError> {
         let mut records = Vec::with_capacity(wanted.len());
         for (offset, length) in wanted {
-            let record = if self.pulse.has_crashed(offset) {
+            let record = if self.isolation.has_crashed(offset) {
                 Err(CRASHED)
             } else {
-                self.pulse.take(offset).await;
+                self.isolation.checkpoint_item(offset).await;
                 self.archive.record(offset, length).await?.ok_or("archive_short")
             };
             records.push((offset, record));
         }
-        let (colours, pulse) = (self.colours, self.pulse.clone());
-        for (offset, icon) in blocking(move || convert_all(records, colours, &pulse)).await? {
+        let (colours, heartbeat) = (self.colours, self.heartbeat.clone());
+        for (offset, icon) in blocking(move || convert_all(records, colours, &heartbeat)).await? {
             if let Err(reason) = &icon {
                 stats.count_member(CountFamily::ConversionFailed, reason, 1);
             }
@@ -297,11 +300,11 @@ type Reason = &'static str;
 fn convert_all(
     records: Vec<(i64, Result<Bytes, Reason>)>,
     colours: Colours,
-    pulse: &Pulse,
+    heartbeat: &Heartbeat,
 ) -> Vec<(i64, Result<TabIcon, Reason>)> {
     let one = |record: Bytes| {
         let icon = catch_unwind(AssertUnwindSafe(|| convert(&record, colours)));
-        pulse.beat();
+        heartbeat.beat();
         icon.unwrap_or(Err(CRASHED))
     };
     records.into_iter().map(|(offset, record)| (offset, record.and_then(one))).collect()

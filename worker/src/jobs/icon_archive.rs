@@ -12,12 +12,7 @@ use everytab_commoncrawl::warc::write::{
     ArchiveInfo, ArchiveWriter, Position, Resource, Response, Revisit, WriteError, Written,
 };
 use everytab_coordinator::IconRow;
-use everytab_webpage::CandidateSource;
-
 use everytab_fetcher::{IconResult, Payload, Spool};
-
-/// Which candidates, by (host_no, candidate_no), are apple-touch icons.
-pub(super) type Touch = HashMap<(u32, u32), bool>;
 
 /// A shard's archive in a temporary file.
 pub(super) struct Archive {
@@ -61,7 +56,6 @@ pub(super) fn write(
     path: PathBuf,
     spool: &Spool,
     results: &[IconResult],
-    touch: &Touch,
 ) -> Result<Archive, WriteError> {
     let file = File::create(&path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -80,7 +74,8 @@ pub(super) fn write(
     let mut rows = Vec::with_capacity(results.len());
     for result in results {
         let mut position = None;
-        if let (Some(sha256), Some(payload)) = (result.ended.sha256, result.ended.payload) {
+        if let (Some(sha256), Some(payload)) = (result.url_result.sha256, result.url_result.payload)
+        {
             let url = result.candidate.url.as_str();
             let is_inline = url.starts_with("data:");
             if let Some(first) = firsts.get(&sha256) {
@@ -94,7 +89,7 @@ pub(super) fn write(
                 firsts.insert(sha256, first);
             }
         }
-        rows.push(icon_row(result, position, touch));
+        rows.push(icon_row(result, position));
     }
     let bytes = writer.offset();
     writer.finish()?;
@@ -110,7 +105,7 @@ fn first(
     payload: Payload,
     is_inline: bool,
 ) -> Result<First, WriteError> {
-    let ended = &result.ended;
+    let ended = &result.url_result;
     let body = spool.read(payload.body)?;
     let date_micros = ended.ended_at.timestamp_micros();
     let (url, written) = if is_inline {
@@ -145,8 +140,8 @@ fn revisit(
 ) -> Result<(), WriteError> {
     writer.revisit(&Revisit {
         target_uri: &result.candidate.url,
-        date_micros: result.ended.ended_at.timestamp_micros(),
-        ip_address: result.ended.address.map(|address| address.ip()),
+        date_micros: result.url_result.ended_at.timestamp_micros(),
+        ip_address: result.url_result.address.map(|address| address.ip()),
         http_head: &spool.read(payload.head)?,
         payload_digest: &first.written.payload_digest,
         refers_to_record_id: &first.written.record_id,
@@ -156,23 +151,14 @@ fn revisit(
     Ok(())
 }
 
-/// Who named a candidate, as rows and statistics say it.
-pub(super) fn source(result: &IconResult) -> &'static str {
-    match result.candidate.source {
-        CandidateSource::FaviconIco => "favicon_ico",
-        CandidateSource::LinkRel => "link_rel",
-    }
-}
-
-fn icon_row(result: &IconResult, position: Option<Position>, touch: &Touch) -> IconRow {
-    let ended = &result.ended;
+fn icon_row(result: &IconResult, position: Option<Position>) -> IconRow {
+    let ended = &result.url_result;
     let candidate = &result.candidate;
     let facts = ended.facts.as_ref();
     let signed = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
     let wide = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     // A side of 0 is one that the header does not say.
     let side = |side: u32| (side > 0).then(|| signed(side));
-    let place = (result.host_no, candidate.candidate_no);
     // An icon in the page itself would fill the row: its content is in the archive.
     let url = match candidate.url.starts_with("data:") {
         true => candidate.url.chars().take(60).collect(),
@@ -180,8 +166,8 @@ fn icon_row(result: &IconResult, position: Option<Position>, touch: &Touch) -> I
     };
     IconRow {
         host_no: signed(result.host_no),
-        candidate_no: i16::try_from(candidate.candidate_no).unwrap_or(i16::MAX),
-        touch: touch.get(&place).copied().unwrap_or(false),
+        candidate_no: i16::try_from(result.candidate_no).unwrap_or(i16::MAX),
+        touch: candidate.apple_touch,
         width: facts.and_then(|facts| side(facts.width)),
         height: facts.and_then(|facts| side(facts.height)),
         bytes: ended.sha256.is_some().then(|| signed(ended.bytes)),
@@ -189,7 +175,7 @@ fn icon_row(result: &IconResult, position: Option<Position>, touch: &Touch) -> I
         archive_offset: position.map(|at| wide(at.offset)),
         archive_length: position.map(|at| wide(at.length)),
         sha256: ended.sha256.map(|digest| digest.to_vec()),
-        source: source(result).to_owned(),
+        source: candidate.source.as_str().to_owned(),
         outcome: ended.outcome.as_str().to_owned(),
         content_type: facts.map(|facts| facts.content_type.to_owned()),
         declared_type: candidate.declared_type.clone(),

@@ -7,6 +7,7 @@ use everytab_commoncrawl::{
     index::{Capture, IndexCounts, IndexOptions, Protocol},
 };
 use everytab_coordinator::{Coordinator, CrawlFile, HostRow, Output};
+use everytab_fetcher::Heartbeat;
 use everytab_storage::Store;
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
 use crate::{
     context::Context,
     index_file::{IndexFile, IndexFileError},
-    pulse::Pulse,
 };
 
 pub(super) struct Index;
@@ -37,7 +37,7 @@ impl Job for Index {
             }
             other => other,
         };
-        let (rows, counts) = read(&*store, &file, &job.pulse).await.map_err(about)?;
+        let (rows, counts) = read(&*store, &file, &job.heartbeat).await.map_err(about)?;
         Ok(Done { output: Output::Hosts(rows), stats: stats(&counts) })
     }
 }
@@ -45,7 +45,7 @@ impl Job for Index {
 async fn read(
     store: &dyn Store,
     file: &CrawlFile,
-    pulse: &Pulse,
+    heartbeat: &Heartbeat,
 ) -> Result<(Vec<HostRow>, IndexCounts), JobError> {
     let info = store.head(&file.path).await?.ok_or_else(|| {
         JobError::Discard(format!("it is not in {}; check the crawl and --source", store.url()))
@@ -56,7 +56,7 @@ async fn read(
     let mut rows = Vec::new();
     loop {
         let captures = index.next().await?;
-        pulse.beat();
+        heartbeat.beat();
         if captures.is_empty() {
             return Ok((rows, index.counts()));
         }

@@ -1,19 +1,16 @@
 //! What every job has in common: an assignment, how it is loaded and run, what it hands back, and
 //! why it may fail.
 //!
+//! Invariant: a run reaches Postgres through the item journal of its assignment only.
 //! Must not know: which kinds of jobs there are.
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
-use everytab_fetcher::Trouble;
+use everytab_fetcher::{Heartbeat, ItemIsolation, Trouble};
 use everytab_storage::{StorageError, StorageErrorKind};
 
 use super::stats::Stats;
-use crate::{
-    context::Context,
-    pulse::{Pulse, TrustedUntil},
-    scan_settings::ScanSettings,
-};
+use crate::{context::Context, scan_settings::ScanSettings};
 
 /// A job as its run sees it.
 #[derive(Debug, Clone)]
@@ -30,8 +27,11 @@ pub struct Assignment {
     pub info: ScanInfo,
     /// The scan's settings.
     pub settings: ScanSettings,
-    /// Beats with every item, and knows about careful mode.
-    pub pulse: Pulse,
+    /// Beats with every item that was handled.
+    pub heartbeat: Heartbeat,
+    /// Whether items are handled one at a time, and where the current one is recorded. It is the
+    /// only way from a run to Postgres.
+    pub isolation: ItemIsolation,
 }
 
 impl Assignment {
@@ -42,13 +42,9 @@ impl Assignment {
     pub async fn load(
         coordinator: &Coordinator,
         lease: &Lease,
-        pulse: Pulse,
-        trusted_until: TrustedUntil,
+        heartbeat: Heartbeat,
+        isolation: ItemIsolation,
     ) -> Result<Self, JobError> {
-        let pulse = match lease.uses_isolation {
-            true => pulse.careful(coordinator, lease.fence, trusted_until).await?,
-            false => pulse,
-        };
         let info = coordinator.load_scan(lease.scan).await?;
         let settings = serde_json::from_value(info.settings.clone()).map_err(|error| {
             JobError::Discard(format!("the scan's settings are not understood: {error}"))
@@ -60,7 +56,8 @@ impl Assignment {
             lease_number: lease.fence.lease_number,
             info,
             settings,
-            pulse,
+            heartbeat,
+            isolation,
         })
     }
 }
@@ -140,7 +137,7 @@ pub(super) trait Job {
     /// Reads the input from Postgres.
     async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError>;
 
-    /// Does the work, without a database.
+    /// Does the work. It reaches Postgres through the item journal of the assignment only.
     async fn run(context: &Context, job: &Assignment, input: Self::Input)
     -> Result<Done, JobError>;
 }

@@ -5,17 +5,17 @@ use everytab_bundler::{
     Manifest, PublishedBundle, object_names,
     preview::{HEIGHT, MAX_BUNDLES, PreviewIcon, PreviewTab, TABS, WIDTH, draw, icons_of},
 };
+use everytab_fetcher::Heartbeat;
 use everytab_icon::{Pixels, decode::decode, png::encode};
 use everytab_storage::Store;
 
 use super::job::JobError;
-use crate::pulse::Pulse;
 
 /// The picture, as a PNG. `None`: no tab of the bundles that were read has an icon.
 pub(super) async fn of_site(
     site: &dyn Store,
     manifest: &Manifest,
-    pulse: &Pulse,
+    heartbeat: &Heartbeat,
 ) -> Result<Option<Bytes>, JobError> {
     let mut icons = Vec::with_capacity(TABS);
     for number in 0..manifest.bundles.min(MAX_BUNDLES) {
@@ -23,7 +23,7 @@ pub(super) async fn of_site(
         let key = object_names::bundle(manifest.scan, number);
         let bundle = PublishedBundle::read(&site.get(&key).await?)
             .map_err(|error| JobError::Discard(format!("{key} is not a bundle: {error}")))?;
-        pulse.beat();
+        heartbeat.beat();
         icons.extend(icons_of(&bundle));
         if icons.len() >= TABS {
             break;

@@ -16,6 +16,7 @@ use everytab_bundler::{
     stats_names::{InputName, OutcomeName, StageName},
 };
 use everytab_coordinator::{Coordinator, OutcomeCount, Output, ScanInfo};
+use everytab_fetcher::Heartbeat;
 use everytab_storage::{
     ObjectChange, PutOptions, Store, Tagged,
     cdn::{self, CdnSettings},
@@ -29,7 +30,7 @@ use super::{
     preview, scan_numbers,
     stats::Stats,
 };
-use crate::{context::Context, limits, pulse::Pulse, scan_settings::ScanSettings};
+use crate::{context::Context, limits, scan_settings::ScanSettings};
 
 pub(super) struct Publish;
 
@@ -82,7 +83,7 @@ impl Job for Publish {
         job: &Assignment,
         request: PublishRequest,
     ) -> Result<Done, JobError> {
-        let manifest = publish_site(context, &request, &job.pulse).await?;
+        let manifest = publish_site(context, &request, &job.heartbeat).await?;
         let mut stats = Stats::default();
         stats.input(InputName::Bundles, manifest.bundles);
         stats.outcome(OutcomeName::Published.as_str(), manifest.bundles);
@@ -98,28 +99,28 @@ impl Job for Publish {
 pub async fn publish_site(
     context: &Context,
     request: &PublishRequest,
-    pulse: &Pulse,
+    heartbeat: &Heartbeat,
 ) -> Result<Manifest, JobError> {
     let site = context.store(&request.settings.site).await?;
     let numbers = scan_numbers::of(&request.outcomes, &request.status);
     let manifest = manifest(request, &numbers);
-    fill_gaps(&site, request, pulse).await?;
+    fill_gaps(&site, request, heartbeat).await?;
     let stats = stats_document(&numbers, &manifest);
     if let Some(published) = site.get_tagged(MANIFEST).await? {
         replacement(site.url(), Some(&published), &manifest, request.force)?;
     }
-    let picture = preview::of_site(&*site, &manifest, pulse).await?;
+    let picture = preview::of_site(&*site, &manifest, heartbeat).await?;
     let operator = SiteOperator {
         site_url: request.settings.site_url.clone(),
         contact: request.settings.contact.clone(),
-        user_agent: Some(context.fetchers.obeying.user_agent().to_owned()),
+        user_agent: Some(context.fetcher.user_agent().to_owned()),
     };
     // Pages name files by their hash: files first, pages after the manifest.
     let (pages, files): (Vec<_>, Vec<_>) =
         page_files(&operator).into_iter().partition(|file| file.key.ends_with(".html"));
     for file in files {
         put_changed(&*site, &file.key, file.bytes.into()).await?;
-        pulse.beat();
+        heartbeat.beat();
     }
     replace_manifest(&*site, &manifest, request.force).await?;
     put(&*site, STATS, pretty(&stats)).await?;
@@ -172,7 +173,7 @@ fn bundles_per_shard(request: &PublishRequest) -> i32 {
 async fn fill_gaps(
     site: &Arc<dyn Store>,
     request: &PublishRequest,
-    pulse: &Pulse,
+    heartbeat: &Heartbeat,
 ) -> Result<(), JobError> {
     let (shards, per_shard) = (shards(request), bundles_per_shard(request));
     let bundled: HashSet<i32> = request.bundled.iter().copied().collect();
@@ -186,7 +187,7 @@ async fn fill_gaps(
         .collect();
     stream::iter(puts)
         .buffer_unordered(limits::PUTS_IN_FLIGHT)
-        .inspect_ok(|()| pulse.beat())
+        .inspect_ok(|()| heartbeat.beat())
         .try_collect::<Vec<()>>()
         .await?;
     Ok(())

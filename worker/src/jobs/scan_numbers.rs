@@ -5,7 +5,7 @@ use everytab_bundler::{
     stats_names::StageName,
 };
 use everytab_coordinator::OutcomeCount;
-use everytab_fetcher::{Outcome, SeedName};
+use everytab_fetcher::{Outcome, StatsCounter};
 use serde_json::Value;
 
 /// The numbers of a scan, from its counts and the document of `scan status`.
@@ -44,14 +44,14 @@ fn fetch_totals(counts: &[StageCount]) -> FetchTotals {
             continue;
         }
         let outcome = Outcome::parse(&count.name);
-        let total = match outcome.map_or(SeedName::FailedOther, Outcome::seed_name) {
-            SeedName::Completed => &mut totals.completed,
-            SeedName::FailedDns => &mut totals.failed_dns,
-            SeedName::FailedTimeout => &mut totals.failed_timeout,
-            SeedName::FailedHttpError => &mut totals.failed_http_error,
-            SeedName::FailedInvalidImage => &mut totals.failed_invalid_image,
-            SeedName::FailedTooLarge => &mut totals.failed_too_large,
-            SeedName::FailedOther => &mut totals.failed_other,
+        let total = match outcome.map_or(StatsCounter::FailedOther, Outcome::stats_counter) {
+            StatsCounter::Completed => &mut totals.completed,
+            StatsCounter::FailedDns => &mut totals.failed_dns,
+            StatsCounter::FailedTimeout => &mut totals.failed_timeout,
+            StatsCounter::FailedHttpError => &mut totals.failed_http_error,
+            StatsCounter::FailedInvalidImage => &mut totals.failed_invalid_image,
+            StatsCounter::FailedTooLarge => &mut totals.failed_too_large,
+            StatsCounter::FailedOther => &mut totals.failed_other,
         };
         *total += count.amount;
         if outcome == Some(Outcome::RobotsDisallowed) {

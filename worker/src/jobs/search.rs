@@ -10,6 +10,7 @@ use everytab_bundler::{
     stats_names::{CountFamily, CountName, InputName, OutcomeName},
 };
 use everytab_coordinator::{Coordinator, Output};
+use everytab_fetcher::Heartbeat;
 use everytab_storage::{PutOptions, Store};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
@@ -18,7 +19,7 @@ use super::{
     job::{Assignment, Done, Job, JobError},
     stats::Stats,
 };
-use crate::{context::Context, limits, pulse::Pulse};
+use crate::{context::Context, limits};
 
 pub(super) struct Search;
 
@@ -34,7 +35,7 @@ impl Job for Search {
         let archive = context.store(&job.settings.archive).await?;
         let site = context.store(&job.settings.site).await?;
         let scan_id = job.info.scan_id;
-        let merged = merge_range(archive, &*site, scan_id, shards, range, &job.pulse).await?;
+        let merged = merge_range(archive, &*site, scan_id, shards, range, &job.heartbeat).await?;
         let mut stats = Stats::default();
         stats.input(InputName::Hostnames, merged.hostnames);
         stats.outcome(OutcomeName::Listed.as_str(), merged.hostnames);
@@ -67,7 +68,7 @@ pub async fn merge_range(
     scan_id: Uuid,
     shards: Vec<i32>,
     range: usize,
-    pulse: &Pulse,
+    heartbeat: &Heartbeat,
 ) -> Result<MergedRange, JobError> {
     let reads = shards
         .into_iter()
@@ -75,7 +76,7 @@ pub async fn merge_range(
     let reads: Vec<_> = reads.collect();
     let mut entries: Vec<SearchEntry> = stream::iter(reads)
         .buffered(limits::PUTS_IN_FLIGHT)
-        .inspect_ok(|_| pulse.beat())
+        .inspect_ok(|_| heartbeat.beat())
         .try_fold(Vec::new(), |mut entries, part| async move {
             entries.extend(part);
             Ok(entries)
@@ -87,7 +88,7 @@ pub async fn merge_range(
     let mut count = 0;
     for (number, text) in files::files(&entries).enumerate() {
         put(site, &(prefix.clone() + &search_file_path(range, number)), text).await?;
-        pulse.beat();
+        heartbeat.beat();
         count += 1;
     }
     put(site, &(prefix + &search_index_path(range)), files::index(&entries)).await?;
@@ -154,9 +155,15 @@ mod tests {
         }
         let (mut listed, mut org) = (0, 0);
         for range in 0..28 {
-            let pulse = Pulse::default();
-            let merged =
-                merge_range(Arc::clone(&store), &*store, scan_id, shards.clone(), range, &pulse);
+            let heartbeat = Heartbeat::default();
+            let merged = merge_range(
+                Arc::clone(&store),
+                &*store,
+                scan_id,
+                shards.clone(),
+                range,
+                &heartbeat,
+            );
             let merged = merged.await.unwrap();
             listed += merged.hostnames;
             org += merged.top_level.get("org").copied().unwrap_or_default();

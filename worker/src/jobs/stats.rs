@@ -37,9 +37,9 @@ impl Stats {
     }
 
     /// Adds counts that have their names already.
-    pub fn count_all(&mut self, counts: &BTreeMap<String, u64>) {
+    pub fn count_all(&mut self, counts: impl IntoIterator<Item = (String, u64)>) {
         for (name, amount) in counts {
-            *self.counts.entry(name.clone()).or_default() += amount;
+            *self.counts.entry(name).or_default() += amount;
         }
     }
 

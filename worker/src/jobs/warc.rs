@@ -7,18 +7,18 @@ use bytes::Bytes;
 use everytab_bundler::stats_names::{CountName, InputName, OutcomeName};
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{Coordinator, Output, PageRow, WarcHost};
+use everytab_fetcher::{Heartbeat, ItemIsolation};
 use everytab_storage::{StorageError, StorageErrorKind, Store};
 use everytab_webpage::{
-    CandidateSource, TitleState, candidates, iframe_ok, page::Page, tab_title, understand,
+    Candidate, Candidates, TitleState, candidates, iframe_ok, page::Page, tab_title, understand,
 };
 use futures_util::{StreamExt, stream};
-use serde::{Deserialize, Serialize};
 
 use super::{
     job::{Assignment, Done, Job, JobError, blocking},
     stats::Stats,
 };
-use crate::{context::Context, limits, pulse::Pulse};
+use crate::{context::Context, limits};
 
 pub(super) struct Warc;
 
@@ -36,7 +36,7 @@ impl Job for Warc {
     ) -> Result<Done, JobError> {
         let settings = &job.settings;
         let store = context.source(&settings.source, settings.source_is_public).await?;
-        let (rows, stats) = read_home_pages(&store, hosts, &job.pulse).await?;
+        let (rows, stats) = read_home_pages(&store, hosts, &job.heartbeat, &job.isolation).await?;
         Ok(Done { output: Output::Pages(rows), stats })
     }
 }
@@ -48,17 +48,20 @@ impl Job for Warc {
 pub async fn read_home_pages(
     store: &Arc<dyn Store>,
     mut hosts: Vec<WarcHost>,
-    pulse: &Pulse,
+    heartbeat: &Heartbeat,
+    isolation: &ItemIsolation,
 ) -> Result<(Vec<PageRow>, Stats), JobError> {
     let mut stats = Stats::default();
     stats.input(InputName::Hosts, hosts.len() as u64);
     let asked = hosts.iter().filter(|host| !host.blocked).count();
     let mut missing = 0_usize;
-    hosts.sort_by_key(|host| !pulse.is_suspect(host.host_no.into()));
-    let reads: Vec<_> =
-        hosts.into_iter().map(|host| read_member(Arc::clone(store), host, pulse.clone())).collect();
-    // In careful mode a record is asked for once the one before it has been understood.
-    let (in_flight, at_once) = match pulse.is_careful() {
+    hosts.sort_by_key(|host| !isolation.is_suspect(host.host_no.into()));
+    let reads: Vec<_> = hosts
+        .into_iter()
+        .map(|host| read_member(Arc::clone(store), host, isolation.clone()))
+        .collect();
+    // In isolation a record is read when the one before it has been understood.
+    let (in_flight, at_once) = match isolation.is_on() {
         true => (1, 1),
         false => (limits::RECORDS_IN_FLIGHT, limits::PAGES_AT_ONCE),
     };
@@ -73,7 +76,7 @@ pub async fn read_home_pages(
             missing += usize::from(matches!(member, Member::Missing));
             members.push((host, member));
         }
-        let beating = pulse.clone();
+        let beating = heartbeat.clone();
         let understood = blocking(move || page_rows(&members, &beating)).await?;
         for (row, counts) in understood {
             stats.outcome(&row.outcome, 1);
@@ -126,16 +129,16 @@ impl Member {
 async fn read_member(
     store: Arc<dyn Store>,
     host: WarcHost,
-    pulse: Pulse,
+    isolation: ItemIsolation,
 ) -> Result<(WarcHost, Member), StorageError> {
     if host.blocked {
         return Ok((host, Member::OptedOut));
     }
     let item = i64::from(host.host_no);
-    if pulse.has_crashed(item) {
+    if isolation.has_crashed(item) {
         return Ok((host, Member::Crashed));
     }
-    pulse.take(item).await;
+    isolation.checkpoint_item(item).await;
     let start = host.warc_offset.unsigned_abs();
     let end = start.saturating_add(host.warc_length.unsigned_abs());
     match store.get_range(&host.warc_path, start..end).await {
@@ -150,25 +153,6 @@ async fn read_member(
     }
 }
 
-/// A candidate as a warc job hands it to the icon job: short names, since there are 76 million.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct StoredCandidate {
-    /// The URL.
-    pub u: String,
-    /// Whether it is the implied /favicon.ico.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub f: bool,
-    /// Whether it is an apple-touch icon.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub a: bool,
-    /// The declared type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub t: Option<String>,
-    /// The declared sizes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub s: Option<String>,
-}
-
 #[derive(Default)]
 struct Counts {
     candidates: u64,
@@ -176,10 +160,10 @@ struct Counts {
 }
 
 /// A row a member. What panics on one panics on it everywhere, and so costs this one alone.
-fn page_rows(members: &[(WarcHost, Member)], pulse: &Pulse) -> Vec<(PageRow, Counts)> {
+fn page_rows(members: &[(WarcHost, Member)], heartbeat: &Heartbeat) -> Vec<(PageRow, Counts)> {
     let row = |(host, member): &(WarcHost, Member)| {
         let row = catch_unwind(AssertUnwindSafe(|| page_row(host, member)));
-        pulse.beat();
+        heartbeat.beat();
         row.unwrap_or_else(|_| (without_page(host, CRASHED), Counts::default()))
     };
     members.iter().map(row).collect()
@@ -218,21 +202,15 @@ pub(super) fn home_url(hostname: &str, https: bool) -> String {
 }
 
 fn with_page(host: &WarcHost, page: &Page) -> (PageRow, Counts) {
-    let found = candidates(page);
-    let stored: Vec<StoredCandidate> = found
-        .list
-        .iter()
-        .map(|candidate| StoredCandidate {
-            u: candidate.url.clone(),
-            f: candidate.source == CandidateSource::FaviconIco,
-            a: candidate.apple_touch,
-            t: candidate.declared_type.as_deref().map(short),
-            s: candidate.declared_sizes.as_deref().map(short),
-        })
-        .collect();
-    let left_out = &found.left_out;
+    let Candidates { list, left_out } = candidates(page);
+    let short_hints = |candidate: Candidate| Candidate {
+        declared_type: candidate.declared_type.as_deref().map(short),
+        declared_sizes: candidate.declared_sizes.as_deref().map(short),
+        ..candidate
+    };
+    let list: Vec<Candidate> = list.into_iter().map(short_hints).collect();
     let counts = Counts {
-        candidates: stored.len() as u64,
+        candidates: list.len() as u64,
         left_out: (left_out.duplicate
             + left_out.scheme
             + left_out.too_long
@@ -257,7 +235,7 @@ fn with_page(host: &WarcHost, page: &Page) -> (PageRow, Counts) {
         charset: Some(page.charset.clone()),
         title_state: title_state(page.title.state).to_owned(),
         title: (!title.is_empty()).then_some(title),
-        candidates: json_without_nul(&stored),
+        candidates: json_without_nul(&list),
         outcome: outcome.to_owned(),
     };
     (row, counts)
@@ -294,8 +272,8 @@ fn short(value: &str) -> String {
 
 /// URLs are percent-encoded and hints hold no controls, so no NUL, which Postgres cannot hold, is
 /// in there; vectors of strings always serialise.
-fn json_without_nul(stored: &[StoredCandidate]) -> String {
-    serde_json::to_string(stored).unwrap_or_else(|_| "[]".into())
+fn json_without_nul(candidates: &[Candidate]) -> String {
+    serde_json::to_string(candidates).unwrap_or_else(|_| "[]".into())
 }
 
 #[cfg(test)]
@@ -332,10 +310,10 @@ mod tests {
             }
         };
         let hosts: Vec<_> = records.iter().enumerate().map(host).collect();
-        let pulse = Pulse::default();
-        let (rows, stats) = read_home_pages(&store, hosts, &pulse).await?;
+        let (heartbeat, isolation) = (Heartbeat::default(), ItemIsolation::default());
+        let (rows, stats) = read_home_pages(&store, hosts, &heartbeat, &isolation).await?;
         assert!(stats.adds_up());
-        assert_eq!(pulse.beats(), rows.len() as u64);
+        assert_eq!(heartbeat.count(), rows.len() as u64);
         let numbers: Vec<_> = rows.iter().map(|row| row.host_no as usize).collect();
         assert_eq!(numbers, (0..records.len()).collect::<Vec<_>>());
         Ok(rows.into_iter().map(|row| row.outcome).collect())

@@ -4,17 +4,17 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use everytab_coordinator::{Coordinator, Fence, Lease};
+use everytab_fetcher::Heartbeat;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
-use crate::{context::Context, limits, pulse::Pulse, telemetry};
+use super::fleet_limits::FleetLimits;
+use crate::{limits, telemetry};
 
 /// Why a run was ended from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,8 +88,8 @@ struct Held {
     /// Whether its scan has a rate, of which this worker takes its part.
     is_limited: bool,
     state: watch::Sender<State>,
-    pulse: Pulse,
-    /// The pulse's beats when it was last seen to have moved, and when that was.
+    heartbeat: Heartbeat,
+    /// The count of the heartbeat when it was last seen to have grown, and when that was.
     beats: u64,
     moved_at: Instant,
 }
@@ -97,7 +97,7 @@ struct Held {
 impl Held {
     /// Whether the run has got somewhere lately.
     fn is_alive(&mut self, now: Instant, stall_limit: Duration) -> bool {
-        let beats = self.pulse.beats();
+        let beats = self.heartbeat.count();
         if beats != self.beats {
             (self.beats, self.moved_at) = (beats, now);
         }
@@ -111,33 +111,31 @@ pub(super) struct Leases {
     holder: String,
     stall_limit: Duration,
     held: Mutex<HashMap<Fence, Held>>,
-    /// As the last renewal told; 0 while it is not known.
-    live_workers: AtomicU32,
+    fleet_limits: FleetLimits,
 }
 
 impl Leases {
-    pub(super) fn new(coordinator: Coordinator, holder: String, stall_limit: Duration) -> Self {
-        Self {
-            coordinator,
-            holder,
-            stall_limit,
-            held: Mutex::default(),
-            live_workers: AtomicU32::new(0),
-        }
+    pub(super) fn new(
+        coordinator: Coordinator,
+        holder: String,
+        stall_limit: Duration,
+        fleet_limits: FleetLimits,
+    ) -> Self {
+        Self { coordinator, holder, stall_limit, held: Mutex::default(), fleet_limits }
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Fence, Held>> {
-        // Nothing panics between changes, so a poisoned map is whole.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
-    /// Takes a lease under renewal.
-    pub(super) fn add(&self, lease: &Lease, pulse: Pulse) -> Trusted {
+    /// Takes a lease under renewal, and applies the rate that came with it.
+    pub(super) fn add(&self, lease: &Lease, heartbeat: Heartbeat) -> Trusted {
+        self.fleet_limits.set_rate(lease.rate);
         let now = Instant::now();
         let until = now + trusted(lease.length);
         let (state, receiver) = watch::channel(State { until, end: None });
-        let (length, is_limited, beats) = (lease.length, lease.rate.is_some(), pulse.beats());
-        let held = Held { length, is_limited, state, pulse, beats, moved_at: now };
+        let (length, is_limited, beats) = (lease.length, lease.rate.is_some(), heartbeat.count());
+        let held = Held { length, is_limited, state, heartbeat, beats, moved_at: now };
         self.held().insert(lease.fence, held);
         Trusted(receiver)
     }
@@ -146,14 +144,8 @@ impl Leases {
         let mut held = self.held();
         held.remove(&fence);
         if held.is_empty() {
-            // Whatever joins or leaves from now on, nobody will tell.
-            self.live_workers.store(0, Ordering::SeqCst);
+            self.fleet_limits.forget_live_workers();
         }
-    }
-
-    /// With how many workers the fleet's limits are shared, where that is known.
-    pub(super) fn live_workers(&self) -> Option<u32> {
-        Some(self.live_workers.load(Ordering::SeqCst)).filter(|workers| *workers > 0)
     }
 
     /// Ends every run, so that its lease is given back.
@@ -164,13 +156,13 @@ impl Leases {
     }
 
     /// Renews all leases every third of the shortest one.
-    pub(super) async fn renew_for_ever(self: Arc<Self>, context: Context) {
+    pub(super) async fn renew_for_ever(self: Arc<Self>) {
         loop {
             let shortest = self.held().values().map(|held| held.length).min();
             let every = shortest.unwrap_or(Duration::from_secs(3)) / limits::RENEWALS_PER_LEASE;
             tokio::time::sleep(every.min(Duration::from_secs(1)).max(every / 10)).await;
             if shortest.is_some() && self.is_due() {
-                self.renew(&context).await;
+                self.renew().await;
             }
         }
     }
@@ -178,7 +170,7 @@ impl Leases {
     /// Whether a lease has used up a third of its time, or a share of a limited rate is not known.
     fn is_due(&self) -> bool {
         let now = Instant::now();
-        let is_unknown = self.live_workers().is_none();
+        let is_unknown = self.fleet_limits.live_workers().is_none();
         self.held().values().any(|held| {
             if is_unknown && held.is_limited {
                 return true;
@@ -201,17 +193,13 @@ impl Leases {
         alive
     }
 
-    async fn renew(&self, context: &Context) {
+    async fn renew(&self) {
         let asked_at = Instant::now();
         let fences = self.alive(asked_at);
         match telemetry::call("renew", self.coordinator.renew(&self.holder, &fences)).await {
             Ok(renewal) => {
-                context.fetchers.share_addresses_with(renewal.live_workers);
-                telemetry::metrics().fleet_workers.record(renewal.live_workers.into(), &[]);
-                if !renewal.held.is_empty() {
-                    self.live_workers.store(renewal.live_workers, Ordering::SeqCst);
-                    context.fetchers.set_rate(renewal.rate, self.live_workers());
-                }
+                let holds_leases = !renewal.held.is_empty();
+                self.fleet_limits.renewed(renewal.live_workers, holds_leases, renewal.rate);
                 let held = self.held();
                 for fence in fences {
                     let Some(lease) = held.get(&fence) else { continue };

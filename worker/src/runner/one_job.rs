@@ -3,18 +3,20 @@
 //! Invariant: whatever a run does, its lease is ended by exactly one verb or runs out by itself.
 //! Must not know: which jobs run beside it.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use everytab_coordinator::{Completion, Coordinator, Error, Failure, JobKind, Lease};
+use everytab_fetcher::{Heartbeat, ItemIsolation};
 use tracing::{Instrument as _, Span};
 
-use super::leases::{End, Trusted};
+use super::{
+    item_journal::PostgresJournal,
+    leases::{End, Trusted},
+};
 use crate::{
     context::Context,
     jobs::{self, Assignment, Done, JobError},
-    limits,
-    pulse::Pulse,
-    telemetry,
+    limits, telemetry,
 };
 
 /// How a run of a job ended, for the loop.
@@ -45,22 +47,39 @@ fn span_of(lease: &Lease) -> Span {
     )
 }
 
+/// Loads what the run of a lease needs to know. After a few deaths of a process the run is
+/// isolated.
+async fn load(
+    coordinator: &Coordinator,
+    lease: &Lease,
+    trusted: Trusted,
+    heartbeat: Heartbeat,
+) -> Result<Assignment, JobError> {
+    let isolation = match lease.uses_isolation {
+        true => {
+            let (fence, beating) = (lease.fence, heartbeat.clone());
+            let journal = PostgresJournal::load(coordinator, fence, trusted, beating).await?;
+            ItemIsolation::by(Arc::new(journal))
+        }
+        false => ItemIsolation::default(),
+    };
+    Assignment::load(coordinator, lease, heartbeat, isolation).await
+}
+
 /// Runs a job and ends its lease in the way that the run calls for.
 pub(super) async fn finish(
     coordinator: &Coordinator,
     context: &Context,
     lease: Lease,
     mut trusted: Trusted,
-    pulse: Pulse,
+    heartbeat: Heartbeat,
 ) -> Ended {
     let kind = lease.kind;
     let span = span_of(&lease);
     let started = Instant::now();
     let work = {
         let (coordinator, context) = (coordinator.clone(), context.clone());
-        let until = trusted.clone();
-        let until = Box::new(move || until.until());
-        let loading = Assignment::load(&coordinator, &lease, pulse, until).await;
+        let loading = load(&coordinator, &lease, trusted.clone(), heartbeat).await;
         async move { jobs::perform(&coordinator, &context, &loading?).await }
     };
     // A task of its own: a panic ends the run, not the worker, and the lease is still here.

@@ -1,43 +1,48 @@
-//! Is it us? When most of the last few hundred distinct origins fail by resolver or connect
-//! trouble, the network to blame is probably our own. Those that were dialled together time out
-//! together, five seconds after the others were done, so it looks back on as many at least as are
-//! under way at once.
+//! The circuit breaker: most of the last distinct origins failed, so the cause is probably here.
 //!
+//! When more than half of the last few hundred origins fail in the resolver or while connecting,
+//! the network of this machine is more likely to blame than the peers. Origins that were dialled
+//! together time out together, five seconds after the others ended, so the window is at least as
+//! long as the number of fetches in flight.
 //! Must not know: what is done about it.
 
 use std::{
     collections::{HashSet, VecDeque},
     hash::{BuildHasher, RandomState},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{outcome::Outcome, settings::FetchSettings};
+use parking_lot::Mutex;
+
+use crate::{
+    outcome::{LocalFault, Outcome},
+    settings::FetchSettings,
+};
 
 /// Looks back on the last distinct origins of all shards.
 pub(crate) struct Breaker {
     window: usize,
     minimum: usize,
-    last: Mutex<Last>,
+    recent: Mutex<RecentOrigins>,
     hasher: RandomState,
 }
 
-/// Distinct origins, as hashes, in the order in which they ended.
+/// Distinct origins, as hashes, in the order in which they ended, and whether each failed.
 #[derive(Default)]
-struct Last {
+struct RecentOrigins {
     origins: VecDeque<(u64, bool)>,
     known: HashSet<u64>,
     failed: usize,
 }
 
-impl Last {
+impl RecentOrigins {
     fn push(&mut self, origin: u64, failed: bool) {
         self.known.insert(origin);
         self.origins.push_back((origin, failed));
         self.failed += usize::from(failed);
     }
 
-    fn remove(&mut self, place: usize) {
-        if let Some((origin, failed)) = self.origins.remove(place) {
+    fn remove(&mut self, index: usize) {
+        if let Some((origin, failed)) = self.origins.remove(index) {
             self.known.remove(&origin);
             self.failed -= usize::from(failed);
         }
@@ -45,40 +50,36 @@ impl Last {
 }
 
 impl Breaker {
-    pub(crate) fn new(settings: &FetchSettings) -> Breaker {
+    pub(crate) fn new(settings: &FetchSettings) -> Self {
         let window = settings.breaker_window.max(settings.in_flight).max(1);
         let minimum = settings.breaker_minimum.clamp(1, window);
-        Breaker { window, minimum, last: Mutex::default(), hasher: RandomState::new() }
+        Self { window, minimum, recent: Mutex::default(), hasher: RandomState::new() }
     }
 
-    /// An origin's first fetch ended so.
-    pub(crate) fn note(&self, origin: &str, outcome: Outcome) {
+    /// Records how the first fetch from an origin ended.
+    pub(crate) fn record(&self, origin: &str, outcome: Outcome) {
         let origin = self.hasher.hash_one(origin);
-        let mut last = self.last();
-        if last.known.contains(&origin) {
-            let place = last.origins.iter().position(|(seen, _)| *seen == origin);
-            place.into_iter().for_each(|place| last.remove(place));
+        let mut recent = self.recent.lock();
+        if recent.known.contains(&origin) {
+            let index = recent.origins.iter().position(|(seen, _)| *seen == origin);
+            index.into_iter().for_each(|index| recent.remove(index));
         }
-        last.push(origin, outcome.resembles_our_trouble());
-        if last.origins.len() > self.window {
-            last.remove(0);
+        recent.push(origin, outcome.local_fault() == LocalFault::Network);
+        if recent.origins.len() > self.window {
+            recent.remove(0);
         }
     }
 
-    /// Whether more than half of them look like our own trouble.
+    /// Whether more than half of the recent origins failed as if this machine's network were
+    /// broken.
     pub(crate) fn is_open(&self) -> bool {
-        let last = self.last();
-        last.origins.len() >= self.minimum && last.failed > last.origins.len() / 2
+        let recent = self.recent.lock();
+        recent.origins.len() >= self.minimum && recent.failed > recent.origins.len() / 2
     }
 
-    /// Canaries answered: begin anew.
+    /// Forgets all origins, because the network works again.
     pub(crate) fn reset(&self) {
-        *self.last() = Last::default();
-    }
-
-    fn last(&self) -> MutexGuard<'_, Last> {
-        // A window with one origin too few is still a window.
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.recent.lock() = RecentOrigins::default();
     }
 }
 
@@ -97,16 +98,16 @@ mod tests {
     }
 
     #[test]
-    fn time_outs_of_those_that_were_dialled_together_do_not_open_it() {
+    fn time_outs_of_origins_that_were_dialled_together_do_not_open_it() {
         let breaker = breaker(1_000);
-        // All dialled at once: the living have ended before the first time-out comes.
+        // All are dialled together: those that answer have ended before the first time-out comes.
         for number in 0..1_000 {
             let outcome = if number < 880 { Outcome::Ok } else { Outcome::ConnectTimeout };
-            breaker.note(&format!("https://{number}.example"), outcome);
+            breaker.record(&format!("https://{number}.example"), outcome);
             assert!(!breaker.is_open(), "{number}");
         }
         for number in 1_000..1_501 {
-            breaker.note(&format!("https://{number}.example"), Outcome::ConnectTimeout);
+            breaker.record(&format!("https://{number}.example"), Outcome::ConnectTimeout);
         }
         assert!(breaker.is_open());
     }
@@ -115,15 +116,15 @@ mod tests {
     fn it_opens_when_most_distinct_origins_fail_and_not_for_one_that_fails_often() {
         let breaker = breaker(1);
         for _ in 0..20 {
-            breaker.note("https://one.example", Outcome::ConnectTimeout);
+            breaker.record("https://one.example", Outcome::ConnectTimeout);
         }
         assert!(!breaker.is_open());
         for number in 0..5 {
-            breaker.note(&format!("https://{number}.example"), Outcome::Http404410);
+            breaker.record(&format!("https://{number}.example"), Outcome::Http404410);
         }
         assert!(!breaker.is_open());
         for number in 5..11 {
-            breaker.note(&format!("https://{number}.example"), Outcome::DnsTimeout);
+            breaker.record(&format!("https://{number}.example"), Outcome::DnsTimeout);
         }
         assert!(breaker.is_open());
         breaker.reset();

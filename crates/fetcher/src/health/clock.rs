@@ -1,4 +1,4 @@
-//! The time one fetch has: an absolute deadline that stands still while we wait our turn.
+//! The time that one fetch has: a deadline that moves on while the fetch waits for permits.
 //!
 //! Must not know: what is done in that time.
 
@@ -15,22 +15,22 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn start(total: Duration) -> Clock {
-        Clock { deadline: Instant::now() + total }
+    pub(crate) fn start(total: Duration) -> Self {
+        Self { deadline: Instant::now() + total }
     }
 
-    /// Runs what the peer is not to blame for; the time it takes does not count.
+    /// Runs a wait that is not the peer's fault; the time that it takes does not count.
     pub(crate) fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> impl Future<Output = T> {
         let began = Instant::now();
-        // Not `async`: that would hold what runs twice over, and so on with each layer.
+        // An `async` block would hold the inner future twice, and so on with each layer.
         waiting.map(move |done| {
             self.deadline += began.elapsed();
             done
         })
     }
 
-    /// Runs one step that has `step` of its own: `late` if that is over, `TotalTimeout` if the
-    /// fetch's time is over first.
+    /// Runs one step that has the time `step`. Errors: `late` if that is over; `TotalTimeout` if
+    /// the time of the whole fetch is over first.
     pub(crate) fn within<T>(
         &self,
         step: Duration,
@@ -46,7 +46,7 @@ impl Clock {
         timeout_at(deadline, running).map(move |done| done.map_err(|_elapsed| late))
     }
 
-    /// Runs one step that may take whatever is left.
+    /// Runs one step that may take all the time that is left.
     pub(crate) fn until_deadline<T>(
         &self,
         running: impl Future<Output = T>,
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_our_turn_does_not_count_and_running_does() {
+    async fn waiting_for_permits_does_not_count_and_running_does() {
         let mut clock = Clock::start(Duration::from_secs(10));
         clock.wait(tokio::time::sleep(Duration::from_secs(60))).await;
         let nine = tokio::time::sleep(Duration::from_secs(9));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_step_that_is_late_before_the_deadline_has_its_own_name() {
+    async fn a_step_that_is_late_before_the_deadline_has_its_own_outcome() {
         let clock = Clock::start(Duration::from_secs(10));
         let late = clock
             .within(Duration::from_secs(5), Outcome::FirstByteTimeout, std::future::pending::<()>())

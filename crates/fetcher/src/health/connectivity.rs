@@ -1,80 +1,82 @@
-//! Is our own link alive? Told by others: by a connection made just now, or by one made on purpose
-//! to addresses that took one before.
+//! Whether this machine's own link works: it does if a connection was made in the last second, or
+//! if one can be made now to an address that accepted one before.
 //!
-//! A link that swallows packets looks like a peer that is silent; what times out while nobody
-//! at all can be reached is our own trouble and no outcome. Where too few addresses are known to
-//! be good, nothing can be told and the peer is to blame.
+//! A link that drops packets looks like a silent peer. A time-out while no known address can be
+//! reached is a failure of this machine and no outcome. While too few addresses are known to be
+//! good, nothing can be concluded and the peer is to blame.
 //! Must not know: what timed out, names.
 
 use std::{
     collections::VecDeque,
     net::SocketAddr,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
+use parking_lot::Mutex;
 use tokio::{net::TcpStream, time::timeout};
 
-use crate::outcome::Trouble;
+use crate::trouble::Trouble;
 
-/// A connection that is no older says that the link is alive.
+/// The age up to which a connection shows that the link works.
 const FRESH: Duration = Duration::from_secs(1);
-/// Addresses remembered, the latest first.
-const REMEMBERED: usize = 8;
-/// Fewer say nothing: they may have gone away themselves.
-const TELLING: usize = 3;
-/// Less than a connect deadline, so that the answer is about now; more than one lost packet.
-const PATIENCE: Duration = Duration::from_millis(3_500);
+/// The number of good addresses that are remembered, the latest first.
+const MAX_GOOD_ADDRESSES: usize = 8;
+/// The number of good addresses that a check needs: fewer may have gone away themselves.
+const MIN_GOOD_ADDRESSES: usize = 3;
+/// The time for the connections of a check: less than a connect deadline, so that the answer is
+/// about now; long enough for one lost packet.
+const CHECK_TIMEOUT: Duration = Duration::from_millis(3_500);
 
 #[derive(Default)]
-struct Memory {
-    last_sign: Option<Instant>,
-    good: VecDeque<SocketAddr>,
+struct GoodAddresses {
+    last_connected: Option<Instant>,
+    endpoints: VecDeque<SocketAddr>,
 }
 
-/// The link of one fetcher.
+/// What one fetcher knows about the link of its machine.
 #[derive(Default)]
-pub(crate) struct Uplink {
-    memory: Mutex<Memory>,
-    turn: tokio::sync::Mutex<()>,
+pub(crate) struct Connectivity {
+    good: Mutex<GoodAddresses>,
+    /// Held by the one that checks, for all that want to know at the same time.
+    checking: tokio::sync::Mutex<()>,
 }
 
-impl Uplink {
-    /// `endpoint` took a connection.
+impl Connectivity {
+    /// Records that `endpoint` accepted a connection.
     pub(crate) fn connected(&self, endpoint: SocketAddr) {
-        let mut memory = self.memory();
-        memory.last_sign = Some(Instant::now());
-        memory.good.retain(|known| known.ip() != endpoint.ip());
-        memory.good.push_front(endpoint);
-        memory.good.truncate(REMEMBERED);
+        let mut good = self.good.lock();
+        good.last_connected = Some(Instant::now());
+        good.endpoints.retain(|known| known.ip() != endpoint.ip());
+        good.endpoints.push_front(endpoint);
+        good.endpoints.truncate(MAX_GOOD_ADDRESSES);
     }
 
-    /// Asks whether anything can be reached; one asks for all who ask at the same time.
+    /// Checks whether anything can be reached. Concurrent calls share one check.
     ///
-    /// Errors: nothing can, and much could before.
+    /// Errors: no good address can be reached, and there are enough of them.
     pub(crate) async fn check(&self) -> Result<(), Trouble> {
         let asked = Instant::now();
-        if self.has_sign_since(asked.checked_sub(FRESH)) {
+        if self.has_connected_since(asked.checked_sub(FRESH)) {
             return Ok(());
         }
-        let _turn = self.turn.lock().await;
-        if self.has_sign_since(Some(asked)) {
+        let _checking = self.checking.lock().await;
+        if self.has_connected_since(Some(asked)) {
             return Ok(());
         }
-        let good: Vec<SocketAddr> = self.memory().good.iter().copied().collect();
-        if good.len() < TELLING {
+        let good: Vec<SocketAddr> = self.good.lock().endpoints.iter().copied().collect();
+        if good.len() < MIN_GOOD_ADDRESSES {
             return Ok(());
         }
-        let mut asking: FuturesUnordered<_> = good
+        let mut attempts: FuturesUnordered<_> = good
             .into_iter()
             .map(|endpoint| async move {
-                let connected = timeout(PATIENCE, TcpStream::connect(endpoint)).await;
+                let connected = timeout(CHECK_TIMEOUT, TcpStream::connect(endpoint)).await;
                 connected.is_ok_and(|connected| connected.is_ok()).then_some(endpoint)
             })
             .collect();
-        while let Some(answer) = asking.next().await {
-            if let Some(endpoint) = answer {
+        while let Some(attempt) = attempts.next().await {
+            if let Some(endpoint) = attempt {
                 self.connected(endpoint);
                 return Ok(());
             }
@@ -82,14 +84,9 @@ impl Uplink {
         Err(Trouble::NetworkUnreachable)
     }
 
-    fn has_sign_since(&self, since: Option<Instant>) -> bool {
-        let last = self.memory().last_sign;
+    fn has_connected_since(&self, since: Option<Instant>) -> bool {
+        let last = self.good.lock().last_connected;
         last.is_some_and(|last| since.is_none_or(|since| last >= since))
-    }
-
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        // A list with one address too few is still a list.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,43 +96,44 @@ mod tests {
 
     use super::*;
 
-    fn nobody() -> SocketAddr {
+    /// An endpoint that refuses connections.
+    fn closed() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.local_addr().expect("an address")
     }
 
-    /// As if every sign were old.
-    fn age(uplink: &Uplink) {
-        uplink.memory().last_sign = None;
+    /// Forgets when the last connection was made, as if that were long ago.
+    fn age(connectivity: &Connectivity) {
+        connectivity.good.lock().last_connected = None;
     }
 
     #[tokio::test]
-    async fn a_link_is_dead_when_nobody_can_be_reached_any_more() {
-        let uplink = Uplink::default();
-        assert_eq!(uplink.check().await, Ok(()), "nothing is known");
+    async fn a_link_is_dead_when_no_good_address_can_be_reached_any_more() {
+        let connectivity = Connectivity::default();
+        assert_eq!(connectivity.check().await, Ok(()), "nothing is known");
         for last in 1..=3 {
-            let mut endpoint = nobody();
+            let mut endpoint = closed();
             endpoint.set_ip([127, 0, 0, last].into());
-            assert_eq!(uplink.check().await, Ok(()), "{last}");
-            uplink.connected(endpoint);
-            age(&uplink);
+            assert_eq!(connectivity.check().await, Ok(()), "{last}");
+            connectivity.connected(endpoint);
+            age(&connectivity);
         }
-        assert_eq!(uplink.check().await, Err(Trouble::NetworkUnreachable));
-        uplink.connected(nobody());
-        assert_eq!(uplink.check().await, Ok(()), "a connection was just made");
+        assert_eq!(connectivity.check().await, Err(Trouble::NetworkUnreachable));
+        connectivity.connected(closed());
+        assert_eq!(connectivity.check().await, Ok(()), "a connection was just made");
     }
 
     #[tokio::test]
-    async fn one_that_can_be_reached_is_enough() {
-        let uplink = Uplink::default();
+    async fn one_address_that_can_be_reached_is_enough() {
+        let connectivity = Connectivity::default();
         let listener = TcpListener::bind("127.0.0.9:0").expect("a port");
-        uplink.connected(listener.local_addr().expect("an address"));
-        for last in 1..=REMEMBERED as u8 - 1 {
-            let mut endpoint = nobody();
+        connectivity.connected(listener.local_addr().expect("an address"));
+        for last in 1..=MAX_GOOD_ADDRESSES as u8 - 1 {
+            let mut endpoint = closed();
             endpoint.set_ip([127, 0, 0, last].into());
-            uplink.connected(endpoint);
+            connectivity.connected(endpoint);
         }
-        age(&uplink);
-        assert_eq!(uplink.check().await, Ok(()));
+        age(&connectivity);
+        assert_eq!(connectivity.check().await, Ok(()));
     }
 }

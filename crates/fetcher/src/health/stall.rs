@@ -1,19 +1,22 @@
-//! Did this process stand still? A timer that comes late says so.
+//! Stalls of this process, which show as a timer that fires late.
 //!
 //! A process that was frozen, starved or asleep sees deadlines pass that no peer missed. Fetches
 //! that were under way then are void and run again.
 //! Must not know: what was under way.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
+use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
-const TICK: Duration = Duration::from_millis(100);
-/// A tick that late is a stall: far above scheduling noise, far below the shortest deadline.
-const LATE: Duration = Duration::from_millis(1_000);
+/// The time between two ticks.
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
+/// A tick that is this late is a stall: far above scheduling noise, far below the shortest
+/// deadline.
+const STALL_MIN: Duration = Duration::from_millis(1_000);
 
 #[derive(Clone, Copy)]
 struct Ticks {
@@ -23,12 +26,12 @@ struct Ticks {
 }
 
 impl Ticks {
-    /// One tick, at this time by the monotonic clock (which stops in sleep) and by the wall clock
-    /// (which does not; that it may be set only makes a fetch run twice).
+    /// Records one tick by the monotonic clock (which stops while the machine sleeps) and by the
+    /// wall clock (which does not stop, but may be set; that only makes a fetch run twice).
     fn tick(&mut self, now: Instant, wall: SystemTime) {
         let passed = now.saturating_duration_since(self.last);
-        let passed_on_the_wall = wall.duration_since(self.last_wall).unwrap_or_default();
-        if passed.max(passed_on_the_wall) > TICK + LATE {
+        let passed_by_wall = wall.duration_since(self.last_wall).unwrap_or_default();
+        if passed.max(passed_by_wall) > TICK_INTERVAL + STALL_MIN {
             self.last_stall = Some(now);
         }
         self.last = now;
@@ -36,39 +39,34 @@ impl Ticks {
     }
 }
 
-/// Watches the runtime it was made in for as long as it lives.
+/// Watches the runtime that it was made in, for as long as it lives.
 pub(crate) struct StallWatch {
     ticks: Arc<Mutex<Ticks>>,
     _ticker: AbortOnDropHandle<()>,
 }
 
 impl StallWatch {
-    pub(crate) fn start() -> StallWatch {
+    pub(crate) fn start() -> Self {
         let now = Instant::now();
         let ticks = Ticks { last: now, last_wall: SystemTime::now(), last_stall: None };
         let ticks = Arc::new(Mutex::new(ticks));
         let shared = Arc::clone(&ticks);
         let ticker = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(TICK).await;
-                lock(&shared).tick(Instant::now(), SystemTime::now());
+                tokio::time::sleep(TICK_INTERVAL).await;
+                shared.lock().tick(Instant::now(), SystemTime::now());
             }
         });
-        StallWatch { ticks, _ticker: AbortOnDropHandle::new(ticker) }
+        Self { ticks, _ticker: AbortOnDropHandle::new(ticker) }
     }
 
-    /// Whether there was a stall between `start` and now. After a thaw the asker may run before
-    /// the ticker does, so asking is a tick too.
+    /// Whether there was a stall between `start` and now. After a thaw the caller may run before
+    /// the ticker does, so this call is a tick too.
     pub(crate) fn since(&self, start: Instant) -> bool {
-        let mut ticks = lock(&self.ticks);
+        let mut ticks = self.ticks.lock();
         ticks.tick(Instant::now(), SystemTime::now());
         ticks.last_stall.is_some_and(|stall| stall >= start)
     }
-}
-
-fn lock(ticks: &Mutex<Ticks>) -> MutexGuard<'_, Ticks> {
-    // The value is plain data that is never half written.
-    ticks.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -79,13 +77,13 @@ mod tests {
     fn a_late_tick_is_a_stall_by_either_clock() {
         let (start, wall) = (Instant::now(), SystemTime::now());
         let mut ticks = Ticks { last: start, last_wall: wall, last_stall: None };
-        let on_time = TICK + Duration::from_millis(300);
+        let on_time = TICK_INTERVAL + Duration::from_millis(300);
         ticks.tick(start + on_time, wall + on_time);
         assert_eq!(ticks.last_stall, None);
         let frozen = on_time + Duration::from_secs(2);
         ticks.tick(start + frozen, wall + frozen);
         assert_eq!(ticks.last_stall, Some(start + frozen));
-        let awake = frozen + TICK;
+        let awake = frozen + TICK_INTERVAL;
         ticks.tick(start + awake, wall + awake + Duration::from_secs(60));
         assert_eq!(ticks.last_stall, Some(start + awake));
     }

@@ -1,8 +1,8 @@
-//! Questions to one name server, many over few sockets.
+//! A DNS client for one name server: many questions over few UDP sockets.
 //!
-//! A socket a question, as resolvers have it, costs more than the question. Here each of a few
-//! connected sockets carries many: answers find their question by socket, random number, name and
-//! type; what matches none is no answer. What is cut short is the caller's to ask elsewhere.
+//! A resolver opens a socket for each question, which costs more than the question. Here each of a
+//! few connected sockets carries many: an answer finds its question by socket, random id, name and
+//! type; a message that matches no question is ignored. A truncated answer is returned as it is.
 //! Must not know: caches, deadlines, what an answer means.
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
     io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -20,81 +20,85 @@ use hickory_resolver::proto::{
     op::{Edns, Message, MessageType, Query},
     rr::{Name, RecordType},
 };
+use parking_lot::Mutex;
 use tokio::{
     net::UdpSocket,
     sync::{OnceCell, oneshot},
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// Sockets; each has a port of its own.
+/// The number of sockets. Each has a port of its own, so a forged answer has to guess it.
 const SOCKETS: usize = 8;
-/// Fits the answers of names with many addresses into one packet (DNS flag day 2020).
-const ANSWER_BYTES: u16 = 1_232;
+/// The largest answer to accept over UDP, in bytes: it fits the answers of names with many
+/// addresses into one packet (DNS flag day 2020).
+const MAX_ANSWER_BYTES: u16 = 1_232;
 
-type Waiting = Arc<Mutex<HashMap<u16, (Query, oneshot::Sender<Message>)>>>;
+type Pending = Arc<Mutex<HashMap<u16, (Query, oneshot::Sender<Message>)>>>;
 
 struct Socket {
     socket: Arc<UdpSocket>,
-    waiting: Waiting,
+    pending: Pending,
     _reading: AbortOnDropHandle<()>,
 }
 
 /// The sockets to one name server.
-pub(crate) struct Questions {
+pub(crate) struct DnsClient {
     server: SocketAddr,
     sockets: [OnceCell<Socket>; SOCKETS],
-    turn: AtomicUsize,
+    asked: AtomicUsize,
     random: RandomState,
 }
 
-/// Takes a question back when nobody waits for its answer any more.
-struct Asked<'a> {
-    waiting: &'a Waiting,
-    number: u16,
+/// Removes a question when the future that waits for its answer is dropped.
+struct PendingQuestion<'a> {
+    pending: &'a Pending,
+    id: u16,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingQuestion<'_> {
     fn drop(&mut self) {
-        lock(self.waiting).remove(&self.number);
+        self.pending.lock().remove(&self.id);
     }
 }
 
-impl Questions {
-    pub(crate) fn new(server: SocketAddr) -> Questions {
+impl DnsClient {
+    pub(crate) fn new(server: SocketAddr) -> Self {
         let sockets = std::array::from_fn(|_| OnceCell::new());
-        Questions { server, sockets, turn: AtomicUsize::new(0), random: RandomState::new() }
+        Self { server, sockets, asked: AtomicUsize::new(0), random: RandomState::new() }
     }
 
-    /// Asks once and waits for the answer, for ever if there is none. Errors: of the socket, but
-    /// not that nobody listens there, for that is silence too.
+    /// Asks once and waits for the answer, without a deadline. Errors: those of the socket, except
+    /// that no process listens at the server, which counts as silence.
     pub(crate) async fn ask(&self, name: &Name, record_type: RecordType) -> io::Result<Message> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let socket = &self.sockets[turn % SOCKETS];
-        let Socket { socket, waiting, .. } = socket.get_or_try_init(|| self.open()).await?;
-        let random = self.random.hash_one(turn);
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        let socket = &self.sockets[number % SOCKETS];
+        let Socket { socket, pending, .. } = socket.get_or_try_init(|| self.open()).await?;
+        let random = self.random.hash_one(number);
         let query = Query::query(name.clone(), record_type);
         let (sender, answer) = oneshot::channel();
-        let number = {
-            let mut waiting = lock(waiting);
-            // There are fewer look-ups in flight than numbers.
-            let free = (0..=u16::MAX).map(|step| (random as u16).wrapping_add(step));
-            let mut free = free.filter(|number| !waiting.contains_key(number));
-            let number = free.next().ok_or(io::ErrorKind::WouldBlock)?;
-            waiting.insert(number, (query.clone(), sender));
-            number
+        let id = {
+            let mut pending = pending.lock();
+            // There are fewer look-ups in flight than ids.
+            let mut free = (0..=u16::MAX)
+                .map(|step| (random as u16).wrapping_add(step))
+                .filter(|id| !pending.contains_key(id));
+            let id = free.next().ok_or(io::ErrorKind::WouldBlock)?;
+            drop(free);
+            pending.insert(id, (query.clone(), sender));
+            id
         };
-        let _asked = Asked { waiting, number };
+        let _question = PendingQuestion { pending, id };
         let mut message = Message::query();
-        message.metadata.id = number;
+        message.metadata.id = id;
         message.metadata.recursion_desired = true;
         message.add_query(query);
         let mut edns = Edns::new();
-        edns.set_max_payload(ANSWER_BYTES);
+        edns.set_max_payload(MAX_ANSWER_BYTES);
         message.set_edns(edns);
         let bytes = message.to_vec().map_err(io::Error::other)?;
         match socket.send(&bytes).await {
             Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => return Err(error),
-            // A refusal is about an earlier question; this one was not sent.
+            // The refusal is about an earlier question; this one was not sent.
             Err(_) => drop(socket.send(&bytes).await),
             Ok(_) => {}
         }
@@ -108,43 +112,38 @@ impl Questions {
         };
         let socket = Arc::new(UdpSocket::bind(any).await?);
         socket.connect(self.server).await?;
-        let waiting = Waiting::default();
-        let reading = tokio::spawn(read(Arc::clone(&socket), Arc::clone(&waiting)));
-        Ok(Socket { socket, waiting, _reading: AbortOnDropHandle::new(reading) })
+        let pending = Pending::default();
+        let reading = tokio::spawn(read(Arc::clone(&socket), Arc::clone(&pending)));
+        Ok(Socket { socket, pending, _reading: AbortOnDropHandle::new(reading) })
     }
 }
 
-async fn read(socket: Arc<UdpSocket>, waiting: Waiting) {
+async fn read(socket: Arc<UdpSocket>, pending: Pending) {
     let mut buffer = vec![0; usize::from(u16::MAX)];
     loop {
-        // An error is about something that was sent; who asked waits no longer than it would.
+        // An error is about something that was sent; its question ends at the caller's deadline.
         let Ok(length) = socket.recv(&mut buffer).await else {
             tokio::task::yield_now().await;
             continue;
         };
         let Ok(message) = Message::from_vec(&buffer[..length]) else { continue };
-        let mut waiting = lock(&waiting);
-        let asked = waiting.get(&message.metadata.id);
-        if asked.is_some_and(|(query, _)| is_about(&message, query))
-            && let Some((_, sender)) = waiting.remove(&message.metadata.id)
+        let mut pending = pending.lock();
+        let question = pending.get(&message.metadata.id);
+        if question.is_some_and(|(query, _)| is_answer_to(&message, query))
+            && let Some((_, sender)) = pending.remove(&message.metadata.id)
         {
-            // Nobody there: too late.
+            // Sending fails only if the caller has just given up.
             let _ = sender.send(message);
         }
     }
 }
 
-/// Whether a message answers just this question, to the letter.
-fn is_about(message: &Message, query: &Query) -> bool {
+/// Whether a message answers exactly this question, letter case included.
+fn is_answer_to(message: &Message, query: &Query) -> bool {
     let [answered] = message.queries.as_slice() else { return false };
     answered.query_type() == query.query_type()
         && answered.name() == query.name()
         && message.metadata.message_type == MessageType::Response
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change is one call on the map, so a panic elsewhere cannot leave it half changed.
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -183,47 +182,47 @@ mod tests {
     #[tokio::test]
     async fn many_questions_over_few_sockets_each_get_their_own_answer() {
         let (address, _serving) = server(|question| vec![question]).await;
-        let questions = Questions::new(address);
+        let client = DnsClient::new(address);
         let asked = (0..300).map(|number| {
-            let (questions, name) = (&questions, name(&format!("h{number}.test.")));
+            let (client, name) = (&client, name(&format!("h{number}.test.")));
             async move {
-                let answer = questions.ask(&name, RecordType::A).await.expect("an answer");
+                let answer = client.ask(&name, RecordType::A).await.expect("an answer");
                 assert_eq!(answer.queries[0].name(), &name);
             }
         });
         futures_util::future::join_all(asked).await;
-        for socket in questions.sockets.iter().filter_map(OnceCell::get) {
-            assert!(lock(&socket.waiting).is_empty());
+        for socket in client.sockets.iter().filter_map(OnceCell::get) {
+            assert!(socket.pending.lock().is_empty());
         }
     }
 
     #[tokio::test]
-    async fn what_does_not_match_the_question_is_no_answer() {
+    async fn a_message_that_does_not_match_the_question_is_no_answer() {
         let (address, _serving) = server(|question| {
-            let mut number = question.clone();
-            number.metadata.id = question.metadata.id.wrapping_add(1);
-            let mut other = question.clone();
-            other.queries = vec![Query::query(name("b.test."), RecordType::A)];
+            let mut other_id = question.clone();
+            other_id.metadata.id = question.metadata.id.wrapping_add(1);
+            let mut other_name = question.clone();
+            other_name.queries = vec![Query::query(name("b.test."), RecordType::A)];
             let mut question_back = question.clone();
             question_back.metadata.message_type = MessageType::Query;
             let mut good = question;
             good.metadata.response_code = ResponseCode::NXDomain;
-            vec![number, other, question_back, good]
+            vec![other_id, other_name, question_back, good]
         })
         .await;
-        let questions = Questions::new(address);
-        let answer = questions.ask(&name("a.test."), RecordType::A).await.expect("an answer");
+        let client = DnsClient::new(address);
+        let answer = client.ask(&name("a.test."), RecordType::A).await.expect("an answer");
         assert_eq!(answer.metadata.response_code, ResponseCode::NXDomain);
     }
 
     #[tokio::test]
-    async fn a_question_that_nobody_waits_for_is_taken_back() {
+    async fn a_question_whose_caller_gave_up_is_removed() {
         let (address, _serving) = server(|_| Vec::new()).await;
-        let questions = Questions::new(address);
+        let client = DnsClient::new(address);
         let name = name("a.test.");
-        let asked = questions.ask(&name, RecordType::A);
+        let asked = client.ask(&name, RecordType::A);
         timeout(Duration::from_millis(50), asked).await.expect_err("silence");
-        let socket = questions.sockets[0].get().expect("opened");
-        assert!(lock(&socket.waiting).is_empty());
+        let socket = client.sockets[0].get().expect("opened");
+        assert!(socket.pending.lock().is_empty());
     }
 }

@@ -1,18 +1,19 @@
-//! Names to addresses, through a resolver that the operator chose.
+//! Hostnames to addresses, through a resolver that the operator chose.
 //!
-//! A name has one lookup at a time however many ask (single flight), two attempts with a deadline
-//! each (over few sockets first, as resolvers have it if that gave no whole answer), and a bounded
-//! cache of clear answers. If any address of a name is not allowed, the whole
-//! name is refused: mixed answers are how rebinding begins. A resolver that answers nobody is our
-//! trouble, told from a name that nobody answers for by asking for a canary.
-//! Must not know: URLs, connections, robots.
+//! Concurrent look-ups of one name share a flight (single flight). A question is asked twice at
+//! most, with a deadline each time: first over the few sockets of the DNS client, and by the
+//! resolver library where that gave no whole answer. Clear answers are kept in a bounded cache. If
+//! any address of a name is not allowed, the whole name is refused, because mixed answers are how
+//! DNS rebinding begins. A name that gets no answer is told from a resolver that answers nothing by
+//! asking for a canary.
+//! Must not know: URLs, connections, robots.txt.
 
 use std::{
     collections::HashMap,
     io,
     net::{IpAddr, SocketAddr},
     num::NonZeroUsize,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -28,69 +29,76 @@ use hickory_resolver::{
     system_conf::read_system_conf,
 };
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     sync::{OnceCell, Semaphore},
     time::timeout,
 };
 
 use crate::{
-    names::dns_client::Questions,
-    outcome::{Outcome, Trouble},
-    settings::FetchSettings,
+    names::dns_client::DnsClient, outcome::Outcome, settings::FetchSettings, trouble::Trouble,
 };
 
-/// Lookups on the wire at once; each may cost one socket.
-const LOOKUPS_IN_FLIGHT: usize = 2_000;
-/// Names whose answers are kept; a crawl sees most names once.
-const CACHED_NAMES: usize = 16_384;
-/// Addresses kept of one answer; a name with more is tried at these.
+/// Look-ups on the wire together; each may cost one socket.
+const MAX_LOOKUPS: usize = 2_000;
+/// Names whose answers are kept; a crawl asks for most names once.
+const MAX_CACHED_NAMES: usize = 16_384;
+/// Addresses that are kept of one answer; a name with more is tried at these.
 const MAX_ADDRESSES: usize = 8;
+/// The shortest time that an answer is kept: icons of one shard ask for a name within it.
 const TTL_MIN: Duration = Duration::from_secs(60);
+/// The longest time that an answer is kept, whatever its time to live.
 const TTL_MAX: Duration = Duration::from_secs(3_600);
 
-/// What a name has.
+/// What looking up a name gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resolved {
-    /// At least one address; every one allowed.
+    /// At least one address; all of them are allowed.
     Addresses(Arc<[IpAddr]>),
-    /// No address that may be dialled, and why.
+    /// No address that may be dialled, and the reason.
     Failed(Outcome),
 }
 
 type Flight = Arc<OnceCell<Result<(Resolved, Instant), Trouble>>>;
 
-struct Memory {
+struct LookupCache {
     answers: LruCache<String, (Resolved, Instant)>,
     flights: HashMap<String, Flight>,
-    last_sign_of_life: Option<Instant>,
+    last_answer_at: Option<Instant>,
 }
 
 /// The resolver of one fetcher.
 pub(crate) struct Resolver {
     hickory: TokioResolver,
-    /// To the first name server; none where the machine's settings name none.
-    questions: Option<Questions>,
+    /// The client of the first name server; none where the machine's settings name no server.
+    client: Option<DnsClient>,
     guard: Guard,
     attempt_timeout: Duration,
     canary: String,
     remembers: bool,
     lookups: Semaphore,
-    canary_turn: tokio::sync::Mutex<()>,
-    memory: Mutex<Memory>,
+    asking_canary: tokio::sync::Mutex<()>,
+    cache: Mutex<LookupCache>,
 }
 
-enum Asked {
-    Answer(Vec<IpAddr>, Instant),
+/// What one question gave.
+enum DnsAnswer {
+    /// Addresses, and until when they may be kept.
+    Addresses(Vec<IpAddr>, Instant),
     NoSuchName,
     NoSuchRecord,
+    /// The resolver answered that it failed.
     Failure,
+    /// No answer came in time.
     Silence,
-    Ours(Trouble),
+    /// This machine could not ask.
+    Trouble(Trouble),
 }
 
 impl Resolver {
-    /// Errors: a line naming what is wrong with the machine's resolver settings.
-    pub(crate) fn new(settings: &FetchSettings, guard: Guard) -> Result<Resolver, String> {
+    /// Makes a resolver. Errors: one line that names what is wrong with the machine's resolver
+    /// settings.
+    pub(crate) fn new(settings: &FetchSettings, guard: Guard) -> Result<Self, String> {
         let mut builder = match settings.dns {
             Some(address) => TokioResolver::builder_with_config(
                 single_server(address),
@@ -102,102 +110,104 @@ impl Resolver {
         set_options(builder.options_mut(), settings.dns_timeout);
         let server = settings.dns.or_else(first_server_of_the_machine);
         let hickory = builder.build().map_err(|e| format!("the resolver: {e}"))?;
-        let cached = NonZeroUsize::new(CACHED_NAMES).unwrap_or(NonZeroUsize::MIN);
-        Ok(Resolver {
+        let cached = NonZeroUsize::new(MAX_CACHED_NAMES).unwrap_or(NonZeroUsize::MIN);
+        Ok(Self {
             hickory,
-            questions: server.map(Questions::new),
+            client: server.map(DnsClient::new),
             guard,
             attempt_timeout: settings.dns_timeout,
             canary: settings.canary_name.clone(),
             remembers: settings.remembers,
-            lookups: Semaphore::new(LOOKUPS_IN_FLIGHT),
-            canary_turn: tokio::sync::Mutex::new(()),
-            memory: Mutex::new(Memory {
+            lookups: Semaphore::new(MAX_LOOKUPS),
+            asking_canary: tokio::sync::Mutex::new(()),
+            cache: Mutex::new(LookupCache {
                 answers: LruCache::new(cached),
                 flights: HashMap::new(),
-                last_sign_of_life: None,
+                last_answer_at: None,
             }),
         })
     }
 
-    /// The addresses of `host` (as the URL has it, a trailing dot allowed), all of them allowed;
-    /// and whether it was this call that asked for them.
+    /// The addresses of `host` (as the URL has it, a trailing dot allowed), and whether it was this
+    /// call that asked for them.
     pub(crate) async fn resolve(&self, host: &str) -> Result<(Resolved, bool), Trouble> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
-        // Whatever a name server says of it (RFC 6761, 6.3).
+        // This host must not be asked for (RFC 6761, 6.3).
         if host == "localhost" || host.ends_with(".localhost") {
             return Ok((Resolved::Failed(Outcome::IpBlocked), false));
         }
         let mut was_asked = false;
         let flight = {
-            let mut memory = self.memory();
-            if let Some((resolved, until)) = memory.answers.get(&host)
+            let mut cache = self.cache();
+            if let Some((resolved, until)) = cache.answers.get(&host)
                 && Instant::now() < *until
             {
                 return Ok((resolved.clone(), false));
             }
-            Arc::clone(memory.flights.entry(host.clone()).or_default())
+            Arc::clone(cache.flights.entry(host.clone()).or_default())
         };
-        // If the task that asks is dropped, the next in line asks: the cell stays empty.
+        // If the future that asks is dropped, the cell stays empty and the next one asks.
         let asking = async {
             was_asked = true;
             self.ask_for_both(&host).await
         };
-        let landed = flight.get_or_init(|| asking).await.clone();
-        let mut memory = self.memory();
-        if memory.flights.get(&host).is_some_and(|current| Arc::ptr_eq(current, &flight)) {
-            memory.flights.remove(&host);
-            if let Ok((resolved, until)) = &landed
+        let looked_up = flight.get_or_init(|| asking).await.clone();
+        let mut cache = self.cache();
+        if cache.flights.get(&host).is_some_and(|current| Arc::ptr_eq(current, &flight)) {
+            cache.flights.remove(&host);
+            if let Ok((resolved, until)) = &looked_up
                 && *until > Instant::now()
                 && self.remembers
             {
-                memory.answers.put(host, (resolved.clone(), *until));
+                cache.answers.put(host, (resolved.clone(), *until));
             }
         }
-        landed.map(|(resolved, _)| (resolved, was_asked))
+        looked_up.map(|(resolved, _)| (resolved, was_asked))
     }
 
-    /// Whether the resolver answers anything at all.
+    /// Asks whether the resolver answers anything at all. Concurrent calls share the question.
+    ///
+    /// Errors: it does not.
     pub(crate) async fn canary(&self) -> Result<(), Trouble> {
         let since = Instant::now();
-        let _turn = self.canary_turn.lock().await;
-        if self.memory().last_sign_of_life.is_some_and(|seen| seen >= since) {
+        let _asking = self.asking_canary.lock().await;
+        if self.cache().last_answer_at.is_some_and(|seen| seen >= since) {
             return Ok(());
         }
         match self.ask(&self.canary, RecordType::A).await {
-            Asked::Silence => Err(Trouble::ResolverUnreachable),
-            Asked::Ours(trouble) => Err(trouble),
+            DnsAnswer::Silence => Err(Trouble::ResolverUnreachable),
+            DnsAnswer::Trouble(trouble) => Err(trouble),
             _ => Ok(()),
         }
     }
 
-    /// Whether `name` has an address just now, whatever is remembered of it.
+    /// Asks whether `name` has an address now, without the cache.
     pub(crate) async fn has_address(&self, name: &str) -> Result<bool, Trouble> {
         match self.ask(name, RecordType::A).await {
-            Asked::Answer(..) => Ok(true),
-            Asked::Ours(trouble) => Err(trouble),
+            DnsAnswer::Addresses(..) => Ok(true),
+            DnsAnswer::Trouble(trouble) => Err(trouble),
             _ => Ok(false),
         }
     }
 
     async fn ask_for_both(&self, host: &str) -> Result<(Resolved, Instant), Trouble> {
         let started = Instant::now();
-        // The semaphore is never closed; waiting here costs the fetch nothing.
+        // The semaphore is never closed. Waiting here does not count on the clock of the fetch.
         let _permit = self.lookups.acquire().await.map_err(|_| Trouble::ResolverUnreachable)?;
-        let mut asked = self.ask(host, RecordType::A).await;
-        if matches!(asked, Asked::NoSuchRecord) {
-            asked = self.ask(host, RecordType::AAAA).await;
+        let mut answer = self.ask(host, RecordType::A).await;
+        if matches!(answer, DnsAnswer::NoSuchRecord) {
+            answer = self.ask(host, RecordType::AAAA).await;
         }
         let clear_until = Instant::now() + TTL_MIN;
         let uncached = Instant::now();
-        Ok(match asked {
-            Asked::Answer(addresses, until) => (self.judge(addresses), until),
-            Asked::NoSuchName => (Resolved::Failed(Outcome::DnsNxdomain), clear_until),
-            Asked::NoSuchRecord => (Resolved::Failed(Outcome::DnsNoAddress), clear_until),
-            Asked::Failure => (Resolved::Failed(Outcome::DnsServfail), uncached),
-            Asked::Ours(trouble) => return Err(trouble),
-            Asked::Silence => {
-                let alive = self.memory().last_sign_of_life.is_some_and(|seen| seen >= started);
+        Ok(match answer {
+            DnsAnswer::Addresses(addresses, until) => (self.check_addresses(addresses), until),
+            DnsAnswer::NoSuchName => (Resolved::Failed(Outcome::DnsNxdomain), clear_until),
+            DnsAnswer::NoSuchRecord => (Resolved::Failed(Outcome::DnsNoAddress), clear_until),
+            DnsAnswer::Failure => (Resolved::Failed(Outcome::DnsServfail), uncached),
+            DnsAnswer::Trouble(trouble) => return Err(trouble),
+            DnsAnswer::Silence => {
+                let alive = self.cache().last_answer_at.is_some_and(|seen| seen >= started);
                 if !alive {
                     self.canary().await?;
                 }
@@ -206,7 +216,7 @@ impl Resolver {
         })
     }
 
-    fn judge(&self, mut addresses: Vec<IpAddr>) -> Resolved {
+    fn check_addresses(&self, mut addresses: Vec<IpAddr>) -> Resolved {
         if addresses.is_empty() {
             return Resolved::Failed(Outcome::DnsNoAddress);
         }
@@ -217,40 +227,38 @@ impl Resolver {
         Resolved::Addresses(addresses.into())
     }
 
-    /// One question, asked a second time if nothing came back.
-    async fn ask(&self, host: &str, record_type: RecordType) -> Asked {
+    /// Asks one question, and a second time if nothing came back.
+    async fn ask(&self, host: &str, record_type: RecordType) -> DnsAnswer {
         let Ok(name) = Name::from_ascii(format!("{host}.")) else {
-            return Asked::NoSuchName;
+            return DnsAnswer::NoSuchName;
         };
-        let mut last = Asked::Silence;
+        let mut last = DnsAnswer::Silence;
         for attempt in 0..2 {
-            let first = match &self.questions {
-                Some(questions) if attempt == 0 => {
-                    self.ask_over_few_sockets(questions, &name, record_type).await
-                }
+            let by_client = match &self.client {
+                Some(client) if attempt == 0 => self.ask_client(client, &name, record_type).await,
                 _ => None,
             };
-            last = match first {
-                Some(asked) => asked,
+            last = match by_client {
+                Some(answer) => answer,
                 None => self.ask_hickory(&name, record_type).await,
             };
-            if !matches!(last, Asked::Silence | Asked::Ours(_)) {
-                self.memory().last_sign_of_life = Some(Instant::now());
+            if !matches!(last, DnsAnswer::Silence | DnsAnswer::Trouble(_)) {
+                self.cache().last_answer_at = Some(Instant::now());
                 break;
             }
         }
         last
     }
 
-    /// None where the answer is not whole.
-    async fn ask_over_few_sockets(
+    /// Asks over the few sockets of the DNS client. None if the answer is not whole.
+    async fn ask_client(
         &self,
-        questions: &Questions,
+        client: &DnsClient,
         name: &Name,
         record_type: RecordType,
-    ) -> Option<Asked> {
-        let message = match timeout(self.attempt_timeout, questions.ask(name, record_type)).await {
-            Err(_elapsed) => return Some(Asked::Silence),
+    ) -> Option<DnsAnswer> {
+        let message = match timeout(self.attempt_timeout, client.ask(name, record_type)).await {
+            Err(_elapsed) => return Some(DnsAnswer::Silence),
             Ok(Err(error)) => return Some(of_io_error(&error)),
             Ok(Ok(message)) => message,
         };
@@ -261,33 +269,33 @@ impl Resolver {
             ResponseCode::NoError => {
                 let ttl = message.answers.iter().map(|record| record.ttl).min().unwrap_or(0);
                 let left = Duration::from_secs(ttl.into());
-                let asked = of_records(&message.answers, Instant::now() + left);
-                // A chain of names without its end.
-                let is_whole = message.answers.is_empty() || matches!(asked, Asked::Answer(..));
-                is_whole.then_some(asked)
+                let answer = of_records(&message.answers, Instant::now() + left);
+                // An alias (CNAME) whose target is not in the answer.
+                let is_whole =
+                    message.answers.is_empty() || matches!(answer, DnsAnswer::Addresses(..));
+                is_whole.then_some(answer)
             }
-            ResponseCode::NXDomain => Some(Asked::NoSuchName),
-            _ => Some(Asked::Failure),
+            ResponseCode::NXDomain => Some(DnsAnswer::NoSuchName),
+            _ => Some(DnsAnswer::Failure),
         }
     }
 
-    async fn ask_hickory(&self, name: &Name, record_type: RecordType) -> Asked {
+    async fn ask_hickory(&self, name: &Name, record_type: RecordType) -> DnsAnswer {
         let lookup = self.hickory.lookup(name.clone(), record_type);
         match timeout(self.attempt_timeout, lookup).await {
-            Err(_elapsed) => Asked::Silence,
+            Err(_elapsed) => DnsAnswer::Silence,
             Ok(Ok(lookup)) => of_records(lookup.answers(), lookup.valid_until()),
             Ok(Err(error)) => of_error(&error),
         }
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        // A panic elsewhere cannot leave the maps half changed: each change is one call.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, LookupCache> {
+        self.cache.lock()
     }
 }
 
-/// The addresses among the records of an answer, whatever names led there.
-fn of_records(records: &[Record], valid_until: Instant) -> Asked {
+/// The addresses among the records of an answer, under whatever alias.
+fn of_records(records: &[Record], valid_until: Instant) -> DnsAnswer {
     let addresses = records.iter().filter_map(|record| match &record.data {
         RData::A(a) => Some(IpAddr::V4(a.0)),
         RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
@@ -295,15 +303,15 @@ fn of_records(records: &[Record], valid_until: Instant) -> Asked {
     });
     let addresses: Vec<IpAddr> = addresses.collect();
     if addresses.is_empty() {
-        return Asked::NoSuchRecord;
+        return DnsAnswer::NoSuchRecord;
     }
     let now = Instant::now();
     let left = valid_until.saturating_duration_since(now);
-    Asked::Answer(addresses, now + left.clamp(TTL_MIN, TTL_MAX))
+    DnsAnswer::Addresses(addresses, now + left.clamp(TTL_MIN, TTL_MAX))
 }
 
-fn of_io_error(error: &io::Error) -> Asked {
-    Trouble::of_io(error).map_or(Asked::Silence, Asked::Ours)
+fn of_io_error(error: &io::Error) -> DnsAnswer {
+    Trouble::of_io(error).map_or(DnsAnswer::Silence, DnsAnswer::Trouble)
 }
 
 fn first_server_of_the_machine() -> Option<SocketAddr> {
@@ -313,16 +321,16 @@ fn first_server_of_the_machine() -> Option<SocketAddr> {
     Some(SocketAddr::new(server.ip, port))
 }
 
-fn of_error(error: &NetError) -> Asked {
+fn of_error(error: &NetError) -> DnsAnswer {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
-            ResponseCode::NXDomain => Asked::NoSuchName,
-            ResponseCode::NoError => Asked::NoSuchRecord,
-            _ => Asked::Failure,
+            ResponseCode::NXDomain => DnsAnswer::NoSuchName,
+            ResponseCode::NoError => DnsAnswer::NoSuchRecord,
+            _ => DnsAnswer::Failure,
         },
         NetError::Io(error) => of_io_error(error),
-        NetError::Timeout | NetError::NoConnections | NetError::Busy => Asked::Silence,
-        _ => Asked::Failure,
+        NetError::Timeout | NetError::NoConnections | NetError::Busy => DnsAnswer::Silence,
+        _ => DnsAnswer::Failure,
     }
 }
 
@@ -339,7 +347,7 @@ fn set_options(options: &mut ResolverOpts, attempt_timeout: Duration) {
     options.attempts = 1;
     options.timeout = attempt_timeout;
     options.num_concurrent_reqs = 1;
-    // The default of 32 answers "busy" as soon as truncated answers go to TCP.
+    // At its default of 32 the library answers "busy" when a few truncated answers go to TCP.
     options.max_active_requests = 4_096;
     options.cache_size = 0;
     options.use_hosts_file = ResolveHosts::Never;

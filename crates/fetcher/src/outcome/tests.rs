@@ -1,53 +1,53 @@
 //! The list of outcomes is a contract: names, counters and retries are pinned.
 
-use std::{collections::HashSet, io};
+use std::collections::HashSet;
 
 use super::*;
 
-/// Name, counter, and whether the later pass tries again.
+/// Name, counter, later pass, robots.txt, what is dead, local fault, after a stall, complaint.
 const PINNED: &str = "\
-dns_nxdomain failed_dns never
-dns_servfail failed_dns later
-dns_timeout failed_dns later
-dns_no_address failed_dns never
-ip_blocked failed_other never
-endpoint_dead failed_other never
-connect_refused failed_other never
-connect_unreachable failed_other later
-connect_timeout failed_timeout later
-connect_reset failed_other later
-tls_handshake failed_other never
-tls_unsupported failed_other never
-tls_timeout failed_timeout later
-h1_parse failed_other never
-h2_protocol failed_other never
-header_too_large failed_other never
-first_byte_timeout failed_timeout later
-total_timeout failed_timeout later
-body_reset failed_other later
-body_truncated failed_other never
-body_too_large failed_too_large never
-content_decode failed_other never
-redirect_loop failed_http_error never
-redirect_limit failed_http_error never
-redirect_bad_scheme failed_http_error never
-redirect_blocked failed_other never
-http_401_403 failed_http_error never
-http_challenge failed_http_error never
-http_404_410 failed_http_error never
-http_429 failed_http_error after
-http_4xx failed_http_error never
-http_5xx failed_http_error after
-empty_body failed_invalid_image never
-not_image_html failed_invalid_image never
-not_image_other failed_invalid_image never
-image_corrupt failed_invalid_image never
-image_too_big failed_too_large never
-svg_rejected failed_invalid_image never
-robots_disallowed failed_other never
-opted_out failed_other never
-crashed failed_other never
-ok completed never
+dns_nxdomain failed_dns never NoAnswer Origin No Counts No
+dns_servfail failed_dns later NoAnswer Origin Network Counts No
+dns_timeout failed_dns later NoAnswer Origin Network Void No
+dns_no_address failed_dns never NoAnswer Origin No Counts No
+ip_blocked failed_other never NoAnswer Origin No Counts No
+endpoint_dead failed_other never NoAnswer Nothing No Counts No
+connect_refused failed_other never NoAnswer Endpoint No Counts No
+connect_unreachable failed_other later NoAnswer Origin Network Counts No
+connect_timeout failed_timeout later NoAnswer Endpoint Network Void No
+connect_reset failed_other later NoAnswer Nothing No Void Yes
+tls_handshake failed_other never NoAnswer Origin No Void No
+tls_unsupported failed_other never NoAnswer Origin No Counts No
+tls_timeout failed_timeout later NoAnswer Origin Silence Void No
+h1_parse failed_other never NoAnswer Nothing No Counts No
+h2_protocol failed_other never NoAnswer Nothing No Void No
+header_too_large failed_other never NoAnswer Nothing No Counts No
+first_byte_timeout failed_timeout later NoAnswer Origin Silence Void No
+total_timeout failed_timeout later NoAnswer Origin Silence Void No
+body_reset failed_other later Forbidden Nothing No Void Yes
+body_truncated failed_other never Forbidden Nothing No Void No
+body_too_large failed_too_large never NoAnswer Nothing No Counts No
+content_decode failed_other never Forbidden Nothing No Counts No
+redirect_loop failed_http_error never Allowed Nothing No Counts No
+redirect_limit failed_http_error never Allowed Nothing No Counts No
+redirect_bad_scheme failed_http_error never Allowed Nothing No Counts No
+redirect_blocked failed_other never Allowed Nothing No Counts No
+http_401_403 failed_http_error never NoRules Nothing No Counts No
+http_challenge failed_http_error never Allowed Nothing No Counts No
+http_404_410 failed_http_error never NoRules Nothing No Counts No
+http_429 failed_http_error after Forbidden Nothing No Counts Yes
+http_4xx failed_http_error never Allowed Nothing No Counts No
+http_5xx failed_http_error after Forbidden Nothing No Counts If503
+empty_body failed_invalid_image never NoRules Nothing No Counts No
+not_image_html failed_invalid_image never NoAnswer Nothing No Counts No
+not_image_other failed_invalid_image never NoAnswer Nothing No Counts No
+image_corrupt failed_invalid_image never NoAnswer Nothing No Counts No
+image_too_big failed_too_large never NoAnswer Nothing No Counts No
+svg_rejected failed_invalid_image never NoAnswer Nothing No Counts No
+robots_disallowed failed_other never NoAnswer Nothing No Counts No
+opted_out failed_other never NoAnswer Nothing No Counts No
+crashed failed_other never NoAnswer Nothing No Counts No
+ok completed never Rules Nothing No Counts No
 ";
 
 #[test]
@@ -59,7 +59,15 @@ fn the_list_is_pinned() {
             Retry::LaterPass => "later",
             Retry::AfterRetryAfter => "after",
         };
-        list += &format!("{outcome} {} {retry}\n", outcome.seed_name().as_str());
+        list += &format!(
+            "{outcome} {} {retry} {:?} {:?} {:?} {:?} {:?}\n",
+            outcome.stats_counter().as_str(),
+            outcome.robots_answer(),
+            outcome.dead(),
+            outcome.local_fault(),
+            outcome.after_stall(),
+            outcome.complaint(),
+        );
     }
     assert_eq!(list, PINNED);
 }
@@ -76,20 +84,6 @@ fn names_are_distinct_and_read_back() {
 
 #[test]
 fn every_counter_has_outcomes() {
-    let counters: HashSet<SeedName> = Outcome::ALL.iter().map(|o| o.seed_name()).collect();
+    let counters: HashSet<StatsCounter> = Outcome::ALL.iter().map(|o| o.stats_counter()).collect();
     assert_eq!(counters.len(), 7);
-}
-
-#[test]
-fn our_own_errors_are_trouble_and_the_peers_are_not() {
-    let of = |errno| Trouble::of_io(&io::Error::from_raw_os_error(errno));
-    assert_eq!(of(libc::EMFILE), Some(Trouble::FileDescriptors));
-    assert_eq!(of(libc::ENFILE), Some(Trouble::FileDescriptors));
-    assert_eq!(of(libc::ENOBUFS), Some(Trouble::Memory));
-    assert_eq!(of(libc::ENETUNREACH), Some(Trouble::NetworkUnreachable));
-    assert_eq!(of(libc::EADDRNOTAVAIL), Some(Trouble::LocalPorts));
-    for errno in [libc::ECONNREFUSED, libc::ECONNRESET, libc::ETIMEDOUT, libc::EHOSTUNREACH] {
-        assert_eq!(of(errno), None);
-    }
-    assert_eq!(Trouble::of_io(&io::ErrorKind::UnexpectedEof.into()), None);
 }

@@ -1,116 +1,121 @@
-//! Gates: at most so many at once for each key, the others wait.
+//! A keyed semaphore: a bounded number of permits for each key, and a queue for more.
 //!
-//! Entries exist only while someone holds or waits. Must not know: what the keys are.
+//! Entries exist only while someone holds a permit or waits for one. The limit of a key may change
+//! at any time.
+//! Must not know: what the keys are.
 
 use std::{
     collections::HashMap,
     hash::Hash,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// At most so many holders per key; how many is asked anew whenever somebody wants to enter.
-pub(crate) struct Gates<K: Hash + Eq + Clone> {
-    gates: Mutex<HashMap<K, Arc<Gate>>>,
+/// Permits by key. The caller says how many a key has whenever it asks for one.
+pub(crate) struct KeyedSemaphore<K: Hash + Eq + Clone> {
+    entries: Mutex<HashMap<K, Arc<Entry>>>,
 }
 
 #[derive(Default)]
-struct Gate {
-    inside: AtomicUsize,
-    freed: Notify,
+struct Entry {
+    held: AtomicUsize,
+    released: Notify,
 }
 
-/// A place at a gate, or in the queue before it; leaving is dropping.
-pub(crate) struct Place<K: Hash + Eq + Clone> {
-    gates: Arc<Gates<K>>,
-    gate: Arc<Gate>,
+/// A permit of a key, or a place in the queue for one. Dropping it gives it back.
+pub(crate) struct KeyedPermit<K: Hash + Eq + Clone> {
+    semaphore: Arc<KeyedSemaphore<K>>,
+    entry: Arc<Entry>,
     key: K,
-    /// Holders at the moment of entering, this one included; 0 outside.
-    inside: usize,
+    /// Permits held when this one was acquired, this one included; 0 while it waits.
+    held: usize,
 }
 
-impl<K: Hash + Eq + Clone> Gates<K> {
-    pub(crate) fn new() -> Arc<Gates<K>> {
-        Arc::new(Gates { gates: Mutex::new(HashMap::new()) })
+impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { entries: Mutex::new(HashMap::new()) })
     }
 
-    /// Limits may have changed: those that wait look again, those inside stay.
-    pub(crate) fn reconsider(&self) {
-        for gate in self.gates().values() {
-            gate.freed.notify_waiters();
+    /// Makes those that wait compare again, because limits may have changed. Permits that are held
+    /// stay held.
+    pub(crate) fn limits_changed(&self) {
+        for entry in self.entries.lock().values() {
+            entry.released.notify_waiters();
         }
     }
 
-    /// Waits for a place among at most `limit()`.
-    pub(crate) async fn enter(self: &Arc<Self>, key: &K, limit: impl Fn() -> usize) -> Place<K> {
-        let gate = Arc::clone(self.gates().entry(key.clone()).or_default());
-        let mut place = Place { gates: Arc::clone(self), gate, key: key.clone(), inside: 0 };
-        if place.try_enter(limit()) {
-            return place;
+    /// Waits for one of at most `limit()` permits of a key.
+    pub(crate) async fn acquire(
+        self: &Arc<Self>,
+        key: &K,
+        limit: impl Fn() -> usize,
+    ) -> KeyedPermit<K> {
+        let entry = Arc::clone(self.entries.lock().entry(key.clone()).or_default());
+        let mut permit =
+            KeyedPermit { semaphore: Arc::clone(self), entry, key: key.clone(), held: 0 };
+        if permit.try_acquire(limit()) {
+            return permit;
         }
-        // Dropped before the place, which counts the owners of its gate.
-        let queue = Arc::clone(&place.gate);
+        // This clone is dropped before the permit, whose drop counts the owners of the entry.
+        let queue = Arc::clone(&permit.entry);
         loop {
-            let freed = queue.freed.notified();
-            tokio::pin!(freed);
-            // Listening before looking: a place freed in between is not missed.
-            freed.as_mut().enable();
-            if place.try_enter(limit()) {
-                return place;
+            let released = queue.released.notified();
+            tokio::pin!(released);
+            // It listens before it compares, so a permit that is released in between is not missed.
+            released.as_mut().enable();
+            if permit.try_acquire(limit()) {
+                return permit;
             }
-            freed.await;
+            released.await;
         }
     }
 
-    /// Keys with somebody inside or waiting.
+    /// Keys of which a permit is held or waited for.
     #[cfg(test)]
-    pub(crate) fn keys_in_use(&self) -> usize {
-        self.gates().len()
-    }
-
-    fn gates(&self) -> MutexGuard<'_, HashMap<K, Arc<Gate>>> {
-        // Each change is one call on the map, so a panic elsewhere cannot leave it half changed.
-        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    fn keys_in_use(&self) -> usize {
+        self.entries.lock().len()
     }
 }
 
-impl<K: Hash + Eq + Clone> Place<K> {
-    /// Holders when this one entered, itself included.
-    pub(crate) fn at_once(&self) -> usize {
-        self.inside
+impl<K: Hash + Eq + Clone> KeyedPermit<K> {
+    /// Permits of the key that were held when this one was acquired, this one included.
+    pub(crate) fn concurrent(&self) -> usize {
+        self.held
     }
 
-    fn try_enter(&mut self, limit: usize) -> bool {
+    fn try_acquire(&mut self, limit: usize) -> bool {
         let limit = limit.max(1);
-        let entered = self.gate.inside.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |inside| {
-            (inside < limit).then_some(inside + 1)
+        let acquired = self.entry.held.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |held| {
+            (held < limit).then_some(held + 1)
         });
-        let Ok(before) = entered else { return false };
-        self.inside = before + 1;
-        // One was woken; if there is room for more, the next may come too.
-        if self.inside < limit {
-            self.gate.freed.notify_one();
+        let Ok(before) = acquired else { return false };
+        self.held = before + 1;
+        // A release wakes one waiter only; if there are more permits, it wakes the next.
+        if self.held < limit {
+            self.entry.released.notify_one();
         }
         true
     }
 }
 
-impl<K: Hash + Eq + Clone> Drop for Place<K> {
+impl<K: Hash + Eq + Clone> Drop for KeyedPermit<K> {
     fn drop(&mut self) {
-        let mut gates = self.gates.gates();
-        if self.inside > 0 {
-            self.gate.inside.fetch_sub(1, Ordering::SeqCst);
+        let mut entries = self.semaphore.entries.lock();
+        if self.held > 0 {
+            self.entry.held.fetch_sub(1, Ordering::SeqCst);
         }
-        // The map's and this one: nobody else holds or waits. Clones are made under this lock.
-        if Arc::strong_count(&self.gate) == 2 {
-            gates.remove(&self.key);
+        // Two owners are the map and this permit, so nothing else holds or waits. Clones are made
+        // under this lock.
+        if Arc::strong_count(&self.entry) == 2 {
+            entries.remove(&self.key);
         }
-        drop(gates);
-        self.gate.freed.notify_one();
+        drop(entries);
+        self.entry.released.notify_one();
     }
 }
 
@@ -119,52 +124,52 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_gate_never_holds_more_than_its_limit_and_forgets_idle_keys() {
-        let gates: Arc<Gates<&'static str>> = Gates::new();
+    async fn a_key_never_has_more_permits_out_than_its_limit_and_idle_keys_are_forgotten() {
+        let semaphore: Arc<KeyedSemaphore<&'static str>> = KeyedSemaphore::new();
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let mut tasks = tokio::task::JoinSet::new();
-        for turn in 0..40 {
-            let (gates, now, most) = (gates.clone(), now.clone(), most.clone());
+        for task in 0..40 {
+            let (semaphore, now, most) = (semaphore.clone(), now.clone(), most.clone());
             tasks.spawn(async move {
-                let place = gates.enter(&if turn % 4 == 0 { "b" } else { "a" }, || 2).await;
-                if turn % 4 != 0 {
+                let permit = semaphore.acquire(&if task % 4 == 0 { "b" } else { "a" }, || 2).await;
+                if task % 4 != 0 {
                     most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     tokio::task::yield_now().await;
                     now.fetch_sub(1, Ordering::SeqCst);
                 }
-                drop(place);
+                drop(permit);
             });
         }
         while let Some(done) = tasks.join_next().await {
             done.expect("no task panics");
         }
         assert_eq!(most.load(Ordering::SeqCst), 2);
-        assert_eq!(gates.keys_in_use(), 0);
+        assert_eq!(semaphore.keys_in_use(), 0);
     }
 
     #[tokio::test]
     async fn a_waiter_that_gives_up_leaves_no_trace() {
-        let gates: Arc<Gates<u8>> = Gates::new();
-        let inside = gates.enter(&1, || 1).await;
+        let semaphore: Arc<KeyedSemaphore<u8>> = KeyedSemaphore::new();
+        let held = semaphore.acquire(&1, || 1).await;
         {
-            let waiting = gates.enter(&1, || 1);
+            let waiting = semaphore.acquire(&1, || 1);
             tokio::pin!(waiting);
             assert!(futures_util::poll!(waiting.as_mut()).is_pending());
         }
-        drop(inside);
-        assert_eq!(gates.keys_in_use(), 0);
+        drop(held);
+        assert_eq!(semaphore.keys_in_use(), 0);
     }
 
     #[tokio::test]
-    async fn a_wider_limit_lets_those_waiting_in() {
-        let gates: Arc<Gates<u8>> = Gates::new();
-        let _first = gates.enter(&1, || 1).await;
+    async fn a_higher_limit_serves_those_that_wait() {
+        let semaphore: Arc<KeyedSemaphore<u8>> = KeyedSemaphore::new();
+        let _first = semaphore.acquire(&1, || 1).await;
         let limit = AtomicUsize::new(1);
-        let second = gates.enter(&1, || limit.load(Ordering::SeqCst));
+        let second = semaphore.acquire(&1, || limit.load(Ordering::SeqCst));
         tokio::pin!(second);
         assert!(futures_util::poll!(second.as_mut()).is_pending());
         limit.store(2, Ordering::SeqCst);
-        gates.reconsider();
-        assert_eq!(second.await.at_once(), 2);
+        semaphore.limits_changed();
+        assert_eq!(second.await.concurrent(), 2);
     }
 }

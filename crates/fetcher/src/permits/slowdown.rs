@@ -1,84 +1,82 @@
-//! Addresses that asked for less: half as many requests at once, then one more a clean minute.
+//! Addresses that complained: half as many concurrent requests, then one more for each minute
+//! without a complaint.
 //!
-//! What comes within one moment is one complaint. Memory is bounded; forgetting one gives it its
-//! full share back. It delays, it never decides an outcome. Must not know: what a complaint is.
+//! Complaints within one second count as one. Memory is bounded; an address that is forgotten gets
+//! its full share back. Slowing down delays requests, it never decides an outcome.
+//! Must not know: what a complaint is.
 
 use std::{
     net::IpAddr,
     num::NonZeroUsize,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 use lru::LruCache;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
-const REMEMBERED: usize = 16_384;
-/// One more request at once after each of these without a complaint.
-const CLEAN: Duration = Duration::from_secs(60);
-/// Answers of requests that were under way together complain together.
-const MOMENT: Duration = Duration::from_secs(1);
+/// Addresses whose complaints are remembered: far more than complain in ten minutes of a scan.
+const MAX_ADDRESSES: usize = 16_384;
+/// The time without a complaint after which an address gets one more concurrent request.
+const RECOVERY_INTERVAL: Duration = Duration::from_secs(60);
+/// The time within which complaints count as one: the answers to requests that were under way
+/// together come together.
+const COMPLAINT_WINDOW: Duration = Duration::from_secs(1);
 
-struct Cut {
+struct Reduction {
     limit: usize,
     since: Instant,
 }
 
-/// The complaints that one fetcher heard.
+/// The complaints that one fetcher received, by address.
 pub(crate) struct Slowdown {
-    cuts: Mutex<LruCache<IpAddr, Cut>>,
-    /// Spares the lock while nobody complains.
+    reductions: Mutex<LruCache<IpAddr, Reduction>>,
+    /// Avoids the lock until the first complaint.
     any: AtomicBool,
 }
 
 impl Default for Slowdown {
-    fn default() -> Slowdown {
-        let size = NonZeroUsize::new(REMEMBERED).unwrap_or(NonZeroUsize::MIN);
-        Slowdown { cuts: Mutex::new(LruCache::new(size)), any: AtomicBool::new(false) }
+    fn default() -> Self {
+        let size = NonZeroUsize::new(MAX_ADDRESSES).unwrap_or(NonZeroUsize::MIN);
+        Self { reductions: Mutex::new(LruCache::new(size)), any: AtomicBool::new(false) }
     }
 }
 
 impl Slowdown {
-    /// How many requests at once `address` gets of its full share.
+    /// The number of concurrent requests that `address` gets of its full share.
     pub(crate) fn limit(&self, address: IpAddr, full: usize, now: Instant) -> usize {
         if !self.any.load(Ordering::Relaxed) {
             return full;
         }
-        let mut cuts = self.cuts();
-        let Some(cut) = cuts.get(&address) else { return full };
-        let limit = cut.now(now);
+        let mut reductions = self.reductions.lock();
+        let Some(reduction) = reductions.get(&address) else { return full };
+        let limit = reduction.limit_at(now);
         if limit >= full {
-            cuts.pop(&address);
+            reductions.pop(&address);
             return full;
         }
         limit
     }
 
-    /// `address` complained.
+    /// Halves the limit of an address that complained.
     pub(crate) fn halve(&self, address: IpAddr, full: usize, now: Instant) {
         self.any.store(true, Ordering::Relaxed);
-        let mut cuts = self.cuts();
-        let before = match cuts.get(&address) {
-            Some(cut) if now.saturating_duration_since(cut.since) < MOMENT => return,
-            Some(cut) => cut.now(now).min(full),
+        let mut reductions = self.reductions.lock();
+        let before = match reductions.get(&address) {
+            Some(cut) if now.saturating_duration_since(cut.since) < COMPLAINT_WINDOW => return,
+            Some(cut) => cut.limit_at(now).min(full),
             None => full,
         };
-        cuts.put(address, Cut { limit: (before / 2).max(1), since: now });
-    }
-
-    fn cuts(&self) -> MutexGuard<'_, LruCache<IpAddr, Cut>> {
-        // Each change is one call, so a panic elsewhere cannot leave it half changed.
-        self.cuts.lock().unwrap_or_else(PoisonError::into_inner)
+        reductions.put(address, Reduction { limit: (before / 2).max(1), since: now });
     }
 }
 
-impl Cut {
-    fn now(&self, now: Instant) -> usize {
-        let clean = now.saturating_duration_since(self.since).as_secs() / CLEAN.as_secs();
-        self.limit.saturating_add(usize::try_from(clean).unwrap_or(usize::MAX))
+impl Reduction {
+    fn limit_at(&self, now: Instant) -> usize {
+        let passed = now.saturating_duration_since(self.since).as_secs();
+        let regained = passed / RECOVERY_INTERVAL.as_secs();
+        self.limit.saturating_add(usize::try_from(regained).unwrap_or(usize::MAX))
     }
 }
 
@@ -87,15 +85,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_complaint_halves_and_every_clean_minute_gives_one_back() {
+    fn a_complaint_halves_and_every_minute_without_one_gives_one_back() {
         let slowdown = Slowdown::default();
         let address: IpAddr = "192.0.2.1".parse().expect("an address");
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(slowdown.limit(address, 64, start), 64);
         slowdown.halve(address, 64, start);
-        slowdown.halve(address, 64, start + MOMENT / 2);
-        assert_eq!(slowdown.limit(address, 64, start), 32, "one moment, one complaint");
+        slowdown.halve(address, 64, start + COMPLAINT_WINDOW / 2);
+        assert_eq!(slowdown.limit(address, 64, start), 32, "one second, one complaint");
         assert_eq!(slowdown.limit(address, 64, after(59)), 32);
         assert_eq!(slowdown.limit(address, 64, after(120)), 34);
         slowdown.halve(address, 64, after(121));
@@ -106,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_slowed_down_to_nothing() {
+    fn an_address_always_gets_at_least_one_request() {
         let slowdown = Slowdown::default();
         let address: IpAddr = "192.0.2.1".parse().expect("an address");
         let start = Instant::now();

@@ -1,7 +1,8 @@
 //! Bodies: read piece by piece, decoded on the way, never more than the limit.
 //!
-//! The limit is on decoded bytes and on wire bytes alike, so neither a bomb nor a coding that
-//! carries nothing gets past it. One content coding at most, and only the one that was asked for.
+//! The limit holds for decoded bytes and for wire bytes, so it stops a decompression bomb as well
+//! as a coding that carries nothing. A body has one content coding at most, and one that the
+//! request accepts.
 //! Must not know: what the bytes mean.
 
 use std::{
@@ -21,13 +22,14 @@ use hyper::body::Incoming;
 
 use crate::{
     health::clock::Clock,
-    outcome::{Outcome, Stop, Trouble},
+    outcome::Outcome,
+    trouble::{Stop, Trouble},
 };
 
-/// Decoded bytes on their way to the body.
+/// Bytes of the buffer between the Brotli decoder and the body.
 const BROTLI_BUFFER_BYTES: usize = 4 * 1024;
 
-/// How a body is coded.
+/// The content coding of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
     Identity,
@@ -38,13 +40,14 @@ pub(crate) enum Coding {
 /// What happens when a body reaches its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtLimit {
-    /// It is refused: a cut image is no image.
+    /// The fetch ends in `BodyTooLarge`: a truncated image is no image.
     Refuse,
-    /// What is there is used: a cut robots.txt still says something.
+    /// The bytes read so far are used: a truncated robots.txt still holds rules.
     Cut,
 }
 
-/// The coding that the head declares. Unknown words are what browsers take them for: nothing.
+/// The coding that the head declares. Unknown names count as no coding, as in browsers. Errors:
+/// `ContentDecode` for two codings, or one that the request does not accept.
 pub(crate) fn coding(headers: &HeaderMap) -> Result<Coding, Outcome> {
     let mut coding = Coding::Identity;
     let values = headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
@@ -60,7 +63,7 @@ pub(crate) fn coding(headers: &HeaderMap) -> Result<Coding, Outcome> {
     Ok(coding)
 }
 
-/// The declared length on the wire, if there is one.
+/// The declared length on the wire in bytes, if there is one.
 pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
 }
@@ -80,7 +83,7 @@ pub(crate) async fn read(
         match decoder.push(&piece) {
             Ok(()) => {}
             Err(Outcome::BodyTooLarge) if at_limit == AtLimit::Cut => {
-                return Ok(decoder.so_far());
+                return Ok(decoder.bytes_so_far());
             }
             Err(outcome) => return Err(outcome.into()),
         }
@@ -88,8 +91,8 @@ pub(crate) async fn read(
     Ok(decoder.finish()?)
 }
 
-/// Reads and forgets a short body, so that its connection can carry the next request. Whether
-/// that went well is told, and is nobody's outcome.
+/// Reads and drops a body of at most `max_bytes`, so that its connection can carry the next
+/// request. Whether it was read to its end; this does not change the outcome of the fetch.
 pub(crate) async fn drain(mut incoming: Incoming, max_bytes: usize) -> bool {
     let mut seen = 0_usize;
     while let Some(frame) = incoming.frame().await {
@@ -112,7 +115,7 @@ fn of_body_error(error: &hyper::Error) -> Stop {
             if error.kind() == io::ErrorKind::UnexpectedEof {
                 return Outcome::BodyTruncated.into();
             }
-            // Chunks or trailers that are none.
+            // Malformed chunks or trailers.
             if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) {
                 return Outcome::H1Parse.into();
             }
@@ -131,7 +134,7 @@ enum Decoder {
 }
 
 impl Decoder {
-    fn new(coding: Coding, max_bytes: usize) -> Decoder {
+    fn new(coding: Coding, max_bytes: usize) -> Self {
         let bounded = Bounded { bytes: Vec::new(), max_bytes, is_over: false };
         let unpacker: Box<dyn Unpack + Send> = match coding {
             Coding::Identity => return Decoder::Identity(bounded),
@@ -155,17 +158,17 @@ impl Decoder {
 
     fn finish(self) -> Result<Bytes, Outcome> {
         if let Decoder::Coded { mut unpacker, wire_left } = self {
-            // Declared as coded and nothing there: nothing.
+            // A body without bytes is empty, whatever coding is declared.
             if wire_left == unpacker.unpacked().max_bytes {
                 return Ok(Bytes::new());
             }
             unpacker.end().map_err(|_| of_unpacking(unpacker.unpacked()))?;
             return Ok(std::mem::take(&mut unpacker.unpacked().bytes).into());
         }
-        Ok(self.so_far())
+        Ok(self.bytes_so_far())
     }
 
-    fn so_far(self) -> Bytes {
+    fn bytes_so_far(self) -> Bytes {
         match self {
             Decoder::Identity(bounded) => bounded.bytes.into(),
             Decoder::Coded { mut unpacker, .. } => {
@@ -179,7 +182,7 @@ fn of_unpacking(unpacked: &Bounded) -> Outcome {
     if unpacked.is_over { Outcome::BodyTooLarge } else { Outcome::ContentDecode }
 }
 
-/// What undoes a content coding, piece by piece.
+/// A decoder of a content coding, fed piece by piece.
 trait Unpack {
     fn take(&mut self, piece: &[u8]) -> io::Result<()>;
     fn end(&mut self) -> io::Result<()>;
@@ -190,7 +193,7 @@ impl Unpack for GzDecoder<Bounded> {
     fn take(&mut self, mut piece: &[u8]) -> io::Result<()> {
         while !piece.is_empty() {
             match self.write(piece)? {
-                // The member is over; browsers ignore what follows it.
+                // The member has ended; browsers ignore what follows it.
                 0 => return Ok(()),
                 taken => piece = piece.get(taken..).unwrap_or_default(),
             }
@@ -275,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_or_broken_gzip_is_no_body_and_trailing_rubbish_is_ignored() {
+    fn a_truncated_or_broken_gzip_is_no_body_and_trailing_bytes_are_ignored() {
         let good = gzip(b"an icon");
         let cut = &good[..good.len() - 9];
         assert_eq!(decode(Coding::Gzip, cut, 4, 100), Err(Outcome::ContentDecode));
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn one_coding_that_was_asked_for_is_read_and_words_that_mean_nothing_are_ignored() {
+    fn one_accepted_coding_is_decoded_and_unknown_names_are_ignored() {
         let of = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for value in values {
@@ -317,7 +320,7 @@ mod tests {
         assert_eq!(of(&["br"]), Ok(Coding::Brotli));
         assert_eq!(of(&["gzip", "br"]), Err(Outcome::ContentDecode));
         assert_eq!(of(&["br, gzip"]), Err(Outcome::ContentDecode));
-        assert_eq!(of(&["zstd"]), Err(Outcome::ContentDecode), "not asked for");
+        assert_eq!(of(&["zstd"]), Err(Outcome::ContentDecode), "not accepted");
     }
 
     proptest! {

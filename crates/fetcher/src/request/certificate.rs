@@ -1,7 +1,8 @@
-//! TLS for strangers: every certificate is accepted, and what is wrong with it is recorded.
+//! TLS to any server: every certificate is accepted, and what is wrong with it is recorded.
 //!
-//! Nothing secret is sent and every byte that comes back is validated as an image, so a faulty
-//! certificate costs an icon nothing; a handshake that does not happen is an outcome elsewhere.
+//! Requests carry nothing secret and every body is checked to be an image, so an icon behind a
+//! faulty certificate is as good as any. A handshake that fails is an outcome, which is decided
+//! elsewhere.
 //! Must not know: sockets, HTTP.
 
 use std::{path::Path, sync::Arc};
@@ -19,44 +20,45 @@ use rustls::{
 /// What was found about a server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Certificate {
-    /// A known root vouches for it, for this name, now.
+    /// A known root vouches for it, for this name and at this time.
     Verified,
-    /// Its time is over, or has not begun.
+    /// Its period of validity is over, or has not begun.
     Expired,
-    /// It vouches for itself.
+    /// It is self-signed.
     SelfSigned,
-    /// It is another name's.
+    /// It is for another name.
     WrongName,
-    /// Nobody known vouches for it.
+    /// No known root vouches for it.
     UnknownIssuer,
-    /// Another fault.
+    /// It has another fault.
     Faulty,
 }
 
 impl Certificate {
-    /// The stable name, snake case.
+    /// The stable name, in snake case.
     pub fn as_str(self) -> &'static str {
         match self {
-            Certificate::Verified => "verified",
-            Certificate::Expired => "expired",
-            Certificate::SelfSigned => "self_signed",
-            Certificate::WrongName => "wrong_name",
-            Certificate::UnknownIssuer => "unknown_issuer",
-            Certificate::Faulty => "faulty",
+            Self::Verified => "verified",
+            Self::Expired => "expired",
+            Self::SelfSigned => "self_signed",
+            Self::WrongName => "wrong_name",
+            Self::UnknownIssuer => "unknown_issuer",
+            Self::Faulty => "faulty",
         }
     }
 }
 
-/// The client configuration of all connections, and the judge of their certificates.
+/// The client configuration of all connections, and the verifier of their certificates.
 pub(crate) struct Trust {
     pub(crate) config: Arc<ClientConfig>,
-    judge: Option<Arc<WebPkiServerVerifier>>,
+    verifier: Option<Arc<WebPkiServerVerifier>>,
 }
 
 impl Trust {
-    /// The machine's roots and those of `ca_file` (PEM). Errors: a line naming the file. A machine
-    /// without roots is no error: its certificates are recorded as of unknown issuer.
-    pub(crate) fn new(ca_file: Option<&Path>) -> Result<Trust, String> {
+    /// Loads the machine's roots and those of `ca_file` (PEM). Errors: one line that names the
+    /// file. A machine without roots is no error: certificates are then recorded as of unknown
+    /// issuer.
+    pub(crate) fn new(ca_file: Option<&Path>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(path) = ca_file {
@@ -69,11 +71,11 @@ impl Trust {
             }
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let judge =
+        let verifier =
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
                 .build()
                 .ok();
-        let accept = Arc::new(AcceptAndLookLater { provider: Arc::clone(&provider) });
+        let accept = Arc::new(AcceptAny { provider: Arc::clone(&provider) });
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|e| format!("TLS: {e}"))?
@@ -81,22 +83,22 @@ impl Trust {
             .with_custom_certificate_verifier(accept)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Trust { config: Arc::new(config), judge })
+        Ok(Self { config: Arc::new(config), verifier })
     }
 
-    /// What there is to say about the certificates that `name` showed.
-    pub(crate) fn look(
+    /// What is right or wrong with the certificates that the server presented for `name`.
+    pub(crate) fn examine(
         &self,
         name: &ServerName<'_>,
-        shown: Option<&[CertificateDer<'_>]>,
+        presented: Option<&[CertificateDer<'_>]>,
     ) -> Certificate {
-        let Some((own, chain)) = shown.and_then(<[_]>::split_first) else {
+        let Some((own, chain)) = presented.and_then(<[_]>::split_first) else {
             return Certificate::Faulty;
         };
-        let Some(judge) = &self.judge else {
+        let Some(verifier) = &self.verifier else {
             return issuer_unknown(own);
         };
-        match judge.verify_server_cert(own, chain, name, &[], UnixTime::now()) {
+        match verifier.verify_server_cert(own, chain, name, &[], UnixTime::now()) {
             Ok(_) => Certificate::Verified,
             Err(Error::InvalidCertificate(fault)) => match fault {
                 CertificateError::Expired
@@ -106,7 +108,7 @@ impl Trust {
                 CertificateError::NotValidForName
                 | CertificateError::NotValidForNameContext { .. } => Certificate::WrongName,
                 CertificateError::UnknownIssuer => issuer_unknown(own),
-                // A self-signed root used as a server's own certificate.
+                // A server presents a self-signed root as its own certificate.
                 _ if is_self_signed(own) => Certificate::SelfSigned,
                 _ => Certificate::Faulty,
             },
@@ -156,12 +158,13 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
+/// Accepts every certificate during the handshake; [`Trust::examine`] judges it afterwards.
 #[derive(Debug)]
-struct AcceptAndLookLater {
+struct AcceptAny {
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for AcceptAndLookLater {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_certificate_is_told_apart() {
+    fn each_fault_of_a_certificate_has_its_own_name() {
         let authority_key = rcgen::KeyPair::generate().expect("a key");
         let mut authority = rcgen::CertificateParams::new(Vec::new()).expect("parameters");
         authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -222,28 +225,28 @@ mod tests {
         let mut leaf = rcgen::CertificateParams::new(vec!["a.test".to_owned()]).expect("a name");
         leaf.distinguished_name.push(rcgen::DnType::CommonName, "a leaf");
         let good = leaf.signed_by(&key, &issuer).expect("signed");
-        let look = |name: &str, der: &CertificateDer<'_>| {
-            trust.look(&named(name), Some(std::slice::from_ref(der)))
+        let examine = |name: &str, der: &CertificateDer<'_>| {
+            trust.examine(&named(name), Some(std::slice::from_ref(der)))
         };
-        assert_eq!(look("a.test", good.der()), Certificate::Verified);
-        assert_eq!(look("b.test", good.der()), Certificate::WrongName);
+        assert_eq!(examine("a.test", good.der()), Certificate::Verified);
+        assert_eq!(examine("b.test", good.der()), Certificate::WrongName);
         let own = leaf.self_signed(&key).expect("signed");
-        assert_eq!(look("a.test", own.der()), Certificate::SelfSigned);
+        assert_eq!(examine("a.test", own.der()), Certificate::SelfSigned);
         leaf.not_after = rcgen::date_time_ymd(2001, 1, 1);
         leaf.not_before = rcgen::date_time_ymd(2000, 1, 1);
         let old = leaf.signed_by(&key, &issuer).expect("signed");
-        assert_eq!(look("a.test", old.der()), Certificate::Expired);
-        let strangers = Trust::new(None).expect("the machine's roots");
+        assert_eq!(examine("a.test", old.der()), Certificate::Expired);
+        let without_our_root = Trust::new(None).expect("the machine's roots");
         assert_eq!(
-            strangers.look(&named("a.test"), Some(std::slice::from_ref(good.der()))),
+            without_our_root.examine(&named("a.test"), Some(std::slice::from_ref(good.der()))),
             Certificate::UnknownIssuer
         );
-        assert_eq!(strangers.look(&named("a.test"), None), Certificate::Faulty);
+        assert_eq!(without_our_root.examine(&named("a.test"), None), Certificate::Faulty);
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_looked_at_without_a_panic(bytes: Vec<u8>) {
+        fn any_bytes_are_examined_without_a_panic(bytes: Vec<u8>) {
             let _ = is_self_signed(&bytes);
         }
     }

@@ -1,4 +1,4 @@
-//! Whether bytes are an image: the content decides, never the header.
+//! Whether bytes are an image. The content decides, never the `Content-Type`.
 //!
 //! Must not know: where the bytes came from.
 
@@ -14,18 +14,19 @@ use everytab_webpage::{
 
 use crate::outcome::Outcome;
 
-/// What an image's header says.
+/// What the header of an image says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageFacts {
-    /// By content.
+    /// The media type, by content.
     pub content_type: &'static str,
-    /// Of the entry that suits 32 pixels best; 0 where the header does not say.
+    /// The width in pixels of the entry that suits 32 pixels best; 0 if the header does not say.
     pub width: u32,
-    /// Likewise.
+    /// The height in pixels of the same entry; 0 if the header does not say.
     pub height: u32,
 }
 
-/// [`Outcome::Ok`] and the facts of an image, or why the bytes are none.
+/// Decides whether bytes are an image: [`Outcome::Ok`] with the facts of the image, or another
+/// outcome without facts.
 pub fn judge(bytes: &[u8]) -> (Outcome, Option<ImageFacts>) {
     let measured = measure(bytes).and_then(|measured| {
         check_sides(&measured)?;
@@ -48,7 +49,7 @@ fn of_error(error: &IconError) -> (Outcome, Option<ImageFacts>) {
         IconError::NotAnImage => Outcome::NotImageOther,
         IconError::TooLarge { .. } => Outcome::ImageTooBig,
         IconError::SvgRefused { .. } => Outcome::SvgRejected,
-        // An image, if not one that is drawn here: the archive has it, selection puts it last.
+        // AVIF is an image that is archived and not drawn here; selection puts it last.
         IconError::AvifUnsupported => {
             let content_type = Format::Avif.content_type();
             return (Outcome::Ok, Some(ImageFacts { content_type, width: 0, height: 0 }));
@@ -61,7 +62,10 @@ fn of_error(error: &IconError) -> (Outcome, Option<ImageFacts>) {
     (outcome, None)
 }
 
-/// The bytes of a `data:` icon, or why there are none.
+/// Decodes a `data:` icon.
+///
+/// # Errors
+/// The outcome of a `data:` URL that is too long, is not base64, or is malformed.
 pub fn data_bytes(url: &str) -> Result<Vec<u8>, Outcome> {
     match data_url::decode(url, MAX_DATA_URL_BYTES) {
         Ok(data) => Ok(data.bytes),
@@ -76,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_image_says_what_it_is() {
+    fn bytes_that_are_no_image_have_an_outcome() {
         assert_eq!(judge(b"").0, Outcome::EmptyBody);
         assert_eq!(judge(b"<!doctype html><title>Not found</title>").0, Outcome::NotImageHtml);
         assert_eq!(judge(b"not found").0, Outcome::NotImageOther);
@@ -87,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_icon_is_decoded_in_place_or_says_why_not() {
+    fn a_data_icon_is_decoded_or_has_an_outcome() {
         assert_eq!(data_bytes("data:image/png;base64,aWNvbg==").as_deref(), Ok(&b"icon"[..]));
         assert_eq!(data_bytes("data:image/png;base64,a"), Err(Outcome::ContentDecode));
         assert_eq!(data_bytes("data:image/png"), Err(Outcome::NotImageOther));

@@ -1,6 +1,6 @@
-//! The cookies of one redirect chain: some sites redirect until they see their own cookie.
+//! The cookies of one redirect chain. Some sites redirect until they receive their own cookie.
 //!
-//! They live as long as the chain, go back only to the host that set them, and are bounded.
+//! Cookies live as long as the chain, are sent only to the host that set them, and are bounded.
 //! Must not know: anything that outlives a chain.
 
 use std::collections::BTreeMap;
@@ -8,13 +8,15 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, header::SET_COOKIE};
 use url::Url;
 
+/// Cookies of one chain; a site that checks for cookies sets one or two.
 const MAX_COOKIES: usize = 10;
+/// Bytes of all names and values of one chain: the size that browsers allow for one cookie.
 const MAX_BYTES: usize = 4_096;
 
-/// An ephemeral jar.
+/// The cookies of one redirect chain.
 #[derive(Default)]
 pub(crate) struct Cookies {
-    /// By host and name.
+    /// The cookies by host and name.
     values: BTreeMap<(String, String), Cookie>,
 }
 
@@ -24,7 +26,7 @@ struct Cookie {
 }
 
 impl Cookies {
-    /// Takes what an answer from `url` sets. What is over the limits is left out.
+    /// Keeps the cookies that an answer from `url` sets. Cookies over the limits are left out.
     pub(crate) fn take(&mut self, url: &Url, headers: &HeaderMap) {
         let Some(host) = url.host_str() else { return };
         for line in headers.get_all(SET_COOKIE) {
@@ -62,7 +64,7 @@ impl Cookies {
         let pairs: Vec<String> = self
             .values
             .iter()
-            .filter(|((of, _), cookie)| of == host && (is_https || !cookie.secure))
+            .filter(|((owner, _), cookie)| owner == host && (is_https || !cookie.secure))
             .map(|((_, name), cookie)| format!("{name}={}", cookie.value))
             .collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))

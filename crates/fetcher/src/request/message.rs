@@ -18,17 +18,11 @@ use http_body_util::Empty;
 use tokio::sync::Notify;
 use url::Url;
 
-use crate::outcome::Outcome;
+use crate::{fetched::Purpose, outcome::Outcome};
 
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    Icon,
-    Robots,
-}
-
-/// A GET. It carries no referrer, no credentials and no cookie but the chain's own. Errors:
-/// `IpBlocked` for a URL that cannot be a request target, which a vetted one always can.
+/// Builds a GET without referrer, without credentials, and with no cookies but those of its own
+/// redirect chain. Errors: `IpBlocked` for a URL that cannot be a request target, which does not
+/// happen with a checked one.
 pub(crate) fn build(
     url: &Url,
     purpose: Purpose,
@@ -61,28 +55,28 @@ pub(crate) fn build(
 }
 
 /// Interim answers (1xx) before the answer; browsers and servers use one or two.
-const MAX_EARLY_ANSWERS: u32 = 8;
+const MAX_INTERIM_ANSWERS: u32 = 8;
 
-/// Tells when the peer has sent more interim answers than anyone needs: it may never send another
-/// kind. Over HTTP/2 a head of any kind is a frame of a stream that is counted there.
-pub(crate) fn watch_early_answers<B>(request: &mut Request<B>) -> Arc<Notify> {
+/// Notifies when the peer has sent more interim answers than it may: it could send them forever.
+/// Over HTTP/2 the library counts the heads of a stream itself.
+pub(crate) fn watch_interim_answers<B>(request: &mut Request<B>) -> Arc<Notify> {
     let too_many = Arc::new(Notify::new());
     let (notify, seen) = (Arc::clone(&too_many), AtomicU32::new(0));
     hyper::ext::on_informational(request, move |_| {
-        if seen.fetch_add(1, Ordering::Relaxed) >= MAX_EARLY_ANSWERS {
+        if seen.fetch_add(1, Ordering::Relaxed) >= MAX_INTERIM_ANSWERS {
             notify.notify_one();
         }
     });
     too_many
 }
 
-/// The head of an answer whose body is kept decoded, `body_bytes` long.
+/// The head of an answer whose decoded body, of `body_bytes`, is archived.
 pub(crate) fn archived_head(status: StatusCode, headers: &HeaderMap, body_bytes: usize) -> Vec<u8> {
     let mut head = Vec::with_capacity(512);
     let reason = status.canonical_reason().unwrap_or("");
     head.extend_from_slice(format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).as_bytes());
     for (name, value) in headers {
-        if is_about_the_wire(name) {
+        if describes_the_wire(name) {
             head.extend_from_slice(b"x-crawl-");
         }
         head.extend_from_slice(name.as_str().as_bytes());
@@ -94,11 +88,11 @@ pub(crate) fn archived_head(status: StatusCode, headers: &HeaderMap, body_bytes:
     head
 }
 
-fn is_about_the_wire(name: &HeaderName) -> bool {
+fn describes_the_wire(name: &HeaderName) -> bool {
     [CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
 }
 
-/// A header's value as text; bytes that are not UTF-8 are replaced.
+/// The value of a field as text; bytes that are not UTF-8 are replaced.
 pub(crate) fn text(value: Option<&HeaderValue>) -> Option<String> {
     value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
@@ -108,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_names_its_host_and_nothing_about_where_it_came_from() {
+    fn a_request_names_its_host_and_no_referrer() {
         let url = Url::parse("http://a.example:8080/i%20con.ico?v=1#part").expect("a URL");
         let request = build(&url, Purpose::Icon, false, "Bot/1.0", Some("a=1")).expect("built");
         assert_eq!(request.uri(), "/i%20con.ico?v=1");
@@ -121,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archived_head_tells_the_length_of_the_decoded_body() {
+    fn an_archived_head_gives_the_length_of_the_decoded_body() {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.insert(CONTENT_LENGTH, HeaderValue::from_static("7"));

@@ -1,41 +1,39 @@
-//! robots.txt of the origins of one shard: asked once, over the connection that the icons use.
+//! robots.txt of the origins of one shard: read once, over the connection that the icons use.
 //!
-//! An origin that gives no answer at all gives its icons the same outcome, so a dead endpoint is
-//! tried once. 4xx and endless redirects mean no rules; 429, 5xx and a broken answer forbid all
-//! (RFC 9309, 2.3.1). Rules are kept in bounded memory; forgetting costs a request.
-//! Must not know: icons.
+//! An origin that gives no answer at all gives its icons the same outcome, so a dead endpoint costs
+//! one attempt. What each outcome of fetching the file means is a column of the table of outcomes
+//! (RFC 9309, 2.3.1). Rules are kept in bounded memory; forgetting them costs a request.
+//! Must not know: icons, how the file is fetched.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use everytab_webpage::robots::Robots;
 use lru::LruCache;
+use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::{
     fetched::Fetched,
-    health::dead_origins::DeadOrigins,
-    outcome::{Outcome, Retry, Trouble},
-    request::{
-        fetcher::{Round, Shared, travel},
-        message::Purpose,
-        target::Target,
-    },
+    outcome::{Outcome, Retry, RobotsAnswer},
+    request::target::Target,
+    trouble::Trouble,
 };
 
-/// Rules are counted by the bytes they were read from, with something for what is around them.
+/// Bytes of all rules of a shard, counted by [`RobotsCache::weigh`].
 const MAX_CACHED_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes that an entry takes besides the rules of its file.
 const ENTRY_BYTES: usize = 512;
-/// A longer file is parsed off the threads that serve sockets.
-const PARSED_AT_ONCE_BYTES: usize = 16 * 1024;
+/// A longer file is parsed on a blocking thread, away from the threads that serve sockets.
+const INLINE_PARSE_MAX_BYTES: usize = 16 * 1024;
 
-/// What an origin says about being asked.
+/// What an origin allows.
 #[derive(Clone)]
-pub(crate) enum Rules {
+enum Rules {
     AllowAll,
     ForbidAll,
     Read(Arc<Robots>),
-    /// There is no origin to ask.
+    /// The origin does not answer: its URLs get this outcome.
     Dead(Outcome),
 }
 
@@ -52,39 +50,40 @@ pub(crate) struct RobotsCache {
 }
 
 impl RobotsCache {
-    pub(crate) fn new() -> RobotsCache {
-        RobotsCache { entries: Mutex::new(LruCache::unbounded()) }
+    pub(crate) fn new() -> Self {
+        Self { entries: Mutex::new(LruCache::unbounded()) }
     }
 
-    /// Whether `target` may be asked for; if not, what its outcome is.
-    pub(crate) async fn check(
+    /// Whether `agent` may ask for `target`; if not, what its outcome is. The file is fetched by
+    /// `fetch` if the rules of the origin are not known; concurrent calls share one fetch.
+    pub(crate) async fn check<F: Future<Output = Result<Fetched, Trouble>>>(
         &self,
-        shared: &Shared,
-        round: Round<'_>,
+        agent: &str,
         target: &Target,
+        fetch: impl FnOnce() -> F,
     ) -> Result<Result<(), Outcome>, Trouble> {
         let cell = self.cell(&target.origin);
-        let rules = cell.get_or_try_init(|| self.ask(shared, round, target)).await?;
+        let rules = cell.get_or_try_init(|| self.read(target, fetch())).await?;
         Ok(match rules {
             Rules::AllowAll => Ok(()),
             Rules::ForbidAll => Err(Outcome::RobotsDisallowed),
             Rules::Dead(outcome) => Err(*outcome),
             Rules::Read(robots) => {
                 let path = &target.url[url::Position::BeforePath..url::Position::AfterQuery];
-                let is_allowed = robots.allowed(&shared.robots_agent, path);
+                let is_allowed = robots.allowed(agent, path);
                 if is_allowed { Ok(()) } else { Err(Outcome::RobotsDisallowed) }
             }
         })
     }
 
-    /// Whether nobody need be asked about `origin`.
+    /// Whether the rules of `origin` are known, so that no request is needed.
     pub(crate) fn knows(&self, origin: &str) -> bool {
-        self.entries().peek(origin).is_some_and(|entry| entry.cell.initialized())
+        self.entries.lock().peek(origin).is_some_and(|entry| entry.cell.initialized())
     }
 
-    /// Forgets the origins whose death may have been passing, before a later pass.
+    /// Forgets the origins whose failure may have been passing, before a later pass.
     pub(crate) fn forget_passing_failures(&self) {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let passing: Vec<String> = entries
             .iter()
             .filter(|(_, entry)| match entry.cell.get() {
@@ -98,22 +97,16 @@ impl RobotsCache {
         }
     }
 
-    async fn ask(
+    async fn read(
         &self,
-        shared: &Shared,
-        round: Round<'_>,
         target: &Target,
+        fetching: impl Future<Output = Result<Fetched, Trouble>>,
     ) -> Result<Rules, Trouble> {
-        let url = target.robots_url();
-        // Rules are the same whoever asks: nothing that a neighbour found out is used here.
-        let none_known = DeadOrigins::default();
-        let round = Round { known: &none_known, ..round };
-        let asked = travel(shared, None, round, Purpose::Robots, &url);
-        let fetched = Box::pin(asked).await?;
+        let fetched = fetching.await?;
         let rules = understand(target, &fetched).await;
         let bytes = fetched.body.len();
         self.weigh(&target.origin, bytes);
-        if let Some(other) = answered_for(&fetched) {
+        if let Some(other) = also_answered_for(&fetched) {
             self.learn(&other, rules.clone(), bytes);
         }
         Ok(rules)
@@ -121,7 +114,7 @@ impl RobotsCache {
 
     /// The cell of an origin, made if there is none.
     fn cell(&self, origin: &str) -> Cell {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(origin) {
             return Arc::clone(&entry.cell);
         }
@@ -131,14 +124,15 @@ impl RobotsCache {
     }
 
     fn learn(&self, origin: &str, rules: Rules, bytes: usize) {
-        // If it was set meanwhile, it was set to the same.
+        // If another fetch set it meanwhile, it set the same rules.
         let _ = self.cell(origin).set(rules);
         self.weigh(origin, bytes);
     }
 
-    /// Writes down what an entry costs and drops the oldest until all cost little enough.
+    /// Records what an entry takes, and drops the least recently used until all fit. Parsed rules
+    /// take about twice the bytes that they were read from.
     fn weigh(&self, origin: &str, bytes: usize) {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         if let Some(entry) = entries.get_mut(origin) {
             entry.bytes = ENTRY_BYTES + 2 * bytes;
         }
@@ -148,19 +142,14 @@ impl RobotsCache {
             total = total.saturating_sub(oldest.bytes);
         }
     }
-
-    fn entries(&self) -> MutexGuard<'_, LruCache<String, Entry>> {
-        // Each change is one call on the map, so a panic elsewhere cannot leave it half changed.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// The other origin whose own robots.txt a redirect led to, if the answer is that file's.
-fn answered_for(fetched: &Fetched) -> Option<String> {
-    let is_an_answer = matches!(
-        fetched.outcome,
-        Outcome::Ok | Outcome::EmptyBody | Outcome::Http404410 | Outcome::Http401403
-    );
+/// The other origin to whose own robots.txt a redirect led, if the answer is that file's.
+fn also_answered_for(fetched: &Fetched) -> Option<String> {
+    let is_an_answer = match fetched.outcome.robots_answer() {
+        RobotsAnswer::Rules | RobotsAnswer::NoRules => true,
+        RobotsAnswer::Allowed | RobotsAnswer::Forbidden | RobotsAnswer::NoAnswer => false,
+    };
     let url = Url::parse(&fetched.final_url).ok()?;
     let is_robots_file = url.path() == "/robots.txt" && url.query().is_none();
     (is_an_answer && is_robots_file && fetched.hops.len() > 1)
@@ -168,23 +157,23 @@ fn answered_for(fetched: &Fetched) -> Option<String> {
 }
 
 async fn understand(target: &Target, fetched: &Fetched) -> Rules {
-    use Outcome::*;
-    match fetched.outcome {
-        Ok => {
+    match fetched.outcome.robots_answer() {
+        RobotsAnswer::Rules => {
             let body = fetched.body.clone();
-            if body.len() <= PARSED_AT_ONCE_BYTES {
+            if body.len() <= INLINE_PARSE_MAX_BYTES {
                 return Rules::Read(Arc::new(Robots::parse(&body)));
             }
             let parse = move || Rules::Read(Arc::new(Robots::parse(&body)));
-            // Only a panic in the parser ends here, and it does not panic.
+            // This fails only if the parser panics, and it does not panic.
             tokio::task::spawn_blocking(parse).await.unwrap_or(Rules::ForbidAll)
         }
-        EmptyBody | Http401403 | HttpChallenge | Http404410 | Http4xx => Rules::AllowAll,
-        RedirectLoop | RedirectLimit | RedirectBadScheme | RedirectBlocked => Rules::AllowAll,
-        Http429 | Http5xx | BodyReset | BodyTruncated | ContentDecode => Rules::ForbidAll,
-        // No answer: if it was this origin that gave none, its icons need not be tried.
-        outcome if fetched.hops.len() <= 1 || is_at(fetched, target) => Rules::Dead(outcome),
-        _ => Rules::ForbidAll,
+        RobotsAnswer::NoRules | RobotsAnswer::Allowed => Rules::AllowAll,
+        RobotsAnswer::Forbidden => Rules::ForbidAll,
+        RobotsAnswer::NoAnswer if fetched.hops.len() <= 1 || is_at(fetched, target) => {
+            Rules::Dead(fetched.outcome)
+        }
+        // The origin answered with a redirect, and the origin that it led to did not answer.
+        RobotsAnswer::NoAnswer => Rules::ForbidAll,
     }
 }
 

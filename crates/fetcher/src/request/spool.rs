@@ -1,19 +1,15 @@
 //! The icon bodies of one shard on disk, until the archive is written in canonical order.
 //!
-//! An unnamed temporary file: it is gone with the process, however that ends. Each distinct body
-//! is in it once. Its size is bounded. What is added waits in memory until it is worth a write.
+//! A spool is an unnamed temporary file, which the kernel removes when the process ends in whatever
+//! way. It holds each distinct body once, and its size is bounded. Added bytes stay in memory until
+//! there are enough for one write.
 //! Must not know: what the bytes are, what an archive is.
 
-use std::{
-    collections::HashMap,
-    fs::File,
-    io,
-    os::unix::fs::FileExt,
-    path::Path,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt, path::Path};
 
-/// Where some bytes are in a spool.
+use parking_lot::Mutex;
+
+/// A range of bytes in a spool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     offset: u64,
@@ -21,22 +17,23 @@ pub struct Span {
 }
 
 impl Span {
-    /// How many bytes.
+    /// The length in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
     }
 }
 
-/// An icon in a spool: the head of the HTTP answer (empty for `data:` icons) and the body.
+/// An icon in a spool: the head of the HTTP answer and the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// See [`crate::fetched::Fetched::http_head`].
+    /// The head as [`Fetched::http_head`](crate::Fetched::http_head) has it; empty for `data:`
+    /// icons.
     pub head: Span,
-    /// Decoded.
+    /// The decoded body.
     pub body: Span,
 }
 
-/// More in memory is written by whoever added to it.
+/// Bytes in memory above which the caller that added some has to write them.
 const PENDING_BYTES: usize = 256 * 1024;
 
 struct Contents {
@@ -54,24 +51,23 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Makes an unnamed file in `folder`.
+    /// Makes an unnamed file in `folder` that may grow to `max_bytes`.
     ///
     /// # Errors
-    /// The folder's.
-    pub fn create(folder: &Path, max_bytes: u64) -> io::Result<Spool> {
+    /// When the file cannot be made.
+    pub fn create(folder: &Path, max_bytes: u64) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
         let contents = Mutex::new(Contents { end: 0, pending: Vec::new(), bodies: HashMap::new() });
-        Ok(Spool { file, max_bytes, contents })
+        Ok(Self { file, max_bytes, contents })
     }
 
-    /// Adds an icon. A body that is there already costs nothing. Does not block: the caller is to
-    /// ask [`Spool::wants_to_write`] afterwards.
+    /// Adds an icon. A body that is there already takes no room. This does not block: the caller
+    /// asks [`Spool::wants_to_write`] afterwards.
     ///
     /// # Errors
-    /// `StorageFull` at the bound.
+    /// `StorageFull` if the spool would grow over its bound.
     pub fn add(&self, head: &[u8], body: &[u8], sha256: [u8; 32]) -> io::Result<Payload> {
-        // A panic cannot leave the contents half changed: nothing in here panics between changes.
-        let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut contents = self.contents.lock();
         let head = self.append(&mut contents, head)?;
         let body = match contents.bodies.get(&sha256) {
             Some(known) => *known,
@@ -84,27 +80,27 @@ impl Spool {
         Ok(Payload { head, body })
     }
 
-    /// Whether so much waits that it is to be written.
+    /// Whether enough bytes are in memory to call [`Spool::write_pending`].
     pub fn wants_to_write(&self) -> bool {
-        self.contents.lock().unwrap_or_else(PoisonError::into_inner).pending.len() > PENDING_BYTES
+        self.contents.lock().pending.len() > PENDING_BYTES
     }
 
-    /// Writes what waits in memory. Blocks.
+    /// Writes the bytes in memory to the file. This blocks.
     ///
     /// # Errors
-    /// The disk's; what waited goes on waiting.
+    /// When the disk fails; the bytes then stay in memory.
     pub fn write_pending(&self) -> io::Result<()> {
-        let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
-        let begins = contents.end - contents.pending.len() as u64;
-        self.file.write_all_at(&contents.pending, begins)?;
+        let mut contents = self.contents.lock();
+        let begin = contents.end - contents.pending.len() as u64;
+        self.file.write_all_at(&contents.pending, begin)?;
         contents.pending.clear();
         Ok(())
     }
 
-    /// Reads back what [`Spool::add`] put at `span`. Blocks.
+    /// Reads back a range that [`Spool::add`] gave. This blocks.
     ///
     /// # Errors
-    /// The disk's.
+    /// When the disk fails.
     pub fn read(&self, span: Span) -> io::Result<Vec<u8>> {
         self.write_pending()?;
         let mut bytes = vec![0; span.bytes];
@@ -112,9 +108,9 @@ impl Spool {
         Ok(bytes)
     }
 
-    /// Bytes kept.
+    /// The size in bytes of what was added.
     pub fn bytes(&self) -> u64 {
-        self.contents.lock().unwrap_or_else(PoisonError::into_inner).end
+        self.contents.lock().end
     }
 
     fn append(&self, contents: &mut Contents, bytes: &[u8]) -> io::Result<Span> {

@@ -1,6 +1,6 @@
-//! A vetted URL and what of it a request needs.
+//! A checked URL, and the parts of it that a request needs.
 //!
-//! Must not know: names' addresses.
+//! Must not know: the addresses of names.
 
 use std::net::IpAddr;
 
@@ -13,45 +13,45 @@ use crate::outcome::Outcome;
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) url: Url,
-    /// Scheme, host and port, as text: the key of connections, robots rules and memories.
+    /// Scheme, host and port as text: the key of connections, of robots.txt and of dead origins.
     pub(crate) origin: String,
-    /// As the URL has it; an IPv6 literal without its brackets.
+    /// The host as the URL has it; an IPv6 literal stands without its brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) is_https: bool,
-    /// The address, where the URL names one; no resolver is asked then.
+    /// The address, if the URL names one; the resolver is not asked then.
     pub(crate) literal: Option<IpAddr>,
 }
 
 impl Target {
-    /// The first URL of a chain. Whatever is wrong with it, it is not on the public web.
-    pub(crate) fn first(url: &str) -> Result<Target, Outcome> {
-        vet_url(url).map_err(|_| Outcome::IpBlocked).and_then(Target::of_vetted)
+    /// The target of the first URL of a chain. Errors: `IpBlocked`, whatever is wrong with the URL.
+    pub(crate) fn first(url: &str) -> Result<Self, Outcome> {
+        vet_url(url).map_err(|_| Outcome::IpBlocked).and_then(Self::of_checked)
     }
 
-    /// Where a `Location` seen at this target leads.
-    pub(crate) fn redirected(&self, location: &str) -> Result<Target, Outcome> {
+    /// The target of a `Location` field in an answer of this target.
+    pub(crate) fn redirected(&self, location: &str) -> Result<Self, Outcome> {
         let joined = self.url.join(location).map_err(|_| Outcome::RedirectBadScheme)?;
-        let vetted = vet_url(joined.as_str()).map_err(|refusal| match refusal {
+        let checked = vet_url(joined.as_str()).map_err(|refusal| match refusal {
             Refusal::Port => Outcome::RedirectBlocked,
             Refusal::Scheme | Refusal::Unparsable | Refusal::TooLong => Outcome::RedirectBadScheme,
         })?;
-        Target::of_vetted(vetted).map_err(|_| Outcome::RedirectBlocked)
+        Self::of_checked(checked).map_err(|_| Outcome::RedirectBlocked)
     }
 
-    /// This origin's robots.txt.
+    /// The URL of this origin's robots.txt.
     pub(crate) fn robots_url(&self) -> String {
         format!("{}/robots.txt", self.origin)
     }
 
-    fn of_vetted(url: Url) -> Result<Target, Outcome> {
+    fn of_checked(url: Url) -> Result<Self, Outcome> {
         let literal = literal_address(&url);
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return Err(Outcome::IpBlocked);
         };
         let host = literal.map_or_else(|| host.to_owned(), |address| address.to_string());
         let origin = url.origin().ascii_serialization();
-        Ok(Target { origin, host, port, is_https: url.scheme() == "https", literal, url })
+        Ok(Self { origin, host, port, is_https: url.scheme() == "https", literal, url })
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_leads_to_a_target_or_says_why_not() {
+    fn a_redirect_leads_to_a_target_or_to_an_outcome() {
         let from = Target::first("https://a.example/b/c").expect("a target");
         let to = |location: &str| from.redirected(location).map(|target| target.url.to_string());
         assert_eq!(to("../d"), Ok("https://a.example/d".to_owned()));

@@ -2,12 +2,12 @@
 
 use std::{io::Write, sync::atomic::Ordering, time::Duration};
 
-use everytab_fetcher::{Fetched, Outcome, Trouble};
+use everytab_fetcher::{Fetched, Outcome, RobotsPolicy, Trouble};
 
 use super::support::*;
 
 async fn fetch(net: &Net, url: &str) -> Fetched {
-    net.fetcher().fetch_one(url).await.expect("no trouble of our own")
+    fetch_one(&net.fetcher(), url).await
 }
 
 async fn outcome_of(reply: impl Fn() -> Reply + Send + Sync + 'static) -> Outcome {
@@ -57,7 +57,7 @@ async fn a_status_is_an_outcome() {
 }
 
 #[tokio::test]
-async fn a_peer_that_breaks_off_is_told_by_where() {
+async fn where_a_peer_breaks_off_decides_the_outcome() {
     let reset = |bytes: &'static [u8]| move || Reply::SendAndReset(bytes.to_vec());
     assert_eq!(outcome_of(reset(b"")).await, Outcome::ConnectReset);
     let part = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart";
@@ -71,7 +71,7 @@ async fn a_peer_that_breaks_off_is_told_by_where() {
 }
 
 #[tokio::test]
-async fn a_peer_that_keeps_us_waiting_is_told_by_where() {
+async fn where_a_peer_stops_answering_decides_the_outcome() {
     let hang = |bytes: &'static [u8]| move || Reply::SendAndHang(bytes.to_vec());
     assert_eq!(outcome_of(hang(b"")).await, Outcome::FirstByteTimeout);
     assert_eq!(outcome_of(hang(b"HTTP/1.1 200 OK\r\nx: y")).await, Outcome::FirstByteTimeout);
@@ -210,7 +210,7 @@ async fn names_fail_by_their_class_and_addresses_too() {
 }
 
 #[tokio::test]
-async fn a_connection_that_nobody_accepts_times_out() {
+async fn a_connection_that_is_not_accepted_times_out() {
     let mut net = Net::start(|_| ok(b"icon")).await;
     let silent = Silent::start().await;
     net.settings.dial_ports = [(80, silent.address.port())].into();
@@ -219,15 +219,17 @@ async fn a_connection_that_nobody_accepts_times_out() {
 }
 
 #[tokio::test]
-async fn a_resolver_that_answers_nobody_is_our_trouble() {
+async fn a_resolver_that_answers_nothing_is_trouble_of_this_machine() {
     let mut net = Net::start(|_| ok(b"icon")).await;
     let deaf = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     net.settings.dns = Some(deaf.local_addr().expect("an address"));
     net.settings.dns_timeout = Duration::from_millis(50);
-    let trouble = net.fetcher().fetch_one("http://a.test/").await.expect_err("trouble");
+    let trouble =
+        net.fetcher().fetch_one("http://a.test/", RobotsPolicy::Ignore).await.expect_err("trouble");
     assert_eq!(trouble, Trouble::ResolverUnreachable);
     net.settings.dns = Some("127.0.0.1:9".parse().expect("an address"));
-    let trouble = net.fetcher().fetch_one("http://a.test/").await.expect_err("trouble");
+    let trouble =
+        net.fetcher().fetch_one("http://a.test/", RobotsPolicy::Ignore).await.expect_err("trouble");
     assert_eq!(trouble, Trouble::ResolverUnreachable);
 }
 

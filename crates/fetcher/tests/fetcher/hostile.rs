@@ -19,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::support::*;
 
-/// What the kernel may hold of a stream that nobody reads, on both sides of loopback.
+/// What the kernel may hold of a stream that is not read, on both sides of loopback.
 const SOCKET_BUFFERS_BYTES: usize = 12 << 20;
 
 /// What a server sends after the request's head.
@@ -44,7 +44,7 @@ fn dripping(first: &str, then: &str) -> Attack {
     Attack { first: first.into(), then: then.into(), pause }
 }
 
-/// Serves the attack to whoever asks for `/attack` and an icon to others; counts the bytes that
+/// Serves the attack to requests for `/attack` and an icon to others; counts the bytes that
 /// it could send.
 struct Attacker {
     address: SocketAddr,
@@ -96,7 +96,7 @@ async fn outcome_of(attack: Attack) -> (Outcome, usize) {
     let (dns, attacker) = (TestDns::start().await, Attacker::start(attack).await);
     let (fetcher, fetched) =
         attacked(&dns, attacker.address, "http://a.test/attack", "it ends").await;
-    let after = fetcher.fetch_one("http://a.test/icon").await.expect("no trouble of our own");
+    let after = fetch_one(&fetcher, "http://a.test/icon").await;
     assert_eq!(after.outcome, Outcome::Ok, "the fetcher goes on");
     (fetched.outcome, attacker.sent.load(Ordering::SeqCst))
 }
@@ -180,7 +180,7 @@ async fn lengths_and_chunks_that_lie_are_no_bodies() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_told_as_such() {
+async fn an_answer_that_is_no_http_has_its_own_outcome() {
     for bytes in [
         &b"\0\0\0\0\0\0\0\0\r\n\r\n"[..],
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
@@ -218,6 +218,6 @@ async fn a_body_may_pause_for_longer_than_its_head_might_have() {
         let _ = stream.write_all(last).await;
     }));
     let fetcher = Fetcher::new(settings).expect("settings");
-    let fetched = fetcher.fetch_one("http://a.test/icon").await.expect("no trouble of our own");
+    let fetched = fetch_one(&fetcher, "http://a.test/icon").await;
     assert_eq!((fetched.outcome, fetched.body.len()), (Outcome::Ok, png(16, 0).len()));
 }

@@ -51,7 +51,7 @@ fn field(name: &str, value: &str) -> Vec<u8> {
     [&[0, length(name)], name.as_bytes(), &[length(value)], value.as_bytes()].concat()
 }
 
-/// Serves `first` and then `then` for ever to whoever speaks HTTP/2; counts the bytes sent.
+/// Serves `first` and then `then` forever to each peer that speaks HTTP/2; counts the bytes sent.
 struct Attacker {
     address: SocketAddr,
     sent: Arc<AtomicUsize>,
@@ -140,7 +140,7 @@ async fn floods_of_frames_end_the_connection() {
         ("window updates", vec![settings_frame()], {
             many(frame(WINDOW_UPDATE, 0, 0, &0x7fff_ffff_u32.to_be_bytes()))
         }),
-        ("resets of streams that nobody opened", vec![settings_frame()], {
+        ("resets of streams that were not opened", vec![settings_frame()], {
             many(frame(RST_STREAM, 0, 99, &[0, 0, 0, 8]))
         }),
         ("promises", vec![settings_frame()], {
@@ -166,7 +166,7 @@ async fn floods_of_frames_end_the_connection() {
 }
 
 #[tokio::test]
-async fn streams_that_end_wrongly_are_told_by_where() {
+async fn where_a_stream_ends_decides_the_outcome() {
     let headers = frame(HEADERS, END_HEADERS, 1, STATUS_200);
     let reset = frame(RST_STREAM, 0, 1, &[0, 0, 0, 2]);
     let go_away = frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, 11]);

@@ -1,10 +1,10 @@
 //! The fetcher against real sockets on loopback.
 
 mod answers;
-mod careful;
 mod hostile;
 mod hostile_dns;
 mod hostile_http2;
+mod isolation;
 mod mangled;
 mod polite;
 mod safety;

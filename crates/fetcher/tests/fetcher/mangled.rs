@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use everytab_fetcher::{FetchSettings, Outcome};
+use everytab_fetcher::{FetchSettings, Outcome, RobotsPolicy};
 use everytab_testbed::Dice;
 use futures_util::StreamExt;
 
@@ -144,7 +144,10 @@ async fn whatever_an_answer_looks_like_its_fetch_ends_in_an_outcome() {
         let (fetcher, fine) = (&fetcher, &fine);
         async move {
             let url = format!("http://a.test/{case}");
-            let ending = tokio::time::timeout(Duration::from_secs(60), fetcher.fetch_one(&url));
+            let ending = tokio::time::timeout(
+                Duration::from_secs(60),
+                fetcher.fetch_one(&url, RobotsPolicy::Ignore),
+            );
             let fetched = ending.await.unwrap_or_else(|_| panic!("case {case} has no end"));
             let fetched = fetched.unwrap_or_else(|trouble| panic!("case {case}: {trouble}"));
             assert!(fetched.body.len() <= 512 * 1024, "case {case}");
@@ -164,6 +167,6 @@ async fn whatever_an_answer_looks_like_its_fetch_ends_in_an_outcome() {
     // Some are hardly changed, most are.
     let fine = fine.into_inner() as u64;
     assert!(fine > cases / 20 && fine < cases - cases / 20, "{fine} of {cases} were fine");
-    let after = fetcher.fetch_one("http://a.test/icon").await.expect("no trouble of our own");
+    let after = fetch_one(&fetcher, "http://a.test/icon").await;
     assert_eq!(after.outcome, Outcome::Ok, "the fetcher goes on");
 }

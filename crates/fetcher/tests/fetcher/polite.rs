@@ -22,8 +22,8 @@ async fn an_origin_of_few_icons_takes_one_connection_however_many_wait_for_a_slo
     let shard = run(&net, hosts).await;
     assert!(outcomes(&shard).iter().all(|outcome| *outcome == Outcome::Ok));
     assert_eq!(net.server.seen.connections.load(Ordering::SeqCst), 12);
-    assert_eq!((shard.counts["connections_tried"], shard.counts["connections_reused"]), (12, 24));
-    assert_eq!(shard.counts["lookups"], 12);
+    assert_eq!((shard.counts.connections_tried, shard.counts.connections_reused), (12, 24));
+    assert_eq!(shard.counts.lookups(), 12);
 }
 
 #[tokio::test]
@@ -40,14 +40,14 @@ async fn an_address_that_complains_is_asked_half_as_much_at_once() {
         hosts.push(host(number, &[&format!("http://h{number}.test/")]));
     }
     let before = run(&net, hosts.clone()).await;
-    assert_eq!(before.counts.get("at_once_per_address_4"), Some(&1));
+    assert_eq!(before.counts.most_per_address, 4);
     let fetcher = net.fetcher();
-    fetcher.fetch_one("http://a.test/busy").await.expect("no trouble");
-    let options = everytab_fetcher::ShardOptions::default();
+    fetch_one(&fetcher, "http://a.test/busy").await;
+    let options = net.options();
     let after =
         everytab_fetcher::fetch_shard(&fetcher, hosts, super::shards::spool(), options).await;
     let after = after.expect("no trouble");
-    assert_eq!(after.counts.get("at_once_per_address_2"), Some(&1), "{:?}", after.counts);
+    assert_eq!(after.counts.most_per_address, 2, "{:?}", after.counts);
     assert_eq!(outcomes(&before), outcomes(&after), "it delays, it decides nothing");
 }
 

@@ -48,7 +48,7 @@ async fn a_literal_address_is_refused_in_every_spelling() {
         "224.0.0.1",
         "255.255.255.255",
     ] {
-        let fetched = fetcher.fetch_one(&format!("http://{host}/")).await.expect("no trouble");
+        let fetched = fetch_one(&fetcher, &format!("http://{host}/")).await;
         assert_eq!(fetched.outcome, Outcome::IpBlocked, "{host}");
         assert!(fetched.hops.iter().all(|hop| hop.address.is_none()), "{host}");
     }
@@ -64,7 +64,7 @@ async fn a_name_with_one_private_address_is_refused_whole() {
     net.dns.set("six.test", Name::Is(vec![ip("::ffff:127.0.0.1")]));
     let fetcher = net.fetcher();
     for name in ["a.test", "mixed.test", "rebound.test", "six.test", "localhost", "x.localhost"] {
-        let fetched = fetcher.fetch_one(&format!("http://{name}/")).await.expect("no trouble");
+        let fetched = fetch_one(&fetcher, &format!("http://{name}/")).await;
         assert_eq!(fetched.outcome, Outcome::IpBlocked, "{name}");
     }
     assert_eq!(net.server.seen.connections.load(Ordering::SeqCst), 0);
@@ -74,7 +74,7 @@ async fn a_name_with_one_private_address_is_refused_whole() {
 async fn what_is_not_a_web_url_is_refused() {
     let net = strict(|_| ok(b"secret")).await;
     for url in ["file:///etc/passwd", "gopher://a.test/", "http://a.test:22/", "/relative", ""] {
-        let fetched = net.fetcher().fetch_one(url).await.expect("no trouble");
+        let fetched = fetch_one(&net.fetcher(), url).await;
         assert_eq!(fetched.outcome, Outcome::IpBlocked, "{url}");
     }
 }
@@ -91,11 +91,10 @@ async fn every_hop_is_vetted() {
     .await;
     net.dns.point("inside.test", "10.1.2.3");
     net.settings.deny_ranges = vec!["127.0.0.2/32".parse().expect("a range")];
-    for robots in [RobotsPolicy::Off, RobotsPolicy::Obey] {
-        net.settings.robots = robots;
+    for robots in [RobotsPolicy::Ignore, RobotsPolicy::Obey] {
         let fetcher = net.fetcher();
         for path in ["/literal", "/mapped", "/decimal", "/name", "/denied"] {
-            let fetched = fetcher.fetch_one(&format!("http://a.test{path}")).await;
+            let fetched = fetcher.fetch_one(&format!("http://a.test{path}"), robots).await;
             let fetched = fetched.expect("no trouble");
             assert_eq!(fetched.outcome, Outcome::RedirectBlocked, "{path} {robots:?}");
             assert_eq!(fetched.hops[1].address, None, "{path}");
@@ -110,7 +109,7 @@ async fn only_the_port_dialled_changes_never_the_address_or_the_host_asked_for()
         ok(b"icon")
     })
     .await;
-    let fetched = net.fetcher().fetch_one("http://a.test/icon").await.expect("no trouble");
+    let fetched = fetch_one(&net.fetcher(), "http://a.test/icon").await;
     assert_eq!(fetched.outcome, Outcome::Ok);
     assert_eq!(fetched.hops[0].address, Some(net.server.address));
     assert_ne!(net.server.address.port(), 80);
@@ -121,20 +120,20 @@ async fn no_proxy_is_asked_whatever_the_environment_says() {
     // The process's environment is not changed here: nothing in the fetcher reads it, which the
     // address dialled shows; a proxy would be dialled instead.
     let net = Net::start(|_| ok(b"icon")).await;
-    let fetched = net.fetcher().fetch_one("http://a.test/").await.expect("no trouble");
+    let fetched = fetch_one(&net.fetcher(), "http://a.test/").await;
     assert_eq!(fetched.hops[0].address, Some(net.server.address));
     assert_eq!(net.server.seen.paths(), ["a.test/"]);
 }
 
 #[tokio::test]
-async fn a_host_on_the_blocklist_is_asked_for_nothing_whoever_names_it_or_leads_there() {
+async fn a_host_on_the_blocklist_is_asked_for_nothing_whichever_host_names_it_or_redirects_to_it() {
     let mut net = Net::start(|asked| match asked.path.as_str() {
         "/moved" => redirect("http://cdn.left.test/icon"),
         "/robots.txt" => status("404 Not Found"),
         _ => ok(&png(16, 0)),
     })
     .await;
-    net.settings.robots = RobotsPolicy::Obey;
+    net.robots = RobotsPolicy::Obey;
     for name in ["left.test", "cdn.left.test", "alone.test"] {
         net.dns.point(name, "127.0.0.1");
     }
@@ -149,10 +148,10 @@ async fn a_host_on_the_blocklist_is_asked_for_nothing_whoever_names_it_or_leads_
     let mut blocklist = Blocklist::default();
     blocklist.suffixes.insert("left.test".to_owned());
     blocklist.hostnames.insert("alone.test".to_owned());
-    let options = ShardOptions { blocklist: Arc::new(blocklist), ..ShardOptions::default() };
+    let options = ShardOptions { blocklist: Arc::new(blocklist), ..net.options() };
     let ended = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
     use Outcome::*;
-    let shard = ended.expect("no trouble of our own");
+    let shard = ended.expect("no trouble of this machine");
     assert_eq!(outcomes(&shard), [Ok, OptedOut, OptedOut, OptedOut, OptedOut, OptedOut]);
     let questions = net.dns.questions.lock().expect("unpoisoned").clone();
     assert!(questions.iter().all(|(name, _)| name == "a.test"), "{questions:?}");

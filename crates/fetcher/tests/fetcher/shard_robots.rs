@@ -11,7 +11,7 @@ use super::{
 
 async fn obeying(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Net {
     let mut net = Net::start(script).await;
-    net.settings.robots = RobotsPolicy::Obey;
+    net.robots = RobotsPolicy::Obey;
     net
 }
 
@@ -30,7 +30,7 @@ async fn what_robots_forbids_is_not_asked_for_and_the_rest_goes_over_the_same_co
     assert_eq!((seen.count("/robots.txt"), seen.count("/private/icon")), (1, 0));
     assert!(seen.connections.load(Ordering::SeqCst) <= 2);
     let mut net = net;
-    net.settings.robots = RobotsPolicy::Off;
+    net.robots = RobotsPolicy::Ignore;
     let shard = run(&net, vec![host(0, &urls)]).await;
     assert_eq!(outcomes(&shard), [Outcome::Ok; 3]);
     assert_eq!(net.server.seen.count("/robots.txt"), 1);

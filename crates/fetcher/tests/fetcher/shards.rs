@@ -10,22 +10,22 @@ use std::{
 };
 
 use everytab_fetcher::{
-    Candidate, FetchSettings, HostCandidates, IconResult, Outcome, RobotsPolicy, ShardOptions,
-    ShardOutcome, Span, Spool, Trouble, fetch_shard,
+    FetchSettings, HostCandidates, IconResult, Outcome, RobotsPolicy, ShardOptions, ShardResult,
+    Span, Spool, Trouble, fetch_shard,
 };
-use everytab_webpage::candidates::CandidateSource;
+use everytab_webpage::{Candidate, CandidateSource};
 
 use super::support::*;
 
 pub(super) fn host(host_no: u32, urls: &[&str]) -> HostCandidates {
-    let candidate = |(number, url): (usize, &&str)| Candidate {
-        candidate_no: number as u32,
+    let candidate = |url: &&str| Candidate {
         url: (*url).to_owned(),
         source: CandidateSource::LinkRel,
+        apple_touch: false,
         declared_type: None,
         declared_sizes: None,
     };
-    let candidates = urls.iter().enumerate().map(candidate).collect();
+    let candidates = urls.iter().map(candidate).collect();
     HostCandidates { host_no, hostname: format!("{host_no}.test"), candidates }
 }
 
@@ -34,13 +34,13 @@ pub(super) fn spool() -> Arc<Spool> {
     Arc::new(Spool::create(&folder, 100 << 20).expect("a spool"))
 }
 
-pub(super) async fn run(net: &Net, hosts: Vec<HostCandidates>) -> ShardOutcome {
-    let options = ShardOptions::default();
-    fetch_shard(&net.fetcher(), hosts, spool(), options).await.expect("no trouble of our own")
+pub(super) async fn run(net: &Net, hosts: Vec<HostCandidates>) -> ShardResult {
+    let shard = fetch_shard(&net.fetcher(), hosts, spool(), net.options()).await;
+    shard.expect("no trouble of this machine")
 }
 
-pub(super) fn outcomes(shard: &ShardOutcome) -> Vec<Outcome> {
-    shard.results.iter().map(|result| result.ended.outcome).collect()
+pub(super) fn outcomes(shard: &ShardResult) -> Vec<Outcome> {
+    shard.results.iter().map(|result| result.url_result.outcome).collect()
 }
 
 #[tokio::test]
@@ -64,13 +64,13 @@ async fn every_candidate_has_one_result_in_canonical_order_and_bodies_are_spoole
         host(9, &["http://a.test/huge"]),
     ];
     let store = spool();
-    let shard = fetch_shard(&net.fetcher(), hosts, Arc::clone(&store), ShardOptions::default())
+    let shard = fetch_shard(&net.fetcher(), hosts, Arc::clone(&store), net.options())
         .await
         .expect("no trouble");
     let got: Vec<(u32, u32, Outcome)> = shard
         .results
         .iter()
-        .map(|r: &IconResult| (r.host_no, r.candidate.candidate_no, r.ended.outcome))
+        .map(|r: &IconResult| (r.host_no, r.candidate_no, r.url_result.outcome))
         .collect();
     use Outcome::*;
     assert_eq!(
@@ -91,7 +91,7 @@ async fn every_candidate_has_one_result_in_canonical_order_and_bodies_are_spoole
     );
     assert_eq!((shard.distinct_urls, shard.dedup_hits), (10, 1));
     assert_eq!(net.server.seen.count("a.test/16"), 1, "one URL is fetched once");
-    let end = |at: usize| &shard.results[at].ended;
+    let end = |at: usize| &shard.results[at].url_result;
     let facts = end(2).facts.expect("an image");
     assert_eq!((facts.content_type, facts.width, facts.height), ("image/png", 32, 32));
     let read = |span: Span| store.read(span).expect("spooled");
@@ -149,14 +149,14 @@ async fn the_order_of_fetching_changes_nothing() {
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let mut seen: Option<Vec<Outcome>> = None;
     for seed in 0..3 {
-        let options = ShardOptions { seed, ..ShardOptions::default() };
+        let options = ShardOptions { seed, ..net.options() };
         let shard = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
         let now = outcomes(&shard.expect("no trouble"));
         assert_eq!(*seen.get_or_insert(now.clone()), now, "seed {seed}");
     }
     use Outcome::*;
     // "b" was under way with the one that hung; what came after them was not tried, until "c" was
-    // asked first in the later pass and said that somebody is there.
+    // asked first in the later pass and showed that the server answers.
     let first = seen.expect("ran")[..6].to_vec();
     let hung = FirstByteTimeout;
     assert_eq!(first, [Ok, hung, Ok, Ok, Http404410, hung]);
@@ -183,7 +183,7 @@ async fn an_address_that_refused_two_hosts_is_not_tried_for_the_third() {
     }
     let fetcher = net.fetcher();
     for (name, is_known) in [("one", false), ("two", false), ("three", true)] {
-        let fetched = fetcher.fetch_one(&format!("http://{name}.test/")).await.expect("no trouble");
+        let fetched = fetch_one(&fetcher, &format!("http://{name}.test/")).await;
         assert_eq!(fetched.outcome, Outcome::ConnectRefused);
         assert_eq!(fetched.hops[0].address.is_none(), is_known, "{name}: nothing is dialled");
     }
@@ -229,13 +229,13 @@ async fn when_most_origins_fail_to_resolve_the_shard_is_void() {
     }
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let fetcher = net.fetcher();
-    let options = ShardOptions::default();
+    let options = net.options();
     let ended = fetch_shard(&fetcher, vec![host(0, &urls)], spool(), options.clone()).await;
     assert_eq!(ended.err(), Some(Trouble::MostOriginsFail));
     let names = ["f1.test".to_owned()];
-    assert_eq!(fetcher.canaries(&names).await, Err(Trouble::MostOriginsFail));
+    assert_eq!(fetcher.check_network(&names).await, Err(Trouble::MostOriginsFail));
     let names = ["f1.test".to_owned(), "a.test".to_owned()];
-    assert_eq!(fetcher.canaries(&names).await, std::result::Result::Ok(()));
+    assert_eq!(fetcher.check_network(&names).await, std::result::Result::Ok(()));
     let ended = fetch_shard(&fetcher, vec![host(0, &urls[..1])], spool(), options).await;
     assert_eq!(outcomes(&ended.expect("closed again")), [Outcome::Ok]);
 }
@@ -258,11 +258,11 @@ async fn many_hosts_at_one_dead_address_are_no_trouble_of_ours() {
         net.dns.point(&format!("d{number}.test"), "127.0.0.1");
     }
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
-    let options = ShardOptions { later_pass: false, ..ShardOptions::default() };
+    let options = ShardOptions { later_pass: false, ..net.options() };
     let ended = fetch_shard(&net.fetcher(), vec![host(0, &urls)], spool(), options).await;
-    let shard = ended.expect("no trouble of our own");
+    let shard = ended.expect("no trouble of this machine");
     assert_eq!(outcomes(&shard), [Outcome::ConnectTimeout; 30]);
-    assert_eq!(shard.counts["connections_tried"], 2);
+    assert_eq!(shard.counts.connections_tried, 2);
 }
 
 #[tokio::test]
@@ -271,7 +271,7 @@ async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
     net.settings = FetchSettings {
         in_flight: 3,
         per_address: 1,
-        origins_at_once: 12,
+        concurrent_origins: 12,
         first_byte_timeout: Duration::from_secs(60),
         total_timeout: Duration::from_secs(60),
         ..net.settings
@@ -285,7 +285,7 @@ async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
             dns.point(&name, "127.0.0.1");
             host(number, &[&format!("http://{name}/")])
         });
-        fetch_shard(&fetcher, hosts.collect(), spool(), ShardOptions::default())
+        fetch_shard(&fetcher, hosts.collect(), spool(), net.options())
     });
     let shards = futures_util::future::join_all(shards);
     let names = || net.dns.questions.lock().expect("unpoisoned").len();
@@ -293,11 +293,11 @@ async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
         while names() < 12 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        // Whoever else were to come would be here by then.
+        // Any other look-up would have begun by then.
         tokio::time::sleep(Duration::from_millis(300)).await;
     };
     tokio::select! {
-        _ = shards => panic!("nobody answers"),
+        _ = shards => panic!("no server answers"),
         () = waiting => {}
     }
     assert_eq!((names(), fetcher.slots()), (12, (1, 3)));
@@ -309,7 +309,7 @@ async fn a_full_spool_is_our_trouble() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let small = Arc::new(Spool::create(&std::env::temp_dir(), 10).expect("a spool"));
     let hosts = vec![host(0, &["http://a.test/"])];
-    let ended = fetch_shard(&net.fetcher(), hosts, small, ShardOptions::default()).await;
+    let ended = fetch_shard(&net.fetcher(), hosts, small, net.options()).await;
     assert_eq!(ended.err(), Some(Trouble::Spool));
 }
 
@@ -319,7 +319,7 @@ async fn a_name_is_looked_up_once_however_many_ask() {
     let urls: Vec<String> = (0..10).map(|n| format!("http://a.test/{n}")).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let mut net = net;
-    net.settings.robots = RobotsPolicy::Obey;
+    net.robots = RobotsPolicy::Obey;
     run(&net, vec![host(0, &urls)]).await;
     let questions = net.dns.questions.lock().expect("unpoisoned").clone();
     assert_eq!(questions.iter().filter(|(name, _)| name == "a.test").count(), 1);

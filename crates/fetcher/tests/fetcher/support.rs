@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use everytab_fetcher::{FetchSettings, Fetched, Fetcher, RobotsPolicy};
+use everytab_fetcher::{FetchSettings, Fetched, Fetcher, RobotsPolicy, ShardOptions};
 use hickory_proto::{
     op::{Message, MessageType, ResponseCode},
     rr::{
@@ -35,7 +35,7 @@ pub(super) enum Name {
     Silent,
 }
 
-/// A resolver on loopback. Names it was not told about do not exist.
+/// A resolver on loopback. Names that were not set do not exist.
 pub(super) struct TestDns {
     pub(super) address: SocketAddr,
     names: Arc<Mutex<HashMap<String, Name>>>,
@@ -327,9 +327,13 @@ pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
         dns_timeout: Duration::from_millis(500),
         first_byte_timeout: Duration::from_secs(2),
         total_timeout: Duration::from_secs(4),
-        robots: RobotsPolicy::Off,
         ..FetchSettings::default()
     }
+}
+
+/// Fetches one URL without robots.txt; there must be no trouble of this machine.
+pub(super) async fn fetch_one(fetcher: &Fetcher, url: &str) -> Fetched {
+    fetcher.fetch_one(url, RobotsPolicy::Ignore).await.expect("no trouble of this machine")
 }
 
 /// Fetches from a server that means harm, with deadlines of two seconds: it must end in time and
@@ -349,8 +353,10 @@ pub(super) async fn attacked(
     });
     let fetcher = fetcher.expect("settings");
     // Ten times the longest deadline: a machine may be slow, but an attack has no end.
-    let fetched = tokio::time::timeout(Duration::from_secs(20), fetcher.fetch_one(url)).await;
-    let fetched = fetched.expect(what).expect("no trouble of our own");
+    let fetched =
+        tokio::time::timeout(Duration::from_secs(20), fetcher.fetch_one(url, RobotsPolicy::Ignore))
+            .await;
+    let fetched = fetched.expect(what).expect("no trouble of this machine");
     assert!(fetched.body.len() <= 512 * 1024, "{what}: {} bytes kept", fetched.body.len());
     (fetcher, fetched)
 }
@@ -360,6 +366,7 @@ pub(super) struct Net {
     pub(super) dns: TestDns,
     pub(super) server: TestServer,
     pub(super) settings: FetchSettings,
+    pub(super) robots: RobotsPolicy,
 }
 
 impl Net {
@@ -369,7 +376,12 @@ impl Net {
             dns.point(name, "127.0.0.1");
         }
         let settings = settings(&dns, server.address);
-        Net { dns, server, settings }
+        Net { dns, server, settings, robots: RobotsPolicy::Ignore }
+    }
+
+    /// The options of a shard, with the robots policy of this test.
+    pub(super) fn options(&self) -> ShardOptions {
+        ShardOptions { robots: self.robots, ..ShardOptions::default() }
     }
 
     pub(super) fn fetcher(&self) -> Fetcher {

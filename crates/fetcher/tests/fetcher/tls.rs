@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use bytes::Bytes;
-use everytab_fetcher::{Certificate, FetchSettings, Outcome};
+use everytab_fetcher::{Certificate, FetchSettings, Outcome, RobotsPolicy};
 use http_body_util::Full;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -92,18 +92,18 @@ async fn http2_is_spoken_where_it_is_offered_and_certificates_are_recorded() {
     {
         let (address, _server) = serve(&authority, &protocols, rustls::ALL_VERSIONS).await;
         let mut settings = settings_for(&dns, address).await;
-        let strangers = everytab_fetcher::Fetcher::new(settings.clone()).expect("settings");
+        let without_our_root = everytab_fetcher::Fetcher::new(settings.clone()).expect("settings");
         settings.ca_file = Some(ca_file.clone());
         let fetcher = everytab_fetcher::Fetcher::new(settings).expect("settings");
-        let fetched = fetcher.fetch_one("https://a.test/icon").await.expect("no trouble");
+        let fetched = fetch_one(&fetcher, "https://a.test/icon").await;
         assert_eq!(fetched.outcome, Outcome::Ok);
         let text = String::from_utf8_lossy(&fetched.body);
         assert!(text.starts_with(&format!("icon over {version}, ")), "{text}");
         assert_eq!(fetched.certificate, Some(Certificate::Verified));
-        let fetched = fetcher.fetch_one("https://b.test/icon").await.expect("no trouble");
+        let fetched = fetch_one(&fetcher, "https://b.test/icon").await;
         assert_eq!(fetched.outcome, Outcome::Ok);
         assert_eq!(fetched.certificate, Some(Certificate::WrongName));
-        let fetched = strangers.fetch_one("https://a.test/icon").await.expect("no trouble");
+        let fetched = fetch_one(&without_our_root, "https://a.test/icon").await;
         assert_eq!(fetched.outcome, Outcome::Ok);
         assert_eq!(fetched.certificate, Some(Certificate::UnknownIssuer));
     }
@@ -119,12 +119,12 @@ async fn a_second_connection_to_a_name_resumes_the_first_ones_session() {
         let mut handshakes = Vec::new();
         for (host, path) in [("a", "1"), ("a", "2"), ("b", "1")] {
             let url = format!("https://{host}.test/{path}");
-            let fetched = fetcher.fetch_one(&url).await.expect("no trouble");
+            let fetched = fetch_one(&fetcher, &url).await;
             let text = String::from_utf8_lossy(&fetched.body).into_owned();
             handshakes.push(text.rsplit_once(' ').map(|(_, kind)| kind.to_owned()));
         }
         let kinds: Vec<_> = handshakes.iter().flatten().map(String::as_str).collect();
-        // Each name its own session: nobody is recognised elsewhere.
+        // Each name has a session of its own, so no name can be linked with another.
         assert_eq!(kinds, ["Some(Full)", "Some(Resumed)", "Some(Full)"], "{version:?}");
     }
 }
@@ -153,7 +153,8 @@ async fn no_handshake_is_an_outcome() {
         });
         let _server = AbortOnDropHandle::new(server);
         let fetcher = everytab_fetcher::Fetcher::new(settings_for(&dns, address).await);
-        let fetched = fetcher.expect("settings").fetch_one("https://a.test/").await;
+        let fetched =
+            fetcher.expect("settings").fetch_one("https://a.test/", RobotsPolicy::Ignore).await;
         assert_eq!(fetched.expect("no trouble").outcome, outcome, "{reply:?}");
     }
 }
@@ -166,7 +167,7 @@ async fn a_handshake_that_never_ends_times_out() {
     let mut settings = settings_for(&dns, address).await;
     settings.connect_timeout = std::time::Duration::from_millis(500);
     let fetcher = everytab_fetcher::Fetcher::new(settings).expect("settings");
-    let fetched = fetcher.fetch_one("https://a.test/").await.expect("no trouble");
+    let fetched = fetch_one(&fetcher, "https://a.test/").await;
     assert_eq!(fetched.outcome, Outcome::TlsTimeout);
     assert_eq!(fetched.certificate, None);
 }

@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf};
 
-use everytab_fetcher::{Fetcher, RobotsPolicy, Trouble};
+use everytab_fetcher::{Fetcher, Trouble};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
 use super::check::Check;
@@ -70,7 +70,7 @@ mod space {
 /// Sets up a fetcher as a worker does, and looks a name up.
 pub(super) async fn resolver(args: &FetchArgs, name: &str) -> Vec<Check> {
     args.warn();
-    let fetcher = match Fetcher::new(args.settings(RobotsPolicy::Obey)) {
+    let fetcher = match Fetcher::new(args.settings()) {
         Ok(fetcher) => fetcher,
         Err(error) => {
             let remedy = "correct the option or file that the line names";
@@ -78,7 +78,7 @@ pub(super) async fn resolver(args: &FetchArgs, name: &str) -> Vec<Check> {
         }
     };
     let who = args.dns.map_or("the system's resolver".to_owned(), |dns| dns.to_string());
-    let looked_up = fetcher.canaries(&[name.to_owned()]).await;
+    let looked_up = fetcher.check_network(&[name.to_owned()]).await;
     let check = match looked_up {
         Ok(()) => Check::ok("resolver", format!("{who} has an address for {name}")),
         Err(Trouble::MostOriginsFail) => Check::fail(

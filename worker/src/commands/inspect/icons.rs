@@ -146,10 +146,10 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
     args.fetch.warn();
     let robots = match args.robots {
         Robots::Obey => RobotsPolicy::Obey,
-        Robots::Off => RobotsPolicy::Off,
+        Robots::Off => RobotsPolicy::Ignore,
     };
-    let fetcher = Fetcher::new(args.fetch.settings(robots))?;
-    let fetches = args.urls.iter().map(|url| look_at(&fetcher, url));
+    let fetcher = Fetcher::new(args.fetch.settings())?;
+    let fetches = args.urls.iter().map(|url| look_at(&fetcher, url, robots));
     let mut fetches = stream::iter(fetches).buffered(URLS_AT_ONCE);
     let mut lines = Lines::new();
     let mut printed = Ok(());
@@ -167,7 +167,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
     ended(printed.map(|()| lines.has_failed))
 }
 
-async fn look_at(fetcher: &Fetcher, url: &str) -> UrlLine {
+async fn look_at(fetcher: &Fetcher, url: &str, robots: RobotsPolicy) -> UrlLine {
     let line = UrlLine::new(url);
     if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
         return match data_bytes(url) {
@@ -175,7 +175,7 @@ async fn look_at(fetcher: &Fetcher, url: &str) -> UrlLine {
             Err(outcome) => UrlLine { outcome: Some(outcome.as_str()), ..line },
         };
     }
-    match fetcher.fetch_one(url).await {
+    match fetcher.fetch_one(url, robots).await {
         Ok(fetched) => {
             let line = line.with_way(&fetched);
             if fetched.outcome == everytab_fetcher::Outcome::Ok {

@@ -1,0 +1,168 @@
+//! How many requests a second may begin: this worker's share of what an operator allows the fleet.
+//!
+//! Requests begin evenly spaced, in the order in which they came. The limiter only delays, it never
+//! decides an outcome. A new rate also applies to requests that wait already.
+//! Must not know: who sets the rate, and why.
+
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+/// The time within which a permit that was not used may be made up for. Older ones are lost, so a
+/// pause gives no burst; a timer that fires late by less than this costs no permit.
+const CATCH_UP: Duration = Duration::from_millis(20);
+
+/// The limiter that every request passes before it is sent.
+#[derive(Default)]
+pub(crate) struct RateLimiter {
+    schedule: Mutex<Schedule>,
+    changed: Notify,
+    /// The first in the queue waits for time, the others wait for the first.
+    queue: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Schedule {
+    /// The time between two requests; none without a limit.
+    interval: Option<Duration>,
+    next: Option<Instant>,
+}
+
+impl RateLimiter {
+    /// Sets the requests a second from now on; none takes the limit away.
+    pub(crate) fn set(&self, per_second: Option<f64>) {
+        let interval = per_second.map(|rate| Duration::from_secs_f64(1.0 / rate.clamp(1e-4, 1e9)));
+        let mut schedule = self.schedule();
+        if schedule.interval != interval {
+            // A wait that was long at the old rate is not owed at the new one.
+            let next = schedule.next.zip(interval);
+            schedule.next = next.map(|(next, interval)| next.min(Instant::now() + interval));
+            schedule.interval = interval;
+        }
+        drop(schedule);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until one more request may begin.
+    pub(crate) async fn acquire(&self) {
+        if self.schedule().interval.is_none() {
+            return;
+        }
+        let _first = self.queue.lock().await;
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // It listens before it reads the schedule, so a change in between is not missed.
+            changed.as_mut().enable();
+            let Some(next) = self.try_acquire() else { return };
+            tokio::select! {
+                () = sleep_until(next) => {}
+                () = changed => {}
+            }
+        }
+    }
+
+    /// Takes the next permit; if there is none yet, the time when there will be one.
+    fn try_acquire(&self) -> Option<Instant> {
+        let mut schedule = self.schedule();
+        let interval = schedule.interval?;
+        let now = Instant::now();
+        match schedule.next {
+            Some(next) if next > now => Some(next),
+            next => {
+                let earliest = now.checked_sub(CATCH_UP).unwrap_or(now);
+                schedule.next = Some(next.map_or(now, |next| next.max(earliest)) + interval);
+                None
+            }
+        }
+    }
+
+    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+
+    /// Spawns waiters, and counts those that got their permit.
+    fn crowd(limiter: &Arc<RateLimiter>, waiters: usize) -> Arc<AtomicUsize> {
+        let served: Arc<AtomicUsize> = Arc::default();
+        for _ in 0..waiters {
+            let (limiter, served) = (Arc::clone(limiter), Arc::clone(&served));
+            tokio::spawn(async move {
+                limiter.acquire().await;
+                served.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        served
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn permits_come_evenly_and_never_more_than_the_rate_allows() {
+        let limiter = Arc::new(RateLimiter::default());
+        limiter.set(Some(50.0));
+        let served = crowd(&limiter, 1_000);
+        let began = Instant::now();
+        let mut seen = 0;
+        for _ in 0..100 {
+            tokio::time::sleep(Duration::from_millis(97)).await;
+            let now = served.load(Ordering::SeqCst);
+            let due = began.elapsed().as_secs_f64() * 50.0;
+            assert!((due - 1.0..=due + 2.0).contains(&(now as f64)), "{now} of {due}");
+            assert!(now > seen, "it stands still");
+            seen = now;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_gives_no_burst_afterwards() {
+        let limiter = Arc::new(RateLimiter::default());
+        limiter.set(Some(100.0));
+        limiter.acquire().await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let served = crowd(&limiter, 500);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let now = served.load(Ordering::SeqCst);
+        assert!((10..=13).contains(&now), "{now} in a tenth of a second");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_rate_applies_to_those_that_wait() {
+        let limiter = Arc::new(RateLimiter::default());
+        limiter.set(Some(0.001));
+        let served = crowd(&limiter, 300);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert_eq!(served.load(Ordering::SeqCst), 1);
+        limiter.set(Some(100.0));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let now = served.load(Ordering::SeqCst);
+        assert!((99..=103).contains(&now), "{now}");
+        limiter.set(None);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(served.load(Ordering::SeqCst), 300);
+        limiter.acquire().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_waiter_that_gives_up_delays_no_other() {
+        let limiter = Arc::new(RateLimiter::default());
+        limiter.set(Some(1.0));
+        limiter.acquire().await;
+        let given_up = tokio::time::timeout(Duration::from_millis(10), limiter.acquire()).await;
+        assert!(given_up.is_err());
+        let waited = Instant::now();
+        limiter.acquire().await;
+        assert!(waited.elapsed() <= Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,41 @@
+//! The permits that one request holds while it is on the wire.
+//!
+//! Must not know: what is asked.
+
+use std::net::IpAddr;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::{
+    health::clock::Clock,
+    meter::FetchMeter,
+    permits::{keyed_semaphore::KeyedPermit, politeness::Politeness},
+    trouble::Trouble,
+};
+
+/// The permits of a request for its address and for a slot. Dropping them gives them back.
+pub(crate) struct WirePermits {
+    _address: KeyedPermit<IpAddr>,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl WirePermits {
+    /// Waits for the permits to send one request to `address`. The wait does not count on `clock`.
+    pub(crate) async fn acquire(
+        politeness: &Politeness,
+        meter: &FetchMeter,
+        address: IpAddr,
+        clock: &mut Clock,
+    ) -> Result<Self, Trouble> {
+        let address = clock.wait(politeness.acquire_address(address)).await;
+        meter.concurrent_per_address(address.concurrent());
+        let slot = clock.wait(politeness.acquire_slot()).await?;
+        Ok(Self { _address: address, _slot: slot })
+    }
+}
+
+/// All the permits of a request: for its hostname, and to be on the wire.
+pub(crate) struct RequestPermits {
+    pub(crate) host: KeyedPermit<String>,
+    pub(crate) wire: WirePermits,
+}

@@ -1,0 +1,195 @@
+//! One URL with its redirects, every hop checked, to exactly one outcome.
+//!
+//! Nothing is dialled that the guard did not allow, on any hop. A failure of this machine (no
+//! descriptors, no route, a stall) voids a fetch; it runs again a few times, then the trouble is
+//! returned to the caller.
+//! Must not know: the candidates of hosts, images, jobs.
+
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use futures_util::future::BoxFuture;
+
+use crate::{
+    fetched::{Fetched, Hop, Purpose},
+    health::{clock::Clock, dead_origins::DeadOrigins},
+    metrics::{instruments, label},
+    outcome::{AfterStall, Complaint, Outcome},
+    request::{
+        cookies::Cookies, head::NextStep, hop::RequestChain, robots::RobotsCache,
+        scope::FetchScope, shared::Shared, target::Target,
+    },
+    trouble::{Stop, Trouble},
+};
+
+/// Attempts at a fetch that trouble of this machine voids: with their pauses they take 15 seconds,
+/// and longer trouble is the caller's to handle.
+const MAX_FETCH_ATTEMPTS: u32 = 6;
+/// The unit of the pause after a void attempt, which doubles with each.
+const PAUSE_AFTER_TROUBLE: Duration = Duration::from_millis(250);
+
+/// Fetches one URL, and again if trouble of this machine voided the attempt. Without `robots` no
+/// robots.txt is read.
+pub(crate) async fn fetch(
+    shared: &Shared,
+    robots: Option<&RobotsCache>,
+    scope: FetchScope<'_>,
+    url: &str,
+) -> Result<Fetched, Trouble> {
+    let mut attempt = 1;
+    loop {
+        match follow(shared, robots, scope, Purpose::Icon, url).await {
+            Err(trouble) if attempt < MAX_FETCH_ATTEMPTS => {
+                instruments().troubles.add(1, &[label("trouble", trouble.as_str())]);
+                tracing::debug!(url, trouble = trouble.as_str(), attempt, "void fetch runs again");
+                scope.pool.release_permits();
+                tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << attempt)).await;
+                attempt += 1;
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Follows one URL and its redirects to an outcome.
+async fn follow(
+    shared: &Shared,
+    robots: Option<&RobotsCache>,
+    scope: FetchScope<'_>,
+    purpose: Purpose,
+    url: &str,
+) -> Result<Fetched, Trouble> {
+    let began = Instant::now();
+    let clock = Clock::start(shared.settings.total_timeout);
+    let fetched = Fetched::new(url);
+    let cookies = Cookies::default();
+    let mut chain = RequestChain { shared, scope, purpose, clock, cookies, fetched };
+    let ended = follow_redirects(&mut chain, robots).await;
+    let mut fetched = chain.fetched;
+    fetched.timings.sum();
+    match ended {
+        Ok(()) if fetched.body.is_empty() => fetched.outcome = Outcome::EmptyBody,
+        Ok(()) => fetched.outcome = Outcome::Ok,
+        Err(Stop::Trouble(trouble)) => return Err(trouble),
+        Err(Stop::Outcome(outcome)) => {
+            if outcome.after_stall() == AfterStall::Void && shared.stalls.since(began) {
+                return Err(Trouble::Stalled);
+            }
+            if outcome.is_silence() {
+                shared.connectivity.check().await?;
+            }
+            fetched.outcome = outcome;
+        }
+    }
+    if let Some(address) = fetched.hops.last().and_then(|hop| hop.address)
+        && is_complaint(&fetched)
+    {
+        shared.politeness.slow_down(address.ip());
+        scope.meter.slowed_down();
+    }
+    scope.meter.fetched(purpose, &fetched);
+    Ok(fetched)
+}
+
+/// Whether an answer is what an address gives that gets too many requests.
+fn is_complaint(fetched: &Fetched) -> bool {
+    match fetched.outcome.complaint() {
+        Complaint::No => false,
+        Complaint::Yes => true,
+        Complaint::If503 => fetched.status == Some(503),
+    }
+}
+
+async fn follow_redirects(
+    chain: &mut RequestChain<'_>,
+    robots: Option<&RobotsCache>,
+) -> Result<(), Stop> {
+    let mut target = Target::first(&chain.fetched.url)?;
+    let mut seen = HashSet::new();
+    let mut redirects = 0;
+    loop {
+        let cookie = chain.cookies.header(&target.url);
+        if !seen.insert((target.url.to_string(), cookie)) {
+            return Err(Outcome::RedirectLoop.into());
+        }
+        target.url.as_str().clone_into(&mut chain.fetched.final_url);
+        let hop = Hop { url: target.url.to_string(), address: None, status: None };
+        chain.fetched.hops.push(hop);
+        let next_step = match take_hop(chain, robots, &target).await {
+            Err(Stop::Outcome(Outcome::IpBlocked)) if redirects > 0 => {
+                return Err(Outcome::RedirectBlocked.into());
+            }
+            other => other?,
+        };
+        let NextStep::Redirect(location) = next_step else { return Ok(()) };
+        if redirects >= chain.shared.settings.max_redirects {
+            return Err(Outcome::RedirectLimit.into());
+        }
+        redirects += 1;
+        let next = target.redirected(&location)?;
+        chain.fetched.was_downgraded |= target.is_https && !next.is_https;
+        target = next;
+    }
+}
+
+/// One hop, unless its outcome is known or it is forbidden. The blocklist and a literal address are
+/// checked before anything else is asked of the host, its robots.txt included.
+async fn take_hop(
+    chain: &mut RequestChain<'_>,
+    robots: Option<&RobotsCache>,
+    target: &Target,
+) -> Result<NextStep, Stop> {
+    if chain.scope.blocklist.blocks(target.host.trim_end_matches('.')) {
+        return Err(Outcome::OptedOut.into());
+    }
+    if target.literal.is_some_and(|address| !chain.shared.guard.allows(address)) {
+        return Err(Outcome::IpBlocked.into());
+    }
+    let next_step = match chain.scope.dead_origins.verdict(&target.origin) {
+        Some(outcome) => Err(outcome.into()),
+        None => match robots {
+            Some(robots) => match check_robots(chain, robots, target).await? {
+                Ok(()) => chain.request(target).await,
+                Err(outcome) => Err(outcome.into()),
+            },
+            None => chain.request(target).await,
+        },
+    };
+    if let Err(Stop::Outcome(outcome)) = &next_step
+        && outcome.kills_origin()
+    {
+        chain.fetched.dead_origin = Some((target.origin.clone(), *outcome));
+    }
+    next_step
+}
+
+/// Whether robots.txt allows `target`; if not, its outcome.
+async fn check_robots(
+    chain: &mut RequestChain<'_>,
+    robots: &RobotsCache,
+    target: &Target,
+) -> Result<Result<(), Outcome>, Trouble> {
+    let (shared, scope) = (chain.shared, chain.scope);
+    if !robots.knows(&target.origin) {
+        // Another fetch may be asking for the file, and wait for these permits.
+        scope.pool.release_permits();
+    }
+    let fetch = || fetch_robots(shared, scope, target.robots_url());
+    chain.clock.wait(robots.check(&shared.robots_agent, target, fetch)).await
+}
+
+/// Fetches a robots.txt. The rules must not depend on which fetch asks for them, so nothing that
+/// neighbours found out is used here.
+fn fetch_robots<'a>(
+    shared: &'a Shared,
+    scope: FetchScope<'a>,
+    url: String,
+) -> BoxFuture<'a, Result<Fetched, Trouble>> {
+    Box::pin(async move {
+        let none_known = DeadOrigins::default();
+        let scope = FetchScope { dead_origins: &none_known, ..scope };
+        follow(shared, None, scope, Purpose::Robots, &url).await
+    })
+}

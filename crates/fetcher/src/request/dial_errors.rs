@@ -1,0 +1,113 @@
+//! What a failed attempt to connect says about the peer, or about this machine.
+//!
+//! Must not know: how connections are made.
+
+use std::{io, net::SocketAddr};
+
+use rustls::{AlertDescription, Error as TlsError};
+
+use crate::{
+    outcome::Outcome,
+    trouble::{Stop, Trouble},
+};
+
+/// Outcomes of connecting, the most worth a retry first. Others are worth less than these.
+const BY_WORTH_OF_A_RETRY: [Outcome; 3] =
+    [Outcome::ConnectTimeout, Outcome::ConnectReset, Outcome::ConnectUnreachable];
+
+/// The outcome of two failed addresses, whatever their order: the one that is most worth a retry.
+pub(crate) fn most_retryable(before: Option<Outcome>, now: Outcome) -> Outcome {
+    let rank = |outcome: Outcome| {
+        let rank = BY_WORTH_OF_A_RETRY.iter().position(|ranked| *ranked == outcome);
+        rank.unwrap_or(BY_WORTH_OF_A_RETRY.len())
+    };
+    before.filter(|before| rank(*before) < rank(now)).unwrap_or(now)
+}
+
+/// What an error of `connect` says about the peer, or about this machine. On a machine without
+/// IPv6, a missing route to an IPv6 address is no trouble: the name has only such an address.
+pub(crate) fn of_connect_error(error: &io::Error, endpoint: SocketAddr, has_ipv6: bool) -> Stop {
+    match Trouble::of_io(error) {
+        Some(Trouble::NetworkUnreachable | Trouble::LocalPorts)
+            if endpoint.is_ipv6() && !has_ipv6 =>
+        {
+            Outcome::ConnectUnreachable.into()
+        }
+        Some(trouble) => trouble.into(),
+        None => match error.kind() {
+            io::ErrorKind::ConnectionRefused => Outcome::ConnectRefused.into(),
+            io::ErrorKind::TimedOut => Outcome::ConnectTimeout.into(),
+            io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => {
+                Outcome::ConnectReset.into()
+            }
+            _ => Outcome::ConnectUnreachable.into(),
+        },
+    }
+}
+
+/// What broke a TLS handshake. A peer that hangs up gives one outcome, whether that shows as a
+/// reset or as the end of the stream, because which of them it is depends on timing.
+pub(crate) fn of_tls_error(error: &io::Error) -> Stop {
+    if let Some(trouble) = Trouble::of_io(error) {
+        return trouble.into();
+    }
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>());
+    match tls {
+        None => Outcome::ConnectReset.into(),
+        Some(
+            TlsError::PeerIncompatible(_)
+            | TlsError::AlertReceived(
+                AlertDescription::ProtocolVersion
+                | AlertDescription::HandshakeFailure
+                | AlertDescription::InsufficientSecurity,
+            ),
+        ) => Outcome::TlsUnsupported.into(),
+        Some(_) => Outcome::TlsHandshake.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_this_machine_are_trouble_and_those_of_the_peer_are_outcomes() {
+        let v4: SocketAddr = "192.0.2.1:80".parse().expect("an address");
+        let v6: SocketAddr = "[2001:db8::1]:80".parse().expect("an address");
+        let of = |errno, endpoint, has_ipv6| {
+            of_connect_error(&io::Error::from_raw_os_error(errno), endpoint, has_ipv6)
+        };
+        for (errno, trouble) in [
+            (libc::EMFILE, Trouble::FileDescriptors),
+            (libc::ENFILE, Trouble::FileDescriptors),
+            (libc::ENOBUFS, Trouble::Memory),
+            (libc::ENETUNREACH, Trouble::NetworkUnreachable),
+            (libc::EADDRNOTAVAIL, Trouble::LocalPorts),
+        ] {
+            assert_eq!(of(errno, v4, false), trouble.into());
+            assert_eq!(of(errno, v6, true), trouble.into());
+        }
+        assert_eq!(of(libc::ENETUNREACH, v6, false), Outcome::ConnectUnreachable.into());
+        assert_eq!(of(libc::EMFILE, v6, false), Trouble::FileDescriptors.into());
+        for (errno, outcome) in [
+            (libc::ECONNREFUSED, Outcome::ConnectRefused),
+            (libc::ETIMEDOUT, Outcome::ConnectTimeout),
+            (libc::ECONNRESET, Outcome::ConnectReset),
+            (libc::EHOSTUNREACH, Outcome::ConnectUnreachable),
+        ] {
+            assert_eq!(of(errno, v4, true), outcome.into());
+        }
+    }
+
+    #[test]
+    fn the_order_of_addresses_does_not_change_their_outcome() {
+        use Outcome::{ConnectRefused, ConnectTimeout, ConnectUnreachable};
+        let all = [ConnectRefused, ConnectTimeout, ConnectUnreachable];
+        for first in all {
+            for second in all {
+                let one_way = most_retryable(Some(first), second);
+                assert_eq!(one_way, most_retryable(Some(second), first));
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What the head of an answer alone decides: read the body, follow a redirect, or end.
+//!
+//! Must not know: connections, bodies, redirects beyond recognising one.
+
+use std::{error::Error, io, time::Duration};
+
+use chrono::DateTime;
+use http::{
+    StatusCode,
+    header::{HeaderMap, LOCATION, RETRY_AFTER},
+};
+
+use crate::{
+    outcome::Outcome,
+    request::message,
+    trouble::{Stop, Trouble},
+};
+
+/// What to do after the head of an answer.
+pub(crate) enum NextStep {
+    /// Read the body.
+    Body,
+    /// Go on at this `Location`.
+    Redirect(String),
+}
+
+/// Decides by status and fields. Errors: the outcome of a refusal.
+pub(crate) fn judge_head(status: StatusCode, headers: &HeaderMap) -> Result<NextStep, Outcome> {
+    let mitigated = headers.get("cf-mitigated").and_then(|value| value.to_str().ok());
+    if mitigated.is_some_and(|what| what.trim().eq_ignore_ascii_case("challenge")) {
+        return Err(Outcome::HttpChallenge);
+    }
+    let location = message::text(headers.get(LOCATION));
+    match (status.as_u16(), location) {
+        (200..=299, _) => Ok(NextStep::Body),
+        (301 | 302 | 303 | 307 | 308, Some(location)) => Ok(NextStep::Redirect(location)),
+        (refusal, _) => Err(Outcome::of_refusal(refusal)),
+    }
+}
+
+/// The time of a `Retry-After` field. A date in it is compared with the date of the answer, so the
+/// clock of this machine does not matter.
+pub(crate) fn retry_after(headers: &HeaderMap, date: Option<&str>) -> Option<Duration> {
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = DateTime::parse_from_rfc2822(value).ok()?;
+    let now = DateTime::parse_from_rfc2822(date?).ok()?;
+    Some((until - now).to_std().unwrap_or_default())
+}
+
+/// The outcome of a request whose answer has no readable head, or the trouble of this machine.
+pub(crate) fn of_head_error(error: &hyper::Error, speaks_http2: bool) -> Stop {
+    let mut source: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(cause) = source {
+        if let Some(trouble) = cause.downcast_ref::<io::Error>().and_then(Trouble::of_io) {
+            return trouble.into();
+        }
+        source = cause.source();
+    }
+    if error.is_parse_too_large() {
+        Outcome::HeaderTooLarge.into()
+    } else if speaks_http2 {
+        Outcome::H2Protocol.into()
+    } else if error.is_parse() {
+        Outcome::H1Parse.into()
+    } else {
+        Outcome::ConnectReset.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let value = |value: &'static str| HeaderValue::from_static(value);
+        pairs.iter().map(|(name, text)| (name.parse().expect("a name"), value(text))).collect()
+    }
+
+    #[test]
+    fn every_status_has_a_meaning() {
+        let of = |status: u16, pairs: &[(&'static str, &'static str)]| {
+            let status = StatusCode::from_u16(status).expect("a status");
+            judge_head(status, &headers(pairs)).err()
+        };
+        for (status, outcome) in [
+            (200, None),
+            (206, None),
+            (300, Some(Outcome::Http4xx)),
+            (302, Some(Outcome::Http4xx)),
+            (304, Some(Outcome::Http4xx)),
+            (400, Some(Outcome::Http4xx)),
+            (401, Some(Outcome::Http401403)),
+            (403, Some(Outcome::Http401403)),
+            (404, Some(Outcome::Http404410)),
+            (410, Some(Outcome::Http404410)),
+            (418, Some(Outcome::Http4xx)),
+            (429, Some(Outcome::Http429)),
+            (499, Some(Outcome::Http4xx)),
+            (500, Some(Outcome::Http5xx)),
+            (503, Some(Outcome::Http5xx)),
+            (999, Some(Outcome::Http5xx)),
+        ] {
+            assert_eq!(of(status, &[]), outcome, "{status}");
+        }
+        assert_eq!(of(302, &[("location", "/x")]), None);
+        assert_eq!(of(403, &[("cf-mitigated", "challenge")]), Some(Outcome::HttpChallenge));
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date_against_that_of_the_answer() {
+        let date = Some("Wed, 21 Oct 2015 07:28:00 GMT");
+        let of = |value: &'static str| retry_after(&headers(&[("retry-after", value)]), date);
+        assert_eq!(of("30"), Some(Duration::from_secs(30)));
+        assert_eq!(of("Wed, 21 Oct 2015 07:28:45 GMT"), Some(Duration::from_secs(45)));
+        assert_eq!(of("Wed, 21 Oct 2015 07:20:00 GMT"), Some(Duration::ZERO));
+        assert_eq!(of("soon"), None);
+        assert_eq!(retry_after(&headers(&[]), date), None);
+    }
+}

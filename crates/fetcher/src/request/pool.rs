@@ -1,0 +1,84 @@
+//! The connection pool of one origin's URLs: idle connections, and the permits of its last request.
+//!
+//! Both are dropped with the pool, when the URLs of the origin are done.
+//! Must not know: what was asked.
+
+use parking_lot::Mutex;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::{
+    permits::{politeness::Politeness, request_permits::RequestPermits},
+    request::connection::Connection,
+};
+
+/// Idle connections of one pool: the two to its origin and those to redirect targets.
+const MAX_IDLE: usize = 4;
+
+/// The permits of a request that has ended, and its origin.
+struct HandedOn {
+    origin: String,
+    permits: RequestPermits,
+}
+
+struct IdleConnection {
+    origin: String,
+    connection: Connection,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// The idle connections of one origin's URLs, and the permits of its last request.
+#[derive(Default)]
+pub(crate) struct ConnectionPool {
+    idle: Mutex<Vec<IdleConnection>>,
+    handed_on: Mutex<Option<HandedOn>>,
+}
+
+impl ConnectionPool {
+    /// An open connection to `origin`, if one is kept.
+    pub(crate) fn take(&self, origin: &str) -> Option<Connection> {
+        let mut idle = self.idle.lock();
+        idle.retain(|one| !one.connection.is_closed());
+        let index = idle.iter().position(|one| one.origin == origin)?;
+        if let Some(shared) = idle[index].connection.share() {
+            return Some(shared);
+        }
+        Some(idle.remove(index).connection)
+    }
+
+    /// Keeps an open connection without a request on it, if a permit for one more is left.
+    pub(crate) fn keep(&self, origin: &str, connection: Connection, politeness: &Politeness) {
+        let mut idle = self.idle.lock();
+        let is_shared =
+            |one: &IdleConnection| one.origin == origin && one.connection.speaks_http2();
+        if connection.is_closed() || (connection.speaks_http2() && idle.iter().any(is_shared)) {
+            return;
+        }
+        if idle.len() >= MAX_IDLE {
+            idle.remove(0);
+        }
+        if let Some(permit) = politeness.try_acquire_idle() {
+            idle.push(IdleConnection { origin: origin.to_owned(), connection, _permit: permit });
+        }
+    }
+
+    /// Hands the permits of an ended request on to the next one over the same connection. Without
+    /// that, the next request would wait behind all others while it holds an open connection. Only
+    /// for a sequential scope: a request that waits for permits must not hold any.
+    pub(crate) fn hand_on(&self, origin: &str, permits: RequestPermits) {
+        *self.handed_on.lock() = Some(HandedOn { origin: origin.to_owned(), permits });
+    }
+
+    /// The permits that were handed on, if they are for `origin` and a connection to it is open.
+    /// Otherwise they are released.
+    pub(crate) fn take_handed_on(&self, origin: &str) -> Option<RequestPermits> {
+        let handed_on = self.handed_on.lock().take()?;
+        let is_open = |one: &IdleConnection| one.origin == origin && !one.connection.is_closed();
+        let is_wanted = handed_on.origin == origin && self.idle.lock().iter().any(is_open);
+        is_wanted.then_some(handed_on.permits)
+    }
+
+    /// Releases the permits that were handed on.
+    pub(crate) fn release_permits(&self) {
+        drop(self.handed_on.lock().take());
+    }
+}

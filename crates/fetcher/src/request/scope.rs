@@ -1,0 +1,22 @@
+//! What the fetches of one origin's URLs share, in one pass over a shard.
+//!
+//! Must not know: how one of them proceeds.
+
+use crate::{
+    blocklist::Blocklist, health::dead_origins::DeadOrigins, meter::FetchMeter,
+    request::pool::ConnectionPool,
+};
+
+/// What the fetches of one origin's URLs share, in one pass over a shard.
+#[derive(Clone, Copy)]
+pub(crate) struct FetchScope<'a> {
+    pub(crate) pool: &'a ConnectionPool,
+    /// What earlier candidates found to be dead.
+    pub(crate) dead_origins: &'a DeadOrigins,
+    pub(crate) blocklist: &'a Blocklist,
+    pub(crate) meter: &'a FetchMeter,
+    /// Whether this is the later pass, in which silent endpoints are tried once more.
+    pub(crate) is_later_pass: bool,
+    /// Whether each fetch begins when the one before it has ended.
+    pub(crate) is_sequential: bool,
+}

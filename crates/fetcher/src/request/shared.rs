@@ -1,0 +1,78 @@
+//! What all fetches of a worker share.
+//!
+//! Must not know: how one of them proceeds.
+
+use std::sync::Arc;
+
+use everytab_webpage::address::Guard;
+use tokio::sync::Semaphore;
+
+use crate::{
+    health::{
+        breaker::Breaker, connectivity::Connectivity, endpoints::DeadEndpoints, stall::StallWatch,
+    },
+    names::resolver::Resolver,
+    permits::politeness::Politeness,
+    request::{certificate::Trust, route::has_ipv6_route},
+    settings::FetchSettings,
+};
+
+/// Large bodies that are inspected together. Hashing and measuring take microseconds; more threads
+/// would only take processor time from sockets.
+const CONCURRENT_INSPECTIONS: usize = 4;
+
+/// What all fetches of a worker share.
+pub(crate) struct Shared {
+    pub(crate) settings: FetchSettings,
+    pub(crate) guard: Guard,
+    pub(crate) resolver: Resolver,
+    pub(crate) endpoints: DeadEndpoints,
+    pub(crate) politeness: Politeness,
+    pub(crate) trust: Trust,
+    pub(crate) stalls: StallWatch,
+    pub(crate) breaker: Breaker,
+    pub(crate) connectivity: Connectivity,
+    pub(crate) has_ipv6: bool,
+    /// The product token of the user agent, by which robots.txt names this robot.
+    pub(crate) robots_agent: String,
+    /// Permits for inspecting large bodies on blocking threads.
+    pub(crate) inspections: Semaphore,
+    /// Permits for origins that are begun, on the wire or waiting for names and permits.
+    pub(crate) origins: Arc<Semaphore>,
+}
+
+/// A setting that the fetcher cannot work with, in one line.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SettingsError(String);
+
+impl Shared {
+    /// Makes the shared parts. Must be called within a tokio runtime, which is then watched for
+    /// stalls. Errors: see [`Fetcher::new`](crate::Fetcher::new).
+    pub(crate) fn new(settings: FetchSettings) -> Result<Self, SettingsError> {
+        http::HeaderValue::from_str(&settings.user_agent)
+            .map_err(|_| SettingsError("the user agent holds control characters".to_owned()))?;
+        let guard =
+            Guard { allow: settings.allow_ranges.clone(), deny: settings.deny_ranges.clone() };
+        let is_token = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
+        let agent = &settings.user_agent;
+        let robots_agent = agent[..agent.find(|c| !is_token(c)).unwrap_or(agent.len())].to_owned();
+        let origins = settings.concurrent_origins.max(settings.in_flight.saturating_mul(4));
+        let origins = origins.clamp(1, Semaphore::MAX_PERMITS);
+        Ok(Self {
+            resolver: Resolver::new(&settings, guard.clone()).map_err(SettingsError)?,
+            trust: Trust::new(settings.ca_file.as_deref()).map_err(SettingsError)?,
+            endpoints: DeadEndpoints::new(settings.remembers),
+            politeness: Politeness::new(&settings),
+            stalls: StallWatch::start(),
+            breaker: Breaker::new(&settings),
+            connectivity: Connectivity::default(),
+            has_ipv6: has_ipv6_route(),
+            robots_agent,
+            inspections: Semaphore::new(CONCURRENT_INSPECTIONS),
+            origins: Arc::new(Semaphore::new(origins)),
+            guard,
+            settings,
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! Inspecting a body: is it an image, and if so, its digest and its place in the spool.
+//!
+//! Large bodies are inspected on blocking threads, away from those that serve sockets.
+//! Must not know: how the body was fetched.
+
+use std::{io, panic::AssertUnwindSafe, sync::Arc};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    outcome::Outcome,
+    request::{
+        content::{ImageFacts, judge},
+        spool::{Payload, Spool},
+    },
+    shard::{url_result::UrlResult, work::ShardWork},
+    trouble::Trouble,
+};
+
+/// A head and body of at most this many bytes are inspected where they are: hashing and measuring
+/// them takes less time than another thread takes to wake up.
+const INLINE_HASH_MAX_BYTES: usize = 32 * 1024;
+
+/// Inspects a body, and adds it to the spool if it is an image.
+pub(crate) async fn inspect_and_keep(
+    work: &Arc<ShardWork>,
+    mut result: UrlResult,
+    head: Vec<u8>,
+    body: Bytes,
+) -> Result<UrlResult, Trouble> {
+    result.bytes = u32::try_from(body.len()).unwrap_or(u32::MAX);
+    let spool = Arc::clone(&work.spool);
+    let is_small = head.len() + body.len() <= INLINE_HASH_MAX_BYTES;
+    let inspect = move || inspect_body(&spool, &head, &body);
+    let verdict = if is_small {
+        std::panic::catch_unwind(AssertUnwindSafe(inspect)).ok()
+    } else {
+        let permit = work.shared.inspections.acquire().await;
+        let _permit = permit.map_err(|_closed| Trouble::Memory)?;
+        tokio::task::spawn_blocking(inspect).await.ok()
+    };
+    match verdict {
+        Some(Ok(BodyVerdict { outcome, facts, kept })) => {
+            result.outcome = outcome;
+            result.facts = facts;
+            result.sha256 = kept.map(|(sha256, _)| sha256);
+            result.payload = kept.map(|(_, payload)| payload);
+        }
+        Some(Err(error)) => return Err(of_spool_error(&error)),
+        // A body that makes the inspection panic does so on every machine: only its URL is lost.
+        None => result.outcome = Outcome::Crashed,
+    }
+    if work.spool.wants_to_write() {
+        let spool = Arc::clone(&work.spool);
+        let written = tokio::task::spawn_blocking(move || spool.write_pending()).await;
+        written.map_err(|_| Trouble::Spool)?.map_err(|error| of_spool_error(&error))?;
+    }
+    Ok(result)
+}
+
+/// What a body is, and where it is in the spool.
+struct BodyVerdict {
+    outcome: Outcome,
+    facts: Option<ImageFacts>,
+    kept: Option<([u8; 32], Payload)>,
+}
+
+fn inspect_body(spool: &Spool, head: &[u8], body: &[u8]) -> io::Result<BodyVerdict> {
+    let (outcome, facts) = judge(body);
+    if outcome != Outcome::Ok {
+        return Ok(BodyVerdict { outcome, facts, kept: None });
+    }
+    let sha256: [u8; 32] = Sha256::digest(body).into();
+    let payload = spool.add(head, body, sha256)?;
+    Ok(BodyVerdict { outcome, facts, kept: Some((sha256, payload)) })
+}
+
+fn of_spool_error(error: &io::Error) -> Trouble {
+    tracing::warn!(%error, "the spool of icon bodies");
+    Trouble::Spool
+}

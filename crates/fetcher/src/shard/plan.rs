@@ -1,0 +1,60 @@
+//! The distinct URLs of a shard, grouped by origin.
+//!
+//! Must not know: how they are fetched.
+
+use std::collections::HashMap;
+
+use crate::{
+    outcome::Outcome,
+    request::target::Target,
+    shard::{host_candidates::HostCandidates, origin_group::OriginGroup},
+};
+
+/// The distinct URLs of a shard, by origin.
+#[derive(Default)]
+pub(crate) struct UrlPlan {
+    pub(crate) urls: Vec<String>,
+    /// The index of each candidate's URL, in canonical order of the candidates.
+    pub(crate) url_no_of_candidate: Vec<usize>,
+    /// The URLs that need no network: those that cannot be asked for, with their outcome, and
+    /// `data:` URLs, without one.
+    pub(crate) settled: Vec<(usize, Option<Outcome>)>,
+    pub(crate) groups: Vec<OriginGroup>,
+}
+
+impl UrlPlan {
+    pub(crate) fn new(hosts: &[HostCandidates]) -> Self {
+        let mut plan = Self::default();
+        let mut url_nos: HashMap<String, usize> = HashMap::new();
+        let mut group_nos: HashMap<String, usize> = HashMap::new();
+        for candidate in hosts.iter().flat_map(|host| &host.candidates) {
+            let is_data = candidate.url.get(..5).is_some_and(|s| s.eq_ignore_ascii_case("data:"));
+            let target = if is_data { None } else { Some(Target::first(&candidate.url)) };
+            // Two spellings of one URL are one URL.
+            let key = match &target {
+                Some(Ok(target)) => target.url.to_string(),
+                _ => candidate.url.clone(),
+            };
+            let next = plan.urls.len();
+            let url_no = *url_nos.entry(key.clone()).or_insert(next);
+            plan.url_no_of_candidate.push(url_no);
+            if url_no != next {
+                continue;
+            }
+            plan.urls.push(key);
+            match target {
+                None => plan.settled.push((url_no, None)),
+                Some(Err(outcome)) => plan.settled.push((url_no, Some(outcome))),
+                Some(Ok(target)) => {
+                    let groups = &mut plan.groups;
+                    let group_no = *group_nos.entry(target.origin.clone()).or_insert_with(|| {
+                        groups.push(OriginGroup::new(target.origin));
+                        groups.len() - 1
+                    });
+                    plan.groups[group_no].url_nos.push(url_no);
+                }
+            }
+        }
+        plan
+    }
+}

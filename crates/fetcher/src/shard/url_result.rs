@@ -1,0 +1,99 @@
+//! How one URL of a shard ended.
+//!
+//! Must not know: which hosts named the URL.
+
+use std::{net::SocketAddr, time::Duration};
+
+use chrono::{DateTime, Utc};
+
+use crate::{
+    fetched::Fetched,
+    outcome::{Outcome, Retry},
+    request::{certificate::Certificate, content::ImageFacts, spool::Payload},
+};
+
+/// The statuses after which a `Retry-After` is waited for (RFC 9110, 10.2.3; RFC 6585, 4).
+const STATUSES_THAT_ASK_TO_WAIT: [u16; 2] = [429, 503];
+
+/// How one URL ended; shared by all hosts that name it.
+#[derive(Clone, Debug)]
+pub struct UrlResult {
+    /// How the fetch ended.
+    pub outcome: Outcome,
+    /// What the header of the image says; none unless the outcome is ok.
+    pub facts: Option<ImageFacts>,
+    /// The SHA-256 digest of the decoded body; none unless the outcome is ok.
+    pub sha256: Option<[u8; 32]>,
+    /// Where the spool holds head and body; none unless the outcome is ok.
+    pub payload: Option<Payload>,
+    /// The size of the decoded body in bytes, whether or not it is an image.
+    pub bytes: u32,
+    /// Milliseconds on the wire and at the resolver, of the last attempt.
+    pub duration_ms: u32,
+    /// The status of the last answer; none if no answer came.
+    pub status: Option<u16>,
+    /// The URL of the last request, if redirects led away from the URL.
+    pub final_url: Option<String>,
+    /// The address that was dialled last; none if nothing was dialled.
+    pub address: Option<SocketAddr>,
+    /// What was found about the certificate of the last https connection; none over http.
+    pub certificate: Option<Certificate>,
+    /// When the fetch ended.
+    pub ended_at: DateTime<Utc>,
+    /// Whether the URL was requested, and not settled by what other URLs found.
+    pub was_tried: bool,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) dead_origin: Option<(String, Outcome)>,
+}
+
+impl UrlResult {
+    /// The result of a URL that was not fetched.
+    pub(crate) fn untried(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            facts: None,
+            sha256: None,
+            payload: None,
+            bytes: 0,
+            duration_ms: 0,
+            status: None,
+            final_url: None,
+            address: None,
+            certificate: None,
+            ended_at: Utc::now(),
+            was_tried: false,
+            retry_after: None,
+            dead_origin: None,
+        }
+    }
+
+    /// The result of a fetch, without what only the body shows.
+    pub(crate) fn of_fetched(fetched: &mut Fetched) -> Self {
+        let last = fetched.hops.last();
+        Self {
+            outcome: fetched.outcome,
+            bytes: u32::try_from(fetched.body.len()).unwrap_or(u32::MAX),
+            duration_ms: fetched.timings.total,
+            status: fetched.status,
+            final_url: (fetched.final_url != fetched.url).then(|| fetched.final_url.clone()),
+            address: last.and_then(|hop| hop.address),
+            certificate: fetched.certificate,
+            was_tried: fetched.hops.iter().any(|hop| hop.address.is_some()),
+            retry_after: fetched.retry_after,
+            dead_origin: fetched.dead_origin.take(),
+            ..Self::untried(fetched.outcome)
+        }
+    }
+
+    /// Whether the later pass tries again, which waits for at most `retry_after_max`.
+    pub(crate) fn is_worth_a_retry(&self, retry_after_max: Duration) -> bool {
+        match self.outcome.retry() {
+            Retry::Never => false,
+            Retry::LaterPass => true,
+            Retry::AfterRetryAfter => {
+                self.status.is_some_and(|status| STATUSES_THAT_ASK_TO_WAIT.contains(&status))
+                    && self.retry_after.unwrap_or_default() <= retry_after_max
+            }
+        }
+    }
+}

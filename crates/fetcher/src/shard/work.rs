@@ -1,0 +1,40 @@
+//! What the fetches of one shard share.
+//!
+//! Must not know: how they proceed.
+
+use std::sync::Arc;
+
+use crate::{
+    blocklist::Blocklist,
+    heartbeat::Heartbeat,
+    isolation::ItemIsolation,
+    meter::FetchMeter,
+    request::{robots::RobotsCache, shared::Shared, spool::Spool},
+    settings::RobotsPolicy,
+};
+
+/// What the fetches of one shard share. An item of the shard is a URL, by its index in `urls`.
+pub(crate) struct ShardWork {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) robots_policy: RobotsPolicy,
+    pub(crate) robots: RobotsCache,
+    pub(crate) urls: Vec<String>,
+    pub(crate) spool: Arc<Spool>,
+    pub(crate) has_later_pass: bool,
+    pub(crate) blocklist: Arc<Blocklist>,
+    pub(crate) heartbeat: Heartbeat,
+    pub(crate) isolation: ItemIsolation,
+    pub(crate) meter: FetchMeter,
+}
+
+impl ShardWork {
+    /// The rules to obey; none if the policy ignores robots.txt.
+    pub(crate) fn robots(&self) -> Option<&RobotsCache> {
+        (self.robots_policy == RobotsPolicy::Obey).then_some(&self.robots)
+    }
+}
+
+/// The item of a URL, as the journal numbers it.
+pub(crate) fn item(url_no: usize) -> i64 {
+    i64::try_from(url_no).unwrap_or(i64::MAX)
+}
