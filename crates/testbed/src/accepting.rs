@@ -1,16 +1,17 @@
-//! One loop for every listener: accept, hand over, stay within a bound.
+//! The accept loop of every listener, with a limit on open connections.
 
-use std::future::Future;
-use std::time::Duration;
+use std::{future::Future, time::Duration};
 
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
 
-/// A rest after a failed accept: existing connections end meanwhile and free what was lacking.
-const REST: Duration = Duration::from_millis(20);
+/// The pause after a failed accept: meanwhile connections end and free file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Accepts until dropped, at most `max` connections at once; more wait in the backlog. Dropping
-/// ends every connection.
+/// Accepts connections until it is dropped, at most `max` concurrently; more wait in the backlog.
+/// Dropping the future ends every connection.
 pub(crate) async fn serve<F, H>(listener: TcpListener, max: usize, handle: F)
 where
     F: Fn(TcpStream) -> H,
@@ -28,7 +29,7 @@ where
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a listener could not accept a connection");
-                    tokio::time::sleep(REST).await;
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             },
             Some(_) = connections.join_next() => {}

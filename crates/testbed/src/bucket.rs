@@ -1,7 +1,7 @@
 //! The public crawl bucket, as a folder and over HTTP.
 //!
-//! `layout` writes the lists that a crawl is found by, `prepare` makes the folder from recorded
-//! or generated content, `server` answers for it.
+//! `layout` writes the lists that name a crawl's files, `prepare` makes the folder from recorded or
+//! generated content, `server` serves it.
 
 pub(crate) mod layout;
 pub(crate) mod prepare;

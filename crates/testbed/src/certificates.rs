@@ -1,29 +1,31 @@
-//! Certificates: an authority made at start, and a leaf for each name when it is asked for.
+//! Certificates: an authority made at start, and a leaf for each name when a client connects.
 //!
-//! Owns the authority's key, which never leaves memory; only its certificate is written out.
+//! Owns the authority's key, which never leaves memory; only its certificate is written to a file.
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{collections::HashMap, fmt, sync::Arc};
 
+use parking_lot::Mutex;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
     KeyPair, KeyUsagePurpose, date_time_ymd,
 };
-use rustls::ServerConfig;
-use rustls::crypto::CryptoProvider;
-use rustls::crypto::aws_lc_rs::{default_provider, sign::any_ecdsa_type};
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
-use rustls::sign::{CertifiedKey, SigningKey};
+use rustls::{
+    ServerConfig,
+    crypto::{
+        CryptoProvider,
+        aws_lc_rs::{default_provider, sign::any_ecdsa_type},
+    },
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    server::{ClientHello, NoServerSessionStorage, ResolvesServerCert},
+    sign::{CertifiedKey, SigningKey},
+};
 
-use crate::behaviour::Behaviour;
-use crate::error::TestbedError;
+use crate::{behaviour::Behaviour, error::TestbedError};
 
-/// Leaves kept; the table starts anew when it is full.
+/// The leaves kept in memory; a full table is cleared.
 const MAX_KEPT: usize = 4_096;
 
-/// The authority and what it has signed lately.
+/// The authority and the leaves that it has signed.
 pub(crate) struct Certificates {
     authority: CertifiedIssuer<'static, KeyPair>,
     leaf_key: KeyPair,
@@ -32,7 +34,7 @@ pub(crate) struct Certificates {
     kept: Mutex<HashMap<(String, Fault), Arc<CertifiedKey>>>,
 }
 
-/// What is wrong with a leaf.
+/// The fault of a leaf.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 enum Fault {
     None,
@@ -51,7 +53,7 @@ impl Certificates {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2090, 1, 1);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        // One key for all leaves: making keys is the dear part, and nothing here is secret.
+        // One key for all leaves: generating keys is slow, and nothing here is secret.
         let leaf_key = KeyPair::generate()?;
         let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
         let signing_key = any_ecdsa_type(&der)?;
@@ -59,12 +61,12 @@ impl Certificates {
         Ok(Self { authority, leaf_key, signing_key, provider, kept: Mutex::default() })
     }
 
-    /// The authority's certificate, for clients to trust.
+    /// The authority's certificate as PEM: clients must trust it.
     pub(crate) fn authority_pem(&self) -> String {
         self.authority.pem()
     }
 
-    /// The leaf for a name, made if it is not at hand.
+    /// The leaf for a name, made if it is not in the table; none if the name is invalid.
     pub(crate) fn leaf(&self, host: &str, behaviour: Behaviour) -> Option<Arc<CertifiedKey>> {
         let fault = match behaviour {
             Behaviour::CertificateWrongName => Fault::WrongName,
@@ -73,7 +75,7 @@ impl Certificates {
             _ => Fault::None,
         };
         let key = (host.to_owned(), fault);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         if let Some(leaf) = kept.get(&key) {
             return Some(Arc::clone(leaf));
         }
@@ -99,7 +101,7 @@ impl Certificates {
         Ok(Arc::new(config))
     }
 
-    /// Settings with no certificate to show: every handshake fails.
+    /// Settings without a certificate: every handshake fails.
     pub(crate) fn refusing_config(&self) -> Result<Arc<ServerConfig>, rustls::Error> {
         self.config(None).map(Arc::new)
     }
@@ -109,7 +111,7 @@ impl Certificates {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(AtMostOneLeaf(leaf)));
-        // Settings live as long as one connection: there is no session to come back to.
+        // Each connection has its own settings, so no session can be resumed.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(config)
@@ -141,7 +143,7 @@ impl fmt::Debug for Certificates {
     }
 }
 
-/// Gives a connection the leaf that was chosen for it.
+/// Presents the one leaf that was chosen for a connection, or none.
 #[derive(Debug)]
 struct AtMostOneLeaf(Option<Arc<CertifiedKey>>);
 

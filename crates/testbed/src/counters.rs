@@ -1,12 +1,13 @@
-//! What the small internet saw: proof of what a client did, above all of its politeness.
+//! Counters of requests and open connections: they show whether a client is polite.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::Hash;
-use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::{BTreeMap, HashMap, hash_map::Entry},
+    hash::Hash,
+    net::IpAddr,
+    sync::Arc,
+};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
 use crate::behaviour::Behaviour;
@@ -14,28 +15,28 @@ use crate::behaviour::Behaviour;
 /// A copy of the counts at one moment.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counts {
-    /// Questions that the name server got.
+    /// Queries that the name server received.
     pub dns_questions: u64,
     /// Connections that the web listeners accepted.
     pub connections: u64,
-    /// HTTP requests, by the behaviour of the host that they were for.
+    /// HTTP requests by the behaviour of their host.
     pub requests: BTreeMap<Behaviour, u64>,
-    /// Of those, requests for `/robots.txt`.
+    /// HTTP requests for `/robots.txt`, a part of `requests`.
     pub robots_requests: u64,
     /// Requests that the bucket answered.
     pub bucket_requests: u64,
     /// Connections open now.
     pub open_connections: u64,
-    /// The most connections that were open at once.
+    /// The most connections that were open concurrently.
     pub most_connections: u64,
-    /// The most connections that were open at once to one address, and which.
+    /// The most connections that were open concurrently to one address, and the address.
     pub most_per_address: Option<(u32, IpAddr)>,
-    /// The most connections that were open at once to one host, and which.
+    /// The most connections that were open concurrently to one host, and the host.
     pub most_per_host: Option<(u32, String)>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OpenConnections {
     counts: Counts,
     open_per_address: HashMap<IpAddr, u32>,
     open_per_host: HashMap<String, u32>,
@@ -43,7 +44,7 @@ struct State {
 
 /// The live counters, shared by every task.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counters(Arc<Mutex<State>>);
+pub(crate) struct Counters(Arc<Mutex<OpenConnections>>);
 
 impl Counters {
     pub(crate) fn read(&self) -> Counts {
@@ -69,7 +70,7 @@ impl Counters {
     /// Counts a connection until the value is dropped.
     pub(crate) fn connection(&self, address: IpAddr) -> Connection {
         let mut state = self.lock();
-        let State { counts, open_per_address, .. } = &mut *state;
+        let OpenConnections { counts, open_per_address, .. } = &mut *state;
         counts.connections += 1;
         counts.open_connections += 1;
         counts.most_connections = counts.most_connections.max(counts.open_connections);
@@ -78,9 +79,8 @@ impl Counters {
         Connection { counters: self.clone(), address, host: None }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere leaves plain numbers behind: still worth reading.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
+        self.0.lock()
     }
 }
 
@@ -93,11 +93,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Says which host the connection is for, once that is known. The first name counts.
+    /// Records the host that the connection is for; only the first call has an effect.
     pub(crate) fn is_for(&mut self, host: &str) {
         if self.host.is_none() {
             let mut state = self.counters.lock();
-            let State { counts, open_per_host, .. } = &mut *state;
+            let OpenConnections { counts, open_per_host, .. } = &mut *state;
             raise(open_per_host, host.to_owned(), &mut counts.most_per_host);
             drop(state);
             self.host = Some(host.to_owned());
@@ -126,7 +126,7 @@ fn raise<K: Clone + Eq + Hash>(open: &mut HashMap<K, u32>, key: K, most: &mut Op
 
 fn lower<K: Eq + Hash>(open: &mut HashMap<K, u32>, key: K) {
     if let Entry::Occupied(mut entry) = open.entry(key) {
-        // Gone at zero, so that the table holds what is open and not what ever was.
+        // Removed at zero, so that the table does not grow with every host ever seen.
         match entry.get().checked_sub(1) {
             None | Some(0) => drop(entry.remove()),
             Some(left) => *entry.get_mut() = left,
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_at_once_is_kept_and_closed_connections_leave_nothing() {
+    fn the_most_concurrent_connections_are_kept_and_closed_ones_leave_nothing() {
         let counters = Counters::default();
         let address = IpAddr::V4(Ipv4Addr::new(127, 1, 2, 3));
         let mut first = counters.connection(address);

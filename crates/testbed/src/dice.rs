@@ -1,11 +1,11 @@
-//! Chance without chance: numbers that are a pure function of a seed and some labels.
+//! Reproducible random numbers: a pure function of a seed and some labels.
 //!
 //! Owns the only source of variety in the small internet. The same seed and labels give the same
-//! numbers on every machine, in every order of asking; no clock and no state is consulted.
+//! numbers on every machine and in every order of calls; no clock and no shared state is read.
 
 use sha2::{Digest, Sha256};
 
-/// A stream of numbers fixed by (seed, labels). SplitMix64 over a SHA-256 start.
+/// A stream of numbers fixed by (seed, labels): SplitMix64, started from a SHA-256 digest.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
@@ -28,7 +28,7 @@ impl Dice {
     /// Starts the stream for a label and a number.
     #[must_use]
     pub fn numbered(seed: u64, label: &str, number: u64) -> Self {
-        // Cheaper than hashing; one round of mixing parts the streams of neighbouring numbers.
+        // Cheaper than a hash for each number; one step of mixing separates neighbouring numbers.
         let mut dice = Self::new(seed, &[label]);
         dice.0 = dice.0.wrapping_add(number.wrapping_mul(0xA076_1D64_78BD_642F));
         Self(dice.next())
@@ -43,12 +43,12 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number in `0..bound`; 0 when the bound is 0.
+    /// A number in `0..bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number in `low..=high` (or `low` when they are out of order).
+    /// A number in `low..=high`, or `low` if `high` is smaller.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low.saturating_add(self.below(high.saturating_sub(low).saturating_add(1)))
     }
@@ -58,13 +58,13 @@ impl Dice {
         self.below(1_000) < parts
     }
 
-    /// One of the items. The slice must not be empty; all callers pass constant tables.
+    /// One of the items. The slice must not be empty: all callers pass constant tables.
     pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         let at = self.below(items.len() as u64) as usize;
         items[at]
     }
 
-    /// One of the items by weight. The slice must not be empty and a weight above 0.
+    /// One of the items, by weight. At least one weight must be above 0.
     pub(crate) fn weighted<T: Copy>(&mut self, items: &[(T, u32)]) -> T {
         let total: u64 = items.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let mut left = self.below(total);

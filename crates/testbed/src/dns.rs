@@ -1,33 +1,38 @@
 //! The name server: UDP and TCP on one loopback port.
 //!
-//! An answer is a function of the question alone. Every host known to the content has one A
-//! record (AAAA `::1` alone for hosts that refuse, where nothing listens on `::1`); all other
-//! names do not exist. Must not know HTTP.
+//! An answer is a function of the query alone. Every host of the content has one A record; hosts
+//! that refuse connections have only the AAAA record `::1`, where nothing listens. All other names
+//! do not exist. Must not know HTTP.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
-use hickory_proto::op::{Message, MessageType, OpCode, ResponseCode};
-use hickory_proto::rr::rdata::{A, AAAA, SOA};
-use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
-use tokio::time::timeout;
+use hickory_proto::{
+    op::{Message, MessageType, OpCode, ResponseCode},
+    rr::{
+        DNSClass, Name, RData, Record, RecordType,
+        rdata::{A, AAAA, SOA},
+    },
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream, UdpSocket},
+    time::timeout,
+};
 
-use crate::accepting;
-use crate::behaviour::Behaviour;
-use crate::error::TestbedError;
-use crate::internet::Internet;
+use crate::{accepting, behaviour::Behaviour, error::TestbedError, internet::Internet};
 
-/// Seconds that an answer may be kept.
+/// The time to live of every record.
 const TTL_SECONDS: u32 = 60;
-/// A TCP client that says nothing for this long is dropped.
+/// A TCP connection without a query is closed after this time.
 const TCP_IDLE: Duration = Duration::from_secs(10);
 /// Ports tried until one is free for both UDP and TCP.
 const PORT_TRIES: usize = 64;
-/// TCP connections at once.
-const MAX_TCP: usize = 256;
+/// Open TCP connections; more wait in the backlog.
+const MAX_TCP_CONNECTIONS: usize = 256;
 
 /// The two sockets of the name server.
 pub(crate) struct NameServer {
@@ -67,28 +72,28 @@ impl NameServer {
 async fn serve_udp(socket: UdpSocket, internet: &Arc<Internet>) {
     let mut buffer = vec![0; 4_096];
     loop {
-        // Linux reports a peer's closed port on the next receive: not our trouble.
+        // Linux reports an ICMP error of an earlier answer here: it can be ignored.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else { continue };
         let question = buffer.get(..length).unwrap_or_default();
         if let Some(answer) = answer(internet, question) {
-            // A client that went away does not hear its answer; nothing else is to be done.
+            // UDP: an answer that cannot be sent is lost, and the client asks again.
             let _ = socket.send_to(&answer, peer).await;
         }
     }
 }
 
 async fn serve_tcp(listener: TcpListener, internet: &Arc<Internet>) {
-    accepting::serve(listener, MAX_TCP, |stream| {
+    accepting::serve(listener, MAX_TCP_CONNECTIONS, |stream| {
         let internet = Arc::clone(internet);
         async move {
-            // A client that breaks off is its own business.
-            let _ = talk(stream, &internet).await;
+            // A client may close its connection at any time.
+            let _ = serve_stream(stream, &internet).await;
         }
     })
     .await;
 }
 
-async fn talk(mut stream: TcpStream, internet: &Internet) -> std::io::Result<()> {
+async fn serve_stream(mut stream: TcpStream, internet: &Internet) -> std::io::Result<()> {
     loop {
         let length = timeout(TCP_IDLE, stream.read_u16()).await??;
         let mut question = vec![0; usize::from(length)];
@@ -101,7 +106,7 @@ async fn talk(mut stream: TcpStream, internet: &Internet) -> std::io::Result<()>
     }
 }
 
-/// The bytes that answer a question, or none where silence is the answer.
+/// The bytes of the answer to a query; none if the server must stay silent.
 pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
     let question = Message::from_vec(question).ok()?;
     if question.metadata.message_type != MessageType::Query {
@@ -120,7 +125,7 @@ pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
             let found = if query.query_class() == DNSClass::IN {
                 look_up(internet, query.name(), query.query_type())
             } else {
-                Found::Failure
+                LookUp::Failure
             };
             fill(&mut answer, query.name(), found)?;
         }
@@ -129,25 +134,25 @@ pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
     answer.to_vec().ok()
 }
 
-/// What the small internet knows of a name and type.
-enum Found {
+/// The result of looking up a name and type.
+enum LookUp {
     Addresses(Vec<RData>),
     NoSuchName,
     Failure,
     Silence,
 }
 
-fn look_up(internet: &Internet, name: &Name, asked: RecordType) -> Found {
+fn look_up(internet: &Internet, name: &Name, asked: RecordType) -> LookUp {
     let host = name.to_ascii().to_ascii_lowercase();
     let host = host.strip_suffix('.').unwrap_or(&host);
     if !internet.knows(host) {
-        return Found::NoSuchName;
+        return LookUp::NoSuchName;
     }
     let behaviour = internet.behaviour(host);
     match behaviour {
-        Behaviour::DnsNxdomain => return Found::NoSuchName,
-        Behaviour::DnsServfail => return Found::Failure,
-        Behaviour::DnsNeverAnswers => return Found::Silence,
+        Behaviour::DnsNxdomain => return LookUp::NoSuchName,
+        Behaviour::DnsServfail => return LookUp::Failure,
+        Behaviour::DnsNeverAnswers => return LookUp::Silence,
         _ => {}
     }
     let on_ipv6 = behaviour == Behaviour::Refused && internet.has_ipv6;
@@ -160,25 +165,25 @@ fn look_up(internet: &Internet, name: &Name, asked: RecordType) -> Found {
         RecordType::AAAA if on_ipv6 => vec![RData::AAAA(AAAA(Ipv6Addr::LOCALHOST))],
         _ => Vec::new(),
     };
-    Found::Addresses(addresses)
+    LookUp::Addresses(addresses)
 }
 
-/// Writes what was found; none for silence.
-fn fill(answer: &mut Message, name: &Name, found: Found) -> Option<()> {
+/// Writes the result into the answer; none if there is to be no answer.
+fn fill(answer: &mut Message, name: &Name, found: LookUp) -> Option<()> {
     let addresses = match found {
-        Found::Silence => return None,
-        Found::Failure => {
+        LookUp::Silence => return None,
+        LookUp::Failure => {
             answer.metadata.response_code = ResponseCode::ServFail;
             return Some(());
         }
-        Found::NoSuchName => {
+        LookUp::NoSuchName => {
             answer.metadata.response_code = ResponseCode::NXDomain;
             Vec::new()
         }
-        Found::Addresses(addresses) => addresses,
+        LookUp::Addresses(addresses) => addresses,
     };
     if addresses.is_empty() {
-        // RFC 2308: a negative answer is kept as long as the zone's SOA says.
+        // RFC 2308: the SOA record says how long a negative answer may be cached.
         let root = Name::root();
         let soa = SOA::new(root.clone(), root.clone(), 1, 3_600, 600, 86_400, TTL_SECONDS);
         answer.add_authority(Record::from_rdata(root, TTL_SECONDS, RData::SOA(soa)));

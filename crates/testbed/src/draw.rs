@@ -1,24 +1,25 @@
-//! Icons drawn by code: what a URL looks like is a pure function of (seed, host, path).
+//! Icons drawn by code: the icon of a URL is a pure function of (seed, host, path).
 //!
-//! The host fixes the motif, so that all its icons look alike; the path fixes format, size and
-//! the kind of pixels. Must not know HTTP.
+//! The host decides the motif, so that all its icons look alike; the path decides format, size and
+//! pixel format. Must not know HTTP.
 
 mod canvas;
 mod encode;
 mod ico;
 mod motif;
 
-use crate::dice::Dice;
 use motif::Motif;
 
-/// An icon as it would be served.
+use crate::dice::Dice;
+
+/// An icon and its content type.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Drawn {
     pub(crate) content_type: &'static str,
     pub(crate) body: Vec<u8>,
 }
 
-/// Formats that a path can ask for.
+/// The formats that a path can name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Format {
     Png,
@@ -44,11 +45,11 @@ impl Format {
     }
 }
 
-/// The icon at a path, or none where the path does not look like an icon's.
+/// The icon at a path; none if the path does not look like an icon's.
 pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     let format = format_of(path)?;
     let mut dice = Dice::new(seed, &["icon", host, path]);
-    // Some servers keep a PNG under the name of an ICO; the bytes decide, not the name.
+    // Some servers have a PNG under the name of an ICO: clients must look at the bytes.
     let format = match format {
         Format::Ico if dice.permille(120) => Format::Png,
         Format::Png if dice.permille(15) => Format::Jpeg,
@@ -72,13 +73,13 @@ pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     Some(Drawn { content_type: format.content_type(), body })
 }
 
-/// Bytes that begin as the format that the path names and are no image.
+/// Bytes that begin with the signature of the path's format but are no image.
 pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     let mut dice = Dice::new(seed, &["broken icon", host, path]);
     let format = format_of(path).unwrap_or(Format::Png);
     let start: &[u8] = match format {
         Format::Png => b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x20\0\0\0\x20\x08\x06\0\0\0",
-        // One entry, whose bytes would lie far outside the file.
+        // One entry, whose offset is far outside the file.
         Format::Ico => b"\0\0\x01\0\x01\0\x20\x20\0\0\x01\0\x20\0\xff\xff\xff\x7f\xff\xff\xff\x7f",
         Format::Gif => b"GIF89a\x20\0\x20\0\xf7\0\0",
         Format::Jpeg => b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0",
@@ -90,7 +91,7 @@ pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     };
     let mut body = start.to_vec();
     for _ in 0..dice.between(0, 400) {
-        // Never a byte that could end an element, so that the SVG stays broken.
+        // Never a byte that could end an element: the SVG must stay broken.
         body.push((dice.next() as u8) & 0x1f);
     }
     Drawn { content_type: format.content_type(), body }
@@ -112,7 +113,7 @@ fn format_of(path: &str) -> Option<Format> {
     })
 }
 
-/// The size that a file name gives: the last number of two or three digits in it.
+/// The size in a file name: its last number of two or three digits.
 fn size_of(path: &str) -> Option<u32> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let numbers = name.split(|letter: char| !letter.is_ascii_digit());
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_format_decodes_at_the_size_that_its_name_gives() {
+    fn every_format_decodes_at_the_size_in_its_name() {
         for number in 0..40 {
             let host = format!("h{number}.example");
             for (extension, format) in [

@@ -1,16 +1,16 @@
-//! What can go wrong when a small internet starts. One line a failure, naming the thing at fault.
+//! The errors of starting a small internet. Each message is one line and names what failed.
 
 use std::path::PathBuf;
 
-/// Why a small internet could not start.
+/// A small internet could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
     /// A file or folder could not be read or written.
-    #[error("{}: {source}", path.display())]
+    # [error("{}: {source}", path.display())]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A listening socket could not be made.
@@ -18,30 +18,30 @@ pub enum TestbedError {
     Listen {
         /// Which listener: `dns`, `http`, `https` or `bucket`.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The certificate authority or a leaf could not be made.
     #[error("cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// The TLS side refused its settings.
+    /// rustls refused the settings.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
     /// The index of the generated crawl could not be written.
-    #[error("cannot write the index {}: {source}", path.display())]
+    # [error("cannot write the index {}: {source}", path.display())]
     Parquet {
         /// The parquet file.
         path: PathBuf,
-        /// What the writer said.
+        /// The writer's error.
         source: parquet::errors::ParquetError,
     },
-    /// The settings contradict themselves or the folder named is not a recorded crawl.
+    /// The settings are invalid, or the folder is not a recorded crawl.
     #[error("{0}")]
     Settings(String),
 }
 
 impl TestbedError {
-    /// For `map_err` on file operations: keeps the path beside what the system said.
+    /// For `map_err` on file operations: adds the path to the system's error.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }

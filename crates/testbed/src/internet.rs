@@ -1,20 +1,16 @@
-//! What every server of the small internet shares: settings, content, counters, and the few
-//! functions from a hostname to what it is.
+//! What all servers of the small internet share: settings, content, counters, and the functions
+//! that give a hostname its behaviour and addresses.
 
 use std::net::Ipv4Addr;
 
 use tokio::sync::Semaphore;
 
-use crate::address;
-use crate::behaviour::Behaviour;
-use crate::counters::Counters;
-use crate::dice::Dice;
-use crate::generate::World;
-use crate::mix::Mix;
-use crate::recorded::Recording;
-use crate::settings::Latency;
+use crate::{
+    address, behaviour::Behaviour, counters::Counters, dice::Dice, generate::World, mix::Mix,
+    recorded::Recording, settings::Latency,
+};
 
-/// Where pages and icons come from.
+/// The source of pages and icons.
 #[derive(Debug)]
 pub(crate) enum Library {
     Recorded(Recording),
@@ -29,14 +25,14 @@ pub(crate) struct Internet {
     pub(crate) latency: Latency,
     pub(crate) library: Library,
     pub(crate) counters: Counters,
-    /// Turns to draw or read an answer.
+    /// Permits to make an answer: drawing and reading block a thread.
     pub(crate) drawing: Semaphore,
     /// Whether `::1` exists, so that a refused connection can be a real one.
     pub(crate) has_ipv6: bool,
 }
 
-/// Hosts that many sites take icons from. They are fine whatever the mix says: one such host
-/// misbehaving would bend every share.
+/// Hosts whose icons many sites link to. They are fine whatever the mix says: if one of them
+/// misbehaved, the shares of the mix would be wrong.
 pub(crate) const SHARED_HOSTS: [&str; 4] = [
     "cdn.themes.example",
     "static.shopkeeper.example",
@@ -45,7 +41,7 @@ pub(crate) const SHARED_HOSTS: [&str; 4] = [
 ];
 
 impl Internet {
-    /// Whether the name is one of this internet's hosts.
+    /// True if the name is one of this internet's hosts.
     pub(crate) fn knows(&self, host: &str) -> bool {
         SHARED_HOSTS.contains(&host)
             || match &self.library {
@@ -54,7 +50,7 @@ impl Internet {
             }
     }
 
-    /// How the host behaves.
+    /// The behaviour of the host.
     pub(crate) fn behaviour(&self, host: &str) -> Behaviour {
         if SHARED_HOSTS.contains(&host) {
             Behaviour::Fine
@@ -66,9 +62,9 @@ impl Internet {
     /// The host's loopback address: its own, or one that it shares.
     pub(crate) fn address(&self, host: &str) -> Ipv4Addr {
         let behaviour = self.behaviour(host);
-        let is_told_by_address =
+        let behaviour_is_in_address =
             matches!(behaviour, Behaviour::ConnectTimeout | Behaviour::Refused | Behaviour::Reset);
-        if !is_told_by_address && self.mix.shares_address(self.seed, host) {
+        if !behaviour_is_in_address && self.mix.shares_address(self.seed, host) {
             address::shared_by_host(self.seed, host)
         } else {
             address::of_host(self.seed, host, behaviour)
@@ -86,14 +82,14 @@ impl Internet {
         }
     }
 
-    /// Whether the host offers HTTP/2 over TLS.
+    /// True if the host offers HTTP/2 over TLS.
     pub(crate) fn speaks_http2(&self, host: &str) -> bool {
         !self.behaviour(host).needs_http1() && Dice::new(self.seed, &["http2", host]).permille(600)
     }
 }
 
-/// Whether a name could be one of the public internet's: two labels or more, letters, digits,
-/// hyphens and underscores, no trailing number.
+/// True if the name could be one of the public internet's: at least two labels of letters, digits,
+/// hyphens and underscores, the last label not a number.
 fn looks_public(host: &str) -> bool {
     let label_fits = |label: &str| {
         (1..=63).contains(&label.len())
@@ -115,7 +111,7 @@ mod tests {
     use super::looks_public;
 
     #[test]
-    fn names_of_the_public_internet_are_told_from_others() {
+    fn names_of_the_public_internet_are_distinguished_from_others() {
         for host in ["example.com", "xn--mortenmller-mgb.dk", "a_b.example.co.uk"] {
             assert!(looks_public(host), "{host}");
         }

@@ -1,9 +1,9 @@
 //! A small internet on loopback, from one seed number.
 //!
 //! Owns a name server, the web (HTTP and HTTPS) of any number of hosts, a crawl bucket in the
-//! layout of Common Crawl's, and the content of all three, recorded or generated. Everything that
-//! a client is told is a pure function of (settings, question): no clock, no counter, no order.
-//! Must not know the worker: it is used by its address, over its wires, by anything.
+//! layout of Common Crawl's, and the content of all three, recorded or generated. Every answer is a
+//! pure function of (settings, request): it depends on no clock, counter or order of requests. Must
+//! not know the worker: any client can use it over the network.
 //!
 //! ```text
 //! running    starts and stops          dns        names to addresses
@@ -29,10 +29,12 @@ mod internet;
 mod listeners;
 mod mix;
 mod recorded;
+mod request;
 mod running;
 #[cfg(feature = "s3")]
 pub mod s3;
 mod settings;
+mod stored_response;
 pub mod track;
 mod web;
 
@@ -43,3 +45,8 @@ pub use error::TestbedError;
 pub use mix::Mix;
 pub use running::{ClientSettings, Running, SmallInternet};
 pub use settings::{Content, Latency, Settings};
+
+/// The example of the README, compiled and run as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,20 +1,23 @@
-//! The listening sockets of the web: any address of 127.0.0.0/8, nothing from elsewhere.
+//! The listening sockets of the web, for all addresses of 127.0.0.0/8.
 //!
-//! Connection requests to the set-aside addresses are dropped by a packet filter on the socket
-//! (classic BPF, which needs no rights), so that connecting to them times out as it does on the
-//! internet. The same port of `::1` is held without listening, so that connecting there is
-//! refused, whatever else runs on the machine.
+//! A packet filter on the socket (classic BPF, which needs no privileges) drops connection requests
+//! to the addresses of `DROPPED_OCTET`, so that connecting to them times out as on the internet.
+//! The same port of `::1` is bound without listening, so that connections there are refused and no
+//! other program can listen there.
 
-use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::{
+    io,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+};
 
 use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 use tokio::net::TcpListener;
 
-use crate::address::DROPPED_OCTET;
-use crate::error::TestbedError;
+use crate::{address::DROPPED_OCTET, error::TestbedError};
 
+/// Connections that wait to be accepted: enough for a client with thousands in flight.
 const BACKLOG: i32 = 4_096;
+/// Ports tried until one is free for IPv4 and IPv6.
 const PORT_TRIES: usize = 64;
 
 /// One listening port.
@@ -37,7 +40,7 @@ fn try_ports() -> io::Result<Listener> {
         socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)).into())?;
         let local = socket.local_addr()?.as_socket();
         let port = local.ok_or(io::ErrorKind::AddrNotAvailable)?.port();
-        let refusing = match hold_on_ipv6(port) {
+        let refusing = match reserve_on_ipv6(port) {
             Ok(socket) => Some(socket),
             Err(taken) if taken.kind() == io::ErrorKind::AddrInUse => {
                 refusal = taken;
@@ -46,7 +49,7 @@ fn try_ports() -> io::Result<Listener> {
             // No IPv6 on this machine.
             Err(_) => None,
         };
-        drop_set_aside(&socket)?;
+        drop_unreachable(&socket)?;
         socket.set_nonblocking(true)?;
         socket.listen(BACKLOG)?;
         let accepting = TcpListener::from_std(socket.into())?;
@@ -55,8 +58,8 @@ fn try_ports() -> io::Result<Listener> {
     Err(refusal)
 }
 
-/// Binds without listening: connecting is answered with a reset, and the port stays ours.
-fn hold_on_ipv6(port: u16) -> io::Result<Socket> {
+/// Binds without listening: the kernel refuses connections, and no other program gets the port.
+fn reserve_on_ipv6(port: u16) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_only_v6(true)?;
     socket.bind(&SocketAddr::from((Ipv6Addr::LOCALHOST, port)).into())?;
@@ -64,7 +67,7 @@ fn hold_on_ipv6(port: u16) -> io::Result<Socket> {
 }
 
 /// Drops every packet whose destination is 127.`DROPPED_OCTET`.0.0/16.
-pub(crate) fn drop_set_aside(socket: &Socket) -> io::Result<()> {
+pub(crate) fn drop_unreachable(socket: &Socket) -> io::Result<()> {
     /// `SKF_NET_OFF` of linux/filter.h: offsets from here are those of the IP header.
     const NETWORK_HEADER: u32 = -0x10_0000_i32 as u32;
     /// Offset of the destination in an IPv4 header (RFC 791).
@@ -73,11 +76,11 @@ pub(crate) fn drop_set_aside(socket: &Socket) -> io::Result<()> {
     const AND: u16 = 0x54;
     const JUMP_IF_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
-    let set_aside = u32::from_be_bytes([127, DROPPED_OCTET, 0, 0]);
+    let unreachable = u32::from_be_bytes([127, DROPPED_OCTET, 0, 0]);
     socket.attach_filter(&[
         SockFilter::new(LOAD_WORD, 0, 0, NETWORK_HEADER + DESTINATION),
         SockFilter::new(AND, 0, 0, 0xFFFF_0000),
-        SockFilter::new(JUMP_IF_EQUAL, 0, 1, set_aside),
+        SockFilter::new(JUMP_IF_EQUAL, 0, 1, unreachable),
         SockFilter::new(RETURN, 0, 0, 0),
         SockFilter::new(RETURN, 0, 0, u32::MAX),
     ])

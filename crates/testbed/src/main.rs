@@ -1,7 +1,6 @@
-//! The program `everytab-testbed`: a small internet until it is told to stop.
+//! The program `everytab-testbed`: runs a small internet until SIGTERM or Ctrl-C.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, ValueEnum};
 use everytab_testbed::{Content, Latency, Mix, Settings, SmallInternet, TestbedError};

@@ -1,15 +1,13 @@
-//! The shares in which behaviours occur, and the draw of a host's behaviour from them.
+//! The mix of behaviours: which share of the hosts behaves how, and the behaviour of each host.
 
 use serde::Serialize;
 
-use crate::behaviour::Behaviour;
-use crate::dice::Dice;
-use crate::error::TestbedError;
+use crate::{behaviour::Behaviour, dice::Dice, error::TestbedError};
 
-/// Shares are counted in parts of this many.
+/// Shares are parts per million.
 const WHOLE: u32 = 1_000_000;
 
-/// Which share of all hosts behaves how; the rest is fine. Shares are parts per million.
+/// The share of all hosts that has each behaviour, in parts per million; the rest is fine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Mix {
     shares: Vec<(Behaviour, u32)>,
@@ -24,7 +22,7 @@ impl Mix {
         Self { shares: Vec::new(), missing_favicon: 0, shared_address: 0 }
     }
 
-    /// A little of everything that the web does, at rates near what crawls of icons meet.
+    /// A little of every behaviour, at rates near those of the real web.
     #[must_use]
     pub fn light() -> Self {
         use Behaviour as B;
@@ -70,8 +68,8 @@ impl Mix {
         Self { shares: shares.to_vec(), missing_favicon: 250_000, shared_address: 0 }
     }
 
-    /// The bad day that a scan must finish: of hosts DNS 5 %, timeout 3 %, refused 2 %, 4xx 6 %,
-    /// 5xx 1 %, not an image 4 %, too large 0.1 %.
+    /// A bad day, which a scan must survive: DNS faults 5 % of the hosts, timeouts 3 %, refused
+    /// connections 2 %, 4xx 6 %, 5xx 1 %, not an image 4 %, too large 0.1 %.
     #[must_use]
     pub fn issue() -> Self {
         use Behaviour as B;
@@ -97,7 +95,7 @@ impl Mix {
         Self { shares: shares.to_vec(), missing_favicon: 0, shared_address: 0 }
     }
 
-    /// All hosts behave one way: for tests of that way.
+    /// All hosts have one behaviour.
     #[must_use]
     pub fn only(behaviour: Behaviour) -> Self {
         Self::none().with(behaviour, WHOLE)
@@ -111,15 +109,15 @@ impl Mix {
         self
     }
 
-    /// Sets the share of hosts, whatever else they do, that have no `/favicon.ico` (404).
+    /// Sets the share of hosts, of any behaviour, that answer `/favicon.ico` with 404.
     #[must_use]
     pub fn with_missing_favicon(mut self, parts_per_million: u32) -> Self {
         self.missing_favicon = parts_per_million;
         self
     }
 
-    /// Sets the share of hosts, whatever else they do over HTTP, that live at one of three
-    /// addresses: some of them hang and others answer there.
+    /// Sets the share of hosts, of any behaviour over HTTP, that share one of three addresses: so
+    /// hosts that hang and hosts that answer have the same address.
     #[must_use]
     pub fn with_shared_address(mut self, parts_per_million: u32) -> Self {
         self.shared_address = parts_per_million;
@@ -139,13 +137,15 @@ impl Mix {
         }
     }
 
-    /// The share set for a behaviour, in parts per million (0 for `Fine`: it has the rest).
+    /// The share of a behaviour, in parts per million; 0 for `Fine`, which has the rest.
     #[must_use]
     pub fn share(&self, behaviour: Behaviour) -> u32 {
         let held = self.shares.iter().find(|(known, _)| *known == behaviour);
         held.map_or(0, |(_, share)| *share)
     }
 
+    /// Checks the shares.
+    ///
     /// # Errors
     /// Shares that add up to more than all hosts.
     pub(crate) fn check(&self) -> Result<(), TestbedError> {
@@ -172,13 +172,13 @@ impl Mix {
         Behaviour::Fine
     }
 
-    /// Whether a host lacks `/favicon.ico`: a pure function of (seed, hostname).
+    /// True if the host has no `/favicon.ico`: a pure function of (seed, hostname).
     pub(crate) fn lacks_favicon(&self, seed: u64, host: &str) -> bool {
         Dice::new(seed, &["lacks favicon", host]).below(u64::from(WHOLE))
             < u64::from(self.missing_favicon)
     }
 
-    /// Whether a host lives where others do: a pure function of (seed, hostname).
+    /// True if the host shares its address: a pure function of (seed, hostname).
     pub(crate) fn shares_address(&self, seed: u64, host: &str) -> bool {
         Dice::new(seed, &["shares an address", host]).below(u64::from(WHOLE))
             < u64::from(self.shared_address)

@@ -1,21 +1,22 @@
-//! Icons of a recorded crawl: those in its WARC files, else files of its `icons/`.
+//! Icons of a recorded crawl: those in its WARC files, else files of its `icons/` folder.
 //!
-//! Keeps an index of URLs in memory and reads bodies when they are asked for.
+//! Keeps an index of URLs in memory, and reads a body when it is requested.
 
 mod answers;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use crate::dice::Dice;
-use crate::error::TestbedError;
-use crate::web::{Picture, Request};
 use answers::Answers;
 
-/// The folder of icons that are broken on purpose: never given to a host.
+use crate::{dice::Dice, error::TestbedError, request::Request, stored_response::StoredResponse};
+
+/// The folder of icons that are broken on purpose: no host serves them.
 const BROKEN: &str = "broken";
 
-/// What a folder of recorded content has to give.
+/// The content of a folder with a recorded crawl.
 #[derive(Debug)]
 pub(crate) struct Recording {
     answers: Answers,
@@ -45,14 +46,14 @@ impl Recording {
         Ok(Self { answers: Answers::read(warcs)?, icons })
     }
 
-    /// What the URL had when it was recorded, else an icon for it.
-    pub(crate) fn picture(&self, seed: u64, request: &Request) -> Option<Picture> {
+    /// The recorded response of the URL, else an icon from the folder; none for other paths.
+    pub(crate) fn response(&self, seed: u64, request: &Request) -> Option<StoredResponse> {
         let Request { https, host, target } = request;
         self.answers.find(*https, host, target).or_else(|| self.icon(seed, host, request.path()))
     }
 
-    /// One of the icons, by the hash of host and path; of the format that the path names, if any.
-    fn icon(&self, seed: u64, host: &str, path: &str) -> Option<Picture> {
+    /// One of the icons, chosen by (seed, host, path), of the format that the path names, if any.
+    fn icon(&self, seed: u64, host: &str, path: &str) -> Option<StoredResponse> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let extension = name.rsplit_once('.').map(|(_, extension)| extension);
         let not_an_icon = ["html", "htm", "php", "js", "css", "txt", "xml", "json", "asp", "aspx"];
@@ -78,7 +79,11 @@ impl Recording {
             other => format!("image/{other}"),
         };
         let body = fs::read(file).ok()?.into();
-        Some(Picture { status: 200, headers: vec![("content-type".into(), content_type)], body })
+        Some(StoredResponse {
+            status: 200,
+            headers: vec![("content-type".into(), content_type)],
+            body,
+        })
     }
 }
 

@@ -1,33 +1,38 @@
-//! Starting the servers, what a client must know of them, and stopping.
+//! Starts and stops the servers, and tells clients their addresses.
 
-use std::fs;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde::Serialize;
 use socket2::Socket;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::{sync::Semaphore, task::JoinSet};
 
-use crate::behaviour::Behaviour;
-use crate::bucket::prepare::{self, Prepared};
-use crate::bucket::server::BucketServer;
-use crate::certificates::Certificates;
-use crate::counters::{Counters, Counts};
-use crate::dns::NameServer;
-use crate::error::TestbedError;
-use crate::generate::World;
-use crate::internet::{Internet, Library};
-use crate::listeners;
-use crate::recorded::Recording;
-use crate::settings::{Content, Settings};
-use crate::web::{self, Side};
+use crate::{
+    behaviour::Behaviour,
+    bucket::{
+        prepare::{self, Prepared},
+        server::BucketServer,
+    },
+    certificates::Certificates,
+    counters::{Counters, Counts},
+    dns::NameServer,
+    error::TestbedError,
+    generate::World,
+    internet::{Internet, Library},
+    listeners,
+    recorded::Recording,
+    settings::{Content, Settings},
+    web::{self, Scheme},
+};
 
 /// A small internet on loopback, made from [`Settings`].
 pub struct SmallInternet;
 
-/// The settings with which a worker uses this internet. All are its ordinary options.
+/// What a worker needs to use this internet: values of its ordinary options.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct ClientSettings {
     /// The name server.
@@ -40,9 +45,9 @@ pub struct ClientSettings {
     pub crawl: String,
     /// PEM file with the certificate authority to trust.
     pub ca_file: PathBuf,
-    /// Ports to dial instead: (80, http), (443, https).
+    /// The ports to dial instead of 80 and 443: (80, http port), (443, https port).
     pub dial_ports: Vec<(u16, u16)>,
-    /// Address ranges that must be allowed.
+    /// Address ranges that the client must be allowed to dial.
     pub allow_ranges: Vec<String>,
 }
 
@@ -65,24 +70,24 @@ impl ClientSettings {
     }
 }
 
-/// A small internet that is up. Dropping it ends every server, connection and task.
+/// A small internet that is running. Dropping it ends every server, connection and task.
 pub struct Running {
-    /// How clients find it.
+    /// What clients need to use it.
     pub client: ClientSettings,
     /// The authority's certificate, as in `client.ca_file`.
     pub ca_pem: String,
     internet: Arc<Internet>,
     servers: JoinSet<()>,
-    /// Ports of `::1` on which connecting is refused.
+    /// Sockets that reserve ports of `::1`, where connections are refused.
     _refusing: Vec<Socket>,
 }
 
 impl SmallInternet {
-    /// Makes the content if the scratch folder has none that fits, and starts the servers on the
+    /// Makes the content, unless the scratch folder holds it already, and starts the servers on the
     /// current tokio runtime.
     ///
     /// # Errors
-    /// Settings that contradict themselves, files that cannot be read or written, no free port.
+    /// Invalid settings, files that cannot be read or written, or no free port.
     pub async fn start(settings: Settings) -> Result<Running, TestbedError> {
         settings.behaviours.check()?;
         let (prepared, library, settings) = tokio::task::spawn_blocking(move || {
@@ -98,7 +103,7 @@ impl SmallInternet {
         let mut https = listeners::bind("https")?;
         let names = NameServer::bind().await?;
         let files = BucketServer::bind().await?;
-        // Named after a port: no other internet that is up can have it.
+        // The port makes the name unique among running internets.
         let scratch = bucket.parent().unwrap_or(Path::new("."));
         let ca_file = scratch.join(format!("authority-{}.pem", https.port));
         fs::write(&ca_file, &ca_pem).map_err(TestbedError::file(&ca_file))?;
@@ -127,8 +132,8 @@ impl SmallInternet {
         let mut servers = JoinSet::new();
         servers.spawn(names.serve(Arc::clone(&internet)));
         servers.spawn(files.serve(bucket, internet.counters.clone()));
-        servers.spawn(web::serve(http, Side::Http, Arc::clone(&internet)));
-        servers.spawn(web::serve(https, Side::Https(certificates), Arc::clone(&internet)));
+        servers.spawn(web::serve(http, Scheme::Http, Arc::clone(&internet)));
+        servers.spawn(web::serve(https, Scheme::Https(certificates), Arc::clone(&internet)));
         Ok(Running { client, ca_pem, internet, servers, _refusing: refusing.collect() })
     }
 }
@@ -149,25 +154,25 @@ fn make_content(settings: &Settings) -> Result<(Prepared, Library), TestbedError
 }
 
 impl Running {
-    /// What was seen so far.
+    /// The counts since the start.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.internet.counters.read()
     }
 
-    /// How a host behaves.
+    /// The behaviour of a host.
     #[must_use]
     pub fn behaviour(&self, host: &str) -> Behaviour {
         self.internet.behaviour(host)
     }
 
-    /// Whether the name is a host of this internet.
+    /// True if the name is a host of this internet.
     #[must_use]
     pub fn knows(&self, host: &str) -> bool {
         self.internet.knows(host)
     }
 
-    /// The hosts of generated content, by their number; empty for recorded content.
+    /// The hosts of generated content, in the order of the index; empty for recorded content.
     pub fn hosts(&self) -> impl Iterator<Item = String> + '_ {
         let world = match &self.internet.library {
             Library::Generated(world) => Some(world),
@@ -184,7 +189,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The authority dies with its key; a file left behind is only litter.
+        // Without the authority's key the file is useless, so a failure does no harm.
         let _ = fs::remove_file(&self.client.ca_file);
     }
 }

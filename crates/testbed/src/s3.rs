@@ -1,34 +1,41 @@
-//! An S3-compatible server over a folder, for tests: `s3s-fs`, in process, on loopback.
+//! An S3-compatible server over a folder, for tests: `s3s-fs`, in this process, on loopback.
 //!
-//! Owns: three repairs that make it answer as S3 does. Conditional puts are atomic (s3s-fs looks,
-//! then writes, and stores the version after the object); a bucket that was not created is missing
-//! (s3s-fs creates it on the first put); a folder of objects is no object (s3s-fs answers 500).
-//! Must not know: who the clients are.
+//! Owns three corrections of s3s-fs, so that it answers as S3 does. Conditional puts are atomic
+//! (s3s-fs checks, then writes, and stores the version after the object); a bucket that was not
+//! created is missing (s3s-fs creates it on the first put); a folder of objects is not an object
+//! (s3s-fs answers 500). Must not know who the clients are.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::hash_map::DefaultHasher,
+    hash::{Hash, Hasher},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
-use s3s::auth::SimpleAuth;
-use s3s::service::{S3Service, S3ServiceBuilder};
-use s3s::{Body, HttpError, HttpResponse};
-use tokio::net::TcpListener;
-use tokio::sync::RwLock;
-use tokio::task::{JoinHandle, JoinSet};
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto::Builder,
+};
+use s3s::{
+    Body, HttpError, HttpResponse,
+    auth::SimpleAuth,
+    service::{S3Service, S3ServiceBuilder},
+};
+use tokio::{
+    net::TcpListener,
+    sync::RwLock,
+    task::{JoinHandle, JoinSet},
+};
 
-/// Writers of one key wait for each other; so many groups of keys do so independently.
+/// Locks that keys are spread over: writers of one key wait for each other.
 const KEY_LOCKS: usize = 64;
 
-/// Why the server did not start.
+/// The server could not start, or a bucket could not be created.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot serve {dir} as S3: {cause}", dir = dir.display())]
+# [error("cannot serve {dir} as S3: {cause}", dir = dir.display())]
 pub struct S3ServerError {
     dir: PathBuf,
     cause: String,
@@ -44,7 +51,7 @@ pub struct S3Server {
 }
 
 impl S3Server {
-    /// Serves the sub-folders of `dir` as buckets, to whoever signs with this key pair.
+    /// Serves the folders in `dir` as buckets to clients that sign with this key pair.
     pub async fn start(
         dir: &Path,
         access_key: &str,
@@ -86,7 +93,7 @@ impl Drop for S3Server {
 }
 
 async fn accept(listener: TcpListener, bucket_server: Arc<BucketServer>) {
-    // Dropped with this task, and all connections with it.
+    // Dropping this task ends all connections.
     let mut connections = JoinSet::new();
     loop {
         let socket = tokio::select! {
@@ -143,7 +150,7 @@ impl BucketServer {
             .ok()
             .and_then(|index| self.locks.get(index));
         let Some(lock) = lock else { return self.service.call(request).await };
-        // A part of an upload changes no object yet, so parts may travel side by side.
+        // The parts of a multipart upload change no object, so they may be written concurrently.
         let is_part = request.uri().query().is_some_and(|query| query.contains("partNumber="));
         if key.is_empty() || reads || is_part {
             let _shared = lock.read().await;

@@ -1,11 +1,10 @@
-//! What a small internet is made from. Two equal settings give equal bytes everywhere.
+//! Settings of a small internet. Equal settings give equal bytes on every machine.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use crate::mix::Mix;
 
-/// What the small internet holds.
+/// The content of a small internet.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Content {
     /// A folder with `index/cc-index/...`, the WARC files that its rows name, and `icons/`.
@@ -20,16 +19,16 @@ pub enum Content {
     },
 }
 
-/// How long answers take.
+/// How long answers take. All waits are fixed by the URL.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Latency {
-    /// Every answer waits this long.
+    /// The wait before every answer.
     pub base: Duration,
-    /// And a time fixed by its URL, of this median: from half of it to one and a half.
+    /// The median of a further wait that depends on the URL: 0.5 to 1.5 times this.
     pub median: Duration,
-    /// The least that an answer of a slow host waits on top.
+    /// The least additional wait of a slow host.
     pub slow_at_least: Duration,
-    /// The most that an answer of a slow host waits on top.
+    /// The greatest additional wait of a slow host.
     pub slow_at_most: Duration,
 }
 
@@ -44,16 +43,17 @@ impl Default for Latency {
     }
 }
 
-/// Everything a small internet is a function of, and where it may keep files.
+/// Everything that decides the answers of a small internet, and the folder for its files.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The one number that everything else is drawn from.
+    /// The number that all random choices depend on.
     pub seed: u64,
     /// Recorded or generated.
     pub content: Content,
-    /// In which shares hosts misbehave.
+    /// The shares of hosts that misbehave.
     pub behaviours: Mix,
-    /// Folder for the bucket and the certificate; made if missing, reused when it fits.
+    /// The folder for the bucket and the certificate; made if it is missing, used again if it was
+    /// made from the same settings.
     pub scratch_dir: PathBuf,
     /// How long answers take.
     pub latency: Latency,

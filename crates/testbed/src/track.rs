@@ -1,25 +1,24 @@
-//! A track for measuring fetchers: many hosts of few kinds, served with as little work as can be.
+//! A track for measuring fetchers: many hosts of few kinds, served with as little work as possible.
 //!
-//! The small internet draws each answer anew and can misbehave in forty ways; here a host is a
-//! number, its answer is copied from a ready one, and nothing is counted but totals, so that what
-//! is measured is the client. What a URL does is a pure function of the plan. It needs ports 53,
-//! 80 and 443 of loopback, so it runs in a network namespace of its own.
-//! Must not know: who is measured.
+//! The small internet draws an icon for each answer and has forty behaviours. Here a host is a
+//! number, its answer is copied from a prepared one, and only totals are counted, so that the
+//! client is measured and not the server. The answer to a URL is a pure function of the plan. The
+//! track needs ports 53, 80 and 443 of loopback, so it runs in a network namespace of its own. Must
+//! not know which client is measured.
 
 mod names;
 mod plan;
 mod tally;
 mod web;
 
-use std::io;
-use std::sync::Arc;
+use std::{io, sync::Arc};
+
+pub use plan::{ExpectedTotals, HostKind, Scenario, TrackPlan, TrackSize};
+pub use tally::Tally;
 
 use crate::error::TestbedError;
 
-pub use plan::{Expected, Kind, Plan, Scenario, Size};
-pub use tally::Tally;
-
-/// A track that is up, until it is dropped.
+/// A track that is running, until it is dropped.
 pub struct Track {
     tally: Arc<Tally>,
     _web: web::Web,
@@ -29,8 +28,8 @@ impl Track {
     /// Starts the servers on the current tokio runtime.
     ///
     /// # Errors
-    /// A port that is taken or forbidden.
-    pub fn start(plan: Plan) -> Result<Self, TestbedError> {
+    /// A port that is in use or needs privileges.
+    pub fn start(plan: TrackPlan) -> Result<Self, TestbedError> {
         let (plan, tally) = (Arc::new(plan), Arc::new(Tally::default()));
         let failed = |source: io::Error| TestbedError::Listen { what: "the track", source };
         names::serve(&plan, &tally).map_err(failed)?;
@@ -38,7 +37,7 @@ impl Track {
         Ok(Self { tally, _web: web })
     }
 
-    /// What was asked so far.
+    /// The totals since the start.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.tally

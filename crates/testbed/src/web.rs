@@ -1,102 +1,88 @@
 //! The web of the small internet: connections on the http and https ports.
 //!
-//! Owns what happens to a connection before its first request; `answer` says what a request gets,
-//! `http1` and `http2` put it on the wire.
+//! Owns what happens to a connection before its first request. `answer` computes the answer to a
+//! request; `http1` and `http2` write it.
 
 mod answer;
 mod http1;
 mod http2;
 mod redirects;
+mod reply;
 mod robots;
+mod silence;
 
-use std::io;
-use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
-use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use silence::keep_silent;
+use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::LazyConfigAcceptor;
 
-use crate::accepting;
-use crate::address::{self, Reception};
-use crate::behaviour::Behaviour;
-use crate::certificates::Certificates;
-use crate::counters::Connection;
-use crate::internet::Internet;
-use crate::listeners::Listener;
+use crate::{
+    accepting,
+    address::{self, Reception},
+    behaviour::Behaviour,
+    certificates::Certificates,
+    counters::Connection,
+    internet::Internet,
+    listeners::Listener,
+};
 
-pub(crate) use answer::{Picture, Request};
-
-/// Connections held at once by a listener; more wait to be accepted.
+/// Open connections of a listener; more wait in the backlog.
 const MAX_CONNECTIONS: usize = 8_192;
-/// A client that does not get on with its handshake for this long is dropped.
+/// The time that a client has for each step of the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long silence is kept up. Longer than any patience of a client.
-const SILENCE: Duration = Duration::from_secs(120);
 
-/// Which side of the web a listener serves.
+/// The scheme that a listener serves.
 #[derive(Clone)]
-pub(crate) enum Side {
+pub(crate) enum Scheme {
     Http,
     Https(Arc<Certificates>),
 }
 
-/// Accepts until dropped; dropping ends every connection.
-pub(crate) async fn serve(listener: Listener, side: Side, internet: Arc<Internet>) {
+/// Accepts connections until it is dropped; dropping the future ends every connection.
+pub(crate) async fn serve(listener: Listener, scheme: Scheme, internet: Arc<Internet>) {
     accepting::serve(listener.accepting, MAX_CONNECTIONS, |stream| {
-        let (side, internet) = (side.clone(), Arc::clone(&internet));
+        let (scheme, internet) = (scheme.clone(), Arc::clone(&internet));
         async move {
-            // A client that breaks off is its own business.
-            let _ = receive(stream, &side, &internet).await;
+            // A client may close its connection at any time.
+            let _ = receive(stream, &scheme, &internet).await;
         }
     })
     .await;
 }
 
-async fn receive(stream: TcpStream, side: &Side, internet: &Arc<Internet>) -> io::Result<()> {
-    // The kernel brings nobody else's packets to a loopback address, unless it was told to: from
-    // the network namespace of a test, say.
+async fn receive(stream: TcpStream, scheme: &Scheme, internet: &Arc<Internet>) -> io::Result<()> {
+    // Only programs of this machine reach a loopback address, unless a test routes another network
+    // namespace to this one.
     let local = stream.local_addr()?.ip();
     let IpAddr::V4(address) = local else { return Ok(()) };
     let reception = address::reception(address);
-    if reception == Reception::Stranger {
+    if reception == Reception::Foreign {
         return Ok(());
     }
     let connection = internet.counters.connection(local);
     match reception {
-        Reception::Stranger => Ok(()),
+        Reception::Foreign => Ok(()),
         Reception::Reset => reset(stream),
         Reception::Ignored => keep_silent(stream).await,
         Reception::Served => {
             stream.set_nodelay(true)?;
-            match side {
-                Side::Http => http1::serve(stream, None, internet, connection).await,
-                Side::Https(certificates) => {
-                    shake_hands(stream, certificates, internet, connection).await
+            match scheme {
+                Scheme::Http => http1::serve(stream, None, internet, connection).await,
+                Scheme::Https(certificates) => {
+                    handshake(stream, certificates, internet, connection).await
                 }
             }
         }
     }
 }
 
-/// Closes with a reset instead of a goodbye.
+/// Closes the connection with a reset (RST) instead of a FIN.
 fn reset(stream: TcpStream) -> io::Result<()> {
     stream.set_zero_linger()
 }
 
-/// Says nothing until the client goes away.
-async fn keep_silent<S: AsyncReadExt + Unpin>(mut stream: S) -> io::Result<()> {
-    let mut heard = [0; 1_024];
-    let until_the_end = async {
-        while stream.read(&mut heard).await? > 0 {}
-        io::Result::Ok(())
-    };
-    timeout(SILENCE, until_the_end).await?
-}
-
-async fn shake_hands(
+async fn handshake(
     stream: TcpStream,
     certificates: &Certificates,
     internet: &Arc<Internet>,
@@ -109,7 +95,7 @@ async fn shake_hands(
         .filter(|host| internet.knows(host))
         .filter(|host| internet.behaviour(host) != Behaviour::TlsHandshakeFailure);
     let Some(host) = host else {
-        // Without a certificate to show, the handshake ends in a fatal alert.
+        // Without a certificate the handshake ends with a fatal alert.
         let config = certificates.refusing_config().map_err(io::Error::other)?;
         return timeout(HANDSHAKE_TIMEOUT, start.into_stream(config)).await?.map(|_| ());
     };

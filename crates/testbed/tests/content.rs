@@ -5,13 +5,17 @@
 #[allow(dead_code, reason = "each test program uses some of it")]
 mod client;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int16Type, Int32Type};
+use arrow_array::{
+    cast::AsArray,
+    types::{Int16Type, Int32Type},
+};
 use client::get;
 use everytab_testbed::{Settings, SmallInternet};
 use flate2::read::{GzDecoder, MultiGzDecoder};

@@ -5,18 +5,21 @@
 #[allow(dead_code, reason = "each test program uses some of it")]
 mod client;
 
-use std::collections::BTreeMap;
-use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    io::ErrorKind,
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
 
 use client::{addresses, ask, ask_over_tcp, causes, get, internet_of, port, start};
 use everytab_testbed::{Behaviour, Mix};
-use hickory_proto::op::ResponseCode;
-use hickory_proto::rr::RecordType;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use hickory_proto::{op::ResponseCode, rr::RecordType};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
 
 const SHORT: Duration = Duration::from_millis(700);
 

@@ -1,10 +1,9 @@
-//! The program `icon-track`: lists the URLs of a track, or serves it until it is told to stop.
+//! The program `icon-track`: lists the URLs of a track, or serves it until SIGTERM.
 
-use std::io::Write;
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
-use everytab_testbed::track::{Plan, Scenario, Size, Track};
+use everytab_testbed::track::{Scenario, Track, TrackPlan, TrackSize};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -52,8 +51,8 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let scenario = Scenario::named(&arguments.scenario).ok_or("plain, tls, mix or slow")?;
     let size =
-        Size { hosts: arguments.hosts, urls: arguments.urls, addresses: arguments.addresses };
-    let plan = Plan::new(scenario, size);
+        TrackSize { hosts: arguments.hosts, urls: arguments.urls, addresses: arguments.addresses };
+    let plan = TrackPlan::new(scenario, size);
     match arguments.command {
         Command::List => {
             let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -81,7 +80,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
-async fn serve(plan: Plan) -> Result<(), Box<dyn std::error::Error>> {
+async fn serve(plan: TrackPlan) -> Result<(), Box<dyn std::error::Error>> {
     let mut terminated = signal(SignalKind::terminate())?;
     let track = Track::start(plan)?;
     writeln!(std::io::stdout(), "ready")?;

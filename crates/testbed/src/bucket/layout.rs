@@ -1,8 +1,10 @@
-//! The files by which a crawl is found: `crawl-data/CRAWL/*.paths.gz` and `collinfo.json`.
+//! The lists that name a crawl and its files: `crawl-data/CRAWL/*.paths.gz` and `collinfo.json`.
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::Path,
+};
 
 use flate2::{Compression, GzBuilder};
 
@@ -19,7 +21,7 @@ pub(crate) fn write_paths(
     fs::create_dir_all(&folder).map_err(TestbedError::file(&folder))?;
     let path = folder.join(format!("{list}.paths.gz"));
     let write = || -> std::io::Result<()> {
-        // No time and no name in the header: the same list gives the same bytes.
+        // The gzip header holds no time and no name, so that the same list gives the same bytes.
         let mut gzip = GzBuilder::new().mtime(0).write(File::create(&path)?, Compression::new(6));
         for name in names {
             writeln!(gzip, "{name}")?;

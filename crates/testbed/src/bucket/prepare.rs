@@ -1,43 +1,48 @@
-//! Makes the bucket's folder, `bucket` in the scratch folder, or takes the one that is there.
+//! Makes the bucket's folder, `bucket` in the scratch folder, or uses the one that exists.
 //!
-//! A folder counts as made only when the note beside it says from what: it is built under another
-//! name, renamed, and the note is written last.
+//! `bucket.json` beside the folder describes what it was made from. The folder is built under
+//! another name and renamed, and this description is written last, so that an unfinished folder is
+//! never used.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::json;
 
 use super::layout;
-use crate::error::TestbedError;
-use crate::generate::{self, World};
+use crate::{
+    error::TestbedError,
+    generate::{self, World},
+};
 
-/// Where the tables of all crawls lie, below a bucket.
+/// The folder of the index tables of all crawls, in a bucket.
 const TABLES: &str = "cc-index/table/cc-main/warc";
-/// Folders of a recorded crawl that are not the bucket's.
+/// Folders of a recorded crawl that the bucket does not serve.
 const NOT_SERVED: [&str; 5] = ["index", "icons", "expected", "suites", "hosts"];
 
-/// The folder of the bucket and its newest crawl.
+/// The bucket's folder and its newest crawl.
 pub(crate) struct Prepared {
     pub(crate) bucket: PathBuf,
     pub(crate) crawl: String,
 }
 
-/// Generates the crawl, unless the scratch folder holds it already.
+/// Generates the crawl, unless the scratch folder already holds it.
 pub(crate) fn generated(
     world: &World,
     seed: u64,
     scratch: &Path,
 ) -> Result<Prepared, TestbedError> {
     let (hosts, version) = (world.hosts(), generate::VERSION);
-    let note = json!({"generated": version, "seed": seed, "hosts": hosts}).to_string();
+    let description = json!({"generated": version, "seed": seed, "hosts": hosts}).to_string();
     let crawl = generate::CRAWL.to_owned();
-    let bucket = make(scratch, &note, |folder| generate::write(world, folder))?;
+    let bucket = make(scratch, &description, |folder| generate::write(world, folder))?;
     Ok(Prepared { bucket, crawl })
 }
 
-/// Lays out a recorded crawl by links into its folder.
+/// Makes a bucket of hard links to the files of a recorded crawl.
 pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedError> {
     let dir = dir.canonicalize().map_err(TestbedError::file(dir))?;
     let tables = dir.join("index").join(TABLES);
@@ -49,7 +54,7 @@ pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedEr
     let Some(newest) = crawls.last().cloned() else {
         return Err(TestbedError::Settings(format!("no crawl=... in {}", tables.display())));
     };
-    // Links are cheap and the folder may have changed: always anew.
+    // Made at every start: links are cheap, and the folder may have changed.
     let bucket = make(scratch, "", |folder| link_recorded(&dir, &crawls, folder))?;
     Ok(Prepared { bucket, crawl: newest })
 }
@@ -57,9 +62,9 @@ pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedEr
 fn link_recorded(dir: &Path, crawls: &[String], bucket: &Path) -> Result<(), TestbedError> {
     link(&dir.join("index/cc-index"), &bucket.join("cc-index"))?;
     for name in names(dir)? {
-        let place = dir.join(&name);
-        if place.is_dir() && !NOT_SERVED.contains(&name.as_str()) && name != "crawl-data" {
-            link(&place, &bucket.join(&name))?;
+        let path = dir.join(&name);
+        if path.is_dir() && !NOT_SERVED.contains(&name.as_str()) && name != "crawl-data" {
+            link(&path, &bucket.join(&name))?;
         }
     }
     for crawl in crawls {
@@ -75,9 +80,9 @@ fn link_recorded(dir: &Path, crawls: &[String], bucket: &Path) -> Result<(), Tes
         let recorded = dir.join("crawl-data").join(crawl);
         if recorded.is_dir() {
             for name in names(&recorded)? {
-                let place = bucket.join("crawl-data").join(crawl).join(&name);
-                if !place.exists() {
-                    link(&recorded.join(&name), &place)?;
+                let path = bucket.join("crawl-data").join(crawl).join(&name);
+                if !path.exists() {
+                    link(&recorded.join(&name), &path)?;
                 }
             }
         }
@@ -85,7 +90,8 @@ fn link_recorded(dir: &Path, crawls: &[String], bucket: &Path) -> Result<(), Tes
     layout::write_collinfo(bucket, crawls)
 }
 
-/// Hard links, copies where the file system cannot: a store follows no symbolic link out of itself.
+/// Hard-links files, or copies them where the file system has no hard links. Symbolic links do not
+/// work: the store refuses links that lead out of its folder.
 fn link(from: &Path, to: &Path) -> Result<(), TestbedError> {
     if !from.is_dir() {
         return fs::hard_link(from, to)
@@ -110,35 +116,36 @@ fn names(folder: &Path) -> Result<Vec<String>, TestbedError> {
     Ok(names)
 }
 
-/// Builds `scratch/bucket` unless its note is this one. An empty note fits nothing.
+/// Builds `scratch/bucket`, unless it was made from the same description. With an empty description
+/// it is always built.
 fn make(
     scratch: &Path,
-    note: &str,
+    description: &str,
     build: impl FnOnce(&Path) -> Result<(), TestbedError>,
 ) -> Result<PathBuf, TestbedError> {
     fs::create_dir_all(scratch).map_err(TestbedError::file(scratch))?;
     let scratch = scratch.canonicalize().map_err(TestbedError::file(scratch))?;
     let bucket = scratch.join("bucket");
-    let note_path = scratch.join("bucket.json");
-    let held = fs::read_to_string(&note_path).unwrap_or_default();
-    if !note.is_empty() && held == note && bucket.is_dir() {
+    let description_path = scratch.join("bucket.json");
+    let held = fs::read_to_string(&description_path).unwrap_or_default();
+    if !description.is_empty() && held == description && bucket.is_dir() {
         return Ok(bucket);
     }
-    remove(&note_path)?;
+    remove(&description_path)?;
     let partial = scratch.join(format!("bucket.partial-{}", std::process::id()));
     remove(&partial)?;
     fs::create_dir(&partial).map_err(TestbedError::file(&partial))?;
     build(&partial).inspect_err(|_| {
-        // The first trouble is the one to tell; what is left over is removed by the next start.
+        // The build's error is reported; the next start removes what is left.
         let _ = fs::remove_dir_all(&partial);
     })?;
     remove(&bucket)?;
     fs::rename(&partial, &bucket).map_err(TestbedError::file(&bucket))?;
-    fs::write(&note_path, note).map_err(TestbedError::file(&note_path))?;
+    fs::write(&description_path, description).map_err(TestbedError::file(&description_path))?;
     Ok(bucket)
 }
 
-/// Removes a file or folder of ours; links in it are cut, not followed.
+/// Removes a file or folder that this program made; links in it are removed, not followed.
 fn remove(path: &Path) -> Result<(), TestbedError> {
     let removed = match path.extension().and_then(OsStr::to_str) {
         Some("json") => fs::remove_file(path),

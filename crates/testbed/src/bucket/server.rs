@@ -1,35 +1,40 @@
 //! The bucket over HTTP: GET, HEAD and byte ranges of the files in its folder.
 
-use std::convert::Infallible;
-use std::io::SeekFrom;
-use std::net::Ipv4Addr;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    convert::Infallible,
+    io::SeekFrom,
+    net::Ipv4Addr,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
-use http::header::{
-    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, RANGE,
+use http::{
+    Method, Request, Response, StatusCode,
+    header::{
+        ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, RANGE,
+    },
 };
-use http::{Method, Request, Response, StatusCode};
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Empty, Full, StreamBody};
-use hyper::body::{Frame, Incoming};
-use hyper::service::service_fn;
+use http_body_util::{BodyExt, Empty, Full, StreamBody, combinators::BoxBody};
+use hyper::{
+    body::{Frame, Incoming},
+    service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::fs::File;
-use tokio::io::{AsyncReadExt, AsyncSeekExt};
-use tokio::net::TcpListener;
+use tokio::{
+    fs::File,
+    io::{AsyncReadExt, AsyncSeekExt},
+    net::TcpListener,
+};
 
-use crate::accepting;
-use crate::counters::Counters;
-use crate::error::TestbedError;
+use crate::{accepting, counters::Counters, error::TestbedError};
 
-/// Bytes read and sent at a time.
-const CHUNK: usize = 64 * 1_024;
-/// Connections at once; more wait.
+/// The bytes read and sent in one piece.
+const CHUNK_BYTES: usize = 64 * 1_024;
+/// Open connections; more wait in the backlog.
 const MAX_CONNECTIONS: usize = 1_024;
-/// A client that does not send its request head within this is dropped.
+/// The time that a client has to send a request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Body = BoxBody<Bytes, std::io::Error>;
@@ -53,7 +58,7 @@ impl BucketServer {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// Serves until dropped; dropping ends every connection.
+    /// Serves until it is dropped; dropping the future ends every connection.
     pub(crate) async fn serve(self, folder: PathBuf, counters: Counters) {
         let folder: Arc<Path> = folder.into();
         accepting::serve(self.listener, MAX_CONNECTIONS, |stream| {
@@ -64,7 +69,7 @@ impl BucketServer {
                     let folder = Arc::clone(&folder);
                     async move { Ok::<_, Infallible>(respond(&folder, &request).await) }
                 });
-                // A client that breaks off is its own business.
+                // A client may close its connection at any time.
                 let _ = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD_TIMEOUT)
@@ -92,9 +97,11 @@ async fn respond(folder: &Path, request: &Request<Incoming>) -> Response<Body> {
     };
     let range = request.headers().get(RANGE).and_then(|value| value.to_str().ok());
     let (status, start, length) = match range.map(|range| parse_range(range, size)) {
-        None | Some(Wanted::Everything) => (StatusCode::OK, 0, size),
-        Some(Wanted::Part { start, length }) => (StatusCode::PARTIAL_CONTENT, start, length),
-        Some(Wanted::Nothing) => {
+        None | Some(RequestedRange::Everything) => (StatusCode::OK, 0, size),
+        Some(RequestedRange::Part { start, length }) => {
+            (StatusCode::PARTIAL_CONTENT, start, length)
+        }
+        Some(RequestedRange::Nothing) => {
             let mut response = error(StatusCode::RANGE_NOT_SATISFIABLE, "InvalidRange");
             set(&mut response, CONTENT_RANGE, format!("bytes */{size}"));
             return response;
@@ -126,7 +133,7 @@ fn set(response: &mut Response<Body>, name: http::HeaderName, value: String) {
     }
 }
 
-/// Errors in the words of S3.
+/// An error in the format of S3.
 fn error(status: StatusCode, code: &str) -> Response<Body> {
     let text =
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>\n");
@@ -141,8 +148,8 @@ fn stream(file: File, length: u64) -> Body {
         if left == 0 {
             return Ok(None);
         }
-        let mut chunk = BytesMut::with_capacity(CHUNK);
-        let want = left.min(CHUNK as u64);
+        let mut chunk = BytesMut::with_capacity(CHUNK_BYTES);
+        let want = left.min(CHUNK_BYTES as u64);
         let got = (&mut file).take(want).read_buf(&mut chunk).await?;
         if got == 0 {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
@@ -152,7 +159,7 @@ fn stream(file: File, length: u64) -> Body {
     BodyExt::boxed(StreamBody::new(chunks))
 }
 
-/// The file that a URL path names; none if it would lead out of the folder.
+/// The file that a URL path names; none if it would be outside the folder.
 fn locate(folder: &Path, url_path: &str) -> Option<PathBuf> {
     let name = percent_decode(url_path.strip_prefix('/')?)?;
     let inside = Path::new(&name).components().all(|part| matches!(part, Component::Normal(_)));
@@ -175,28 +182,29 @@ fn percent_decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// The part of a file that a Range header asks for.
 #[derive(Debug, Eq, PartialEq)]
-enum Wanted {
+enum RequestedRange {
     Everything,
     Part { start: u64, length: u64 },
     Nothing,
 }
 
-/// One range of RFC 9110, 14.1.2. What does not parse is ignored, as the RFC says.
-fn parse_range(range: &str, size: u64) -> Wanted {
+/// Reads one range (RFC 9110, 14.1.2). An invalid range is ignored, as the RFC says.
+fn parse_range(range: &str, size: u64) -> RequestedRange {
     let Some((first, last)) = range.strip_prefix("bytes=").and_then(|set| set.split_once('-'))
     else {
-        return Wanted::Everything;
+        return RequestedRange::Everything;
     };
     let (start, end) = match (first.parse::<u64>(), last.parse::<u64>()) {
         (Ok(first), Ok(last)) if first <= last => (first, last.saturating_add(1).min(size)),
         (Ok(first), Err(_)) if last.is_empty() => (first, size),
         (Err(_), Ok(suffix)) if first.is_empty() => (size.saturating_sub(suffix), size),
-        _ => return Wanted::Everything,
+        _ => return RequestedRange::Everything,
     };
     match end.checked_sub(start) {
-        None | Some(0) => Wanted::Nothing,
-        Some(length) => Wanted::Part { start, length },
+        None | Some(0) => RequestedRange::Nothing,
+        Some(length) => RequestedRange::Part { start, length },
     }
 }
 
@@ -214,14 +222,14 @@ mod tests {
 
     #[test]
     fn ranges_are_cut_to_the_file() {
-        assert_eq!(parse_range("bytes=2-4", 10), Wanted::Part { start: 2, length: 3 });
-        assert_eq!(parse_range("bytes=8-99", 10), Wanted::Part { start: 8, length: 2 });
-        assert_eq!(parse_range("bytes=7-", 10), Wanted::Part { start: 7, length: 3 });
-        assert_eq!(parse_range("bytes=-4", 10), Wanted::Part { start: 6, length: 4 });
-        assert_eq!(parse_range("bytes=-0", 10), Wanted::Nothing);
-        assert_eq!(parse_range("bytes=10-", 10), Wanted::Nothing);
-        assert_eq!(parse_range("bytes=5-4", 10), Wanted::Everything);
-        assert_eq!(parse_range("lines=1-2", 10), Wanted::Everything);
+        assert_eq!(parse_range("bytes=2-4", 10), RequestedRange::Part { start: 2, length: 3 });
+        assert_eq!(parse_range("bytes=8-99", 10), RequestedRange::Part { start: 8, length: 2 });
+        assert_eq!(parse_range("bytes=7-", 10), RequestedRange::Part { start: 7, length: 3 });
+        assert_eq!(parse_range("bytes=-4", 10), RequestedRange::Part { start: 6, length: 4 });
+        assert_eq!(parse_range("bytes=-0", 10), RequestedRange::Nothing);
+        assert_eq!(parse_range("bytes=10-", 10), RequestedRange::Nothing);
+        assert_eq!(parse_range("bytes=5-4", 10), RequestedRange::Everything);
+        assert_eq!(parse_range("lines=1-2", 10), RequestedRange::Everything);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Pixels: straight RGBA, eight bits a channel, row by row from the top.
+//! Pixels: straight RGBA, eight bits for each channel, row by row from the top.
 
-/// A square picture.
+/// A square image.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Canvas {
     pub(super) size: u32,
@@ -15,16 +15,16 @@ impl Canvas {
 
     /// Rows of pixels, from the top.
     pub(super) fn rows(&self) -> std::slice::ChunksExact<'_, [u8; 4]> {
-        // A canvas is made at 16 pixels and more, so that a row is never empty.
+        // A canvas is at least 16 pixels wide, so a row is never empty.
         self.pixels.chunks_exact(self.size.max(1) as usize)
     }
 
-    /// The same picture on an opaque ground.
-    pub(super) fn on(&self, ground: [u8; 3]) -> Self {
+    /// The same image on an opaque background.
+    pub(super) fn on(&self, background: [u8; 3]) -> Self {
         let over = |pixel: &[u8; 4]| {
             let alpha = u32::from(pixel[3]);
             let mix = |at: usize| {
-                let sum = u32::from(pixel[at]) * alpha + u32::from(ground[at]) * (255 - alpha);
+                let sum = u32::from(pixel[at]) * alpha + u32::from(background[at]) * (255 - alpha);
                 ((sum + 127) / 255) as u8
             };
             [mix(0), mix(1), mix(2), 255]
@@ -32,7 +32,7 @@ impl Canvas {
         Self { size: self.size, pixels: self.pixels.iter().map(over).collect() }
     }
 
-    /// For each pixel the index of the nearest colour of the palette.
+    /// The index of the nearest colour of the palette, for each pixel.
     pub(super) fn indexed(&self, palette: &[[u8; 3]]) -> Vec<u8> {
         let mut last = ([0_u8; 4], None);
         let nearest = |pixel: &[u8; 4]| match last {

@@ -1,15 +1,15 @@
-//! Canvases to PNG in its several kinds, and to what the image library writes.
+//! Encodes canvases as PNG of several pixel formats, and as the formats that the image library
+//! writes.
 
 use std::io::Cursor;
 
 use image::{DynamicImage, ImageFormat, RgbaImage};
 use png::{BitDepth, ColorType};
 
-use super::canvas::Canvas;
-use super::motif::Motif;
+use super::{canvas::Canvas, motif::Motif};
 use crate::dice::Dice;
 
-/// A PNG of a kind drawn by the dice: true colour, grey, palette; 1 to 16 bits.
+/// A PNG whose pixel format the dice choose: true colour, grey or palette, 1 to 16 bits.
 pub(super) fn png(motif: &Motif, size: u32, dice: &mut Dice) -> Option<Vec<u8>> {
     let canvas = motif.draw(size);
     let kinds = [
@@ -63,7 +63,7 @@ fn write_png(
     Some(bytes)
 }
 
-/// At most `2^bits` colours: steps from back to front, or for 8 bits a cube of six a side.
+/// At most `2^bits` colours: steps from back to front, or for 8 bits a 6 x 6 x 6 colour cube.
 pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     if bits >= 8 {
         let side = |at: usize| (at * 51) as u8;
@@ -77,39 +77,39 @@ pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     };
     let mut colours: Vec<_> =
         (0..steps).map(|step| [blend(step, 0), blend(step, 1), blend(step, 2)]).collect();
-    // Room for the white that see-through pixels are laid on.
+    // Transparent pixels are drawn on white.
     if !motif.is_opaque() && steps > 2 {
         colours[1] = [255; 3];
     }
     colours
 }
 
-/// Packs indexes of `bits` bits, the first in the high bits; each row starts a byte.
+/// Packs indexes of `bits` bits, the first in the high bits; each row begins with a new byte.
 pub(super) fn pack(indexes: &[u8], width: usize, bits: u8) -> Vec<u8> {
     if bits >= 8 {
         return indexes.to_vec();
     }
-    let a_byte = usize::from(8 / bits.max(1));
+    let per_byte = usize::from(8 / bits.max(1));
     let pack_byte = |part: &[u8]| {
         let start = 8 - bits;
         part.iter()
             .enumerate()
             .fold(0, |byte, (at, index)| byte | (index << start.saturating_sub(bits * at as u8)))
     };
-    indexes.chunks(width.max(1)).flat_map(|row| row.chunks(a_byte).map(pack_byte)).collect()
+    indexes.chunks(width.max(1)).flat_map(|row| row.chunks(per_byte).map(pack_byte)).collect()
 }
 
 fn opaque(canvas: &Canvas) -> Vec<u8> {
     canvas.pixels.iter().flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
 }
 
-/// Luma of BT.601 in integers.
+/// The luma of BT.601, in integer arithmetic.
 fn grey(pixel: &[u8; 4]) -> u8 {
     let [red, green, blue, _] = pixel.map(u32::from);
     ((red * 299 + green * 587 + blue * 114) / 1_000) as u8
 }
 
-/// A format that the image library writes.
+/// Encodes with the image library.
 pub(super) fn by_library(motif: &Motif, size: u32, format: ImageFormat) -> Option<Vec<u8>> {
     let canvas = motif.draw(size);
     let image = match format {

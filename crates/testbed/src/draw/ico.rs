@@ -1,14 +1,16 @@
 //! ICO files: a directory of bitmaps (1 to 32 bits with masks) and PNGs.
 //!
-//! Layout: ICONDIR and ICONDIRENTRY of the Win32 resource format; bitmaps are BITMAPINFOHEADER
-//! with twice the height, colour rows from the bottom, then the AND mask.
+//! The layout is ICONDIR and ICONDIRENTRY of the Win32 resource format. A bitmap is a
+//! BITMAPINFOHEADER with twice the height, colour rows from the bottom, then the AND mask.
 
-use super::canvas::Canvas;
-use super::encode::{pack, palette, plain_png};
-use super::motif::Motif;
+use super::{
+    canvas::Canvas,
+    encode::{pack, palette, plain_png},
+    motif::Motif,
+};
 use crate::dice::Dice;
 
-/// Sets of sizes that icon files hold, by how often.
+/// Sets of sizes in icon files, with weights.
 const SIZES: [(&[u32], u32); 6] = [
     (&[16], 30),
     (&[32], 20),
@@ -18,7 +20,7 @@ const SIZES: [(&[u32], u32); 6] = [
     (&[16, 32, 48, 256], 4),
 ];
 
-/// An ICO file with sizes and depths drawn by the dice.
+/// An ICO file whose sizes and depths the dice choose.
 pub(super) fn encode(motif: &Motif, dice: &mut Dice) -> Vec<u8> {
     let sizes = dice.weighted(&SIZES);
     let bits = dice.weighted(&[(32_u16, 60), (24, 12), (8, 16), (4, 9), (1, 3)]);
@@ -89,7 +91,7 @@ fn colour_row(row: &[[u8; 4]], bits: u16, colours: &[[u8; 3]]) -> Vec<u8> {
     }
 }
 
-/// Rows are padded to four bytes.
+/// Pads a row to a multiple of four bytes.
 fn pad(line: &mut Vec<u8>) {
     line.resize(line.len().next_multiple_of(4), 0);
 }

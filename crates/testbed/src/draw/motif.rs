@@ -1,4 +1,5 @@
-//! What a host's icons show: a ground, a figure and two colours, all integer arithmetic.
+//! The motif of a host's icons: a background shape, a figure and two colours. Integer arithmetic
+//! only.
 
 use std::fmt::Write;
 
@@ -9,7 +10,7 @@ use crate::dice::Dice;
 const SIDE: i64 = 4_096;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Ground {
+enum Background {
     None,
     Square,
     Rounded,
@@ -28,10 +29,10 @@ enum Figure {
     Cells(u16),
 }
 
-/// The looks of one host.
+/// The motif of one host.
 #[derive(Clone, Debug)]
 pub(super) struct Motif {
-    ground: Ground,
+    background: Background,
     figure: Figure,
     pub(super) back: [u8; 3],
     pub(super) front: [u8; 3],
@@ -39,12 +40,16 @@ pub(super) struct Motif {
 }
 
 impl Motif {
-    /// Drawn from (seed, host) alone.
+    /// The motif: a pure function of (seed, host).
     pub(super) fn of_host(seed: u64, host: &str) -> Self {
         let mut dice = Dice::new(seed, &["motif", host]);
-        let grounds =
-            [(Ground::None, 25), (Ground::Square, 30), (Ground::Rounded, 25), (Ground::Disc, 20)];
-        let ground = dice.weighted(&grounds);
+        let backgrounds = [
+            (Background::None, 25),
+            (Background::Square, 30),
+            (Background::Rounded, 25),
+            (Background::Disc, 20),
+        ];
+        let background = dice.weighted(&backgrounds);
         let cells = Figure::Cells((dice.below(0x7ffe) + 1) as u16);
         let figure = dice.pick(&[
             Figure::Disc,
@@ -59,20 +64,20 @@ impl Motif {
         ]);
         let hue = dice.below(1_536);
         let back = colour(hue, dice.between(60, 230));
-        let front = match ground {
-            Ground::None => colour(hue, 200),
+        let front = match background {
+            Background::None => colour(hue, 200),
             _ if dice.permille(600) => [255, 255, 255],
             _ => colour(hue + dice.between(400, 1_100), 255),
         };
-        Self { ground, figure, back, front, shaded: dice.permille(300) }
+        Self { background, figure, back, front, shaded: dice.permille(300) }
     }
 
-    /// Whether every pixel is opaque.
+    /// True if every pixel is opaque.
     pub(super) fn is_opaque(&self) -> bool {
-        self.ground == Ground::Square
+        self.background == Background::Square
     }
 
-    /// The picture, `size` pixels on a side.
+    /// The image, `size` pixels wide and high.
     pub(super) fn draw(&self, size: u32) -> Canvas {
         let samples: i64 = if size <= 64 { 4 } else { 2 };
         let step = i64::from(size) * samples * 2;
@@ -97,11 +102,11 @@ impl Motif {
         Canvas { size, pixels }
     }
 
-    /// The colour at a point, none outside of ground and figure.
+    /// The colour at a point; none outside of background and figure.
     fn at(&self, x: i64, y: i64) -> Option<[u8; 3]> {
         let colour = if self.figure_covers(x, y) {
             self.front
-        } else if self.ground_covers(x, y) {
+        } else if self.background_covers(x, y) {
             self.back
         } else {
             return None;
@@ -109,17 +114,17 @@ impl Motif {
         if !self.shaded {
             return Some(colour);
         }
-        // Darker by up to a quarter towards the foot.
+        // Darker towards the bottom, by up to a quarter.
         Some(colour.map(|part| (i64::from(part) * (4 * SIDE - y) / (4 * SIDE)) as u8))
     }
 
-    fn ground_covers(&self, x: i64, y: i64) -> bool {
+    fn background_covers(&self, x: i64, y: i64) -> bool {
         let centre = SIDE / 2;
-        match self.ground {
-            Ground::None => false,
-            Ground::Square => true,
-            Ground::Disc => within(x - centre, y - centre, centre),
-            Ground::Rounded => {
+        match self.background {
+            Background::None => false,
+            Background::Square => true,
+            Background::Disc => within(x - centre, y - centre, centre),
+            Background::Rounded => {
                 let radius = SIDE / 5;
                 let past = |at: i64| (radius - at).max(at - (SIDE - radius)).max(0);
                 within(past(x), past(y), radius)
@@ -129,25 +134,26 @@ impl Motif {
 
     fn figure_covers(&self, x: i64, y: i64) -> bool {
         let (across, down) = (x - SIDE / 2, y - SIDE / 2);
-        let reach = if self.ground == Ground::None { SIDE * 15 / 32 } else { SIDE * 10 / 32 };
+        let radius =
+            if self.background == Background::None { SIDE * 15 / 32 } else { SIDE * 10 / 32 };
         match self.figure {
-            Figure::Disc => within(across, down, reach),
-            Figure::Ring => within(across, down, reach) && !within(across, down, reach / 2),
-            Figure::Triangle => down.abs() <= reach && 2 * across.abs() <= down + reach,
-            Figure::Diamond => across.abs() + down.abs() <= reach,
+            Figure::Disc => within(across, down, radius),
+            Figure::Ring => within(across, down, radius) && !within(across, down, radius / 2),
+            Figure::Triangle => down.abs() <= radius && 2 * across.abs() <= down + radius,
+            Figure::Diamond => across.abs() + down.abs() <= radius,
             Figure::Bars => {
-                let inside = across.abs() <= reach && down.abs() <= reach;
-                inside && (across + reach) * 5 / (2 * reach + 1) % 2 == 0
+                let inside = across.abs() <= radius && down.abs() <= radius;
+                inside && (across + radius) * 5 / (2 * radius + 1) % 2 == 0
             }
             Figure::Cross => {
                 let (small, large) = sorted(across.abs(), down.abs());
-                large <= reach && small <= reach / 3
+                large <= radius && small <= radius / 3
             }
             Figure::Cells(bits) => {
-                if across.abs() > reach || down.abs() > reach {
+                if across.abs() > radius || down.abs() > radius {
                     return false;
                 }
-                let cell = |at: i64| ((at + reach) * 5 / (2 * reach + 1)).clamp(0, 4);
+                let cell = |at: i64| ((at + radius) * 5 / (2 * radius + 1)).clamp(0, 4);
                 let column = cell(across).min(4 - cell(across));
                 bits >> (cell(down) * 3 + column) & 1 == 1
             }
@@ -161,19 +167,19 @@ impl Motif {
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" \
              width=\"{size}\" height=\"{size}\" viewBox=\"0 0 4096 4096\">\n"
         );
-        let ground = match self.ground {
-            Ground::None => String::new(),
-            Ground::Square => format!("<path fill=\"{back}\" d=\"M0 0h4096v4096H0z\"/>\n"),
-            Ground::Rounded => {
+        let background = match self.background {
+            Background::None => String::new(),
+            Background::Square => format!("<path fill=\"{back}\" d=\"M0 0h4096v4096H0z\"/>\n"),
+            Background::Rounded => {
                 format!("<rect width=\"4096\" height=\"4096\" rx=\"819\" fill=\"{back}\"/>\n")
             }
-            Ground::Disc => {
+            Background::Disc => {
                 format!("<circle cx=\"2048\" cy=\"2048\" r=\"2048\" fill=\"{back}\"/>\n")
             }
         };
-        text.push_str(&ground);
-        let reach = if self.ground == Ground::None { 1_920 } else { 1_280 };
-        let _ = write!(text, "<g transform=\"translate(2048 2048) scale({reach})\"");
+        text.push_str(&background);
+        let radius = if self.background == Background::None { 1_920 } else { 1_280 };
+        let _ = write!(text, "<g transform=\"translate(2048 2048) scale({radius})\"");
         let _ = writeln!(text, " fill=\"{front}\">{}</g>\n</svg>", self.figure_svg());
         text.into_bytes()
     }
@@ -208,7 +214,7 @@ fn cells_svg(bits: u16) -> String {
     text
 }
 
-/// Premultiplied sums of samples to a straight colour.
+/// Turns the premultiplied sums of samples into a straight colour.
 fn average(sum: [i64; 4], samples: i64) -> [u8; 4] {
     let hits = sum[3] / 255;
     if hits == 0 {
@@ -226,7 +232,7 @@ fn sorted(one: i64, other: i64) -> (i64, i64) {
     (one.min(other), one.max(other))
 }
 
-/// A colour by hue (0 to 1535, round and round) and brightness (0 to 255).
+/// A colour of a hue (0 to 1535, modulo 1536) and brightness (0 to 255).
 fn colour(hue: u64, bright: u64) -> [u8; 3] {
     let (sextant, rise) = (hue % 1_536 / 256, hue % 256);
     let fall = 255 - rise;
@@ -238,7 +244,7 @@ fn colour(hue: u64, bright: u64) -> [u8; 3] {
         4 => (rise, 0, 255),
         _ => (255, 0, fall),
     };
-    // Half saturated: logos are seldom pure.
+    // Less saturated than pure colours, as most logos are.
     [red, green, blue].map(|part| ((part * 3 + 255) / 4 * bright / 255) as u8)
 }
 

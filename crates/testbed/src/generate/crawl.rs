@@ -1,27 +1,30 @@
-//! Writes the crawl's files into a folder laid out as the public bucket.
+//! Writes the crawl's files into a folder with the layout of the public bucket.
 //!
-//! A part is a run of hosts that follow each other in the index. Parts are written side by side,
-//! each by one thread that holds little more than one host at a time.
+//! A part is a range of hosts that follow each other in the index. Parts are written concurrently,
+//! each by one thread that keeps little more than one host in memory.
 
-use std::fs;
-use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
-use super::CRAWL;
-use super::index::IndexFile;
-use super::names::World;
-use super::site::{self, Capture, Subset};
-use super::warc::WarcFile;
-use crate::bucket::layout;
-use crate::dice::Dice;
-use crate::error::TestbedError;
+use parking_lot::Mutex;
 
-/// Hosts of a part, at most.
+use super::{
+    index::IndexFile,
+    names::World,
+    site::{self, Capture, Subset},
+    version::CRAWL,
+    warc::WarcFile,
+};
+use crate::{bucket::layout, dice::Dice, error::TestbedError};
+
+/// The most hosts of a part.
 const PART_HOSTS: u64 = 10_000;
-/// WARC files that a part's pages are spread over.
+/// The WARC files of a part.
 const WARC_FILES: u64 = 2;
-/// A crawl with more than a few hosts has several parts.
+/// The fewest parts: so a small crawl has several, too.
 const LEAST_PARTS: u64 = 3;
 
 /// Writes every file of the crawl below `bucket`, which must be an empty folder.
@@ -40,14 +43,13 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
                     }
                     if let Err(error) = write_part(world, bucket, part, parts) {
                         next.store(parts, Ordering::Relaxed);
-                        let mut failed = failed.lock().unwrap_or_else(|e| e.into_inner());
-                        failed.get_or_insert(error);
+                        failed.lock().get_or_insert(error);
                     }
                 }
             });
         }
     });
-    if let Some(error) = failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
+    if let Some(error) = failed.into_inner() {
         return Err(error);
     }
     let index_files: Vec<_> = Subset::ALL
@@ -100,18 +102,18 @@ struct SubsetFiles {
 
 impl SubsetFiles {
     fn create(bucket: &Path, subset: Subset, part: u64) -> Result<Self, TestbedError> {
-        let place = |name: &str| -> Result<_, TestbedError> {
+        let make_folder = |name: &str| -> Result<_, TestbedError> {
             let path = bucket.join(name);
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder).map_err(TestbedError::file(folder))?;
             }
             Ok(path)
         };
-        let index = IndexFile::create(&place(&index_name(subset, part))?)?;
+        let index = IndexFile::create(&make_folder(&index_name(subset, part))?)?;
         let warcs = (0..files_of(subset))
             .map(|file| {
                 let name = warc_name(subset, part, file);
-                WarcFile::create(place(&name)?, name)
+                WarcFile::create(make_folder(&name)?, name)
             })
             .collect::<Result<_, _>>()?;
         Ok(Self { index, warcs })
@@ -120,7 +122,7 @@ impl SubsetFiles {
     fn add(&mut self, capture: &Capture, seed: u64, segment: &str) -> Result<(), TestbedError> {
         let files = self.warcs.len() as u64;
         let file = Dice::new(seed, &["warc file", &capture.url(), &capture.date()]).below(files);
-        // Below the number of files by construction; there is always one.
+        // `file` is below the number of files, and there is always at least one.
         let Some(warc) = self.warcs.get_mut(file as usize) else { return Ok(()) };
         let written = warc.response(capture)?;
         self.index.row(capture, &written, &warc.name, segment)
@@ -157,7 +159,7 @@ fn write_part(world: &World, bucket: &Path, part: u64, parts: u64) -> Result<(),
     warc.finish()
 }
 
-/// The first host of a part: even, so that twins stay together.
+/// The first host of a part: an even number, so that twins are in the same part.
 fn start(world: &World, part: u64, parts: u64) -> u64 {
     if part >= parts {
         return world.hosts();

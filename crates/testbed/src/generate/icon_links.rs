@@ -1,17 +1,16 @@
-//! The icon links of a page, in the variety that pages have.
+//! The icon links of a page, with the variety of real pages.
 
 use std::fmt::Write;
 
-use crate::dice::Dice;
-use crate::internet::SHARED_HOSTS;
+use crate::{dice::Dice, internet::SHARED_HOSTS};
 
-/// A 16x16 PNG of one colour, as pages carry them inline.
+/// A 16x16 PNG of one colour, inline.
 const DATA_PNG: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2\
     AAAAFklEQVR42mNQaGggCTGMahjVMHw1AAC82CAQ7lb+zgAAAABJRU5ErkJggg==";
 const DATA_SVG: &str = "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22 \
     viewBox=%220 0 100 100%22><circle cx=%2250%22 cy=%2250%22 r=%2240%22 fill=%22teal%22/></svg>";
 
-/// Folders that icons lie in.
+/// The folders of icons.
 const FOLDERS: [&str; 6] =
     ["/", "/img/", "/assets/icons/", "/wp-content/uploads/2025/03/", "/static/", "/images/"];
 
@@ -20,7 +19,7 @@ pub(super) fn markup(host: &str, dice: &mut Dice) -> String {
     let counts = [(0_u64, 25), (1, 35), (2, 12), (3, 12), (4, 10), (5, 4), (6, 2)];
     let count = dice.weighted(&counts);
     let mut html = String::new();
-    // A base of its own changes what relative links mean, but never where favicon.ico lies.
+    // A base element changes relative links, but not the URL of /favicon.ico.
     let has_base = count > 0 && dice.permille(15);
     if has_base {
         let _ = writeln!(html, "<base href=\"https://{host}/sub/\">");
@@ -60,7 +59,7 @@ fn first(host: &str, dice: &mut Dice) -> String {
             format!("<link rel=\"icon\" href=\"{folder}cropped-logo-32x32.png\" sizes=\"32x32\" />")
         }
         70..76 => format!("<link href=\"https://{host}{folder}icon.gif\" rel='SHORTCUT ICON'>"),
-        // Minified pages leave the quotes out.
+        // Minified pages omit the quotes.
         76..82 => format!("<link rel=icon href={folder}fav.png>"),
         82..87 => format!("<link rel=\"icon\" type=\"image/svg+xml\" href=\"{folder}logo.svg\">"),
         87..91 => {
@@ -72,7 +71,7 @@ fn first(host: &str, dice: &mut Dice) -> String {
         93..95 => format!("<link rel=\"icon\" type=\"image/webp\" href=\"{folder}favicon.webp\">"),
         95..97 => format!("<link rel=\"icon\" href=\"{DATA_PNG}\">"),
         97 => format!("<link rel=\"icon\" href='{DATA_SVG}'>"),
-        // No icon, and do not ask for /favicon.ico.
+        // Says that the page has no icon, so that browsers do not request /favicon.ico.
         98 => "<link rel=\"icon\" href=\"data:,\">".to_owned(),
         _ => "<link rel=\"icon\" href=\"\">".to_owned(),
     }

@@ -1,30 +1,35 @@
-//! The columnar index: one parquet file a part and subset, with the columns of cc-index-table.
+//! The columnar index: one parquet file for each part and subset, with the columns of
+//! cc-index-table.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use arrow_array::builder::{
-    BinaryBuilder, Int16Builder, Int32Builder, StringBuilder, TimestampMicrosecondBuilder,
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
 };
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::{Compression, GzipLevel};
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 
-use super::site::Capture;
-use super::warc::Written;
+use arrow_array::{
+    ArrayRef, RecordBatch,
+    builder::{
+        BinaryBuilder, Int16Builder, Int32Builder, StringBuilder, TimestampMicrosecondBuilder,
+    },
+};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use parquet::{
+    arrow::{ArrowWriter, arrow_writer::ArrowWriterOptions},
+    basic::{Compression, GzipLevel},
+    errors::ParquetError,
+    file::properties::WriterProperties,
+};
+
+use super::{site::Capture, warc::Written};
 use crate::error::TestbedError;
 
-/// Rows held until they are written as a batch.
+/// The rows kept in memory until they are written as a batch.
 const BATCH_ROWS: usize = 4_096;
-/// Rows of a row group: small enough that a file has several.
+/// The rows of a row group: few, so that a file has several.
 const ROW_GROUP_ROWS: usize = 16_384;
 
-/// A file of the index being written.
+/// An index file that is being written.
 pub(super) struct IndexFile {
     path: PathBuf,
     writer: ArrowWriter<File>,
@@ -34,7 +39,7 @@ pub(super) struct IndexFile {
 
 #[derive(Default)]
 struct Columns {
-    /// The string columns in the order of `STRINGS`.
+    /// The string columns in the order of `COLUMNS`.
     strings: Vec<StringBuilder>,
     port: Int32Builder,
     fetch_time: TimestampMicrosecondBuilder,
@@ -45,43 +50,43 @@ struct Columns {
     rows: usize,
 }
 
-/// The columns in the order of the real schema; `required` is what it says.
-const COLUMNS: [(&str, Kind, bool); 31] = [
-    ("url_surtkey", Kind::String, true),
-    ("url", Kind::String, true),
-    ("url_host_name", Kind::String, true),
-    ("url_host_tld", Kind::String, false),
-    ("url_host_2nd_last_part", Kind::String, false),
-    ("url_host_3rd_last_part", Kind::String, false),
-    ("url_host_4th_last_part", Kind::String, false),
-    ("url_host_5th_last_part", Kind::String, false),
-    ("url_host_registry_suffix", Kind::String, false),
-    ("url_host_registered_domain", Kind::String, false),
-    ("url_host_private_suffix", Kind::String, false),
-    ("url_host_private_domain", Kind::String, false),
-    ("url_host_name_reversed", Kind::String, false),
-    ("url_protocol", Kind::String, true),
-    ("url_port", Kind::Port, false),
-    ("url_path", Kind::String, true),
-    ("url_query", Kind::String, false),
-    ("fetch_time", Kind::FetchTime, true),
-    ("fetch_status", Kind::Status, true),
-    ("fetch_redirect", Kind::String, false),
-    ("content_digest", Kind::String, false),
-    ("content_mime_type", Kind::String, false),
-    ("content_mime_detected", Kind::String, false),
-    ("content_charset", Kind::String, false),
-    ("content_languages", Kind::String, false),
-    ("content_truncated", Kind::String, false),
-    ("warc_record_id", Kind::RecordId, true),
-    ("warc_filename", Kind::String, true),
-    ("warc_record_offset", Kind::Offset, true),
-    ("warc_record_length", Kind::Length, true),
-    ("warc_segment", Kind::String, true),
+/// The columns in the order of the real schema: name, kind, and whether it is required.
+const COLUMNS: [(&str, ColumnKind, bool); 31] = [
+    ("url_surtkey", ColumnKind::String, true),
+    ("url", ColumnKind::String, true),
+    ("url_host_name", ColumnKind::String, true),
+    ("url_host_tld", ColumnKind::String, false),
+    ("url_host_2nd_last_part", ColumnKind::String, false),
+    ("url_host_3rd_last_part", ColumnKind::String, false),
+    ("url_host_4th_last_part", ColumnKind::String, false),
+    ("url_host_5th_last_part", ColumnKind::String, false),
+    ("url_host_registry_suffix", ColumnKind::String, false),
+    ("url_host_registered_domain", ColumnKind::String, false),
+    ("url_host_private_suffix", ColumnKind::String, false),
+    ("url_host_private_domain", ColumnKind::String, false),
+    ("url_host_name_reversed", ColumnKind::String, false),
+    ("url_protocol", ColumnKind::String, true),
+    ("url_port", ColumnKind::Port, false),
+    ("url_path", ColumnKind::String, true),
+    ("url_query", ColumnKind::String, false),
+    ("fetch_time", ColumnKind::FetchTime, true),
+    ("fetch_status", ColumnKind::Status, true),
+    ("fetch_redirect", ColumnKind::String, false),
+    ("content_digest", ColumnKind::String, false),
+    ("content_mime_type", ColumnKind::String, false),
+    ("content_mime_detected", ColumnKind::String, false),
+    ("content_charset", ColumnKind::String, false),
+    ("content_languages", ColumnKind::String, false),
+    ("content_truncated", ColumnKind::String, false),
+    ("warc_record_id", ColumnKind::RecordId, true),
+    ("warc_filename", ColumnKind::String, true),
+    ("warc_record_offset", ColumnKind::Offset, true),
+    ("warc_record_length", ColumnKind::Length, true),
+    ("warc_segment", ColumnKind::String, true),
 ];
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum ColumnKind {
     String,
     Port,
     FetchTime,
@@ -91,7 +96,7 @@ enum Kind {
     Length,
 }
 
-impl Kind {
+impl ColumnKind {
     fn data_type(self) -> DataType {
         match self {
             Self::String => DataType::Utf8,
@@ -138,7 +143,7 @@ impl IndexFile {
         Ok(())
     }
 
-    /// Writes the rest and the footer.
+    /// Writes the remaining rows and the footer.
     pub(super) fn finish(mut self) -> Result<(), TestbedError> {
         self.flush().map_err(parquet_error(&self.path))?;
         self.writer.close().map_err(parquet_error(&self.path))?;
@@ -159,7 +164,8 @@ fn parquet_error(path: &Path) -> impl FnOnce(ParquetError) -> TestbedError {
 
 impl Columns {
     fn new() -> Self {
-        let strings = COLUMNS.iter().filter(|(_, kind, _)| matches!(kind, Kind::String)).count();
+        let strings =
+            COLUMNS.iter().filter(|(_, kind, _)| matches!(kind, ColumnKind::String)).count();
         Self { strings: (0..strings).map(|_| StringBuilder::new()).collect(), ..Self::default() }
     }
 
@@ -168,7 +174,7 @@ impl Columns {
         let labels: Vec<&str> = capture.host.rsplit('.').collect();
         let reversed = labels.join(".");
         let label = |at: usize| labels.get(at).copied();
-        // No public suffix lies under a name that no one can own: the rule "*" decides.
+        // `.example` is not in the public suffix list, so its rule "*" applies.
         let suffix = label(0);
         let domain = label(1).map(|second| format!("{second}.{}", suffix.unwrap_or_default()));
         let values = [
@@ -205,7 +211,7 @@ impl Columns {
         self.fetch_time.append_value(capture.fetch_time_us());
         self.status.append_value(capture.status as i16);
         self.record_id.append_value(written.record_id);
-        // The real columns are 32 bits too; a part's WARC file is far below 2 GiB.
+        // The real columns have 32 bits, too; a part's WARC file is far below 2 GiB.
         self.offset.append_value(written.offset as i32);
         self.length.append_value(written.length as i32);
         self.rows += 1;
@@ -216,16 +222,16 @@ impl Columns {
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(COLUMNS.len());
         for (_, kind, _) in COLUMNS {
             arrays.push(match kind {
-                Kind::String => match strings.next() {
+                ColumnKind::String => match strings.next() {
                     Some(column) => Arc::new(column.finish()),
                     None => Arc::new(StringBuilder::new().finish()),
                 },
-                Kind::Port => Arc::new(self.port.finish()),
-                Kind::FetchTime => Arc::new(self.fetch_time.finish().with_timezone("UTC")),
-                Kind::Status => Arc::new(self.status.finish()),
-                Kind::RecordId => Arc::new(self.record_id.finish()),
-                Kind::Offset => Arc::new(self.offset.finish()),
-                Kind::Length => Arc::new(self.length.finish()),
+                ColumnKind::Port => Arc::new(self.port.finish()),
+                ColumnKind::FetchTime => Arc::new(self.fetch_time.finish().with_timezone("UTC")),
+                ColumnKind::Status => Arc::new(self.status.finish()),
+                ColumnKind::RecordId => Arc::new(self.record_id.finish()),
+                ColumnKind::Offset => Arc::new(self.offset.finish()),
+                ColumnKind::Length => Arc::new(self.length.finish()),
             });
         }
         arrays

@@ -1,13 +1,13 @@
 //! Hostnames as a function of their number, and back.
 //!
-//! Names rise with their number in the order of `url_surtkey`, so that a sorted index of any size
-//! can be written without sorting; and a name tells its number, so that the name server needs no
-//! list. All lie under `.example`, which no one can own (RFC 2606).
+//! Names of rising numbers are in the order of `url_surtkey`, so that a sorted index of any size
+//! can be written without sorting. The number can be computed from a name, so that the name server
+//! needs no list. All names are under `.example`, which is reserved (RFC 2606).
 
 use crate::dice::Dice;
 
-/// Suffixes in the order of their reversed labels, with how many of 1,000 hosts they have.
-/// None may be the parent of another: see the test.
+/// Suffixes in the order of their reversed labels, with their share of 1,000 hosts. None may be the
+/// parent of another: see the test.
 pub(super) const SUFFIXES: [(&str, u64); 20] = [
     ("com.au.example", 20),
     ("com.br.example", 30),
@@ -35,12 +35,12 @@ const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 5] = b"aeiou";
 const SYLLABLES: u64 = 80;
 const SYLLABLES_A_NAME: u32 = 5;
-/// Letters of the part of a name that tells its number.
+/// The letters of the part of a name that encodes its number.
 const NAME_LETTERS: usize = 2 * SYLLABLES_A_NAME as usize;
-/// How many such parts there are.
+/// The number of such parts.
 const SPACE: u64 = SYLLABLES.pow(SYLLABLES_A_NAME);
 
-/// Labels before a name, by how often.
+/// Labels before a name, with weights.
 const PREFIXES: [(&str, u32); 8] = [
     ("", 440),
     ("www.", 440),
@@ -52,7 +52,7 @@ const PREFIXES: [(&str, u32); 8] = [
     ("xn--bcher-kva.", 10),
 ];
 
-/// Words after a name.
+/// Endings of a name.
 const TAILS: [&str; 12] =
     ["", "", "", "", "-shop", "-garden", "-hotel", "-media", "-24", "-blog", "-online", "-studio"];
 
@@ -87,7 +87,7 @@ impl World {
         format!("{prefix}{letters}{tail}.{}", self.suffix(index))
     }
 
-    /// The number of a hostname, none if it is not one of these.
+    /// The number of a hostname; none if it is not a host of this world.
     pub(crate) fn index_of(&self, host: &str) -> Option<u64> {
         let (front, _) = SUFFIXES
             .iter()
@@ -116,7 +116,7 @@ impl World {
         SUFFIXES[SUFFIXES.len() - 1].0
     }
 
-    /// Whether this number (even) and the next are `x` and `www.x`.
+    /// True if the hosts of this (even) number and the next are `x` and `www.x`.
     pub(super) fn are_twins(&self, index: u64) -> bool {
         index.is_multiple_of(2)
             && index + 1 < self.hosts
@@ -124,7 +124,7 @@ impl World {
     }
 }
 
-/// A number below `SPACE` as syllables; greater numbers sort later.
+/// Writes a number below `SPACE` as syllables; greater numbers sort later.
 fn spell(value: u64) -> String {
     let mut letters = String::with_capacity(NAME_LETTERS);
     for place in (0..SYLLABLES_A_NAME).rev() {
@@ -135,6 +135,7 @@ fn spell(value: u64) -> String {
     letters
 }
 
+/// Reads a number from syllables.
 fn read(letters: &str) -> Option<u64> {
     let mut value = 0;
     for pair in letters.as_bytes().chunks_exact(2) {
@@ -150,11 +151,10 @@ fn read(letters: &str) -> Option<u64> {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::surt;
-    use super::*;
+    use super::{super::surt, *};
 
     #[test]
-    fn names_tell_their_number_and_are_all_different() {
+    fn names_encode_their_number_and_are_all_different() {
         for hosts in [1, 2, 7, 20_000] {
             let world = World::new(9, hosts);
             let mut seen = HashSet::new();

@@ -1,9 +1,11 @@
-//! One page: its HTML in its charset and the header fields that came with it.
+//! One page: its HTML in its charset, and its header fields.
 
 use std::fmt::Write;
 
-use super::icon_links;
-use super::text::{self, Charset, Declared, Script};
+use super::{
+    icon_links,
+    text::{self, Charset, Declared, Script},
+};
 use crate::dice::Dice;
 
 /// A page as a crawler stores it.
@@ -17,7 +19,7 @@ pub(super) struct Page {
     pub(super) language: &'static str,
 }
 
-/// The page of a host that the dice give.
+/// The page of a host, chosen by the dice.
 pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> Page {
     let script = text::of_suffix(suffix, dice);
     let charset = text::charset(script, dice);
@@ -26,7 +28,7 @@ pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> Page {
     if charset.declared == Declared::ByteOrderMark {
         body.extend_from_slice(b"\xef\xbb\xbf");
     }
-    // What the charset lacks is written as a character reference, as editors do.
+    // Characters that the charset lacks are written as character references, as editors do.
     body.extend_from_slice(&charset.encoding.encode(&html).0);
     let content_type = match charset.declared {
         Declared::Header | Declared::Both if dice.permille(500) => {
@@ -86,7 +88,7 @@ fn html(host: &str, script: &Script, charset: &Charset, dice: &mut Dice) -> Stri
 const DOCTYPE_XHTML: &str = "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Transitional//EN\" \
     \"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd\">\n";
 
-/// Text that looks like markup to those who do not know where markup ends.
+/// Text that looks like markup to a parser that does not know raw text and comments.
 const STYLE_AND_SCRIPT: &str = "<style>body{margin:0;font:16px sans-serif}a{color:#357}</style>\n\
     <script>var t=\"<title>not this<\\/title><link rel=icon href=/wrong.ico>\";</script>\n\
     <!-- <title>nor this</title> <link rel=\"icon\" href=\"/commented.ico\"> -->\n\
@@ -112,7 +114,7 @@ fn title_element(host: &str, script: &Script, dice: &mut Dice) -> String {
     }
 }
 
-/// The word by which people know the site: its name without prefix and suffix.
+/// The longest label of the hostname, without common prefixes, as the site's name.
 fn site_name(host: &str) -> String {
     let labels = host.split('.').filter(|label| !["www", "m", "blog", "shop"].contains(label));
     capitalised(labels.max_by_key(|label| label.len()).unwrap_or(host))
@@ -139,7 +141,7 @@ fn write_body(html: &mut String, script: &Script, dice: &mut Dice) {
     }
 }
 
-/// What a site says about being shown in a frame: most say nothing.
+/// The header fields about being shown in a frame: most sites have none.
 fn framing_headers(host: &str, dice: &mut Dice) -> Vec<(&'static str, String)> {
     const XFO: &str = "X-Frame-Options";
     const CSP: &str = "Content-Security-Policy";

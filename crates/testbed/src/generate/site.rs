@@ -1,16 +1,14 @@
-//! The captures of a host: its home page, once or more often, and rows that are no home page.
+//! The captures of a host: its home page, once or several times, and rows that are no home page.
 
-use super::names::World;
-use super::page;
-use super::surt;
+use super::{names::World, page, surt};
 use crate::dice::Dice;
 
 /// Seconds since 1970 at the start of the crawl: 2026-01-12T00:00:00Z.
 const CRAWL_START: u64 = 1_768_176_000;
-/// How long the crawl took.
+/// The duration of the crawl: 11 days.
 const CRAWL_SECONDS: u64 = 11 * 86_400;
 
-/// Which table a capture belongs to.
+/// The subset of the crawl that a capture belongs to.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Subset {
     CrawlDiagnostics,
@@ -30,7 +28,7 @@ impl Subset {
     }
 }
 
-/// One answer that the crawler stored.
+/// One response that the crawler stored.
 #[derive(Clone, Debug)]
 pub(super) struct Capture {
     pub(super) subset: Subset,
@@ -40,7 +38,7 @@ pub(super) struct Capture {
     pub(super) port: Option<u16>,
     pub(super) path: String,
     pub(super) query: Option<String>,
-    /// Since the start of the crawl.
+    /// The time of the capture, in seconds since the start of the crawl.
     pub(super) second: u64,
     pub(super) status: u16,
     pub(super) redirect: Option<String>,
@@ -60,19 +58,19 @@ impl Capture {
         format!("{scheme}://{}{port}{}{query}", self.host, self.path)
     }
 
-    /// Microseconds since 1970.
+    /// The time of the capture in microseconds since 1970.
     pub(super) fn fetch_time_us(&self) -> i64 {
         ((CRAWL_START + self.second) * 1_000_000) as i64
     }
 
-    /// `2026-01-12T00:00:00Z` and the like. The whole crawl lies in one month.
+    /// The time of the capture, such as `2026-01-12T00:00:00Z`. The whole crawl is in one month.
     pub(super) fn date(&self) -> String {
         let [day, hour, minute, second] = clock(self.second);
         format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
     }
 }
 
-/// `20260112000000` for a second of the crawl.
+/// A second of the crawl in the form `20260112000000`.
 pub(super) fn stamp(second: u64) -> String {
     let [day, hour, minute, second] = clock(second);
     format!("202601{day:02}{hour:02}{minute:02}{second:02}")
@@ -82,8 +80,8 @@ fn clock(second: u64) -> [u64; 4] {
     [12 + second / 86_400, second / 3_600 % 24, second / 60 % 60, second % 60]
 }
 
-/// All captures of the host with this number (of both hosts, for twins asked by the even
-/// number), in the order of the index: by key, then by time.
+/// All captures of the host with this number (of both hosts, if it is the even number of twins), in
+/// the order of the index: by key, then by time.
 pub(super) fn captures(world: &World, index: u64) -> Vec<Capture> {
     let mut found = of_host(world, index);
     if world.are_twins(index) {
@@ -164,7 +162,7 @@ fn blank(
     }
 }
 
-/// Rows that look like home pages in all but one column.
+/// Adds rows that look like home pages in all columns but one.
 fn add_oddities(host: &str, found: &mut Vec<Capture>, dice: &mut Dice) {
     let plain = b"Hello.\n".to_vec();
     if dice.permille(10) {

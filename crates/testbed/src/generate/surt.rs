@@ -1,14 +1,14 @@
-//! Sort-friendly URI keys, as the index has them: host labels reversed, `www.` dropped, path and
-//! query in lower case.
+//! SURT keys (sort-friendly URI reordering transform) as in the index: host labels reversed, `www.`
+//! removed, path and query in lower case.
 
-/// `com,example` for `www.example.com`.
+/// The key of a host: `com,example` for `www.example.com`.
 pub(super) fn of_host(host: &str) -> String {
     let bare = host.strip_prefix("www.").unwrap_or(host);
     let labels: Vec<_> = bare.rsplit('.').collect();
     labels.join(",")
 }
 
-/// `com,example)/path?query` for a host, path and query.
+/// The key of a URL: `com,example)/path?query`.
 pub(super) fn of_url(host: &str, path: &str, query: Option<&str>) -> String {
     let path = match path.strip_suffix('/') {
         Some("") | None => path,

@@ -1,16 +1,16 @@
-//! Words in many scripts and the charsets in which sites of a country write them.
+//! Words in many scripts, and the charsets that sites in these scripts use.
 
 use encoding_rs::Encoding;
 
 use crate::dice::Dice;
 
-/// A way of writing: words, the charsets that hold them, the language code of the index.
+/// A script: words, the charsets that can encode them, and the language code of the index.
 pub(super) struct Script {
     pub(super) language: &'static str,
     pub(super) words: &'static [&'static str],
-    /// Charsets other than UTF-8.
+    /// The charsets other than UTF-8.
     pub(super) legacy: &'static [&'static str],
-    /// Between words.
+    /// The text between words.
     pub(super) space: &'static str,
 }
 
@@ -209,7 +209,7 @@ pub(super) fn of_suffix(suffix: &str, dice: &mut Dice) -> &'static Script {
 }
 
 impl Script {
-    /// So many words.
+    /// A text of `count` words.
     pub(super) fn words(&self, count: u64, dice: &mut Dice) -> String {
         let mut text = String::new();
         for at in 0..count {
@@ -222,7 +222,7 @@ impl Script {
     }
 }
 
-/// Where a page says its charset.
+/// Where a page declares its charset.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Declared {
     Header,
@@ -233,14 +233,14 @@ pub(super) enum Declared {
     Nowhere,
 }
 
-/// The charset of a page: label, encoding, and where it is said.
+/// The charset of a page: label, encoding, and where it is declared.
 pub(super) struct Charset {
     pub(super) label: &'static str,
     pub(super) encoding: &'static Encoding,
     pub(super) declared: Declared,
 }
 
-/// Draws a charset: UTF-8 for nine pages of ten, else one of the script's own.
+/// Chooses a charset: UTF-8 for 88 % of the pages, else one of the script's own.
 pub(super) fn charset(script: &Script, dice: &mut Dice) -> Charset {
     let label = if dice.permille(120) { dice.pick(script.legacy) } else { "utf-8" };
     let encoding = Encoding::for_label(label.as_bytes()).unwrap_or(encoding_rs::UTF_8);
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_charset_is_known_and_the_first_holds_its_words() {
+    fn every_charset_is_known_and_one_encodes_most_words() {
         for script in [
             &GERMAN,
             &LATIN_WEST,

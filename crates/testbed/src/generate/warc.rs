@@ -1,39 +1,40 @@
-//! WARC files as the crawler writes them: WARC/1.0, one gzip member a record, SHA-1 digests.
+//! WARC files as the crawler writes them: WARC/1.0, one gzip member for each record, SHA-1 digests.
 
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{BufWriter, Write},
+    path::PathBuf,
+};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::{Compression, write::GzEncoder};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use super::site::Capture;
 use crate::error::TestbedError;
 
-/// A WARC file being written.
+/// A WARC file that is being written.
 pub(super) struct WarcFile {
     path: PathBuf,
-    /// The name by which the index knows the file: relative to the bucket.
+    /// The file's name in the index: relative to the bucket.
     pub(super) name: String,
     file: BufWriter<File>,
     offset: u64,
 }
 
-/// What the index must know of a record.
+/// What the index says about a record.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// Base 32 of the SHA-1 of the payload.
+    /// The SHA-1 of the payload, in base 32.
     pub(super) digest: String,
     pub(super) record_id: [u8; 16],
 }
 
 impl WarcFile {
-    /// Makes the file and writes its `warcinfo` record.
+    /// Creates the file and writes its `warcinfo` record.
     pub(super) fn create(path: PathBuf, name: String) -> Result<Self, TestbedError> {
         let file = File::create(&path).map_err(TestbedError::file(&path))?;
         let mut warc = Self { path, name, file: BufWriter::new(file), offset: 0 };
@@ -76,12 +77,12 @@ impl WarcFile {
         Ok(Written { offset, length, digest, record_id })
     }
 
-    /// Writes what is still in memory.
+    /// Writes the bytes that are still in memory.
     pub(super) fn finish(mut self) -> Result<(), TestbedError> {
         self.file.flush().map_err(TestbedError::file(&self.path))
     }
 
-    /// One gzip member; gives its length.
+    /// Writes one gzip member and returns its length in bytes.
     fn member(&mut self, parts: &[&[u8]]) -> Result<u64, TestbedError> {
         let pack = || {
             let mut gzip = GzEncoder::new(Vec::new(), Compression::new(1));
@@ -108,7 +109,7 @@ fn http_head(capture: &Capture) -> String {
     for (name, value) in &capture.headers {
         let _ = write!(head, "{name}: {value}\r\n");
     }
-    // The crawler unpacks bodies and keeps what the server said under other names.
+    // The crawler decodes bodies and keeps the server's Content-Encoding under this name.
     head.push_str("X-Crawler-Content-Encoding: gzip\r\n");
     let _ = write!(head, "Content-Length: {}\r\n\r\n", capture.body.len());
     head
@@ -123,19 +124,19 @@ fn record_id(labels: &[&str]) -> [u8; 16] {
     let digest = hash.finalize();
     let mut id = [0; 16];
     id.copy_from_slice(&digest[..16]);
-    // Version 8, "custom", of RFC 9562: made from a hash.
+    // A UUID of version 8 (custom, RFC 9562), made from a hash.
     id[6] = (id[6] & 0x0f) | 0x80;
     id[8] = (id[8] & 0x3f) | 0x80;
     id
 }
 
 fn uuid(id: &[u8; 16]) -> String {
-    let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex::encode(id);
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
     [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }
 
-/// RFC 4648, without padding: 20 bytes fill 32 letters.
+/// Encodes bytes in base 32 (RFC 4648) without padding: 20 bytes become 32 letters.
 fn base32(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut text = String::new();
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn digests_are_written_as_in_the_index() {
-        // The SHA-1 of nothing, as it stands in many rows of the real index.
+        // The SHA-1 of an empty payload, as in many rows of the real index.
         assert_eq!(base32(&Sha1::digest(b"")), "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
     }
 }

@@ -1,20 +1,23 @@
-//! The name server of a track: one thread, one socket, answers made by hand.
+//! The name server of a track: one thread, one socket, answers written byte by byte.
 
-use std::io;
-use std::net::{Ipv4Addr, UdpSocket};
-use std::sync::Arc;
-use std::thread;
+use std::{
+    io,
+    net::{Ipv4Addr, UdpSocket},
+    sync::Arc,
+    thread,
+};
 
-use super::Plan;
-use super::plan::{Kind, host_number};
-use super::tally::Tally;
+use super::{
+    plan::{HostKind, TrackPlan, host_number},
+    tally::Tally,
+};
 
-const HEADER: usize = 12;
+const HEADER_BYTES: usize = 12;
 const TYPE_A: u16 = 1;
 const NXDOMAIN: u8 = 3;
 
 /// Answers on 127.0.0.1:53 until the process ends.
-pub(crate) fn serve(plan: &Arc<Plan>, tally: &Arc<Tally>) -> io::Result<()> {
+pub(crate) fn serve(plan: &Arc<TrackPlan>, tally: &Arc<Tally>) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 53))?;
     socket2::SockRef::from(&socket).set_recv_buffer_size(8 << 20)?;
     let (plan, tally) = (Arc::clone(plan), Arc::clone(tally));
@@ -31,10 +34,10 @@ pub(crate) fn serve(plan: &Arc<Plan>, tally: &Arc<Tally>) -> io::Result<()> {
     Ok(())
 }
 
-/// The answer to the one question of a message (RFC 1035, 4.1); none to what is no question.
-fn answer(plan: &Plan, message: &[u8]) -> Option<Vec<u8>> {
+/// The answer to a message with one question (RFC 1035, 4.1); none if the message is invalid.
+fn answer(plan: &TrackPlan, message: &[u8]) -> Option<Vec<u8>> {
     let mut name = String::new();
-    let mut at = HEADER;
+    let mut at = HEADER_BYTES;
     loop {
         let length = usize::from(*message.get(at)?);
         at += 1;
@@ -50,16 +53,18 @@ fn answer(plan: &Plan, message: &[u8]) -> Option<Vec<u8>> {
     let kind = u16::from_be_bytes([*message.get(at)?, *message.get(at + 1)?]);
     let end = at + 4;
     let host = host_number(&name.to_ascii_lowercase());
-    let exists = host.and_then(|host| plan.kind(host)).is_some_and(|kind| kind != Kind::NoSuchName);
+    let exists =
+        host.and_then(|host| plan.kind(host)).is_some_and(|kind| kind != HostKind::NoSuchName);
     let address = host.filter(|_| exists && kind == TYPE_A).and_then(|host| plan.address(host));
     let mut answer = message.get(..end)?.to_vec();
-    // A response, recursion wanted and available; one question, no authority, nothing more.
+    // A response; recursion desired and available; one question, no authority or additional
+    // records.
     answer[2] = 0x81;
     answer[3] = 0x80 | if exists { 0 } else { NXDOMAIN };
-    answer[4..HEADER].copy_from_slice(&[0, 1, 0, u8::from(address.is_some()), 0, 0, 0, 0]);
+    answer[4..HEADER_BYTES].copy_from_slice(&[0, 1, 0, u8::from(address.is_some()), 0, 0, 0, 0]);
     if let Some(address) = address {
-        // The name is the question's; class IN, five minutes, four bytes.
-        answer.extend_from_slice(&[0xC0, HEADER as u8, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4]);
+        // The name points to the question; type A, class IN, five minutes, four bytes.
+        answer.extend_from_slice(&[0xC0, HEADER_BYTES as u8, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4]);
         answer.extend_from_slice(&address.octets());
     }
     Some(answer)
@@ -67,15 +72,17 @@ fn answer(plan: &Plan, message: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use hickory_proto::op::{Message, Query, ResponseCode};
-    use hickory_proto::rr::{Name, RData, RecordType};
+    use hickory_proto::{
+        op::{Message, Query, ResponseCode},
+        rr::{Name, RData, RecordType},
+    };
 
     use super::*;
-    use crate::track::{Scenario, Size};
+    use crate::track::{Scenario, TrackSize};
 
     fn ask(name: &str, kind: RecordType) -> Message {
-        let size = Size { hosts: 10, urls: 25, addresses: 4 };
-        let plan = Plan::new(Scenario::Plain, size);
+        let size = TrackSize { hosts: 10, urls: 25, addresses: 4 };
+        let plan = TrackPlan::new(Scenario::Plain, size);
         let mut question = Message::query();
         let name = Name::from_ascii(name).expect("a name");
         question.add_query(Query::query(name, kind));

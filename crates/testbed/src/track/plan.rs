@@ -1,31 +1,29 @@
-//! What every host and URL of a track does: numbers from numbers, no state.
+//! The plan of a track: what every host and URL does. Pure functions of numbers, no state.
 //!
-//! Hosts live on few addresses, their sizes by Zipf's law, as on the web. What does not connect is
-//! a property of the address, for all its hosts; everything else is drawn for each host.
+//! Hosts share few addresses, and the number of hosts of an address follows Zipf's law, as on the
+//! web. An address is dead for all its hosts; everything else is drawn for each host.
 
-use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
-use std::time::Duration;
+use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
 
-use crate::address::DROPPED_OCTET;
-use crate::dice::Dice;
+use crate::{address::DROPPED_OCTET, dice::Dice};
 
 /// The domain under which the hosts are numbered.
 pub(crate) const DOMAIN: &str = "icons.test";
+/// Every track has the same seed, so that measurements of different days compare.
 const SEED: u64 = 5;
-/// The largest addresses never drop connections: one of them would be a tenth of all hosts.
+/// The addresses with the most hosts are never dead: one of them has a tenth of all hosts.
 const ALWAYS_ALIVE: usize = 20;
 
-/// What is measured.
+/// A kind of measurement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Scenario {
-    /// Plain HTTP, everything at once.
+    /// Plain HTTP, all answers immediately.
     Plain,
-    /// HTTPS, everything at once.
+    /// HTTPS, all answers immediately.
     Tls,
-    /// HTTPS and what the web does to it.
+    /// HTTPS with latencies and the faults of the web.
     Mix,
-    /// HTTPS, and every answer is half a megabyte that takes eight seconds.
+    /// HTTPS; every answer is half a megabyte, sent over eight seconds.
     Slow,
 }
 
@@ -47,29 +45,29 @@ impl Scenario {
     }
 }
 
-/// How a host treats its requests.
+/// What a host of a track does with requests.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Kind {
+pub enum HostKind {
     /// The icon, after the latency of its URL.
     Fine,
-    /// 404 at once.
+    /// 404, immediately.
     NotFound,
     /// The name does not exist.
     NoSuchName,
-    /// A page where an icon was asked for, at once.
+    /// An HTML page instead of the icon, immediately.
     Html,
     /// Its address drops connection requests.
     Dead,
-    /// Takes the request and never answers.
+    /// The request is never answered.
     Silent,
-    /// Half of the icon comes, and no more.
+    /// Half of the icon is sent, and nothing more.
     Stalls,
     /// The handshake ends in an alert.
     TlsAlert,
 }
 
-impl Kind {
-    /// For counts.
+impl HostKind {
+    /// The name of the kind in counts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -85,59 +83,62 @@ impl Kind {
     }
 }
 
-/// How much there is of everything.
+/// The size of a track.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Size {
+pub struct TrackSize {
     /// Hostnames.
     pub hosts: usize,
-    /// Icon URLs, at least one a host.
+    /// Icon URLs, at least one for each host.
     pub urls: usize,
-    /// Addresses that the hosts live on.
+    /// Addresses that the hosts share.
     pub addresses: usize,
 }
 
 struct Host {
     address: Ipv4Addr,
-    kind: Kind,
+    kind: HostKind,
 }
 
 /// A track's hosts and URLs.
-pub struct Plan {
+pub struct TrackPlan {
     /// What is measured.
     pub scenario: Scenario,
-    size: Size,
+    size: TrackSize,
     hosts: Vec<Host>,
 }
 
-/// What a client that tries every URL once by itself meets.
+/// What a client meets that requests every URL once.
 #[derive(Debug, Default)]
-pub struct Expected {
-    /// URLs by what they do.
+pub struct ExpectedTotals {
+    /// The number of URLs by kind of host.
     pub urls: BTreeMap<&'static str, usize>,
-    /// Hosts by what they do.
+    /// The number of hosts by kind.
     pub hosts: BTreeMap<&'static str, usize>,
-    /// Addresses that drop connection requests and have a host.
+    /// Addresses that drop connection requests and have at least one host.
     pub dead_addresses: usize,
-    /// Of those, addresses with one host only.
+    /// The part of `dead_addresses` that has one host only.
     pub dead_addresses_of_one_host: usize,
-    /// The time that all good answers take together.
+    /// The sum of the latencies of all good answers.
     pub latency_seconds: f64,
-    /// What a client with the deadlines of rules.md cannot spend less on: two hosts make an address
-    /// dead, the first URL of an origin the origin, and nothing else waits.
+    /// The least time that requests can take in sum with the deadlines below, for a client that
+    /// gives up an address after two hosts and an origin after its first URL.
     pub least_slot_seconds: f64,
-    /// The same where nothing is remembered and a silent server costs the total deadline.
+    /// The same for a client that remembers nothing and waits the total deadline for each silent
+    /// URL.
     pub forgetful_slot_seconds: f64,
 }
 
-/// Deadlines of rules.md: TCP and TLS, the head of an answer, all of a request.
+/// The fetcher's deadline for TCP and TLS together.
 const CONNECT_SECONDS: f64 = 5.0;
+/// The fetcher's deadline for the head of an answer.
 const FIRST_BYTE_SECONDS: f64 = 5.0;
+/// The fetcher's deadline for a whole request.
 const TOTAL_SECONDS: f64 = 10.0;
 
-impl Plan {
-    /// Draws every host.
+impl TrackPlan {
+    /// Chooses address and kind of every host.
     #[must_use]
-    pub fn new(scenario: Scenario, size: Size) -> Self {
+    pub fn new(scenario: Scenario, size: TrackSize) -> Self {
         let address_of = addresses_by_zipf(size);
         let dead = match scenario {
             Scenario::Mix => dead_addresses(&address_of, size, 120),
@@ -146,9 +147,9 @@ impl Plan {
         let hosts = address_of.iter().enumerate().map(|(number, rank)| {
             let is_dead = dead[*rank];
             let kind = match scenario {
-                Scenario::Mix if is_dead => Kind::Dead,
+                Scenario::Mix if is_dead => HostKind::Dead,
                 Scenario::Mix => living_kind(number),
-                _ => Kind::Fine,
+                _ => HostKind::Fine,
             };
             Host { address: address(*rank, is_dead), kind }
         });
@@ -156,7 +157,7 @@ impl Plan {
         Self { scenario, size, hosts }
     }
 
-    /// Every URL once, in an order that is always the same and no host's.
+    /// Every URL once, in a shuffled order that is always the same.
     #[must_use]
     pub fn urls(&self) -> Vec<String> {
         let mut urls = Vec::with_capacity(self.size.urls);
@@ -176,27 +177,27 @@ impl Plan {
         urls.into_iter().map(url).collect()
     }
 
-    /// Counts what the URLs do.
+    /// The totals that a client can expect.
     #[must_use]
-    pub fn expected(&self) -> Expected {
-        let mut expected = Expected::default();
+    pub fn expected(&self) -> ExpectedTotals {
+        let mut expected = ExpectedTotals::default();
         let mut of_dead_address: BTreeMap<Ipv4Addr, usize> = BTreeMap::new();
         for (number, host) in self.hosts.iter().enumerate() {
             let icons = self.icons_of(number);
             *expected.urls.entry(host.kind.as_str()).or_default() += icons;
             *expected.hosts.entry(host.kind.as_str()).or_default() += 1;
-            if host.kind == Kind::Fine {
+            if host.kind == HostKind::Fine {
                 let latency = (0..icons).map(|icon| self.latency(number, icon).as_secs_f64());
                 expected.latency_seconds += latency.sum::<f64>();
             }
             let (first, each) = match host.kind {
-                Kind::Dead => {
+                HostKind::Dead => {
                     let hosts = of_dead_address.entry(host.address).or_default();
                     *hosts += 1;
                     (if *hosts <= 2 { CONNECT_SECONDS } else { 0.0 }, CONNECT_SECONDS)
                 }
-                Kind::Silent => (FIRST_BYTE_SECONDS, TOTAL_SECONDS),
-                Kind::Stalls => (TOTAL_SECONDS, TOTAL_SECONDS),
+                HostKind::Silent => (FIRST_BYTE_SECONDS, TOTAL_SECONDS),
+                HostKind::Stalls => (TOTAL_SECONDS, TOTAL_SECONDS),
                 _ => (0.0, 0.0),
             };
             expected.least_slot_seconds += first;
@@ -209,7 +210,7 @@ impl Plan {
         expected
     }
 
-    pub(crate) fn kind(&self, host: usize) -> Option<Kind> {
+    pub(crate) fn kind(&self, host: usize) -> Option<HostKind> {
         self.hosts.get(host).map(|host| host.kind)
     }
 
@@ -217,8 +218,7 @@ impl Plan {
         self.hosts.get(host).map(|host| host.address)
     }
 
-    /// The time that the answer to a URL takes: 0.4 s in the median, from half of it to one and a
-    /// half.
+    /// The latency of a URL: 0.2 to 0.6 s in the scenario `Mix`, else none.
     pub(crate) fn latency(&self, host: usize, icon: usize) -> Duration {
         if self.scenario != Scenario::Mix {
             return Duration::ZERO;
@@ -228,7 +228,7 @@ impl Plan {
     }
 
     fn icons_of(&self, host: usize) -> usize {
-        // 1, 2, 3, 4, 1, 2, ... where the URLs are two and a half a host.
+        // 1, 2, 3, 4, 1, 2, ... if there are 2.5 URLs for each host.
         let (hosts, urls) = (self.size.hosts.max(1), self.size.urls);
         let spread = [-3_i64, -1, 1, 3][host % 4];
         let fair = (urls * (host + 1) / hosts).saturating_sub(urls * host / hosts) as i64;
@@ -237,13 +237,14 @@ impl Plan {
     }
 }
 
-/// The number of a host from its name.
+/// The number of the host with this name.
 pub(crate) fn host_number(name: &str) -> Option<usize> {
     name.strip_prefix('h')?.strip_suffix(DOMAIN)?.strip_suffix('.')?.parse().ok()
 }
 
-/// The rank of each host's address; a rank's share falls with its number.
-fn addresses_by_zipf(size: Size) -> Vec<usize> {
+/// The rank of each host's address: the address of rank n has a share of hosts in proportion to
+/// 1 / (n + 1).
+fn addresses_by_zipf(size: TrackSize) -> Vec<usize> {
     let mut sums = Vec::with_capacity(size.addresses);
     let mut sum = 0.0;
     for rank in 0..size.addresses.max(1) {
@@ -258,8 +259,8 @@ fn addresses_by_zipf(size: Size) -> Vec<usize> {
     (0..size.hosts).map(rank_of).collect()
 }
 
-/// Addresses in drawn order, until so many of a thousand hosts live on them.
-fn dead_addresses(address_of: &[usize], size: Size, permille: usize) -> Vec<bool> {
+/// Chooses dead addresses, so that together they have `permille` of a thousand hosts.
+fn dead_addresses(address_of: &[usize], size: TrackSize, permille: usize) -> Vec<bool> {
     let mut hosts_at = vec![0_usize; size.addresses];
     for rank in address_of {
         hosts_at[*rank] += 1;
@@ -277,17 +278,17 @@ fn dead_addresses(address_of: &[usize], size: Size, permille: usize) -> Vec<bool
     dead
 }
 
-/// Of the 88 in a hundred that can be reached: 70 fine, 10 quick failures, 5 that never finish, 3
-/// without TLS.
-fn living_kind(number: usize) -> Kind {
+/// The kind of a host whose address is alive: 88 % of all hosts, namely 70 % fine, 10 % quick
+/// failures, 5 % that never finish, 3 % without TLS.
+fn living_kind(number: usize) -> HostKind {
     let shares = [
-        (Kind::Fine, 700),
-        (Kind::NotFound, 60),
-        (Kind::NoSuchName, 30),
-        (Kind::Html, 10),
-        (Kind::Silent, 25),
-        (Kind::Stalls, 25),
-        (Kind::TlsAlert, 30),
+        (HostKind::Fine, 700),
+        (HostKind::NotFound, 60),
+        (HostKind::NoSuchName, 30),
+        (HostKind::Html, 10),
+        (HostKind::Silent, 25),
+        (HostKind::Stalls, 25),
+        (HostKind::TlsAlert, 30),
     ];
     Dice::numbered(SEED, "kind", number as u64).weighted(&shares)
 }
@@ -303,22 +304,22 @@ mod tests {
 
     use super::*;
 
-    const SIZE: Size = Size { hosts: 8_000, urls: 20_000, addresses: 1_000 };
+    const SIZE: TrackSize = TrackSize { hosts: 8_000, urls: 20_000, addresses: 1_000 };
 
     #[test]
     fn a_mix_has_the_shares_that_it_names() {
-        let plan = Plan::new(Scenario::Mix, SIZE);
+        let plan = TrackPlan::new(Scenario::Mix, SIZE);
         let expected = plan.expected();
-        let share = |kinds: &[Kind]| {
+        let share = |kinds: &[HostKind]| {
             let urls = kinds.iter().filter_map(|kind| expected.urls.get(kind.as_str()));
             urls.sum::<usize>() as f64 / SIZE.urls as f64
         };
         for (kinds, wanted) in [
-            (&[Kind::Fine][..], 0.70),
-            (&[Kind::NotFound, Kind::NoSuchName, Kind::Html][..], 0.10),
-            (&[Kind::Dead][..], 0.12),
-            (&[Kind::Silent, Kind::Stalls][..], 0.05),
-            (&[Kind::TlsAlert][..], 0.03),
+            (&[HostKind::Fine][..], 0.70),
+            (&[HostKind::NotFound, HostKind::NoSuchName, HostKind::Html][..], 0.10),
+            (&[HostKind::Dead][..], 0.12),
+            (&[HostKind::Silent, HostKind::Stalls][..], 0.05),
+            (&[HostKind::TlsAlert][..], 0.03),
         ] {
             // Drawn by origin, and origins differ in size.
             assert!((share(kinds) - wanted).abs() < 0.015, "{kinds:?}: {}", share(kinds));
@@ -329,7 +330,7 @@ mod tests {
 
     #[test]
     fn every_url_is_there_once_and_names_a_host_of_the_plan() {
-        let plan = Plan::new(Scenario::Plain, SIZE);
+        let plan = TrackPlan::new(Scenario::Plain, SIZE);
         let urls = plan.urls();
         assert_eq!(urls.iter().collect::<HashSet<_>>().len(), SIZE.urls);
         for url in urls {
@@ -342,9 +343,9 @@ mod tests {
 
     #[test]
     fn an_address_is_dead_for_all_its_hosts_or_for_none() {
-        let plan = Plan::new(Scenario::Mix, SIZE);
+        let plan = TrackPlan::new(Scenario::Mix, SIZE);
         for host in 0..SIZE.hosts {
-            let is_dead = plan.kind(host) == Some(Kind::Dead);
+            let is_dead = plan.kind(host) == Some(HostKind::Dead);
             let octets = plan.address(host).expect("a host").octets();
             assert_eq!(octets[1] == DROPPED_OCTET, is_dead);
         }

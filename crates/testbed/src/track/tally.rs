@@ -1,11 +1,13 @@
-//! Totals of what a track was asked.
+//! The totals of a track: queries, connections, handshakes, requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::{
+    Serialize,
+    ser::{SerializeStruct, Serializer},
+};
 
-/// Totals since the start, and the most connections at once.
+/// The totals since the start, and the most concurrent connections.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub(crate) questions: AtomicU64,

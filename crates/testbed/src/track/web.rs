@@ -1,34 +1,44 @@
-//! The web servers of a track: an answer is a ready one with 16 bytes of its own at its end.
+//! The web servers of a track: an answer is a prepared one with 16 bytes of its own at its end.
 //!
-//! HTTP/1.1 only, sessions of TLS are not resumed: every connection costs a whole handshake.
+//! HTTP/1.1 only; TLS sessions are not resumed, so every connection needs a full handshake.
 
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use rustls::ServerConfig;
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+    time::sleep,
+};
 use tokio_rustls::LazyConfigAcceptor;
 
-use super::plan::{Kind, Plan, Scenario, host_number};
-use super::tally::Tally;
-use crate::behaviour::Behaviour;
-use crate::certificates::Certificates;
-use crate::draw;
-use crate::error::TestbedError;
-use crate::listeners::drop_set_aside;
+use super::{
+    plan::{HostKind, Scenario, TrackPlan, host_number},
+    tally::Tally,
+};
+use crate::{
+    behaviour::Behaviour, certificates::Certificates, draw, error::TestbedError,
+    listeners::drop_unreachable,
+};
 
+/// Connections that wait to be accepted: enough for a client with thousands in flight.
 const BACKLOG: i32 = 4_096;
+/// A request head longer than this, in bytes, ends the connection.
 const MAX_HEAD: usize = 4_096;
-/// Icons to copy from, as many of each kind.
-const DRAWN: u64 = 64;
+/// The prepared answers of each kind.
+const PREPARED: u64 = 64;
+/// The body of a slow answer: just below the 512 KiB that the fetcher accepts.
 const SLOW_BYTES: usize = 512 * 1_024 - 64;
+/// The pieces in which a slow answer is sent.
 const SLOW_PIECES: usize = 16;
+/// The time that a slow answer takes.
 const SLOW_TIME: Duration = Duration::from_secs(8);
 
 /// The servers; dropping them ends every connection.
@@ -36,8 +46,9 @@ pub(crate) struct Web {
     _servers: JoinSet<()>,
 }
 
+/// What all connections share.
 struct Site {
-    plan: Arc<Plan>,
+    plan: Arc<TrackPlan>,
     tally: Arc<Tally>,
     favicons: Vec<Vec<u8>>,
     pictures: Vec<Vec<u8>>,
@@ -46,7 +57,7 @@ struct Site {
 }
 
 impl Web {
-    pub(crate) fn start(plan: &Arc<Plan>, tally: &Arc<Tally>) -> Result<Self, TestbedError> {
+    pub(crate) fn start(plan: &Arc<TrackPlan>, tally: &Arc<Tally>) -> Result<Self, TestbedError> {
         let certificates = Certificates::new()?;
         let broken = |what: String| TestbedError::Settings(what);
         let leaf = certificates
@@ -71,9 +82,9 @@ impl Web {
     }
 }
 
-/// Whole answers: head and icon, with room for a number at the end of the icon.
+/// Prepared answers: head and icon, with 16 spare bytes at the end of the icon.
 fn drawn(path: &str) -> Vec<Vec<u8>> {
-    let icons = (0..DRAWN).filter_map(|number| draw::icon(number, "track", path));
+    let icons = (0..PREPARED).filter_map(|number| draw::icon(number, "track", path));
     icons
         .map(|icon| answer("200 OK", icon.content_type, &[&icon.body[..], &[0; 16]].concat()))
         .collect()
@@ -92,7 +103,7 @@ fn bind(port: u16) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).into())?;
-    drop_set_aside(&socket)?;
+    drop_unreachable(&socket)?;
     socket.set_nonblocking(true)?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
@@ -105,7 +116,7 @@ async fn accept(listener: TcpListener, is_tls: bool, site: Arc<Site>) {
                 let site = Arc::clone(&site);
                 tokio::spawn(async move {
                     let _open = site.tally.connection();
-                    // A client that breaks off is its own business.
+                    // A client may close its connection at any time.
                     let _ = receive(stream, is_tls, &site).await;
                 });
             }
@@ -121,7 +132,7 @@ async fn receive(stream: TcpStream, is_tls: bool, site: &Site) -> io::Result<()>
     }
     let start = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), stream).await?;
     let host = start.client_hello().server_name().and_then(host_number);
-    let is_refused = host.and_then(|host| site.plan.kind(host)) == Some(Kind::TlsAlert);
+    let is_refused = host.and_then(|host| site.plan.kind(host)) == Some(HostKind::TlsAlert);
     let config = if is_refused { &site.refusing } else { &site.good };
     let stream = start.into_stream(Arc::clone(config)).await?;
     Tally::count(&site.tally.handshakes);
@@ -150,15 +161,15 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, site: &Site) ->
             continue;
         }
         match site.plan.kind(host) {
-            Some(Kind::NotFound) | None => {
+            Some(HostKind::NotFound) | None => {
                 stream.write_all(&answer("404 Not Found", "text/html", b"<p>not here")).await?;
             }
-            Some(Kind::Html) => {
+            Some(HostKind::Html) => {
                 let page = b"<!doctype html><title>Welcome</title>";
                 stream.write_all(&answer("200 OK", "text/html", page)).await?;
             }
-            Some(Kind::Silent) => return keep_silent(stream).await,
-            Some(Kind::Stalls) => {
+            Some(HostKind::Silent) => return keep_silent(stream).await,
+            Some(HostKind::Stalls) => {
                 let bytes = icon_answer(site, host, icon);
                 stream.write_all(&bytes[..bytes.len() / 2]).await?;
                 stream.flush().await?;
@@ -176,14 +187,14 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, site: &Site) ->
     }
 }
 
-/// Reads until the client goes away.
+/// Sends nothing until the client closes the connection.
 async fn keep_silent<S: AsyncRead + Unpin>(mut stream: S) -> io::Result<()> {
     let mut heard = [0; 256];
     while stream.read(&mut heard).await? > 0 {}
     Ok(())
 }
 
-/// The host's and the icon's number.
+/// The numbers of host and icon that a request names.
 fn read_head(head: &[u8]) -> Option<(usize, usize)> {
     let text = std::str::from_utf8(head).ok()?;
     let path = text.strip_prefix("GET /")?.split(' ').next()?;
@@ -198,7 +209,7 @@ fn read_head(head: &[u8]) -> Option<(usize, usize)> {
     Some((host, icon))
 }
 
-/// No two URLs have the same bytes, so nobody gains by keeping each picture once.
+/// Every URL has different bytes, so that no client gains by storing equal icons once.
 fn icon_answer(site: &Site, host: usize, icon: usize) -> Vec<u8> {
     let answers = if icon == 0 { &site.favicons } else { &site.pictures };
     let mut bytes = answers[(host * 7 + icon) % answers.len()].clone();

@@ -2,97 +2,27 @@
 //!
 //! Must not know how an answer is put on the wire.
 
-use std::io::Write;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{io::Write, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::{Compression, write::GzEncoder};
 
-use super::{redirects, robots};
-use crate::behaviour::Behaviour;
-use crate::dice::Dice;
-use crate::draw;
-use crate::internet::{Internet, Library};
+use super::{
+    redirects,
+    reply::{Answer, Ending, header},
+    robots,
+};
+use crate::{
+    behaviour::Behaviour,
+    dice::Dice,
+    draw,
+    internet::{Internet, Library},
+    request::Request,
+    stored_response::StoredResponse,
+};
 
 /// The most that the fetcher takes: what is too large is larger than this.
 const TOO_LARGE_FROM: u64 = 512 * 1_024;
-
-/// What a URL has, before a behaviour spoils it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Picture {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Bytes,
-}
-
-/// How the body is framed and ended.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Ending {
-    /// Content-Length, true.
-    Length,
-    /// No Content-Length: chunked.
-    Unannounced,
-    /// Content-Length of this many bytes, whatever comes; the connection ends after it.
-    Declared(usize),
-    /// Content-Length of the whole, this many bytes, then silence.
-    StallAfter(usize),
-}
-
-/// An answer, ready for the wire.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Bytes,
-    pub(crate) delay: Duration,
-    pub(crate) ending: Ending,
-}
-
-impl Answer {
-    pub(crate) fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
-        let headers = match content_type {
-            "" => Vec::new(),
-            _ => vec![header("content-type", content_type)],
-        };
-        let (delay, ending) = (Duration::ZERO, Ending::Length);
-        Self { status, headers, body: body.into(), delay, ending }
-    }
-
-    /// A short HTML page, as servers send with an error.
-    pub(crate) fn page(status: u16, title: &str) -> Self {
-        let body = format!(
-            "<!DOCTYPE html><html><head><title>{title}</title></head>\
-             <body><h1>{title}</h1><svg width=\"1\" height=\"1\"></svg></body></html>\n"
-        );
-        Self::new(status, "text/html; charset=utf-8", body)
-    }
-
-    pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.headers.push(header(name, value));
-        self
-    }
-}
-
-fn header(name: &str, value: impl Into<String>) -> (String, String) {
-    (name.to_owned(), value.into())
-}
-
-/// One request, as far as it matters.
-#[derive(Clone, Debug)]
-pub(crate) struct Request {
-    pub(crate) https: bool,
-    pub(crate) host: String,
-    /// Path and query, as sent.
-    pub(crate) target: String,
-}
-
-impl Request {
-    pub(crate) fn path(&self) -> &str {
-        self.target.split(['?', '#']).next().unwrap_or("/")
-    }
-}
 
 /// Answers a request away from the event loop: drawing and reading take their time.
 pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer {
@@ -212,18 +142,18 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     if path == "/favicon.ico" && internet.mix.lacks_favicon(internet.seed, &request.host) {
         return Answer::page(404, "Not Found");
     }
-    let picture = match &internet.library {
-        Library::Recorded(recording) => recording.picture(internet.seed, request),
+    let stored = match &internet.library {
+        Library::Recorded(recording) => recording.response(internet.seed, request),
         Library::Generated(_) => {
-            draw::icon(internet.seed, &request.host, path).map(|drawn| Picture {
+            draw::icon(internet.seed, &request.host, path).map(|drawn| StoredResponse {
                 status: 200,
                 headers: vec![header("content-type", drawn.content_type)],
                 body: drawn.body.into(),
             })
         }
     };
-    match picture {
-        Some(Picture { status, headers, body }) => {
+    match stored {
+        Some(StoredResponse { status, headers, body }) => {
             Answer { headers, ..Answer::new(status, "", body) }
         }
         None if path == "/" => Answer::page(200, &request.host),

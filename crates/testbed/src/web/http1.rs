@@ -1,28 +1,29 @@
-//! HTTP/1.1 by hand: the only way to lie about lengths and to stop in the middle.
+//! HTTP/1.1 without a library, because no library sends a wrong length or stops in the middle.
 //!
-//! Requests without a body (GET and HEAD), one after another on a connection.
+//! Reads requests without a body (GET and HEAD), one after another on a connection.
 
-use std::io;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{io, sync::Arc, time::Duration};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::timeout;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    time::timeout,
+};
 
-use super::answer::{self, Answer, Ending, Request};
-use super::keep_silent;
-use crate::behaviour::Behaviour;
-use crate::counters::Connection;
-use crate::internet::Internet;
+use super::{
+    answer,
+    reply::{Answer, Ending},
+    silence::keep_silent,
+};
+use crate::{behaviour::Behaviour, counters::Connection, internet::Internet, request::Request};
 
-/// A request head longer than this ends the connection.
-const MAX_HEAD: usize = 16 * 1_024;
-/// An idle client is dropped after this.
-const IDLE: Duration = Duration::from_secs(30);
-/// A client that does not read is dropped after this.
+/// A request head longer than this, in bytes, ends the connection.
+const MAX_HEAD_BYTES: usize = 16 * 1_024;
+/// A connection without a request is closed after this time.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// A connection whose client does not read is closed after this time.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Serves until the client leaves. `tls_host` is the name of the handshake, on https.
+/// Serves until the client closes the connection. `tls_host` is the SNI hostname, on https.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     tls_host: Option<String>,
@@ -62,12 +63,12 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(())
 }
 
-/// Ends the connection so that the client gets what was sent before it.
+/// Closes the connection after everything was sent.
 async fn finish<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) -> io::Result<()> {
     timeout(WRITE_TIMEOUT, stream.shutdown()).await?
 }
 
-/// The bytes up to the empty line; none when the client is gone.
+/// The bytes up to the empty line; none when the client has closed the connection.
 async fn read_head<S: AsyncRead + Unpin>(
     stream: &mut S,
     buffer: &mut Vec<u8>,
@@ -77,16 +78,16 @@ async fn read_head<S: AsyncRead + Unpin>(
             let rest = buffer.split_off(end + 4);
             return Ok(Some(std::mem::replace(buffer, rest)));
         }
-        if buffer.len() >= MAX_HEAD {
+        if buffer.len() >= MAX_HEAD_BYTES {
             return Ok(None);
         }
-        if timeout(IDLE, stream.read_buf(buffer)).await?? == 0 {
+        if timeout(IDLE_TIMEOUT, stream.read_buf(buffer)).await?? == 0 {
             return Ok(None);
         }
     }
 }
 
-/// A request line and the two fields that matter.
+/// The request line, and the two header fields that are used.
 #[derive(Debug, Eq, PartialEq)]
 struct Head {
     method: String,
@@ -131,7 +132,7 @@ async fn write<S: AsyncWrite + Unpin>(
     .await?
 }
 
-/// Every byte that goes on the wire for an answer.
+/// All bytes of an answer.
 fn encode(answer: &Answer, head_only: bool, close: bool) -> Vec<u8> {
     let status = answer.status;
     let reason = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lying_length_is_written_as_it_is_told() {
+    fn a_wrong_length_is_written_as_declared() {
         let mut answer = Answer::new(200, "image/png", "12345");
         answer.ending = Ending::Declared(9);
         let text = String::from_utf8(encode(&answer, false, false)).unwrap();

@@ -1,25 +1,26 @@
-//! HTTP/2 for the hosts that offer it, by hyper.
+//! HTTP/2 (by hyper) for the hosts that offer it.
 
-use std::convert::Infallible;
-use std::io;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
-use hyper::body::{Frame, Incoming};
-use hyper::service::service_fn;
+use hyper::{
+    body::{Frame, Incoming},
+    service::service_fn,
+};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::answer::{self, Answer, Ending, Request};
-use crate::counters::Connection;
-use crate::internet::Internet;
+use super::{
+    answer,
+    reply::{Answer, Ending},
+};
+use crate::{counters::Connection, internet::Internet, request::Request};
 
-/// A connection on which nothing is asked is closed by a ping unanswered for this long.
+/// The interval of pings: a connection whose client does not answer them is closed.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
-/// Serves until the client leaves.
+/// Serves until the client closes the connection.
 pub(crate) async fn serve<S>(
     stream: S,
     host: String,

@@ -1,16 +1,19 @@
-//! Redirects that lead on, round, astray or too far.
+//! Redirects: chains, chains that are too long, loops, and redirects to private or invalid targets.
 //!
-//! How many hops are left stands in the path (`/_hop/3/favicon.ico`), so that an answer needs no
-//! memory of the one before.
+//! The path holds the number of hops left (`/_hop/3/favicon.ico`), so that the server keeps no
+//! state between requests.
 
-use super::answer::{Answer, Request};
-use crate::behaviour::Behaviour;
-use crate::dice::Dice;
-use crate::internet::{Internet, SHARED_HOSTS};
+use super::reply::Answer;
+use crate::{
+    behaviour::Behaviour,
+    dice::Dice,
+    internet::{Internet, SHARED_HOSTS},
+    request::Request,
+};
 
 const HOP: &str = "/_hop/";
 
-/// Places where a fetcher of strangers' URLs must not go.
+/// URLs in private networks, which a fetcher must refuse.
 const PRIVATE: [&str; 8] = [
     "http://10.0.0.1/favicon.ico",
     "http://169.254.169.254/latest/meta-data/iam/security-credentials/",
@@ -29,7 +32,7 @@ const BAD_SCHEMES: [&str; 4] = [
     "data:image/png;base64,iVBORw0KGgo=",
 ];
 
-/// The redirect, or the request that is left at the end of a chain.
+/// The redirect, or, at the end of a chain, the request for the final target.
 pub(crate) fn answer(
     internet: &Internet,
     request: &Request,
@@ -50,14 +53,14 @@ pub(crate) fn answer(
             let target = format!("https://{host}{}", request.path());
             Ok(redirect(&mut dice, target))
         }
-        Behaviour::RedirectLoop => Ok(round(request, &mut dice)),
+        Behaviour::RedirectLoop => Ok(loop_back(request, &mut dice)),
         Behaviour::RedirectTooMany => chain(internet, request, 6, 9),
         _ => chain(internet, request, 1, 5),
     }
 }
 
-/// To itself, or to and fro between two addresses.
-fn round(request: &Request, dice: &mut Dice) -> Answer {
+/// A redirect to the same URL, or back and forth between two URLs.
+fn loop_back(request: &Request, dice: &mut Dice) -> Answer {
     let there = format!("{HOP}round{}", request.target);
     let target = match request.target.strip_prefix(&format!("{HOP}round")) {
         Some(back) => back.to_owned(),
@@ -83,13 +86,13 @@ fn chain(internet: &Internet, request: &Request, least: u64, most: u64) -> Resul
     let location = match dice.below(4) {
         0 | 1 => path,
         2 => format!("//{}{path}", request.host),
-        // Up to https and never down: going down is a question of policy, not of counting.
+        // To https, never back to http: some clients refuse that, and hops are to be counted here.
         _ => format!("https://{}{path}", request.host),
     };
     Ok(redirect(&mut dice, location))
 }
 
-/// Hops left and the target at the end, of a path within a chain.
+/// The number of hops left and the final target, if the target is part of a chain.
 fn unwind(target: &str) -> Option<(u64, &str)> {
     let rest = target.strip_prefix(HOP)?;
     let slash = rest.find('/')?;

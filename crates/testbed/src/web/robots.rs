@@ -1,11 +1,10 @@
-//! What `/robots.txt` says: mostly nothing, often everything is allowed, seldom icons are not.
+//! The answer to `/robots.txt`: often a 404, mostly rules that allow icons, seldom rules that do
+//! not.
 
-use super::answer::{Answer, Request};
-use crate::behaviour::Behaviour;
-use crate::dice::Dice;
-use crate::internet::Internet;
+use super::reply::Answer;
+use crate::{behaviour::Behaviour, dice::Dice, internet::Internet, request::Request};
 
-/// What hosts that allow icons say, by how often. None is a 404.
+/// The files of hosts that allow icons, with weights. `None` is a 404.
 const ALLOWING: [(Option<&str>, u32); 7] = [
     (None, 45),
     (Some("User-agent: *\nDisallow:\n"), 20),
@@ -16,15 +15,15 @@ const ALLOWING: [(Option<&str>, u32); 7] = [
     (Some("<!DOCTYPE html><html><head><title>Home</title></head></html>\n"), 1),
 ];
 
-/// What hosts that forbid icons say.
+/// The files of hosts that disallow icons.
 const FORBIDDING: [&str; 3] = [
     "User-agent: *\nDisallow: /\n",
     "User-agent: Googlebot\nAllow: /\n\nUser-agent: *\nDisallow: /\n",
     "user-agent: EveryTabBot\ndisallow: /\n\nuser-agent: *\ndisallow:\n",
 ];
 
-/// The answer for a host with this behaviour. Faults of status and body are those of its icons
-/// alone: else a host said to give 500 would count as one whose robots.txt is unknown.
+/// The answer for a host with this behaviour. Faults of status and body apply to icons only: a host
+/// whose robots.txt answered 500 would be a host with unknown rules.
 pub(crate) fn answer(internet: &Internet, request: &Request, behaviour: Behaviour) -> Answer {
     let mut dice = Dice::new(internet.seed, &["robots", &request.host]);
     let text = match behaviour {

@@ -1,14 +1,20 @@
 //! A plain client for the tests: asks the name server over UDP, dials what it says.
 
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use everytab_testbed::{Behaviour, Content, Latency, Mix, Running, Settings, SmallInternet};
-use hickory_proto::op::{Message, Query, ResponseCode};
-use hickory_proto::rr::{Name, RData, RecordType};
+use hickory_proto::{
+    op::{Message, Query, ResponseCode},
+    rr::{Name, RData, RecordType},
+};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UdpSocket};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpStream, UdpSocket},
+};
 
 /// An internet whose hosts all behave one way, with the folder that it lives in.
 pub(crate) async fn internet_of(behaviour: Behaviour) -> (Running, TempDir) {

@@ -1,0 +1,11 @@
+//! The response that a URL has before a behaviour changes it.
+
+use bytes::Bytes;
+
+/// A response from a recording, or an icon drawn by code.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct StoredResponse {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Bytes,
+}

@@ -1,0 +1,61 @@
+//! An answer, ready to be put on the wire.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+/// How the body is framed and how it ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Ending {
+    /// Content-Length is the body's length.
+    Length,
+    /// There is no Content-Length: the body is chunked.
+    Unannounced,
+    /// Content-Length is this many bytes, whatever the body's length; the connection ends after it.
+    Declared(usize),
+    /// Content-Length is the body's length, but only this many bytes are sent, then nothing.
+    StallAfter(usize),
+}
+
+/// Everything that the client gets, and when.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Bytes,
+    /// The wait before the first byte.
+    pub(crate) delay: Duration,
+    pub(crate) ending: Ending,
+}
+
+impl Answer {
+    /// An answer without delay and with a true length; an empty type writes no Content-Type.
+    pub(crate) fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
+        let headers = match content_type {
+            "" => Vec::new(),
+            _ => vec![header("content-type", content_type)],
+        };
+        let (delay, ending) = (Duration::ZERO, Ending::Length);
+        Self { status, headers, body: body.into(), delay, ending }
+    }
+
+    /// A short HTML page, as servers send with an error.
+    pub(crate) fn page(status: u16, title: &str) -> Self {
+        let body = format!(
+            "<!DOCTYPE html><html><head><title>{title}</title></head>\
+             <body><h1>{title}</h1><svg width=\"1\" height=\"1\"></svg></body></html>\n"
+        );
+        Self::new(status, "text/html; charset=utf-8", body)
+    }
+
+    /// Adds a header field.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push(header(name, value));
+        self
+    }
+}
+
+/// A header field as a pair.
+pub(crate) fn header(name: &str, value: impl Into<String>) -> (String, String) {
+    (name.to_owned(), value.into())
+}
