@@ -1,18 +1,19 @@
-//! Where the system keeps its Postgres server programs, and of which version they are.
+//! Finds the system's Postgres server programs and their version.
 //!
 //! A folder counts only if it holds both `initdb` and `postgres`: client packages put a
-//! `pg_config` and `psql` in places that have no server.
+//! `pg_config` and `psql` in folders that have no server.
 
-use std::collections::BTreeSet;
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use crate::error::PostgresError;
 
-/// The coordinator's functions use `merge`, `security_invoker` views and
-/// `CREATE DATABASE ... STRATEGY`, all new in 15 (and Debian 12 has 15).
+/// The oldest usable version: the coordinator's functions use `merge`, `security_invoker` views and
+/// `CREATE DATABASE ... STRATEGY`, all new in 15 (Debian 12 has 15).
 pub(crate) const OLDEST_MAJOR: u32 = 15;
 
 /// One folder of server programs.
@@ -38,8 +39,8 @@ impl Binaries {
     }
 }
 
-/// The programs to use: of exactly `cluster`'s major version where there is a cluster, else the
-/// first that is new enough in the order named in [`PostgresError::NotFound`].
+/// The programs to use: those of `cluster`'s major version if there is a cluster, else the first
+/// that are new enough, in the order of folders in the message of [`PostgresError::NotFound`].
 pub(crate) fn find(cluster: Option<u32>) -> Result<Binaries, PostgresError> {
     if let Some(folder) = env::var_os("EVERYTAB_PG_BIN").map(PathBuf::from) {
         let named = Binaries::in_folder(&folder).ok_or(PostgresError::NotThere(folder))?;
@@ -71,7 +72,8 @@ fn choose(found: Vec<Binaries>, cluster: Option<u32>) -> Result<Binaries, Postgr
     }
 }
 
-/// Where Postgres's programs may be, server or client: the named folder alone, if one is named.
+/// The folders that may hold Postgres's programs, server or client: only `$EVERYTAB_PG_BIN`, if
+/// set.
 pub(crate) fn folders() -> Vec<PathBuf> {
     env::var_os("EVERYTAB_PG_BIN").map_or_else(candidates, |folder| vec![PathBuf::from(folder)])
 }
@@ -98,7 +100,8 @@ fn candidates() -> Vec<PathBuf> {
     folders
 }
 
-/// 15 from `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, 18 from `... 18beta1`.
+/// The major version in the output of `--version`: 15 in
+/// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, 18 in `... 18beta1`.
 pub(crate) fn major_in(version: &str) -> Option<u32> {
     let number = version.split_once("(PostgreSQL) ")?.1;
     let digits = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());

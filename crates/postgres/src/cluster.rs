@@ -1,21 +1,25 @@
-//! Makes a cluster (the folder that one server keeps its databases in), whole or not at all.
+//! Makes a cluster (the folder that holds a server's databases), completely or not at all.
 //!
-//! `initdb` works in `data.making`; a rename to `data` ends it. What a killed one left is thrown
-//! away. The folder's lock must be held.
+//! `initdb` works in `data.making`, which is renamed to `data` at the end. What a killed `initdb`
+//! left is deleted. The folder's lock must be held.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+    process::{Command, Stdio},
+};
 
-use crate::ADMIN_USER;
-use crate::binaries::Binaries;
-use crate::error::PostgresError;
-use crate::orphans;
-use crate::place::Place;
-use crate::process::{self, Signal};
+use crate::{
+    binaries::Binaries,
+    error::PostgresError,
+    names::ADMIN_USER,
+    orphans,
+    process::{self, Signal},
+    server_folders::ServerFolders,
+};
 
-/// The major version that made the cluster in `data`; none where there is no cluster.
+/// The major version that made the cluster in `data`; none if there is no cluster.
 pub(crate) fn version_of(data: &Path) -> Result<Option<u32>, PostgresError> {
     let path = data.join("PG_VERSION");
     match fs::read_to_string(&path) {
@@ -28,28 +32,28 @@ pub(crate) fn version_of(data: &Path) -> Result<Option<u32>, PostgresError> {
     }
 }
 
-/// Leaves an existing cluster alone.
+/// Makes the cluster, unless it exists.
 pub(crate) fn make_if_missing(
-    place: &Place,
+    folders: &ServerFolders,
     binaries: &Binaries,
     durable: bool,
 ) -> Result<(), PostgresError> {
-    let making = place.data.with_extension("making");
+    let making = folders.data.with_extension("making");
     if making.exists() {
         orphans::stop_all_in(&making)?;
         fs::remove_dir_all(&making).map_err(PostgresError::io("delete", &making))?;
     }
-    if place.data.exists() {
+    if folders.data.exists() {
         return Ok(());
     }
-    tracing::debug!("making a Postgres cluster in {}", place.data.display());
-    place.make_private_folder(&making)?;
-    if let Err(error) = run_initdb(place, binaries, durable, &making) {
+    tracing::debug!("making a Postgres cluster in {}", folders.data.display());
+    folders.make_private_folder(&making)?;
+    if let Err(error) = run_initdb(folders, binaries, durable, &making) {
         let _ = fs::remove_dir_all(&making);
         return Err(error);
     }
-    fs::rename(&making, &place.data).map_err(PostgresError::io("make", &place.data))?;
-    if durable && let Some(parent) = place.data.parent() {
+    fs::rename(&making, &folders.data).map_err(PostgresError::io("make", &folders.data))?;
+    if durable && let Some(parent) = folders.data.parent() {
         let synced = File::open(parent).and_then(|folder| folder.sync_all());
         synced.map_err(PostgresError::io("write", parent))?;
     }
@@ -57,15 +61,15 @@ pub(crate) fn make_if_missing(
 }
 
 fn run_initdb(
-    place: &Place,
+    folders: &ServerFolders,
     binaries: &Binaries,
     durable: bool,
     making: &Path,
 ) -> Result<(), PostgresError> {
     let program = binaries.program("initdb");
     let mut command = Command::new(&program);
-    // Trust, because the socket's folder keeps everybody else out. The C locale, because order
-    // must not change with the machine's locale data.
+    // Trust, because no other user can enter the socket's folder. The C locale, because the sort
+    // order must not depend on the machine's locale data.
     command.args(["--pgdata", ".", "--username", ADMIN_USER, "--auth=trust", "--encoding=UTF8"]);
     command.args(["--locale=C", "--no-instructions"]);
     if !durable {
@@ -73,7 +77,7 @@ fn run_initdb(
     }
     command.current_dir(making).stdin(Stdio::null());
     set_environment(&mut command);
-    place.user.runs(&mut command);
+    folders.user.runs(&mut command);
     process::ends_with_its_parent(&mut command, Signal::Kill);
     let output = command.output().map_err(PostgresError::io("run", &program))?;
     if output.status.success() {
@@ -86,8 +90,8 @@ fn run_initdb(
     }))
 }
 
-/// Only what the programs need: a caller's PGDATA, PGPORT or PGOPTIONS would change what they do,
-/// and their messages must be in the language that `error.rs` reads.
+/// Passes only the variables that the programs need: a caller's PGDATA, PGPORT or PGOPTIONS would
+/// change what they do, and `error.rs` reads their messages in English.
 pub(crate) fn set_environment(command: &mut Command) {
     command.env_clear().env("LC_ALL", "C").env("TZ", "UTC");
     for name in ["PATH", "LD_LIBRARY_PATH"] {

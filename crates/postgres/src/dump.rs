@@ -1,17 +1,21 @@
-//! A schema to a file and back, by the system's own `pg_dump` and `pg_restore`, custom format.
+//! Dumps a schema to a file and restores it, by the system's `pg_dump` and `pg_restore`.
 //!
-//! Any server may be asked, not only a private one. A password goes by the environment, never by
-//! the command line, which everybody on the machine can read. Owners and grants stay behind: roles
-//! belong to a cluster, and whoever migrates grants again.
+//! Works with any server, not only a private one. A password is passed in the environment, never on
+//! the command line, which every user of the machine can read. Owners and grants are not dumped:
+//! roles belong to a cluster, and migrating grants again.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
-use crate::binaries::{self, major_in};
-use crate::error::{PostgresError, complaint_in};
-use crate::psql;
+use crate::{
+    binaries::{self, major_in},
+    error::{PostgresError, complaint_in},
+    psql,
+};
 
-/// What sqlx reads in a URL and libpq does not, by libpq's name; none where it has no meaning.
+/// URL parameters that sqlx knows and libpq does not, with libpq's name; none: no such parameter.
 const OTHER_NAMES: [(&str, Option<&str>); 7] = [
     ("ssl-mode", Some("sslmode")),
     ("ssl-root-cert", Some("sslrootcert")),
@@ -22,11 +26,11 @@ const OTHER_NAMES: [(&str, Option<&str>); 7] = [
     ("application_name", None),
 ];
 
-/// Writes a schema as the `snapshot` of a transaction that is open sees it. `server` is the
-/// server's major version. Blocks.
+/// Writes a schema in custom format to the file `to`, as the `snapshot` of an open transaction sees
+/// it. `server` is the server's major version. Blocks.
 ///
 /// # Errors
-/// There is no `pg_dump` for that server, or its first complaint.
+/// There is no `pg_dump` for that server, or its first error message.
 pub fn dump_schema(
     url: &str,
     server: u32,
@@ -35,18 +39,18 @@ pub fn dump_schema(
     to: &Path,
 ) -> Result<(), PostgresError> {
     let mut command = command("pg_dump", url, server)?;
-    // Level 1: rows shrink to a fourth, and packing a million takes 1.5 s of a core.
+    // Level 1: rows shrink to a quarter, and compressing a million takes 1.5 s of a core.
     command.args(["--format=custom", "--compress=1", "--no-owner", "--no-privileges"]);
     command.arg(format!("--schema={schema}")).arg(format!("--snapshot={snapshot}"));
     command.arg("--file").arg(to);
     run(command, "pg_dump", to)
 }
 
-/// Brings a dump of a server of major version `dumped_by` into a database that has nothing of its
-/// schema: all of it, or nothing. Blocks.
+/// Restores a dump of a server of major version `dumped_by` into a database without its schema, in
+/// one transaction. Blocks.
 ///
 /// # Errors
-/// There is no `pg_restore` for it, or its first complaint.
+/// There is no `pg_restore` for it, or its first error message.
 pub fn restore_dump(url: &str, dumped_by: u32, from: &Path) -> Result<(), PostgresError> {
     let mut command = command("pg_restore", url, dumped_by)?;
     command.args(["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]);
@@ -61,7 +65,7 @@ fn command(name: &'static str, url: &str, server: u32) -> Result<Command, Postgr
     if let Some(password) = password {
         command.env("PGPASSWORD", password);
     }
-    // Its words must be in the language that is read here.
+    // The messages are read in English.
     command.env("LC_ALL", "C").env("PGAPPNAME", name);
     Ok(command)
 }
@@ -73,14 +77,14 @@ fn run(mut command: Command, name: &'static str, file: &Path) -> Result<(), Post
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    if said.contains("No space left on device") {
+    let messages = String::from_utf8_lossy(&output.stderr);
+    if messages.contains("No space left on device") {
         return Err(PostgresError::DiskFull(file.to_path_buf()));
     }
-    Err(PostgresError::Tool { name, complaint: complaint_in(&said) })
+    Err(PostgresError::Tool { name, complaint: complaint_in(&messages) })
 }
 
-/// The oldest one that understands the server: what it writes is understood by most others.
+/// The oldest program that can read the server: most other versions can read what it writes.
 fn program(name: &'static str, server: u32) -> Result<PathBuf, PostgresError> {
     let found: Vec<(u32, PathBuf)> = binaries::folders()
         .into_iter()
@@ -100,24 +104,24 @@ fn choose(
 ) -> Result<PathBuf, PostgresError> {
     let newest = found.iter().map(|(major, _)| *major).max();
     let fit = found.into_iter().filter(|(major, _)| *major >= server);
-    // Of one version, the first: a wrapper in the PATH comes after what it wraps.
+    // The first of several with one version: a wrapper in the PATH comes after the program.
     let oldest = fit.reduce(|best, next| if next.0 < best.0 { next } else { best });
     oldest.map(|(_, program)| program).ok_or(PostgresError::NoTool { name, server, newest })
 }
 
-/// The URL for libpq, and the password apart.
+/// The URL for libpq without the password, and the password.
 fn without_password(url: &str) -> (String, Option<String>) {
     let mut password = None;
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let mut base = base.to_owned();
     if let Some((scheme, rest)) = base.split_once("://")
-        && let Some((user_info, place)) =
+        && let Some((user_info, host)) =
             rest.split_once('/').unwrap_or((rest, "")).0.rsplit_once('@')
         && let Some((user, secret)) = user_info.split_once(':')
     {
         password = psql::decode(secret);
         let after = rest.split_once('/').map_or(String::new(), |(_, path)| format!("/{path}"));
-        base = format!("{scheme}://{user}@{place}{after}");
+        base = format!("{scheme}://{user}@{host}{after}");
     }
     let mut kept = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {

@@ -1,13 +1,14 @@
-//! What can go wrong with a private Postgres, each in one line that names what to do.
+//! The errors of a private Postgres. Each message is one line and says what to do.
 //!
-//! Postgres tells its troubles in prose only; [`PostgresError::from_complaint`] is the one place
-//! that reads that prose.
+//! Postgres reports errors as text only; [`PostgresError::from_complaint`] is the only function
+//! that reads this text.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-/// Why a private Postgres did not start, answer or stop.
+/// A private Postgres did not start, answer or stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
@@ -17,17 +18,17 @@ pub enum PostgresError {
          /usr/lib/postgresql/*/bin and PATH): apt-get install postgresql"
     )]
     NotFound,
-    /// `$EVERYTAB_PG_BIN` is set and of no use.
-    #[error("EVERYTAB_PG_BIN={} holds no working initdb and postgres", .0.display())]
+    /// `$EVERYTAB_PG_BIN` is set to a folder without usable programs.
+    # [error("EVERYTAB_PG_BIN={} holds no working initdb and postgres", .0.display())]
     NotThere(PathBuf),
-    /// All found are older than the functions need.
-    #[error("Postgres {found} in {} is too old, {needed} or later is needed", folder.display())]
+    /// All programs found are too old.
+    # [error("Postgres {found} in {} is too old, {needed} or later is needed", folder.display())]
     TooOld {
         /// Major version found.
         found: u32,
-        /// Oldest major version that will do.
+        /// Oldest major version that is usable.
         needed: u32,
-        /// Where it was found.
+        /// The folder of the programs.
         folder: PathBuf,
     },
     /// The cluster was made by a major version that is not installed.
@@ -42,26 +43,26 @@ pub enum PostgresError {
         installed: String,
     },
     /// Another process holds the folder's lock.
-    #[error("{} is already in use by process {holder}", dir.display())]
+    # [error("{} is already in use by process {holder}", dir.display())]
     InUse {
         /// The folder.
         dir: PathBuf,
         /// The process number that the holder wrote, or a question mark.
         holder: String,
     },
-    /// A file or folder belongs to somebody else.
-    #[error(
+    /// A file or folder belongs to another user.
+    # [error(
         "{} belongs to user {owner}: run as that user or as root, or name another folder",
         path.display()
     )]
     NotOurs {
-        /// What belongs to another.
+        /// The file or folder.
         path: PathBuf,
-        /// Its owner's number.
+        /// The user number of its owner.
         owner: u32,
     },
     /// The socket folder exists and is not private to the server's user.
-    #[error("{} exists and is not a private folder of user {user}: delete it", path.display())]
+    # [error("{} exists and is not a private folder of user {user}: delete it", path.display())]
     SocketFolder {
         /// The folder.
         path: PathBuf,
@@ -69,7 +70,7 @@ pub enum PostgresError {
         user: u32,
     },
     /// The server's user can't enter a cluster that is already there.
-    #[error(
+    # [error(
         "user {user} cannot enter {}: allow it (chmod o+x) on each folder above",
         path.display()
     )]
@@ -82,33 +83,33 @@ pub enum PostgresError {
     /// Neither `postgres` nor `nobody` exists.
     #[error("Postgres refuses to run as root, and there is no user postgres or nobody to run as")]
     NoUser,
-    /// No room.
-    #[error("no space left on the disk of {}", .0.display())]
+    /// The disk is full.
+    # [error("no space left on the disk of {}", .0.display())]
     DiskFull(PathBuf),
     /// initdb failed.
-    #[error("cannot make a Postgres cluster in {}: {complaint}", path.display())]
+    # [error("cannot make a Postgres cluster in {}: {complaint}", path.display())]
     Initdb {
-        /// Where.
+        /// The folder of the cluster.
         path: PathBuf,
-        /// Its last words.
+        /// Its error message.
         complaint: String,
     },
     /// The server ended before it was ready.
-    #[error("Postgres did not start: {complaint} (log: {})", log.display())]
+    # [error("Postgres did not start: {complaint} (log: {})", log.display())]
     Start {
-        /// Its last words.
+        /// Its error message.
         complaint: String,
-        /// The whole story.
+        /// The file with all messages.
         log: PathBuf,
     },
     /// A server could not be stopped.
     #[error("Postgres (process {0}) does not stop, not even when told to end at once")]
     DoesNotStop(u32),
-    /// psql refused.
+    /// psql failed.
     #[error("psql: {0}")]
     Psql(String),
-    /// No program of that name understands the server.
-    #[error(
+    /// No program of that name can read the server.
+    # [error(
         "the server is Postgres {server}, and {}: apt-get install postgresql-client-{server}",
         newest.map_or_else(
             || format!("there is no {name} here (looked in $EVERYTAB_PG_BIN, pg_config --bindir, \
@@ -124,36 +125,36 @@ pub enum PostgresError {
         /// The newest major version found.
         newest: Option<u32>,
     },
-    /// pg_dump or pg_restore refused.
+    /// pg_dump or pg_restore failed.
     #[error("{name}: {complaint}")]
     Tool {
         /// The program.
         name: &'static str,
-        /// Its first complaint.
+        /// Its first error message.
         complaint: String,
     },
-    /// A test's database URL that `with-postgres` did not write.
+    /// The environment holds a test database URL that `with-postgres` did not write.
     #[error("{variable}={value} is not of the form postgres:///postgres?host=/folder&...")]
     TestUrl {
         /// The variable.
         variable: &'static str,
-        /// What it holds.
+        /// Its value.
         value: String,
     },
-    /// The operating system refused.
-    #[error("cannot {verb} {}: {source}", path.display())]
+    /// The operating system refused an operation.
+    # [error("cannot {verb} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         verb: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl PostgresError {
-    /// For `map_err`: `cannot <verb> <path>: ...`, and a full disk told apart.
+    /// For `map_err`: `cannot <verb> <path>: ...`; a full disk is an error of its own.
     pub(crate) fn io(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| match source.kind() {
@@ -162,8 +163,8 @@ impl PostgresError {
         }
     }
 
-    /// The line of `output` that says why, with a full disk told apart: by the words, or, since a
-    /// full disk also swallows the words, by trying to write beside `path`.
+    /// Finds the error message in `output`. A full disk is recognised by the text, or by writing
+    /// beside `path`, because on a full disk the text may be lost, too.
     pub(crate) fn from_complaint(
         output: &str,
         path: &Path,
@@ -185,7 +186,7 @@ fn is_full(path: &Path) -> bool {
     written.is_err_and(|error| full.contains(&error.kind()))
 }
 
-/// The last line marked as an error, without its prefix, with its hint; else the last line.
+/// The last line that is marked as an error, without its prefix, with its hint; else the last line.
 pub(crate) fn complaint_in(output: &str) -> String {
     let marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "];
     let mut found = None;
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_apart_wherever_it_is_said() {
+    fn a_full_disk_is_recognised_in_text_and_in_system_errors() {
         let path = Path::new("/somewhere");
         let said = "FATAL:  could not write to file \"base/1/2\": No space left on device";
         let error = PostgresError::from_complaint(said, path, PostgresError::Psql);

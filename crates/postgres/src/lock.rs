@@ -1,27 +1,30 @@
-//! The lock that gives one folder one owner.
+//! The lock that gives a folder one owner.
 //!
-//! The kernel lets go of it when the owner ends in whatever way. The file holds the owner's process
-//! number, for people; nothing is decided by it but how long to be patient.
+//! The kernel releases it when the owner ends. The file holds the owner's process number for error
+//! messages; it also decides whether to wait for a dying owner.
 
-use std::fs::{self, File};
-use std::io::{Read, Seek, Write};
-use std::path::Path;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::{
+    fs::{self, File},
+    io::{Read, Seek, Write},
+    path::Path,
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 use crate::error::PostgresError;
 
-/// Between its fork and its exec a child holds the locks of its parent, alive or dead.
-const GOING: Duration = Duration::from_secs(5);
+/// How long to wait for the lock of an owner that has ended: a forked child of it holds the lock
+/// until its exec.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Held while the folder is ours; the kernel lets go of it when the process ends.
+/// The lock of a folder; the kernel releases it when the process ends.
 #[derive(Debug)]
 pub(crate) struct FolderLock {
     _file: File,
 }
 
 impl FolderLock {
-    /// Takes the lock of `dir`, or says who holds it. Waits only for the dead.
+    /// Takes the lock of `dir`. Waits only if its owner has ended; else the error names the owner.
     pub(crate) fn take(dir: &Path) -> Result<Self, PostgresError> {
         let path = dir.join("lock");
         let mut file = File::options()
@@ -31,7 +34,7 @@ impl FolderLock {
             .truncate(false)
             .open(&path)
             .map_err(PostgresError::io("open", &path))?;
-        let patience = Instant::now() + GOING;
+        let deadline = Instant::now() + RELEASE_TIMEOUT;
         while let Err(error) = file.try_lock() {
             if let fs::TryLockError::Error(source) = error {
                 return Err(PostgresError::io("lock", &path)(source));
@@ -39,9 +42,9 @@ impl FolderLock {
             let mut holder = String::new();
             let read = file.rewind().and_then(|()| file.read_to_string(&mut holder));
             let holder = holder.trim();
-            // A killed owner may have left a forked child, which lets go in a moment.
+            // A forked child of a killed owner releases the lock in a moment.
             let gone = read.is_ok() && !Path::new("/proc").join(holder).join("exe").exists();
-            if !gone || Instant::now() > patience {
+            if !gone || Instant::now() > deadline {
                 let holder = if holder.is_empty() { "?" } else { holder }.to_owned();
                 return Err(PostgresError::InUse { dir: dir.to_path_buf(), holder });
             }

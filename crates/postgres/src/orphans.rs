@@ -1,27 +1,31 @@
-//! Ends what an owner left running in a cluster's folder when it was killed.
+//! Stops the processes that a killed owner left in a cluster's folder.
 //!
-//! A process is one of ours if its program is called `postgres` or `initdb` and its working folder
-//! *is* the cluster's folder (same device and inode): both work there, and a process number read
-//! from a stale file may by now be anybody's. The folder's lock must be held.
+//! A process belongs to the cluster if its program is called `postgres` or `initdb` and its working
+//! folder *is* the cluster's folder (same device and inode). A process number from a stale file is
+//! not enough: another process may have it now. The folder's lock must be held.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::Path,
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
-use crate::error::PostgresError;
-use crate::process::{self, Signal};
+use crate::{
+    error::PostgresError,
+    process::{self, Signal},
+};
 
-/// A fast shutdown writes a checkpoint, which may take a while on a slow disk.
+/// The time for a fast shutdown, which writes a checkpoint: slow on a slow disk.
 pub(crate) const FAST_SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
-/// Ending at once writes nothing.
+/// The time for an immediate shutdown, which writes nothing.
 pub(crate) const IMMEDIATE_SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
+/// The interval at which processes are listed.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Stops every server process that works in `data`, and removes the process file that a killed
-/// one left. Nothing to do is the usual case.
+/// Stops every server process that works in `data`, and removes the `postmaster.pid` of a killed
+/// server. Usually there is nothing to do.
 pub(crate) fn stop_all_in(data: &Path) -> Result<(), PostgresError> {
     if !data.exists() {
         return Ok(());
@@ -37,8 +41,8 @@ pub(crate) fn stop_all_in(data: &Path) -> Result<(), PostgresError> {
     ];
     for (signal, limit) in escalation {
         if signal_and_wait(data, signal, limit)? {
-            // With nobody working here, the file names a dead process or, by now, a stranger, on
-            // whose account Postgres would refuse to start.
+            // No process works here, so the file names a dead or an unrelated process; because of
+            // an unrelated one Postgres would refuse to start.
             let stale = data.join("postmaster.pid");
             return match fs::remove_file(&stale) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -52,11 +56,11 @@ pub(crate) fn stop_all_in(data: &Path) -> Result<(), PostgresError> {
     left.first().map_or(Ok(()), |pid| Err(PostgresError::DoesNotStop(*pid)))
 }
 
-/// True if nobody is left. The signal goes to the postmaster while it lives (its children follow
-/// it), else to each process that outlived it.
+/// True if no process is left. The signal goes to the postmaster while it runs (its children end
+/// with it), else to each remaining process.
 fn signal_and_wait(data: &Path, signal: Signal, limit: Duration) -> Result<bool, PostgresError> {
     let deadline = Instant::now() + limit;
-    let mut told = Vec::new();
+    let mut signalled = Vec::new();
     loop {
         let left = in_folder(data)?;
         if left.is_empty() {
@@ -71,9 +75,9 @@ fn signal_and_wait(data: &Path, signal: Signal, limit: Duration) -> Result<bool,
             _ => left,
         };
         for pid in targets {
-            if !told.contains(&pid) {
+            if !signalled.contains(&pid) {
                 process::send(pid, signal).map_err(PostgresError::io("stop", data))?;
-                told.push(pid);
+                signalled.push(pid);
             }
         }
         sleep(POLL);
@@ -84,8 +88,8 @@ fn postmaster_of(data: &Path) -> Option<u32> {
     fs::read_to_string(data.join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
 }
 
-/// The living `postgres` and `initdb` processes whose working folder is `data`. (A dead one that
-/// nobody has reaped has no program and no folder any more.)
+/// The running `postgres` and `initdb` processes whose working folder is `data`. (An unreaped dead
+/// process has no program and no folder.)
 fn in_folder(data: &Path) -> Result<Vec<u32>, PostgresError> {
     let ours = fs::metadata(data).map_err(PostgresError::io("look at", data))?;
     let processes = Path::new("/proc");

@@ -1,22 +1,24 @@
-//! The few calls to the kernel that the standard library does not offer, and the only `unsafe`.
+//! System calls that the standard library lacks; the only `unsafe` code of this package.
 //!
 //! Each function is a safe wrapper: it passes plain numbers, or buffers that it owns.
 
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString};
-use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::{
+    ffi::{CStr, CString},
+    io,
+    os::unix::process::CommandExt,
+    process::Command,
+};
 
-/// Signals that Postgres gives a meaning to.
+/// The signals that stop Postgres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// SIGINT: cut the sessions, write a checkpoint, end.
+    /// SIGINT: the server closes the sessions, writes a checkpoint and ends.
     FastShutdown,
-    /// SIGQUIT: end at once; the next start recovers from the log.
+    /// SIGQUIT: the server ends immediately; the next start recovers from the write-ahead log.
     ImmediateShutdown,
-    /// SIGKILL.
+    /// SIGKILL: the kernel ends the process.
     Kill,
 }
 
@@ -30,15 +32,15 @@ impl Signal {
     }
 }
 
-/// A user to run as.
+/// A user of the system, by numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct User {
+pub(crate) struct UnixUser {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
 }
 
-impl User {
-    /// Who this process is.
+impl UnixUser {
+    /// The effective user of this process.
     pub(crate) fn current() -> Self {
         // SAFETY: both calls take nothing, cannot fail and touch no memory of ours.
         unsafe { Self { uid: libc::geteuid(), gid: libc::getegid() } }
@@ -64,7 +66,7 @@ impl User {
         (code == 0 && !found.is_null()).then_some(Self { uid: entry.pw_uid, gid: entry.pw_gid })
     }
 
-    /// Makes `command` run as this user, with none of our further groups.
+    /// Makes `command` run as this user, without the supplementary groups of this process.
     pub(crate) fn runs(self, command: &mut Command) {
         if self != Self::current() {
             command.uid(self.uid).gid(self.gid);
@@ -72,8 +74,8 @@ impl User {
     }
 }
 
-/// Makes the process that `command` starts leave our terminal's session and get `signal` when the
-/// *thread* that spawned it ends. Whoever spawns must therefore stay as long as the process.
+/// Makes the process that `command` starts leave the terminal's session and get `signal` when the
+/// *thread* that spawned it ends. That thread must therefore live as long as the process.
 ///
 /// The order matters: the kernel clears the setting when a process changes its user, and the
 /// standard library changes user before it runs this hook. `execve` keeps it.
@@ -88,24 +90,24 @@ pub(crate) fn ends_with_its_parent(command: &mut Command, signal: Signal) {
             if libc::prctl(libc::PR_SET_PDEATHSIG, number) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            // A parent that died before prctl would never be told of.
+            // If the parent died before prctl, no signal would come.
             if libc::getppid().unsigned_abs() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
         }
         Ok(())
     };
-    // SAFETY: the hook keeps to what is allowed in a forked child, see above.
+    // SAFETY: the hook calls only what is allowed in a forked child, see above.
     unsafe { command.pre_exec(hook) };
 }
 
-/// Sends `signal`. A process that no longer exists is no error.
+/// Sends `signal`. It is no error if the process no longer exists.
 pub(crate) fn send(pid: u32, signal: Signal) -> io::Result<()> {
     let Ok(pid) = libc::pid_t::try_from(pid) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     if pid <= 1 {
-        // 0 and below mean groups of processes; 1 is never ours.
+        // 0 and below are groups of processes; 1 is init.
         return Err(io::ErrorKind::InvalidInput.into());
     }
     // SAFETY: kill takes two numbers and touches no memory of ours.
@@ -116,8 +118,8 @@ pub(crate) fn send(pid: u32, signal: Signal) -> io::Result<()> {
     if error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }
 
-/// Blocks until our child `pid` has ended, and leaves it unreaped: its number can't be given to
-/// another process before the caller reaps it.
+/// Blocks until the child `pid` has ended, without reaping it: no other process can get its number
+/// before the caller reaps it.
 pub(crate) fn wait_without_reaping(pid: u32) -> io::Result<()> {
     loop {
         // SAFETY: siginfo_t is a plain C struct, for which all zeros is a valid value.
@@ -134,9 +136,9 @@ pub(crate) fn wait_without_reaping(pid: u32) -> io::Result<()> {
     }
 }
 
-/// The first of `names` that is a user here.
-pub(crate) fn first_user_of(names: &[&str]) -> Option<User> {
-    names.iter().filter_map(|name| CString::new(*name).ok()).find_map(|name| User::named(&name))
+/// The first of `names` that is a user of this system.
+pub(crate) fn first_user_of(names: &[&str]) -> Option<UnixUser> {
+    names.iter().filter_map(|name| CString::new(*name).ok()).find_map(|name| UnixUser::named(&name))
 }
 
 #[cfg(test)]
@@ -144,8 +146,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_is_user_zero_and_a_made_up_name_is_nobody() {
-        assert_eq!(first_user_of(&["no-such-user-here", "root"]), Some(User { uid: 0, gid: 0 }));
+    fn root_is_user_zero_and_an_unknown_name_is_no_user() {
+        assert_eq!(
+            first_user_of(&["no-such-user-here", "root"]),
+            Some(UnixUser { uid: 0, gid: 0 })
+        );
         assert_eq!(first_user_of(&["no-such-user-here"]), None);
     }
 

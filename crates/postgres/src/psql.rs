@@ -1,21 +1,24 @@
-//! Connection URLs, and running SQL with the system's psql (tests and administration only: the
-//! program itself speaks to Postgres through sqlx).
+//! Connection URLs, and SQL by the system's psql, for tests and administration only.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
-use crate::error::{self, PostgresError};
+use crate::{
+    error::{self, PostgresError},
+    names::PORT,
+};
 
-/// Names the socket file; nothing listens on TCP.
-pub(crate) const PORT: u16 = 5432;
-
+/// The URL of a database for a user, with every part named.
 pub(crate) fn url(socket_folder: &Path, database: &str, user: &str) -> String {
     let folder = encode(socket_folder.as_os_str().as_encoded_bytes());
     let (database, user) = (encode(database.as_bytes()), encode(user.as_bytes()));
     format!("postgres:///{database}?host={folder}&port={PORT}&user={user}&sslmode=disable")
 }
 
+/// The path of the socket in its folder.
 pub(crate) fn socket_in(socket_folder: &Path) -> PathBuf {
     socket_folder.join(format!(".s.PGSQL.{PORT}"))
 }
@@ -43,6 +46,7 @@ fn encode(bytes: &[u8]) -> String {
     text
 }
 
+/// Decodes percent-encoding; none if it is invalid or not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -59,7 +63,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Runs `sql` (any number of statements, each its own transaction) and gives its rows.
+/// Runs `sql` (any number of statements, each its own transaction) and returns the rows.
 pub(crate) fn run(psql: &Path, url: &str, sql: &str) -> Result<String, PostgresError> {
     let mut command = Command::new(psql);
     command.args(["--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--no-password"]);
@@ -69,7 +73,8 @@ pub(crate) fn run(psql: &Path, url: &str, sql: &str) -> Result<String, PostgresE
     let mut child = command.spawn().map_err(PostgresError::io("run", psql))?;
     let written = std::thread::scope(|scope| {
         let mut input = child.stdin.take();
-        // On its own thread: psql may fill the pipe of its answer before it has read everything.
+        // On a thread of its own, because psql may fill the pipe of its output before it has read
+        // all of its input.
         let writer = scope.spawn(move || match input.as_mut() {
             Some(input) => input.write_all(sql.as_bytes()),
             None => Ok(()),
@@ -79,8 +84,8 @@ pub(crate) fn run(psql: &Path, url: &str, sql: &str) -> Result<String, PostgresE
     });
     let output = written.0.map_err(PostgresError::io("run", psql))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(PostgresError::Psql(error::complaint_in(&said)));
+        let messages = String::from_utf8_lossy(&output.stderr);
+        return Err(PostgresError::Psql(error::complaint_in(&messages)));
     }
     written.1.map_err(PostgresError::io("write to", psql))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())

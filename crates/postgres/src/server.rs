@@ -1,105 +1,105 @@
-//! One running server: starting it, knowing when it is ready, and stopping it.
+//! The process of a server: starts it, waits until it is ready, stops it.
 //!
 //! A thread of its own (the keeper) starts the server and waits for its end, because the kernel's
-//! parent-death signal belongs to the thread that forked: a server started on a test's thread, or
-//! on one of tokio's that idles out, would be told to shut down when that thread ends.
-//! The server's process number is used only under the lock that its reaping takes too, so a signal
-//! never goes to a stranger who got the number later.
+//! parent-death signal belongs to the thread that forked: a server started by a test's thread, or
+//! by a tokio thread that ends when idle, would be shut down with that thread. A signal is sent
+//! only under the lock that is also held for reaping, so that it never reaches another process that
+//! got the same number.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
-use std::thread::{self, sleep};
-use std::time::{Duration, Instant};
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, mpsc},
+    thread::{self, sleep},
+    time::{Duration, Instant},
+};
 
-use crate::PostgresSettings;
-use crate::binaries::Binaries;
-use crate::cluster;
-use crate::error::PostgresError;
-use crate::orphans::{FAST_SHUTDOWN_LIMIT, IMMEDIATE_SHUTDOWN_LIMIT};
-use crate::place::{self, Place};
-use crate::process::{self, Signal};
-use crate::psql::PORT;
+use parking_lot::{Condvar, Mutex};
 
-/// Recovery after a crash reads at most max_wal_size (1 GB) of log; a slow disk needs minutes.
+use crate::{
+    binaries::Binaries,
+    cluster,
+    error::PostgresError,
+    names::PORT,
+    orphans::{FAST_SHUTDOWN_LIMIT, IMMEDIATE_SHUTDOWN_LIMIT},
+    process::{self, Signal},
+    server_folders::{self, ServerFolders},
+    settings::PostgresSettings,
+};
+
+/// The time that a server has to start: recovery after a crash reads at most max_wal_size (1 GB) of
+/// log, which takes minutes on a slow disk.
 const START_LIMIT: Duration = Duration::from_secs(300);
+/// The interval at which the server's state is read.
 const POLL: Duration = Duration::from_millis(10);
 
-/// None while it runs.
-type Ended = Option<io::Result<ExitStatus>>;
-
+/// The end of the server's process, which the keeper announces.
 #[derive(Debug, Default)]
-struct Life {
-    ended: Mutex<Ended>,
+struct ProcessEnd {
+    /// None while the process runs.
+    status: Mutex<Option<io::Result<ExitStatus>>>,
     changed: Condvar,
-}
-
-impl Life {
-    fn lock(&self) -> MutexGuard<'_, Ended> {
-        // The value is written whole in one assignment: a panicking holder leaves it right.
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A server's process.
 #[derive(Debug)]
 pub(crate) struct Server {
     pid: u32,
-    life: Arc<Life>,
+    end: Arc<ProcessEnd>,
 }
 
 impl Server {
-    /// Starts the server and waits until it takes connections.
+    /// Starts the server and waits until it accepts connections.
     pub(crate) fn start(
-        place: &Place,
+        folders: &ServerFolders,
         binaries: &Binaries,
         settings: &PostgresSettings,
     ) -> Result<Self, PostgresError> {
-        let log = place::open_log(&place.log)?;
+        let log = server_folders::open_log(&folders.log)?;
         let program = binaries.program("postgres");
-        let command = command(place, &program, settings, log)?;
-        let life = Arc::new(Life::default());
+        let command = command(folders, &program, settings, log)?;
+        let end = Arc::new(ProcessEnd::default());
         let (sender, receiver) = mpsc::sync_channel(1);
-        let keeper_life = Arc::clone(&life);
+        let keeper_end = Arc::clone(&end);
         thread::Builder::new()
             .name("postgres-keeper".to_owned())
-            .spawn(move || keep(command, &sender, &keeper_life))
+            .spawn(move || keep(command, &sender, &keeper_end))
             .map_err(PostgresError::io("start a thread for", &program))?;
         let pid = receiver
             .recv()
             .unwrap_or_else(|_| Err(io::Error::other("its thread ended")))
             .map_err(PostgresError::io("run", &program))?;
-        let server = Self { pid, life };
-        let ready = server.wait_until_ready(place);
+        let server = Self { pid, end };
+        let ready = server.wait_until_ready(folders);
         if ready.is_err() {
             let _ = server.stop();
         }
         ready.map(|()| server)
     }
 
-    fn wait_until_ready(&self, place: &Place) -> Result<(), PostgresError> {
+    fn wait_until_ready(&self, folders: &ServerFolders) -> Result<(), PostgresError> {
         let started = Instant::now();
-        let mut told = false;
+        let mut announced = false;
         while started.elapsed() < START_LIMIT {
-            if is_ready(&place.data, self.pid) {
+            if is_ready(&folders.data, self.pid) {
                 return Ok(());
             }
             if !self.is_running() {
-                let said = fs::read_to_string(&place.log).unwrap_or_default();
-                return Err(PostgresError::from_complaint(&said, &place.data, |complaint| {
-                    PostgresError::Start { complaint, log: place.log.clone() }
+                let messages = fs::read_to_string(&folders.log).unwrap_or_default();
+                return Err(PostgresError::from_complaint(&messages, &folders.data, |complaint| {
+                    PostgresError::Start { complaint, log: folders.log.clone() }
                 }));
             }
-            if !told && started.elapsed() > Duration::from_secs(5) {
-                told = true;
-                tracing::info!("Postgres is still recovering in {}", place.data.display());
+            if !announced && started.elapsed() > Duration::from_secs(5) {
+                announced = true;
+                tracing::info!("Postgres is still recovering in {}", folders.data.display());
             }
             sleep(POLL);
         }
         let complaint = format!("not ready after {} s", START_LIMIT.as_secs());
-        Err(PostgresError::Start { complaint, log: place.log.clone() })
+        Err(PostgresError::Start { complaint, log: folders.log.clone() })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -107,10 +107,11 @@ impl Server {
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        self.life.lock().is_none()
+        self.end.status.lock().is_none()
     }
 
-    /// Fast shutdown, then harder. Stopping twice is stopping once.
+    /// Stops the server by a fast shutdown, then an immediate one, then a kill. A second call has
+    /// no effect.
     pub(crate) fn stop(&self) -> Result<(), PostgresError> {
         let escalation = [
             (Signal::FastShutdown, FAST_SHUTDOWN_LIMIT),
@@ -118,14 +119,13 @@ impl Server {
             (Signal::Kill, IMMEDIATE_SHUTDOWN_LIMIT),
         ];
         for (signal, limit) in escalation {
-            let ended = self.life.lock();
-            if ended.is_none() {
-                // A refusal (the server runs as another user by now) shows as a timeout.
+            let mut status = self.end.status.lock();
+            if status.is_none() {
+                // If the signal is refused, the wait below times out.
                 let _ = process::send(self.pid, signal);
             }
-            let waited =
-                self.life.changed.wait_timeout_while(ended, limit, |ended| ended.is_none());
-            if waited.unwrap_or_else(PoisonError::into_inner).0.is_some() {
+            self.end.changed.wait_while_for(&mut status, |status| status.is_none(), limit);
+            if status.is_some() {
                 return Ok(());
             }
         }
@@ -133,21 +133,21 @@ impl Server {
     }
 }
 
-/// The keeper's life: fork, say so, wait, reap.
-fn keep(mut command: Command, sender: &mpsc::SyncSender<io::Result<u32>>, life: &Life) {
+/// The keeper: starts the process, sends its number, waits for its end, reaps it.
+fn keep(mut command: Command, sender: &mpsc::SyncSender<io::Result<u32>>, end: &ProcessEnd) {
     let child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            *life.lock() = Some(Err(io::Error::from(error.kind())));
+            *end.status.lock() = Some(Err(io::Error::from(error.kind())));
             let _ = sender.send(Err(error));
             return;
         }
     };
     let _ = sender.send(Ok(child.id()));
     let waited = process::wait_without_reaping(child.id());
-    let mut ended = life.lock();
-    *ended = Some(waited.and_then(|()| reap(child)));
-    life.changed.notify_all();
+    let mut status = end.status.lock();
+    *status = Some(waited.and_then(|()| reap(child)));
+    end.changed.notify_all();
 }
 
 fn reap(mut child: Child) -> io::Result<ExitStatus> {
@@ -155,27 +155,27 @@ fn reap(mut child: Child) -> io::Result<ExitStatus> {
 }
 
 fn command(
-    place: &Place,
+    folders: &ServerFolders,
     program: &Path,
     settings: &PostgresSettings,
     log: File,
 ) -> Result<Command, PostgresError> {
-    let also_log = log.try_clone().map_err(PostgresError::io("write", &place.log))?;
+    let also_log = log.try_clone().map_err(PostgresError::io("write", &folders.log))?;
     let mut command = Command::new(program);
-    command.arg("-D").arg(&place.data);
-    for (name, value) in server_settings(place, settings) {
+    command.arg("-D").arg(&folders.data);
+    for (name, value) in server_settings(folders, settings) {
         command.arg("-c").arg(format!("{name}={value}"));
     }
-    command.current_dir(&place.data).stdin(Stdio::null()).stdout(log).stderr(also_log);
+    command.current_dir(&folders.data).stdin(Stdio::null()).stdout(log).stderr(also_log);
     cluster::set_environment(&mut command);
-    place.user.runs(&mut command);
+    folders.user.runs(&mut command);
     process::ends_with_its_parent(&mut command, Signal::FastShutdown);
     Ok(command)
 }
 
-/// On the command line, so that they hold at every start whatever the cluster's own files say.
-fn server_settings(place: &Place, settings: &PostgresSettings) -> Vec<(String, String)> {
-    let sockets = place.socket_folder.display().to_string();
+/// Settings for the command line, where they override the cluster's own files.
+fn server_settings(folders: &ServerFolders, settings: &PostgresSettings) -> Vec<(String, String)> {
+    let sockets = folders.socket_folder.display().to_string();
     let connections = settings.max_connections.to_string();
     let port = PORT.to_string();
     let mut all = vec![
@@ -196,7 +196,8 @@ fn server_settings(place: &Place, settings: &PostgresSettings) -> Vec<(String, S
     own.chain(settings.extra.iter().cloned()).collect()
 }
 
-/// Postgres writes its state into the eighth line of its process file (pg_ctl reads it there).
+/// True if the server accepts connections: Postgres writes its state into the eighth line of
+/// `postmaster.pid`, where pg_ctl reads it, too.
 fn is_ready(data: &Path, pid: u32) -> bool {
     let Ok(text) = fs::read_to_string(data.join("postmaster.pid")) else { return false };
     let mut lines = text.lines();

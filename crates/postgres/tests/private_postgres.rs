@@ -3,13 +3,15 @@
 // clippy.toml allows unwrap in tests; these helpers of tests are no different.
 #![allow(clippy::unwrap_used)]
 
-use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::{
+    fs::{self, Permissions},
+    io::{BufRead, BufReader},
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
 use tempfile::TempDir;

@@ -67,7 +67,7 @@ async fn faults_of_rows(
 ) -> Result<Vec<String>, CliError> {
     let parent = temporary.to_owned();
     let server =
-        tokio::task::spawn_blocking(move || PrivatePostgres::start_passing(&parent)).await??;
+        tokio::task::spawn_blocking(move || PrivatePostgres::start_temporary(&parent)).await??;
     let url = server.admin_url();
     let found = async {
         let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await?;

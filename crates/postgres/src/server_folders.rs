@@ -1,47 +1,52 @@
-//! Where a server's parts lie, and who it runs as.
+//! The folders and files of a server, and the user that it runs as.
 //!
-//! `<dir>/lock` and, when the cluster had to go elsewhere, `<dir>/LOCATION`; beside each other in
-//! `<dir>` or `/var/lib/everytab/<hash>`: `data` (the cluster), `server.log`. The socket lies in
-//! `/tmp/everytab-<hash>`: a socket's path has at most 107 bytes, a folder's may have more.
+//! `<dir>` holds `lock` and, if the cluster is elsewhere, `LOCATION`. `<dir>` or
+//! `/var/lib/everytab/<hash>` holds `data` (the cluster) and `server.log`. The socket is in
+//! `/tmp/everytab-<hash>`, because the path of a socket may have at most 107 bytes.
 
-use std::fs::{self, DirBuilder, File, Permissions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown, lchown};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::{
+    fs::{self, DirBuilder, File, Permissions},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown, lchown},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 use sha2::{Digest, Sha256};
 
-use crate::error::PostgresError;
-use crate::process::{self, User};
+use crate::{
+    error::PostgresError,
+    process::{self, UnixUser},
+};
 
+/// The folder of clusters whose own folder the server's user cannot enter.
 const RELOCATED: &str = "/var/lib/everytab";
 
-/// Makes `dir` and gives its one true name.
+/// Makes `dir` and returns its canonical path.
 pub(crate) fn make_folder(dir: &Path) -> Result<PathBuf, PostgresError> {
     fs::create_dir_all(dir).map_err(PostgresError::io("make", dir))?;
     dir.canonicalize().map_err(PostgresError::io("enter", dir))
 }
 
-/// The parts of one server.
+/// The folders and files of one server.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ServerFolders {
     /// The owner's folder: lock and LOCATION.
     dir: PathBuf,
-    /// Where cluster and log lie: `dir`, or a folder that the server's user can enter.
+    /// The folder of cluster and log: `dir`, or a folder that the server's user can enter.
     home: PathBuf,
     /// The cluster.
     pub(crate) data: PathBuf,
-    /// What the server says.
+    /// The file of the server's messages.
     pub(crate) log: PathBuf,
-    /// Holds the socket, and locks that test processes share.
+    /// The folder of the socket, and of locks that test processes share.
     pub(crate) socket_folder: PathBuf,
-    /// Who the server runs as.
-    pub(crate) user: User,
+    /// The user that the server runs as.
+    pub(crate) user: UnixUser,
 }
 
-impl Place {
-    /// Settles where and as whom. The lock of `dir` must be held.
+impl ServerFolders {
+    /// Chooses folders and user. The lock of `dir` must be held.
     pub(crate) fn choose(dir: &Path) -> Result<Self, PostgresError> {
         let pointer = dir.join("LOCATION");
         let moved = match fs::read_to_string(&pointer) {
@@ -49,22 +54,22 @@ impl Place {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(PostgresError::io("read", &pointer)(error)),
         };
-        let mut place = Self::at(dir, moved.as_deref().unwrap_or(dir))?;
-        if place.user == User::current() || place.user_can_enter(&place.home)? {
-            return Ok(place);
+        let mut folders = Self::at(dir, moved.as_deref().unwrap_or(dir))?;
+        if folders.user == UnixUser::current() || folders.user_can_enter(&folders.home)? {
+            return Ok(folders);
         }
-        if place.data.exists() || moved.is_some() {
-            return Err(PostgresError::CannotEnter { path: place.home, user: place.user.uid });
+        if folders.data.exists() || moved.is_some() {
+            return Err(PostgresError::CannotEnter { path: folders.home, user: folders.user.uid });
         }
-        let home = Path::new(RELOCATED).join(short_hash(dir, place.user.uid));
+        let home = Path::new(RELOCATED).join(short_hash(dir, folders.user.uid));
         tracing::info!(
             "user {} cannot enter {}: the Postgres cluster goes to {}",
-            place.user.uid,
+            folders.user.uid,
             dir.display(),
             home.display()
         );
-        // Without LOCATION whatever lies there belonged to an earlier folder of this name, which
-        // was deleted: its objects are gone, so its cluster must not come back.
+        // There is no LOCATION, so this cluster belonged to an earlier folder of the same name,
+        // which was deleted with its objects: the cluster must not be used again.
         if home.exists() {
             tracing::warn!("deleting {}, left by a deleted {}", home.display(), dir.display());
             crate::orphans::stop_all_in(&home.join("data"))?;
@@ -72,11 +77,11 @@ impl Place {
         }
         fs::write(&pointer, format!("{}\n", home.display()))
             .map_err(PostgresError::io("write", &pointer))?;
-        place = Self::at(dir, &home)?;
-        if !place.user_can_enter(&place.home)? {
-            return Err(PostgresError::CannotEnter { path: place.home, user: place.user.uid });
+        folders = Self::at(dir, &home)?;
+        if !folders.user_can_enter(&folders.home)? {
+            return Err(PostgresError::CannotEnter { path: folders.home, user: folders.user.uid });
         }
-        Ok(place)
+        Ok(folders)
     }
 
     fn at(dir: &Path, home: &Path) -> Result<Self, PostgresError> {
@@ -93,12 +98,13 @@ impl Place {
         })
     }
 
-    /// The folders that are this server's alone.
-    pub(crate) fn folders(&self) -> Vec<&Path> {
+    /// The folders that only this server uses.
+    pub(crate) fn own_folders(&self) -> Vec<&Path> {
         if self.home == self.dir { vec![&self.dir] } else { vec![&self.home, &self.dir] }
     }
 
-    /// Asked of the kernel, not of mode bits: a program of that user with that working folder.
+    /// True if the server's user can enter the folder: a program started there is the only certain
+    /// test, mode bits are not.
     fn user_can_enter(&self, folder: &Path) -> Result<bool, PostgresError> {
         let mut command = Command::new("/bin/true");
         command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
@@ -110,21 +116,21 @@ impl Place {
         }
     }
 
-    /// An empty folder of the server's user, mode 0700.
+    /// Makes an empty folder of the server's user with mode 0700.
     pub(crate) fn make_private_folder(&self, path: &Path) -> Result<(), PostgresError> {
         DirBuilder::new().mode(0o700).create(path).map_err(PostgresError::io("make", path))?;
         self.give(path)
     }
 
     fn give(&self, path: &Path) -> Result<(), PostgresError> {
-        if self.user == User::current() {
+        if self.user == UnixUser::current() {
             return Ok(());
         }
         chown(path, Some(self.user.uid), Some(self.user.gid))
             .map_err(PostgresError::io("give away", path))
     }
 
-    /// Makes the socket's folder, or takes one that is privately ours already.
+    /// Makes the socket's folder, or uses an existing one that no other user can enter.
     pub(crate) fn prepare_socket_folder(&self) -> Result<(), PostgresError> {
         let path = &self.socket_folder;
         match DirBuilder::new().mode(0o700).create(path) {
@@ -133,26 +139,26 @@ impl Place {
             Err(error) => return Err(PostgresError::io("make", path)(error)),
         }
         let found = fs::symlink_metadata(path).map_err(PostgresError::io("look at", path))?;
-        // Ours but not yet given away: we were killed between the two.
-        let ours = found.uid() == self.user.uid || found.uid() == User::current().uid;
+        // A folder of this process's user is left by a start that was killed before `give`.
+        let ours = found.uid() == self.user.uid || found.uid() == UnixUser::current().uid;
         if !found.is_dir() || !ours || found.mode() & 0o077 != 0 {
             return Err(PostgresError::SocketFolder { path: path.clone(), user: self.user.uid });
         }
         self.give(path)
     }
 
-    /// Best effort: a folder left behind is taken again by the next start.
+    /// Removes the socket's folder. A failure is ignored, because the next start uses it again.
     pub(crate) fn remove_socket_folder(&self) {
         let _ = fs::remove_dir_all(&self.socket_folder);
     }
 }
 
-/// Who the server runs as: whoever owns the cluster, else us, else (for root) `postgres` or
-/// `nobody`.
-fn user_for(data: &Path) -> Result<User, PostgresError> {
-    let us = User::current();
+/// The user that the server runs as: the owner of the cluster, else this process's user, or, if
+/// that is root, `postgres` or `nobody`.
+fn user_for(data: &Path) -> Result<UnixUser, PostgresError> {
+    let us = UnixUser::current();
     let owner = match fs::metadata(data) {
-        Ok(found) => Some(User { uid: found.uid(), gid: found.gid() }),
+        Ok(found) => Some(UnixUser { uid: found.uid(), gid: found.gid() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(PostgresError::io("look at", data)(error)),
     };
@@ -174,8 +180,8 @@ fn user_for(data: &Path) -> Result<User, PostgresError> {
     Ok(user)
 }
 
-/// A cluster that root copied has become root's, file by file.
-fn give_all(path: &Path, user: User) -> io::Result<()> {
+/// Changes the owner of all files: a cluster that root copied belongs to root.
+fn give_all(path: &Path, user: UnixUser) -> io::Result<()> {
     lchown(path, Some(user.uid), Some(user.gid))?;
     if fs::symlink_metadata(path)?.is_dir() {
         for entry in fs::read_dir(path)? {
@@ -185,16 +191,16 @@ fn give_all(path: &Path, user: User) -> io::Result<()> {
     Ok(())
 }
 
-/// Sixteen hexadecimal digits that name `dir` in places that all folders share.
+/// Sixteen hexadecimal digits that identify `dir` in folders that all servers share.
 fn short_hash(dir: &Path, uid: u32) -> String {
     let mut hash = Sha256::new();
     hash.update(dir.as_os_str().as_encoded_bytes());
     hash.update([0]);
     hash.update(uid.to_be_bytes());
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&hash.finalize()[..8])
 }
 
-/// Sets the log aside, so that it holds one run, and opens a new one.
+/// Renames the log of the previous run and opens a new one.
 pub(crate) fn open_log(path: &Path) -> Result<File, PostgresError> {
     let before = path.with_extension("log.1");
     if path.exists() {
@@ -217,22 +223,22 @@ mod tests {
     #[test]
     fn a_socket_path_fits_whatever_the_folder_is_called() {
         let deep = PathBuf::from(format!("/{}", "a very long name/".repeat(60)));
-        let place_name = format!("/tmp/everytab-{}/.s.PGSQL.5432.lock", short_hash(&deep, 65534));
-        assert!(place_name.len() < 107, "{place_name}");
+        let lock_path = format!("/tmp/everytab-{}/.s.PGSQL.5432.lock", short_hash(&deep, 65534));
+        assert!(lock_path.len() < 107, "{lock_path}");
         assert_ne!(short_hash(&deep, 1), short_hash(&deep, 2));
     }
 
     #[test]
     fn a_socket_folder_that_others_can_enter_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let mut place = Place::at(dir.path(), dir.path()).unwrap();
-        place.socket_folder = dir.path().join("open");
-        fs::create_dir(&place.socket_folder).unwrap();
-        fs::set_permissions(&place.socket_folder, Permissions::from_mode(0o755)).unwrap();
-        let error = place.prepare_socket_folder().unwrap_err().to_string();
+        let mut folders = ServerFolders::at(dir.path(), dir.path()).unwrap();
+        folders.socket_folder = dir.path().join("open");
+        fs::create_dir(&folders.socket_folder).unwrap();
+        fs::set_permissions(&folders.socket_folder, Permissions::from_mode(0o755)).unwrap();
+        let error = folders.prepare_socket_folder().unwrap_err().to_string();
         assert!(error.contains("is not a private folder"), "{error}");
-        fs::remove_dir(&place.socket_folder).unwrap();
-        std::os::unix::fs::symlink("/tmp", &place.socket_folder).unwrap();
-        assert!(place.prepare_socket_folder().is_err(), "a symbolic link was followed");
+        fs::remove_dir(&folders.socket_folder).unwrap();
+        std::os::unix::fs::symlink("/tmp", &folders.socket_folder).unwrap();
+        assert!(folders.prepare_socket_folder().is_err(), "a symbolic link was followed");
     }
 }

@@ -1,0 +1,10 @@
+//! Names that callers and several modules share.
+
+/// The superuser of every cluster made here.
+pub const ADMIN_USER: &str = "postgres";
+
+/// The environment variable in which `with-postgres` passes the superuser's URL to its command.
+pub const TEST_URL_VARIABLE: &str = "EVERYTAB_TEST_DATABASE_URL";
+
+/// The port, which only names the socket file: the server does not listen on TCP.
+pub(crate) const PORT: u16 = 5432;
