@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Validates the template, with packer of any age and without an account.
 #
-# Debian's packer 1.6 does not know required_plugins, nor what stands between the marks
-# "packer>=1.7: begin" and "end"; it is given a copy without them.
+# Debian's packer 1.6 does not know required_plugins, nor the lines between the marks
+# "packer>=1.7: begin" and "end"; it validates a copy without them.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 work="$(mktemp -d)"

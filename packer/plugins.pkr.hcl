@@ -1,5 +1,5 @@
-# Read by packer from 1.7 on; Debian's 1.6, which has its plugins built in, is given the folder
-# without this file (check.sh).
+# For packer 1.7 and later; Debian's 1.6, which has its plugins built in, gets the folder without this
+# file (check.sh).
 packer {
   required_version = ">= 1.7"
 

@@ -1,5 +1,5 @@
-# The fleet's image: Debian, the worker, its resolver and units. Nothing of a scan is in it: user data
-# says which, and starts it.
+# The fleet's image: Debian, the worker, its resolver and units. It knows nothing of a scan: user data
+# names and starts it.
 
 locals {
   debian = { arm64 = "arm64", x86_64 = "amd64" }
@@ -74,7 +74,7 @@ build {
     ansible_env_vars = ["ANSIBLE_CONFIG=${path.root}/../ansible/ansible.cfg"]
   }
 
-  # Nothing that is one machine's may be in all of them.
+  # Removes what must differ between machines.
   provisioner "shell" {
     inline = [
       "sudo apt-get clean",

@@ -1,6 +1,5 @@
-# Two phases over one state. `hosting` is always there and costs a few dollars a month; `scanning` is
-# there while a scan runs. Nothing in hosting refers to scanning, so moving between the phases never
-# touches the site.
+# Two phases in one state. `hosting` always exists and costs a few dollars a month; `scanning` exists
+# while a scan runs. Nothing in hosting refers to scanning, so a change of phase never changes the site.
 
 module "hosting" {
   source = "./modules/hosting"

@@ -3,9 +3,9 @@
 in namespaces of its own.
 
 All three start it at once, sign in to Postgres by token, read and write S3 over TLS at AWS's names
-(moto answers), resolve by their own Unbound. One is stopped and started, one is killed, one is cut
-off and told that EC2 takes it. The bundles must be those of one undisturbed machine; the machines
-that end with the scan leave the group, the one that drained does not."""
+(moto answers), resolve by their own Unbound. One is stopped and started, one is killed, one loses its
+network and gets a spot notice. The bundles must be those of one undisturbed machine; the machines that
+end with the scan leave the group, the drained one does not."""
 import argparse
 import base64
 import json
@@ -112,7 +112,7 @@ def start(machines, scan, runcmd):
         for command in runcmd:
             machine.do(*command)
     wait_for("the scan", lambda: scan.state() == "running")
-    # Slowly, and nothing may be bundled before every fault has had its turn.
+    # Slowly, so that every fault happens before the first bundle is made.
     scan.sql("select coordinator.pause_scan(1, 'bundle-shard', true)")
     scan.sql("select coordinator.set_rate(1, 3)")
     for machine in machines:
@@ -364,7 +364,7 @@ def main():
     parser.add_argument("--hosts", type=int, default=900)
     arguments = parser.parse_args()
     run("mount", "--make-rprivate", "/")
-    # Else the names of the machines' networks would stay when these namespaces have gone.
+    # Else the names of the machines' networks would remain after the namespaces are gone.
     os.makedirs("/run/netns", exist_ok=True)
     run("mount", "-t", "tmpfs", "tmpfs", "/run/netns")
     with open(arguments.state, encoding="utf-8") as file:

@@ -9,8 +9,8 @@ from surroundings import GATEWAY, run, wait_for
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-# A control group for each machine, or their units would share theirs. Whatever the versions are that
-# this machine has of them, systemd keeps to these.
+# Each machine gets control groups of its own, else the machines' units would share them. Works with
+# control groups of both versions.
 IN_ITS_OWN_GROUP = """
 groups="$1" name="$2"; shift 2
 for folder in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do

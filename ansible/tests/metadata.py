@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Instance metadata, version 2, at 169.254.169.254: metadata.py INSTANCE_ID
 
-Run in a machine's network. A token is needed as on EC2. What the instance is told is set by
-PUT /control/NAME (an empty body takes it back), which a real one does not have."""
+Run in a machine's network. A token is needed as on EC2. PUT /control/NAME, which EC2 does not have,
+sets a value of the instance; an empty body removes it."""
 import http.server
 import json
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Passes name questions on, over UDP and TCP: relay.py FROM:PORT TO:PORT
+"""Forwards DNS queries over UDP and TCP: relay.py FROM:PORT TO:PORT
 
-The small internet's name server listens on loopback alone, and machines ask from outside."""
+The small internet's name server listens on loopback only; the machines query it from outside."""
 import socket
 import socketserver
 import sys
@@ -25,7 +25,7 @@ class OverUdp(socketserver.BaseRequestHandler):
             try:
                 back.sendto(out.recv(65535), self.client_address)
             except TimeoutError:
-                # Silence is an answer of the small internet's, too.
+                # The small internet leaves some queries unanswered on purpose.
                 pass
 
 

@@ -1,5 +1,5 @@
-"""What surrounds the machines of the boot test, in its network namespace: a bridge, Postgres with a
-certificate and tokens as RDS has them, moto as AWS at the addresses of AWS, the small internet."""
+"""The environment of the machines of the boot test, in its network namespace: a bridge, Postgres with
+a certificate and tokens as RDS has them, moto as a mock of AWS at AWS's names, the small internet."""
 import json
 import os
 import shutil
@@ -10,7 +10,7 @@ import urllib.request
 GATEWAY = "10.99.0.1"
 DATABASE = "db.everytab.zz"
 OWNER_PASSWORD = "owner: it's 100% \"secret\" \\ here"
-# Where the machines' programs look for AWS, besides the buckets' own names.
+# The AWS services that the machines' programs call, besides the buckets.
 SERVICES = ["autoscaling", "cloudwatch", "monitoring", "ec2", "secretsmanager", "s3", "sts"]
 LIMIT_SECONDS = 600
 
@@ -42,7 +42,7 @@ class Surroundings:
         os.makedirs(self.folder, exist_ok=True)
         os.chmod(self.folder, 0o755)
         self.running = []
-        # Removed by scripts/infra/boot.sh, when nothing is in them any more.
+        # scripts/infra/boot.sh removes them when they are empty.
         self.groups = os.path.basename(work)
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "bridge0", "type", "bridge")
@@ -119,7 +119,7 @@ class Surroundings:
                              "--hosts", self.hosts, "--scratch", scratch,
                              stdout=subprocess.PIPE)
         self.internet = json.loads(process.stdout.readline())
-        # The machines' resolvers come by the bridge; the small internet's listens on loopback.
+        # The machines' resolvers query over the bridge; the small internet's name server listens on loopback.
         port = self.internet["dns"].rsplit(":", 1)[1]
         self.start("dns", "python3", os.path.join(os.path.dirname(__file__), "relay.py"),
                    f"{GATEWAY}:53", f"127.0.0.1:{port}")
@@ -130,7 +130,7 @@ class Surroundings:
                 path = os.path.join(folder, name)
                 s3.upload_file(path, "commoncrawl", os.path.relpath(path, bucket))
 
-    # Postgres: TLS alone; the owner by password, the worker by token.
+    # Postgres: TLS only; the owner signs in by password, the worker by token.
 
     def start_database(self):
         programs = run("sh", "-c", "ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1").strip()
@@ -168,7 +168,7 @@ class Surroundings:
         quoted = OWNER_PASSWORD.replace("'", "''")
         self.sql(f"create role everytab_owner login createrole password '{quoted}'")
         self.sql("create database everytab owner everytab_owner")
-        # RDS has this role; who is in it signs in by token.
+        # RDS has this role; its members sign in by token.
         self.sql("create role rds_iam")
         self.sql("grant rds_iam to everytab_owner with admin option")
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Asked by Postgres through PAM whether a password (on stdin) is a good token, as RDS would: signed
-# for this place and user, and not older than its time. The signature itself is not checked.
+# Called by Postgres through PAM: checks that the password on stdin is a token as RDS accepts it, made
+# for this host and user and not expired. The signature itself is not checked.
 token="$(tr -d '\000')"
 case "$token" in
     db.everytab.zz:5432/\?*Action=connect*DBUser="$PAM_USER"*) ;;

@@ -1,5 +1,5 @@
-//! Any bytes as a page of an unknown charset, a first line as its Content-Type: an encoding of the
-//! standard is found, and what is decoded is text that a database can hold.
+//! Decodes any bytes as a page, with the first line as its Content-Type: the encoding is one of the
+//! standard's, and the decoded text can be stored in a database.
 #![no_main]
 
 use everytab_webpage::{CharsetSource, understand};

@@ -1,4 +1,4 @@
-//! Any text as a `data:` URL: bytes within the limit, or a refusal.
+//! Reads any text as a `data:` URL: it gives bytes within the limit, or an error.
 #![no_main]
 
 use everytab_webpage::data_url::decode;

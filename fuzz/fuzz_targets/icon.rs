@@ -1,4 +1,5 @@
-//! Any bytes as an icon: a small PNG that is an icon itself, or a classified refusal.
+//! Converts any bytes as an icon: they give a small PNG that can be converted again, or a classified
+//! error.
 #![no_main]
 
 use everytab_icon::convert::{TabIcon, to_tab_icon};
@@ -9,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!((1..=32).contains(&width) && (1..=32).contains(&height), "{width}x{height}");
     let again = to_tab_icon(bytes).expect("the same bytes give the same answer");
     assert_eq!(png, again.png);
-    // A picture of 2x2 and less is refused, and a thin one may be scaled down to that.
+    // Images of at most 2x2 pixels are refused, and a thin one may be scaled down to that.
     if width.max(height) > 2 {
         let (measured, pixels) = everytab_icon::decode::decode(&png).expect("we read our PNGs");
         assert_eq!((pixels.width(), pixels.height()), (width, height), "{measured:?}");

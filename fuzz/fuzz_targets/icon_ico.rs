@@ -1,4 +1,4 @@
-//! Any bytes that begin as an icon or a cursor: pixels or a refusal, in time.
+//! Decodes any bytes that begin as an icon or a cursor: they give pixels or an error, within the time limit.
 #![no_main]
 
 use everytab_icon::sniff::Format;

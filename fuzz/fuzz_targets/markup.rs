@@ -1,8 +1,8 @@
-//! Any bytes as markup: our scanner and a general rewriter find the same.
+//! Scans any bytes as markup: our scanner and a general HTML rewriter find the same.
 //!
-//! Where the two differ on purpose (foreign content, whose elements the rewriter does not keep,
-//! templates and framesets, whose end it takes from any element around them) is left out, and so
-//! is where it errs: after `<iframe a=>`, a value that is missing, it reads the text as markup.
+//! Inputs on which the two differ on purpose are skipped: foreign content, whose elements the rewriter
+//! does not track, and templates and framesets, which it ends with any surrounding element. So is an
+//! error of the rewriter: after `<iframe a=>`, without a value, it reads the text as markup.
 #![no_main]
 #![allow(dead_code, unreachable_pub, reason = "the modules are those of another crate")]
 

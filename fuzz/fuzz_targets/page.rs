@@ -1,4 +1,4 @@
-//! Any bytes as a home page, with a header that they begin with: its limits hold.
+//! Reads any bytes as a home page, with a header field that they begin with: all limits hold.
 #![no_main]
 
 use everytab_webpage::candidates::{MAX_DATA_URL_BYTES, MAX_DECLARED};

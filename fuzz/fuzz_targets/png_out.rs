@@ -1,4 +1,4 @@
-//! Any pixels of a tab icon, by every choice of colours: a PNG that reads back as promised.
+//! Writes any pixels of a tab icon as PNG, in every pixel format: reading it gives the same pixels.
 #![no_main]
 
 use everytab_icon::Pixels;
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let [width, height, rest @ ..] = bytes else { return };
     let (width, height) = (u32::from(width % 32) + 1, u32::from(height % 32) + 1);
-    // What is not there repeats, so that short inputs are pictures too.
+    // Short inputs are repeated, so that they are images, too.
     let rgba = rest.iter().cycle().take((width * height * 4) as usize).copied().collect();
     let Some(pixels) = Pixels::new(width, height, rgba) else { return };
     let clean = pixels.clone().with_clean_transparency();

@@ -1,4 +1,4 @@
-//! Any bytes as robots.txt, any first line as the path asked for.
+//! Reads any bytes as robots.txt, with the first line as the requested path.
 #![no_main]
 
 use everytab_webpage::Robots;

@@ -1,5 +1,5 @@
-//! Any text as a URL, and any other as where it redirects: refused, or in a form that means the
-//! same however often it is read, on a port of the web, without what should not be sent.
+//! Reads any text as a URL and any other as its redirect target: it is refused, or normalised to a form
+//! that reads back as itself, on an allowed port, without credentials and fragment.
 #![no_main]
 
 use everytab_webpage::address::is_public;
@@ -23,10 +23,10 @@ fn vetted(text: &str) -> Option<Url> {
     assert!(url.port_or_known_default().is_some_and(|port| ALLOWED_PORTS.contains(&port)));
     assert!(url.username().is_empty() && url.password().is_none() && url.fragment().is_none());
     assert!(url.host_str().is_some_and(|host| !host.is_empty()), "{url}");
-    // What is vetted is what is dialled: reading the text again may not lead elsewhere.
+    // The checked URL is the one that is dialled: reading its text again must give the same.
     assert_eq!(vet_url(url.as_str()).as_ref(), Ok(&url));
     if let Some(address) = literal_address(&url) {
-        // In any spelling a literal is an address here and is never asked of a resolver.
+        // An address literal, in any spelling, is an address here and is never sent to a resolver.
         is_public(address);
     } else {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');

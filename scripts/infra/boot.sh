@@ -58,7 +58,7 @@ umount "$root/proc"
 
 # What terraform would hand to an instance, by the provider that stands in.
 cp -r terraform "$work/terraform"
-(cd "$work/terraform" && python "$PWD/offline/provider.py" -- sh -ec '
+(cd "$work/terraform" && python "$PWD/offline/mock_provider.py" -- sh -ec '
     terraform init -backend=false -input=false
     terraform apply -auto-approve -input=false -var scanning=true -var worker_count=3 \
         -var ami_id=ami-0123456789abcdef0

@@ -7,7 +7,7 @@
 # the page has), packer, ansible, units (systemd's own verification, and a sandbox for each), leaving
 # (by which exit codes a machine leaves its group, and what it is asked of AWS). --folder looks at another copy of
 # what is checked, which is how scripts/infra/mutants.sh shows that mistakes are found. terraform is the
-# program on the path if there is one, else PyPI's; its provider is terraform/offline/provider.py.
+# program on the path if there is one, else PyPI's; its provider is terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -48,7 +48,7 @@ in_copy() {
     fi
     (cd "$work/terraform" && with_provider "$@")
 }
-with_provider() { python "$folder/terraform/offline/provider.py" -- "$@"; }
+with_provider() { python "$folder/terraform/offline/mock_provider.py" -- "$@"; }
 
 check_format() { "$terraform" fmt -check -recursive -diff "$folder/terraform"; }
 check_validate() { in_copy "$terraform" validate -no-color; }

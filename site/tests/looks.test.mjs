@@ -359,7 +359,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     const { HtmlValidate } = await import(`${PACKAGES}/html-validate/dist/esm/index.js`);
     const validator = new HtmlValidate({
       extends: ["html-validate:standard"],
-      // How the source is written is the house's own affair.
+      // Rules of style, not of validity, are not checked.
       rules: { "doctype-style": "off", "long-title": "off", "no-trailing-whitespace": "off" },
     });
     for (const name of readdirSync(SITE).filter((file) => file.endsWith(".html"))) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What tflint's rules for modules ask, without tflint: lint.py TERRAFORM_FOLDER
+"""The rules that tflint has for modules, without tflint: lint.py TERRAFORM_FOLDER
 
-Variables and outputs described and typed, root variables validated (unless they are true or false),
-nothing declared and not used, names in snake case, everything in its file, each skipped check with a
-reason. The parser is the one that checkov brings."""
+Variables and outputs have a description and a type, root variables a validation (unless they are
+booleans), nothing is declared and not used, names are in snake case, each declaration is in its file,
+each skipped check has a reason. The parser is checkov's."""
 import glob
 import os
 import re
@@ -11,7 +11,7 @@ import sys
 
 import hcl2
 
-# A reason is three words at least.
+# A reason has at least three words.
 SKIP = re.compile(r"#checkov:skip=CKV2?_AWS_\d+:\S+ \S+ \S+")
 REFERENCE = {"variable": r"\bvar\.{}\b", "local": r"\blocal\.{}\b", "data": r"\bdata\.{}\b"}
 
@@ -21,7 +21,7 @@ def plain(text):
 
 
 def declarations(document):
-    """(kind, name, body) of everything that a file declares."""
+    """The declarations of a file, each as (kind, name, body)."""
     for kind in ("variable", "output", "resource", "data", "module"):
         for block in document.get(kind, []):
             for label, body in block.items():

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The promise of the phases, kept: phases.py TERRAFORM PACKAGING, run in a copy of terraform/ under
-provider.py.
+"""Checks the two phases: phases.py TERRAFORM PACKAGING, run in a copy of terraform/ under
+mock_provider.py.
 
 Hosting is applied; scanning with 4 workers only adds; a plan of the same is empty; scanning off
-removes scanning alone, and nothing of hosting is touched by either. While all of it stands,
-standing.py looks at it; PACKAGING is the folder of what the machines run."""
+removes only scanning, and neither changes anything of hosting. While everything is applied,
+applied.py checks it; PACKAGING is the folder of the programs that the machines run."""
 import json
 import subprocess
 import sys
 
-import standing
+import applied
 
 HOSTING = ["-var", 'alert_emails=["me@example.com"]']
 SCANNING = ["-var", "scanning=true", "-var", "worker_count=4", "-var",
@@ -24,7 +24,7 @@ def terraform(*arguments, reads=False):
 
 
 def plan(*variables):
-    """What a plan would do, by address, and its exit code: 0 nothing, 2 something."""
+    """The changes of a plan by address, and its exit code: 0 no change, 2 some."""
     code = terraform("plan", "-input=false", "-detailed-exitcode", "-out=plan.bin",
                      *HOSTING, *variables)
     shown = terraform("show", "-json", "plan.bin", reads=True)
@@ -53,9 +53,9 @@ def main():
     expect(only(started, "create", "module.scanning[0]."), "scanning only adds", started)
     terraform("apply", "-input=false", "plan.bin")
 
-    faults = list(standing.faults(terraform("show", "-json", reads=True), sys.argv[2]))
+    faults = list(applied.faults(terraform("show", "-json", reads=True), sys.argv[2]))
     if faults:
-        sys.exit("standing: " + "\nstanding: ".join(faults))
+        sys.exit("applied: " + "\napplied: ".join(faults))
 
     code, again = plan(*SCANNING)
     expect(code == 0 and not again, "the same again changes nothing", again)

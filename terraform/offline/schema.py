@@ -5,9 +5,9 @@ API's lists allow.
     schema.py PROVIDER_PACKAGE TERRAFORM_FOLDER OUT     (make infra-schema)
 
 PROVIDER_PACKAGE is the unpacked npm package @cdktf/provider-aws, whose JavaScript and .d.ts were
-generated from the provider: names, types, nesting and which members are required stand in them. The
-lists come from botocore's models of the API. What the package does not say (which attributes are
-secret) goes by name."""
+generated from the provider: they hold names, types, nesting, and which members are required. The
+lists come from botocore's models of the API. The package does not say which attributes are secret:
+that is decided by their names."""
 import functools
 import glob
 import gzip
@@ -32,7 +32,7 @@ MAPS = {"cdktf.StringMap": ["map", "string"], "cdktf.NumberMap": ["map", "number
         "cdktf.StringListList": ["list", ["list", "string"]]}
 SECRET = re.compile(r"(master_)?(user_)?password|secret_string|secret_key|auth_token"
                     r"|private_key(_pem)?|token|access_key")
-# Which service's model speaks of a resource type; the rest is EC2's.
+# The service whose model describes a resource type; all others are EC2's.
 SERVICES = {"aws_cloudfront_": "cloudfront", "aws_s3_": "s3", "aws_db_": "rds", "aws_iam_": "iam",
             "aws_autoscaling_": "autoscaling", "aws_budgets_": "budgets",
             "aws_cloudwatch_metric": "cloudwatch", "aws_cloudwatch_log": "logs",
@@ -166,7 +166,7 @@ def add_lists(kind, block):
     service = next((s for prefix, s in SERVICES.items() if kind.startswith(prefix)), "ec2")
     for name, attribute in block["attributes"].items():
         allowed = lists(service).get(name.replace("_", ""))
-        # 1,000 instance types would be most of the file, and old by the day.
+        # 1,000 instance types would be most of the file, and new ones appear every week.
         settable = attribute.get("required") or attribute.get("optional")
         if allowed and settable and len(allowed) <= 60 and \
                 attribute["type"] in ("string", ["list", "string"], ["set", "string"]):

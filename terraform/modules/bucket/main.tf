@@ -1,10 +1,10 @@
-# A private bucket: no ACLs, no public access, TLS only, encrypted, half-made uploads cleared away.
+# A private bucket: no ACLs, no public access, TLS only, encrypted, unfinished uploads deleted.
 
 resource "aws_s3_bucket" "this" {
   #checkov:skip=CKV_AWS_18:server access logs of a bucket that only CloudFront and the fleet read tell nothing new; the site's visitors are in CloudFront's log
   #checkov:skip=CKV_AWS_144:nothing here cannot be made again from the crawl; a second region would double the cost
   #checkov:skip=CKV_AWS_145:SSE-S3 protects as well against all that a key of our own would, and requests to KMS cost more than the storage
-  #checkov:skip=CKV2_AWS_62:nobody waits for events of these buckets
+  #checkov:skip=CKV2_AWS_62:no program reads events of these buckets
   #checkov:skip=CKV_AWS_21:versions are a variable: on for what must not be lost, off for the archive and logs, which only grow
   bucket        = var.bucket
   force_destroy = var.goes_with_its_objects

@@ -1,4 +1,4 @@
-# Who is told, and of what money. The topic outlives scans, so that an address confirms only once.
+# The budget, and the topic for alarms. The topic outlives scans, so that an address confirms it only once.
 
 resource "aws_sns_topic" "alerts" {
   #checkov:skip=CKV_AWS_26:the mails name alarms, no secret; CloudWatch cannot publish under AWS's own key, and a key of our own costs as much as the site

@@ -6,8 +6,8 @@ resource "aws_cloudfront_origin_access_control" "site" {
   signing_protocol                  = "sigv4"
 }
 
-# What an object says of itself (a minute for the manifest, a year for bundles) is obeyed. Nothing of
-# a request but its path, and whether it takes Brotli or gzip, makes another answer.
+# CloudFront obeys the Cache-Control of each object (a minute for the manifest, a year for bundles). An
+# answer depends on the path of a request and on its Accept-Encoding, and on nothing else.
 resource "aws_cloudfront_cache_policy" "site" {
   name        = "${var.name}-site"
   comment     = "As the objects' Cache-Control says, in Brotli or gzip"
@@ -82,7 +82,7 @@ resource "aws_cloudfront_response_headers_policy" "site" {
 }
 
 locals {
-  # As in site/index.html (a test compares them), and nobody may frame the page.
+  # As in site/index.html (a test compares them), plus frame-ancestors: no page may frame this one.
   content_security_policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; frame-src https:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'"
 }
 
@@ -118,7 +118,7 @@ resource "aws_cloudfront_distribution" "site" {
     response_headers_policy_id = aws_cloudfront_response_headers_policy.site.id
   }
 
-  # Without the right to list, S3 calls a missing object forbidden. It may appear with the next scan.
+  # Without the permission to list, S3 answers 403 for a missing object, which the next scan may add.
   custom_error_response {
     error_code            = 403
     response_code         = 404

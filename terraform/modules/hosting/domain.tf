@@ -1,4 +1,4 @@
-# A name of one's own, where there is one.
+# The site's own domain, if it has one.
 
 locals {
   has_domain = var.domain_name != null

@@ -1,4 +1,4 @@
-# Access logs: CloudFront's delivery of the second kind, which needs no ACLs and costs nothing itself.
+# Access logs: CloudFront's standard logging v2, which needs no ACLs and is free of charge.
 
 module "logs" {
   source = "../bucket"

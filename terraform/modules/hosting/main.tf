@@ -1,4 +1,4 @@
-# What is always there: the site and what must outlive a scan.
+# The phase that always exists: the site, and everything that must outlive a scan.
 
 data "aws_caller_identity" "current" {}
 
@@ -6,7 +6,7 @@ locals {
   account_id = data.aws_caller_identity.current.account_id
 }
 
-# The site. Reached through CloudFront alone, by the distribution that is named.
+# The site's bucket, which only the named CloudFront distribution can read.
 module "site" {
   source = "../bucket"
 

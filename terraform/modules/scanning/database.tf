@@ -1,4 +1,4 @@
-# Postgres, the only coordinator. It lives as long as the scan, so nothing is paid for surviving more.
+# Postgres, the only coordinator. It exists only during a scan, so it needs no redundancy.
 
 resource "aws_db_subnet_group" "scan" {
   name       = var.name
@@ -7,26 +7,26 @@ resource "aws_db_subnet_group" "scan" {
 
 locals {
   parameters = {
-    # Nobody speaks to it in the clear.
+    # TLS only.
     "rds.force_ssl" = { value = "1", apply_method = "immediate" }
-    # A worker holds up to 5 connections, 200 of them 1,000; RDS's default for 8 GB is 830.
+    # A worker has up to 5 connections, 200 workers have 1,000; RDS's default for 8 GB is 830.
     "max_connections" = { value = "1200", apply_method = "pending-reboot" }
-    # Bulk appends: rare, long checkpoints, and full-page images compressed.
+    # For bulk appends: rare, long checkpoints, and compressed full-page images.
     "max_wal_size"                 = { value = "8192", apply_method = "immediate" }
     "checkpoint_timeout"           = { value = "900", apply_method = "immediate" }
     "checkpoint_completion_target" = { value = "0.9", apply_method = "immediate" }
     "wal_compression"              = { value = "lz4", apply_method = "immediate" }
-    # The jobs table is small and hot: cleared often, and fast.
+    # The jobs table is small and updated often: vacuum runs often and fast.
     "autovacuum_naptime"           = { value = "15", apply_method = "immediate" }
     "autovacuum_vacuum_cost_limit" = { value = "2000", apply_method = "immediate" }
-    # gp3 reads at random almost as fast as in order.
+    # gp3 reads random pages almost as fast as sequential ones.
     "random_page_cost" = { value = "1.1", apply_method = "immediate" }
-    # A worker that died in a transaction lets go of its locks; none of ours waits that long.
+    # Releases the locks of a worker that died in a transaction; no transaction of ours idles so long.
     "idle_in_transaction_session_timeout" = { value = "60000", apply_method = "immediate" }
-    # What is worth looking at.
+    # Messages worth reading.
     "log_min_duration_statement" = { value = "1000", apply_method = "immediate" }
     "log_lock_waits"             = { value = "1", apply_method = "immediate" }
-    # No statement of the queue is worth compiling.
+    # The queue's statements are too short for just-in-time compilation.
     "jit" = { value = "0", apply_method = "immediate" }
   }
 }
@@ -62,13 +62,13 @@ resource "aws_db_instance" "scan" {
   db_name        = "everytab"
   port           = 5432
 
-  # AWS makes the owner's password, keeps it as a secret and changes it; the worker's role has none:
-  # it signs in with a token of its instance's.
+  # AWS makes, stores and rotates the owner's password; the worker's role has no password: it signs in
+  # with a token of its instance.
   username                            = "everytab_owner"
   manage_master_user_password         = true
   iam_database_authentication_enabled = true
 
-  # iops and throughput are gp3's own below 400 GB, and may not be said there.
+  # Below 400 GB gp3 has fixed iops and throughput, which must not be set.
   storage_type          = "gp3"
   allocated_storage     = var.database_storage_gb
   max_allocated_storage = var.database_storage_limit_gb
@@ -93,7 +93,7 @@ resource "aws_db_instance" "scan" {
   depends_on = [aws_cloudwatch_log_group.database]
 }
 
-# Made here, so that it expires and goes with the rest.
+# Declared here, so that it expires and is deleted with the rest.
 resource "aws_cloudwatch_log_group" "database" {
   #checkov:skip=CKV_AWS_158:the log holds slow statements, no secret
   #checkov:skip=CKV_AWS_338:it is read while the scan runs

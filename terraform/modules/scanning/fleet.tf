@@ -1,13 +1,13 @@
-# The workers: one launch template, one group over spot and on-demand.
+# The workers: one launch template, one Auto Scaling group of spot and on-demand instances.
 
 locals {
-  # Two cores each; four families, so that there is spot capacity somewhere.
+  # Two cores each; four instance families, so that at least one has spot capacity.
   instance_types = coalesce(var.instance_types, {
     arm64  = ["c7g.large", "c8g.large", "c6g.large", "c7gn.large", "m7g.large", "m6g.large"]
     x86_64 = ["c7a.large", "c7i.large", "c6a.large", "c6i.large", "m7a.large", "m6i.large"]
   }[var.architecture])
 
-  # What the image does not know: read by the units of the worker's package.
+  # The settings of this scan, which the units of the worker's package read.
   worker_environment = merge(
     {
       DATABASE_URL            = "postgres://everytab_worker@${local.database}?sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
@@ -76,7 +76,7 @@ resource "aws_launch_template" "worker" {
     arn = aws_iam_instance_profile.worker.arn
   }
 
-  # Version 2 alone, and no further than the instance itself.
+  # IMDSv2 only, and not for containers (one hop).
   metadata_options {
     http_endpoint               = "enabled"
     http_tokens                 = "required"
@@ -91,7 +91,7 @@ resource "aws_launch_template" "worker" {
     delete_on_termination       = true
     security_groups             = [aws_security_group.worker.id]
 
-    # A crawler makes connections faster than they are forgotten.
+    # The default timeouts of connection tracking would fill its table: a crawler makes many connections.
     connection_tracking_specification {
       tcp_established_timeout = 120
       udp_stream_timeout      = 60
@@ -126,7 +126,7 @@ resource "aws_launch_template" "worker" {
 resource "aws_autoscaling_group" "workers" {
   name                = local.fleet_name
   vpc_zone_identifier = aws_subnet.public[*].id
-  # The last worker to leave takes the group to nothing.
+  # The last worker that leaves reduces the group to 0.
   min_size              = 0
   max_size              = var.worker_count
   desired_capacity      = var.worker_count
@@ -137,7 +137,7 @@ resource "aws_autoscaling_group" "workers" {
   termination_policies  = ["NewestInstance"]
   max_instance_lifetime = 0
   enabled_metrics       = ["GroupInServiceInstances", "GroupDesiredCapacity", "GroupTotalInstances"]
-  # Workers may not come yet, for want of spot capacity: that is no failure of apply.
+  # There may be no spot capacity yet: apply must not fail for that.
   wait_for_capacity_timeout = "0"
 
   mixed_instances_policy {
@@ -164,7 +164,7 @@ resource "aws_autoscaling_group" "workers" {
     }
   }
 
-  # Time to drain: a machine waiting to end gets no signal, its worker asks the metadata service.
+  # Time to drain: a machine in this state gets no signal; its worker polls the metadata service.
   initial_lifecycle_hook {
     name                 = "drain"
     lifecycle_transition = "autoscaling:EC2_INSTANCE_TERMINATING"
@@ -178,6 +178,6 @@ resource "aws_autoscaling_group" "workers" {
     propagate_at_launch = true
   }
 
-  # The first worker starts the scan, and needs what it writes to and is let in by.
+  # The first worker starts the scan, and needs the buckets, the database and the network rules.
   depends_on = [aws_iam_role_policy.worker, aws_route.internet, aws_vpc_endpoint.s3]
 }

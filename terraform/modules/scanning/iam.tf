@@ -1,5 +1,4 @@
-# What a worker may do, and no more. Policies are written as JSON here, so that plans and tests can
-# read them.
+# The permissions of a worker. Policies are JSON documents here, so that plans and tests can read them.
 
 resource "aws_iam_role" "worker" {
   name                 = "${var.name}-worker"
@@ -95,7 +94,7 @@ resource "aws_iam_role_policy" "worker" {
   })
 }
 
-# A shell without a port, a key or a way in.
+# A shell by Systems Manager: no open port, no key.
 resource "aws_iam_role_policy_attachment" "session_manager" {
   role       = aws_iam_role.worker.name
   policy_arn = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"

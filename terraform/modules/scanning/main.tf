@@ -1,4 +1,4 @@
-# What a scan needs, and nothing that must outlive it.
+# The phase of a scan: everything that it needs, and nothing that must outlive it.
 
 data "aws_caller_identity" "current" {}
 
@@ -20,7 +20,7 @@ locals {
   namespace  = "EveryTab"
 }
 
-# The icons as they were served. It goes with the scan; `everytab-worker backup` copies it.
+# The icons as they were served. This bucket is deleted with the scan; `everytab-worker backup` copies it.
 module "archive" {
   source = "../bucket"
 

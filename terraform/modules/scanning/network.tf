@@ -1,5 +1,5 @@
-# A network of its own: public subnets in three zones, no NAT (a scan reads terabytes through it), S3
-# by a gateway that costs nothing, and nothing that may come in.
+# A network of its own: public subnets in three zones, no NAT (a scan would read terabytes through it), a
+# free gateway to S3, and no inbound connections.
 
 resource "aws_vpc" "scan" {
   #checkov:skip=CKV2_AWS_11:flow logs of 150 million fetches cost as much as the fleet; the outcomes are in Postgres
@@ -10,7 +10,7 @@ resource "aws_vpc" "scan" {
   tags = { Name = var.name }
 }
 
-# The default group lets its members talk; nobody is a member, and it lets nothing through.
+# The default security group, emptied: nothing is a member, and it allows nothing.
 resource "aws_default_security_group" "scan" {
   vpc_id = aws_vpc.scan.id
 }

@@ -1,5 +1,5 @@
-# One dashboard and four alarms, over the counts that every worker publishes from `scan list`
-# (the same numbers from each, so the maximum is the number), and AWS's own.
+# One dashboard and four alarms, on AWS's metrics and on the counts that every machine publishes from
+# `scan list` (all publish the same numbers, so the maximum is the number).
 
 locals {
   counts = { for name in ["Outstanding", "Discarded", "MinutesSinceProgress", "ScanHours"] :
@@ -83,7 +83,7 @@ resource "aws_cloudwatch_metric_alarm" "scan" {
   ok_actions          = [var.alerts_topic_arn]
 }
 
-# Machines that are paid for while no worker counts: the scan never started, or all workers hang.
+# Machines that cost money although no worker publishes counts: the scan did not start, or all workers hang.
 resource "aws_cloudwatch_metric_alarm" "idle_fleet" {
   alarm_name          = "${var.name}-idle-fleet"
   alarm_description   = "Machines are up, and none has published a count for half an hour: they cost money for nothing."

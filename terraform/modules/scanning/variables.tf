@@ -1,4 +1,4 @@
-# The rules that a value must meet are the root's, who alone calls this.
+# The root module, the only caller, validates the values.
 
 variable "name" {
   description = "Prefix of every name; two installations in one account need two."

@@ -1,19 +1,18 @@
-"""What must hold of all that stands while a scan runs, read from what was applied: who may do what,
-who may come in, and that every alarm looks at a number that somebody writes. terraform's own tests
-see a module at a time."""
+"""Checks everything that is applied while a scan runs: permissions, open ports, and that a program
+writes the metric of every alarm. terraform's own tests see one module at a time."""
 import base64
 import json
 import os
 import re
 
-# What a group or a database shows by itself, of those that we look at; the group's are asked for.
+# The metrics that AWS writes for a database or a group, as far as alarms and dashboard use them.
 DATABASE_METRICS = {"CPUUtilization", "CPUCreditBalance", "DatabaseConnections",
                     "FreeStorageSpace"}
 MACHINE_METRICS = {"CPUUtilization", "NetworkIn", "NetworkOut"}
 
 
 def resources(state):
-    """Everything in a terraform state, by address."""
+    """All resources of a terraform state, by address."""
     found, modules = {}, [state["values"]["root_module"]]
     while modules:
         module = modules.pop()
@@ -27,7 +26,7 @@ def listed(value):
 
 
 def bucket_policies(of):
-    """A bucket is for services that are named, under a condition, and for nobody in the clear."""
+    """A bucket policy names its services and a condition, and refuses requests without TLS."""
     for address, policy in of("aws_s3_bucket_policy"):
         statements = json.loads(policy["policy"])["Statement"]
         denied = [one for one in statements if one["Effect"] == "Deny"]
@@ -52,7 +51,7 @@ def public_access(of):
 
 
 def doors(of):
-    """One way in: Postgres, from the workers' group."""
+    """The only open port is Postgres's, for the group of the workers."""
     ways = [value for _, value in of("aws_vpc_security_group_ingress_rule")]
     groups = dict(of("aws_security_group"))
     workers = [group["id"] for address, group in groups.items() if address.endswith(".worker")]
@@ -97,13 +96,13 @@ def user_data(of):
 
 
 def written_metrics(folder):
-    """Names of what the fleet publishes, by the program that does."""
+    """The names of the metrics that the program publish-counts writes."""
     with open(os.path.join(folder, "lib/publish-counts"), encoding="utf-8") as file:
         return set(re.findall(r"\b([A-Z][A-Za-z]+): \$[a-z]+", file.read()))
 
 
 def metrics(of, folder):
-    """A number that nobody writes never raises an alarm, and draws an empty chart."""
+    """A metric that no program writes never raises an alarm, and its chart is empty."""
     groups = {value["name"]: set(value["enabled_metrics"])
               for _, value in of("aws_autoscaling_group")}
     databases = {value["identifier"] for _, value in of("aws_db_instance")}
@@ -126,24 +125,24 @@ def metrics(of, folder):
         asked = [one["metric"][0] for one in alarm.get("metric_query") or [] if one["metric"]]
         for one in asked or [alarm]:
             if not is_written(one["namespace"], one["metric_name"], one["dimensions"]):
-                yield f"{address}: nobody writes {one['namespace']} {one['metric_name']}"
+                yield f"{address}: no program writes {one['namespace']} {one['metric_name']}"
         if not alarm["alarm_actions"]:
-            yield f"{address}: it tells nobody"
+            yield f"{address}: it notifies no one"
     for address, dashboard in of("aws_cloudwatch_dashboard"):
         for widget in json.loads(dashboard["dashboard_body"])["widgets"]:
             before = []
             for metric in widget["properties"]["metrics"]:
-                # A dot is what stands there in the metric before.
+                # A dot stands for the same field of the previous metric.
                 metric = [old if new == "." else new
                           for new, old in zip(metric, before or metric, strict=True)]
                 before = metric
                 namespace, name, *rest = metric
                 if not is_written(namespace, name, dict(zip(rest[::2], rest[1::2], strict=True))):
-                    yield f"{address}: nobody writes {namespace} {name}"
+                    yield f"{address}: no program writes {namespace} {name}"
 
 
 def money(of):
-    """Whoever is told of the bill is told before it is high; and somebody is asked."""
+    """The budget warns before the limit is reached, and has at least one address."""
     budgets = of("aws_budgets_budget")
     if len(budgets) != 1 or budgets[0][1]["budget_type"] != "COST":
         yield f"one budget of money, not {len(budgets)}"
@@ -155,7 +154,7 @@ def money(of):
 
 
 def faults(state, folder):
-    """Everything that does not hold; `folder` is the one of what the machines run."""
+    """All faults that were found; `folder` holds the programs that the machines run."""
     found = resources(state)
 
     def of(kind):

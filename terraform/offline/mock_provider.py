@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Stands in for a Terraform provider: runs a command with the provider's schema, and no cloud.
+"""A mock Terraform provider: runs a command with the real provider's schema and without a cloud.
 
-    provider.py [--schema FILE] -- terraform validate
+    mock_provider.py [--schema FILE] -- terraform validate
 
-It speaks plugin protocol 5 on a unix socket and hands that to terraform by TF_REATTACH_PROVIDERS, so
-that no registry is asked and nothing is installed. Owns what terraform's core leaves to a provider:
+It speaks plugin protocol 5 on a unix socket, which TF_REATTACH_PROVIDERS names to terraform, so that
+no registry is needed and nothing is installed. Owns what terraform's core leaves to a provider:
 attributes that only the provider may set, values that are not in the API's lists, and made-up values
 for what the cloud would compute. Invariant: it accepts nothing that the schema does not have.
 The field numbers are those of docs/plugin-protocol/tfplugin5 in terraform's source."""
@@ -22,7 +22,7 @@ import grpc
 import msgpack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# What a data source answers where a made-up value would not do.
+# The answers of data sources whose values must be real.
 ANSWERS = {
     "aws_caller_identity": {"account_id": "123456789012", "id": "123456789012"},
     "aws_availability_zones": {"names": [f"us-east-1{zone}" for zone in "dacb"]},
@@ -31,7 +31,7 @@ UNKNOWN = msgpack.ExtType(0, b"\x00")
 NESTING = {"single": 1, "list": 2, "set": 3, "map": 4, "group": 5}
 
 
-# Protocol buffers, as far as this protocol needs them.
+# Protocol buffers: the part that this protocol needs.
 
 def number_bytes(number):
     out = bytearray()
@@ -53,7 +53,7 @@ def integer(field, value):
 
 
 def parse(message):
-    """The fields of a message: number to list of values."""
+    """The fields of a message: a map from field number to the list of values."""
     at, fields = 0, {}
 
     def read_number():
@@ -118,7 +118,7 @@ def schema_bytes(block):
 
 
 def made_up(kind, path):
-    """A value of a type, as the cloud might give it."""
+    """An invented value of a type."""
     name = path[-1]
     if kind == "string":
         if name.endswith("arn"):
@@ -137,7 +137,7 @@ def made_up(kind, path):
 
 
 def fill(block, value, path, planning):
-    """What is computed: unknown while planning, made up when applied or read."""
+    """A computed value: unknown while planning, invented when applied or read."""
     if not isinstance(value, dict):
         return value
     for name, attribute in block.get("attributes", {}).items():
@@ -167,7 +167,7 @@ def complaint(summary, detail, path):
 
 
 def complaints(kind, block, value, path):
-    """What is wrong with a configuration that core finds well-formed."""
+    """The errors of a configuration that terraform's core accepts."""
     if not isinstance(value, dict):
         return
     for name, attribute in block.get("attributes", {}).items():
