@@ -1,5 +1,5 @@
 // Measures the page beside a plain rendering (plain.js), in the same browser, over the same
-// made-up site, in turn: node bench.mjs [everytab|plain]. Main-thread times are that thread's CPU.
+// sample site, in alternation: node bench.mjs [everytab|plain]. Main-thread times are that thread's CPU.
 // Numbers go to stdout: one object a run, at the end the medians of ROUNDS (3) runs of each.
 
 import { spawnSync } from "node:child_process";
@@ -12,7 +12,7 @@ import { sampleSite } from "./sample.mjs";
 import { serveSample } from "./server.mjs";
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
-/** As the developer tools of Chromium call it: bytes a second, milliseconds. */
+/** "Fast 4G" of Chromium's developer tools, in bytes a second and milliseconds. */
 const FAST_4G = {
   offline: false, latency: 165, downloadThroughput: 1_012_500, uploadThroughput: 168_750,
 };
@@ -34,7 +34,7 @@ const WATCH = `
     } else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);`;
-// Scrolls on at a steady pace until so many frames have gone by; answers their lengths.
+// Scrolls at a steady pace for a number of frames and returns their durations.
 const SCROLL = (frames) => `new Promise((done) => {
   const lengths = [];
   let last = performance.now();
@@ -61,7 +61,7 @@ async function scrollUntil(page, server, bundles) {
   }
 }
 
-/** A certificate for loopback: browsers speak HTTP/2, as with a CDN, only behind TLS. */
+/** A certificate for loopback: browsers use HTTP/2, as with a CDN, only over TLS. */
 function makeCertificate() {
   const folder = mkdtempSync(join(tmpdir(), "everytab-bench-"));
   const file = (name) => join(folder, name);
@@ -119,7 +119,7 @@ async function measureScroll(page) {
   const frames = Math.ceil((50 * 12 * 46) / STEP_PX);
   const before = await metrics(page);
   const lengths = [];
-  // In pieces: a browser that does not keep up takes its time, and each call has an end.
+  // In pieces, so that no call exceeds its time limit in a slow browser.
   while (lengths.length < frames) {
     lengths.push(...JSON.parse(await page.evaluate(SCROLL(Math.min(46, frames - lengths.length)))));
   }

@@ -1,5 +1,5 @@
-// The page in a real browser, headless Chromium, over a site made up by code. Skipped, in plain
-// words, where no Chromium is installed.
+// The page in a real browser, headless Chromium, over a generated site. Skipped with a
+// message if no Chromium is installed.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";

@@ -1,6 +1,6 @@
 // Owns a headless Chromium: starts it, speaks the DevTools protocol with it over a pipe, stops it.
-// Invariants: no dependency and no open port; the browser resolves no name and asks nothing of
-// any host but loopback; its profile is a temporary folder that goes with it.
+// Invariants: no dependency and no open port; the browser resolves no name and sends no
+// request to any host but loopback; its profile is a temporary folder that is deleted at the end.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ export function findChromium() {
 }
 
 export class Chromium {
-  /** `options` come last on the command line, where they win. */
+  /** `options` come last on the command line, where they override others. */
   constructor(program, options = []) {
     this.profile = mkdtempSync(join(tmpdir(), "everytab-chromium-"));
     this.child = spawn(program, [
@@ -158,7 +158,7 @@ export class Page {
     return result.value;
   }
 
-  /** Waits until the expression is true; the name says what was waited for when it never is. */
+  /** Waits until the expression is true; the name is for the error message after a timeout. */
   async until(name, expression, patienceMs = 20_000) {
     const end = Date.now() + patienceMs;
     for (;;) {

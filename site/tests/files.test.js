@@ -107,7 +107,7 @@ test("the policy forbids everything but our own files and https frames, on every
   assert.ok(policy.startsWith("default-src 'none';"));
   assert.ok(!/unsafe|\*|http:/.test(policy));
   assert.ok(policy.includes("frame-src https:;"));
-  // A meta tag can't say who may frame the page: only the header does.
+  // A meta tag cannot forbid framing: only the header can.
   assert.equal(headers["content-security-policy"].replace(" frame-ancestors 'none';", ""), policy);
   for (const page of PAGES) {
     const html = read(page);

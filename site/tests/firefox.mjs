@@ -1,5 +1,5 @@
 // Owns a headless Firefox: starts it, speaks Marionette with it on loopback, stops it.
-// Invariants: no dependency; its profile is a temporary folder that goes with it.
+// Invariants: no dependency; its profile is a temporary folder that is deleted at the end.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

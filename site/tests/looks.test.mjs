@@ -1,5 +1,5 @@
-// How the page looks, moves, finds and sounds, in a real browser: at every size, light and dark,
-// in every style. Skipped, in plain words, where what it needs is not installed.
+// Layout, motion, search and accessibility of the page in a real browser: at several sizes, light and
+// dark, in every style. Skipped with a message if a program it needs is not installed.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const view = ([width, height], scheme, more = {}) => ({
   width, height, phone: width < 1000, media: { "prefers-color-scheme": scheme, ...more },
 });
 
-/** What stands outside the window or is cut off without an ellipsis, by class and text. */
+/** Elements that are outside the window or cut off without an ellipsis, by class and text. */
 const UGLY = `(() => {
   const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
   const all = 'h1, h2, p, b, code, button, .strip .title, .tile span';
@@ -196,7 +196,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     assert.ok(shown.every((name) => name.startsWith(typed)), `${shown}`);
     await page.evaluate("document.querySelector('#find').select()");
     await page.call("Input.insertText", { text: `https://${host}/` });
-    // Enter before the answer: it is waited for, and what was shown before is not gone to.
+    // Enter before the answer: the box waits for it and does not go to a former suggestion.
     await page.key("Enter");
     await page.until("the tab, lit up", `(() => {
       const tab = document.querySelector('.row .tab.found');
@@ -304,7 +304,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     const first = entries.slice(0, entries.findIndex(({ name }) => name.includes("/tabs/")) + 1);
     const bytes = first.reduce((sum, { transferSize }) => sum + transferSize, 0);
     assert.ok(bytes > 10_000 && bytes < 150 * 1024, `${bytes} bytes`);
-    // Everything before the first bundle stands in the HTML.
+    // The HTML names everything that is requested before the first bundle.
     const html = readFileSync(`${SITE}index.html`, "utf8");
     for (const { name } of first.slice(1, -1)) {
       assert.ok(html.includes(`"${name.replace(server.url, "")}"`), name);
@@ -403,7 +403,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
   });
 });
 
-/** A site of tabs whose titles, hosts and icons are all made to hurt. */
+/** A site of tabs with hostile titles, hosts and icons. */
 function hostileSite(count) {
   const marks = "\u0300\u0301\u0334\u0489\u20dd\u0e49\u0e49";
   const random = generator(99);

@@ -1,5 +1,5 @@
-// Owns a made-up site: a manifest and bundles of tabs whose names, titles and icons are drawn by
-// code from a seed, so that no stranger's page or logo is needed to try the page out.
+// Owns the sample site: a manifest and bundles of tabs whose names, titles and icons are generated from
+// a seed, so that the tests need no real site or logo.
 
 import * as zlib from "node:zlib";
 import { compareKeys, rangeOf, searchKey } from "../js/search-keys.js";
@@ -80,7 +80,7 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
   };
 }
 
-/** Numbers such as a scan has. */
+/** The numbers of a scan. */
 function sampleStats(hosts, bundles) {
   const part = (share) => Math.floor(hosts * share);
   const stage = (seconds) => ({ duration_seconds: seconds, outcomes: {}, counts: {} });
@@ -139,7 +139,7 @@ function searchFiles(hosts, tabsABundle, seed) {
   return files;
 }
 
-/** How many different icons a site has: drawing them is the slow part. */
+/** The number of different icons of the sample: few, because drawing them is slow. */
 const ICONS = 240;
 
 /** The hostname of a tab, and the generator for the rest of it. */
@@ -171,7 +171,7 @@ function sampleTab(index, seed, icons) {
   return entry;
 }
 
-/** A little picture as favicons are: a shape in one colour upon another, edges smoothed. */
+/** A small icon: a shape in one colour on another, with smoothed edges. */
 export function iconPng(side, random) {
   const colours = [colour(random()), random() < 0.6 ? [255, 255, 255, 255] : colour(random())];
   const ground = GROUNDS[Math.floor(random() * GROUNDS.length)];
@@ -248,7 +248,7 @@ function chunk(name, data) {
   return framed;
 }
 
-/** zlib's own since Node 20.15; by the table-free definition before. */
+/** zlib.crc32 exists since Node 20.15; before, the CRC is computed bit by bit. */
 function crc32(bytes) {
   if (zlib.crc32) return zlib.crc32(bytes);
   let crc = 0xffffffff;

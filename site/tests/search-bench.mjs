@@ -1,5 +1,5 @@
-// Looks up random prefixes in search files as search.js does, and compares with a plain scan of
-// all names: node search-bench.mjs FOLDER PREFIXES; FOLDER is what the example search_files left.
+// Looks up random prefixes in search files as search.js does, and compares with a plain scan of all
+// names: node search-bench.mjs FOLDER PREFIXES; the example search_files writes FOLDER.
 
 import { createReadStream, readdirSync, readFileSync, statSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -17,7 +17,7 @@ const search = `${folder}/site/scans/00000000-0000-0000-0000-000000000000/search
 const random = generator(30);
 const list = () => createInterface({ input: createReadStream(`${folder}/names.txt`) });
 
-/** So many different prefixes of names (and some of none), drawn in one walk over the list. */
+/** A number of different prefixes of names, and some of no name, chosen in one pass over the list. */
 async function drawPrefixes(wished) {
   const count = 2 * wished;
   const names = [];
@@ -34,7 +34,7 @@ async function drawPrefixes(wished) {
   return { prefixes: [...prefixes].slice(0, wished), names: seen };
 }
 
-/** One walk over all names in no order: the first of each prefix, kept sorted. */
+/** The first names of each prefix, sorted, from one pass over the unsorted names. */
 async function plainScan(prefixes) {
   const byLength = new Map();
   for (const prefix of prefixes) {
@@ -57,7 +57,7 @@ async function plainScan(prefixes) {
   return (prefix) => byLength.get(prefix.length).get(prefix).map(({ name }) => name);
 }
 
-/** What is found with nothing at hand, and the files that were read for it. */
+/** The result of a lookup with an empty cache, and the files that it read. */
 function lookUp(start) {
   const bodies = [];
   const read = (name) => {

@@ -1,5 +1,5 @@
-// Owns a static server on loopback for the tests: the page's own files and a made-up scan, below
-// any path prefix, with the headers of a CDN; answers can be replaced to play trouble.
+// Owns a static server on loopback for the tests: the page's own files and a sample scan, below
+// any path prefix, with the headers of a CDN; answers can be replaced to simulate failures.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -17,8 +17,7 @@ const TYPES = {
   png: "image/png",
   svg: "image/svg+xml",
 };
-/** What the CDN and `everytab-worker serve` send with every answer; here all but the promise of
- * TLS, which loopback does not keep. */
+/** The headers of every answer, as the CDN and `everytab-worker serve` send them. */
 export const HEADERS = JSON.parse(readFileSync(`${SITE}headers.json`, "utf8"));
 
 /**

@@ -1,5 +1,5 @@
-// Takes pictures of the page over a made-up site, to look at: node shots.mjs FOLDER [WORD]. Only
-// the pictures whose name holds WORD are taken. What the page says in its console is printed.
+// Takes screenshots of the page over the sample site: node shots.mjs FOLDER [WORD]. With WORD, only
+// those whose name contains it. Prints the console messages of the page.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ const FIND = `(() => {
   input.dispatchEvent(new Event('input'));
 })()`;
 
-/** Every picture: its name, the path, what is done there, and the view. */
+/** The screenshots: name, path, actions before it, and view. */
 function* pictures() {
   const views = [
     { width: 360, height: 780, phone: true, scale: 2 },

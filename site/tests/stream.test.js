@@ -3,7 +3,7 @@ import test from "node:test";
 import { shuffledOrder } from "../js/random.js";
 import { partOfTab, TabStream } from "../js/stream.js";
 
-/** A stream over `sizes` (tabs in each bundle); `answer(number)` may replace what comes. */
+/** A stream over bundles of `sizes` tabs; `answer(number)` may replace an answer. */
 function streamOf(sizes, { answer = () => null, ...options } = {}) {
   const asked = [];
   const askedAgain = [];
@@ -11,7 +11,7 @@ function streamOf(sizes, { answer = () => null, ...options } = {}) {
     order: shuffledOrder(5, sizes.length),
     fetchTabs: async (number, again) => {
       (again ? askedAgain : asked).push(number);
-      // Later bundles answer first, as networks please.
+      // Later bundles are answered first, as may happen in a network.
       await new Promise((resolve) => setTimeout(resolve, number % 3));
       const tabs = Array.from({ length: sizes[number] }, (_, slot) => `${number}/${slot}`);
       return answer(number) ?? { tabs };

@@ -1,12 +1,12 @@
-// Owns visits of the page over a made-up site: a browser, a server and a page each, all closed
-// again. Sites in frames are played: no name but loopback is ever resolved.
+// Owns visits of the page over a sample site: starts and closes a browser, a server and a page. Sites in
+// frames are simulated: no name but loopback is resolved.
 
 import { Chromium } from "./chromium.mjs";
 import { serveSample } from "./server.mjs";
 
-/** Some tabs are there. */
+/** Some tabs are painted. */
 export const PAINTED = "document.querySelectorAll('.row .tab[href]').length > 20";
-/** Tabs down to the lower edge of the window, or all there are, with their icons, and interaction.js. */
+/** The window is full of tabs, or all tabs are painted; icons and interaction.js are loaded. */
 export const FILLED = `${PAINTED} && document.querySelector('link[rel=manifest]') &&
   [...document.images].every((image) => image.complete) && (
   [...document.querySelectorAll('.row:not([hidden])')].at(-1).getBoundingClientRect().bottom >=
@@ -56,7 +56,7 @@ export class Visits {
   }
 }
 
-/** Scrolls and lets what that asks for be painted. */
+/** Scrolls, and waits for the painting that follows. */
 export async function scrollBy(page, px) {
   await page.evaluate(`window.scrollBy(0, ${px})`);
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");

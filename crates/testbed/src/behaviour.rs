@@ -1,13 +1,13 @@
-//! The ways a host of the small internet can behave, each under a stable name.
+//! The closed list of behaviours of a host in the small internet, each with a stable name.
 //!
-//! A host has exactly one behaviour, drawn from the mix by (seed, hostname), so what a request
-//! gets never depends on the requests before it. Must not know how a behaviour is carried out.
+//! A host has exactly one behaviour, chosen from the mix by (seed, hostname), so that an answer never
+//! depends on earlier requests. Must not know how a behaviour is implemented.
 
 use serde::{Deserialize, Serialize};
 
 macro_rules! behaviours {
     ($($(#[$doc:meta])* $variant:ident,)+) => {
-        /// How a host behaves. Names in snake case are stable; counters and logs use them.
+        /// The behaviour of a host. The names in snake case are stable; counters and logs use them.
         #[derive(
             Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
         )]
@@ -22,88 +22,88 @@ macro_rules! behaviours {
 }
 
 behaviours! {
-    /// Answers at once with what was asked for.
+    /// The host answers immediately and correctly.
     Fine,
-    /// Fine, but each answer comes after a time fixed by the URL (300 ms to 1 s).
+    /// Correct answers, each after a delay that the URL decides (300 ms to 1 s).
     Slow,
     /// The name does not exist.
     DnsNxdomain,
-    /// The name's servers fail.
+    /// The name server answers SERVFAIL.
     DnsServfail,
     /// The name exists and has no address.
     DnsNoAddress,
     /// The name server never answers for this name.
     DnsNeverAnswers,
-    /// The name has only a private address, or a private one among others.
+    /// The name has a private address, alone or among public ones.
     DnsPrivateAddress,
     /// Connection requests are dropped: connecting times out.
     ConnectTimeout,
-    /// Connecting works; nothing is ever sent.
+    /// Connecting works, but the host sends nothing.
     NeverAnswers,
-    /// The answer's head and some of its body come; the rest never does.
+    /// The host sends the head and half of the body, and nothing more.
     StallsInBody,
     /// Connecting is refused.
     Refused,
-    /// Connecting works and the connection is reset at once.
+    /// Connecting works, and the host resets the connection immediately.
     Reset,
-    /// https: the handshake fails. http works.
+    /// https: the TLS handshake fails. http works.
     TlsHandshakeFailure,
-    /// https: a certificate for another name.
+    /// https: the certificate is for another name.
     CertificateWrongName,
-    /// https: a certificate that ended in 2021.
+    /// https: the certificate expired in 2021.
     CertificateExpired,
-    /// https: a certificate nobody vouches for.
+    /// https: the certificate is self-signed.
     CertificateSelfSigned,
-    /// 404.
+    /// The host answers 404.
     NotFound,
-    /// 410.
+    /// The host answers 410.
     Gone,
-    /// 403.
+    /// The host answers 403.
     Forbidden,
-    /// 429, with a Retry-After that differs by host: none, one second, two hours.
+    /// The host answers 429, with a Retry-After of one second, of two hours, or none.
     TooManyRequests,
-    /// 500.
+    /// The host answers 500.
     ServerError,
-    /// 503.
+    /// The host answers 503.
     Unavailable,
-    /// 200 with an HTML page where an icon was asked for.
+    /// The host answers 200 with an HTML page instead of an icon.
     HtmlInsteadOfIcon,
-    /// 200 with nothing in it.
+    /// The host answers 200 with an empty body.
     EmptyBody,
-    /// More than 512 KB, and Content-Length says so.
+    /// The body has more than 512 KB, as Content-Length says.
     TooLarge,
-    /// More than 512 KB with no Content-Length.
+    /// The body has more than 512 KB, and there is no Content-Length.
     TooLargeUnannounced,
     /// One to five redirects, then the icon.
     RedirectChain,
     /// Six to nine redirects.
     RedirectTooMany,
-    /// Redirects that go round.
+    /// Redirects in a loop.
     RedirectLoop,
     /// A redirect to a private address.
     RedirectPrivate,
     /// A redirect to an icon of another host.
     RedirectOtherHost,
-    /// A redirect to a scheme that is not the web's.
+    /// A redirect to a scheme other than http and https.
     RedirectBadScheme,
-    /// Bytes that begin as an image and are none.
+    /// The body begins with the signature of an image format but is no image.
     BrokenImage,
-    /// Content-Length is more than what comes; then the connection ends.
+    /// Content-Length is larger than the body; the connection ends after the body.
     LengthTooLong,
-    /// Content-Length is less than what comes.
+    /// Content-Length is smaller than the body.
     LengthTooShort,
-    /// The body is gzip-encoded and says so.
+    /// The body is encoded with gzip, as Content-Encoding says.
     Gzip,
-    /// The icon comes as text/html, application/octet-stream, or with no type.
+    /// The icon has a wrong Content-Type, or none.
     WrongContentType,
-    /// robots.txt forbids everything; icons would be fine.
+    /// robots.txt disallows everything; icons are fine.
     RobotsDisallow,
-    /// robots.txt answers 503; icons would be fine.
+    /// robots.txt is answered with 503; icons are fine.
     RobotsUnavailable,
 }
 
 impl Behaviour {
-    /// Whether the fault needs bytes that HTTP/2 has no way to send (lying lengths).
+    /// True if HTTP/2 cannot carry the fault (wrong lengths).
     pub(crate) fn needs_http1(self) -> bool {
         matches!(self, Self::StallsInBody | Self::LengthTooLong | Self::LengthTooShort)
     }

@@ -61,7 +61,7 @@ variable "requests_in_flight" {
 }
 
 variable "root_volume_gb" {
-  description = "Disk of a worker in GB: the image and the shards in hand."
+  description = "Disk of a worker in GB: the image and the shards in progress."
   type        = number
 }
 

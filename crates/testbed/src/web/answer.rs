@@ -1,6 +1,6 @@
-//! What a request gets: a pure function of the internet's settings and (scheme, host, target).
+//! The answer to a request: a pure function of the internet's settings and (scheme, host, target).
 //!
-//! Must not know how an answer is put on the wire.
+//! Must not know how an answer is written to a connection.
 
 use std::{io::Write, sync::Arc, time::Duration};
 
@@ -21,17 +21,17 @@ use crate::{
     stored_response::StoredResponse,
 };
 
-/// The most that the fetcher takes: what is too large is larger than this.
-const TOO_LARGE_FROM: u64 = 512 * 1_024;
+/// The most bytes that the fetcher accepts: bodies that are too large are larger than this.
+const MAX_ACCEPTED_BYTES: u64 = 512 * 1_024;
 
-/// Answers a request away from the event loop: drawing and reading take their time.
+/// Answers a request on a blocking thread: drawing and reading would block the event loop.
 pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer {
     if !internet.knows(&request.host) {
         return Answer::page(421, "Misdirected Request");
     }
     internet.counters.request(internet.behaviour(&request.host), request.path());
-    // One for each core: a thousand requests at once shall not make a thousand threads.
-    let Ok(_turn) = internet.drawing.acquire().await else {
+    // One permit for each core: else a thousand concurrent requests would start a thousand threads.
+    let Ok(_permit) = internet.drawing.acquire().await else {
         return Answer::page(500, "Internal Server Error");
     };
     let internet = Arc::clone(internet);
@@ -39,7 +39,7 @@ pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer
     made.unwrap_or_else(|_| Answer::page(500, "Internal Server Error"))
 }
 
-/// The answer itself.
+/// Computes the answer.
 pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
     let behaviour = internet.behaviour(&request.host);
     let mut answer = if request.path() == "/robots.txt" {
@@ -57,7 +57,7 @@ pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
     answer
 }
 
-/// The time that this URL always takes, around the median.
+/// The latency of the URL: always the same, 0.5 to 1.5 times the median.
 fn around(internet: &Internet, request: &Request) -> Duration {
     let median = internet.latency.median.as_millis() as u64;
     let mut dice = Dice::new(internet.seed, &["latency", &request.host, &request.target]);
@@ -77,7 +77,7 @@ fn misbehave(internet: &Internet, request: &Request, behaviour: Behaviour) -> An
         B::HtmlInsteadOfIcon => Answer::page(200, "Welcome"),
         B::EmptyBody => Answer::new(200, "image/x-icon", Bytes::new()),
         B::TooLarge | B::TooLargeUnannounced => {
-            let size = dice.between(TOO_LARGE_FROM + 1, 2 * TOO_LARGE_FROM) as usize;
+            let size = dice.between(MAX_ACCEPTED_BYTES + 1, 2 * MAX_ACCEPTED_BYTES) as usize;
             let mut body = b"\x89PNG\r\n\x1a\n".to_vec();
             body.resize(size, 0);
             let mut answer = Answer::new(200, "image/png", body);
@@ -109,7 +109,7 @@ fn misbehave(internet: &Internet, request: &Request, behaviour: Behaviour) -> An
         B::WrongContentType => with_wrong_type(content(internet, request), &mut dice),
         B::Gzip => gzipped(content(internet, request)),
         B::Fine | B::Slow | B::RobotsDisallow | B::RobotsUnavailable => content(internet, request),
-        // These misbehave before a request is read, if at all.
+        // These act before a request is read, if they misbehave at all.
         B::DnsNxdomain
         | B::DnsServfail
         | B::DnsNoAddress
@@ -136,7 +136,7 @@ fn too_many_requests(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// What the URL has: an icon, or nothing.
+/// The answer without faults: the icon of the URL, or 404.
 pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     let path = request.path();
     if path == "/favicon.ico" && internet.mix.lacks_favicon(internet.seed, &request.host) {
@@ -161,13 +161,13 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// Content whose framing ends as `ending` makes of its length.
+/// The content, with the ending that `ending` computes from its length.
 fn with_ending(mut answer: Answer, ending: impl FnOnce(usize) -> Ending) -> Answer {
     answer.ending = ending(answer.body.len());
     answer
 }
 
-/// Content under a type that is not its own.
+/// The content with a wrong Content-Type.
 fn with_wrong_type(mut answer: Answer, dice: &mut Dice) -> Answer {
     answer.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
     let wrong = ["text/html", "application/octet-stream", "text/plain", "image/png", ""];
@@ -175,10 +175,10 @@ fn with_wrong_type(mut answer: Answer, dice: &mut Dice) -> Answer {
     if wrong.is_empty() { answer } else { answer.with("content-type", wrong) }
 }
 
-/// Content with the coding gzip.
+/// The content, encoded with gzip.
 fn gzipped(answer: Answer) -> Answer {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
-    // Writing to memory does not fail; if it did, the plain body would be a right answer too.
+    // Writing to memory does not fail; if it did, the plain body would be correct, too.
     match gzip.write_all(&answer.body).and_then(|()| gzip.finish()) {
         Ok(packed) => {
             let answer = Answer { body: packed.into(), ..answer };
