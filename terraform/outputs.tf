@@ -1,10 +1,10 @@
 output "site_address" {
-  description = "Where the site is."
+  description = "Address of the site."
   value       = module.hosting.site_address
 }
 
 output "site_bucket" {
-  description = "Bucket of the site, as --site of the program wants it."
+  description = "Bucket of the site, in the form of the option --site."
   value       = "s3://${module.hosting.site_bucket}"
 }
 
@@ -14,17 +14,17 @@ output "kept_bucket" {
 }
 
 output "distribution_id" {
-  description = "CloudFront distribution, as --distribution wants it."
+  description = "CloudFront distribution, in the form of the option --distribution."
   value       = module.hosting.distribution_id
 }
 
 output "archive_bucket" {
-  description = "Bucket of the icons as they were served; it goes with the scan."
+  description = "Bucket of the icons as they were served; it is deleted with the scan."
   value       = one(module.scanning[*].archive_bucket)
 }
 
 output "database_address" {
-  description = "Postgres, as host:port; reachable from the workers alone."
+  description = "Postgres, as host:port; only the workers can reach it."
   value       = one(module.scanning[*].database_address)
 }
 
@@ -39,7 +39,7 @@ output "find_a_worker" {
 }
 
 output "connect" {
-  description = "Command that opens a shell on a worker; put an instance id for INSTANCE."
+  description = "Command that opens a shell on a worker; replace INSTANCE by an instance id."
   value       = one(module.scanning[*].connect)
 }
 

@@ -1,5 +1,5 @@
 variable "name" {
-  description = "Prefix of every name; two installations in one account need two."
+  description = "Prefix of every name; two installations in one account need different prefixes."
   type        = string
   default     = "everytab"
 
@@ -10,7 +10,7 @@ variable "name" {
 }
 
 variable "region" {
-  description = "Region of everything. Common Crawl's bucket is in us-east-1, and so must be a certificate of CloudFront's and the delivery of its logs."
+  description = "Region of all resources. Common Crawl's bucket is in us-east-1, and CloudFront's certificate and log delivery must be there, too."
   type        = string
   default     = "us-east-1"
 
@@ -23,14 +23,14 @@ variable "region" {
 # The phase.
 
 variable "scanning" {
-  description = "Whether a scan is to run: true makes everything it needs and starts it, false removes all of that."
+  description = "True makes everything that a scan needs and starts it; false removes all of that."
   type        = bool
   default     = false
   nullable    = false
 }
 
 variable "worker_count" {
-  description = "Workers wanted while scanning. They leave by themselves when the scan is done."
+  description = "Number of workers while scanning. They leave by themselves when the scan has ended."
   type        = number
   default     = 0
   nullable    = false
@@ -58,7 +58,7 @@ variable "crawl" {
 }
 
 variable "host_limit" {
-  description = "Hosts wanted at most; null for all of the crawl."
+  description = "Maximum number of hosts; null for the whole crawl."
   type        = number
   default     = null
 
@@ -69,7 +69,7 @@ variable "host_limit" {
 }
 
 variable "user_agent" {
-  description = "User-Agent of the icon requests, which must name a page about the bot; null for the program's own."
+  description = "User-Agent of the icon requests, which must name a page about the bot; null for the program's default."
   type        = string
   default     = null
 
@@ -80,7 +80,7 @@ variable "user_agent" {
 }
 
 variable "scan_hours_limit" {
-  description = "Hours after which a scan that still runs raises an alarm."
+  description = "Hours after which a running scan raises an alarm."
   type        = number
   default     = 72
 
@@ -109,7 +109,7 @@ variable "ami_id" {
 }
 
 variable "architecture" {
-  description = "Processors of the workers, as the image was built for."
+  description = "Processor architecture of the workers; the image must be built for it."
   type        = string
   default     = "arm64"
 
@@ -120,7 +120,7 @@ variable "architecture" {
 }
 
 variable "instance_types" {
-  description = "Instance types that the fleet may take, all of the same number of cores, at least 4 so that spot capacity is found; null for a good list of the architecture."
+  description = "Instance types of the fleet, all with the same number of cores; at least 4, so that one has spot capacity; null for a default list for the architecture."
   type        = list(string)
   default     = null
 
@@ -137,7 +137,7 @@ variable "instance_types" {
 }
 
 variable "on_demand_base" {
-  description = "Workers that are always on demand; the rest is as on_demand_percentage says."
+  description = "Number of workers that are always on demand; on_demand_percentage applies to the others."
   type        = number
   default     = 1
 
@@ -148,7 +148,7 @@ variable "on_demand_base" {
 }
 
 variable "on_demand_percentage" {
-  description = "Per cent of the workers beyond on_demand_base that are on demand; the others are spot instances."
+  description = "Percentage of the workers beyond on_demand_base that are on demand; the others are spot instances."
   type        = number
   default     = 0
 
@@ -159,7 +159,7 @@ variable "on_demand_percentage" {
 }
 
 variable "requests_in_flight" {
-  description = "Icon requests in flight at most, of each worker."
+  description = "Maximum number of icon requests in flight of each worker."
   type        = number
   default     = 2048
 
@@ -181,7 +181,7 @@ variable "root_volume_gb" {
 }
 
 variable "network_cidr" {
-  description = "Addresses of the scan's network."
+  description = "Address range of the scan's network."
   type        = string
   default     = "10.83.0.0/16"
 
@@ -205,7 +205,7 @@ variable "database_instance_class" {
 }
 
 variable "database_version" {
-  description = "Major version of Postgres; the image's pg_dump, Debian 12's, backs up 15 and none later."
+  description = "Major version of Postgres; the image's pg_dump (Debian 12) can back up 15 and no later version."
   type        = string
   default     = "15"
 
@@ -216,7 +216,7 @@ variable "database_version" {
 }
 
 variable "database_storage_gb" {
-  description = "Storage of Postgres in GB at first; it grows by itself."
+  description = "Initial storage of Postgres in GB; it grows automatically."
   type        = number
   default     = 100
 
@@ -227,7 +227,7 @@ variable "database_storage_gb" {
 }
 
 variable "database_storage_limit_gb" {
-  description = "Storage of Postgres in GB beyond which it does not grow."
+  description = "Maximum storage of Postgres in GB."
   type        = number
   default     = 400
 
@@ -240,7 +240,7 @@ variable "database_storage_limit_gb" {
 # Hosting.
 
 variable "domain_name" {
-  description = "Name of the site, such as everytab.example.com; null for CloudFront's own."
+  description = "Domain name of the site, such as everytab.example.com; null for CloudFront's own."
   type        = string
   default     = null
 
@@ -267,7 +267,7 @@ variable "zone_id" {
 }
 
 variable "price_class" {
-  description = "CloudFront's places: PriceClass_100 (America, Europe), PriceClass_200 (most) or PriceClass_All."
+  description = "CloudFront's price class: PriceClass_100 (America, Europe), PriceClass_200 (most) or PriceClass_All."
   type        = string
   default     = "PriceClass_100"
 
@@ -289,7 +289,7 @@ variable "log_retention_days" {
 }
 
 variable "backup_retention_days" {
-  description = "Days for which what lies under backups/ of the kept bucket is kept."
+  description = "Days for which objects under backups/ of the kept bucket are kept."
   type        = number
   default     = 180
 
@@ -300,7 +300,7 @@ variable "backup_retention_days" {
 }
 
 variable "monthly_budget_usd" {
-  description = "Dollars a month at whose half, four fifths and whole a mail is sent."
+  description = "Monthly budget in dollars; mails are sent at 50, 80 and 100 percent."
   type        = number
   default     = 100
 
@@ -311,7 +311,7 @@ variable "monthly_budget_usd" {
 }
 
 variable "alert_emails" {
-  description = "Addresses that the budget and the alarms write to; each must confirm once."
+  description = "Mail addresses for the budget and the alarms; each must confirm once."
   type        = list(string)
   default     = []
   nullable    = false

@@ -1,5 +1,5 @@
 variable "bucket" {
-  description = "Name of the bucket, unique in the world."
+  description = "Name of the bucket, globally unique."
   type        = string
 
   validation {
@@ -9,19 +9,19 @@ variable "bucket" {
 }
 
 variable "goes_with_its_objects" {
-  description = "Whether destroying the bucket destroys what is in it; otherwise S3 refuses."
+  description = "True: destroying the bucket deletes its objects. False: S3 refuses to destroy a bucket that is not empty."
   type        = bool
   default     = false
 }
 
 variable "keeps_versions" {
-  description = "Whether replaced and deleted objects are kept for 30 days."
+  description = "True: replaced and deleted objects are kept for 30 days."
   type        = bool
   default     = true
 }
 
 variable "expire" {
-  description = "Which prefixes expire after how many days, by a name."
+  description = "Expiry rules by name: a prefix and the days after which its objects expire."
   type        = map(object({ prefix = string, days = number }))
   default     = {}
 
@@ -32,7 +32,7 @@ variable "expire" {
 }
 
 variable "statements" {
-  description = "Statements of the bucket policy besides the one that wants TLS."
+  description = "Statements of the bucket policy in addition to the one that requires TLS."
   type        = list(any)
   default     = []
 }

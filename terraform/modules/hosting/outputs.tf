@@ -1,5 +1,5 @@
 output "site_address" {
-  description = "Where the site is."
+  description = "Address of the site."
   value       = "https://${coalesce(var.domain_name, aws_cloudfront_distribution.site.domain_name)}/"
 }
 

@@ -9,7 +9,7 @@ variable "name" {
 }
 
 variable "domain_name" {
-  description = "Name of the site; null for CloudFront's own."
+  description = "Domain name of the site; null for CloudFront's own."
   type        = string
   default     = null
 }
@@ -26,7 +26,7 @@ variable "zone_id" {
 }
 
 variable "price_class" {
-  description = "CloudFront's places."
+  description = "CloudFront's price class."
   type        = string
 
   validation {
@@ -56,7 +56,7 @@ variable "backup_retention_days" {
 }
 
 variable "monthly_budget_usd" {
-  description = "Dollars a month."
+  description = "Monthly budget in dollars."
   type        = number
 
   validation {
@@ -66,6 +66,6 @@ variable "monthly_budget_usd" {
 }
 
 variable "alert_emails" {
-  description = "Addresses that the budget and the alarms write to."
+  description = "Mail addresses for the budget and the alarms."
   type        = list(string)
 }

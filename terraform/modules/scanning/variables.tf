@@ -1,12 +1,12 @@
 # The root module, the only caller, validates the values.
 
 variable "name" {
-  description = "Prefix of every name; two installations in one account need two."
+  description = "Prefix of every name; two installations in one account need different prefixes."
   type        = string
 }
 
 variable "region" {
-  description = "Region of everything. Common Crawl's bucket is in us-east-1, and so must be a certificate of CloudFront's and the delivery of its logs."
+  description = "Region of all resources. Common Crawl's bucket is in us-east-1, and CloudFront's certificate and log delivery must be there, too."
   type        = string
 }
 
@@ -16,47 +16,47 @@ variable "crawl" {
 }
 
 variable "host_limit" {
-  description = "Hosts wanted at most; null for all of the crawl."
+  description = "Maximum number of hosts; null for the whole crawl."
   type        = number
 }
 
 variable "user_agent" {
-  description = "User-Agent of the icon requests, which must name a page about the bot; null for the program's own."
+  description = "User-Agent of the icon requests, which must name a page about the bot; null for the program's default."
   type        = string
 }
 
 variable "scan_hours_limit" {
-  description = "Hours after which a scan that still runs raises an alarm."
+  description = "Hours after which a running scan raises an alarm."
   type        = number
 }
 
 variable "worker_count" {
-  description = "Workers wanted while scanning. They leave by themselves when the scan is done."
+  description = "Number of workers while scanning. They leave by themselves when the scan has ended."
   type        = number
 }
 
 variable "architecture" {
-  description = "Processors of the workers, as the image was built for."
+  description = "Processor architecture of the workers; the image must be built for it."
   type        = string
 }
 
 variable "instance_types" {
-  description = "Instance types that the fleet may take, all of the same number of cores, at least 4 so that spot capacity is found; null for a good list of the architecture."
+  description = "Instance types of the fleet, all with the same number of cores; at least 4, so that one has spot capacity; null for a default list for the architecture."
   type        = list(string)
 }
 
 variable "on_demand_base" {
-  description = "Workers that are always on demand; the rest is as on_demand_percentage says."
+  description = "Number of workers that are always on demand; on_demand_percentage applies to the others."
   type        = number
 }
 
 variable "on_demand_percentage" {
-  description = "Per cent of the workers beyond on_demand_base that are on demand; the others are spot instances."
+  description = "Percentage of the workers beyond on_demand_base that are on demand; the others are spot instances."
   type        = number
 }
 
 variable "requests_in_flight" {
-  description = "Icon requests in flight at most, of each worker."
+  description = "Maximum number of icon requests in flight of each worker."
   type        = number
 }
 
@@ -66,7 +66,7 @@ variable "root_volume_gb" {
 }
 
 variable "network_cidr" {
-  description = "Addresses of the scan's network."
+  description = "Address range of the scan's network."
   type        = string
 }
 
@@ -76,17 +76,17 @@ variable "database_instance_class" {
 }
 
 variable "database_version" {
-  description = "Major version of Postgres; the image's pg_dump, Debian 12's, backs up 15 and none later."
+  description = "Major version of Postgres; the image's pg_dump (Debian 12) can back up 15 and no later version."
   type        = string
 }
 
 variable "database_storage_gb" {
-  description = "Storage of Postgres in GB at first; it grows by itself."
+  description = "Initial storage of Postgres in GB; it grows automatically."
   type        = number
 }
 
 variable "database_storage_limit_gb" {
-  description = "Storage of Postgres in GB beyond which it does not grow."
+  description = "Maximum storage of Postgres in GB."
   type        = number
 }
 
