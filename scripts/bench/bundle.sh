@@ -75,7 +75,8 @@ for _ in $(seq "$runs"); do
         [ -z "$go" ] || GOMAXPROCS=1 measured "$list-go" "$one" \
             "$go" bundles -workers 1 -out "$folder/out-$list-go" "$file"
         [ -z "$python" ] || measured "$list-pillow" "$one" \
-            "$python" scripts/bench/make_bundles.py "$folder/kept-$list.tsv" "$folder/out-$list-pillow"
+            "$python" scripts/bench/make_bundles.py "$folder/kept-$list.tsv" \
+            "$folder/out-$list-pillow"
     done
     measured cores-auto "$every" "$ours" bundles "$folder/all-repeated.tsv" \
         "$folder/out-cores-auto" auto "$(nproc)"

@@ -77,8 +77,9 @@ if [ "$scenario" = mix ]; then
             printf "bound  %10.0f URLs/s with what one dead address or origin tells of others,", \
                 urls * slots / least
             printf " %.0f without\n", urls * slots / forgetful
-            printf "slot time of time-outs: %.0f s at least, ours %.0f s, each URL alone %.0f s\n", \
-                least - latency, ours / 1000, forgetful - latency }'
+            printf "slot time of time-outs: %.0f s at least, ours %.0f s, ", \
+                least - latency, ours / 1000
+            printf "each URL alone %.0f s\n", forgetful - latency }'
 fi
 for name in ours go; do
     [ ! -s "$folder/$name.said" ] || sed "s/^/$name: /" "$folder/$name.said"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Times reading a columnar index file: ours on one thread, as index jobs do from a folder and through
-# an S3 endpoint on loopback, and DuckDB with the query that EveryTab replaces, on the same file.
+# Times reading a columnar index file: ours on one thread, as index jobs do from a folder and
+# through an S3 endpoint on loopback, and DuckDB with the query that EveryTab replaces, on the same
+# file.
 #
 #   ROWS=11000000 RUNS=5 scripts/bench/index.sh
 #
@@ -64,11 +65,13 @@ for number in $(seq "$cores"); do
 done
 for _ in $(seq "$runs"); do
     measured one taskset --cpu-list 0 "$one_thread" read "$file"
-    [ -z "$python" ] || measured duckdb taskset --cpu-list 0 "$python" scripts/bench/read_index.py 1 "$file"
+    [ -z "$python" ] ||
+        measured duckdb taskset --cpu-list 0 "$python" scripts/bench/read_index.py 1 "$file"
     measured job "$as_jobs" "$folder" "$rows.parquet"
     measured s3 "$as_jobs" s3://corpus "$rows.parquet"
     measured jobs "$as_jobs" "$folder" "$rows.parquet" "$cores"
-    [ -z "$python" ] || measured duckdbs "$python" scripts/bench/read_index.py "$cores" "${copies[@]}"
+    [ -z "$python" ] ||
+        measured duckdbs "$python" scripts/bench/read_index.py "$cores" "${copies[@]}"
 done
 
 echo "$me: $(stat --format %s "$file") bytes, medians of $runs, $(circumstances)"

@@ -55,7 +55,8 @@ for _ in $(seq "$runs"); do
     on_one ours "$ours" pages "$folder/list.tsv" "$repeat"
     [ -z "$go" ] || GOMAXPROCS=1 on_one go "$go" pages -workers 1 -repeat "$repeat" -quiet \
         "$folder/list.tsv"
-    [ -z "$python" ] || on_one resiliparse "$python" scripts/bench/read_pages.py "$folder/list.tsv" 2
+    [ -z "$python" ] ||
+        on_one resiliparse "$python" scripts/bench/read_pages.py "$folder/list.tsv" 2
 
     on_all inflate "$cores" "$ours" inflate "$folder/list.tsv" "$repeat"
     on_all ours "$cores" "$ours" pages "$folder/list.tsv" "$repeat"

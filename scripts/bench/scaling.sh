@@ -45,7 +45,8 @@ for workers in ${WORKERS:-1 2 4 8}; do
         'psql -X -A -t -F " " -d "${EVERYTAB_TEST_DATABASE_URL/\/postgres?//everytab?}" -c "$1"' \
         - "$query")"
     read -r shards items icons steady scan <<<"$row"
-    one_icons="${one_icons:-$icons}" one_scan="${one_scan:-$scan}" one_steady="${one_steady:-$steady}"
+    one_icons="${one_icons:-$icons}" one_scan="${one_scan:-$scan}"
+    one_steady="${one_steady:-$steady}"
     awk -v w="$workers" -v shards="$shards" -v items="$items" -v icons="$icons" -v scan="$scan" \
         -v steady="$steady" -v wall="$wall" -v cpu="$(awk "BEGIN { print $user + $system }")" \
         -v cores="$(nproc)" -v i1="$one_icons" -v s1="$one_scan" -v r1="$one_steady" 'BEGIN {

@@ -5,8 +5,8 @@
 #   RUNS=5 REPEAT=20 scripts/bench/warc.sh
 #
 # The numbers are medians of RUNS runs that take turns. CPU is that of the reading process alone;
-# the server's is told beside it, to show that it is not what the reader waits for. "understood" are the
-# same pages from memory on one thread, without a job around them.
+# the server's is told beside it, to show that it is not what the reader waits for. "understood" are
+# the same pages from memory on one thread, without a job around them.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the container of packaging/Containerfile with the program of target/dist, from a Debian made
-# here, and runs the program in it: no registry is asked.      (make container; root)
+# Builds the container of packaging/Containerfile with the program of target/dist, from a Debian
+# made here, and runs the program in it: no registry is asked.      (make container; root)
 #
 # buildah makes it with chroot, so that this works inside containers too. The image goes with this
 # script; KEEP=FILE.tar writes it as an archive that `podman load` reads.

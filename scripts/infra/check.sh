@@ -3,11 +3,12 @@
 #
 #   scripts/infra/check.sh [--only STEP]... [--folder DIR]      (make infra-check)
 #
-# Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy that
-# the page has), packer, ansible, units (systemd's own verification, and a sandbox for each), leaving
-# (by which exit codes a machine leaves its group, and what it is asked of AWS). --folder looks at another copy of
-# what is checked, which is how scripts/infra/mutants.sh shows that mistakes are found. terraform is the
-# program on the path if there is one, else PyPI's; its provider is terraform/offline/mock_provider.py.
+# Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy
+# that the page has), packer, ansible, units (systemd's own verification, and a sandbox for each),
+# leaving (by which exit codes a machine leaves its group, and what it is asked of AWS). --folder
+# looks at another copy of what is checked, which is how scripts/infra/mutants.sh shows that mistakes
+# are found. terraform is the program on the path if there is one, else PyPI's; its provider is
+# terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -82,7 +83,8 @@ check_units() {
     [ -z "$said" ] || { echo "$said"; return 1; }
     for unit in "$folder"/packaging/systemd/*.service; do
         # Below 2 is what systemd calls OK; twenty in its tenths.
-        systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >"$work/security" ||
+        systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" \
+            >"$work/security" ||
             { tail -n 1 "$work/security"; return 1; }
         for line in "${SANDBOX[@]}"; do
             grep -qxF "$line" "$unit" || { echo "$unit: no $line"; return 1; }
@@ -115,13 +117,14 @@ check_leaving() {
     want+=" --should-decrement-desired-capacity --no-cli-pager"
     for end in exited:0 exited:3; do
         leave "${end%:*}" "${end#*:}" && [ "$(cat "$work/asked")" = "$want" ] ||
-            { echo "$end: the machine does not leave: $(cat "$work/left" "$work/asked")"; return 1; }
+            { echo "$end: it does not leave: $(cat "$work/left" "$work/asked")"; return 1; }
     done
     for end in exited:1 exited:2 exited:4 exited:101 killed:KILL dumped:ABRT exited:; do
         leave "${end%:*}" "${end#*:}" && [ ! -e "$work/asked" ] ||
             { echo "$end: the machine leaves"; return 1; }
     done
-    leave exited 0 '' && [ ! -e "$work/asked" ] || { echo "it leaves a group of no name"; return 1; }
+    leave exited 0 '' && [ ! -e "$work/asked" ] ||
+        { echo "it leaves a group of no name"; return 1; }
     ! leave exited 0 fleet 1 && [ "$(wc -l <"$work/asked")" = 8 ] && grep -q money "$work/left" ||
         { echo "AWS refuses, and nobody hears of it: $(cat "$work/left")"; return 1; }
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the scripts of this folder share: asking which of Debian's packages are missing, and
-# installing those, silently unless that fails. Runs as root or with sudo; where neither is to be had it prints
-# the line to run. Rust is never installed, only asked for.
+# installing those, silently unless that fails. Runs as root or with sudo; where neither is to be
+# had it prints the line to run. Rust is never installed, only asked for.
 #
 # A script collects with need_*, then calls install_missing once.
 

@@ -18,4 +18,5 @@ trap 'rm -rf "$folder"' EXIT
 # certificate, any certificate.
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
     -subj /CN=oracle -keyout "$folder/key.pem" -out "$folder/certificate.pem" 2>/dev/null
-node scripts/oracle/pages.mjs "$target/debug/everytab-worker" "$corpus" "$folder" "$target/oracle.tsv" "$@"
+node scripts/oracle/pages.mjs "$target/debug/everytab-worker" "$corpus" "$folder" \
+    "$target/oracle.tsv" "$@"
