@@ -1,25 +1,72 @@
 #!/usr/bin/env bash
 # One whole scan on this machine, from parquet index to a page of tabs in the browser.
 #
-#   DEMO=live|recorded|generated scripts/demo/demo.sh [worker's options]
+#   DEMO=live|recorded|generated scripts/demo/demo.sh [worker's options]      (make demo)
 #
-# live: the newest crawl, 400 hosts of it, over the real internet. recorded: the recorded sample
-# in ../shared/corpus. generated: a small internet made from one number. Without DEMO the first
-# of these that this machine can do. Run again, a scan goes on where it stopped.
+# live: the newest crawl, 400 hosts of it, over the real internet. recorded: the recorded sample of
+# EVERYTAB_CORPUS. generated: a small internet made from one number. Without DEMO the first of these
+# that this machine can do. Run again, a scan goes on where it stopped.
+#
+# On a terminal cargo and the scan show their own progress; elsewhere each step is a line with the
+# time since the start.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 BUCKET_HOST=data.commoncrawl.org
 # Crawls are never taken down, so an old one tells as well as the newest whether the way is open.
 PROBE="https://$BUCKET_HOST/crawl-data/CC-MAIN-2024-10/cc-index-table.paths.gz"
-SAMPLE="${EVERYTAB_CORPUS:-../shared/corpus}"
+# Processor seconds of a build from nothing, measured with two cores; docs/benchmarks.md has it.
+BUILD_CPU_SECONDS=360
+# Seconds between two lines about the build where there is no terminal.
+BUILD_LINE_SECONDS=15
+BUILD=(--locked --profile demo --package everytab-worker --bin everytab-worker)
 
 bucket_answers() {
-    if command -v curl >/dev/null; then
+    if have curl; then
         curl --silent --fail --head --output /dev/null --max-time 5 "$PROBE"
     else
         timeout 5 bash -c ": </dev/tcp/$BUCKET_HOST/443" 2>/dev/null
     fi
+}
+
+# Whether something listens at HOST:PORT already: that is told before a build of minutes.
+is_taken() { (exec 3<>"/dev/tcp/${1%:*}/${1##*:}") 2>/dev/null; }
+
+# Seconds as 2:05.
+clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+step() { say "[$(clock "$SECONDS")] $*"; }
+
+# Counts the packages in cargo's messages (JSON, a line each) and says how far it is.
+tell_progress() {
+    local all="$1" line package next=$((SECONDS + BUILD_LINE_SECONDS))
+    declare -A built=()
+    while IFS= read -r line; do
+        [[ "$line" == *'"reason":"compiler-artifact"'* ]] || continue
+        package="${line#*\"package_id\":\"}"
+        built["${package%%\"*}"]=1
+        if [ "$SECONDS" -ge "$next" ]; then
+            step "built ${#built[@]} of about $all packages"
+            next=$((SECONDS + BUILD_LINE_SECONDS))
+        fi
+    done
+}
+
+# How long a build from nothing takes on this machine, in words.
+build_time() {
+    local minutes=$(((BUILD_CPU_SECONDS / $(nproc) + 59) / 60))
+    [ "$minutes" -gt 1 ] && echo "about $minutes minutes" || echo "about a minute"
+}
+
+build() {
+    if [ -t 2 ]; then
+        cargo build "${BUILD[@]}"
+        return
+    fi
+    local all
+    all="$(cargo tree --locked --package everytab-worker --edges normal,build --prefix none \
+        2>/dev/null | sed 's/ (\*)$//' | sort -u | wc -l)"
+    cargo build --quiet --message-format json-render-diagnostics "${BUILD[@]}" |
+        tell_progress "$all"
 }
 
 choice="${DEMO:-}"
@@ -28,22 +75,30 @@ if [ -n "$choice" ]; then
 elif bucket_answers; then
     choice=live
     why="$BUCKET_HOST answers"
-elif [ -d "$SAMPLE/index" ]; then
+elif [ -d "$corpus/index" ]; then
     choice=recorded
-    why="$BUCKET_HOST does not answer, and there is a recorded sample in $SAMPLE"
+    why="$BUCKET_HOST does not answer, and there is a recorded sample in $corpus"
 else
     choice=generated
-    why="$BUCKET_HOST does not answer, and there is no recorded sample in $SAMPLE"
+    why="$BUCKET_HOST does not answer, and there is no recorded sample in $corpus"
 fi
 
 case "$choice" in
-    live) source=(--crawl latest --limit 400) ;;
-    recorded) source=(--sample "$SAMPLE") ;;
-    generated) source=(--sample) ;;
-    *) echo "demo: DEMO=$choice is none of live, recorded, generated" >&2; exit 2 ;;
+    live) source=(--crawl latest --limit 400) takes="about 2 minutes" ;;
+    recorded) source=(--sample "$corpus") takes="about a minute" ;;
+    generated) source=(--sample) takes="about a minute" ;;
+    *) say "DEMO=$choice is none of live, recorded, generated"; exit 2 ;;
 esac
-echo "demo: $choice ($why); DEMO=live|recorded|generated chooses another" >&2
+address="${SERVE:-127.0.0.1:8080}"
+! is_taken "$address" || die "$address is taken: SERVE=127.0.0.1:8081 make demo takes another"
+step "1 of 4: the source is $choice ($why); DEMO=live|recorded|generated chooses another"
 
-exec cargo run --quiet --locked --package everytab-worker --bin everytab-worker -- \
-    local "${source[@]}" --dir "everytab-data/demo-$choice" \
-    --serve "${SERVE:-127.0.0.1:8080}" "$@"
+step "2 of 4: installing what is missing (nothing, if all is there)"
+scripts/install/demo.sh
+
+step "3 of 4: building ($(build_time) on this machine the first time, then seconds)"
+build
+
+step "4 of 4: scanning ($takes), then the page on http://$address/ until Ctrl-C"
+exec "$target/demo/everytab-worker" local "${source[@]}" --dir "everytab-data/demo-$choice" \
+    --serve "$address" "$@"
