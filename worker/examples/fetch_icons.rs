@@ -18,7 +18,6 @@ use everytab_fetcher::{
     fetch_shard,
 };
 use everytab_webpage::{Candidate, CandidateSource};
-use everytab_worker::limits;
 use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
 use url::Url;
@@ -92,7 +91,7 @@ async fn fetch(options: Options) -> Result<(), Anything> {
     let mut held = Held::default();
     let mut is_over = false;
     while !is_over || !running.is_empty() {
-        let most = limits::icon_jobs(options.in_flight);
+        let most = everytab_jobs::icon::concurrent_jobs(options.in_flight);
         let is_free = fetcher.has_room() && running.len() < most;
         if !is_over && (running.is_empty() || is_free) {
             match waiting.next() {

@@ -9,8 +9,8 @@
 use std::time::Instant;
 
 use everytab_commoncrawl::index::{IndexCounts, IndexOptions};
+use everytab_jobs::index_file::IndexFile;
 use everytab_storage::{Store, StoreSettings};
-use everytab_worker::index_file::IndexFile;
 use futures_util::future::join_all;
 
 #[tokio::main]

@@ -18,9 +18,9 @@ use everytab_bundler::{
     search::{RANGES, SearchEntry, part::write_part},
 };
 use everytab_fetcher::Heartbeat;
+use everytab_jobs::search::merge_range;
 use everytab_storage::{PutOptions, Store, StoreSettings};
 use everytab_testbed::Dice;
-use everytab_worker::jobs::merge_range;
 use uuid::Uuid;
 
 /// As many as a shard of a real scan has.

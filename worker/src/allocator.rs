@@ -4,10 +4,11 @@
 //! heap of each thread is grown and given back a page at a time, by a system call each.
 #![allow(unsafe_code)]
 
-/// Memory taken at once when more is needed, and kept when it is free; for each heap.
+/// Bytes by which each heap grows at a time; it keeps four times as many when they are free. Buffers of
+/// a few thousand connections fit into it.
 const STEP_BYTES: libc::c_int = 4 << 20;
 
-/// To be called once, before threads begin.
+/// Sets the allocator up. Must be called once, before the first thread is started.
 pub fn settle() {
     #[cfg(target_env = "gnu")]
     // SAFETY: mallopt takes two numbers and changes how later allocations are made, no more.

@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        backup, blocklist, doctor, inspect, local, plan, publish, run, scan, serve, takedown,
+        backup, blocklist, doctor, inspect, local, plan, publish, restore, run, scan, serve,
+        takedown,
     },
     options::DatabaseArgs,
 };
@@ -39,7 +40,7 @@ pub enum Command {
     /// Copy a scan's rows and objects to a store
     Backup(backup::BackupArgs),
     /// Bring a backup into an empty database and its stores
-    Restore(backup::RestoreArgs),
+    Restore(restore::RestoreArgs),
     /// Keep hosts and titles out of the next scans
     Blocklist(blocklist::BlocklistArgs),
     /// Check that this machine has what a run needs

@@ -6,10 +6,15 @@ pub mod database;
 pub mod doctor;
 pub mod gc;
 pub mod inspect;
+#[cfg(feature = "local")]
+pub mod local;
+#[cfg(not(feature = "local"))]
+#[path = "commands/no_local.rs"]
 pub mod local;
 pub mod migrate;
 pub mod plan;
 pub mod publish;
+pub mod restore;
 pub mod run;
 pub mod scan;
 pub mod serve;

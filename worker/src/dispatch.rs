@@ -4,8 +4,8 @@ use crate::{
     cli::{Cli, Command},
     cli_error::CliResult,
     commands::{
-        backup, blocklist, doctor, inspect, local, migrate, plan, publish, run, scan, serve,
-        takedown,
+        backup, blocklist, doctor, inspect, local, migrate, plan, publish, restore, run, scan,
+        serve, takedown,
     },
 };
 
@@ -41,8 +41,8 @@ pub async fn dispatch(cli: Cli) -> CliResult {
         Some(Command::Migrate(args)) => migrate::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
         Some(Command::Publish(args)) => publish::run(args).await,
-        Some(Command::Backup(args)) => backup::backup(args).await,
-        Some(Command::Restore(args)) => backup::restore(args).await,
+        Some(Command::Backup(args)) => backup::run(args).await,
+        Some(Command::Restore(args)) => restore::run(args).await,
         Some(Command::Blocklist(args)) => blocklist::run(args).await,
         Some(Command::Doctor(args)) => doctor::run(*args).await,
         Some(Command::Plan(args)) => plan::run(args).await,

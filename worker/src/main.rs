@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         Ok(telemetry) => telemetry,
         Err(error) => {
             eprintln!("error: {}", error.message);
-            return error.exit.into();
+            return Exit::of(&error).into();
         }
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             eprintln!("error: {}", error.message);
-            error.exit.into()
+            Exit::of(&error).into()
         }
     }
 }

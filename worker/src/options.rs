@@ -12,10 +12,12 @@ use clap::{
 use everytab_coordinator::JobKind;
 use everytab_fetcher::FetchSettings;
 use everytab_icon::png::Colours;
+use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
+#[cfg(feature = "local")]
+use everytab_local::SampleNetwork;
+use everytab_operations::scan_start::ScanOptions;
 use ipnet::IpNet;
 use url::Url;
-
-use crate::limits;
 
 /// Which database.
 #[derive(Debug, Clone, Args)]
@@ -155,6 +157,15 @@ impl FetchArgs {
         }
     }
 
+    /// Has the fetcher reach the small internet of a sample instead of the real one.
+    #[cfg(feature = "local")]
+    pub fn use_network(&mut self, network: SampleNetwork) {
+        self.dns = Some(network.dns);
+        self.ca_file = Some(network.ca_file);
+        self.dial_ports = network.dial_ports.into_iter().collect();
+        self.allow_ranges.extend(network.allow_ranges);
+    }
+
     /// The same options for another process.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec!["--in-flight".to_owned(), self.in_flight.to_string()];
@@ -183,7 +194,7 @@ impl FetchArgs {
 /// What makes one scan different from another.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The scan")]
-pub struct ScanOptions {
+pub struct ScanOptionArgs {
     /// Hosts wanted at most: the same ones each time, spread over the index
     #[arg(long, env = "EVERYTAB_LIMIT", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
@@ -191,7 +202,7 @@ pub struct ScanOptions {
     #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
     pub robots: Robots,
     /// Tabs of a bundle
-    #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = limits::ENTRIES_PER_BUNDLE,
+    #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = ENTRIES_PER_BUNDLE,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub entries_per_bundle: u32,
     /// Colours of an icon: as few as the eye can tell, always at most 64, or all
@@ -220,6 +231,23 @@ pub struct ScanOptions {
     /// Number that shuffles the order of fetching, and nothing else
     #[arg(long, env = "EVERYTAB_SHUFFLE", default_value_t = 0)]
     pub shuffle: u64,
+}
+
+impl ScanOptionArgs {
+    /// The same options as an operation takes them.
+    pub fn scan_options(&self) -> ScanOptions {
+        ScanOptions {
+            limit: self.limit,
+            obey_robots: self.robots == Robots::Obey,
+            entries_per_bundle: self.entries_per_bundle,
+            icon_colours: self.icons,
+            lease: self.lease,
+            distribution: self.distribution.clone(),
+            site_url: self.site_url.clone(),
+            contact: self.contact.clone(),
+            shuffle: self.shuffle,
+        }
+    }
 }
 
 /// An https (or http) address, with a slash at the end.

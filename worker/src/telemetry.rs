@@ -1,13 +1,17 @@
-//! What a process tells of itself: lines on stderr; metrics and traces where somebody listens.
+//! What a process reports about itself: log lines on stderr, metrics and traces for collectors.
 //!
-//! Lines are for people, or JSON for machines, with job, shard and scan on each that a job writes.
+//! Lines are text for people or JSON for programs; a line that a job writes names job, shard and scan.
 //! Must not know: what jobs do.
 
 mod export;
 mod flood;
 pub mod metrics;
+#[cfg(feature = "otlp")]
+mod otlp;
+#[cfg(not(feature = "otlp"))]
+#[path = "telemetry/no_otlp.rs"]
+mod otlp;
 mod process;
-mod record;
 
 use std::{
     io::IsTerminal as _,
@@ -24,11 +28,12 @@ use crate::cli_error::CliError;
 
 pub(crate) use export::serve_metrics;
 pub use metrics::metrics;
-pub(crate) use record::{call, job_ended, recorded, scan_status};
+pub(crate) use metrics::{begin_at_zero, scan_status};
 
-/// Lines of one place that pass in ten seconds, unless `EVERYTAB_LOG_LIMIT` says otherwise.
-const LINES_IN_A_WHILE: u32 = 1_000;
-/// Libraries that log each refusal of the web as an error of theirs are kept quiet.
+/// Log lines per call site that are written in ten seconds, unless `EVERYTAB_LOG_LIMIT` says otherwise:
+/// a healthy worker writes far fewer, and a flood of this size can still be read.
+const LINES_PER_WINDOW: u32 = 1_000;
+/// Filters for libraries that log each failed request as an error.
 const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn,\
                      sqlx=warn,opentelemetry=warn,opentelemetry_sdk=warn,opentelemetry_otlp=warn";
 
@@ -36,18 +41,18 @@ const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,
 const TRACED_CRATES: [&str; 4] =
     ["everytab_fetcher", "everytab_jobs", "everytab_runner", "everytab_worker"];
 
-/// Telemetry of this process; ends with what was gathered last.
+/// The telemetry of this process; [`Telemetry::end`] sends what was gathered last.
 #[derive(Debug)]
 pub struct Telemetry {
     exporters: Exporters,
-    /// Dropped, it ends the thread that says what was left out.
+    /// Dropping it ends the thread that reports suppressed lines.
     stop: Option<mpsc::Sender<()>>,
     reporting: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Starts it. `EVERYTAB_LOG` filters lines (such as `info`, `everytab_worker=debug`), `default` is
+/// Starts the telemetry of this process. `EVERYTAB_LOG` filters lines (such as `info`, `everytab_jobs=debug`), `default` is
 /// its default; `EVERYTAB_LOG_FORMAT=json` writes JSON; `EVERYTAB_LOG_LIMIT=N|off` says how many
-/// lines of one place pass in ten seconds; `NO_COLOR` is obeyed. To be called outside of a runtime.
+/// lines of one call site are written in ten seconds; `NO_COLOR` is obeyed. Must be called outside of a runtime.
 ///
 /// # Errors
 /// When the environment asks for exporters that cannot be.
@@ -57,8 +62,8 @@ pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, CliError>
     let filter = std::env::var("EVERYTAB_LOG").unwrap_or_else(|_| default.to_owned());
     let filter = EnvFilter::try_new(format!("{filter},{QUIET}"))
         .unwrap_or_else(|_| EnvFilter::new(format!("info,{QUIET}")));
-    // As long as the process: lines may come until its end.
-    let flood: &'static Flood = Box::leak(Box::new(Flood::new(lines_in_a_while()?)));
+    // Leaked on purpose: lines may be written until the process ends.
+    let flood: &'static Flood = Box::leak(Box::new(Flood::new(lines_per_window()?)));
     let is_json = std::env::var("EVERYTAB_LOG_FORMAT").is_ok_and(|format| format == "json");
     let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
@@ -88,9 +93,9 @@ pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, CliError>
     Ok(Telemetry { exporters, stop: Some(stop), reporting: reporting.ok() })
 }
 
-fn lines_in_a_while() -> Result<Option<u32>, CliError> {
+fn lines_per_window() -> Result<Option<u32>, CliError> {
     match std::env::var("EVERYTAB_LOG_LIMIT").as_deref() {
-        Err(_) | Ok("") => Ok(Some(LINES_IN_A_WHILE)),
+        Err(_) | Ok("") => Ok(Some(LINES_PER_WINDOW)),
         Ok("off") => Ok(None),
         Ok(limit) => limit.parse().map(Some).map_err(|_| {
             CliError::usage(format!("EVERYTAB_LOG_LIMIT={limit}: give a number of lines, or off"))
@@ -99,7 +104,7 @@ fn lines_in_a_while() -> Result<Option<u32>, CliError> {
 }
 
 impl Telemetry {
-    /// Sends and says what there is left. To be called outside of a runtime.
+    /// Sends and reports what is left. Must be called outside of a runtime.
     pub fn end(mut self) {
         drop(self.stop.take());
         if let Some(reporting) = self.reporting.take() {

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use crate::{samples, server::ENCODER, timings::Timings};
 
-/// How often a worker asks, as in worker/src/limits.rs.
+/// How often a worker asks, as in crates/runner/src/worker.rs.
 const IDLE_AT_LEAST: Duration = Duration::from_millis(200);
 const IDLE_AT_MOST: Duration = Duration::from_secs(5);
 const SHORT_LOOKS: u32 = 20;

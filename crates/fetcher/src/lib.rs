@@ -53,6 +53,7 @@
 //! which address was dialled and what was wrong with a certificate (docs/decisions/0006).
 
 mod blocklist;
+pub mod capacity;
 mod counts;
 mod fetched;
 mod health;

@@ -1,3 +1,41 @@
-//! The jobs of a scan: one file a kind, and the registry.
+//! The jobs of a scan: one file per kind, and the registry.
+//!
+//! A job loads its input from Postgres, then it is performed with a [`Context`] (stores, the fetcher,
+//! a folder) and without a database, and hands back rows and counts, which one completion records.
 //!
 //! Must not know: scheduling.
+//!
+//! ```
+//! use everytab_jobs::{icon, scan_settings::ScanSettings};
+//!
+//! // Settings are frozen as JSON when a scan is started; every worker reads them from Postgres.
+//! let file = |folder: &str| format!("file:///srv/{folder}");
+//! let settings = ScanSettings::new(file("crawl"), file("archive"), file("site"));
+//! assert!(settings.obey_robots && settings.limit.is_none());
+//!
+//! // With 512 requests in flight a worker performs up to 20 icon jobs, so that a slow tail of one
+//! // leaves no request unused.
+//! assert_eq!(icon::concurrent_jobs(512), 20);
+//! ```
+
+pub mod bundle_shard;
+pub mod icon;
+pub mod index;
+pub mod index_file;
+pub mod publish;
+pub mod scan_settings;
+pub mod search;
+pub mod warc;
+
+mod context;
+mod job;
+mod registry;
+mod stats;
+
+pub use self::{
+    context::{Context, STORE_ATTEMPTS},
+    job::{Assignment, JobError, PerformedJob},
+    publish::duration_seconds,
+    registry::perform_job,
+    stats::Stats,
+};

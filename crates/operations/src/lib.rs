@@ -1,3 +1,38 @@
-//! What operators run: plan, backup, restore, takedown, gc, doctor, blocklist.
+//! What operators run beside the workers: starting a scan, plan, backup, restore, takedown, gc,
+//! doctor and blocklist.
 //!
-//! Must not know: how a job does its work.
+//! Every operation takes plain options and returns a value; lines for programs and notes for
+//! people go to a [`LineSink`]. An [`OperationError`] is one line that names the option to change.
+//!
+//! Must not know: the command line, standard output, how a job does its work.
+//!
+//! ```
+//! use everytab_operations::blocklist::{PatternKind, Patterns};
+//!
+//! # fn main() -> Result<(), String> {
+//! // Hostnames are checked, and brought to the form that scans use, before any is sent.
+//! let names = ["Shop.Example.".to_owned()];
+//! Patterns::check(PatternKind::Hostname, &names).map_err(|error| error.message)?;
+//! let refused = Patterns::check(PatternKind::Title, &["%".to_owned()]).unwrap_err();
+//! assert!(refused.is_usage && refused.message.contains("matches every title"));
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod backup;
+pub mod blocklist;
+pub mod crawl;
+pub mod database;
+pub mod doctor;
+pub mod gc;
+pub mod plan;
+pub mod progress;
+pub mod scan_start;
+pub mod takedown;
+
+mod error;
+mod line_sink;
+mod published_object;
+
+pub use error::OperationError;
+pub use line_sink::LineSink;

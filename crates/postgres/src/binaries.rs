@@ -72,12 +72,6 @@ fn choose(found: Vec<Binaries>, cluster: Option<u32>) -> Result<Binaries, Postgr
     }
 }
 
-/// The folders that may hold Postgres's programs, server or client: only `$EVERYTAB_PG_BIN`, if
-/// set.
-pub(crate) fn folders() -> Vec<PathBuf> {
-    env::var_os("EVERYTAB_PG_BIN").map_or_else(candidates, |folder| vec![PathBuf::from(folder)])
-}
-
 fn candidates() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {

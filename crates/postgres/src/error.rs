@@ -108,31 +108,6 @@ pub enum PostgresError {
     /// psql failed.
     #[error("psql: {0}")]
     Psql(String),
-    /// No program of that name can read the server.
-    # [error(
-        "the server is Postgres {server}, and {}: apt-get install postgresql-client-{server}",
-        newest.map_or_else(
-            || format!("there is no {name} here (looked in $EVERYTAB_PG_BIN, pg_config --bindir, \
-                        /usr/lib/postgresql/*/bin and PATH)"),
-            |newest| format!("the newest {name} here is {newest}"),
-        )
-    )]
-    NoTool {
-        /// The program.
-        name: &'static str,
-        /// The server's major version.
-        server: u32,
-        /// The newest major version found.
-        newest: Option<u32>,
-    },
-    /// pg_dump or pg_restore failed.
-    #[error("{name}: {complaint}")]
-    Tool {
-        /// The program.
-        name: &'static str,
-        /// Its first error message.
-        complaint: String,
-    },
     /// The environment holds a test database URL that `with-postgres` did not write.
     #[error("{variable}={value} is not of the form postgres:///postgres?host=/folder&...")]
     TestUrl {

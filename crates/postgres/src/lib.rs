@@ -1,8 +1,8 @@
 //! A private Postgres, made from the system's own programs and reached over a unix socket only.
 //!
 //! Owns: finding the programs, making a cluster, starting and stopping its server, cleaning up
-//! after a killed owner, and calling the system's `pg_dump` and `pg_restore`. Runs SQL only to make
-//! databases for tests, and does not know what the databases hold. Linux only (it reads `/proc`).
+//! after a killed owner. Runs SQL only to make databases for tests, and does not know what the
+//! databases hold. Linux only (it reads `/proc`).
 //!
 //! Invariants:
 //!
@@ -33,7 +33,6 @@
 
 mod binaries;
 mod cluster;
-mod dump;
 mod error;
 mod lock;
 mod names;
@@ -48,7 +47,6 @@ mod temporary;
 #[cfg(feature = "testing")]
 mod testing;
 
-pub use dump::{dump_schema, restore_dump};
 pub use error::PostgresError;
 pub use names::{ADMIN_USER, TEST_URL_VARIABLE};
 pub use private_postgres::PrivatePostgres;

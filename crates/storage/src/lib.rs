@@ -39,6 +39,9 @@
 
 #[cfg(feature = "cdn")]
 pub mod cdn;
+#[cfg(not(feature = "cdn"))]
+#[path = "no_cdn.rs"]
+pub mod cdn;
 
 #[cfg(any(feature = "s3", feature = "cdn"))]
 mod aws_error;

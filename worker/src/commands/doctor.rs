@@ -1,24 +1,14 @@
-//! `doctor`: whether this machine has what a run needs, a line a check, and what to do if not.
-//!
-//! Invariant: a check tries the real thing (a look-up, a write, a server) and leaves nothing
-//! behind; every failure says what to change. Must not know: how any of it is used later.
-
-mod check;
-mod database;
-mod host;
-mod stores;
+//! `doctor`: checks what a run needs, a line a check.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use everytab_icon::test_vectors::encoder_digest_hex;
+use everytab_operations::doctor::{self, Check, StoreOptions};
 
-use self::{
-    check::{Check, Report},
-    stores::StoreOptions,
-};
 use crate::{
-    cli_error::{CliResult, Exit},
+    cli_error::{CliError, CliResult, Exit},
+    commands::stdout,
     options::{DatabaseArgs, FetchArgs},
 };
 
@@ -61,28 +51,51 @@ pub struct DoctorArgs {
     fetch: FetchArgs,
 }
 
+/// Prints checks as they end, and counts those that failed.
+struct Report {
+    as_json: bool,
+    failed: usize,
+}
+
+impl Report {
+    fn add(&mut self, check: &Check) -> Result<(), CliError> {
+        self.failed += usize::from(!check.ok);
+        if self.as_json {
+            stdout::line(serde_json::to_string(check)?)
+        } else {
+            stdout::line(check.text())
+        }
+    }
+
+    fn extend(&mut self, checks: impl IntoIterator<Item = Check>) -> Result<(), CliError> {
+        checks.into_iter().try_for_each(|check| self.add(&check))
+    }
+}
+
 /// Checks everything that the options name, and goes on after a failure.
 ///
 /// # Errors
 /// When stdout cannot be written. What is wrong is a line, and exit code 1.
 pub async fn run(args: DoctorArgs) -> CliResult {
     let mut report = Report { as_json: args.json, failed: 0 };
+    let temporary = args.temporary.unwrap_or_else(std::env::temp_dir);
     report.add(&Check::ok("encoder", encoder_digest_hex()))?;
-    report.extend(host::capacities(args.fetch.in_flight))?;
-    report.add(&host::temporary(args.temporary.clone()))?;
-    report.extend(host::resolver(&args.fetch, &args.look_up).await)?;
+    report.extend(doctor::capacities(args.fetch.in_flight))?;
+    report.add(&doctor::temporary(&temporary))?;
+    args.fetch.warn();
+    report.extend(doctor::resolver(args.fetch.settings(), &args.look_up).await)?;
     let url = args.database.database_url.as_deref().filter(|url| !url.is_empty());
     let mut newest = None;
     match url {
         Some(url) => {
-            let (checks, scan) = database::check(url).await;
+            let (checks, scan) = doctor::database(url).await;
             report.extend(checks)?;
             newest = scan;
         }
         None => report.add(&Check::ok("database", "none given: only `local` runs without"))?,
     }
     if url.is_none() || args.local {
-        report.add(&host::private_postgres(args.temporary.clone()).await)?;
+        report.add(&private_server(&temporary).await)?;
     }
     let options = StoreOptions {
         source: args.source,
@@ -92,7 +105,7 @@ pub async fn run(args: DoctorArgs) -> CliResult {
         site: args.site,
         private: args.private,
     };
-    report.extend(stores::check(&options, newest.as_ref()).await)?;
+    report.extend(doctor::stores(&options, newest.as_ref()).await)?;
     eprintln!(
         "{}",
         match report.failed {
@@ -102,4 +115,14 @@ pub async fn run(args: DoctorArgs) -> CliResult {
         }
     );
     Ok(if report.failed == 0 { Exit::Done } else { Exit::Failed })
+}
+
+#[cfg(feature = "local")]
+async fn private_server(temporary: &std::path::Path) -> Check {
+    everytab_local::check_private_server(temporary).await
+}
+
+#[cfg(not(feature = "local"))]
+async fn private_server(_temporary: &std::path::Path) -> Check {
+    Check::ok("private server", "not part of this package; everytab-local brings it")
 }

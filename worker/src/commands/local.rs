@@ -1,28 +1,19 @@
-//! `local`: a whole scan on this machine, by the same worker processes that a fleet runs, against
-//! a private Postgres. Killed or stopped at any moment, it goes on from there when run again.
+//! `local`: a whole scan on this machine, by the same worker processes that a fleet runs.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
-use everytab_coordinator::{ConnectSettings, Coordinator};
-use everytab_postgres::{PostgresSettings, PrivatePostgres};
-use everytab_testbed::{Content, Latency, Mix, Running, Settings, SmallInternet};
-use serde_json::Value;
+use everytab_local::{LocalOptions, LocalScan, LocalScanEnd, SampleOptions, WorkerProcesses};
 use tokio::sync::watch;
 use url::Url;
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::{stdout, stop},
-    crawl, limits,
-    local::{Children, Plan, watch_scan},
-    options::{FetchArgs, ScanOptions, parse_duration},
-    progress,
-    scan_start::{self, Places},
+    commands::{
+        stdout::{self, StandardStreams},
+        stop,
+    },
+    options::{FetchArgs, ScanOptionArgs, parse_duration},
 };
 
 /// Options of `local`.
@@ -78,9 +69,32 @@ pub struct LocalArgs {
           value_parser = parse_duration)]
     sample_latency: Option<Duration>,
     #[command(flatten)]
-    options: ScanOptions,
+    options: ScanOptionArgs,
     #[command(flatten)]
     fetch: FetchArgs,
+}
+
+impl LocalArgs {
+    fn options(&self) -> LocalOptions {
+        let sample = self.sample.as_ref().map(|folder| SampleOptions {
+            recording: Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
+            hosts: self.sample_hosts,
+            seed: self.sample_seed,
+            mix: self.sample_mix.clone(),
+            latency: self.sample_latency,
+        });
+        LocalOptions {
+            sample,
+            crawl: self.crawl.clone(),
+            source: self.source.clone(),
+            source_is_public: self.public,
+            archive: self.archive.clone(),
+            site: self.site.clone(),
+            workers: self.workers,
+            again: self.again,
+            scan: self.options.scan_options(),
+        }
+    }
 }
 
 /// Scans on this machine.
@@ -88,227 +102,45 @@ pub struct LocalArgs {
 /// # Errors
 /// When a part cannot be started, or the folder holds another unfinished scan.
 pub async fn run(args: LocalArgs) -> CliResult {
-    let dir = absolute(&args.dir)?;
-    let children = Children::default();
-    let at_once = children.clone();
-    let stop = stop::on_signal(move || at_once.kill())?;
-    // Children and servers are bound to the thread that starts them: this one, which lives longest.
-    let postgres = start_postgres(&dir)?;
-    let outcome = scan(&args, &dir, &postgres, &children, stop).await;
-    children.kill();
-    postgres.stop()?;
-    outcome
+    let processes = WorkerProcesses::default();
+    let at_second_signal = processes.clone();
+    let stop = stop::on_signal(move || at_second_signal.kill())?;
+    // Workers and Postgres end with the thread that starts them: this one, which lives longest.
+    let scan = LocalScan::open(&args.dir)?;
+    let result = scan_and_serve(&args, &scan, &processes, stop).await;
+    processes.kill();
+    scan.close()?;
+    result
 }
 
-async fn scan(
+async fn scan_and_serve(
     args: &LocalArgs,
-    dir: &Path,
-    postgres: &PrivatePostgres,
-    children: &Children,
-    mut stop: watch::Receiver<bool>,
+    scan: &LocalScan,
+    processes: &WorkerProcesses,
+    stop: watch::Receiver<bool>,
 ) -> CliResult {
-    let coordinator = prepare_database(postgres).await?;
-    let internet = match &args.sample {
-        Some(sample) => Some(start_internet(args, sample, dir).await?),
-        None => None,
+    let worker_arguments = |network| {
+        let mut fetch = args.fetch.clone();
+        if let Some(network) = network {
+            fetch.use_network(network);
+        }
+        fetch.arguments()
     };
-    let plan = plan(args, dir, internet.as_ref()).await?;
-    prepare_folder("--archive", &plan.places.archive)?;
-    prepare_folder("--site", &plan.places.site)?;
-    let number = find_or_start(args, &coordinator, &plan).await?;
-    let mut fetch = args.fetch.clone();
-    if let Some(internet) = &internet {
-        use_small_internet(&mut fetch, internet)?;
-    }
-    let worker_url = postgres.url(DATABASE, "everytab_worker");
-    let temporary = dir.join("temporary");
-    children.start(args.workers, &worker_url, &temporary, &fetch, stop.clone()).await?;
-    let status = watch_scan(&coordinator, number, children, &mut stop).await?;
-    children.stop(limits::DRAIN).await;
-    coordinator.close().await;
-    let state = status["state"].as_str().unwrap_or_default().to_owned();
-    for line in progress::summary(&status) {
-        stdout::line(line)?;
-    }
-    if matches!(state.as_str(), "running" | "paused") {
-        eprintln!("stopped; the same command goes on from here");
+    let options = args.options();
+    let end = scan.run(&options, processes, worker_arguments, stop.clone(), &StandardStreams);
+    let LocalScanEnd::Ended { site, discards } = end.await? else {
         return Ok(Exit::Drained);
-    }
-    stdout::line(format_args!("site     {}", plan.places.site))?;
+    };
     if let Some(address) = args.serve.filter(|_| !args.exit_when_done) {
-        serve(&plan.places.site, address, stop).await?;
+        serve(&site, address, stop).await?;
     }
-    Ok(match discards(&status) {
+    Ok(match discards {
         Some(line) => {
             eprintln!("{line}");
             Exit::Discards
         }
         None => Exit::Done,
     })
-}
-
-/// What was discarded of a scan that has ended so, in one line.
-fn discards(status: &Value) -> Option<String> {
-    if status["state"] != "finished_with_discards" {
-        return None;
-    }
-    let errors = status["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let last = errors.iter().find(|error| error["event"] == "discard");
-    let text = |name: &str| last.and_then(|last| last[name].as_str()).unwrap_or("unknown");
-    Some(format!(
-        "error: {} jobs were discarded, the last one ({}) because: {}; put it right and run the \
-         same command again",
-        status["events"]["discard"],
-        text("kind"),
-        text("message")
-    ))
-}
-
-/// A folder that cannot be written is better found now than by every job.
-fn prepare_folder(option: &str, place: &str) -> Result<(), CliError> {
-    let Some(folder) = Url::parse(place).ok().and_then(|url| url.to_file_path().ok()) else {
-        return Ok(());
-    };
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| tempfile::tempfile_in(&folder).map(drop))
-        .map_err(|error| {
-            CliError::new(format!("{option} {place}: {error}; choose a folder that can be written"))
-        })
-}
-
-const DATABASE: &str = "everytab";
-
-fn absolute(dir: &Path) -> Result<PathBuf, CliError> {
-    let about = |error: std::io::Error| CliError::new(format!("--dir {}: {error}", dir.display()));
-    std::fs::create_dir_all(dir).map_err(about)?;
-    let dir = dir.canonicalize().map_err(about)?;
-    std::fs::create_dir_all(dir.join("temporary")).map_err(about)?;
-    // What a killed worker left there belongs to nobody.
-    for entry in std::fs::read_dir(dir.join("temporary")).map_err(about)? {
-        let path = entry.map_err(about)?.path();
-        if path.is_file() {
-            std::fs::remove_file(path).map_err(about)?;
-        }
-    }
-    Ok(dir)
-}
-
-fn start_postgres(dir: &Path) -> Result<PrivatePostgres, CliError> {
-    Ok(PrivatePostgres::start(PostgresSettings::new(dir.join("postgres")))?)
-}
-
-async fn prepare_database(postgres: &PrivatePostgres) -> Result<Coordinator, CliError> {
-    let exists =
-        postgres.psql("postgres", "select 1 from pg_database where datname = 'everytab'")?;
-    if exists.trim().is_empty() {
-        postgres.psql("postgres", "create database everytab")?;
-    }
-    let url = postgres.url(DATABASE, everytab_postgres::ADMIN_USER);
-    let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await?;
-    coordinator.migrate().await?;
-    // Whoever held a lease of this folder is gone: its Postgres was.
-    coordinator.revoke_leases(None, "local was started again").await?;
-    Ok(coordinator)
-}
-
-async fn start_internet(args: &LocalArgs, sample: &str, dir: &Path) -> Result<Running, CliError> {
-    let scratch_dir = dir.join("small-internet");
-    let (content, behaviours) = match sample {
-        "" => (Content::Generated { hosts: args.sample_hosts }, Mix::light()),
-        folder => {
-            let folder = Path::new(folder);
-            let dir = folder.canonicalize().map_err(|error| {
-                CliError::usage(format!("--sample {}: {error}", folder.display()))
-            })?;
-            (Content::Recorded { dir }, Mix::none())
-        }
-    };
-    let behaviours = match &args.sample_mix {
-        Some(name) => Mix::named(name)?,
-        None => behaviours,
-    };
-    let latency = Latency { median: args.sample_latency.unwrap_or_default(), ..Latency::default() };
-    let generated = Settings::generated(args.sample_seed, 0, scratch_dir);
-    let settings = Settings { content, behaviours, latency, ..generated };
-    Ok(SmallInternet::start(settings).await?)
-}
-
-/// The crawl and the places that the options mean.
-async fn plan(args: &LocalArgs, dir: &Path, internet: Option<&Running>) -> Result<Plan, CliError> {
-    let folder = |name: &str| dir.join(name).display().to_string();
-    let source = match (internet, &args.source) {
-        (Some(internet), _) => internet.client.bucket_dir.display().to_string(),
-        (None, Some(source)) => source.clone(),
-        (None, None) => crawl::PUBLIC_SOURCE.to_owned(),
-    };
-    let crawl = match (&args.crawl, internet) {
-        (Some(crawl), _) => crawl::resolve(&source, crawl).await?,
-        (None, Some(internet)) => internet.client.crawl.clone(),
-        (None, None) => {
-            return Err(CliError::usage(
-                "what to scan? give --sample for a small internet, --sample DIR for a recorded \
-                 one, or --crawl ID (latest is the newest) with --limit N",
-            ));
-        }
-    };
-    let places = Places {
-        source,
-        source_is_public: args.public,
-        archive: args.archive.clone().unwrap_or_else(|| folder("archive")),
-        site: args.site.clone().unwrap_or_else(|| folder("site")),
-        private: None,
-    }
-    .absolute()?;
-    Ok(Plan { crawl, places })
-}
-
-/// The scan to work on: the one that the folder holds, if it is the same, else a new one.
-async fn find_or_start(
-    args: &LocalArgs,
-    coordinator: &Coordinator,
-    plan: &Plan,
-) -> Result<i32, CliError> {
-    if let Some(newest) = coordinator.scan_number(None).await? {
-        let info = coordinator.load_scan(newest).await?;
-        let wanted = serde_json::to_value(scan_start::settings(&plan.places, &args.options))?;
-        let is_same = info.crawl == plan.crawl && info.settings == wanted;
-        let status = coordinator.scan_status(newest).await?;
-        let is_running = matches!(status["state"].as_str(), Some("running" | "paused"));
-        if is_running && !is_same && !args.again {
-            return Err(CliError::new(format!(
-                "{} holds an unfinished scan of {} with other settings: run the command that \
-                 began it, choose another --dir, or give --again to cancel it and begin anew",
-                args.dir.display(),
-                info.crawl
-            )));
-        }
-        let is_cancelled = status["state"] == "cancelled";
-        if is_same && !is_cancelled && (is_running || !args.again) {
-            // What was in the way may be mended by now.
-            let again = coordinator.retry_jobs(newest, None, None, None).await?;
-            if again > 0 {
-                eprintln!("{again} discarded jobs are done again");
-            }
-            return Ok(newest);
-        }
-        if is_running {
-            coordinator.cancel_scan(newest).await?;
-        }
-    }
-    let started = scan_start::start(coordinator, &plan.crawl, &plan.places, &args.options).await?;
-    tracing::info!(scan = %started.0, crawl = plan.crawl, index_files = started.2, "scan started");
-    Ok(started.1)
-}
-
-fn use_small_internet(fetch: &mut FetchArgs, internet: &Running) -> Result<(), CliError> {
-    let client = &internet.client;
-    fetch.dns = Some(client.dns);
-    fetch.ca_file = Some(client.ca_file.clone());
-    fetch.dial_ports = client.dial_ports.clone();
-    for range in &client.allow_ranges {
-        fetch.allow_ranges.push(range.parse()?);
-    }
-    Ok(())
 }
 
 async fn serve(

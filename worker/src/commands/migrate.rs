@@ -1,6 +1,7 @@
 //! `migrate`: the database to this program's schema.
 
 use everytab_coordinator::schema_digest;
+use everytab_operations::database::connect_unchecked;
 
 use crate::{
     cli_error::{CliResult, Exit},
@@ -13,7 +14,7 @@ use crate::{
 /// # Errors
 /// When the database refuses.
 pub async fn run(args: DatabaseArgs) -> CliResult {
-    let coordinator = database::connect_unchecked(database::url(&args)?).await?;
+    let coordinator = connect_unchecked(database::url(&args)?).await?;
     let applied = coordinator.migrate().await?;
     for name in &applied {
         stdout::line(format_args!("applied {name}"))?;

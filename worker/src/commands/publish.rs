@@ -2,14 +2,17 @@
 
 use clap::Args;
 use everytab_fetcher::{FetchSettings, Fetcher, Heartbeat};
+use everytab_jobs::{
+    Context,
+    publish::{PublishRequest, publish_site},
+};
+use everytab_operations::database::scan_number;
 use everytab_storage::StoreSettings;
 use uuid::Uuid;
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::{database, stdout},
-    context::Context,
-    jobs::{PublishRequest, publish_site},
     options::DatabaseArgs,
 };
 
@@ -35,7 +38,7 @@ pub struct PublishArgs {
 /// When the scan is not ready, the site shows a later one, or a store refuses.
 pub async fn run(args: PublishArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
-    let number = database::scan_number(&coordinator, args.scan).await?;
+    let number = scan_number(&coordinator, args.scan).await?;
     let request = PublishRequest::load(&coordinator, number, args.force).await?;
     let state = request.status["state"].as_str().unwrap_or_default();
     let scan = request.info.scan_id;

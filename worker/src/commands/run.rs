@@ -4,22 +4,24 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::Coordinator;
-use everytab_fetcher::Fetcher;
+use everytab_fetcher::{Fetcher, capacity};
 use everytab_icon::test_vectors::encoder_digest_hex;
+use everytab_jobs::{Context, STORE_ATTEMPTS};
+use everytab_operations::database::connect_patiently;
+use everytab_runner::{DRAIN, STALL_LIMIT, WorkerEnd, WorkerSettings, worker_id};
 use everytab_storage::StoreSettings;
 
 use crate::{
-    capacity,
     cli_error::{CliError, CliResult, Exit},
     commands::{database, stop},
-    context::Context,
-    limits,
     options::{DatabaseArgs, FetchArgs, Role, parse_duration},
-    runner::{self, RunEnd, RunSettings},
     spot_notice::InstanceMetadata,
     telemetry,
-    worker_id::worker_id,
 };
+
+/// How long a worker waits for a database that is on its way up: as long as a lease lasts, after
+/// which other workers have its jobs anyway.
+const DATABASE_PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Options of `run`.
 #[derive(Debug, Clone, Args)]
@@ -73,20 +75,22 @@ pub async fn run(args: RunArgs) -> CliResult {
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
     }
+    let url = database::url(&args.database)?;
     let coordinator = tokio::select! {
-        connected = database::connect_patiently(&args.database, limits::LEASE) => connected?,
+        connected = connect_patiently(url, DATABASE_PATIENCE) => connected?,
         _ = stop.wait_for(|stop| *stop) => return Ok(Exit::Drained),
     };
+    telemetry::begin_at_zero();
     let context = context(&args.fetch, args.temporary.clone())?;
     let fetcher = context.fetcher.clone();
     everytab_fetcher::metrics::observe_slots(move || fetcher.slots());
-    let settings = RunSettings {
-        holder: worker_id(),
+    let settings = WorkerSettings {
+        worker_id: worker_id(),
         kinds: Role::kinds(&args.roles),
         encoder: encoder_digest_hex(),
         exit_when_done: args.exit_when_done,
-        drain: args.drain.unwrap_or(limits::DRAIN),
-        stall_limit: args.stall_limit.unwrap_or(limits::STALL),
+        drain: args.drain.unwrap_or(DRAIN),
+        stall_limit: args.stall_limit.unwrap_or(STALL_LIMIT),
         bundle_jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     work(coordinator, context, settings, stop).await
@@ -95,17 +99,17 @@ pub async fn run(args: RunArgs) -> CliResult {
 async fn work(
     coordinator: Coordinator,
     context: Context,
-    settings: RunSettings,
+    settings: WorkerSettings,
     stop: tokio::sync::watch::Receiver<bool>,
 ) -> CliResult {
-    tracing::info!(holder = settings.holder, "worker started");
-    let end = runner::run(coordinator, context, settings, stop).await?;
+    tracing::info!(holder = settings.worker_id, "worker started");
+    let end = everytab_runner::run(coordinator, context, settings, stop).await?;
     tracing::info!(?end, "worker ended");
     match end {
-        RunEnd::Finished => Ok(Exit::Done),
-        RunEnd::FinishedWithDiscards => Ok(Exit::Discards),
-        RunEnd::Drained => Ok(Exit::Drained),
-        RunEnd::Stalled => Err(CliError::new(
+        WorkerEnd::Finished => Ok(Exit::Done),
+        WorkerEnd::FinishedWithDiscards => Ok(Exit::Discards),
+        WorkerEnd::Drained => Ok(Exit::Drained),
+        WorkerEnd::Stalled => Err(CliError::new(
             "a job got nowhere (its lines above say which); start this worker again, the job's \
              lease runs out by itself",
         )),
@@ -132,6 +136,6 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
     std::fs::create_dir_all(&temporary).map_err(|error| {
         CliError::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
     })?;
-    let stores = StoreSettings { max_attempts: limits::STORE_ATTEMPTS, ..StoreSettings::default() };
+    let stores = StoreSettings { max_attempts: STORE_ATTEMPTS, ..StoreSettings::default() };
     Ok(Context::new(stores, fetcher, temporary))
 }

@@ -9,16 +9,18 @@ use std::{
 
 use clap::{Args, Subcommand};
 use everytab_coordinator::{Coordinator, JobKind};
+use everytab_operations::{
+    crawl,
+    progress::{self, STATUS_INTERVAL, STATUS_SHARE},
+    scan_start::{self, ScanStores, StartedScan},
+};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::{database, gc, stdout},
-    crawl, limits,
-    options::{DatabaseArgs, ScanOptions, parse_duration},
-    progress,
-    scan_start::{self, Places},
+    options::{DatabaseArgs, ScanOptionArgs, parse_duration},
     telemetry,
 };
 
@@ -90,7 +92,7 @@ struct OneScan {
 impl OneScan {
     async fn find(&self) -> Result<(Coordinator, i32), CliError> {
         let coordinator = database::connect(&self.database).await?;
-        let number = database::scan_number(&coordinator, self.scan).await?;
+        let number = everytab_operations::database::scan_number(&coordinator, self.scan).await?;
         Ok((coordinator, number))
     }
 }
@@ -122,7 +124,7 @@ struct StartArgs {
     #[arg(long)]
     once: bool,
     #[command(flatten)]
-    options: ScanOptions,
+    options: ScanOptionArgs,
 }
 
 #[derive(Debug, Args)]
@@ -197,7 +199,7 @@ fn said(changed: bool, done: &str, otherwise: &str) -> CliResult {
 
 async fn start(args: StartArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
-    let places = Places {
+    let stores = ScanStores {
         source: args.source,
         source_is_public: args.public,
         archive: args.archive,
@@ -205,28 +207,17 @@ async fn start(args: StartArgs) -> CliResult {
         private: args.private,
     }
     .absolute()?;
-    if args.once {
-        return start_once(&coordinator, &args.crawl, &places, &args.options).await;
-    }
-    let crawl = crawl::resolve(&places.source, &args.crawl).await?;
-    let (id, _, files) = scan_start::start(&coordinator, &crawl, &places, &args.options).await?;
-    eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
-    stdout::line(id)?;
-    Ok(Exit::Done)
-}
-
-async fn start_once(
-    coordinator: &Coordinator,
-    crawl: &str,
-    places: &Places,
-    options: &ScanOptions,
-) -> CliResult {
-    match scan_start::start_once(coordinator, crawl, places, options).await? {
-        Some((id, crawl, files)) => {
-            eprintln!("scan {id} of {crawl}: {files} index files; workers can start");
+    let options = args.options.scan_options();
+    let started = match args.once {
+        true => scan_start::start_once(&coordinator, &args.crawl, &stores, &options).await?,
+        false => Some(scan_start::start(&coordinator, &args.crawl, &stores, &options).await?),
+    };
+    match started {
+        Some(StartedScan { id, crawl, index_files, .. }) => {
+            eprintln!("scan {id} of {crawl}: {index_files} index files; workers can start");
             stdout::line(id)?;
         }
-        None => eprintln!("{crawl}: a scan was started before; nothing to do"),
+        None => eprintln!("{}: a scan was started before; nothing to do", args.crawl),
     }
     Ok(Exit::Done)
 }
@@ -252,11 +243,11 @@ async fn status(args: StatusArgs) -> CliResult {
                 _ => Exit::Done,
             });
         }
-        tokio::time::sleep(limits::STATUS_EVERY.max(took * limits::STATUS_SHARE)).await;
+        tokio::time::sleep(STATUS_INTERVAL.max(took * STATUS_SHARE)).await;
     }
 }
 
-/// False: nobody reads any more.
+/// Prints a status. False: the reader has closed the pipe.
 fn show(status: &Value, args: &StatusArgs) -> Result<bool, CliError> {
     let on_terminal = std::io::stdout().is_terminal();
     if args.json {

@@ -1,4 +1,4 @@
-//! `serve`: look at a published site on the machine that made it.
+//! `serve`: serves a published site from a folder of this machine.
 
 use std::{net::SocketAddr, path::PathBuf};
 

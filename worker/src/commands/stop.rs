@@ -1,5 +1,5 @@
-//! SIGTERM and SIGINT: the first asks for a drain, the second stops at once. A notice that the
-//! machine goes asks for a drain too, and counts as no signal.
+//! SIGTERM and SIGINT: the first asks for a drain, the second ends the process immediately. A notice
+//! that EC2 takes the machine away asks for a drain too, and is not counted as a signal.
 
 use std::process;
 
@@ -14,15 +14,16 @@ use crate::{
     spot_notice,
 };
 
-/// Turns true at the first signal. `at_once` runs at the second, before the process ends.
+/// A value that turns true at the first signal. `at_second` runs at the second, before the process
+/// ends.
 ///
 /// # Errors
 /// When no signal handler can be installed.
-pub fn on_signal(at_once: impl Fn() + Send + 'static) -> Result<watch::Receiver<bool>, CliError> {
-    Ok(stop(at_once)?.subscribe())
+pub fn on_signal(at_second: impl Fn() + Send + 'static) -> Result<watch::Receiver<bool>, CliError> {
+    Ok(stop(at_second)?.subscribe())
 }
 
-/// As [`on_signal`], and at a notice of the instance metadata service at `metadata`.
+/// As [`on_signal`]; it also turns true at a notice of the instance metadata service at `metadata`.
 ///
 /// # Errors
 /// When no signal handler can be installed.
@@ -39,7 +40,7 @@ pub fn on_signal_or_notice(metadata: Option<Url>) -> Result<watch::Receiver<bool
     Ok(receiver)
 }
 
-fn stop(at_once: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, CliError> {
+fn stop(at_second: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, CliError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (sender, _) = watch::channel(false);
@@ -53,7 +54,7 @@ fn stop(at_once: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, CliE
             }
             signals += 1;
             if signals > 1 {
-                at_once();
+                at_second();
                 process::exit(i32::from(Exit::Drained as u8));
             }
             tracing::info!("asked to stop; a second signal stops at once");

@@ -1,4 +1,4 @@
-//! Packing text for the way, as the CDN does: gzip, where it helps and is asked for.
+//! Compresses text by gzip as the CDN does, where the client accepts it and it saves bytes.
 
 use std::io::Write;
 
@@ -8,18 +8,18 @@ use flate2::{Compression, write::GzEncoder};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 
-/// Smaller than this, a packed file saves no packet.
-const LEAST_BYTES: u64 = 1_000;
+/// Files smaller than this fit into one packet, compressed or not.
+const MIN_BYTES: u64 = 1_000;
 
-/// Whether content of this type and length is packed.
-pub(super) fn is_worthwhile(content_type: &str, length: u64, most_bytes: u64) -> bool {
+/// Whether content of this type and length, up to `max_bytes`, is compressed.
+pub(super) fn is_worthwhile(content_type: &str, length: u64, max_bytes: u64) -> bool {
     let text = content_type.starts_with("text/")
         || ["application/json", "application/manifest+json", "image/svg+xml"]
             .contains(&content_type);
-    text && (LEAST_BYTES..=most_bytes).contains(&length)
+    text && (MIN_BYTES..=max_bytes).contains(&length)
 }
 
-/// Whether the client takes gzip (RFC 9110, 12.5.3): named, or any, with a weight that is not 0.
+/// Whether the client accepts gzip (RFC 9110, 12.5.3): by name or by `*`, with a weight above 0.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT_ENCODING).iter();
     let codings = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
@@ -37,7 +37,7 @@ pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     any
 }
 
-/// The file, packed.
+/// The first `length` bytes of the file, compressed.
 pub(super) async fn gzip(file: File, length: u64) -> std::io::Result<Bytes> {
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     file.take(length).read_to_end(&mut bytes).await?;

@@ -55,10 +55,10 @@ pub(super) async fn answer(root: &Path, request: &Parts) -> Result<Response, Sta
     }
     insert(headers, header::CONTENT_TYPE, object_names::content_type(&key));
     insert(headers, header::ACCEPT_RANGES, "bytes");
-    let wanted = match range::asked_for(asked, &etag, length) {
-        range::Asked::Whole => None,
-        range::Asked::Piece(piece) => Some(piece),
-        range::Asked::Nothing => {
+    let wanted = match range::requested_range(asked, &etag, length) {
+        range::RequestedRange::Whole => None,
+        range::RequestedRange::Piece(piece) => Some(piece),
+        range::RequestedRange::Nothing => {
             insert(headers, header::CONTENT_RANGE, &format!("bytes */{length}"));
             *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
             return Ok(response);

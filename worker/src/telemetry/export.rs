@@ -1,4 +1,4 @@
-//! Who reads the metrics and traces: a collector by OTLP, Prometheus by HTTP, or nobody.
+//! The exporters of metrics and traces: OTLP to a collector, HTTP for Prometheus, or none.
 //!
 //! OTLP is off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or the variable of a signal) is set; all the
 //! standard variables count. It is http/protobuf by a client with threads of its own, which must be
@@ -7,8 +7,8 @@
 use std::{net::SocketAddr, sync::OnceLock, sync::mpsc, time::Duration};
 
 use axum::{Router, http::StatusCode, routing::get};
+use everytab_runner::worker_id;
 use opentelemetry::{KeyValue, global, trace::TracerProvider as _};
-use opentelemetry_otlp::{MetricExporter, SpanExporter};
 use opentelemetry_sdk::{
     Resource,
     metrics::SdkMeterProvider,
@@ -17,11 +17,12 @@ use opentelemetry_sdk::{
 use prometheus::{Encoder as _, Registry, TextEncoder};
 use tokio::net::TcpListener;
 
-use super::{metrics, process};
-use crate::{cli_error::CliError, worker_id::worker_id};
+use super::{metrics, otlp, process};
+use crate::cli_error::CliError;
 
-/// What is not sent by then at the end is lost: a collector that is gone must not hold a worker.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long the exporters may take to send what is left when the process ends: a collector that is
+/// gone must not keep a worker from ending.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
@@ -40,10 +41,10 @@ fn is_set(signal: &str) -> bool {
 }
 
 impl Exporters {
-    /// Those that the environment asks for, and Prometheus's if it `has_endpoint`.
+    /// Starts the exporters that the environment asks for, and Prometheus's if it `has_endpoint`.
     ///
     /// # Errors
-    /// When the environment asks for what cannot be.
+    /// When the environment asks for an exporter that cannot be made.
     pub(super) fn start(has_endpoint: bool) -> Result<Self, CliError> {
         let is_disabled = std::env::var("OTEL_SDK_DISABLED").is_ok_and(|value| value == "true");
         let sends_metrics = !is_disabled && is_set("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
@@ -53,7 +54,7 @@ impl Exporters {
             return Ok(exporters);
         }
         check_protocol()?;
-        let refused = |error: &dyn std::fmt::Display| {
+        let refused = |error: String| {
             CliError::usage(format!("the OTEL_EXPORTER_OTLP variables cannot be used: {error}"))
         };
         let resource = resource();
@@ -68,8 +69,7 @@ impl Exporters {
                 builder = builder.with_reader(reader);
             }
             if sends_metrics {
-                let exporter = MetricExporter::builder().with_http().build();
-                builder = builder.with_periodic_exporter(exporter.map_err(|e| refused(&e))?);
+                builder = otlp::with_metrics(builder).map_err(refused)?;
             }
             let meters = builder.build();
             global::set_meter_provider(meters.clone());
@@ -77,34 +77,31 @@ impl Exporters {
             exporters.meters = Some(meters);
         }
         if sends_traces {
-            let exporter = SpanExporter::builder().with_http().build();
-            let tracers = SdkTracerProvider::builder()
-                .with_resource(resource)
-                .with_batch_exporter(exporter.map_err(|e| refused(&e))?);
-            exporters.tracers = Some(tracers.build());
+            let builder = SdkTracerProvider::builder().with_resource(resource);
+            exporters.tracers = Some(otlp::with_traces(builder).map_err(refused)?.build());
         }
         Ok(exporters)
     }
 
-    /// Makes spans into traces, if somebody wants them.
+    /// The tracer that makes traces of spans, if traces are exported.
     pub(super) fn tracer(&self) -> Option<Tracer> {
         self.tracers.as_ref().map(|tracers| tracers.tracer("everytab"))
     }
 
-    /// Sends what there is, and no longer than [`LAST_WORDS`].
+    /// Sends what is left, for at most [`FLUSH_TIMEOUT`].
     pub(super) fn end(&mut self) {
         let (meters, tracers) = (self.meters.take(), self.tracers.take());
         if meters.is_none() && tracers.is_none() {
             return;
         }
         let (done, wait) = mpsc::channel();
-        // A thread of its own: what hangs is left behind, and ends with the process.
+        // A thread of its own: an exporter that hangs ends with the process.
         std::thread::spawn(move || {
             let ended =
                 [tracers.map(|tracers| tracers.shutdown()), meters.map(|meters| meters.shutdown())];
             let _ = done.send(ended.into_iter().flatten().find_map(Result::err));
         });
-        match wait.recv_timeout(LAST_WORDS) {
+        match wait.recv_timeout(FLUSH_TIMEOUT) {
             Ok(None) => {}
             Ok(Some(error)) => tracing::warn!(%error, "the last telemetry was not sent"),
             Err(_) => tracing::warn!("the last telemetry was not sent: the collector hangs"),
@@ -196,7 +193,7 @@ pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, Cli
 fn text() -> Vec<u8> {
     let families = REGISTRY.get().map(Registry::gather).unwrap_or_default();
     let mut text = Vec::new();
-    // Writing to memory; a family without series cannot be written and is none.
+    // The encoder refuses a family without series; gather gives none.
     if let Err(error) = TextEncoder::new().encode(&families, &mut text) {
         tracing::warn!(%error, "metrics could not be written");
     }

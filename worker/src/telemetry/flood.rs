@@ -1,14 +1,14 @@
-//! Keeps a flood of log lines from one place small: so many in a while, the rest is counted.
+//! Limits the log lines per call site and window of time; lines beyond the limit are counted.
 //!
-//! Invariant: each line that is left out is counted once, and said with its place when the while is
-//! over. Must not know: what lines say.
+//! Invariant: each suppressed line is counted once, and reported with its call site after the window.
+//! Must not know: what lines say.
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use tracing::{Event, Metadata, Subscriber, callsite::Identifier};
 use tracing_subscriber::{
     fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
@@ -17,73 +17,68 @@ use tracing_subscriber::{
 
 use super::metrics::metrics;
 
-/// How long a while is.
+/// The window of time in which lines of one call site are counted against the limit.
 pub(super) const WINDOW: Duration = Duration::from_secs(10);
 
-/// Lines from one place in the code.
-struct Place {
+/// The lines of one call site.
+struct CallSiteLines {
     metadata: &'static Metadata<'static>,
     since: Instant,
-    passed: u32,
-    left_out: u64,
+    written: u32,
+    suppressed: u64,
 }
 
-/// The counts; one a process.
+/// The limit with the counts of all call sites; a process has one.
 pub(super) struct Flood {
-    /// Lines of one place that pass in a while; none lets all pass.
+    /// Lines per call site and window that are written; without it, all are.
     limit: Option<u32>,
-    places: Mutex<HashMap<Identifier, Place>>,
+    call_sites: Mutex<HashMap<Identifier, CallSiteLines>>,
 }
 
 impl Flood {
     pub(super) fn new(limit: Option<u32>) -> Self {
-        Self { limit, places: Mutex::default() }
-    }
-
-    fn places(&self) -> MutexGuard<'_, HashMap<Identifier, Place>> {
-        // Nothing panics between changes, so a poisoned map is whole.
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        Self { limit, call_sites: Mutex::default() }
     }
 
     fn admits(&self, metadata: &'static Metadata<'static>, now: Instant) -> bool {
         let Some(limit) = self.limit else { return true };
-        let mut places = self.places();
-        let fresh = Place { metadata, since: now, passed: 0, left_out: 0 };
-        let place = places.entry(metadata.callsite()).or_insert(fresh);
-        if now.saturating_duration_since(place.since) >= WINDOW {
-            (place.since, place.passed) = (now, 0);
+        let mut call_sites = self.call_sites.lock();
+        let fresh = CallSiteLines { metadata, since: now, written: 0, suppressed: 0 };
+        let lines = call_sites.entry(metadata.callsite()).or_insert(fresh);
+        if now.saturating_duration_since(lines.since) >= WINDOW {
+            (lines.since, lines.written) = (now, 0);
         }
-        if place.passed < limit {
-            place.passed += 1;
+        if lines.written < limit {
+            lines.written += 1;
             return true;
         }
-        place.left_out += 1;
+        lines.suppressed += 1;
         false
     }
 
-    /// What was left out since the last call, by place.
-    pub(super) fn take_left_out(&self) -> Vec<(String, u64)> {
-        let mut left_out = Vec::new();
-        for place in self.places().values_mut().filter(|place| place.left_out > 0) {
-            let metadata = place.metadata;
+    /// How many lines were suppressed since the last call, by `file:line`.
+    pub(super) fn take_suppressed(&self) -> Vec<(String, u64)> {
+        let mut suppressed = Vec::new();
+        for lines in self.call_sites.lock().values_mut().filter(|lines| lines.suppressed > 0) {
+            let metadata = lines.metadata;
             let file = metadata.file().unwrap_or(metadata.target());
             let line = metadata.line().unwrap_or(0);
-            left_out.push((format!("{file}:{line}"), std::mem::take(&mut place.left_out)));
+            suppressed.push((format!("{file}:{line}"), std::mem::take(&mut lines.suppressed)));
         }
-        left_out
+        suppressed
     }
 }
 
-/// Says what was left out.
+/// Logs how many lines were suppressed.
 pub(super) fn report(flood: &Flood) {
-    for (place, lines) in flood.take_left_out() {
+    for (place, lines) in flood.take_suppressed() {
         metrics().log_suppressed.add(lines, &[]);
         tracing::warn!(place, lines, "too many log lines from one place; these were left out");
     }
 }
 
-/// Writes what passes, by another format. Not a filter: those of a layer remember what they refuse,
-/// and must refuse by the place alone.
+/// Writes the lines within the limit by another format. It is no filter of a layer, because such a
+/// filter is asked only once per call site and its answer is kept.
 pub(super) struct Limited<F> {
     pub(super) format: F,
     pub(super) flood: &'static Flood,
@@ -119,7 +114,7 @@ mod tests {
 
     impl std::io::Write for Lines {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
+            self.0.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -145,7 +140,7 @@ mod tests {
             report(flood);
             report(flood);
         });
-        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(lines.0.lock().clone()).unwrap();
         assert_eq!(text.matches("a line of the flood").count(), 3, "{text}");
         assert_eq!(text.matches("another line").count(), 1);
         assert_eq!(text.matches("lines=47").count(), 1, "{text}");
@@ -153,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_while_lets_lines_pass_again_and_no_limit_lets_all() {
+    fn the_next_window_lets_lines_pass_again_and_no_limit_lets_all() {
         let flood = Flood::new(Some(1));
         let callsite = tracing::callsite! {
             name: "any", kind: tracing::metadata::Kind::EVENT, fields: message
@@ -164,7 +159,7 @@ mod tests {
         assert!(!flood.admits(metadata, now));
         assert!(!flood.admits(metadata, now + WINDOW / 2));
         assert!(flood.admits(metadata, now + WINDOW));
-        assert_eq!(flood.take_left_out().iter().map(|(_, lines)| lines).sum::<u64>(), 2);
+        assert_eq!(flood.take_suppressed().iter().map(|(_, lines)| lines).sum::<u64>(), 2);
         let all = Flood::new(None);
         assert!((0..9_999).all(|_| all.admits(metadata, now)));
     }

@@ -2,44 +2,22 @@
 //!
 //! Invariants: [`TABLE`] and the instruments are one list, which docs/metrics.md repeats (a test
 //! compares); labels take their values from closed lists, never from what the web says, so that the
-//! number of series is bounded. Where nobody reads metrics, recording one does nothing.
-//! Must not know: who reads them.
+//! number of series is bounded. Without an exporter, recording does nothing.
+//! Must not know: which exporter reads the instruments.
 
 use std::sync::OnceLock;
 
 use everytab_coordinator::JobKind;
 use everytab_fetcher::{
     instruments,
-    metrics::{LATENCY_SECONDS, MetricKind, SLOTS},
+    metrics::{MetricKind, SLOTS},
 };
 use opentelemetry::{global, metrics::Meter};
+use serde_json::Value;
 
 pub use everytab_fetcher::metrics::{Metric, label};
 
-/// Seconds of a job.
-const JOB_SECONDS: &[f64] =
-    &[0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3_600.0, 7_200.0];
-
 instruments! { Metrics RECORDED
-    jobs_leased: counter() "everytab.jobs.leased" "{job}" ["kind"]
-        "Jobs that this worker leased";
-    jobs_ended: counter() "everytab.jobs.ended" "{job}" ["kind" "end"]
-        "Leases that ended: recorded, already_recorded, lost, retry, discarded, released, expired, \
-         stalled, or unknown where Postgres did not answer";
-    jobs_running: gauge() "everytab.jobs.running" "{job}" ["kind"]
-        "Jobs that this worker has under way";
-    job_duration: histogram(JOB_SECONDS) "everytab.job.duration" "s" ["kind"]
-        "From the lease to the end of a job, its completion included";
-    items: counter() "everytab.items" "{item}" ["kind" "outcome"]
-        "Inputs of completed jobs (rows, pages, icons, tabs) by how they ended";
-    database_duration: histogram(LATENCY_SECONDS) "everytab.database.call.duration" "s" ["call"]
-        "Calls of the coordinator in Postgres, waiting for a connection included";
-    database_errors: counter() "everytab.database.errors" "{error}" ["call"]
-        "Calls of the coordinator that failed";
-    fleet_workers: gauge() "everytab.fleet.workers" "{worker}" []
-        "Workers that hold leases, as the last renewal told this one";
-    icons_resting: gauge() "everytab.icons.resting" "{worker}" []
-        "1 while this worker takes no icon jobs, because its own network is in trouble";
     log_suppressed: counter() "everytab.log.suppressed" "{line}" []
         "Log lines left out because too many came from one place";
     scan_running: gauge() "everytab.scan.running" "{scan}" []
@@ -77,36 +55,19 @@ pub(super) const FILES: Metric = Metric {
     labels: &[],
     meaning: "Files and sockets that this process has open",
 };
-/// Read when somebody asks.
+/// The metrics that are read whenever metrics are exported.
 const OBSERVED: [Metric; 4] = [SLOTS, CPU, MEMORY, FILES];
-/// How many of [`RECORDED`] docs/metrics.md lists before the fetcher's metrics.
-const BEFORE_THE_FETCHERS: usize = 9;
 
 /// Every metric, in the order of the documents.
 pub fn table() -> impl Iterator<Item = &'static Metric> {
-    let (first, last) = RECORDED.split_at(BEFORE_THE_FETCHERS);
-    first.iter().chain(everytab_fetcher::metrics::METRICS).chain(last).chain(&OBSERVED)
+    let runner = everytab_runner::metrics::METRICS.iter();
+    runner.chain(everytab_fetcher::metrics::METRICS).chain(RECORDED).chain(&OBSERVED)
 }
-
-/// How leases end, as `everytab.jobs.ended` has it.
-pub const ENDS: [&str; 9] = [
-    "recorded",
-    "already_recorded",
-    "lost",
-    "retry",
-    "discarded",
-    "released",
-    "expired",
-    "stalled",
-    "unknown",
-];
-/// The calls of the coordinator that are timed.
-pub const CALLS: [&str; 7] =
-    ["lease", "renew", "complete", "retry", "discard", "release", "progress"];
 
 static METRICS: OnceLock<Metrics> = OnceLock::new();
 
-/// The instruments. The first call, which [`super::start`] makes, decides who reads them.
+/// The instruments of this program. The first call, which [`super::start`] makes, takes the meter
+/// provider that is set by then.
 pub fn metrics() -> &'static Metrics {
     METRICS.get_or_init(|| Metrics::new(&meter()))
 }
@@ -115,27 +76,32 @@ pub(super) fn meter() -> Meter {
     global::meter("everytab")
 }
 
-/// Counts nothing under every label that may come: a series that is not there before its first
-/// event hides that event from whoever asks for its rate.
-pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
+/// Adds 0 to the counter of log lines that were left out: a series that does not exist before its
+/// first event hides that event from queries for its rate.
+pub(crate) fn begin_at_zero() {
+    metrics().log_suppressed.add(0, &[]);
+}
+
+/// Records where a scan stands, from the document of `scan status`.
+pub(crate) fn scan_status(status: &Value) {
     let metrics = metrics();
-    for kind in kinds {
-        let kind = label("kind", kind.as_str());
-        metrics.jobs_leased.add(0, std::slice::from_ref(&kind));
-        metrics.jobs_running.record(0, std::slice::from_ref(&kind));
-        for end in ENDS {
-            metrics.jobs_ended.add(0, &[kind.clone(), label("end", end)]);
+    let running = u64::from(status["state"] == "running");
+    metrics.scan_running.record(running, &[]);
+    let length = |name: &str| status[name].as_array().map_or(0, Vec::len) as u64;
+    let workers = status["workers"].as_array().into_iter().flatten();
+    let at_work = workers.filter(|worker| worker["leases"].as_u64() > Some(0)).count();
+    metrics.scan_workers.record(at_work as u64, &[]);
+    metrics.scan_drift.record(length("drift"), &[]);
+    for stage in status["stages"].as_array().into_iter().flatten() {
+        let Some(kind) = stage["kind"].as_str().and_then(|kind| kind.parse::<JobKind>().ok())
+        else {
+            continue;
+        };
+        for state in ["outstanding", "leased", "delayed", "done", "discarded"] {
+            let labels = [label("kind", kind.as_str()), label("state", state)];
+            metrics.scan_jobs.record(stage[state].as_u64().unwrap_or(0), &labels);
         }
     }
-    for call in CALLS {
-        metrics.database_errors.add(0, &[label("call", call)]);
-    }
-    if kinds.contains(&JobKind::Icon) {
-        everytab_fetcher::metrics::begin_at_zero();
-        metrics.icons_resting.record(0, &[]);
-    }
-    metrics.fleet_workers.record(0, &[]);
-    metrics.log_suppressed.add(0, &[]);
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! EC2's instance metadata service, version 2 and nothing older: a token by PUT with its life in
-//! seconds, then questions that show it. What is not there is 404.
+//! seconds, which the answer repeats in a header, then questions that show it. What is not there is 404.
 
 use std::{
     collections::BTreeMap,
@@ -65,17 +65,17 @@ impl InstanceMetadata {
 async fn give_token(
     State(service): State<InstanceMetadata>,
     headers: HeaderMap,
-) -> Result<String, StatusCode> {
+) -> Result<([(&'static str, String); 1], String), StatusCode> {
     let seconds = headers.get(TTL_HEADER).and_then(|value| value.to_str().ok()?.parse().ok());
-    if !seconds.is_some_and(|seconds: u32| (1..=21_600).contains(&seconds)) {
+    let Some(seconds) = seconds.filter(|seconds: &u32| (1..=21_600).contains(seconds)) else {
         return Err(StatusCode::BAD_REQUEST);
-    }
+    };
     if headers.contains_key("x-forwarded-for") {
         return Err(StatusCode::FORBIDDEN);
     }
     let mut shared = service.shared();
     shared.tokens.push(USES_OF_A_TOKEN);
-    Ok(format!("token-{}", shared.tokens.len() - 1))
+    Ok(([(TTL_HEADER, seconds.to_string())], format!("token-{}", shared.tokens.len() - 1)))
 }
 
 async fn answer(

@@ -34,6 +34,7 @@ mod picture;
 mod places;
 mod poison;
 mod pooler;
+mod public_source;
 mod reconnects;
 mod roles;
 mod same_bytes;

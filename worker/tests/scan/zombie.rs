@@ -90,7 +90,7 @@ fn a_worker_frozen_past_its_lease_in_an_upload_changes_nothing() {
     scene.to_s3.trap(b".warc.gz?x-id=PutObject");
     let zombie = scene.start_zombie();
     let ended = scene.outlive(zombie, &scene.to_s3);
-    assert!(ended.stderr.contains("the run was ended"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the job was ended"), "{}", ended.stderr);
     // What had left the worker before it froze may have arrived since; nothing refers to it.
     books::assert_collected(&scene.database, &scene.store());
 }

@@ -158,7 +158,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
             Some(_) => lines.print(&line),
             None => lines.fail(&line),
         };
-        // A line is for whoever waits for it, not for a full buffer.
+        // A person waits for each line, so none stays in the buffer.
         printed = printed.and_then(|()| io::Write::flush(&mut lines.out));
         if printed.is_err() {
             break;

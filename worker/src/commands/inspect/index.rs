@@ -46,13 +46,13 @@ struct FileError {
     error: String,
 }
 
-/// Why a file's captures end early: the file, or nobody reads them any more.
-enum Stop {
+/// Why the captures of a file end early.
+enum ReadingEnd {
     File(String),
     Stdout(io::Error),
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for ReadingEnd {
     fn from(error: io::Error) -> Self {
         Self::Stdout(error)
     }
@@ -70,31 +70,31 @@ pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
                 counts.duplicates_removed,
                 counts.malformed
             ),
-            Err(Stop::File(error)) => {
+            Err(ReadingEnd::File(error)) => {
                 lines.fail(&FileError { file: file.to_string(), error })?;
             }
-            Err(Stop::Stdout(error)) => return Err(error),
+            Err(ReadingEnd::Stdout(error)) => return Err(error),
         }
     }
     Ok(())
 }
 
 /// Reads the ranges that are needed and no more, a row group at a time.
-fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, Stop> {
-    let about = |error: io::Error| Stop::File(error.to_string());
+fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, ReadingEnd> {
+    let about = |error: io::Error| ReadingEnd::File(error.to_string());
     let file = File::open(path).map_err(about)?;
     let metadata = file.metadata().map_err(about)?;
     if !metadata.is_file() {
-        return Err(Stop::File("it is not a regular file, whose parts can be read".into()));
+        return Err(ReadingEnd::File("it is not a regular file, whose parts can be read".into()));
     }
     let mut reader = IndexReader::new(metadata.len(), IndexOptions::default());
     loop {
-        match reader.next().map_err(|error| Stop::File(error.to_string()))? {
+        match reader.next().map_err(|error| ReadingEnd::File(error.to_string()))? {
             Step::Need(ranges) => {
                 let data: Result<Vec<Bytes>, io::Error> =
                     ranges.iter().map(|range| read_range(&file, range)).collect();
                 let data = data.map_err(about)?;
-                reader.supply(ranges, data).map_err(|error| Stop::File(error.to_string()))?;
+                reader.supply(ranges, data).map_err(|error| ReadingEnd::File(error.to_string()))?;
             }
             Step::Captures(captures) => {
                 for capture in &captures {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::cli_error::{CliError, CliResult, Exit};
 
-/// The command's end: whoever closed the pipe has seen enough.
+/// The result of the command. A closed pipe is no failure: the reader has seen enough.
 pub(super) fn ended(printed: io::Result<bool>) -> CliResult {
     match printed {
         Ok(false) => Ok(Exit::Done),
@@ -33,7 +33,7 @@ impl Lines {
         self.out.write_all(b"\n")
     }
 
-    /// A line for an input of which nothing could be told.
+    /// Prints the line of an input that could not be read.
     pub(super) fn fail(&mut self, line: &impl Serialize) -> io::Result<()> {
         self.has_failed = true;
         self.print(line)

@@ -27,7 +27,7 @@ pub(crate) fn table(world: &World, events: &[Value]) -> String {
     lines.push(format!(
         "workers: {} refused commits, {} runs ended by a lost lease, {} started",
         heard(world, "outcome=\"Lost\""),
-        heard(world, "the run was ended"),
+        heard(world, "the job was ended"),
         world.said().count(),
     ));
     lines.join("\n")

@@ -1,0 +1,351 @@
+//! `bundle-shard`: each host's best icon that decodes, the shard's bundles, and its search part.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use everytab_bundler::{
+    bundle::{self, BundleIcon, Tab},
+    common_icons::common_icons,
+    layout::spread,
+    object_names::{self, cache_control, content_type},
+    search::{SearchEntry, part::write_part},
+    stats_names::{CountFamily, CountName, InputName, OutcomeName},
+};
+use everytab_commoncrawl::warc::{self, RecordType};
+use everytab_coordinator::{BundleHost, BundleRow, Coordinator, Output};
+use everytab_fetcher::{Heartbeat, ItemIsolation};
+use everytab_icon::{
+    convert::{TabIcon, to_tab_icon_with},
+    png::Colours,
+};
+use everytab_storage::{PutOptions, StorageError, Store};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::{
+    context::Context,
+    job::{Assignment, Job, JobError, PerformedJob, blocking},
+    stats::Stats,
+    warc::home_url,
+};
+
+/// Bundles that a job writes concurrently: a shard has about ten, of 110 KB each.
+const CONCURRENT_PUTS: usize = 16;
+/// Hosts whose icons a blocking thread converts in one batch: passing a batch to the thread and back
+/// costs as much as a third of an icon.
+const HOSTS_PER_BATCH: usize = 16;
+/// An archive of at most this many bytes is read whole, a larger one record by record; a shard's
+/// archive has about 5 MB.
+const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
+
+pub(crate) struct BundleShard;
+
+impl Job for BundleShard {
+    type Input = Vec<BundleHost>;
+
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+        Ok(coordinator.load_bundle_shard(job.scan, job.part).await?)
+    }
+
+    async fn perform(
+        context: &Context,
+        job: &Assignment,
+        hosts: Vec<BundleHost>,
+    ) -> Result<PerformedJob, JobError> {
+        let bundles = job.info.bundles_per_shard.unwrap_or(1);
+        let first_bundle = job.part.saturating_mul(bundles);
+        let archive = Archive::open(context, job, &hosts).await?;
+        let converter = Converter {
+            archive,
+            colours: job.settings.icon_colours,
+            heartbeat: &job.heartbeat,
+            isolation: &job.isolation,
+            converted: HashMap::new(),
+        };
+        let (tabs, hostnames, mut stats) = tabs(hosts, converter).await?;
+        for (icon, hosts) in common_icons(&tabs) {
+            stats.count_member(CountFamily::CommonIcon, icon, hosts);
+        }
+        let with_icon = tabs.iter().filter(|tab| tab.icon.is_some()).count();
+        let tab_count = tabs.len();
+        let written = blocking(move || write_bundles(&tabs, bundles, &hostnames, first_bundle));
+        let (objects, entries) = written.await?;
+        let mut digest = Sha256::new();
+        let mut bytes = 0;
+        for bundle in &objects {
+            digest.update(bundle);
+            bytes += bundle.len() as u64;
+        }
+        stats.count(CountName::Bundles, objects.len() as u64);
+        stats.count(CountName::BundleBytes, bytes);
+        let site = context.store(&job.settings.site).await?;
+        let scan_id = job.info.scan_id;
+        let puts: Vec<_> = (first_bundle..)
+            .zip(objects)
+            .map(|(number, bundle)| put_bundle(Arc::clone(&site), scan_id, number, bundle))
+            .collect();
+        stream::iter(puts)
+            .buffer_unordered(CONCURRENT_PUTS)
+            .inspect_ok(|()| job.heartbeat.beat())
+            .try_collect::<Vec<()>>()
+            .await?;
+        let part = object_names::search_part(job.info.scan_id, job.part);
+        let options = PutOptions::new(content_type(&part), cache_control(&part));
+        let archive = context.store(&job.settings.archive).await?;
+        archive.put(&part, write_part(entries).into(), options).await?;
+        let row = BundleRow {
+            first_bundle,
+            bundles,
+            tabs: i32::try_from(tab_count).unwrap_or(i32::MAX),
+            with_icon: i32::try_from(with_icon).unwrap_or(i32::MAX),
+            bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+            digest: digest.finalize().into(),
+        };
+        Ok(PerformedJob { output: Output::Bundles(row), stats })
+    }
+}
+
+/// Writes a bundle under its number.
+pub(crate) async fn put_bundle(
+    site: Arc<dyn Store>,
+    scan_id: Uuid,
+    number: i32,
+    bundle: Bytes,
+) -> Result<(), StorageError> {
+    let key = object_names::bundle(scan_id, number);
+    let options = PutOptions::new(content_type(&key), cache_control(&key));
+    site.put(&key, bundle, options).await
+}
+
+/// A shard's archive: in memory when it is of ordinary size, else read record by record.
+enum Archive {
+    Absent,
+    Whole(Bytes),
+    Remote(Arc<dyn Store>, String),
+}
+
+impl Archive {
+    async fn open(
+        context: &Context,
+        job: &Assignment,
+        hosts: &[BundleHost],
+    ) -> Result<Self, JobError> {
+        let lease_number = hosts.iter().find_map(|host| host.archive_lease_number);
+        let is_needed = hosts.iter().any(|host| !host.archive_offsets.is_empty());
+        let (Some(lease_number), true) = (lease_number, is_needed) else {
+            return Ok(Self::Absent);
+        };
+        let store = context.store(&job.settings.archive).await?;
+        let key = object_names::archive(job.info.scan_id, job.part, lease_number);
+        let info = store.head(&key).await?.ok_or_else(|| {
+            JobError::Discard(format!(
+                "the archive {key} is not in {}; `scan retry --kind icon` fetches it again",
+                store.url()
+            ))
+        })?;
+        if info.size <= ARCHIVE_BYTES_IN_MEMORY {
+            return Ok(Self::Whole(store.get(&key).await?));
+        }
+        Ok(Self::Remote(store, key))
+    }
+
+    async fn record(&self, offset: i64, length: i64) -> Result<Option<Bytes>, JobError> {
+        let start = offset.unsigned_abs();
+        let end = start.saturating_add(length.unsigned_abs());
+        match self {
+            Self::Absent => Ok(None),
+            Self::Whole(bytes) => {
+                let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+                Ok(range
+                    .filter(|(start, end)| start <= end && *end <= bytes.len())
+                    .map(|(start, end)| bytes.slice(start..end)))
+            }
+            Self::Remote(store, key) => Ok(Some(store.get_range(key, start..end).await?)),
+        }
+    }
+}
+
+async fn tabs(
+    hosts: Vec<BundleHost>,
+    mut converter: Converter<'_>,
+) -> Result<(Vec<Tab>, Vec<String>, Stats), JobError> {
+    let mut stats = Stats::default();
+    stats.input(InputName::Pages, hosts.len() as u64);
+    converter.suspects_first(&hosts, &mut stats).await?;
+    let mut shown = Vec::with_capacity(hosts.len());
+    for mut host in hosts {
+        if host.blocked {
+            stats.outcome(OutcomeName::OptedOut.as_str(), 1);
+        } else if let Some(title) = host.title.take() {
+            shown.push((host, title));
+        } else {
+            stats.outcome(OutcomeName::ExcludedNoTitle.as_str(), 1);
+        }
+    }
+    let mut tabs = Vec::with_capacity(shown.len());
+    let mut hostnames = Vec::with_capacity(shown.len());
+    let at_once = if converter.isolation.is_on() { 1 } else { HOSTS_PER_BATCH };
+    while !shown.is_empty() {
+        let some: Vec<_> = shown.drain(..at_once.min(shown.len())).collect();
+        converter.convert_for(&some, &mut stats).await?;
+        for (host, title) in some {
+            let icon = converter.best_icon(&host).cloned();
+            if let Some(icon) = &icon {
+                stats.count_member(CountFamily::Selected, icon.source.format.name(), 1);
+                stats.count(CountName::Blank, u64::from(icon.blank));
+            }
+            let outcome = match icon {
+                Some(_) => OutcomeName::TabWithIcon,
+                None => OutcomeName::TabWithoutIcon,
+            };
+            stats.outcome(outcome.as_str(), 1);
+            let url = home_url(&host.hostname, host.https);
+            let icon =
+                icon.map(|TabIcon { png, width, height, .. }| BundleIcon { png, width, height });
+            tabs.push(Tab { url, title, icon, iframe_ok: host.frameable });
+            hostnames.push(host.hostname);
+        }
+    }
+    Ok((tabs, hostnames, stats))
+}
+
+/// Converts icons; an item is a record of the archive, by its offset.
+struct Converter<'a> {
+    archive: Archive,
+    colours: Colours,
+    heartbeat: &'a Heartbeat,
+    isolation: &'a ItemIsolation,
+    /// By the record they came from: hosts that share one share the work.
+    converted: HashMap<i64, Option<TabIcon>>,
+}
+
+impl Converter<'_> {
+    /// The first of a host's icons, in the order that SQL selected, that decodes.
+    fn best_icon(&self, host: &BundleHost) -> Option<&TabIcon> {
+        host.archive_offsets.iter().find_map(|offset| self.converted.get(offset)?.as_ref())
+    }
+
+    /// The first of a host's records that is not converted yet, unless one before it decodes.
+    fn next_record(&self, host: &BundleHost) -> Option<(i64, i64)> {
+        for (&offset, &length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
+            match self.converted.get(&offset) {
+                None => return Some((offset, length)),
+                Some(Some(_)) => return None,
+                Some(None) => {}
+            }
+        }
+        None
+    }
+
+    /// Converts the icons of these hosts, of each until one decodes.
+    async fn convert_for(
+        &mut self,
+        hosts: &[(BundleHost, String)],
+        stats: &mut Stats,
+    ) -> Result<(), JobError> {
+        loop {
+            let next = hosts.iter().filter_map(|(host, _)| self.next_record(host));
+            let wanted = next.collect::<BTreeMap<i64, i64>>();
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            self.convert(wanted, stats).await?;
+        }
+    }
+
+    async fn suspects_first(
+        &mut self,
+        hosts: &[BundleHost],
+        stats: &mut Stats,
+    ) -> Result<(), JobError> {
+        for host in hosts {
+            for (&offset, &length) in host.archive_offsets.iter().zip(&host.archive_lengths) {
+                if self.isolation.is_suspect(offset) && !self.converted.contains_key(&offset) {
+                    self.convert(BTreeMap::from([(offset, length)]), stats).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts records, given by offset and length, in one batch on a blocking thread.
+    async fn convert(
+        &mut self,
+        wanted: BTreeMap<i64, i64>,
+        stats: &mut Stats,
+    ) -> Result<(), JobError> {
+        let mut records = Vec::with_capacity(wanted.len());
+        for (offset, length) in wanted {
+            let record = if self.isolation.has_crashed(offset) {
+                Err(CRASHED)
+            } else {
+                self.isolation.checkpoint_item(offset).await;
+                self.archive.record(offset, length).await?.ok_or("archive_short")
+            };
+            records.push((offset, record));
+        }
+        let (colours, heartbeat) = (self.colours, self.heartbeat.clone());
+        for (offset, icon) in blocking(move || convert_all(records, colours, &heartbeat)).await? {
+            if let Err(reason) = &icon {
+                stats.count_member(CountFamily::ConversionFailed, reason, 1);
+            }
+            self.converted.insert(offset, icon.ok());
+        }
+        Ok(())
+    }
+}
+
+/// The reason of an icon whose conversion ends the process, or panics.
+const CRASHED: &str = "crashed";
+
+type Reason = &'static str;
+
+/// Converts each record. A record whose conversion panics gets the reason `crashed`; the others are not
+/// affected.
+fn convert_all(
+    records: Vec<(i64, Result<Bytes, Reason>)>,
+    colours: Colours,
+    heartbeat: &Heartbeat,
+) -> Vec<(i64, Result<TabIcon, Reason>)> {
+    let one = |record: Bytes| {
+        let icon = catch_unwind(AssertUnwindSafe(|| convert(&record, colours)));
+        heartbeat.beat();
+        icon.unwrap_or(Err(CRASHED))
+    };
+    records.into_iter().map(|(offset, record)| (offset, record.and_then(one))).collect()
+}
+
+fn convert(record: &[u8], colours: Colours) -> Result<TabIcon, Reason> {
+    let record =
+        warc::read_record(record, warc::Limits::default()).map_err(|_| "archive_corrupt")?;
+    let body = match record.http_response() {
+        Ok(response) => response.body,
+        Err(_) if record.record_type == RecordType::Resource => record.block,
+        Err(_) => return Err("archive_corrupt"),
+    };
+    to_tab_icon_with(&body, colours).map_err(|error| error.kind())
+}
+
+/// The bytes of the shard's bundles, and the bundle and slot of each hostname.
+fn write_bundles(
+    tabs: &[Tab],
+    bundles: i32,
+    hostnames: &[String],
+    first_bundle: i32,
+) -> (Vec<Bytes>, Vec<SearchEntry>) {
+    let bundles = usize::try_from(bundles).unwrap_or(1).max(1);
+    let mut objects = Vec::with_capacity(bundles);
+    let mut entries = Vec::with_capacity(tabs.len());
+    for (number, range) in (first_bundle..).zip(spread(tabs.len(), bundles)) {
+        for (slot, hostname) in (0..).zip(&hostnames[range.clone()]) {
+            entries.push(SearchEntry { hostname: hostname.clone(), bundle: number, slot });
+        }
+        objects.push(Bytes::from(bundle::write(&tabs[range])));
+    }
+    (objects, entries)
+}

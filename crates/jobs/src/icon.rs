@@ -1,0 +1,132 @@
+//! `icon`: fetches every candidate of a shard and archives what came back.
+
+mod archive;
+
+use std::sync::Arc;
+
+use everytab_bundler::{
+    object_names,
+    stats_names::{CountFamily, CountName, InputName},
+};
+use everytab_coordinator::{Coordinator, IconHost, Output};
+use everytab_fetcher::{
+    Blocklist, HostCandidates, IconResult, Outcome, RobotsPolicy, ShardOptions, Spool, fetch_shard,
+};
+use everytab_storage::PutOptions;
+
+use crate::{
+    context::Context,
+    job::{Assignment, Job, JobError, PerformedJob, blocking},
+    stats::Stats,
+};
+
+/// Bytes of disk that the icons of one shard may take: 1,200 hosts at 30 KB an icon take about 90 MB.
+pub const SPOOL_BYTES: u64 = 2 << 30;
+
+/// Icon jobs that a worker performs concurrently at most, with this many requests in flight, so that
+/// a slow tail never idles the other requests: a shard is in its tail for half a minute, while the
+/// other shards use the requests that it does not.
+pub const fn concurrent_jobs(in_flight: usize) -> usize {
+    match in_flight / 25 {
+        ..8 => 8,
+        128.. => 128,
+        jobs => jobs,
+    }
+}
+
+pub(crate) struct Icon;
+
+impl Job for Icon {
+    type Input = (Vec<IconHost>, Blocklist);
+
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+        let mut blocklist = Blocklist::default();
+        for host in coordinator.load_blocklist(job.scan).await? {
+            match host.kind.as_str() {
+                "suffix" => blocklist.suffixes.insert(host.pattern),
+                _ => blocklist.hostnames.insert(host.pattern),
+            };
+        }
+        Ok((coordinator.load_icon(job.scan, job.part).await?, blocklist))
+    }
+
+    async fn perform(
+        context: &Context,
+        job: &Assignment,
+        (hosts, blocklist): Self::Input,
+    ) -> Result<PerformedJob, JobError> {
+        let hosts = blocking(move || host_candidates(hosts)).await??;
+        let canaries = hosts.iter().take(50).map(|host| host.hostname.clone()).collect();
+        let spool = Spool::create(&context.temporary, SPOOL_BYTES).map_err(|error| {
+            JobError::NoRoom(format!("no spool in {}: {error}", context.temporary.display()))
+        })?;
+        let spool = Arc::new(spool);
+        let robots = match job.settings.obey_robots {
+            true => RobotsPolicy::Obey,
+            false => RobotsPolicy::Ignore,
+        };
+        let seed = job.settings.seed ^ job.part.unsigned_abs() as u64;
+        let options = ShardOptions {
+            seed,
+            robots,
+            later_pass: true,
+            blocklist: Arc::new(blocklist),
+            heartbeat: job.heartbeat.clone(),
+            isolation: job.isolation.clone(),
+        };
+        let shard = fetch_shard(&context.fetcher, hosts, Arc::clone(&spool), options)
+            .await
+            .map_err(|trouble| JobError::Trouble { trouble, canaries })?;
+        let mut stats = stats(&shard.results);
+        stats.count(CountName::DistinctUrls, shard.distinct_urls as u64);
+        stats.count(CountName::DedupHits, shard.dedup_hits as u64);
+        stats.count(CountName::Retried, shard.retried as u64);
+        stats.count(CountName::BytesDownloaded, shard.bytes_downloaded);
+        stats.count_all(shard.counts.by_name());
+        let file = context
+            .temporary
+            .join(format!("{}-{}-{}.warc.gz", job.info.scan_id, job.part, job.lease_number));
+        let written = blocking(move || archive::write(file, &spool, &shard.results)).await?;
+        let archive = written
+            .map_err(|error| JobError::NoRoom(format!("the archive cannot be written: {error}")))?;
+        stats.count(CountName::UniqueIconsStored, archive.distinct);
+        stats.count(CountName::ArchiveBytes, archive.bytes);
+        if archive.distinct > 0 {
+            let key = object_names::archive(job.info.scan_id, job.part, job.lease_number);
+            let options =
+                PutOptions { content_type: Some("application/warc"), ..PutOptions::default() };
+            let store = context.store(&job.settings.archive).await?;
+            store.put_file(&key, archive.file(), options).await?;
+        }
+        Ok(PerformedJob { output: Output::Icons(archive.rows), stats })
+    }
+}
+
+fn host_candidates(hosts: Vec<IconHost>) -> Result<Vec<HostCandidates>, JobError> {
+    let parse = |host: IconHost| {
+        let candidates = serde_json::from_str(&host.candidates).map_err(|error| {
+            JobError::Discard(format!("the candidates of {}: {error}", host.hostname))
+        })?;
+        let host_no = host.host_no.unsigned_abs();
+        Ok(HostCandidates { host_no, hostname: host.hostname, candidates })
+    };
+    hosts.into_iter().map(parse).collect()
+}
+
+fn stats(results: &[IconResult]) -> Stats {
+    let mut stats = Stats::default();
+    stats.input(InputName::Candidates, results.len() as u64);
+    for result in results {
+        stats.outcome(result.url_result.outcome.as_str(), 1);
+        if result.url_result.outcome == Outcome::Ok {
+            stats.count_member(CountFamily::Source, result.candidate.source.as_str(), 1);
+            if let Some(facts) = &result.url_result.facts {
+                stats.count_member(CountFamily::Type, facts.content_type, 1);
+            }
+        }
+        if let Some(certificate) = &result.url_result.certificate {
+            stats.count_member(CountFamily::Certificate, certificate.as_str(), 1);
+        }
+    }
+    stats
+}

@@ -1,0 +1,174 @@
+//! The archive of a shard's icons, and the rows that point into it.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::File,
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+use chrono::Utc;
+use everytab_commoncrawl::warc::write::{
+    ArchiveInfo, ArchiveWriter, Position, Resource, Response, Revisit, WriteError, Written,
+};
+use everytab_coordinator::IconRow;
+use everytab_fetcher::{IconResult, Payload, Spool};
+use tempfile::TempPath;
+
+/// A shard's archive in a temporary file.
+pub(crate) struct Archive {
+    file: TempPath,
+    /// One row for each result.
+    pub rows: Vec<IconRow>,
+    /// How many distinct contents there are.
+    pub distinct: u64,
+    /// The size of the archive in bytes.
+    pub bytes: u64,
+}
+
+impl Archive {
+    /// The path of the archive. The file is removed when this value is dropped.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+}
+
+/// The first record of a content, which later records of the same content refer to.
+struct First {
+    written: Written,
+    url: String,
+    date_micros: i64,
+}
+
+/// Writes the archive in canonical order: a `response` (for an icon in the page itself a
+/// `resource`) for each distinct content, a `revisit` for each other URL that gave the same.
+pub(crate) fn write(
+    path: PathBuf,
+    spool: &Spool,
+    results: &[IconResult],
+) -> Result<Archive, WriteError> {
+    let file = File::create(&path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let temporary = TempPath::try_from_path(&path)?;
+    let info = ArchiveInfo {
+        file_name: &name,
+        date_micros: Utc::now().timestamp_micros(),
+        fields: &[
+            ("software", concat!("everytab-worker/", env!("CARGO_PKG_VERSION"))),
+            ("format", "WARC File Format 1.1"),
+        ],
+    };
+    let mut writer = ArchiveWriter::new(BufWriter::new(file), &info)?;
+    let mut firsts: HashMap<[u8; 32], First> = HashMap::new();
+    let mut revisited = HashSet::new();
+    let mut rows = Vec::with_capacity(results.len());
+    for result in results {
+        let mut position = None;
+        if let (Some(sha256), Some(payload)) = (result.url_result.sha256, result.url_result.payload)
+        {
+            let url = result.candidate.url.as_str();
+            let is_inline = url.starts_with("data:");
+            if let Some(first) = firsts.get(&sha256) {
+                position = Some(first.written.position);
+                if !is_inline && first.url != url && revisited.insert(url) {
+                    revisit(&mut writer, spool, result, payload, first)?;
+                }
+            } else {
+                let first = first(&mut writer, spool, result, payload, is_inline)?;
+                position = Some(first.written.position);
+                firsts.insert(sha256, first);
+            }
+        }
+        rows.push(icon_row(result, position));
+    }
+    let bytes = writer.offset();
+    writer.finish()?;
+    Ok(Archive { file: temporary, rows, distinct: firsts.len() as u64, bytes })
+}
+
+type Writer = ArchiveWriter<BufWriter<File>>;
+
+fn first(
+    writer: &mut Writer,
+    spool: &Spool,
+    result: &IconResult,
+    payload: Payload,
+    is_inline: bool,
+) -> Result<First, WriteError> {
+    let ended = &result.url_result;
+    let body = spool.read(payload.body)?;
+    let date_micros = ended.ended_at.timestamp_micros();
+    let (url, written) = if is_inline {
+        // The URL is the content: its digest names it as well, and is not 16 KiB long.
+        let digest = ended.sha256.unwrap_or_default();
+        let url = format!("urn:sha256:{}", hex::encode(digest));
+        let content_type = ended.facts.as_ref().map_or("", |facts| facts.content_type);
+        let resource = Resource { target_uri: &url, date_micros, content_type, body: &body };
+        let written = writer.resource(&resource)?;
+        (url, written)
+    } else {
+        let response = Response {
+            target_uri: &result.candidate.url,
+            date_micros,
+            ip_address: ended.address.map(|address| address.ip()),
+            http_head: &spool.read(payload.head)?,
+            body: &body,
+            truncated: None,
+        };
+        (result.candidate.url.clone(), writer.response(&response)?)
+    };
+    Ok(First { written, url, date_micros })
+}
+
+fn revisit(
+    writer: &mut Writer,
+    spool: &Spool,
+    result: &IconResult,
+    payload: Payload,
+    first: &First,
+) -> Result<(), WriteError> {
+    writer.revisit(&Revisit {
+        target_uri: &result.candidate.url,
+        date_micros: result.url_result.ended_at.timestamp_micros(),
+        ip_address: result.url_result.address.map(|address| address.ip()),
+        http_head: &spool.read(payload.head)?,
+        payload_digest: &first.written.payload_digest,
+        refers_to_record_id: &first.written.record_id,
+        refers_to_target_uri: &first.url,
+        refers_to_date_micros: first.date_micros,
+    })?;
+    Ok(())
+}
+
+fn icon_row(result: &IconResult, position: Option<Position>) -> IconRow {
+    let ended = &result.url_result;
+    let candidate = &result.candidate;
+    let facts = ended.facts.as_ref();
+    let signed = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
+    let wide = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    // A side of 0 is one that the header does not say.
+    let side = |side: u32| (side > 0).then(|| signed(side));
+    // An icon in the page itself would fill the row: its content is in the archive.
+    let url = match candidate.url.starts_with("data:") {
+        true => candidate.url.chars().take(60).collect(),
+        false => candidate.url.clone(),
+    };
+    IconRow {
+        host_no: signed(result.host_no),
+        candidate_no: i16::try_from(result.candidate_no).unwrap_or(i16::MAX),
+        touch: candidate.apple_touch,
+        width: facts.and_then(|facts| side(facts.width)),
+        height: facts.and_then(|facts| side(facts.height)),
+        bytes: ended.sha256.is_some().then(|| signed(ended.bytes)),
+        duration_ms: signed(ended.duration_ms),
+        archive_offset: position.map(|at| wide(at.offset)),
+        archive_length: position.map(|at| wide(at.length)),
+        sha256: ended.sha256.map(|digest| digest.to_vec()),
+        source: candidate.source.as_str().to_owned(),
+        outcome: ended.outcome.as_str().to_owned(),
+        content_type: facts.map(|facts| facts.content_type.to_owned()),
+        declared_type: candidate.declared_type.clone(),
+        declared_sizes: candidate.declared_sizes.clone(),
+        url,
+    }
+}

@@ -1,0 +1,112 @@
+//! An index file in a store, read with the next window on its way while the last is understood.
+//!
+//! Owns the conversation between [`IndexReader`], which does no I/O, and a [`Store`].
+//! Must not know: what becomes of a capture.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use everytab_commoncrawl::index::{
+    Capture, IndexCounts, IndexError, IndexOptions, IndexReader, Step,
+};
+use everytab_storage::{StorageError, Store};
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+/// Byte ranges of an index file that are requested concurrently: the twelve columns of a row group
+/// come in two rounds, and a source that limits connections (the HTTPS mirror allows 50) still has
+/// room for four index jobs.
+const CONCURRENT_RANGES: usize = 8;
+
+/// Why reading an index file ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexFileError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StorageError),
+    /// The file is no index file. Final: the bytes will be the same.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// The runtime is being shut down.
+    #[error("a blocking task ended early: {0}")]
+    Ended(#[from] tokio::task::JoinError),
+}
+
+/// A file that is being read.
+#[derive(Debug)]
+pub struct IndexFile<'a> {
+    store: &'a dyn Store,
+    path: &'a str,
+    /// `None` after an error.
+    reader: Option<IndexReader>,
+    /// What was read ahead: what will be asked for next.
+    ahead: (Vec<Range<u64>>, Vec<Bytes>),
+    counts: IndexCounts,
+}
+
+impl<'a> IndexFile<'a> {
+    /// The file of `size` bytes at `path` of `store`.
+    pub fn new(store: &'a dyn Store, path: &'a str, size: u64, options: IndexOptions) -> Self {
+        let reader = IndexReader::new(size, options);
+        Self {
+            store,
+            path,
+            counts: reader.counts(),
+            reader: Some(reader),
+            ahead: Default::default(),
+        }
+    }
+
+    /// What has become of the rows so far.
+    pub fn counts(&self) -> IndexCounts {
+        self.counts
+    }
+
+    /// The next captures, at least one; none at the end. After an error there is no more.
+    pub async fn next(&mut self) -> Result<Vec<Capture>, IndexFileError> {
+        while let Some(mut reader) = self.reader.take() {
+            let upcoming = reader.upcoming();
+            let stepping = tokio::task::spawn_blocking(move || {
+                let step = reader.next();
+                (reader, step)
+            });
+            let (stepped, ahead) = if self.ahead.0 == upcoming {
+                (stepping.await, Ok(None))
+            } else {
+                let fetching = fetch(self.store, self.path, &upcoming);
+                let (stepped, ahead) = tokio::join!(stepping, fetching);
+                (stepped, ahead.map(|data| Some((upcoming, data))))
+            };
+            let (mut reader, step) = stepped?;
+            if let Some(ahead) = ahead? {
+                self.ahead = ahead;
+            }
+            self.counts = reader.counts();
+            match step? {
+                Step::Need(ranges) => {
+                    let data = if self.ahead.0 == ranges {
+                        std::mem::take(&mut self.ahead).1
+                    } else {
+                        fetch(self.store, self.path, &ranges).await?
+                    };
+                    reader.supply(ranges, data)?;
+                    self.reader = Some(reader);
+                }
+                Step::Captures(captures) => {
+                    self.reader = Some(reader);
+                    return Ok(captures);
+                }
+                Step::Done(_) => {}
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+async fn fetch(
+    store: &dyn Store,
+    path: &str,
+    ranges: &[Range<u64>],
+) -> Result<Vec<Bytes>, StorageError> {
+    let reads: Vec<_> = ranges.iter().map(|range| store.get_range(path, range.clone())).collect();
+    stream::iter(reads).buffered(CONCURRENT_RANGES).try_collect().await
+}

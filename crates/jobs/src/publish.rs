@@ -1,0 +1,270 @@
+//! `publish`: missing bundles, stats.json, the page, and last the manifest, which switches it all.
+
+mod preview;
+mod scan_numbers;
+
+pub use self::scan_numbers::duration_seconds;
+use std::{
+    collections::{BTreeMap, HashSet},
+    future::ready,
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use chrono::{SecondsFormat, Utc};
+use everytab_bundler::{
+    Manifest, ReplaceRefusal, bundle, history,
+    object_names::{HISTORY, MANIFEST, PREVIEW, STATS, cache_control, content_type, scan_prefix},
+    page_files::{SiteOperator, changing_keys, page_files},
+    stats_document::{ScanNumbers, stats_document},
+    stats_names::{InputName, OutcomeName, StageName},
+};
+use everytab_coordinator::{Coordinator, OutcomeCount, Output, ScanInfo};
+use everytab_fetcher::Heartbeat;
+use everytab_storage::{
+    ObjectChange, PutOptions, Store, Tagged,
+    cdn::{self, CdnSettings},
+};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde_json::{Map, Value};
+
+use crate::{
+    bundle_shard::put_bundle,
+    context::Context,
+    job::{Assignment, Job, JobError, PerformedJob},
+    scan_settings::ScanSettings,
+    stats::Stats,
+};
+
+/// Missing bundles that a job writes concurrently.
+const CONCURRENT_PUTS: usize = 16;
+
+pub(crate) struct Publish;
+
+/// What publishing a scan needs to know.
+#[derive(Debug, Clone)]
+pub struct PublishRequest {
+    /// The scan.
+    pub info: ScanInfo,
+    /// The scan's settings.
+    pub settings: ScanSettings,
+    /// The shards whose bundles are written.
+    pub bundled: Vec<i32>,
+    /// The scan's counts.
+    pub outcomes: Vec<OutcomeCount>,
+    /// The document of `scan status`, for the times of the stages.
+    pub status: Value,
+    /// Whether a site of a later scan may be replaced.
+    pub force: bool,
+}
+
+impl PublishRequest {
+    /// Reads what publishing a scan needs to know.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or the settings are not understood.
+    pub async fn load(coordinator: &Coordinator, scan: i32, force: bool) -> Result<Self, JobError> {
+        let info = coordinator.load_scan(scan).await?;
+        let settings = serde_json::from_value(info.settings.clone())
+            .map_err(|error| JobError::Discard(format!("the scan's settings: {error}")))?;
+        Ok(Self {
+            info,
+            settings,
+            bundled: coordinator.bundled_shards(scan).await?,
+            outcomes: coordinator.scan_outcomes(scan).await?,
+            status: coordinator.scan_status(scan).await?,
+            force,
+        })
+    }
+}
+
+impl Job for Publish {
+    type Input = PublishRequest;
+
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+        PublishRequest::load(coordinator, job.scan, false).await
+    }
+
+    async fn perform(
+        context: &Context,
+        job: &Assignment,
+        request: PublishRequest,
+    ) -> Result<PerformedJob, JobError> {
+        let manifest = publish_site(context, &request, &job.heartbeat).await?;
+        let mut stats = Stats::default();
+        stats.input(InputName::Bundles, manifest.bundles);
+        stats.outcome(OutcomeName::Published.as_str(), manifest.bundles);
+        Ok(PerformedJob { output: Output::Nothing, stats })
+    }
+}
+
+/// Publishes a scan. The site works at every moment: the manifest is replaced after everything that it
+/// names is written, and only if it is still the one that was read.
+///
+/// # Errors
+/// When a store refuses, or the site shows a later scan.
+pub async fn publish_site(
+    context: &Context,
+    request: &PublishRequest,
+    heartbeat: &Heartbeat,
+) -> Result<Manifest, JobError> {
+    let site = context.store(&request.settings.site).await?;
+    let numbers = scan_numbers::of(&request.outcomes, &request.status);
+    let manifest = manifest(request, &numbers);
+    fill_gaps(&site, request, heartbeat).await?;
+    let stats = stats_document(&numbers, &manifest);
+    if let Some(published) = site.get_tagged(MANIFEST).await? {
+        replacement(site.url(), Some(&published), &manifest, request.force)?;
+    }
+    let picture = preview::of_site(&*site, &manifest, heartbeat).await?;
+    let operator = SiteOperator {
+        site_url: request.settings.site_url.clone(),
+        contact: request.settings.contact.clone(),
+        user_agent: Some(context.fetcher.user_agent().to_owned()),
+    };
+    // Pages name files by their hash: files first, pages after the manifest.
+    let (pages, files): (Vec<_>, Vec<_>) =
+        page_files(&operator).into_iter().partition(|file| file.key.ends_with(".html"));
+    for file in files {
+        put_changed(&*site, &file.key, file.bytes.into()).await?;
+        heartbeat.beat();
+    }
+    replace_manifest(&*site, &manifest, request.force).await?;
+    put(&*site, STATS, pretty(&stats)).await?;
+    let before = site.get_tagged(HISTORY).await?;
+    let history = history::with_scan(before.as_ref().map(|tagged| &tagged.bytes[..]), &stats);
+    put(&*site, HISTORY, pretty(&history)).await?;
+    if let Some(picture) = picture {
+        put_changed(&*site, PREVIEW, picture).await?;
+    }
+    for page in &pages {
+        put_changed(&*site, &page.key, page.bytes.clone().into()).await?;
+    }
+    if let Some(distribution) = &request.settings.distribution {
+        invalidate(distribution, &manifest).await?;
+    }
+    Ok(manifest)
+}
+
+fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
+    let with_icon = numbers.outcome(StageName::BundleShard, OutcomeName::TabWithIcon);
+    let without = numbers.outcome(StageName::BundleShard, OutcomeName::TabWithoutIcon);
+    let contact = request.settings.contact.as_ref();
+    Manifest {
+        scan: request.info.scan_id,
+        crawl: request.info.crawl.clone(),
+        bundles: u64::from(shards(request).unsigned_abs())
+            * u64::from(bundles_per_shard(request).unsigned_abs()),
+        prefix: scan_prefix(request.info.scan_id),
+        generated_at: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
+        hosts: with_icon + without,
+        with_icon,
+        contact: contact.map(|contact| match contact.contains(':') {
+            true => contact.clone(),
+            false => format!("mailto:{contact}"),
+        }),
+        overrides: BTreeMap::new(),
+        extra: Map::new(),
+    }
+}
+
+fn shards(request: &PublishRequest) -> i32 {
+    request.info.shards.unwrap_or(0)
+}
+
+fn bundles_per_shard(request: &PublishRequest) -> i32 {
+    request.info.bundles_per_shard.unwrap_or(1)
+}
+
+/// Writes empty bundles for the shards that were discarded, so that numbers have no gap.
+async fn fill_gaps(
+    site: &Arc<dyn Store>,
+    request: &PublishRequest,
+    heartbeat: &Heartbeat,
+) -> Result<(), JobError> {
+    let (shards, per_shard) = (shards(request), bundles_per_shard(request));
+    let bundled: HashSet<i32> = request.bundled.iter().copied().collect();
+    let missing = (0..shards).filter(|shard| !bundled.contains(shard));
+    let numbers =
+        missing.flat_map(|shard| (0..per_shard).map(move |bundle| shard * per_shard + bundle));
+    let empty = Bytes::from(bundle::write(&[]));
+    let scan_id = request.info.scan_id;
+    let puts: Vec<_> = numbers
+        .map(|number| put_bundle(Arc::clone(site), scan_id, number, empty.clone()))
+        .collect();
+    stream::iter(puts)
+        .buffer_unordered(CONCURRENT_PUTS)
+        .inspect_ok(|()| heartbeat.beat())
+        .try_collect::<Vec<()>>()
+        .await?;
+    Ok(())
+}
+
+/// Writes a file unless the store has the same bytes: the page is the same for most scans.
+async fn put_changed(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
+    match site.get(key).await {
+        Ok(found) if found == bytes => Ok(()),
+        Ok(_) => put(site, key, bytes).await,
+        Err(error) if error.is_not_found() => put(site, key, bytes).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn put(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
+    Ok(site.put(key, bytes, PutOptions::new(content_type(key), cache_control(key))).await?)
+}
+
+/// Replaces the manifest, unless the site shows a scan that must stay.
+async fn replace_manifest(
+    site: &dyn Store,
+    manifest: &Manifest,
+    force: bool,
+) -> Result<(), JobError> {
+    let options = PutOptions::new(content_type(MANIFEST), cache_control(MANIFEST));
+    let change = |before: Option<Tagged>| {
+        let manifest = replacement(site.url(), before.as_ref(), manifest, force);
+        ready(manifest.map(|manifest| ObjectChange::Write(manifest.to_bytes().into(), ())))
+    };
+    site.update(MANIFEST, options, change).await
+}
+
+/// The manifest as it replaces the published one, or why it must not.
+fn replacement(
+    site_url: &str,
+    published: Option<&Tagged>,
+    manifest: &Manifest,
+    force: bool,
+) -> Result<Manifest, JobError> {
+    // No page can read a manifest that is not understood, so that one is replaced.
+    let published = published.and_then(|tagged| Manifest::read(&tagged.bytes).ok());
+    let published = published.as_ref();
+    let refusal = published.and_then(|published| manifest.may_replace(published).err());
+    let scan = manifest.scan;
+    match refusal.filter(|_| !force) {
+        None => Ok(manifest.replacing(published)),
+        Some(ReplaceRefusal::LaterScan(later)) => Err(JobError::Discard(format!(
+            "{site_url} shows scan {later}, which was started later; `everytab-worker publish \
+             --scan {scan} --force` replaces it all the same"
+        ))),
+        Some(ReplaceRefusal::WouldEmptySite { tabs }) => Err(JobError::Discard(format!(
+            "the scan has no tabs, and {site_url} has {tabs}; `everytab-worker publish --scan \
+             {scan} --force` empties it all the same"
+        ))),
+    }
+}
+
+fn pretty(value: &Value) -> Bytes {
+    Bytes::from(format!("{value:#}\n"))
+}
+
+/// Invalidates the objects in the CDN that change under their names.
+async fn invalidate(distribution: &str, manifest: &Manifest) -> Result<(), JobError> {
+    let keys = changing_keys().into_iter().chain([String::new()]);
+    let paths: Vec<String> = keys.map(|key| format!("/{key}")).collect();
+    // The reference makes a repeated request of the same publishing a no-op.
+    let reference = format!("{}-{}", manifest.scan, manifest.generated_at);
+    let settings = CdnSettings::default();
+    let id = cdn::invalidate(distribution, &paths, &reference, &settings).await?;
+    tracing::info!(distribution, invalidation = %id, "asked the CDN to forget the old pages");
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! The registry: one line per kind of job, in pipeline order.
+//!
+//! Must not know: scheduling.
+
+use everytab_coordinator::{Coordinator, JobKind};
+use tracing::Instrument as _;
+
+use crate::{
+    bundle_shard::BundleShard,
+    context::Context,
+    icon::Icon,
+    index::Index,
+    job::{Assignment, Job, JobError, PerformedJob},
+    publish::Publish,
+    search::Search,
+    warc::Warc,
+};
+
+async fn load_and_run<J: Job>(
+    coordinator: &Coordinator,
+    context: &Context,
+    job: &Assignment,
+) -> Result<PerformedJob, JobError> {
+    let input = J::load(coordinator, job).instrument(tracing::info_span!("load")).await?;
+    J::perform(context, job, input).instrument(tracing::info_span!("run")).await
+}
+
+/// Loads the input of a job from Postgres, and performs it without a database.
+///
+/// # Errors
+/// [`JobError`], which says what becomes of the job.
+pub async fn perform_job(
+    coordinator: &Coordinator,
+    context: &Context,
+    job: &Assignment,
+) -> Result<PerformedJob, JobError> {
+    match job.kind {
+        JobKind::Index => load_and_run::<Index>(coordinator, context, job).await,
+        JobKind::Warc => load_and_run::<Warc>(coordinator, context, job).await,
+        JobKind::Icon => load_and_run::<Icon>(coordinator, context, job).await,
+        JobKind::BundleShard => load_and_run::<BundleShard>(coordinator, context, job).await,
+        JobKind::Search => load_and_run::<Search>(coordinator, context, job).await,
+        JobKind::Publish => load_and_run::<Publish>(coordinator, context, job).await,
+    }
+}

@@ -1,0 +1,364 @@
+//! `warc`: the home pages of a shard, each read by its range and understood.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use everytab_bundler::stats_names::{CountName, InputName, OutcomeName};
+use everytab_commoncrawl::warc::{self, RecordType};
+use everytab_coordinator::{Coordinator, Output, PageRow, WarcHost};
+use everytab_fetcher::{Heartbeat, ItemIsolation};
+use everytab_storage::{StorageError, StorageErrorKind, Store};
+use everytab_webpage::{
+    Candidate, Candidates, TitleState, candidates, iframe_ok, page::Page, tab_title, understand,
+};
+use futures_util::{StreamExt, stream};
+
+use crate::{
+    context::Context,
+    job::{Assignment, Job, JobError, PerformedJob, blocking},
+    stats::Stats,
+};
+
+/// Warc jobs that a worker performs concurrently: one waits for bytes while the other is parsed.
+pub const CONCURRENT_JOBS: usize = 2;
+/// WARC records that a job requests concurrently: the HTTPS mirror allows 50 connections.
+pub const CONCURRENT_RECORDS: usize = 24;
+/// Home pages that a blocking thread understands in one batch: passing a batch to the thread and
+/// back costs as much as a third of a page.
+const PAGES_PER_BATCH: usize = 8;
+const _: () = assert!(CONCURRENT_RECORDS * CONCURRENT_JOBS <= 50);
+const _: () = assert!(PAGES_PER_BATCH < CONCURRENT_RECORDS);
+
+pub(crate) struct Warc;
+
+impl Job for Warc {
+    type Input = Vec<WarcHost>;
+
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
+        Ok(coordinator.load_warc(job.scan, job.part).await?)
+    }
+
+    async fn perform(
+        context: &Context,
+        job: &Assignment,
+        hosts: Vec<WarcHost>,
+    ) -> Result<PerformedJob, JobError> {
+        let settings = &job.settings;
+        let store = context.source(&settings.source, settings.source_is_public).await?;
+        let (rows, stats) = read_home_pages(&store, hosts, &job.heartbeat, &job.isolation).await?;
+        Ok(PerformedJob { output: Output::Pages(rows), stats })
+    }
+}
+
+/// A row for each of a shard's hosts, from the store that holds their records.
+///
+/// # Errors
+/// When the store fails, or lacks most of the records.
+pub async fn read_home_pages(
+    store: &Arc<dyn Store>,
+    mut hosts: Vec<WarcHost>,
+    heartbeat: &Heartbeat,
+    isolation: &ItemIsolation,
+) -> Result<(Vec<PageRow>, Stats), JobError> {
+    let mut stats = Stats::default();
+    stats.input(InputName::Hosts, hosts.len() as u64);
+    let asked = hosts.iter().filter(|host| !host.blocked).count();
+    let mut missing = 0_usize;
+    hosts.sort_by_key(|host| !isolation.is_suspect(host.host_no.into()));
+    let reads: Vec<_> = hosts
+        .into_iter()
+        .map(|host| read_member(Arc::clone(store), host, isolation.clone()))
+        .collect();
+    // In isolation a record is read when the one before it has been understood.
+    let (in_flight, at_once) = match isolation.is_on() {
+        true => (1, 1),
+        false => (CONCURRENT_RECORDS, PAGES_PER_BATCH),
+    };
+    let mut reads = stream::iter(reads).buffer_unordered(in_flight).ready_chunks(at_once);
+    let mut rows = Vec::new();
+    while let Some(come) = reads.next().await {
+        let mut members = Vec::with_capacity(come.len());
+        for read in come {
+            let (host, member) = read?;
+            stats.count(CountName::DuplicateCaptures, host.duplicates.unsigned_abs().into());
+            stats.count(CountName::BytesRead, member.bytes());
+            missing += usize::from(matches!(member, Member::Missing));
+            members.push((host, member));
+        }
+        let beating = heartbeat.clone();
+        let understood = blocking(move || page_rows(&members, &beating)).await?;
+        for (row, counts) in understood {
+            stats.outcome(&row.outcome, 1);
+            stats.count(if row.https { CountName::Https } else { CountName::HttpOnly }, 1);
+            stats
+                .count(CountName::IframeRestricted, u64::from(row.outcome == OK && !row.frameable));
+            stats.count(CountName::Candidates, counts.candidates);
+            stats.count(CountName::CandidatesLeftOut, counts.left_out);
+            rows.push(row);
+        }
+    }
+    if missing * 2 > asked {
+        return Err(JobError::Discard(format!(
+            "{missing} of {asked} WARC records are not in {}: is this the crawl's bucket?",
+            store.url()
+        )));
+    }
+    rows.sort_by_key(|row| row.host_no);
+    Ok((rows, stats))
+}
+
+/// The outcome of a host whose home page has a title.
+pub(crate) const OK: &str = OutcomeName::Ok.as_str();
+const TITLE_EMPTY: &str = OutcomeName::TitleEmpty.as_str();
+const TITLE_ABSENT: &str = OutcomeName::TitleAbsent.as_str();
+/// The outcome of a host that the blocklist names: its page was not read.
+pub(crate) const OPTED_OUT: &str = OutcomeName::OptedOut.as_str();
+const WARC_MISSING: &str = OutcomeName::WarcMissing.as_str();
+const WARC_CORRUPT: &str = OutcomeName::WarcCorrupt.as_str();
+/// The outcome of a page whose handling ends the process, or panics.
+const CRASHED: &str = OutcomeName::Crashed.as_str();
+const NOT_A_RESPONSE: &str = OutcomeName::NotAResponse.as_str();
+
+enum Member {
+    Bytes(Bytes),
+    Missing,
+    OptedOut,
+    Crashed,
+}
+
+impl Member {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Missing | Self::OptedOut | Self::Crashed => 0,
+        }
+    }
+}
+
+async fn read_member(
+    store: Arc<dyn Store>,
+    host: WarcHost,
+    isolation: ItemIsolation,
+) -> Result<(WarcHost, Member), StorageError> {
+    if host.blocked {
+        return Ok((host, Member::OptedOut));
+    }
+    let item = i64::from(host.host_no);
+    if isolation.has_crashed(item) {
+        return Ok((host, Member::Crashed));
+    }
+    isolation.checkpoint_item(item).await;
+    let start = host.warc_offset.unsigned_abs();
+    let end = start.saturating_add(host.warc_length.unsigned_abs());
+    match store.get_range(&host.warc_path, start..end).await {
+        Ok(bytes) => Ok((host, Member::Bytes(bytes))),
+        // The file is missing, or ends before the record begins.
+        Err(error)
+            if matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Invalid) =>
+        {
+            Ok((host, Member::Missing))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    candidates: u64,
+    left_out: u64,
+}
+
+/// A row for each member. A member whose handling panics gets the outcome `crashed`; the others are
+/// not affected.
+fn page_rows(members: &[(WarcHost, Member)], heartbeat: &Heartbeat) -> Vec<(PageRow, Counts)> {
+    let row = |(host, member): &(WarcHost, Member)| {
+        let row = catch_unwind(AssertUnwindSafe(|| page_row(host, member)));
+        heartbeat.beat();
+        row.unwrap_or_else(|_| (without_page(host, CRASHED), Counts::default()))
+    };
+    members.iter().map(row).collect()
+}
+
+fn page_row(host: &WarcHost, member: &Member) -> (PageRow, Counts) {
+    let bytes = match member {
+        Member::Bytes(bytes) => bytes,
+        Member::Missing => return (without_page(host, WARC_MISSING), Counts::default()),
+        Member::OptedOut => return (without_page(host, OPTED_OUT), Counts::default()),
+        Member::Crashed => return (without_page(host, CRASHED), Counts::default()),
+    };
+    match read_page(host, bytes) {
+        Ok(page) => with_page(host, &page),
+        Err(outcome) => (without_page(host, outcome), Counts::default()),
+    }
+}
+
+/// The page in a record, at the address that the record names, else at the host's own; or the
+/// outcome of a record that holds none.
+fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
+    let record = warc::read_record(member, warc::Limits::default()).map_err(|_| WARC_CORRUPT)?;
+    // A revisit holds a response's head, and the body of another record.
+    if record.record_type != RecordType::Response {
+        return Err(NOT_A_RESPONSE);
+    }
+    let response = record.http_response().map_err(|_| NOT_A_RESPONSE)?;
+    let url =
+        record.target_uri().unwrap_or_else(|| format!("{}/", home_url(&host.hostname, host.https)));
+    Ok(understand(&url, response.headers.fields(), &response.body))
+}
+
+/// A host's home page without the slash, as tabs show it.
+pub(crate) fn home_url(hostname: &str, https: bool) -> String {
+    format!("{}://{hostname}", if https { "https" } else { "http" })
+}
+
+fn with_page(host: &WarcHost, page: &Page) -> (PageRow, Counts) {
+    let Candidates { list, left_out } = candidates(page);
+    let short_hints = |candidate: Candidate| Candidate {
+        declared_type: candidate.declared_type.as_deref().map(short),
+        declared_sizes: candidate.declared_sizes.as_deref().map(short),
+        ..candidate
+    };
+    let list: Vec<Candidate> = list.into_iter().map(short_hints).collect();
+    let counts = Counts {
+        candidates: list.len() as u64,
+        left_out: (left_out.duplicate
+            + left_out.scheme
+            + left_out.too_long
+            + left_out.data_total
+            + left_out.over_limit
+            + left_out.no_url
+            + left_out.no_icon) as u64,
+    };
+    let title = tab_title(&page.title.text);
+    let outcome = match (page.title.state, title.is_empty()) {
+        (TitleState::Absent, _) => TITLE_ABSENT,
+        (_, true) => TITLE_EMPTY,
+        (_, false) => OK,
+    };
+    let protocol = if host.https { "https" } else { "http" };
+    let row = PageRow {
+        host_no: host.host_no,
+        hostname: host.hostname.clone(),
+        https: host.https,
+        frameable: iframe_ok(protocol, &page.framing, None),
+        framing_rule: page.framing.rule.to_owned(),
+        charset: Some(page.charset.clone()),
+        title_state: title_state(page.title.state).to_owned(),
+        title: (!title.is_empty()).then_some(title),
+        candidates: json_without_nul(&list),
+        outcome: outcome.to_owned(),
+    };
+    (row, counts)
+}
+
+fn title_state(state: TitleState) -> &'static str {
+    match state {
+        TitleState::Ok => "ok",
+        TitleState::Empty => "empty",
+        TitleState::Absent => "absent",
+        TitleState::Truncated => "truncated",
+    }
+}
+
+fn without_page(host: &WarcHost, outcome: &str) -> PageRow {
+    PageRow {
+        host_no: host.host_no,
+        hostname: host.hostname.clone(),
+        https: host.https,
+        frameable: false,
+        framing_rule: "no_page".into(),
+        charset: None,
+        title_state: "no_page".into(),
+        title: None,
+        candidates: "[]".into(),
+        outcome: outcome.into(),
+    }
+}
+
+/// A declared attribute, which is only a hint, cut to a length that no honest one exceeds.
+fn short(value: &str) -> String {
+    value.chars().filter(|character| !character.is_control()).take(100).collect()
+}
+
+/// URLs are percent-encoded and hints hold no controls, so no NUL, which Postgres cannot hold, is
+/// in there; vectors of strings always serialise.
+fn json_without_nul(candidates: &[Candidate]) -> String {
+    serde_json::to_string(candidates).unwrap_or_else(|_| "[]".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use everytab_storage::StoreSettings;
+
+    use super::*;
+
+    const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>a page</title>";
+
+    fn record(kind: &str, block: &str) -> String {
+        let length = block.len();
+        format!("WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{block}\r\n\r\n")
+    }
+
+    /// The outcomes of hosts with these records, in order of the hosts.
+    async fn outcomes(records: &[String]) -> Result<Vec<String>, JobError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        std::fs::write(folder.path().join("a.warc"), records.concat()).unwrap();
+        let store = everytab_storage::open(path, &StoreSettings::default()).await.unwrap();
+        let mut offset = 0;
+        let host = |(number, record): (usize, &String)| {
+            offset += record.len();
+            WarcHost {
+                host_no: number as i32,
+                hostname: format!("h{number}.example"),
+                https: true,
+                warc_path: if record.is_empty() { "none.warc" } else { "a.warc" }.to_owned(),
+                warc_offset: (offset - record.len()) as i64,
+                warc_length: record.len().max(1) as i64,
+                blocked: false,
+                duplicates: 0,
+            }
+        };
+        let hosts: Vec<_> = records.iter().enumerate().map(host).collect();
+        let (heartbeat, isolation) = (Heartbeat::default(), ItemIsolation::default());
+        let (rows, stats) = read_home_pages(&store, hosts, &heartbeat, &isolation).await?;
+        assert!(stats.adds_up());
+        assert_eq!(heartbeat.count(), rows.len() as u64);
+        let numbers: Vec<_> = rows.iter().map(|row| row.host_no as usize).collect();
+        assert_eq!(numbers, (0..records.len()).collect::<Vec<_>>());
+        Ok(rows.into_iter().map(|row| row.outcome).collect())
+    }
+
+    #[tokio::test]
+    async fn each_host_has_one_row_whatever_its_record_is() {
+        let mut records = vec![
+            record("response", PAGE),
+            record("revisit", PAGE),
+            record("request", "GET / HTTP/1.1\r\n\r\n"),
+            record("response", "no http"),
+            "no record".to_owned(),
+            String::new(),
+        ];
+        records.extend((0..100).map(|_| record("response", PAGE)));
+        let outcomes = outcomes(&records).await.unwrap();
+        assert_eq!(
+            outcomes[..6],
+            [
+                "ok",
+                "not_a_response",
+                "not_a_response",
+                "not_a_response",
+                "warc_corrupt",
+                "warc_missing"
+            ]
+        );
+        assert!(outcomes[6..].iter().all(|outcome| outcome == "ok"));
+    }
+
+    #[tokio::test]
+    async fn a_store_without_most_records_is_not_the_crawls() {
+        let records = [record("response", PAGE), String::new(), String::new()];
+        assert!(matches!(outcomes(&records).await, Err(JobError::Discard(_))));
+    }
+}

@@ -1,0 +1,304 @@
+//! One scan in a folder: its database, its sample, its workers, from the start to the end.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use everytab_coordinator::{ConnectSettings, Coordinator};
+use everytab_operations::{
+    LineSink, OperationError, crawl, progress,
+    scan_start::{self, ScanOptions, ScanStores, StartedScan},
+};
+use everytab_postgres::{PostgresSettings, PrivatePostgres};
+use everytab_runner::DRAIN;
+use everytab_testbed::Running;
+use serde_json::Value;
+use tokio::sync::watch;
+use url::Url;
+
+use crate::{
+    sample::{self, SampleNetwork, SampleOptions},
+    watch::watch_scan,
+    worker_processes::{WorkerProcesses, WorkerStart},
+};
+
+/// The database of the scans in the private Postgres.
+const DATABASE: &str = "everytab";
+
+/// What is scanned on this machine, and where to.
+#[derive(Debug, Clone)]
+pub struct LocalOptions {
+    /// The small internet to scan; without it, a crawl.
+    pub sample: Option<SampleOptions>,
+    /// The id of the crawl, or `latest`.
+    pub crawl: Option<String>,
+    /// The URL of the crawl's bucket.
+    pub source: Option<String>,
+    /// Whether an S3 bucket is read without credentials.
+    pub source_is_public: bool,
+    /// Where the icons are archived; without it, in the folder `archive` of the scan's folder.
+    pub archive: Option<String>,
+    /// Where the site is published; without it, in the folder `site` of the scan's folder.
+    pub site: Option<String>,
+    /// How many worker processes there are.
+    pub workers: u16,
+    /// Whether another scan is started although the folder holds a finished one.
+    pub again: bool,
+    /// What makes this scan different from another.
+    pub scan: ScanOptions,
+}
+
+/// How a local scan ended.
+#[derive(Debug)]
+pub enum LocalScanEnd {
+    /// It was asked to stop; the same command goes on from here.
+    Stopped,
+    /// The scan has ended.
+    Ended {
+        /// The URL of the published site.
+        site: String,
+        /// One line about the discarded jobs, if there are any.
+        discards: Option<String>,
+    },
+}
+
+/// A scan's folder with its private Postgres.
+#[derive(Debug)]
+pub struct LocalScan {
+    dir: PathBuf,
+    postgres: PrivatePostgres,
+}
+
+/// The crawl and the stores that the options mean.
+struct LocalPlan {
+    crawl: String,
+    stores: ScanStores,
+}
+
+impl LocalScan {
+    /// Opens the folder `dir`, and starts its Postgres. Must be called on a thread that lives as
+    /// long as the scan: the server ends with it.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, another process has it, or there is no Postgres.
+    pub fn open(dir: &Path) -> Result<Self, OperationError> {
+        let dir = prepare_dir(dir)?;
+        let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join("postgres")))?;
+        Ok(Self { dir, postgres })
+    }
+
+    /// Stops Postgres.
+    ///
+    /// # Errors
+    /// When it does not stop.
+    pub fn close(self) -> Result<(), OperationError> {
+        Ok(self.postgres.stop()?)
+    }
+
+    /// Starts or goes on with the scan, watches it, and gives its summary as lines of data.
+    /// `worker_arguments` makes a worker's options for fetching, with those that reach the small
+    /// internet if there is one.
+    ///
+    /// # Errors
+    /// When a part cannot be started, or the folder holds another unfinished scan.
+    pub async fn run(
+        &self,
+        options: &LocalOptions,
+        processes: &WorkerProcesses,
+        worker_arguments: impl FnOnce(Option<SampleNetwork>) -> Vec<String>,
+        mut stop: watch::Receiver<bool>,
+        sink: &dyn LineSink,
+    ) -> Result<LocalScanEnd, OperationError> {
+        let coordinator = prepare_database(&self.postgres).await?;
+        let internet = match &options.sample {
+            Some(sample) => Some(sample::start(sample, &self.dir).await?),
+            None => None,
+        };
+        let plan = plan(options, &self.dir, internet.as_ref()).await?;
+        prepare_folder("--archive", &plan.stores.archive)?;
+        prepare_folder("--site", &plan.stores.site)?;
+        let number = find_or_start(options, &coordinator, &self.dir, &plan, sink).await?;
+        let network = internet.as_ref().map(sample::network).transpose()?;
+        let arguments = worker_arguments(network);
+        if !*stop.borrow() {
+            processes.start(self.worker_start(options.workers, arguments)?)?;
+        }
+        let status = watch_scan(&coordinator, number, processes, &mut stop).await?;
+        processes.stop(DRAIN).await;
+        coordinator.close().await;
+        for line in progress::summary(&status) {
+            sink.data(format_args!("{line}"))?;
+        }
+        if matches!(status["state"].as_str(), Some("running" | "paused")) {
+            sink.note(format_args!("stopped; the same command goes on from here"));
+            return Ok(LocalScanEnd::Stopped);
+        }
+        let site = plan.stores.site;
+        sink.data(format_args!("site     {site}"))?;
+        Ok(LocalScanEnd::Ended { site, discards: discards(&status) })
+    }
+
+    fn worker_start(
+        &self,
+        workers: u16,
+        fetch_arguments: Vec<String>,
+    ) -> Result<WorkerStart, OperationError> {
+        let mut arguments: Vec<OsString> = vec![
+            "run".into(),
+            "--exit-when-done".into(),
+            "--temporary".into(),
+            temporary_in(&self.dir).into(),
+            // This process is asked to stop, and asks its workers.
+            "--instance-metadata".into(),
+            "off".into(),
+        ];
+        arguments.extend(fetch_arguments.into_iter().map(OsString::from));
+        Ok(WorkerStart {
+            program: std::env::current_exe()?,
+            arguments,
+            database_url: self.postgres.url(DATABASE, "everytab_worker"),
+            workers,
+        })
+    }
+}
+
+fn temporary_in(dir: &Path) -> PathBuf {
+    dir.join("temporary")
+}
+
+/// Makes the folder, and removes the temporary files of a worker that was killed.
+fn prepare_dir(dir: &Path) -> Result<PathBuf, OperationError> {
+    let about =
+        |error: std::io::Error| OperationError::new(format!("--dir {}: {error}", dir.display()));
+    std::fs::create_dir_all(dir).map_err(about)?;
+    let dir = dir.canonicalize().map_err(about)?;
+    std::fs::create_dir_all(temporary_in(&dir)).map_err(about)?;
+    for entry in std::fs::read_dir(temporary_in(&dir)).map_err(about)? {
+        let path = entry.map_err(about)?.path();
+        if path.is_file() {
+            std::fs::remove_file(path).map_err(about)?;
+        }
+    }
+    Ok(dir)
+}
+
+async fn prepare_database(postgres: &PrivatePostgres) -> Result<Coordinator, OperationError> {
+    let exists =
+        postgres.psql("postgres", "select 1 from pg_database where datname = 'everytab'")?;
+    if exists.trim().is_empty() {
+        postgres.psql("postgres", "create database everytab")?;
+    }
+    let url = postgres.url(DATABASE, everytab_postgres::ADMIN_USER);
+    let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await?;
+    coordinator.migrate().await?;
+    // The workers that held leases ended before this Postgres was started.
+    coordinator.revoke_leases(None, "local was started again").await?;
+    Ok(coordinator)
+}
+
+/// The crawl and the stores that the options mean.
+async fn plan(
+    options: &LocalOptions,
+    dir: &Path,
+    internet: Option<&Running>,
+) -> Result<LocalPlan, OperationError> {
+    let folder = |name: &str| dir.join(name).display().to_string();
+    let source = match (internet, &options.source) {
+        (Some(internet), _) => internet.client.bucket_dir.display().to_string(),
+        (None, Some(source)) => source.clone(),
+        (None, None) => crawl::PUBLIC_SOURCE.to_owned(),
+    };
+    let is_public = options.source_is_public;
+    let crawl = match (&options.crawl, internet) {
+        (Some(crawl), _) => crawl::resolve(&source, is_public, crawl).await?,
+        (None, Some(internet)) => internet.client.crawl.clone(),
+        (None, None) => {
+            return Err(OperationError::usage(
+                "what to scan? give --sample for a small internet, --sample DIR for a recorded \
+                 one, or --crawl ID (latest is the newest) with --limit N",
+            ));
+        }
+    };
+    let stores = ScanStores {
+        source,
+        source_is_public: is_public,
+        archive: options.archive.clone().unwrap_or_else(|| folder("archive")),
+        site: options.site.clone().unwrap_or_else(|| folder("site")),
+        private: None,
+    }
+    .absolute()?;
+    Ok(LocalPlan { crawl, stores })
+}
+
+/// Checks that a store's folder can be written, before the first job needs it.
+fn prepare_folder(option: &str, place: &str) -> Result<(), OperationError> {
+    let Some(folder) = Url::parse(place).ok().and_then(|url| url.to_file_path().ok()) else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| tempfile::tempfile_in(&folder).map(drop))
+        .map_err(|error| {
+            OperationError::new(format!(
+                "{option} {place}: {error}; choose a folder that can be written"
+            ))
+        })
+}
+
+/// The scan to work on: the one that the folder holds, if it is the same, else a new one.
+async fn find_or_start(
+    options: &LocalOptions,
+    coordinator: &Coordinator,
+    dir: &Path,
+    plan: &LocalPlan,
+    sink: &dyn LineSink,
+) -> Result<i32, OperationError> {
+    if let Some(newest) = coordinator.scan_number(None).await? {
+        let info = coordinator.load_scan(newest).await?;
+        let wanted = serde_json::to_value(scan_start::settings(&plan.stores, &options.scan))?;
+        let is_same = info.crawl == plan.crawl && info.settings == wanted;
+        let status = coordinator.scan_status(newest).await?;
+        let is_running = matches!(status["state"].as_str(), Some("running" | "paused"));
+        if is_running && !is_same && !options.again {
+            return Err(OperationError::new(format!(
+                "{} holds an unfinished scan of {} with other settings: run the command that \
+                 began it, choose another --dir, or give --again to cancel it and begin anew",
+                dir.display(),
+                info.crawl
+            )));
+        }
+        let is_cancelled = status["state"] == "cancelled";
+        if is_same && !is_cancelled && (is_running || !options.again) {
+            // The cause of a discarded job may have been mended since.
+            let again = coordinator.retry_jobs(newest, None, None, None).await?;
+            if again > 0 {
+                sink.note(format_args!("{again} discarded jobs are done again"));
+            }
+            return Ok(newest);
+        }
+        if is_running {
+            coordinator.cancel_scan(newest).await?;
+        }
+    }
+    let scan = scan_start::start(coordinator, &plan.crawl, &plan.stores, &options.scan).await?;
+    let StartedScan { id, number, crawl, index_files } = scan;
+    tracing::info!(scan = %id, crawl, index_files, "scan started");
+    Ok(number)
+}
+
+/// One line about the discarded jobs of a scan that ended with some.
+fn discards(status: &Value) -> Option<String> {
+    if status["state"] != "finished_with_discards" {
+        return None;
+    }
+    let errors = status["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let last = errors.iter().find(|error| error["event"] == "discard");
+    let text = |name: &str| last.and_then(|last| last[name].as_str()).unwrap_or("unknown");
+    Some(format!(
+        "error: {} jobs were discarded, the last one ({}) because: {}; put it right and run the \
+         same command again",
+        status["events"]["discard"],
+        text("kind"),
+        text("message")
+    ))
+}

@@ -1,0 +1,151 @@
+//! The worker processes of a local scan.
+//!
+//! Invariants: a worker never outlives this process, however it ends (the kernel sends SIGKILL);
+//! a worker that crashes is started again; a terminal's Ctrl-C reaches this process alone, which
+//! asks the workers to drain.
+
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    process::{ExitStatus, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use everytab_operations::OperationError;
+use parking_lot::Mutex;
+use tokio::process::{Child, Command};
+
+use crate::parent_death;
+
+/// Crashes of workers after which this process gives up: a cause that starting a worker again
+/// mends, such as the kernel's choice when memory is short, does not come back this often.
+const MAX_CRASHES: u32 = 20;
+/// How often a process that waits for its workers to end looks whether they have.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The worker processes of a scan; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct WorkerProcesses {
+    shared: Arc<Mutex<Processes>>,
+}
+
+#[derive(Debug, Default)]
+struct Processes {
+    start: Option<WorkerStart>,
+    running: Vec<Child>,
+    crashes: u32,
+}
+
+/// How a worker is started.
+#[derive(Debug, Clone)]
+pub(crate) struct WorkerStart {
+    /// The program of a worker.
+    pub(crate) program: PathBuf,
+    /// The arguments of its command line.
+    pub(crate) arguments: Vec<OsString>,
+    /// The database of the scan.
+    pub(crate) database_url: String,
+    /// How many workers there are.
+    pub(crate) workers: u16,
+}
+
+impl WorkerProcesses {
+    /// Starts the workers. Must be called on a thread that lives as long as they do.
+    ///
+    /// # Errors
+    /// When the program cannot be started.
+    pub(crate) fn start(&self, start: WorkerStart) -> Result<(), OperationError> {
+        let mut shared = self.shared.lock();
+        for _ in 0..start.workers {
+            shared.running.push(start.spawn()?);
+        }
+        shared.start = Some(start);
+        Ok(())
+    }
+
+    /// Starts workers again that crashed. True: all workers have ended, none by a crash.
+    pub(crate) fn restart_crashed(&self) -> Result<bool, OperationError> {
+        let mut shared = self.shared.lock();
+        let mut crashed: Vec<ExitStatus> = Vec::new();
+        let mut alive = Vec::new();
+        for mut child in std::mem::take(&mut shared.running) {
+            match child.try_wait()? {
+                None => alive.push(child),
+                // 0 and 3: the scan has ended. 4: this worker alone was asked to drain.
+                Some(status) if matches!(status.code(), Some(0 | 3 | 4)) => {}
+                Some(status) => crashed.push(status),
+            }
+        }
+        shared.running = alive;
+        for status in crashed {
+            shared.crashes += 1;
+            tracing::warn!(%status, "a worker ended early; starting it again");
+            if shared.crashes > MAX_CRASHES {
+                return Err(OperationError::new(format!(
+                    "workers keep ending early ({status}); their last lines above say why"
+                )));
+            }
+            if let Some(start) = shared.start.clone() {
+                shared.running.push(start.spawn()?);
+            }
+        }
+        Ok(shared.running.is_empty())
+    }
+
+    /// Asks all workers to drain, waits for them up to `patience`, and kills what is left.
+    pub(crate) async fn stop(&self, patience: Duration) {
+        for child in &self.shared.lock().running {
+            parent_death::terminate(child);
+        }
+        let give_up = Instant::now() + patience;
+        loop {
+            let all_left = {
+                let mut shared = self.shared.lock();
+                shared.running.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+                shared.running.is_empty()
+            };
+            if all_left || Instant::now() > give_up {
+                break;
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+        self.kill();
+    }
+
+    /// Kills all workers immediately.
+    pub fn kill(&self) {
+        for child in &mut self.shared.lock().running {
+            if let Err(error) = child.start_kill() {
+                tracing::debug!(%error, "a worker had ended already");
+            }
+        }
+    }
+}
+
+impl WorkerStart {
+    fn spawn(&self) -> Result<Child, OperationError> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env("DATABASE_URL", &self.database_url)
+            .stdin(Stdio::null())
+            .process_group(0)
+            .kill_on_drop(true);
+        if self.workers > 1 {
+            // Only one process can listen on an address.
+            command.env_remove("EVERYTAB_METRICS");
+        }
+        // A person watches the bars of this process: a worker adds only its errors to them.
+        if std::env::var_os("EVERYTAB_LOG").is_none() {
+            command.env("EVERYTAB_LOG", "error");
+        }
+        parent_death::with_parent(&mut command);
+        command.spawn().map_err(|error| {
+            OperationError::new(format!(
+                "the worker {} did not start: {error}",
+                self.program.display()
+            ))
+        })
+    }
+}

@@ -1,0 +1,24 @@
+//! `backup` and `restore`: a scan's database and objects to a store of their own, and back.
+//!
+//! A backup holds `database.dump` (pg_dump, custom format), `site/<key>`, `archive/<key>`, and,
+//! written last, `backup.json`, which lists all of them with size and SHA-256, and every table with
+//! its rows and a digest of them. Until that is there, `progress/` remembers what is copied, so
+//! that a backup that was cut off goes on where it stopped.
+//!
+//! Invariants: only a scan that has ended is backed up; memory is bounded, whatever the scan's
+//! size, but for the list itself (about 200 bytes an object); nothing is brought back that is not
+//! exactly what `backup.json` says.
+
+mod copy;
+mod format;
+mod postgres_programs;
+mod restore;
+mod rows;
+mod save;
+mod verify;
+
+pub use self::{
+    restore::{RestoreOptions, restore},
+    save::{BackupOptions, backup},
+    verify::Verification,
+};

@@ -1,0 +1,398 @@
+//! What a backup looks like, and the notes of one that is under way.
+
+use std::{collections::HashMap, io::Read as _, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use everytab_bundler::page_files::is_hashed;
+use everytab_coordinator::{TableDigest, migrations};
+use everytab_jobs::scan_settings::ScanSettings;
+use everytab_storage::{PutOptions, Store};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::error::OperationError;
+
+/// The object that makes a backup whole; written last.
+pub(super) const LIST: &str = "backup.json";
+/// The version of this layout.
+pub(super) const FORMAT: u32 = 2;
+/// What publishing switches: it stands under a fixed name, and changes without changing its size.
+pub(super) fn is_fixed(key: &str) -> bool {
+    !key.starts_with("scans/") && !is_hashed(key)
+}
+
+const PROGRESS: &str = "progress/";
+const PROGRESS_OF: &str = "progress/of.json";
+
+/// The settings in a scan's row.
+pub(super) fn settings_of(row: &Value) -> Result<ScanSettings, OperationError> {
+    serde_json::from_value(row["settings"].clone()).map_err(|error| {
+        OperationError::new(format!("the scan's settings are not understood: {error}"))
+    })
+}
+
+/// What `backup.json` lists.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Backup {
+    pub(super) format: u32,
+    /// The migrations that made the tables.
+    pub(super) migrations: Vec<String>,
+    /// The scan's own row.
+    pub(super) scan: Value,
+    /// The database.
+    pub(super) rows: Rows,
+    /// What was published and archived, by name.
+    pub(super) objects: Vec<Entry>,
+}
+
+/// All rows, in one dump.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Rows {
+    /// Of the server that was dumped, such as 150018.
+    pub(super) server_version: i32,
+    /// Counts and digests of every table, as the dump saw them.
+    pub(super) tables: Vec<TableDigest>,
+    /// What pg_dump wrote, in custom format.
+    pub(super) dump: Entry,
+}
+
+/// One object of the backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// Its name in the backup.
+    pub(super) key: String,
+    /// In bytes.
+    pub(super) size: u64,
+    /// In lower-case hexadecimal.
+    pub(super) sha256: String,
+}
+
+impl Entry {
+    pub(super) fn of(key: String, bytes: &[u8]) -> Self {
+        Self { key, size: bytes.len() as u64, sha256: hex(&Sha256::digest(bytes)) }
+    }
+
+    /// Whether these are the bytes that were backed up.
+    pub(super) fn check(&self, bytes: &[u8]) -> Result<(), OperationError> {
+        let found = Self::of(self.key.clone(), bytes);
+        if found == *self { Ok(()) } else { Err(self.damaged(found.size, &found.sha256)) }
+    }
+
+    pub(super) fn damaged(&self, size: u64, sha256: &str) -> OperationError {
+        let difference = self.difference(size, sha256);
+        OperationError::new(format!(
+            "the backup is damaged: {difference}; that object was left alone"
+        ))
+    }
+
+    /// What is there in place of it.
+    pub(super) fn difference(&self, size: u64, sha256: &str) -> String {
+        format!(
+            "{} has {size} bytes of sha256 {sha256}, backup.json says {} of {}",
+            self.key, self.size, self.sha256
+        )
+    }
+}
+
+/// A file's SHA-256 in hexadecimal.
+pub(super) async fn hex_of_file(path: &Path) -> Result<String, OperationError> {
+    let mut file = std::fs::File::open(path)?;
+    let hashing = move || -> std::io::Result<String> {
+        let mut digest = Sha256::new();
+        let mut piece = vec![0; 1 << 20];
+        loop {
+            let read = file.read(&mut piece)?;
+            if read == 0 {
+                return Ok(hex(&digest.finalize()));
+            }
+            digest.update(piece.get(..read).unwrap_or_default());
+        }
+    };
+    Ok(tokio::task::spawn_blocking(hashing).await??)
+}
+
+pub(super) fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `{"sha256":"...","list":{...}}`: the list's own digest goes before it, so that a bit that
+/// flipped in the list is not taken for damage of what it lists.
+fn seal(list: &str) -> String {
+    let digest = hex(&Sha256::digest(list.as_bytes()));
+    format!("{{\"sha256\":\"{digest}\",\"list\":{list}}}")
+}
+
+/// The list in what [`seal`] made; none where it is anything else.
+fn unseal(sealed: &str) -> Option<&str> {
+    let list = sealed.split_once(",\"list\":")?.1.strip_suffix('}')?;
+    (seal(list) == sealed).then_some(list)
+}
+
+impl Backup {
+    /// Refuses a backup of tables that this program does not know.
+    pub(super) fn check_migrations(&self) -> Result<(), OperationError> {
+        let known = migrations();
+        match self.migrations.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(newer) => Err(OperationError::new(format!(
+                "the backup has tables of {newer}, which this program does not know; restore it with \
+                 the program that made it, or a newer one"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads a whole backup's list.
+    pub(super) async fn read(store: &dyn Store) -> Result<Self, OperationError> {
+        Self::read_if_whole(store).await?.ok_or_else(|| {
+            OperationError::new(format!(
+                "{} holds no whole backup: there is no {LIST}; run the backup to its end",
+                store.url()
+            ))
+        })
+    }
+
+    /// The same, or none where no backup has come to its end.
+    async fn read_if_whole(store: &dyn Store) -> Result<Option<Self>, OperationError> {
+        let Some(tagged) = store.get_tagged(LIST).await? else { return Ok(None) };
+        let about = |what: String| OperationError::new(format!("{LIST} in {} {what}", store.url()));
+        let list = std::str::from_utf8(&tagged.bytes).ok().and_then(unseal).ok_or_else(|| {
+            about(
+                "is damaged: it is not what its own sha256 says; delete it, and back up again"
+                    .to_owned(),
+            )
+        })?;
+        let is_ours = serde_json::from_str::<Value>(list)
+            .is_ok_and(|value| value["format"].as_u64() == Some(u64::from(FORMAT)));
+        if !is_ours {
+            return Err(about(format!("is not of format {FORMAT}, which this program reads")));
+        }
+        let backup = serde_json::from_str(list)
+            .map_err(|error| about(format!("is not understood: {error}")))?;
+        Ok(Some(backup))
+    }
+
+    /// Every object that it lists.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        std::iter::once(&self.rows.dump).chain(&self.objects)
+    }
+}
+
+async fn read_json<T: DeserializeOwned>(
+    store: &dyn Store,
+    key: &str,
+) -> Result<Option<T>, OperationError> {
+    let Some(tagged) = store.get_tagged(key).await? else { return Ok(None) };
+    serde_json::from_slice(&tagged.bytes).map(Some).map_err(|error| {
+        OperationError::new(format!("{key} in {} is not understood: {error}", store.url()))
+    })
+}
+
+async fn write_json(
+    store: &dyn Store,
+    key: &str,
+    value: &impl Serialize,
+) -> Result<(), OperationError> {
+    let bytes = Bytes::from(serde_json::to_vec(value)?);
+    Ok(store.put(key, bytes, PutOptions::default()).await?)
+}
+
+/// Which store of the scan an object belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Source {
+    Site,
+    Archive,
+}
+
+impl Source {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Site => "site/",
+            Self::Archive => "archive/",
+        }
+    }
+
+    /// The name in the backup of an object of this store.
+    pub(super) fn backup_key(self, key: &str) -> String {
+        format!("{}{key}", self.folder())
+    }
+
+    /// The store and the name there of an object of the backup.
+    pub(super) fn of(backup_key: &str) -> Option<(Self, &str)> {
+        [Self::Site, Self::Archive]
+            .into_iter()
+            .find_map(|source| Some((source, backup_key.strip_prefix(source.folder())?)))
+    }
+}
+
+/// One note of what is copied.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Note {
+    rows: Option<Rows>,
+    objects: Vec<Entry>,
+}
+
+/// What is copied already, by an earlier backup of the same scan too.
+pub(super) struct Journal {
+    pub(super) store: Arc<dyn Store>,
+    rows: Option<Rows>,
+    objects: HashMap<String, Entry>,
+    notes: u64,
+    /// Sizes of what the store has: a note is not enough where somebody deleted the object.
+    held: HashMap<String, u64>,
+}
+
+impl Journal {
+    /// Reads what is there of a backup of the scan with this row.
+    pub(super) async fn open(store: Arc<dyn Store>, row: &Value) -> Result<Self, OperationError> {
+        let held = store.list_all("").await?;
+        let mut journal = Self {
+            rows: None,
+            objects: HashMap::new(),
+            notes: 0,
+            held: held.into_iter().map(|object| (object.key, object.size)).collect(),
+            store: Arc::clone(&store),
+        };
+        if let Some(whole) = Backup::read_if_whole(&*store).await? {
+            if whole.scan["scan_id"] != row["scan_id"] {
+                return Err(OperationError::new(format!(
+                    "{} holds a backup of scan {}; give another place with --to",
+                    store.url(),
+                    whole.scan["scan_id"].as_str().unwrap_or("?")
+                )));
+            }
+            if whole.scan == *row {
+                journal.add(Note { rows: Some(whole.rows), objects: whole.objects });
+            }
+        }
+        let of = read_json::<Value>(&*store, PROGRESS_OF).await?;
+        let notes = store.list_all(PROGRESS).await?;
+        if of.as_ref() == Some(row) {
+            for note in notes.iter().filter(|note| note.key != PROGRESS_OF) {
+                journal.notes += 1;
+                if let Some(note) = read_json(&*store, &note.key).await? {
+                    journal.add(note);
+                }
+            }
+        } else {
+            let keys: Vec<String> = notes.into_iter().map(|note| note.key).collect();
+            store.delete(&keys).await?;
+            write_json(&*store, PROGRESS_OF, row).await?;
+        }
+        Ok(journal)
+    }
+
+    fn add(&mut self, note: Note) {
+        self.rows = note.rows.or(self.rows.take());
+        self.objects.extend(note.objects.into_iter().map(|entry| (entry.key.clone(), entry)));
+    }
+
+    /// Rows that are dumped already.
+    pub(super) fn rows(&self) -> Option<&Rows> {
+        self.rows.as_ref().filter(|rows| self.holds(&rows.dump))
+    }
+
+    /// An object that is copied already.
+    pub(super) fn object(&self, key: &str) -> Option<&Entry> {
+        self.objects.get(key).filter(|entry| self.holds(entry))
+    }
+
+    fn holds(&self, entry: &Entry) -> bool {
+        self.held.get(&entry.key) == Some(&entry.size)
+    }
+
+    /// Before another dump is written over the one that was noted.
+    pub(super) async fn forget_rows(&mut self) -> Result<(), OperationError> {
+        if let Some(known) = self.rows.take() {
+            // A note wins over those before it, and over an earlier backup's list; a dump of no
+            // bytes is held by nobody.
+            let dump = Entry { size: 0, ..known.dump };
+            self.note(Note { rows: Some(Rows { dump, ..known }), objects: Vec::new() }).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn note_rows(&mut self, rows: &Rows) -> Result<(), OperationError> {
+        self.held.insert(rows.dump.key.clone(), rows.dump.size);
+        self.note(Note { rows: Some(rows.clone()), objects: Vec::new() }).await
+    }
+
+    pub(super) async fn note_objects(&mut self, objects: &[Entry]) -> Result<(), OperationError> {
+        self.note(Note { rows: None, objects: objects.to_vec() }).await
+    }
+
+    async fn note(&mut self, note: Note) -> Result<(), OperationError> {
+        write_json(&*self.store, &format!("{PROGRESS}{:08}.json", self.notes), &note).await?;
+        self.notes += 1;
+        self.add(note);
+        Ok(())
+    }
+
+    /// Writes the list, which makes the backup whole, and forgets the notes.
+    pub(super) async fn finish(&self, backup: &Backup) -> Result<(), OperationError> {
+        let sealed = Bytes::from(seal(&serde_json::to_string(backup)?));
+        self.store.put(LIST, sealed, PutOptions::default()).await?;
+        let notes = self.store.list_all(PROGRESS).await?;
+        let keys: Vec<String> = notes.into_iter().map(|note| note.key).collect();
+        Ok(self.store.delete(&keys).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_a_backup_lead_back_to_their_stores() {
+        let key = "scans/1/tabs/0.json";
+        let site = Source::Site.backup_key(key);
+        assert_eq!(site, "site/scans/1/tabs/0.json");
+        assert_eq!(Source::of(&site), Some((Source::Site, key)));
+        let archive = Source::Archive.backup_key("archive/1/0-1.warc.gz");
+        assert_eq!(Source::of(&archive), Some((Source::Archive, "archive/1/0-1.warc.gz")));
+        assert_eq!(Source::of("database.dump"), None);
+    }
+
+    #[test]
+    fn other_bytes_are_told_from_those_that_were_backed_up() {
+        let entry = Entry::of("k".into(), b"abc");
+        assert!(entry.check(b"abc").is_ok());
+        let message = entry.check(b"abd").unwrap_err().message;
+        assert!(message.contains("damaged") && message.contains('k'), "{message}");
+    }
+
+    #[test]
+    fn any_bit_that_flips_in_a_list_is_noticed() {
+        let sealed = seal(r#"{"format":2,"objects":[]}"#);
+        assert_eq!(unseal(&sealed), Some(r#"{"format":2,"objects":[]}"#));
+        for bit in 0..sealed.len() * 8 {
+            let mut bytes = sealed.clone().into_bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let found = std::str::from_utf8(&bytes).ok().and_then(unseal);
+            assert_eq!(found, None, "bit {bit}");
+        }
+    }
+
+    #[tokio::test]
+    async fn notes_are_read_back_only_for_the_scan_they_were_made_of() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let url = folder.path().display().to_string();
+        let store = everytab_storage::open(&url, &Default::default()).await.unwrap();
+        let row = serde_json::json!({"scan_id": "a", "finished_at": 1});
+        let entry = Entry::of("site/x".into(), b"x");
+        store.put(&entry.key, Bytes::from_static(b"x"), PutOptions::default()).await.unwrap();
+        let mut journal = Journal::open(Arc::clone(&store), &row).await.unwrap();
+        journal.note_objects(std::slice::from_ref(&entry)).await.unwrap();
+        let again = Journal::open(Arc::clone(&store), &row).await.unwrap();
+        assert_eq!(again.object("site/x"), Some(&entry));
+        store.delete(std::slice::from_ref(&entry.key)).await.unwrap();
+        let lost = Journal::open(Arc::clone(&store), &row).await.unwrap();
+        assert_eq!(lost.object("site/x"), None, "a note of an object that is gone");
+        store.put(&entry.key, Bytes::from_static(b"x"), PutOptions::default()).await.unwrap();
+        let changed = serde_json::json!({"scan_id": "a", "finished_at": 2});
+        let other = Journal::open(Arc::clone(&store), &changed).await.unwrap();
+        assert_eq!(other.object("site/x"), None);
+        let empty = Journal::open(store, &row).await.unwrap();
+        assert_eq!(empty.object("site/x"), None, "the notes of the other are gone");
+    }
+}

@@ -1,0 +1,178 @@
+//! Brings a backup back into a database and its stores.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use everytab_bundler::object_names::MANIFEST;
+use everytab_coordinator::{Contents, Coordinator};
+use everytab_jobs::scan_settings::ScanSettings;
+use everytab_storage::{Condition, PutIf, Store};
+use futures_util::{StreamExt, stream};
+use uuid::Uuid;
+
+use super::{
+    copy::{COPIES_AT_ONCE, Copier, open},
+    format::{self, Backup, Entry, Source, settings_of},
+    rows,
+};
+use crate::{
+    database, error::OperationError, line_sink::LineSink, published_object::put_options,
+    scan_start::ScanStores,
+};
+
+/// What a restore needs to know.
+#[derive(Debug)]
+pub struct RestoreOptions {
+    /// The database to restore into; it must hold no scan of its own.
+    pub database_url: String,
+    /// The URL of the store that holds the backup.
+    pub from: String,
+    /// Where the site goes; without it, where it was.
+    pub site: Option<String>,
+    /// Where the archives go; without it, where they were.
+    pub archive: Option<String>,
+    /// A folder for temporary files, with room for the dump.
+    pub temporary: PathBuf,
+}
+
+/// Brings a backup back; running it again finishes what was cut off.
+///
+/// # Errors
+/// When the database holds scans of its own, the backup is damaged or a newer program's, or a
+/// store or the database refuses.
+pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
+    let RestoreOptions { database_url: url, temporary, .. } = &options;
+    let from = open(&options.from).await?;
+    let coordinator = database::connect_unchecked(url).await?;
+    let backup = Backup::read(&*from).await?;
+    backup.check_migrations()?;
+    let settings = settings_of(&backup.scan)?;
+    let stores = ScanStores {
+        source: settings.source.clone(),
+        source_is_public: settings.source_is_public,
+        archive: options.archive.clone().unwrap_or_else(|| settings.archive.clone()),
+        site: options.site.clone().unwrap_or_else(|| settings.site.clone()),
+        private: None,
+    };
+    let ScanStores { archive, site, .. } = stores.absolute()?;
+    let settings = ScanSettings { archive, site, ..settings };
+    let are_rows_back = has_rows(&coordinator, &backup).await?;
+    restore_objects(&from, &settings, &backup, temporary, sink).await?;
+    if !are_rows_back {
+        if coordinator.contents().await? == Contents::EmptyTables {
+            coordinator.remove_empty_tables().await?;
+        }
+        let faults = rows::load(&coordinator, url, &*from, &backup, temporary).await?;
+        if !faults.is_empty() {
+            return Err(OperationError::new(format!(
+                "the rows came back wrong: {}",
+                faults.join("; ")
+            )));
+        }
+    }
+    coordinator.migrate().await?;
+    let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
+    let number = database::scan_number(&coordinator, Some(id)).await?;
+    coordinator.move_scan(number, &settings.site, &settings.archive).await?;
+    sink.data(format_args!("{id}"))?;
+    let count: i64 = backup.rows.tables.iter().map(|table| table.rows).sum();
+    sink.note(format_args!("{count} rows and {} objects are back", backup.objects.len()));
+    Ok(())
+}
+
+/// Whether an earlier restore of this very backup brought the rows back. A database with scans of
+/// its own is left alone.
+async fn has_rows(coordinator: &Coordinator, backup: &Backup) -> Result<bool, OperationError> {
+    if coordinator.contents().await? != Contents::Scans {
+        return Ok(false);
+    }
+    // What restoring changes besides: where the scan's objects are, and who migrated.
+    let others = |tables: &[everytab_coordinator::TableDigest]| {
+        let mut tables = tables.to_vec();
+        tables.retain(|table| !matches!(table.table.as_str(), "scans" | "migrations"));
+        tables
+    };
+    let here = rows::digests(coordinator).await?;
+    if rows::differences(&others(&backup.rows.tables), &others(&here)).is_empty() {
+        return Ok(true);
+    }
+    Err(OperationError::new(
+        "this database holds scans or a blocklist already, and nothing was changed: give a new \
+         database with --database-url (createdb makes one)",
+    ))
+}
+
+async fn restore_objects(
+    from: &Arc<dyn Store>,
+    settings: &ScanSettings,
+    backup: &Backup,
+    temporary: &Path,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    let copiers = HashMap::from([
+        (Source::Site, Copier { to: open(&settings.site).await?, temporary: temporary.into() }),
+        (
+            Source::Archive,
+            Copier { to: open(&settings.archive).await?, temporary: temporary.into() },
+        ),
+    ]);
+    let mut root = Vec::new();
+    let mut copies = Vec::new();
+    for entry in &backup.objects {
+        let (source, key) = Source::of(&entry.key)
+            .ok_or_else(|| OperationError::new(format!("backup.json lists {:?}", entry.key)))?;
+        if source == Source::Site && format::is_fixed(key) {
+            root.push((key, entry));
+        } else {
+            copies.push((source, key, entry));
+        }
+    }
+    let copiers = &copiers;
+    let mut copies = stream::iter(copies.into_iter().map(|(source, key, entry)| async move {
+        let copier =
+            copiers.get(&source).ok_or_else(|| OperationError::new("no store for an object"))?;
+        copier.restore(&**from, entry, key).await
+    }))
+    .buffer_unordered(COPIES_AT_ONCE);
+    while let Some(copied) = copies.next().await {
+        copied?;
+    }
+    match copiers.get(&Source::Site) {
+        Some(site) => restore_root(&**from, site, &root, sink).await,
+        None => Ok(()),
+    }
+}
+
+/// Brings the page and its manifest back where no site is; one that is there stays.
+async fn restore_root(
+    from: &dyn Store,
+    site: &Copier,
+    root: &[(&str, &Entry)],
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    let Some((_, manifest)) = root.iter().find(|(key, _)| *key == MANIFEST) else {
+        return Ok(());
+    };
+    let bytes = from.get(&manifest.key).await?;
+    manifest.check(&bytes)?;
+    if let Some(there) = site.to.get_tagged(MANIFEST).await?
+        && there.bytes != bytes
+    {
+        sink.note(format_args!(
+            "{} shows another scan, which stays; `publish --scan ID` switches it",
+            site.to.url()
+        ));
+        return Ok(());
+    }
+    for (key, entry) in root.iter().filter(|(key, _)| *key != MANIFEST) {
+        site.restore(from, entry, key).await?;
+    }
+    let options = put_options(MANIFEST);
+    let put = site.to.put_if(MANIFEST, bytes, Condition::Absent, options).await?;
+    // Somebody published meanwhile, or it was there already: either may stay.
+    let (PutIf::Stored { .. } | PutIf::PreconditionFailed) = put;
+    Ok(())
+}

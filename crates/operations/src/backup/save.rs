@@ -1,0 +1,187 @@
+//! Makes a backup, or finishes one that was cut off.
+
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+
+use everytab_bundler::{
+    object_names,
+    page_files::{HASHED_FOLDERS, changing_keys},
+};
+use everytab_coordinator::{Coordinator, migrations};
+use everytab_jobs::scan_settings::ScanSettings;
+use everytab_storage::ObjectInfo;
+use futures_util::{StreamExt, stream};
+use serde_json::Value;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::{
+    copy::{COPIES_AT_ONCE, Copier, Expected, open},
+    format::{self, Backup, Entry, Journal, Source, settings_of},
+    rows,
+};
+use crate::{database, error::OperationError, line_sink::LineSink};
+
+/// What is copied is noted at least this often, and when so many objects are.
+const NOTE_EVERY: Duration = Duration::from_secs(2);
+/// See [`NOTE_EVERY`].
+const OBJECTS_A_NOTE: usize = 500;
+
+/// What a backup needs to know.
+#[derive(Debug)]
+pub struct BackupOptions {
+    /// The database of the scan.
+    pub database_url: String,
+    /// The scan; without it, the newest.
+    pub scan: Option<Uuid>,
+    /// The URL of the store for the backup, which holds nothing else.
+    pub to: String,
+    /// A folder for temporary files, with room for a dump of the database.
+    pub temporary: PathBuf,
+}
+
+/// The row of a scan that has ended and is whole.
+async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, OperationError> {
+    let row = coordinator.backup_scan(number).await?;
+    let row = row.ok_or_else(|| OperationError::new("the scan was dropped meanwhile"))?;
+    let (id, state) = (&row["scan_id"], row["state"].as_str().unwrap_or_default());
+    if matches!(state, "running" | "paused") {
+        return Err(OperationError::new(format!(
+            "scan {id} is {state}; wait for its end, or `scan cancel` it, and back it up then"
+        )));
+    }
+    Ok(row)
+}
+
+/// Copies a scan; running it again finishes what was cut off, or brings it up to date.
+///
+/// # Errors
+/// When the scan runs, another backup is in the place, or a store or the database refuses.
+pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
+    let BackupOptions { database_url, scan, to: url, temporary } = options;
+    let coordinator = database::connect(&database_url).await?;
+    let number = database::scan_number(&coordinator, scan).await?;
+    let row = ended_scan(&coordinator, number).await?;
+    let settings = settings_of(&row)?;
+    let to = open(&url).await?;
+    let mut journal = Journal::open(Arc::clone(&to), &row).await?;
+    let rows = rows::save(&coordinator, &database_url, &temporary, &mut journal, sink).await?;
+    let wanted = wanted_objects(&coordinator, number, &row, &settings).await?;
+    let copier = Copier { to: Arc::clone(&to), temporary };
+    let objects = save_objects(&settings, &copier, wanted, &mut journal, sink).await?;
+    if ended_scan(&coordinator, number).await? != row {
+        return Err(OperationError::new(
+            "the scan was changed while it was backed up; run the backup again",
+        ));
+    }
+    let migrations = migrations().into_iter().map(str::to_owned).collect();
+    let backup = Backup { format: format::FORMAT, migrations, scan: row, rows, objects };
+    let bytes: u64 = backup.entries().map(|entry| entry.size).sum();
+    let count = backup.entries().count();
+    journal.finish(&backup).await?;
+    sink.data(format_args!("{}/{}", url.trim_end_matches('/'), format::LIST))?;
+    sink.note(format_args!("the backup holds {count} objects of {bytes} bytes"));
+    Ok(())
+}
+
+/// What is published and archived of a scan. What the site's root has belongs to it only while
+/// the manifest names it.
+async fn wanted_objects(
+    coordinator: &Coordinator,
+    number: i32,
+    row: &Value,
+    settings: &ScanSettings,
+) -> Result<Vec<(Source, ObjectInfo)>, OperationError> {
+    let id: Uuid = serde_json::from_value(row["scan_id"].clone())?;
+    let site = open(&settings.site).await?;
+    let archive = open(&settings.archive).await?;
+    let mut wanted = Vec::new();
+    let mut add = |source, listed: Vec<ObjectInfo>| {
+        wanted.extend(listed.into_iter().map(|object| (source, object)));
+    };
+    add(Source::Site, site.list_all(&object_names::scan_prefix(id)).await?);
+    let manifest = site.get_tagged(object_names::MANIFEST).await?;
+    let is_live = manifest
+        .and_then(|tagged| serde_json::from_slice::<Value>(&tagged.bytes).ok())
+        .is_some_and(|manifest| manifest["scan"] == row["scan_id"]);
+    if is_live {
+        for folder in HASHED_FOLDERS {
+            add(Source::Site, site.list_all(folder).await?);
+        }
+        for key in changing_keys() {
+            add(Source::Site, site.head(&key).await?.into_iter().collect());
+        }
+    }
+    let prefix = object_names::archive_prefix(id);
+    let listed = archive.list_all(&prefix).await?;
+    let referenced: Vec<String> = coordinator
+        .referenced_archives(number)
+        .await?
+        .into_iter()
+        .map(|(shard, lease_number)| object_names::archive(id, shard, lease_number))
+        .collect();
+    let referenced: std::collections::HashSet<String> = referenced.into_iter().collect();
+    let is_wanted = |key: &str| !key.ends_with(".warc.gz") || referenced.contains(key);
+    add(Source::Archive, listed.into_iter().filter(|object| is_wanted(&object.key)).collect());
+    Ok(wanted)
+}
+
+async fn save_objects(
+    settings: &ScanSettings,
+    copier: &Copier,
+    wanted: Vec<(Source, ObjectInfo)>,
+    journal: &mut Journal,
+    sink: &dyn LineSink,
+) -> Result<Vec<Entry>, OperationError> {
+    let stores = HashMap::from([
+        (Source::Site, open(&settings.site).await?),
+        (Source::Archive, open(&settings.archive).await?),
+    ]);
+    let mut done = Vec::with_capacity(wanted.len());
+    let mut left = Vec::new();
+    for (source, object) in wanted {
+        let key = source.backup_key(&object.key);
+        let is_fixed = source == Source::Site && format::is_fixed(&object.key);
+        match journal.object(&key).filter(|entry| entry.size == object.size && !is_fixed) {
+            Some(entry) => done.push(entry.clone()),
+            None => left.push((source, object, key)),
+        }
+    }
+    let (known, copying) = (done.len(), left.len());
+    let mut copies = stream::iter(left.into_iter().map(|(source, object, key)| {
+        let from = stores.get(&source).map(Arc::clone);
+        async move {
+            let from = from.ok_or_else(|| OperationError::new("no store for an object"))?;
+            copier.copy(&*from, &object.key, object.size, &key, Expected::Anything).await
+        }
+    }))
+    .buffer_unordered(COPIES_AT_ONCE);
+    let mut unnoted = Vec::new();
+    let mut note_at = Instant::now() + NOTE_EVERY;
+    let failed = loop {
+        let is_due = tokio::select! {
+            copied = copies.next() => match copied {
+                Some(Ok(entry)) => {
+                    unnoted.push(entry);
+                    unnoted.len() >= OBJECTS_A_NOTE
+                }
+                Some(Err(failure)) => break Some(failure),
+                None => break None,
+            },
+            () = tokio::time::sleep_until(note_at), if !unnoted.is_empty() => true,
+        };
+        if is_due {
+            journal.note_objects(&unnoted).await?;
+            done.append(&mut unnoted);
+            note_at = Instant::now() + NOTE_EVERY;
+        }
+    };
+    drop(copies);
+    journal.note_objects(&unnoted).await?;
+    done.append(&mut unnoted);
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
+    sink.note(format_args!("objects: {copying} copied, {known} were there already"));
+    done.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(done)
+}

@@ -1,0 +1,125 @@
+//! Verifies a backup: whether it would come back as it was, without a place to bring it to.
+//!
+//! The caller brings the empty database that the rows are loaded into.
+
+use std::{collections::HashSet, path::Path, sync::Arc};
+
+use everytab_bundler::object_names;
+use everytab_coordinator::{ConnectSettings, Coordinator};
+use everytab_storage::Store;
+use futures_util::{StreamExt, stream};
+use uuid::Uuid;
+
+use super::{
+    copy::{self, COPIES_AT_ONCE, open},
+    format::{Backup, Source},
+    rows,
+};
+use crate::{error::OperationError, line_sink::LineSink};
+
+/// A backup that is being verified: what is wrong with it so far.
+#[derive(Debug)]
+pub struct Verification {
+    from: Arc<dyn Store>,
+    backup: Backup,
+    faults: Vec<String>,
+}
+
+impl Verification {
+    /// Reads the backup at the URL `from`: its list, and every object that the list names.
+    ///
+    /// # Errors
+    /// When there is no whole backup, its list is damaged, or it is of a newer program.
+    pub async fn read(from: &str) -> Result<Self, OperationError> {
+        let from = open(from).await?;
+        let backup = Backup::read(&*from).await?;
+        backup.check_migrations()?;
+        let faults = damaged_objects(&*from, &backup).await?;
+        Ok(Self { from, backup, faults })
+    }
+
+    /// Whether the dump of the rows is what the list says. If not, the rows cannot be loaded.
+    pub fn is_dump_whole(&self) -> bool {
+        !self.faults.iter().any(|fault| fault.starts_with(&self.backup.rows.dump.key))
+    }
+
+    /// Loads the rows into the empty database at `url`, compares them with the list, and asks them
+    /// which objects there must be. `temporary` is a folder with room for the dump.
+    ///
+    /// # Errors
+    /// When the database or the store refuses. A difference is a fault, not an error.
+    pub async fn load_rows(&mut self, url: &str, temporary: &Path) -> Result<(), OperationError> {
+        let coordinator = Coordinator::connect(url, &ConnectSettings::default()).await?;
+        let differences = rows::load(&coordinator, url, &*self.from, &self.backup, temporary);
+        self.faults.extend(differences.await?);
+        coordinator.migrate().await?;
+        self.faults.extend(missing_objects(&coordinator, &self.backup).await?);
+        coordinator.close().await;
+        Ok(())
+    }
+
+    /// Gives one line of data for each fault, and a note where there is none.
+    ///
+    /// # Errors
+    /// When there are faults.
+    pub fn finish(self, sink: &dyn LineSink) -> Result<(), OperationError> {
+        let Self { backup, faults, .. } = &self;
+        for fault in faults {
+            sink.data(format_args!("{fault}"))?;
+        }
+        let count: i64 = backup.rows.tables.iter().map(|table| table.rows).sum();
+        let (tables, objects) = (backup.rows.tables.len(), backup.objects.len());
+        if faults.is_empty() {
+            let bytes: u64 = backup.entries().map(|entry| entry.size).sum();
+            sink.note(format_args!(
+                "the backup is whole: {count} rows in {tables} tables came back, {objects} \
+                 objects, {bytes} bytes in all"
+            ));
+            return Ok(());
+        }
+        let about_rows = if self.is_dump_whole() { "" } else { "; its rows could not be tried" };
+        Err(OperationError::new(format!("the backup has {} faults{about_rows}", faults.len())))
+    }
+}
+
+async fn damaged_objects(from: &dyn Store, backup: &Backup) -> Result<Vec<String>, OperationError> {
+    let mut faults = Vec::new();
+    let mut checks = stream::iter(backup.entries().map(|entry| copy::fault_of(from, entry)))
+        .buffered(COPIES_AT_ONCE);
+    while let Some(fault) = checks.next().await {
+        faults.extend(fault?);
+    }
+    Ok(faults)
+}
+
+/// Archives and bundles that the rows speak of and the list has not.
+async fn missing_objects(
+    coordinator: &Coordinator,
+    backup: &Backup,
+) -> Result<Vec<String>, OperationError> {
+    let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
+    let Some(number) = coordinator.scan_number(Some(id)).await? else {
+        return Ok(vec![format!("the rows know no scan {id}")]);
+    };
+    let mut expected: Vec<String> = coordinator
+        .referenced_archives(number)
+        .await?
+        .into_iter()
+        .map(|(shard, lease)| Source::Archive.backup_key(&object_names::archive(id, shard, lease)))
+        .collect();
+    let is_finished =
+        backup.scan["state"].as_str().is_some_and(|state| state.starts_with("finished"));
+    let number_of = |name: &str| backup.scan[name].as_i64().unwrap_or(0);
+    if is_finished {
+        let bundles = number_of("shards") * number_of("bundles_per_shard");
+        expected
+            .extend((0..bundles).map(|n| Source::Site.backup_key(&object_names::bundle(id, n))));
+    }
+    let listed: HashSet<&str> = backup.objects.iter().map(|entry| entry.key.as_str()).collect();
+    let is_missing = |key: &String| !listed.contains(key.as_str());
+    Ok(expected
+        .into_iter()
+        .filter(is_missing)
+        .map(|key| format!("{key} was not there when the backup was made"))
+        .collect())
+}

@@ -1,0 +1,68 @@
+//! Connecting to the database of the scans, and finding the scan that an operation is about.
+
+use std::time::Duration;
+
+use everytab_coordinator::{ConnectSettings, Coordinator};
+use uuid::Uuid;
+
+use crate::error::OperationError;
+
+/// Connects, and checks that the schema is this program's.
+///
+/// # Errors
+/// When the database cannot be reached or has another schema.
+pub async fn connect(url: &str) -> Result<Coordinator, OperationError> {
+    let coordinator = connect_unchecked(url).await?;
+    coordinator.check_schema().await?;
+    Ok(coordinator)
+}
+
+/// Connects to whatever is there.
+///
+/// # Errors
+/// When the database cannot be reached.
+pub async fn connect_unchecked(url: &str) -> Result<Coordinator, OperationError> {
+    Ok(Coordinator::connect(url, &ConnectSettings::default()).await?)
+}
+
+/// As [`connect`], but waits for a database that is on its way up, up to `patience`.
+///
+/// # Errors
+/// When it does not come up, or refuses for good.
+pub async fn connect_patiently(
+    url: &str,
+    patience: Duration,
+) -> Result<Coordinator, OperationError> {
+    let give_up = tokio::time::Instant::now() + patience;
+    let mut pause = Duration::from_millis(200);
+    loop {
+        match Coordinator::connect(url, &ConnectSettings::default()).await {
+            Ok(coordinator) => {
+                coordinator.check_schema().await?;
+                return Ok(coordinator);
+            }
+            Err(error) if error.is_transient() && tokio::time::Instant::now() + pause < give_up => {
+                tracing::warn!(%error, "trying again");
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(Duration::from_secs(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The scan that a command is about: the one named, else the newest.
+///
+/// # Errors
+/// When there is none.
+pub async fn scan_number(
+    coordinator: &Coordinator,
+    scan: Option<Uuid>,
+) -> Result<i32, OperationError> {
+    coordinator.scan_number(scan).await?.ok_or_else(|| match scan {
+        Some(id) => OperationError::new(format!("there is no scan {id}; `scan list` shows them")),
+        None => {
+            OperationError::new("there is no scan yet; `everytab-worker scan start` starts one")
+        }
+    })
+}

@@ -1,0 +1,17 @@
+//! Whether this machine, its database and its stores have what a run needs; each check says what to
+//! do if not.
+//!
+//! Invariant: a check tries the real thing (a look-up, a write, a server) and leaves nothing
+//! behind; every failure says what to change. Must not know: how any of it is used later.
+
+mod check;
+mod database;
+mod host;
+mod stores;
+
+pub use self::{
+    check::{Check, NewestScan},
+    database::check as database,
+    host::{capacities, resolver, temporary},
+    stores::{StoreOptions, check as stores},
+};

@@ -1,0 +1,120 @@
+//! The database: reached, of a known version, with rights, the right schema and no drift.
+
+use everytab_coordinator::{ConnectSettings, Coordinator, Error};
+
+use super::check::{Check, NewestScan};
+
+/// Older scans have ended long ago, and were audited then.
+const SCANS_AUDITED: usize = 10;
+/// The oldest Postgres that the functions run on, as server_version_num has it.
+const OLDEST_VERSION: i32 = 150_000;
+
+/// The checks in order, and where the newest scan keeps its objects.
+pub async fn check(url: &str) -> (Vec<Check>, Option<NewestScan>) {
+    let coordinator = match Coordinator::connect(url, &ConnectSettings::default()).await {
+        Ok(coordinator) => coordinator,
+        Err(error) => {
+            let remedy = "correct --database-url, or start the server";
+            return (vec![Check::fail("database", error.to_string(), remedy)], None);
+        }
+    };
+    let mut checks = vec![version(&coordinator).await];
+    let schema = coordinator.check_schema().await;
+    checks.push(rights(&coordinator, schema.is_ok()).await);
+    match schema {
+        Ok(()) => checks.push(Check::ok("schema", everytab_coordinator::schema_digest())),
+        Err(error) => {
+            let remedy = "run `everytab-worker migrate` as the owner";
+            checks.push(Check::fail("schema", error.to_string(), remedy));
+            coordinator.close().await;
+            return (checks, None);
+        }
+    }
+    let (check, newest) = match newest_scan(&coordinator).await {
+        Ok(found) => found,
+        Err(error) => (failed("newest scan", &error), None),
+    };
+    checks.push(check);
+    checks.push(audit(&coordinator).await.unwrap_or_else(|error| failed("audit", &error)));
+    coordinator.close().await;
+    (checks, newest)
+}
+
+fn failed(check: &'static str, error: &Error) -> Check {
+    Check::fail(check, error.to_string(), "see the server's log")
+}
+
+async fn version(coordinator: &Coordinator) -> Check {
+    match coordinator.server_version().await {
+        Ok(version) => {
+            let shown = format!("Postgres {}.{}", version / 10_000, version % 10_000);
+            if version >= OLDEST_VERSION {
+                Check::ok("database", format!("{shown} answers"))
+            } else {
+                Check::fail("database", shown, "use Postgres 15 or newer")
+            }
+        }
+        Err(error) => failed("database", &error),
+    }
+}
+
+/// Whoever can read the schema's digest executes the coordinator's functions, as a worker must.
+async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
+    match coordinator.may_migrate().await {
+        Ok(true) => Check::ok("rights", "may migrate and work"),
+        Ok(false) if may_work => Check::ok("rights", "may work, not migrate"),
+        Ok(false) => Check::fail(
+            "rights",
+            "this role may neither migrate nor work",
+            "connect as the owner, or as everytab_worker once the database is migrated",
+        ),
+        Err(error) => failed("rights", &error),
+    }
+}
+
+/// Counters against rows, of the newest scans.
+async fn audit(coordinator: &Coordinator) -> Result<Check, Error> {
+    let scans = coordinator.list_scans().await?;
+    let newest = scans.get(..SCANS_AUDITED.min(scans.len())).unwrap_or_default();
+    let mut found = Vec::new();
+    for scan in newest {
+        let Some(number) = coordinator.scan_number(Some(scan.scan_id)).await? else { continue };
+        for (kind, outstanding, unfinished) in coordinator.audit_scan(number).await? {
+            found.push(format!(
+                "{} of {}: {outstanding} outstanding, {unfinished} rows unfinished",
+                kind, scan.scan_id
+            ));
+        }
+    }
+    Ok(if found.is_empty() {
+        Check::ok("audit", format!("counters and rows agree in the newest {} scans", newest.len()))
+    } else {
+        Check::fail("audit", found.join(", "), "this is a bug: keep the database and report it")
+    })
+}
+
+async fn newest_scan(coordinator: &Coordinator) -> Result<(Check, Option<NewestScan>), Error> {
+    let Some(number) = coordinator.scan_number(None).await? else {
+        return Ok((Check::ok("newest scan", "there is none yet"), None));
+    };
+    let status = coordinator.scan_status(number).await?;
+    let info = coordinator.load_scan(number).await?;
+    let id = info.scan_id;
+    let settings = match serde_json::from_value(info.settings) {
+        Ok(settings) => settings,
+        Err(error) => {
+            let found = format!("the settings of scan {id} are not understood: {error}");
+            return Ok((Check::fail("newest scan", found, "use the worker that started it"), None));
+        }
+    };
+    let drift = status["drift"].as_array().map_or(&[][..], Vec::as_slice);
+    let state = status["state"].as_str().unwrap_or("?");
+    let check = if drift.is_empty() {
+        Check::ok("newest scan", format!("{id} of {} is {state}, its counts agree", info.crawl))
+    } else {
+        let drift: Vec<String> = drift.iter().map(ToString::to_string).collect();
+        let found = format!("{id} is {state}, and counts disagree with rows: {}", drift.join(" "));
+        Check::fail("newest scan", found, "report it; `scan retry` counts the closing jobs anew")
+    };
+    Ok((check, Some(NewestScan { crawl: info.crawl, settings })))
+}

@@ -1,0 +1,91 @@
+//! The machine: open files, memory, temporary files, the resolver.
+
+use std::{io::Write, path::Path};
+
+use everytab_fetcher::{FetchSettings, Fetcher, Trouble, capacity};
+use everytab_jobs::icon::SPOOL_BYTES;
+
+use super::check::Check;
+
+/// Whether there is room for so many requests at once.
+pub fn capacities(in_flight: usize) -> Vec<Check> {
+    let check = |capacity: capacity::Capacity| {
+        let found = capacity.said(in_flight);
+        match capacity.requests() >= in_flight {
+            true => Check::ok(capacity.name, found),
+            false => Check::fail(capacity.name, found, capacity.remedy),
+        }
+    };
+    capacity::capacities().into_iter().map(check).collect()
+}
+
+/// Whether temporary files can be written to `folder`, with room for the icons of one shard.
+pub fn temporary(folder: &Path) -> Check {
+    const NAME: &str = "temporary files";
+    let shown = folder.display();
+    let remedy = "set --temporary to a folder that this user may write";
+    let written = std::fs::create_dir_all(folder)
+        .and_then(|()| tempfile::NamedTempFile::new_in(folder))
+        .and_then(|mut probe| probe.write_all(&[0; 4_096]));
+    if let Err(error) = written {
+        return Check::fail(NAME, format!("{shown} cannot be written: {error}"), remedy);
+    }
+    let wanted = SPOOL_BYTES >> 20;
+    match space::free_bytes(folder).map(|free| free >> 20) {
+        Some(free) if free >= wanted => Check::ok(NAME, format!("{shown} has {free} MiB free")),
+        Some(free) => Check::fail(
+            NAME,
+            format!("{shown} has {free} MiB free, the icons of one shard may take {wanted}"),
+            "make room, or set --temporary to a larger disk",
+        ),
+        None => Check::ok(NAME, format!("{shown} can be written, its free space is not known")),
+    }
+}
+
+mod space {
+    //! The one system call that std does not have.
+    #![allow(unsafe_code)]
+
+    use std::{ffi::CString, mem::MaybeUninit, os::unix::ffi::OsStrExt, path::Path};
+
+    /// Bytes that this user may still write to the file system of `path`.
+    pub(super) fn free_bytes(path: &Path) -> Option<u64> {
+        let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+        let mut found = MaybeUninit::<libc::statvfs>::uninit();
+        // SAFETY: the path ends with a NUL, and statvfs writes one struct to the address of one.
+        if unsafe { libc::statvfs(path.as_ptr(), found.as_mut_ptr()) } != 0 {
+            return None;
+        }
+        // SAFETY: statvfs has answered 0, so it has filled the struct.
+        let found = unsafe { found.assume_init() };
+        found.f_frsize.checked_mul(found.f_bavail)
+    }
+}
+
+/// Sets up a fetcher as a worker does, and looks a name up.
+pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
+    let dns = settings.dns;
+    let fetcher = match Fetcher::new(settings) {
+        Ok(fetcher) => fetcher,
+        Err(error) => {
+            let remedy = "correct the option or file that the line names";
+            return vec![Check::fail("fetcher", error.to_string(), remedy)];
+        }
+    };
+    let who = dns.map_or("the system's resolver".to_owned(), |dns| dns.to_string());
+    let looked_up = fetcher.check_network(&[name.to_owned()]).await;
+    let check = match looked_up {
+        Ok(()) => Check::ok("resolver", format!("{who} has an address for {name}")),
+        Err(Trouble::MostOriginsFail) => Check::fail(
+            "resolver",
+            format!("{who} answers, but has no address for {name}"),
+            "check its way to the internet, or --look-up a name that it should know",
+        ),
+        Err(trouble) => Check::fail(
+            "resolver",
+            format!("{who}: {trouble}"),
+            "check /etc/resolv.conf or give --dns ADDR:PORT",
+        ),
+    };
+    vec![Check::ok("fetcher", "certificates and settings are usable"), check]
+}

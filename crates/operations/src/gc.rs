@@ -1,0 +1,362 @@
+//! `scan gc`: removes what no scan needs any more: old sites, archives that no row refers to.
+//!
+//! Invariants: the scan that a site's manifest names is never touched, nor one that runs, nor one
+//! that is newer than the published one and unknown here (another database may be at work on it).
+//! A store is listed before Postgres is asked what is referenced, so that an object of a job that
+//! was done again meanwhile is never taken for garbage.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use everytab_bundler::object_names;
+use everytab_coordinator::{Coordinator, ScanSummary};
+use everytab_jobs::scan_settings::ScanSettings;
+use everytab_storage::{ObjectInfo, Store, StoreSettings};
+use futures_util::StreamExt;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use crate::{error::OperationError, line_sink::LineSink};
+
+/// What `gc` removes and what it keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct GcOptions {
+    /// How many of the newest scans keep their sites, besides the published one.
+    pub keep: u32,
+    /// Whether it only says what it would remove.
+    pub dry_run: bool,
+    /// Whether the database rows of the scans whose sites are removed are dropped too.
+    pub drop_rows: bool,
+}
+
+/// Where `doctor` writes its probes.
+pub(super) const PROBES: &str = ".doctor/";
+/// Objects named in one call to a store; S3 takes a thousand.
+const KEYS_PER_DELETE: usize = 1_000;
+
+/// A scan of this database.
+struct KnownScan {
+    number: i32,
+    summary: ScanSummary,
+    settings: ScanSettings,
+}
+
+impl KnownScan {
+    fn id(&self) -> Uuid {
+        self.summary.scan_id
+    }
+
+    fn has_ended(&self) -> bool {
+        has_ended(&self.summary.state)
+    }
+}
+
+fn has_ended(state: &str) -> bool {
+    !matches!(state, "running" | "paused")
+}
+
+/// The part of the manifest that matters here; `jobs::Manifest` has the rest.
+#[derive(Deserialize)]
+struct Live {
+    scan: Uuid,
+    prefix: String,
+}
+
+/// What one call removes, or would.
+struct Sweep<'a> {
+    sink: &'a dyn LineSink,
+    dry_run: bool,
+    objects: u64,
+    bytes: u64,
+}
+
+/// Removes what no scan needs; one line of data for each thing removed.
+///
+/// # Errors
+/// When a store or the database refuses, or a manifest is not understood.
+pub async fn gc(
+    coordinator: &Coordinator,
+    options: GcOptions,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    let GcOptions { keep, dry_run, drop_rows } = options;
+    let scans = known_scans(coordinator).await?;
+    let mut sweep = Sweep { sink, dry_run, objects: 0, bytes: 0 };
+    let sites: BTreeSet<&str> = scans.iter().map(|scan| scan.settings.site.as_str()).collect();
+    let mut obsolete = BTreeSet::new();
+    for url in sites {
+        let site = everytab_storage::open(url, &StoreSettings::default()).await?;
+        sweep_probes(&*site, &mut sweep).await?;
+        let here: Vec<&KnownScan> = scans.iter().filter(|scan| scan.settings.site == url).collect();
+        obsolete.extend(sweep_site(&site, &here, keep, &mut sweep).await?);
+    }
+    for scan in &scans {
+        sweep_archives(coordinator, scan, &mut sweep).await?;
+    }
+    let dropped = scans.iter().filter(|scan| drop_rows && obsolete.contains(&scan.id()));
+    for scan in dropped {
+        drop_scan_rows(coordinator, scan, dry_run, sink).await?;
+    }
+    let verb = if dry_run { "would remove" } else { "removed" };
+    sink.note(format_args!("{verb} {} objects of {} bytes", sweep.objects, sweep.bytes));
+    Ok(())
+}
+
+async fn known_scans(coordinator: &Coordinator) -> Result<Vec<KnownScan>, OperationError> {
+    let mut known = Vec::new();
+    for summary in coordinator.list_scans().await? {
+        let id = summary.scan_id;
+        // A scan may be dropped by someone else between the two questions.
+        let Some(number) = coordinator.scan_number(Some(id)).await? else { continue };
+        let info = coordinator.load_scan(number).await?;
+        let settings = serde_json::from_value(info.settings).map_err(|error| {
+            OperationError::new(format!("the settings of scan {id} are not understood: {error}"))
+        })?;
+        known.push(KnownScan { number, summary, settings });
+    }
+    Ok(known)
+}
+
+/// Objects below a prefix, by the scan in their key.
+#[derive(Debug, Default, Clone, Copy)]
+struct Volume {
+    objects: u64,
+    bytes: u64,
+}
+
+/// Removes the old scans' prefixes of a site; answers which scans are old, objects or not.
+async fn sweep_site(
+    site: &Arc<dyn Store>,
+    scans: &[&KnownScan],
+    keep: u32,
+    sweep: &mut Sweep<'_>,
+) -> Result<Vec<Uuid>, OperationError> {
+    let Some(live) = live(&**site).await? else {
+        sweep.sink.note(format_args!("{}: no manifest.json, so nothing of it is old", site.url()));
+        return Ok(Vec::new());
+    };
+    let mut volumes: BTreeMap<Uuid, Volume> = BTreeMap::new();
+    let mut listed = site.list("scans/");
+    while let Some(object) = listed.next().await {
+        let object = object?;
+        if let Some(id) = scan_of(&object.key) {
+            let volume = volumes.entry(id).or_default();
+            volume.objects += 1;
+            volume.bytes += object.size;
+        }
+    }
+    let known = scans.iter().map(|scan| (scan.id(), scan.has_ended())).collect();
+    let found: Vec<Uuid> = volumes.keys().copied().collect();
+    let mut gone = Vec::new();
+    for id in obsolete(&found, &known, live.scan, keep) {
+        let prefix = object_names::scan_prefix(id);
+        // Somebody may have gone back to an older scan since.
+        let now = self::live(&**site).await?;
+        if now.is_none_or(|now| now.scan == id || now.prefix == prefix) {
+            sweep
+                .sink
+                .note(format_args!("{}: scan {id} is published now, so it stays", site.url()));
+            continue;
+        }
+        if let Some(volume) = volumes.get(&id) {
+            let Volume { objects, bytes } = volume;
+            sweep.sink.data(format_args!(
+                "{}{prefix}\t{objects} objects\t{bytes} bytes",
+                slashed(site)
+            ))?;
+            remove_below(site, &prefix, sweep).await?;
+        }
+        gone.push(id);
+    }
+    Ok(gone)
+}
+
+fn slashed(store: &Arc<dyn Store>) -> String {
+    format!("{}/", store.url().trim_end_matches('/'))
+}
+
+async fn live(site: &dyn Store) -> Result<Option<Live>, OperationError> {
+    let Some(tagged) = site.get_tagged(object_names::MANIFEST).await? else { return Ok(None) };
+    serde_json::from_slice(&tagged.bytes).map(Some).map_err(|error| {
+        OperationError::new(format!(
+            "{}manifest.json is not understood ({error}), so nothing is removed",
+            site.url()
+        ))
+    })
+}
+
+/// The scan that a key below `scans/` belongs to.
+fn scan_of(key: &str) -> Option<Uuid> {
+    let id = key.strip_prefix("scans/")?.split('/').next()?;
+    // Only as scans write it: other spellings of the same number are not ours.
+    Uuid::parse_str(id).ok().filter(|parsed| parsed.to_string() == id)
+}
+
+/// Which scans of a site may go: of those `found` there, and of this database's, of which `known`
+/// says whether they have ended. Ids are ordered by when their scans were started.
+fn obsolete(found: &[Uuid], known: &HashMap<Uuid, bool>, live: Uuid, keep: u32) -> Vec<Uuid> {
+    let mut newest: Vec<Uuid> = found.iter().chain(known.keys()).copied().collect();
+    newest.sort_unstable_by(|a, b| b.cmp(a));
+    newest.dedup();
+    let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    let may_go = |id: &Uuid| match known.get(id) {
+        _ if *id == live => false,
+        Some(has_ended) => *has_ended,
+        None => *id < live,
+    };
+    newest.into_iter().skip(keep).filter(may_go).collect()
+}
+
+/// Removes the archives of a scan that none of its rows refers to.
+async fn sweep_archives(
+    coordinator: &Coordinator,
+    scan: &KnownScan,
+    sweep: &mut Sweep<'_>,
+) -> Result<(), OperationError> {
+    let store = everytab_storage::open(&scan.settings.archive, &StoreSettings::default()).await?;
+    sweep_probes(&*store, sweep).await?;
+    let prefix = object_names::archive_prefix(scan.id());
+    let listed = store.list_all(&prefix).await?;
+    let referenced: HashMap<i32, i32> =
+        coordinator.referenced_archives(scan.number).await?.into_iter().collect();
+    let state = coordinator.scan_status(scan.number).await?;
+    let has_ended = has_ended(state["state"].as_str().unwrap_or("running"));
+    let garbage: Vec<ObjectInfo> = listed
+        .into_iter()
+        .filter(|object| {
+            archive_of(&object.key, &prefix).is_some_and(|(shard, lease_number)| {
+                is_garbage(lease_number, referenced.get(&shard).copied(), has_ended)
+            })
+        })
+        .collect();
+    for object in &garbage {
+        sweep.sink.data(format_args!(
+            "{}{}\t1 objects\t{} bytes",
+            slashed(&store),
+            object.key,
+            object.size
+        ))?;
+    }
+    sweep.remove(&*store, &garbage).await
+}
+
+/// Shard and lease number in an archive's key.
+fn archive_of(key: &str, prefix: &str) -> Option<(i32, i32)> {
+    let name = key.strip_prefix(prefix)?.strip_suffix(".warc.gz")?;
+    let (shard, lease_number) = name.split_once('-')?;
+    Some((shard.parse().ok()?, lease_number.parse().ok()?))
+}
+
+/// An archive of a lease that was lost. While the scan runs, a shard's newest lease may be at
+/// work: only what is older than the completed one is known dead.
+fn is_garbage(lease_number: i32, referenced: Option<i32>, has_ended: bool) -> bool {
+    match referenced {
+        Some(referenced) => lease_number < referenced || (has_ended && lease_number != referenced),
+        None => has_ended,
+    }
+}
+
+/// What `doctor` left where it was killed.
+async fn sweep_probes(store: &dyn Store, sweep: &mut Sweep<'_>) -> Result<(), OperationError> {
+    let probes = store.list_all(PROBES).await?;
+    sweep.remove(store, &probes).await
+}
+
+async fn remove_below(
+    store: &Arc<dyn Store>,
+    prefix: &str,
+    sweep: &mut Sweep<'_>,
+) -> Result<(), OperationError> {
+    let mut listed = store.list(prefix).chunks(KEYS_PER_DELETE);
+    while let Some(chunk) = listed.next().await {
+        let objects = chunk.into_iter().collect::<Result<Vec<_>, _>>()?;
+        sweep.remove(&**store, &objects).await?;
+    }
+    Ok(())
+}
+
+impl Sweep<'_> {
+    async fn remove(
+        &mut self,
+        store: &dyn Store,
+        objects: &[ObjectInfo],
+    ) -> Result<(), OperationError> {
+        for chunk in objects.chunks(KEYS_PER_DELETE) {
+            if !self.dry_run {
+                let keys: Vec<String> = chunk.iter().map(|object| object.key.clone()).collect();
+                store.delete(&keys).await?;
+            }
+            self.objects += chunk.len() as u64;
+            self.bytes += chunk.iter().map(|object| object.size).sum::<u64>();
+        }
+        Ok(())
+    }
+}
+
+async fn drop_scan_rows(
+    coordinator: &Coordinator,
+    scan: &KnownScan,
+    dry_run: bool,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    let id = scan.id();
+    if dry_run || coordinator.drop_scan(scan.number).await? {
+        sink.data(format_args!("rows of scan {id}"))?;
+        sink.note(format_args!(
+            "its archive stays: {} in {}",
+            object_names::archive_prefix(id),
+            scan.settings.archive
+        ));
+    } else {
+        sink.note(format_args!("scan {id} runs again, so its rows stay"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u128) -> Uuid {
+        Uuid::from_u128((0x0190_0000_0000_7000_8000 << 48) + number)
+    }
+
+    #[test]
+    fn the_live_the_newest_and_the_running_scans_stay() {
+        let found: Vec<Uuid> = (1..=6).map(id).collect();
+        let known: HashMap<Uuid, bool> =
+            [(id(1), true), (id(2), false), (id(4), true), (id(6), true)].into();
+        // 5 and 6 are the newest, 3 is live, 2 runs; 1 has ended, 4 too.
+        assert_eq!(obsolete(&found, &known, id(3), 2), [id(4), id(1)]);
+        // 5 is newer than the live one and unknown here: somebody else's.
+        assert_eq!(obsolete(&found, &known, id(3), 0), [id(6), id(4), id(1)]);
+        assert_eq!(obsolete(&found, &HashMap::new(), id(6), 0).len(), 5);
+        // A scan whose site was removed before may still have rows.
+        assert_eq!(obsolete(&[id(3)], &known, id(3), 2), [id(1)]);
+        assert_eq!(obsolete(&found, &known, id(3), 100), Vec::<Uuid>::new());
+    }
+
+    #[test]
+    fn only_archives_of_lost_leases_are_garbage() {
+        assert!(is_garbage(1, Some(2), false), "older than the completed lease");
+        assert!(!is_garbage(2, Some(2), true), "the completed lease's own");
+        assert!(!is_garbage(3, Some(2), false), "a lease that may be at work");
+        assert!(is_garbage(3, Some(2), true), "a lease that was lost");
+        assert!(!is_garbage(1, None, false) && is_garbage(1, None, true));
+    }
+
+    #[test]
+    fn keys_that_are_not_ours_belong_to_nothing() {
+        let prefix = object_names::archive_prefix(id(1));
+        assert_eq!(archive_of(&object_names::archive(id(1), 12, 3), &prefix), Some((12, 3)));
+        assert_eq!(archive_of(&object_names::search_part(id(1), 12), &prefix), None);
+        assert_eq!(scan_of(&object_names::bundle(id(1), 7)), Some(id(1)));
+        for key in ["scans/x/tabs/0.json", "scans/", "tabs/0.json"] {
+            assert_eq!(scan_of(key), None, "{key}");
+        }
+        let upper = object_names::bundle(id(0xabc), 7).to_uppercase();
+        assert_eq!(scan_of(&upper.replace("SCANS", "scans")), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! `plan`: what a scan of a crawl will take, before it is started.
+//!
+//! Invariants: what was measured and what is assumed are told apart, number by number; only one
+//! row group of one index file is read. The shapes of shards and bundles are those of
+//! `coordinator.fan_out`.
+
+mod cost;
+mod estimate;
+mod options;
+mod prices;
+mod report;
+mod sample;
+
+use serde_json::{Map, Value};
+
+use self::estimate::{Estimate, Line, estimate};
+pub use self::options::{Assumptions, CrawlToPlan, FleetToPlan};
+use crate::{crawl, error::OperationError, line_sink::LineSink};
+
+/// Reads the crawl's list and a sample, and gives the lines of what follows from them.
+///
+/// # Errors
+/// When the crawl or its index cannot be read.
+pub async fn plan_crawl(
+    options: &CrawlToPlan,
+    as_json: bool,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    let CrawlToPlan { source, source_is_public, limit, workers, assumptions, .. } = options;
+    assumptions.check()?;
+    let crawl = crawl::resolve(source, *source_is_public, &options.crawl).await?;
+    let store = crawl::open(source, *source_is_public).await?;
+    let files = crawl::index_files(&*store, &crawl).await?;
+    let of_the_crawl = files.len() as u64;
+    let wanted = crawl::wanted_files(files, *limit);
+    let sample = sample::read(&*store, &wanted).await?;
+    let estimate = estimate(&sample, assumptions, *limit, *workers);
+    if as_json {
+        sink.data(format_args!("{}", document(&crawl, of_the_crawl, options, &estimate)))?;
+    } else {
+        sink.data(format_args!("{crawl} in {source}: {of_the_crawl} index files"))?;
+        for line in &estimate.lines {
+            sink.data(format_args!("{}", text(line)))?;
+        }
+        sink.note(format_args!("measured: read from the crawl just now"));
+        sink.note(format_args!(
+            "sampled:  extrapolated from the first row group of {}",
+            sample.path
+        ));
+        sink.note(format_args!("assumed:  the options under Assumed in --help"));
+        sink.note(format_args!(
+            "derived:  follows from the others; hours are those of the stages one after another,"
+        ));
+        sink.note(format_args!("          but from warc on they overlap, so a scan takes less"));
+    }
+    Ok(())
+}
+
+fn text(line: &Line) -> String {
+    let value = line.value.text();
+    format!("  {:<28} {value:>14} {:<10} {}", line.name.replace('_', " "), line.unit, line.basis)
+}
+
+fn document(crawl: &str, of_the_crawl: u64, options: &CrawlToPlan, estimate: &Estimate) -> Value {
+    let mut numbers = Map::new();
+    let mut bases = Map::new();
+    for line in &estimate.lines {
+        numbers.insert(line.name.into(), line.value.json());
+        bases.insert(line.name.into(), Value::from(line.basis.as_str()));
+    }
+    serde_json::json!({
+        "crawl": crawl, "source": options.source, "index_files_of_the_crawl": of_the_crawl,
+        "limit": options.limit, "workers": options.workers, "numbers": numbers, "basis": bases,
+    })
+}
+
+/// Gives the lines of the hours and dollars of a fleet, by the measured rates and a table of
+/// `prices` in JSON.
+///
+/// # Errors
+/// When a machine has no price, or a number makes no sense.
+pub fn plan_fleet(
+    options: &FleetToPlan,
+    prices: &str,
+    as_json: bool,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    report::print(options, prices, as_json, sink)
+}

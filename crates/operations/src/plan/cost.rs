@@ -1,0 +1,359 @@
+//! Hours and dollars of a scan on machines of a kind, from rates that were measured. Pure.
+//!
+//! Invariants: a stage takes as long as its scarcest resource, and says which that is; from warc on
+//! the stages share the fleet, so together they take as long as the resource that all of them use
+//! up first. Every rate says where it was measured or that it is assumed.
+
+use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
+use everytab_fetcher::capacity;
+use everytab_jobs::{scan_settings::ENTRIES_PER_BUNDLE, warc};
+
+use super::prices::{Database, Machine, Prices};
+
+const HOUR: f64 = 3_600.0;
+const HOURS_A_MONTH: f64 = 730.0;
+const GB: f64 = 1e9;
+
+/// A rate, and where it is from.
+pub(super) struct Rate {
+    pub(super) name: &'static str,
+    pub(super) value: f64,
+    pub(super) unit: &'static str,
+    pub(super) source: &'static str,
+}
+
+macro_rules! rates {
+    ($($name:ident $value:literal $unit:literal $source:literal;)+) => {
+        $(const $name: f64 = $value;)+
+        /// All rates, which `plan --hosts --json` lists.
+        pub(super) const RATES: &[Rate] = &[$(Rate {
+            name: stringify!($name), value: $value, unit: $unit, source: $source,
+        },)+];
+    };
+}
+
+rates! {
+    ICONS_A_HOST 2.53 "URLs" "assumed: 76 million URLs of 30 million hosts";
+    INDEX_ROWS_A_HOST 110.0 "rows" "assumed: 300 files of 11 million rows for 30 million hosts";
+    INDEX_ROWS_A_CPU_SECOND 7_754_357.0 "rows" "make bench-index, as a job, through S3";
+    INDEX_BYTES_A_HOST 1_800.0 "bytes" "make bench-index: 30 % of 180 GB";
+    PAGE_CPU 0.000_160 "s" "make bench-warc, S3 with TLS";
+    PAGE_BYTES 20_000.0 "bytes" "assumed: an archived home page, compressed";
+    PAGE_LATENCY 0.1 "s" "assumed: a range of S3 in the same region";
+    FETCH_CPU 0.000_183 "s" "make bench-icons, the mix over HTTPS with its second pass";
+    FETCH_SLOT 0.69 "s" "make bench-icons, the mix: 96,813 s of 200,000 URLs, time-outs twice";
+    SLOTS_IN_USE 0.886 "" "make bench-icons, the mix: of 1,500, the list's tail included";
+    ROBOTS_A_HOST 1.0 "requests" "robots.txt is asked before an origin's first icon";
+    ROBOTS_SLOT 0.3 "s" "assumed: only hosts that live are waited for";
+    ICON_BYTES 4_000.0 "bytes" "assumed: over all icon URLs";
+    CONNECTIONS_A_HOST 1.5 "" "make bench-icons, HTTPS: 24,000 for 16,000 hosts";
+    CONNECTION_BYTES_IN 5_000.0 "bytes" "assumed: a handshake with its certificates";
+    CONNECTION_BYTES_OUT 1_700.0 "bytes" "assumed: hello, keys, acknowledgements";
+    REQUEST_BYTES_OUT 450.0 "bytes" "assumed: headers, acknowledgements";
+    LOOKUP_BYTES_OUT 550.0 "bytes" "assumed: 1.3 look-ups a host by a resolver of one's own";
+    TAB_CPU 0.000_196 "s" "make bench-bundle, auto, the mix";
+    TAB_BYTES 916.0 "bytes" "make bench-bundle, auto: a tab in a bundle, plain";
+    SEARCH_HOSTS_A_SECOND 500_000.0 "hosts" "assumed: merging sorted lines, one worker";
+    ROW_DATABASE_CPU 0.000_032 "s" "make bench-fleet: 0.21 of a core at 6,499 rows a second";
+    WORKER_DISK_GB 20.0 "GB" "assumed: the image, spools, archives under way";
+    DATABASE_GB 100.0 "GB" "make bench-fleet: 52 GB of rows, 63 GB of log while it is kept";
+    SPARE_HOURS 1.0 "h" "assumed: machines that come up, a backup, teardown";
+    ARCHIVE_DAYS 5.0 "days" "assumed: until it is backed up or dropped";
+}
+
+/// What is to be scanned, and on what.
+#[derive(Debug, Clone)]
+pub(super) struct Fleet<'a> {
+    pub(super) hosts: f64,
+    pub(super) workers: f64,
+    pub(super) in_flight: f64,
+    /// A vCPU's speed, of a core of the machine that the rates were measured on.
+    pub(super) core_speed: f64,
+    pub(super) machine: &'a Machine,
+    pub(super) database: &'a Database,
+}
+
+/// What can be scarce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Resource {
+    Cpu,
+    Network,
+    InFlight,
+    Postgres,
+}
+
+impl Resource {
+    pub(super) const ALL: [Self; 4] = [Self::Cpu, Self::Network, Self::InFlight, Self::Postgres];
+
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU",
+            Self::Network => "network",
+            Self::InFlight => "requests in flight x time of each",
+            Self::Postgres => "Postgres's CPU",
+        }
+    }
+}
+
+/// A stage: seconds that the whole fleet needs of each resource, in the order of [`Resource::ALL`].
+#[derive(Debug, Clone)]
+pub(super) struct Stage {
+    pub(super) name: &'static str,
+    pub(super) seconds: [f64; 4],
+}
+
+impl Stage {
+    pub(super) fn hours(&self) -> f64 {
+        self.seconds.iter().copied().fold(0.0, f64::max) / HOUR
+    }
+
+    pub(super) fn bound_by(&self) -> Resource {
+        let scarcest = Resource::ALL.into_iter().zip(self.seconds);
+        // There are four; the default is never taken.
+        scarcest.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(Resource::Cpu, |(resource, _)| resource)
+    }
+}
+
+/// One line of dollars.
+#[derive(Debug, Clone)]
+pub(super) struct Cost {
+    pub(super) name: &'static str,
+    pub(super) dollars: f64,
+    /// The same with spot machines.
+    pub(super) spot: f64,
+}
+
+/// All of it.
+#[derive(Debug, Clone)]
+pub(super) struct Model {
+    pub(super) stages: Vec<Stage>,
+    /// warc, icon and bundle-shard on the same fleet at once.
+    pub(super) together: Stage,
+    /// From the first job to the published site.
+    pub(super) hours: f64,
+    pub(super) costs: Vec<Cost>,
+    pub(super) dollars: f64,
+    pub(super) spot_dollars: f64,
+    /// Gigabytes that a worker's requests take at most.
+    pub(super) memory_gb: f64,
+    pub(super) icons: f64,
+    pub(super) sent_gb: f64,
+    pub(super) received_gb: f64,
+    /// Keeping the site, without visitors.
+    pub(super) hosting_month: f64,
+}
+
+/// What the stages use of the fleet.
+struct Use {
+    cpu: f64,
+    bytes_in: f64,
+    /// Slots of so many a worker, and how long they are taken in all.
+    slots: f64,
+    slot_seconds: f64,
+    rows: f64,
+}
+
+impl Fleet<'_> {
+    fn stage(&self, name: &'static str, used: &Use) -> Stage {
+        let bits_a_second = self.machine.network_gbit * 1e9 * self.workers;
+        let slots = (used.slots * self.workers).max(1.0);
+        Stage {
+            name,
+            seconds: [
+                used.cpu / (self.machine.vcpus * self.workers * self.core_speed),
+                used.bytes_in * 8.0 / bits_a_second,
+                used.slot_seconds / slots,
+                used.rows * ROW_DATABASE_CPU / (self.database.vcpus * self.core_speed),
+            ],
+        }
+    }
+
+    fn index(&self) -> Stage {
+        self.stage(
+            "index",
+            &Use {
+                cpu: self.hosts * INDEX_ROWS_A_HOST / INDEX_ROWS_A_CPU_SECOND,
+                bytes_in: self.hosts * INDEX_BYTES_A_HOST,
+                slots: 1.0,
+                slot_seconds: 0.0,
+                rows: self.hosts,
+            },
+        )
+    }
+
+    fn warc(&self) -> Stage {
+        self.stage(
+            "warc",
+            &Use {
+                cpu: self.hosts * PAGE_CPU,
+                bytes_in: self.hosts * PAGE_BYTES,
+                slots: (warc::CONCURRENT_JOBS * warc::CONCURRENT_RECORDS) as f64,
+                slot_seconds: self.hosts * PAGE_LATENCY,
+                rows: self.hosts,
+            },
+        )
+    }
+
+    fn icon(&self, icons: f64) -> Stage {
+        let robots = self.hosts * ROBOTS_A_HOST;
+        self.stage(
+            "icon",
+            &Use {
+                cpu: (icons + robots) * FETCH_CPU,
+                bytes_in: icons * ICON_BYTES
+                    + self.hosts * CONNECTIONS_A_HOST * CONNECTION_BYTES_IN,
+                slots: self.in_flight * SLOTS_IN_USE,
+                slot_seconds: icons * FETCH_SLOT + robots * ROBOTS_SLOT,
+                rows: icons,
+            },
+        )
+    }
+
+    fn bundle(&self, icons: f64) -> Stage {
+        self.stage(
+            "bundle-shard",
+            &Use {
+                cpu: self.hosts * TAB_CPU,
+                bytes_in: icons * ICON_BYTES,
+                slots: 1.0,
+                slot_seconds: 0.0,
+                rows: 0.0,
+            },
+        )
+    }
+
+    fn closing(&self) -> Stage {
+        // A handful of jobs: more than a few workers do not help.
+        let at_once = self.workers.min(8.0);
+        let seconds = self.hosts / SEARCH_HOSTS_A_SECOND / at_once + 60.0;
+        Stage { name: "search, publish", seconds: [seconds, 0.0, 0.0, 0.0] }
+    }
+}
+
+/// The hours and dollars of a scan.
+pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
+    let icons = fleet.hosts * ICONS_A_HOST;
+    let pipeline = [fleet.warc(), fleet.icon(icons), fleet.bundle(icons)];
+    let mut together = Stage { name: "warc to bundle-shard", seconds: [0.0; 4] };
+    for (place, resource) in Resource::ALL.into_iter().enumerate() {
+        let each = pipeline.iter().map(|stage| stage.seconds[place]);
+        // Warc and icon jobs have slots of their own.
+        together.seconds[place] = match resource {
+            Resource::InFlight => each.fold(0.0, f64::max),
+            _ => each.sum(),
+        };
+    }
+    let (index, closing) = (fleet.index(), fleet.closing());
+    let hours = index.hours() + together.hours() + closing.hours();
+    let received = fleet.hosts * (INDEX_BYTES_A_HOST + PAGE_BYTES)
+        + icons * ICON_BYTES * 2.0
+        + fleet.hosts * CONNECTIONS_A_HOST * CONNECTION_BYTES_IN;
+    let sent = fleet.hosts * (CONNECTIONS_A_HOST * CONNECTION_BYTES_OUT + LOOKUP_BYTES_OUT)
+        + (icons + fleet.hosts * ROBOTS_A_HOST) * REQUEST_BYTES_OUT;
+    let sent_gb = sent / GB;
+    let costs = costs(fleet, prices, hours, icons, sent_gb);
+    let sum = |of: fn(&Cost) -> f64| costs.iter().map(of).sum();
+    let (dollars, spot_dollars) = (sum(|cost| cost.dollars), sum(|cost| cost.spot));
+    let [warc, icon, bundle] = pipeline;
+    Model {
+        stages: vec![index, warc, icon, bundle, closing],
+        together,
+        hours,
+        dollars,
+        spot_dollars,
+        costs,
+        memory_gb: capacity::memory_of(fleet.in_flight as u64) as f64 / GB,
+        icons,
+        sent_gb,
+        received_gb: received / GB,
+        hosting_month: fleet.hosts * TAB_BYTES / GB * prices.store_gb_month.price,
+    }
+}
+
+fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f64) -> Vec<Cost> {
+    let worker_hours = fleet.workers * hours;
+    let same = |name, dollars: f64| Cost { name, dollars, spot: dollars };
+    let machines = worker_hours * fleet.machine.hour;
+    let beside = prices.public_address_hour.price
+        + WORKER_DISK_GB * prices.worker_disk_gb_month.price / HOURS_A_MONTH;
+    let database_hours = hours + SPARE_HOURS;
+    let database = database_hours
+        * (fleet.database.hour + DATABASE_GB * prices.database_gb_month.price / HOURS_A_MONTH);
+    let shards = (fleet.hosts / 1_200.0).ceil();
+    let bundles = fleet.hosts / f64::from(ENTRIES_PER_BUNDLE);
+    let searches = fleet.hosts / HOSTNAMES_PER_FILE as f64;
+    let requests = (2.0 * shards + bundles + searches) / 1e3 * prices.thousand_puts.price
+        + shards * 60.0 / 1e3 * prices.thousand_gets.price;
+    let archive = icons * ICON_BYTES / GB * prices.store_gb_month.price * ARCHIVE_DAYS / 30.0;
+    let sent = (sent_gb - prices.sent_gb_free.price).max(0.0) * prices.sent_gb.price;
+    vec![
+        Cost { name: "workers", dollars: machines, spot: machines * prices.spot_share.price },
+        same("their addresses and disks", worker_hours * beside),
+        same("Postgres", database),
+        same("requests to the stores", requests),
+        same("the archive, for 5 days", archive),
+        same("bytes sent to the web", sent),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn modelled(hosts: f64, workers: f64, in_flight: f64, name: &str) -> Model {
+        let prices = Prices::read(include_str!("../../../../worker/prices.json")).unwrap();
+        let (machine, database) =
+            (prices.machine(name).unwrap(), prices.database("db.m7g.large").unwrap());
+        let fleet = Fleet { hosts, workers, in_flight, core_speed: 1.0, machine, database };
+        model(&fleet, &prices)
+    }
+
+    fn stage<'a>(model: &'a Model, name: &str) -> &'a Stage {
+        model.stages.iter().find(|stage| stage.name == name).unwrap()
+    }
+
+    #[test]
+    fn a_stage_is_bound_by_what_runs_out_first() {
+        let usual = modelled(30e6, 8.0, 512.0, "c7g.large");
+        assert_eq!(stage(&usual, "icon").bound_by(), Resource::InFlight);
+        // Twice the requests in flight, half the time, until the processor is what is scarce.
+        let twice = modelled(30e6, 8.0, 1_024.0, "c7g.large");
+        let ratio = stage(&usual, "icon").hours() / stage(&twice, "icon").hours();
+        assert!((ratio - 2.0).abs() < 1e-6, "{ratio}");
+        let many = modelled(30e6, 2.0, 100_000.0, "c7g.large");
+        assert_eq!(stage(&many, "icon").bound_by(), Resource::Cpu);
+        let by_cpu = many.icons * FETCH_CPU + 30e6 * FETCH_CPU;
+        assert!((stage(&many, "icon").hours() - by_cpu / 4.0 / HOUR).abs() < 1e-6);
+        // A fleet that is large enough waits for the one Postgres.
+        let fleet = modelled(30e6, 500.0, 2_000.0, "c7g.2xlarge");
+        assert_eq!(fleet.together.bound_by(), Resource::Postgres);
+        assert_eq!(stage(&fleet, "index").bound_by(), Resource::Postgres);
+    }
+
+    #[test]
+    fn together_is_never_faster_than_its_slowest_stage_nor_slower_than_one_after_another() {
+        for workers in [1.0, 4.0, 64.0, 300.0] {
+            let model = modelled(30e6, workers, 1_500.0, "c7i.xlarge");
+            let hours: Vec<f64> = model.stages[1..4].iter().map(Stage::hours).collect();
+            let slowest = hours.iter().copied().fold(0.0, f64::max);
+            let sum: f64 = hours.iter().sum();
+            let together = model.together.hours();
+            assert!(slowest <= together + 1e-9 && together <= sum + 1e-9, "{workers}");
+        }
+    }
+
+    #[test]
+    fn dollars_add_up_and_a_fleet_of_twice_the_size_costs_no_more_for_its_workers() {
+        let eight = modelled(30e6, 8.0, 512.0, "c7g.large");
+        let sum: f64 = eight.costs.iter().map(|cost| cost.dollars).sum();
+        assert!((sum - eight.dollars).abs() < 1e-9);
+        assert!(eight.spot_dollars < eight.dollars);
+        assert!(eight.dollars > 5.0 && eight.dollars < 106.0, "{}", eight.dollars);
+        let sixteen = modelled(30e6, 16.0, 512.0, "c7g.large");
+        let (a, b) = (eight.costs[0].dollars, sixteen.costs[0].dollars);
+        assert!((a - b).abs() < a * 0.05, "{a} {b}");
+        assert!(sixteen.hours < eight.hours * 0.6);
+        let none = modelled(1.0, 1.0, 512.0, "c7g.large");
+        assert!(none.hours.is_finite() && none.dollars.is_finite());
+    }
+}

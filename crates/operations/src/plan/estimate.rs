@@ -1,0 +1,319 @@
+//! From a sample and assumptions to numbers, each with what it rests on. Pure.
+
+use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
+use serde_json::Value;
+
+use super::{options::Assumptions, sample::Sample};
+
+/// Hosts of a shard, and shards at least, as `coordinator.fan_out` has them.
+const HOSTS_A_SHARD: u64 = 1_200;
+/// See [`HOSTS_A_SHARD`].
+const SHARDS_AT_LEAST: u64 = 256;
+/// Hostname ranges of the search index, as `coordinator.search_ranges` has them.
+const SEARCH_RANGES: u64 = 28;
+/// Columns that the index job reads of a row group: each is a range of its own.
+const INDEX_COLUMNS: u64 = 12;
+
+/// What a number rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// Read from the crawl.
+    Measured,
+    /// Extrapolated from the sample.
+    Sampled,
+    /// An option.
+    Assumed,
+    /// Follows from the others.
+    Derived,
+}
+
+impl Basis {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Sampled => "sampled",
+            Self::Assumed => "assumed",
+            Self::Derived => "derived",
+        }
+    }
+}
+
+impl std::fmt::Display for Basis {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// A count, or an amount with decimals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Number {
+    Count(u64),
+    Amount(f64),
+}
+
+impl Number {
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Count(count) => count.to_string(),
+            Self::Amount(amount) if amount < 0.1 => format!("{amount:.4}"),
+            Self::Amount(amount) => format!("{amount:.2}"),
+        }
+    }
+
+    pub(super) fn json(self) -> Value {
+        match self {
+            Self::Count(count) => Value::from(count),
+            // Four decimals: a small scan costs less than a cent.
+            Self::Amount(amount) => Value::from((amount * 1e4).round() / 1e4),
+        }
+    }
+}
+
+/// One number of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Line {
+    pub(super) name: &'static str,
+    pub(super) value: Number,
+    pub(super) unit: &'static str,
+    pub(super) basis: Basis,
+}
+
+/// The plan.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Estimate {
+    pub(super) lines: Vec<Line>,
+}
+
+impl Estimate {
+    fn count(&mut self, name: &'static str, value: u64, unit: &'static str, basis: Basis) {
+        self.lines.push(Line { name, value: Number::Count(value), unit, basis });
+    }
+
+    fn amount(&mut self, name: &'static str, value: f64, unit: &'static str, basis: Basis) {
+        self.lines.push(Line { name, value: Number::Amount(value), unit, basis });
+    }
+}
+
+/// What a scan of the sampled crawl takes.
+pub(super) fn estimate(
+    sample: &Sample,
+    assumed: &Assumptions,
+    limit: Option<u64>,
+    workers: u64,
+) -> Estimate {
+    let mut plan = Estimate::default();
+    let read = index_reading(sample);
+    let in_all = read.hosts;
+    let hosts = limit.unwrap_or(u64::MAX).min(in_all);
+    let shape = Shape::of(hosts, u64::from(assumed.entries_per_bundle));
+    let icons = times(hosts, assumed.icons_per_host);
+    let record_bytes = ratio(sample.record_bytes, sample.captures);
+
+    plan.count("index_files", sample.files, "", Basis::Measured);
+    plan.count("index_file_bytes", sample.file_bytes, "bytes", Basis::Measured);
+    plan.count("row_groups_of_a_file", sample.row_groups, "", Basis::Measured);
+    plan.count("index_bytes_to_read", read.bytes, "bytes", Basis::Sampled);
+    plan.count("hosts", hosts, "", Basis::Sampled);
+    plan.count("warc_bytes_to_read", times(hosts, record_bytes), "bytes", Basis::Sampled);
+    plan.amount("icons_per_host", assumed.icons_per_host, "", Basis::Assumed);
+    plan.count("icon_urls", icons, "", Basis::Derived);
+    plan.count("shards", shape.shards, "", Basis::Derived);
+    plan.count("bundles", shape.bundles, "", Basis::Derived);
+    let jobs = sample.files + 3 * shape.shards + SEARCH_RANGES + 1;
+    plan.count("jobs", jobs, "", Basis::Derived);
+    hours(&mut plan, assumed, read.bytes, hosts, icons, workers);
+    storage(&mut plan, sample, assumed, hosts, icons, &shape, &read);
+    plan
+}
+
+/// What the index stage reads.
+struct IndexReading {
+    bytes: u64,
+    hosts: u64,
+    requests: u64,
+}
+
+fn index_reading(sample: &Sample) -> IndexReading {
+    let per_group = |amount: u64| ratio(amount, sample.groups_read);
+    // A file without home pages in its sample is read to its end.
+    let wanted = sample.max_captures.map(|most| ratio(most, sample.files));
+    let groups_for = |wanted: f64| (wanted / per_group(sample.captures)).ceil().max(1.0);
+    let groups_of_a_file = match wanted {
+        Some(wanted) if sample.captures > 0 => groups_for(wanted).min(sample.row_groups as f64),
+        _ => sample.row_groups as f64,
+    };
+    // Files differ in size: what one gives stands for as many bytes as it has.
+    let like_sampled = ratio(sample.file_bytes, sample.sampled_bytes);
+    let groups = groups_of_a_file * like_sampled;
+    let captures = sample.max_captures.unwrap_or(u64::MAX);
+    IndexReading {
+        bytes: whole(per_group(sample.read_bytes) * groups),
+        hosts: whole(per_group(sample.hosts) * groups).min(captures),
+        requests: whole(groups * INDEX_COLUMNS as f64),
+    }
+}
+
+/// How a number of hosts is divided.
+#[derive(Debug, PartialEq, Eq)]
+struct Shape {
+    shards: u64,
+    bundles: u64,
+}
+
+impl Shape {
+    fn of(hosts: u64, entries_per_bundle: u64) -> Self {
+        let small = HOSTS_A_SHARD.min(hosts.div_ceil(SHARDS_AT_LEAST));
+        let hosts_a_shard = small.max(entries_per_bundle).max(1);
+        let shards = hosts.div_ceil(hosts_a_shard);
+        let of_a_shard = ratio(hosts, shards) / entries_per_bundle.max(1) as f64;
+        Self { shards, bundles: shards * whole(of_a_shard.round()).max(1) }
+    }
+}
+
+fn hours(
+    plan: &mut Estimate,
+    assumed: &Assumptions,
+    index_bytes: u64,
+    hosts: u64,
+    icons: u64,
+    workers: u64,
+) {
+    plan.count("workers", workers, "", Basis::Assumed);
+    let stages = [
+        ("index_hours", "index_bytes_a_second", index_bytes, assumed.index_bytes_per_second),
+        ("warc_hours", "pages_a_second", hosts, assumed.pages_per_second),
+        ("icon_hours", "icons_a_second", icons, assumed.icons_per_second),
+        ("bundle_hours", "tabs_a_second", hosts, assumed.tabs_per_second),
+    ];
+    let mut in_all = 0.0;
+    for (hours, rate, amount, per_second) in stages {
+        plan.amount(rate, per_second, "a worker", Basis::Assumed);
+        let taken = amount as f64 / per_second / workers.max(1) as f64 / 3_600.0;
+        plan.amount(hours, taken, "hours", Basis::Derived);
+        in_all += taken;
+    }
+    plan.amount("hours", in_all, "hours", Basis::Derived);
+}
+
+fn storage(
+    plan: &mut Estimate,
+    sample: &Sample,
+    assumed: &Assumptions,
+    hosts: u64,
+    icons: u64,
+    shape: &Shape,
+    read: &IndexReading,
+) {
+    let bundle_bytes = times(hosts, assumed.bytes_per_tab);
+    let archive_bytes = times(icons, assumed.bytes_per_icon);
+    plan.count("bundle_bytes", bundle_bytes, "bytes", Basis::Assumed);
+    plan.count("archive_bytes", archive_bytes, "bytes", Basis::Assumed);
+    // Two objects a shard (archive, search part), the bundles, the search files with an index a
+    // range, and a dozen of the page.
+    let search_files = hosts.div_ceil(HOSTNAMES_PER_FILE as u64) + 2 * SEARCH_RANGES;
+    let puts = 2 * shape.shards + shape.bundles + search_files + 12;
+    // The archive's size and bytes, and of each search part a header and lines a range.
+    let gets = 2 * shape.shards + 2 * SEARCH_RANGES * shape.shards;
+    plan.count("crawl_gets", read.requests + sample.files + hosts, "requests", Basis::Derived);
+    plan.count("store_puts", puts, "requests", Basis::Derived);
+    plan.count("store_gets", gets, "requests", Basis::Derived);
+    let dollars = puts as f64 / 1e3 * assumed.dollars_per_1000_puts
+        + gets as f64 / 1e3 * assumed.dollars_per_1000_gets;
+    plan.amount("store_request_dollars", dollars, "dollars", Basis::Derived);
+    let gigabytes = (bundle_bytes + archive_bytes) as f64 / 1e9;
+    let a_month = gigabytes * assumed.dollars_per_gb_month;
+    plan.amount("storage_dollars_a_month", a_month, "dollars", Basis::Derived);
+}
+
+fn ratio(amount: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { amount as f64 / of as f64 }
+}
+
+fn times(amount: u64, factor: f64) -> u64 {
+    whole(amount as f64 * factor)
+}
+
+/// Not below zero; what is no number counts as none.
+fn whole(amount: f64) -> u64 {
+    // A cast of a float saturates.
+    amount.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(plan: &Estimate, name: &str) -> f64 {
+        match plan.lines.iter().find(|line| line.name == name).unwrap().value {
+            Number::Count(count) => count as f64,
+            Number::Amount(amount) => amount,
+        }
+    }
+
+    /// The sizes that the design plans for.
+    fn whole_crawl() -> Sample {
+        Sample {
+            path: "x".into(),
+            files: 300,
+            file_bytes: 180_000_000_000,
+            max_captures: None,
+            sampled_bytes: 600_000_000,
+            row_groups: 5,
+            groups_read: 1,
+            read_bytes: 64_000_000,
+            captures: 24_000,
+            hosts: 23_000,
+            record_bytes: 24_000 * 20_000,
+        }
+    }
+
+    #[test]
+    fn shards_and_bundles_have_the_shape_that_the_coordinator_gives_them() {
+        for (hosts, shards, bundles) in [
+            (0, 0, 0),
+            (1, 1, 1),
+            (300, 3, 3),
+            (1_201, 11, 11),
+            (2_000, 17, 17),
+            (30_720, 256, 256),
+            (250_000, 256, 2_048),
+        ] {
+            assert_eq!(Shape::of(hosts, 120), Shape { shards, bundles }, "{hosts}");
+        }
+        assert_eq!(Shape::of(30_000_000, 120), Shape { shards: 25_000, bundles: 250_000 });
+    }
+
+    #[test]
+    fn a_whole_crawl_has_the_sizes_that_the_design_plans_for() {
+        let assumed = Assumptions::default();
+        let plan = estimate(&whole_crawl(), &assumed, None, 1);
+        assert_eq!(number(&plan, "hosts"), 34_500_000.0);
+        assert_eq!(number(&plan, "index_bytes_to_read"), 96_000_000_000.0);
+        assert_eq!(number(&plan, "warc_bytes_to_read"), 34_500_000.0 * 20_000.0);
+        assert_eq!(number(&plan, "shards"), 28_750.0);
+        assert_eq!(number(&plan, "jobs"), 300.0 + 3.0 * 28_750.0 + 29.0);
+        let ten = estimate(&whole_crawl(), &assumed, None, 10);
+        let ratio = number(&plan, "hours") / number(&ten, "hours");
+        assert!((ratio - 10.0).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
+    fn a_limit_reads_less_and_an_empty_sample_gives_zeros() {
+        let assumed = Assumptions::default();
+        let few = Sample {
+            files: 8,
+            file_bytes: 4_800_000_000,
+            max_captures: Some(8_000),
+            ..whole_crawl()
+        };
+        let plan = estimate(&few, &assumed, Some(300), 1);
+        assert_eq!(number(&plan, "hosts"), 300.0);
+        assert_eq!(number(&plan, "index_bytes_to_read"), 8.0 * 64_000_000.0);
+        let nothing = estimate(&Sample::default(), &assumed, None, 1);
+        assert!(nothing.lines.iter().all(|line| match line.value {
+            Number::Count(_) => true,
+            Number::Amount(amount) => amount.is_finite(),
+        }));
+        assert_eq!((number(&nothing, "hosts"), number(&nothing, "shards")), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,116 @@
+//! What `plan` is asked, and what is assumed where nothing can be measured beforehand.
+
+use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
+
+use crate::error::OperationError;
+
+/// A crawl whose scan is estimated.
+#[derive(Debug, Clone)]
+pub struct CrawlToPlan {
+    /// The crawl's id, or `latest`.
+    pub crawl: String,
+    /// The URL of the crawl's bucket.
+    pub source: String,
+    /// Whether an S3 bucket is read without credentials.
+    pub source_is_public: bool,
+    /// Hosts wanted at most; without it, all.
+    pub limit: Option<u64>,
+    /// How many workers do the scan.
+    pub workers: u64,
+    /// What cannot be measured.
+    pub assumptions: Assumptions,
+}
+
+/// A fleet whose hours and dollars are computed by measured rates, without a look at a crawl.
+#[derive(Debug, Clone)]
+pub struct FleetToPlan {
+    /// Hosts to be scanned.
+    pub hosts: u64,
+    /// How many workers do the scan.
+    pub workers: u64,
+    /// The machine of a worker, by its name in the table of prices.
+    pub instance: String,
+    /// The machine of Postgres, by its name in the table of prices.
+    pub database_instance: String,
+    /// Requests in flight per worker.
+    pub in_flight: u64,
+    /// How fast a vCPU is, as a multiple of a core of the machine that the rates were measured on.
+    pub core_speed: f64,
+}
+
+/// What cannot be measured beforehand.
+#[derive(Debug, Clone)]
+pub struct Assumptions {
+    /// Tabs per bundle.
+    pub entries_per_bundle: u32,
+    /// Icon URLs per host.
+    pub icons_per_host: f64,
+    /// Bytes per icon in the archive, as an average over all icon URLs.
+    pub bytes_per_icon: f64,
+    /// Bytes per tab in a bundle.
+    pub bytes_per_tab: f64,
+    /// Index bytes that a worker reads in a second.
+    pub index_bytes_per_second: f64,
+    /// Home pages that a worker reads in a second.
+    pub pages_per_second: f64,
+    /// Icon URLs that a worker requests in a second.
+    pub icons_per_second: f64,
+    /// Tabs that a worker bundles in a second.
+    pub tabs_per_second: f64,
+    /// Dollars per thousand PUT or LIST requests.
+    pub dollars_per_1000_puts: f64,
+    /// Dollars per thousand GET requests.
+    pub dollars_per_1000_gets: f64,
+    /// Dollars to store a gigabyte for a month.
+    pub dollars_per_gb_month: f64,
+}
+
+impl Default for Assumptions {
+    fn default() -> Self {
+        Self {
+            entries_per_bundle: ENTRIES_PER_BUNDLE,
+            icons_per_host: 2.2,
+            bytes_per_icon: 4_000.0,
+            bytes_per_tab: 1_800.0,
+            index_bytes_per_second: 25_000_000.0,
+            pages_per_second: 250.0,
+            icons_per_second: 250.0,
+            tabs_per_second: 500.0,
+            dollars_per_1000_puts: 0.005,
+            dollars_per_1000_gets: 0.000_4,
+            dollars_per_gb_month: 0.023,
+        }
+    }
+}
+
+impl Assumptions {
+    /// Checks that an estimate can be made of these numbers.
+    ///
+    /// # Errors
+    /// When a rate is not a number that can be divided by, or an amount is negative.
+    pub fn check(&self) -> Result<(), OperationError> {
+        let rates = [
+            ("index-bytes-per-second", self.index_bytes_per_second),
+            ("pages-per-second", self.pages_per_second),
+            ("icons-per-second", self.icons_per_second),
+            ("tabs-per-second", self.tabs_per_second),
+        ];
+        let amounts = [
+            ("icons-per-host", self.icons_per_host),
+            ("bytes-per-icon", self.bytes_per_icon),
+            ("bytes-per-tab", self.bytes_per_tab),
+            ("dollars-per-1000-puts", self.dollars_per_1000_puts),
+            ("dollars-per-1000-gets", self.dollars_per_1000_gets),
+            ("dollars-per-gb-month", self.dollars_per_gb_month),
+        ];
+        let bad_rate = rates.into_iter().find(|(_, rate)| !(rate.is_finite() && *rate > 0.0));
+        let bad_amount =
+            amounts.into_iter().find(|(_, amount)| !(amount.is_finite() && *amount >= 0.0));
+        match bad_rate.or(bad_amount) {
+            Some((name, value)) => Err(OperationError::usage(format!(
+                "--{name} {value}: give a number greater than zero"
+            ))),
+            None => Ok(()),
+        }
+    }
+}

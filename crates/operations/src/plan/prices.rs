@@ -1,0 +1,140 @@
+//! What things cost: a table with its date, which the caller brings as JSON (`worker/prices.json`).
+//!
+//! Must not know: what is bought.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::error::OperationError;
+
+/// A price or a share.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Price {
+    pub(super) price: f64,
+    /// seen or remembered.
+    pub(super) basis: String,
+}
+
+/// A machine for a worker.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Machine {
+    pub(super) vcpus: f64,
+    pub(super) memory_gib: f64,
+    /// What it may always take in, in Gbit/s; more for minutes only.
+    pub(super) network_gbit: f64,
+    /// Dollars an hour, on demand.
+    pub(super) hour: f64,
+    pub(super) basis: String,
+}
+
+/// A machine for Postgres.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Database {
+    pub(super) vcpus: f64,
+    /// Dollars an hour.
+    pub(super) hour: f64,
+    pub(super) basis: String,
+}
+
+/// The table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Prices {
+    /// The month in which it was written down.
+    pub(super) date: String,
+    pub(super) region: String,
+    pub(super) about: String,
+    workers: BTreeMap<String, Machine>,
+    databases: BTreeMap<String, Database>,
+    /// A spot machine's price as a share of the same on demand.
+    pub(super) spot_share: Price,
+    pub(super) public_address_hour: Price,
+    pub(super) worker_disk_gb_month: Price,
+    pub(super) database_gb_month: Price,
+    pub(super) store_gb_month: Price,
+    pub(super) thousand_puts: Price,
+    pub(super) thousand_gets: Price,
+    /// Gigabytes sent to the internet, beyond those that are free a month.
+    pub(super) sent_gb: Price,
+    pub(super) sent_gb_free: Price,
+}
+
+impl Prices {
+    /// The table that a JSON document holds.
+    pub(super) fn read(json: &str) -> Result<Self, OperationError> {
+        Ok(serde_json::from_str(json)?)
+    }
+
+    /// A worker's machine by its name.
+    pub(super) fn machine(&self, name: &str) -> Result<&Machine, OperationError> {
+        self.workers.get(name).ok_or_else(|| unknown("--instance", name, self.workers.keys()))
+    }
+
+    /// Postgres's machine by its name.
+    pub(super) fn database(&self, name: &str) -> Result<&Database, OperationError> {
+        let known = self.databases.get(name);
+        known.ok_or_else(|| unknown("--database-instance", name, self.databases.keys()))
+    }
+}
+
+fn unknown<'a>(
+    option: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a String>,
+) -> OperationError {
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    OperationError::usage(format!(
+        "{option} {name}: there is no price for it; known are {} (worker/prices.json)",
+        known.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRICES: &str = include_str!("../../../../worker/prices.json");
+
+    #[test]
+    fn every_price_is_a_number_and_says_what_it_rests_on() {
+        let prices = Prices::read(PRICES).unwrap();
+        let machines = prices.workers.values().map(|it| (it.hour, it.basis.as_str()));
+        let databases = prices.databases.values().map(|it| (it.hour, it.basis.as_str()));
+        let others = [
+            &prices.spot_share,
+            &prices.public_address_hour,
+            &prices.worker_disk_gb_month,
+            &prices.database_gb_month,
+            &prices.store_gb_month,
+            &prices.thousand_puts,
+            &prices.thousand_gets,
+            &prices.sent_gb,
+            &prices.sent_gb_free,
+        ]
+        .into_iter()
+        .map(|it| (it.price, it.basis.as_str()));
+        for (price, basis) in machines.chain(databases).chain(others) {
+            assert!(price > 0.0 && price.is_finite());
+            assert!(matches!(basis, "seen" | "remembered"), "{basis}");
+        }
+        let machines = prices.workers.values();
+        assert!(machines.clone().all(|it| it.vcpus >= 1.0 && it.memory_gib >= 1.0));
+        assert!(machines.clone().all(|it| it.network_gbit > 0.0));
+        let (year, month) = prices.date.split_once('-').unwrap();
+        assert!(year.parse::<u32>().unwrap() >= 2026 && (1..=12).contains(&month.parse().unwrap()));
+    }
+
+    #[test]
+    fn unknown_machines_are_told_from_known_ones() {
+        let prices = Prices::read(PRICES).unwrap();
+        assert!((prices.machine("c7g.large").unwrap().vcpus - 2.0).abs() < 1e-9);
+        let said = prices.machine("c9x.huge").unwrap_err().message;
+        assert!(said.contains("c9x.huge") && said.contains("c7g.large"), "{said}");
+        let said = prices.database("db.x").unwrap_err().message;
+        assert!(said.contains("--database-instance") && said.contains("db.m7g.large"), "{said}");
+    }
+}

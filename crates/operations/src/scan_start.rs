@@ -1,0 +1,196 @@
+//! Starting a scan: the crawl, its files, the settings, and the blocklist of takedowns.
+
+use std::time::Duration;
+
+use everytab_bundler::{object_names, takedown_list::listed_hosts};
+use everytab_coordinator::{Coordinator, NewScan};
+use everytab_icon::{png::Colours, test_vectors::encoder_digest_hex};
+use everytab_jobs::scan_settings::ScanSettings;
+use everytab_storage::StoreSettings;
+use futures_util::StreamExt;
+use url::Url;
+use uuid::Uuid;
+
+use crate::{crawl, error::OperationError};
+
+/// Where a scan reads and writes.
+#[derive(Debug, Clone)]
+pub struct ScanStores {
+    /// The crawl's bucket.
+    pub source: String,
+    /// Whether the bucket is read without credentials.
+    pub source_is_public: bool,
+    /// Where the icons are archived.
+    pub archive: String,
+    /// Where the site is published.
+    pub site: String,
+    /// The private prefix with `blocklist.txt`, which takedowns write.
+    pub private: Option<String>,
+}
+
+impl ScanStores {
+    /// The same stores by URLs that mean the same on every machine and in every folder.
+    ///
+    /// # Errors
+    /// When a bare path cannot be made absolute.
+    pub fn absolute(self) -> Result<Self, OperationError> {
+        Ok(Self {
+            source: absolute(self.source)?,
+            archive: absolute(self.archive)?,
+            site: absolute(self.site)?,
+            private: self.private.map(absolute).transpose()?,
+            ..self
+        })
+    }
+}
+
+fn absolute(place: String) -> Result<String, OperationError> {
+    if place.contains("://") {
+        return Ok(place);
+    }
+    let path = std::path::absolute(&place).map_err(|error| {
+        OperationError::usage(format!("{place:?} is no folder's path: {error}"))
+    })?;
+    // A path may hold spaces and percent signs; a URL says them otherwise.
+    Url::from_file_path(&path)
+        .map(String::from)
+        .map_err(|()| OperationError::usage(format!("{place:?} is no folder's path")))
+}
+
+/// What makes one scan different from another, beside its stores.
+#[derive(Debug, Clone)]
+pub struct ScanOptions {
+    /// Hosts wanted at most; without it, all.
+    pub limit: Option<u64>,
+    /// Whether robots.txt is asked and obeyed.
+    pub obey_robots: bool,
+    /// Tabs per bundle.
+    pub entries_per_bundle: u32,
+    /// How many colours an icon keeps.
+    pub icon_colours: Colours,
+    /// How long a lease lasts.
+    pub lease: Duration,
+    /// The CloudFront distribution to invalidate after publishing.
+    pub distribution: Option<String>,
+    /// The address at which people find the site, with a slash at the end.
+    pub site_url: Option<String>,
+    /// Where people write to about their sites: a mail address or an https address.
+    pub contact: Option<String>,
+    /// A number that shuffles the order of fetching, and nothing else.
+    pub shuffle: u64,
+}
+
+/// A scan that was started.
+#[derive(Debug, Clone)]
+pub struct StartedScan {
+    /// The scan's id.
+    pub id: Uuid,
+    /// The scan's number in this database.
+    pub number: i32,
+    /// The id of the crawl.
+    pub crawl: String,
+    /// How many index files the scan reads.
+    pub index_files: usize,
+}
+
+/// The settings of a scan with these stores and options, as they are frozen when it is started.
+pub fn settings(stores: &ScanStores, options: &ScanOptions) -> ScanSettings {
+    ScanSettings {
+        source_is_public: stores.source_is_public,
+        limit: options.limit,
+        entries_per_bundle: options.entries_per_bundle,
+        obey_robots: options.obey_robots,
+        icon_colours: options.icon_colours,
+        distribution: options.distribution.clone(),
+        site_url: options.site_url.clone(),
+        contact: options.contact.clone(),
+        seed: options.shuffle,
+        ..ScanSettings::new(stores.source.clone(), stores.archive.clone(), stores.site.clone())
+    }
+}
+
+/// Starts a scan of `wanted`, a crawl's id or `latest`.
+///
+/// # Errors
+/// When the crawl or a store cannot be read, or the database refuses.
+pub async fn start(
+    coordinator: &Coordinator,
+    wanted: &str,
+    stores: &ScanStores,
+    options: &ScanOptions,
+) -> Result<StartedScan, OperationError> {
+    let crawl = crawl::resolve(&stores.source, stores.source_is_public, wanted).await?;
+    let scan = prepare(coordinator, &crawl, stores, options).await?;
+    let number = coordinator.start_scan(&scan).await?;
+    Ok(StartedScan { id: scan.scan_id, number, crawl, index_files: scan.files.len() })
+}
+
+/// As [`start`], unless the database has had a scan of `wanted` (`latest`: any scan); then it
+/// answers none. Many callers may ask concurrently.
+///
+/// # Errors
+/// When the crawl or a store cannot be read, or the database refuses.
+pub async fn start_once(
+    coordinator: &Coordinator,
+    wanted: &str,
+    stores: &ScanStores,
+    options: &ScanOptions,
+) -> Result<Option<StartedScan>, OperationError> {
+    let unless = (wanted != crawl::LATEST).then_some(wanted);
+    let scans = coordinator.list_scans().await?;
+    if scans.iter().any(|scan| unless.is_none_or(|crawl| scan.crawl == crawl)) {
+        return Ok(None);
+    }
+    let crawl = crawl::resolve(&stores.source, stores.source_is_public, wanted).await?;
+    let scan = prepare(coordinator, &crawl, stores, options).await?;
+    let started = coordinator.start_scan_once(&scan, unless).await?;
+    Ok(started.map(|number| StartedScan {
+        id: scan.scan_id,
+        number,
+        crawl,
+        index_files: scan.files.len(),
+    }))
+}
+
+async fn prepare(
+    coordinator: &Coordinator,
+    crawl: &str,
+    stores: &ScanStores,
+    options: &ScanOptions,
+) -> Result<NewScan, OperationError> {
+    let store = crawl::open(&stores.source, stores.source_is_public).await?;
+    let files = crawl::index_files(&*store, crawl).await?;
+    for url in [&stores.archive, &stores.site] {
+        // A missing bucket or a wrong secret is found here, before the first shard needs it.
+        let store = everytab_storage::open(url, &StoreSettings::default()).await?;
+        if let Some(found) = store.list(object_names::MANIFEST).next().await {
+            found?;
+        }
+    }
+    if let Some(private) = &stores.private {
+        read_takedowns(coordinator, private).await?;
+    }
+    let settings = settings(stores, options);
+    Ok(NewScan {
+        scan_id: Uuid::now_v7(),
+        crawl: crawl.to_owned(),
+        settings: serde_json::to_value(&settings)?,
+        lease_ms: i32::try_from(options.lease.as_millis()).unwrap_or(i32::MAX),
+        encoder: encoder_digest_hex(),
+        files: crawl::wanted_files(files, options.limit),
+    })
+}
+
+/// Adds the hosts that were taken down since the last scan to the blocklist.
+async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), OperationError> {
+    let store = everytab_storage::open(private, &StoreSettings::default()).await?;
+    let list = match store.get(object_names::BLOCKLIST).await {
+        Ok(list) => list,
+        Err(error) if error.is_not_found() => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    for hostname in listed_hosts(&String::from_utf8_lossy(&list)) {
+        coordinator.block("hostname", hostname, Some("takedown")).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! The item journal of a run in poison-item isolation, kept in Postgres.
+//!
+//! Invariant: a checkpoint returns only once Postgres has recorded the item under the run's fence.
+//! Must not know: what an item is.
+
+use std::collections::HashMap;
+
+use everytab_coordinator::{Coordinator, Error, Fence};
+use everytab_fetcher::{Heartbeat, ItemJournal};
+use futures_util::future::BoxFuture;
+
+use crate::leases::LeaseTrust;
+
+/// The journal of one run.
+pub(crate) struct PostgresJournal {
+    coordinator: Coordinator,
+    fence: Fence,
+    trusted: LeaseTrust,
+    heartbeat: Heartbeat,
+    deaths: HashMap<i64, u32>,
+}
+
+impl PostgresJournal {
+    /// Loads the items that were current when earlier runs of the job ended their process.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub(crate) async fn load(
+        coordinator: &Coordinator,
+        fence: Fence,
+        trusted: LeaseTrust,
+        heartbeat: Heartbeat,
+    ) -> Result<Self, Error> {
+        let suspects = coordinator.load_suspects(fence.job_id).await?;
+        let deaths = suspects.into_iter().map(|(item, deaths)| (item, deaths.unsigned_abs()));
+        let (coordinator, deaths) = (coordinator.clone(), deaths.collect());
+        Ok(Self { coordinator, fence, trusted, heartbeat, deaths })
+    }
+
+    async fn checkpoint(&self, item: i64) {
+        let until = self.trusted.until();
+        match self.coordinator.checkpoint_item(self.fence, item, until).await {
+            Ok(true) => self.heartbeat.beat(),
+            // The lease is lost: the run is about to be ended.
+            Ok(false) => std::future::pending().await,
+            Err(error) => {
+                tracing::warn!(%error, item, "the item is not handled: no checkpoint of it");
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+impl ItemJournal for PostgresJournal {
+    fn deaths(&self, item: i64) -> u32 {
+        self.deaths.get(&item).copied().unwrap_or(0)
+    }
+
+    fn checkpoint_item(&self, item: i64) -> BoxFuture<'_, ()> {
+        Box::pin(self.checkpoint(item))
+    }
+}

@@ -1,0 +1,228 @@
+//! The leases that a worker holds: renewed together, each trusted for a part of its time.
+//!
+//! Invariant: a lease is renewed only while its job makes progress. Must not know: what a job does.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::{Coordinator, Fence, Lease};
+use everytab_fetcher::Heartbeat;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::{fleet_limits::FleetLimits, lease_outcome::LeaseOutcome, metrics};
+
+/// Renewals per lease: two may fail before the lease runs out.
+const RENEWALS_PER_LEASE: u32 = 3;
+/// A worker trusts a lease for 90 % of the time that Postgres grants, so that it stops before
+/// Postgres may give the job to another worker: the call's own way and the difference of the clocks'
+/// rates are far below a tenth.
+const TRUST_MARGIN_DIVISOR: u32 = 10;
+const _: () = assert!(RENEWALS_PER_LEASE >= 2);
+
+/// Why a job is ended from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeaseEnd {
+    /// A renewal did not bring the lease back: another worker may have it.
+    Lost,
+    /// The lease could not be renewed in time.
+    Expired,
+    /// The worker is draining, and gives the lease back.
+    Released,
+    /// The job made no progress for too long.
+    Stalled,
+}
+
+impl LeaseEnd {
+    /// How the end of the lease is counted.
+    pub(crate) fn outcome(self) -> LeaseOutcome {
+        match self {
+            Self::Lost => LeaseOutcome::Lost,
+            Self::Expired => LeaseOutcome::Expired,
+            Self::Released => LeaseOutcome::Released,
+            Self::Stalled => LeaseOutcome::Stalled,
+        }
+    }
+
+    /// The reason for the log and for the event in Postgres.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Lost => "the lease was lost",
+            Self::Expired => "the lease could not be renewed in time",
+            Self::Released => "the worker is leaving",
+            Self::Stalled => "it got nowhere for too long, so the lease is not renewed",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct TrustState {
+    until: Instant,
+    end: Option<LeaseEnd>,
+}
+
+/// How long a job may trust its lease, and whether it must end. Clones share it.
+#[derive(Clone)]
+pub(crate) struct LeaseTrust(watch::Receiver<TrustState>);
+
+impl LeaseTrust {
+    /// Until when the lease may be trusted, as known now.
+    pub(crate) fn until(&self) -> Instant {
+        self.0.borrow().until
+    }
+
+    /// Waits until the job must end; returns why.
+    pub(crate) async fn ended(&mut self) -> LeaseEnd {
+        loop {
+            let TrustState { until, end } = *self.0.borrow_and_update();
+            if let Some(end) = end {
+                return end;
+            }
+            tokio::select! {
+                changed = self.0.changed() => if changed.is_err() { return LeaseEnd::Lost },
+                () = tokio::time::sleep_until(until.into()) => {
+                    if self.0.borrow().until <= Instant::now() { return LeaseEnd::Expired }
+                }
+            }
+        }
+    }
+}
+
+struct HeldLease {
+    length: Duration,
+    /// Whether its scan has a rate, of which this worker takes its part.
+    is_limited: bool,
+    state: watch::Sender<TrustState>,
+    heartbeat: Heartbeat,
+    /// The count of the heartbeat when it was last seen to have grown, and when that was.
+    beats: u64,
+    moved_at: Instant,
+}
+
+impl HeldLease {
+    /// Whether the job has made progress within `stall_limit`.
+    fn is_alive(&mut self, now: Instant, stall_limit: Duration) -> bool {
+        let beats = self.heartbeat.count();
+        if beats != self.beats {
+            (self.beats, self.moved_at) = (beats, now);
+        }
+        now.saturating_duration_since(self.moved_at) <= stall_limit
+    }
+}
+
+/// All leases that this worker holds.
+pub(crate) struct Leases {
+    coordinator: Coordinator,
+    worker_id: String,
+    stall_limit: Duration,
+    held: Mutex<HashMap<Fence, HeldLease>>,
+    fleet_limits: FleetLimits,
+}
+
+impl Leases {
+    pub(super) fn new(
+        coordinator: Coordinator,
+        worker_id: String,
+        stall_limit: Duration,
+        fleet_limits: FleetLimits,
+    ) -> Self {
+        Self { coordinator, worker_id, stall_limit, held: Mutex::default(), fleet_limits }
+    }
+
+    /// Takes a lease under renewal, and applies the rate that came with it.
+    pub(super) fn add(&self, lease: &Lease, heartbeat: Heartbeat) -> LeaseTrust {
+        self.fleet_limits.set_rate(lease.rate);
+        let now = Instant::now();
+        let until = now + trusted(lease.length);
+        let (state, receiver) = watch::channel(TrustState { until, end: None });
+        let (length, is_limited, beats) = (lease.length, lease.rate.is_some(), heartbeat.count());
+        let held = HeldLease { length, is_limited, state, heartbeat, beats, moved_at: now };
+        self.held.lock().insert(lease.fence, held);
+        LeaseTrust(receiver)
+    }
+
+    pub(crate) fn remove(&self, fence: Fence) {
+        let mut held = self.held.lock();
+        held.remove(&fence);
+        if held.is_empty() {
+            self.fleet_limits.forget_live_workers();
+        }
+    }
+
+    /// Ends every job, so that its lease is given back.
+    pub(crate) fn release_all(&self) {
+        for held in self.held.lock().values() {
+            held.state.send_modify(|state| state.end = state.end.or(Some(LeaseEnd::Released)));
+        }
+    }
+
+    /// Renews all leases every third of the shortest one.
+    pub(super) async fn renew_repeatedly(self: Arc<Self>) {
+        loop {
+            let shortest = self.held.lock().values().map(|held| held.length).min();
+            let every = shortest.unwrap_or(Duration::from_secs(3)) / RENEWALS_PER_LEASE;
+            tokio::time::sleep(every.min(Duration::from_secs(1)).max(every / 10)).await;
+            if shortest.is_some() && self.is_due() {
+                self.renew().await;
+            }
+        }
+    }
+
+    /// Whether a lease has used up a third of its time, or a share of a limited rate is not known.
+    fn is_due(&self) -> bool {
+        let now = Instant::now();
+        let is_unknown = self.fleet_limits.live_workers().is_none();
+        self.held.lock().values().any(|held| {
+            if is_unknown && held.is_limited {
+                return true;
+            }
+            let left = held.state.borrow().until.saturating_duration_since(now);
+            left + held.length / RENEWALS_PER_LEASE <= trusted(held.length)
+        })
+    }
+
+    /// The leases to renew; the jobs of the others are ended.
+    fn alive(&self, now: Instant) -> Vec<Fence> {
+        let mut alive = Vec::new();
+        for (fence, held) in self.held.lock().iter_mut() {
+            if held.is_alive(now, self.stall_limit) {
+                alive.push(*fence);
+            } else {
+                held.state.send_modify(|state| state.end = state.end.or(Some(LeaseEnd::Stalled)));
+            }
+        }
+        alive
+    }
+
+    async fn renew(&self) {
+        let asked_at = Instant::now();
+        let fences = self.alive(asked_at);
+        match metrics::call("renew", self.coordinator.renew(&self.worker_id, &fences)).await {
+            Ok(renewal) => {
+                let holds_leases = !renewal.held.is_empty();
+                self.fleet_limits.renewed(renewal.live_workers, holds_leases, renewal.rate);
+                let held = self.held.lock();
+                for fence in fences {
+                    let Some(lease) = held.get(&fence) else { continue };
+                    let is_held = renewal.held.contains(&fence.job_id);
+                    lease.state.send_modify(|state| {
+                        if is_held {
+                            state.until = asked_at + trusted(lease.length);
+                        } else {
+                            state.end = state.end.or(Some(LeaseEnd::Lost));
+                        }
+                    });
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the leases could not be renewed"),
+        }
+    }
+}
+
+/// How long a lease is trusted: a little less than Postgres grants.
+fn trusted(length: Duration) -> Duration {
+    length - length / TRUST_MARGIN_DIVISOR
+}

@@ -1,0 +1,105 @@
+//! The runner's OpenTelemetry instruments.
+//!
+//! Invariant: labels take their values from closed lists, so that the number of series is bounded.
+//! Must not know: which exporter reads the instruments.
+
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::JobKind;
+pub(crate) use everytab_fetcher::metrics::label;
+use everytab_fetcher::{instruments, metrics::LATENCY_SECONDS};
+use opentelemetry::{KeyValue, global};
+
+use crate::lease_outcome::LeaseOutcome;
+
+/// The bounds in seconds of a histogram of jobs.
+const JOB_SECONDS: &[f64] =
+    &[0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3_600.0, 7_200.0];
+
+instruments! { Instruments METRICS
+    jobs_leased: counter() "everytab.jobs.leased" "{job}" ["kind"]
+        "Jobs that this worker leased";
+    jobs_ended: counter() "everytab.jobs.ended" "{job}" ["kind" "end"]
+        "Leases that ended: recorded, already_recorded, lost, retry, discarded, released, expired, \
+         stalled, or unknown where Postgres did not answer";
+    jobs_running: gauge() "everytab.jobs.running" "{job}" ["kind"]
+        "Jobs that this worker has under way";
+    job_duration: histogram(JOB_SECONDS) "everytab.job.duration" "s" ["kind"]
+        "From the lease to the end of a job, its completion included";
+    items: counter() "everytab.items" "{item}" ["kind" "outcome"]
+        "Inputs of completed jobs (rows, pages, icons, tabs) by how they ended";
+    database_duration: histogram(LATENCY_SECONDS) "everytab.database.call.duration" "s" ["call"]
+        "Calls of the coordinator in Postgres, waiting for a connection included";
+    database_errors: counter() "everytab.database.errors" "{error}" ["call"]
+        "Calls of the coordinator that failed";
+    fleet_workers: gauge() "everytab.fleet.workers" "{worker}" []
+        "Workers that hold leases, as the last renewal told this one";
+    icons_resting: gauge() "everytab.icons.resting" "{worker}" []
+        "1 while this worker takes no icon jobs, because its own network is in trouble";
+}
+
+/// The calls of the coordinator that are timed.
+const CALLS: [&str; 7] = ["lease", "renew", "complete", "retry", "discard", "release", "progress"];
+
+static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
+
+/// The runner's instruments. The first call takes the global meter provider that is set by then.
+pub(crate) fn instruments() -> &'static Instruments {
+    INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
+}
+
+/// Adds 0 to every series of the counters for jobs of these kinds. A series that does not exist before
+/// its first event hides that event from queries for its rate.
+pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
+    let instruments = instruments();
+    for kind in kinds {
+        let kind = label("kind", kind.as_str());
+        instruments.jobs_leased.add(0, std::slice::from_ref(&kind));
+        instruments.jobs_running.record(0, std::slice::from_ref(&kind));
+        for outcome in LeaseOutcome::ALL {
+            instruments.jobs_ended.add(0, &[kind.clone(), label("end", outcome.as_str())]);
+        }
+    }
+    for call in CALLS {
+        instruments.database_errors.add(0, &[label("call", call)]);
+    }
+    if kinds.contains(&JobKind::Icon) {
+        everytab_fetcher::metrics::begin_at_zero();
+        instruments.icons_resting.record(0, &[]);
+    }
+    instruments.fleet_workers.record(0, &[]);
+}
+
+/// Times a call of the coordinator, one of [`CALLS`].
+pub(crate) async fn call<T, E>(
+    name: &'static str,
+    call: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let began = Instant::now();
+    let answer = call.await;
+    let labels = [label("call", name)];
+    instruments().database_duration.record(began.elapsed().as_secs_f64(), &labels);
+    if answer.is_err() {
+        instruments().database_errors.add(1, &labels);
+    }
+    answer
+}
+
+/// Records the end of a job's lease, and the time since the lease began.
+pub(crate) fn job_ended(kind: JobKind, outcome: LeaseOutcome, took: Duration) {
+    let kind = label("kind", kind.as_str());
+    instruments().job_duration.record(took.as_secs_f64(), std::slice::from_ref(&kind));
+    instruments().jobs_ended.add(1, &[kind, label("end", outcome.as_str())]);
+}
+
+/// Records the outcomes of a job's inputs, once its completion is committed.
+pub(crate) fn items_recorded<'a>(kind: JobKind, outcomes: impl Iterator<Item = (&'a str, u64)>) {
+    for (outcome, amount) in outcomes {
+        // From a closed list of the job's kind.
+        let labels = [label("kind", kind.as_str()), KeyValue::new("outcome", outcome.to_owned())];
+        instruments().items.add(amount, &labels);
+    }
+}

@@ -1,0 +1,223 @@
+//! One lease: its job is loaded and performed, and then one call of Postgres ends it.
+//!
+//! Invariant: whatever a job does, its lease is ended by exactly one call or runs out by itself.
+//! Must not know: which jobs run beside it.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::{Completion, Coordinator, Error, Failure, JobKind, Lease};
+use everytab_fetcher::{Heartbeat, ItemIsolation};
+use everytab_jobs::{Assignment, Context, JobError, PerformedJob, perform_job};
+use tracing::{Instrument as _, Span};
+
+use crate::{
+    item_journal::PostgresJournal,
+    lease_outcome::LeaseOutcome,
+    leases::{LeaseEnd, LeaseTrust},
+    metrics,
+};
+
+/// How long a job that is ended from outside may take to stop.
+const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How a job ended, for the loop of the worker.
+pub(crate) enum JobEnd {
+    /// The job ended by itself, or with its lease.
+    Over,
+    /// A failure of this machine or its network ended the job. The canaries are hostnames by which
+    /// the resolver can be tried.
+    Trouble { canaries: Vec<String> },
+    /// There was no room for the job on a disk, or no free file descriptor.
+    NoRoom,
+    /// The job made no progress, and may be stuck for good.
+    Stalled,
+}
+
+/// The span of a job, which names the job on each of its log lines and in its trace.
+fn span_of(lease: &Lease) -> Span {
+    let has_shard = matches!(lease.kind, JobKind::Warc | JobKind::Icon | JobKind::BundleShard);
+    tracing::info_span!(
+        "job",
+        kind = %lease.kind,
+        job = lease.fence.job_id,
+        part = (!has_shard).then_some(lease.part),
+        shard = has_shard.then_some(lease.part),
+        scan = %lease.scan_id,
+        lease = lease.fence.lease_number,
+        end = tracing::field::Empty,
+        otel.status_code = tracing::field::Empty,
+    )
+}
+
+/// Loads the assignment of a lease. After a few crashes of a worker the job is performed in
+/// isolation.
+async fn load(
+    coordinator: &Coordinator,
+    lease: &Lease,
+    trusted: LeaseTrust,
+    heartbeat: Heartbeat,
+) -> Result<Assignment, JobError> {
+    let isolation = match lease.uses_isolation {
+        true => {
+            let (fence, beating) = (lease.fence, heartbeat.clone());
+            let journal = PostgresJournal::load(coordinator, fence, trusted, beating).await?;
+            ItemIsolation::by(Arc::new(journal))
+        }
+        false => ItemIsolation::default(),
+    };
+    Assignment::load(coordinator, lease, heartbeat, isolation).await
+}
+
+/// Performs the job of a lease, and ends the lease in the way that the result calls for.
+pub(crate) async fn perform_lease(
+    coordinator: &Coordinator,
+    context: &Context,
+    lease: Lease,
+    mut trusted: LeaseTrust,
+    heartbeat: Heartbeat,
+) -> JobEnd {
+    let kind = lease.kind;
+    let span = span_of(&lease);
+    let started = Instant::now();
+    let work = {
+        let (coordinator, context) = (coordinator.clone(), context.clone());
+        let loading = load(&coordinator, &lease, trusted.clone(), heartbeat).await;
+        async move { perform_job(&coordinator, &context, &loading?).await }
+    };
+    // A task of its own: a panic ends the job, not the worker, and the lease is still here.
+    let mut work = tokio::spawn(work.instrument(span.clone()));
+    let result = tokio::select! {
+        done = &mut work => done.unwrap_or_else(|error| {
+            Err(JobError::Retry(format!("the job ended early: {error}")))
+        }),
+        end = trusted.ended() => {
+            work.abort();
+            // The job must not write any more when its lease is given back. A job that never
+            // awaits cannot be ended.
+            let is_stuck = tokio::time::timeout(ABORT_TIMEOUT, work).await.is_err();
+            let reason = end.as_str();
+            let outcome = end.outcome();
+            span.record("end", outcome.as_str());
+            span.in_scope(|| tracing::warn!(reason, "the job was ended"));
+            if end == LeaseEnd::Released && !is_stuck {
+                let given = coordinator.release(lease, reason, trusted.until());
+                let _ = metrics::call("release", given).await;
+            }
+            metrics::job_ended(kind, outcome, started.elapsed());
+            let has_stalled = is_stuck || end == LeaseEnd::Stalled;
+            return if has_stalled { JobEnd::Stalled } else { JobEnd::Over };
+        }
+    };
+    let ending = span.in_scope(|| tracing::info_span!("complete"));
+    let EndedLease { call, result, job_end } =
+        end_lease(coordinator, lease, result, &trusted, &span).instrument(ending).await;
+    let outcome = result.as_ref().map_or(LeaseOutcome::Unknown, |outcome| *outcome);
+    metrics::job_ended(kind, outcome, started.elapsed());
+    span.record("end", outcome.as_str());
+    if outcome.is_failure() {
+        span.record("otel.status_code", "ERROR");
+    }
+    let verb = call;
+    span.in_scope(|| match result {
+        Ok(outcome) => {
+            let (outcome, seconds) = (outcome.as_str(), started.elapsed().as_secs_f32());
+            tracing::info!(verb, outcome, seconds);
+        }
+        Err(error) => tracing::error!(verb, %error, "the lease will run out by itself"),
+    });
+    job_end
+}
+
+/// What became of a lease whose job ended.
+struct EndedLease {
+    /// The call of the coordinator that ended it.
+    call: &'static str,
+    /// How the lease ended, or why Postgres did not say.
+    result: Result<LeaseOutcome, Error>,
+    /// How the job ended, for the loop of the worker.
+    job_end: JobEnd,
+}
+
+/// Ends a lease by the call that the job's result asks for.
+async fn end_lease(
+    coordinator: &Coordinator,
+    lease: Lease,
+    result: Result<PerformedJob, JobError>,
+    trusted: &LeaseTrust,
+    span: &Span,
+) -> EndedLease {
+    let until = trusted.until();
+    let (call, result, job_end) = match result {
+        Ok(job) => ("complete", complete(coordinator, lease, job, trusted).await, JobEnd::Over),
+        Err(JobError::Retry(reason)) => {
+            span.in_scope(|| tracing::warn!(reason, "the job failed; it will be tried again"));
+            let asked = coordinator.retry(lease, &reason, until);
+            let outcome = metrics::call("retry", asked).await.map(outcome_of);
+            if matches!(outcome, Ok(LeaseOutcome::Discarded)) {
+                span.in_scope(|| tracing::error!(reason, "the job failed too often: discarded"));
+            }
+            ("retry", outcome, JobEnd::Over)
+        }
+        Err(JobError::Discard(reason)) => {
+            span.in_scope(|| tracing::error!(reason, "the job is discarded"));
+            let asked = coordinator.discard(lease, &reason, until);
+            ("discard", metrics::call("discard", asked).await.map(outcome_of), JobEnd::Over)
+        }
+        Err(JobError::NoRoom(reason)) => {
+            span.in_scope(|| tracing::error!(reason, "no room; the job is given back"));
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::NoRoom)
+        }
+        Err(JobError::Trouble { trouble, canaries }) => {
+            span.in_scope(|| tracing::warn!(%trouble, "trouble of our own; the job is given back"));
+            let released = release(coordinator, lease, &trouble.to_string(), until).await;
+            ("release", released, JobEnd::Trouble { canaries })
+        }
+    };
+    EndedLease { call, result, job_end }
+}
+
+/// Gives a lease back without counting an attempt.
+async fn release(
+    coordinator: &Coordinator,
+    lease: Lease,
+    reason: &str,
+    until: Instant,
+) -> Result<LeaseOutcome, Error> {
+    metrics::call("release", coordinator.release(lease, reason, until)).await.map(outcome_of)
+}
+
+async fn complete(
+    coordinator: &Coordinator,
+    lease: Lease,
+    job: PerformedJob,
+    trusted: &LeaseTrust,
+) -> Result<LeaseOutcome, Error> {
+    if !job.stats.adds_up() {
+        tracing::error!(stats = ?job.stats, "outcomes do not add up to inputs");
+    }
+    let kind = lease.kind;
+    let stats = serde_json::to_value(&job.stats)
+        .map_err(|error| Error::Unexpected(format!("statistics without JSON: {error}")))?;
+    let asked = coordinator.complete(lease, &job.output, &stats, trusted.until());
+    let outcome = match metrics::call("complete", asked).await? {
+        Completion::Recorded => LeaseOutcome::Recorded,
+        Completion::AlreadyRecorded => LeaseOutcome::AlreadyRecorded,
+        Completion::Lost => LeaseOutcome::Lost,
+    };
+    if outcome != LeaseOutcome::Lost {
+        metrics::items_recorded(kind, job.stats.outcomes());
+    }
+    Ok(outcome)
+}
+
+fn outcome_of(failure: Failure) -> LeaseOutcome {
+    match failure {
+        Failure::Retry => LeaseOutcome::Retry,
+        Failure::Discarded => LeaseOutcome::Discarded,
+        Failure::Released => LeaseOutcome::Released,
+        Failure::Lost => LeaseOutcome::Lost,
+    }
+}

@@ -1,0 +1,357 @@
+//! The loop of a worker: it leases jobs, has each performed in a task, and waits while there are none.
+//!
+//! It knows kinds of jobs and how many of each may be performed concurrently. Must not know: what a job
+//! does.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::{Coordinator, Error, JobKind, Lease, LeaseCursors, Progress};
+use everytab_fetcher::{Fetcher, Heartbeat};
+use everytab_jobs::{Context, icon, index, search, warc};
+use tokio::{
+    sync::watch,
+    task::{Id, JoinError, JoinSet},
+};
+
+use crate::{
+    fleet_limits::FleetLimits,
+    leases::Leases,
+    metrics::{self, instruments},
+    one_job::{JobEnd, perform_lease},
+};
+
+/// How long a drain may take, unless the settings say otherwise: a spot notice gives two minutes.
+pub const DRAIN: Duration = Duration::from_secs(90);
+/// How long a job may make no progress before its lease is no longer renewed: longer than any single
+/// wait in it, of which the longest is a server's Retry-After of a minute.
+pub const STALL_LIMIT: Duration = Duration::from_secs(5 * 60);
+const _: () = assert!(STALL_LIMIT.as_secs() >= 3 * 60);
+
+/// Leases that one call takes: more would only wait here while other workers are idle.
+const LEASES_PER_CALL: u32 = 1;
+/// Lease calls that begin at the cursor before the next one that looks at all jobs and sweeps expired
+/// leases.
+const INCREMENTAL_SCANS: u32 = 20;
+/// How long a worker without work waits before it asks again at first; the wait is doubled each time
+/// up to [`MAX_IDLE`].
+const MIN_IDLE: Duration = Duration::from_millis(200);
+/// The longest wait of a worker without work: 200 idle workers stay far below 100 queries a second.
+const MAX_IDLE: Duration = Duration::from_secs(8);
+const _: () = assert!(MIN_IDLE.as_millis() <= MAX_IDLE.as_millis());
+/// How often a worker whose requests in flight are all taken checks whether they still are.
+const CAPACITY_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a worker takes no jobs of a kind after there was no room for one.
+const NO_ROOM_PAUSE: Duration = Duration::from_secs(5);
+/// How long a worker takes no icon jobs after the network looked broken, before it asks the resolver
+/// about canaries.
+const CANARY_PAUSE: Duration = Duration::from_secs(3);
+
+/// What a worker is told to do.
+#[derive(Debug, Clone)]
+pub struct WorkerSettings {
+    /// Its name in leases.
+    pub worker_id: String,
+    /// The kinds that it takes.
+    pub kinds: Vec<JobKind>,
+    /// The digest of its icon encoder.
+    pub encoder: String,
+    /// Whether it ends when the scan has.
+    pub exit_when_done: bool,
+    /// How long a drain may take.
+    pub drain: Duration,
+    /// How long a run may get nowhere before its lease is no longer renewed.
+    pub stall_limit: Duration,
+    /// Bundle-shard jobs at a time: one a core.
+    pub bundle_jobs: usize,
+}
+
+/// Why a worker stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerEnd {
+    /// No scan has work left, and no job was discarded.
+    Finished,
+    /// No scan has work left; jobs were discarded.
+    FinishedWithDiscards,
+    /// The worker was asked to stop, and every lease is completed or given back.
+    Drained,
+    /// A job made no progress, and may be stuck until the process ends.
+    Stalled,
+}
+
+/// Takes jobs until the work is done or `stop` turns true.
+///
+/// # Errors
+/// When Postgres refuses for good. While Postgres cannot be reached, the worker waits.
+pub async fn run(
+    coordinator: Coordinator,
+    context: Context,
+    settings: WorkerSettings,
+    mut stop: watch::Receiver<bool>,
+) -> Result<WorkerEnd, Error> {
+    let fleet_limits = FleetLimits::new(context.fetcher.clone());
+    let (worker_id, stall_limit) = (settings.worker_id.clone(), settings.stall_limit);
+    let leases = Arc::new(Leases::new(coordinator.clone(), worker_id, stall_limit, fleet_limits));
+    metrics::begin_at_zero(&settings.kinds);
+    let renewing = tokio::spawn(Arc::clone(&leases).renew_repeatedly());
+    let mut worker = Worker {
+        coordinator,
+        context,
+        settings,
+        leases,
+        running: JoinSet::new(),
+        busy: HashMap::new(),
+        icons_paused_until: None,
+        paused: HashMap::new(),
+        canaries: Vec::new(),
+        has_logged_idle: false,
+        cursors: LeaseCursors::default(),
+        scans_before_full: 0,
+        has_stalled: false,
+    };
+    let end = worker.work(&mut stop).await;
+    worker.drain().await;
+    renewing.abort();
+    end
+}
+
+struct Worker {
+    coordinator: Coordinator,
+    context: Context,
+    settings: WorkerSettings,
+    leases: Arc<Leases>,
+    running: JoinSet<JobEnd>,
+    busy: HashMap<Id, (JobKind, Heartbeat)>,
+    icons_paused_until: Option<Instant>,
+    /// The kinds of which no job is taken before a moment, because there was no room for one.
+    paused: HashMap<JobKind, Instant>,
+    canaries: Vec<String>,
+    has_logged_idle: bool,
+    cursors: LeaseCursors,
+    /// Incremental scans for jobs before the next full one.
+    scans_before_full: u32,
+    has_stalled: bool,
+}
+
+impl Worker {
+    async fn work(&mut self, stop: &mut watch::Receiver<bool>) -> Result<WorkerEnd, Error> {
+        let mut pause = MIN_IDLE;
+        loop {
+            if *stop.borrow() {
+                return Ok(WorkerEnd::Drained);
+            }
+            if self.has_stalled {
+                return Ok(WorkerEnd::Stalled);
+            }
+            self.try_network().await;
+            let kinds = self.free_kinds();
+            let leased = if kinds.is_empty() { Ok(Vec::new()) } else { self.lease(&kinds).await };
+            match leased {
+                Ok(leased) if !leased.is_empty() => {
+                    pause = MIN_IDLE;
+                    self.has_logged_idle = false;
+                    for lease in leased {
+                        self.start(lease);
+                    }
+                    continue;
+                }
+                Ok(_) => {
+                    if let Some(end) = self.has_finished(!kinds.is_empty()).await? {
+                        return Ok(end);
+                    }
+                }
+                Err(error) if error.is_transient() => {
+                    tracing::warn!(%error, "Postgres cannot be asked; trying again");
+                }
+                Err(error) => return Err(error),
+            }
+            let room = room_for_requests(self.context.fetcher.clone());
+            tokio::select! {
+                Some(ended) = self.running.join_next_with_id() => {
+                    self.note(ended);
+                    pause = MIN_IDLE;
+                }
+                () = room => pause = MIN_IDLE,
+                () = tokio::time::sleep(jittered(pause)) => {
+                    pause = (pause * 2).min(MAX_IDLE);
+                }
+                _ = stop.changed() => {}
+            }
+        }
+    }
+
+    /// The kinds of which another job can be taken now.
+    fn free_kinds(&self) -> Vec<JobKind> {
+        let icons_paused = self.icons_paused_until.is_some();
+        let (_, slots) = self.context.fetcher.slots();
+        let is_full = !self.context.fetcher.has_room();
+        let most = |kind| match kind {
+            JobKind::Index => index::CONCURRENT_JOBS,
+            JobKind::Warc => warc::CONCURRENT_JOBS,
+            JobKind::Icon if icons_paused => 0,
+            JobKind::Icon if is_full || self.is_starting(kind) => 1,
+            JobKind::Icon => icon::concurrent_jobs(slots),
+            JobKind::BundleShard => self.settings.bundle_jobs,
+            JobKind::Search => search::CONCURRENT_JOBS,
+            JobKind::Publish => 1,
+        };
+        let busy = |kind| self.busy.values().filter(|(busy, _)| *busy == kind).count();
+        let now = Instant::now();
+        let is_paused = |kind| self.paused.get(&kind).is_some_and(|until| *until > now);
+        let free = |kind: &JobKind| !is_paused(*kind) && busy(*kind) < most(*kind);
+        self.settings.kinds.iter().copied().filter(free).collect()
+    }
+
+    /// Whether a job of a kind has not handled its first item yet. Until then the permits that it will
+    /// take look free, and another lease would only keep a job from an idle worker.
+    fn is_starting(&self, kind: JobKind) -> bool {
+        self.busy.values().any(|(busy, heartbeat)| *busy == kind && heartbeat.count() == 0)
+    }
+
+    /// Leases a job by an incremental scan; now and then, and after a scan that found nothing, by a
+    /// full one.
+    async fn lease(&mut self, kinds: &[JobKind]) -> Result<Vec<Lease>, Error> {
+        let WorkerSettings { worker_id, encoder, .. } = &self.settings;
+        let is_full_scan = self.scans_before_full == 0;
+        let cursors = match is_full_scan {
+            true => LeaseCursors::default(),
+            false => self.cursors.clone(),
+        };
+        let asked = self.coordinator.lease(worker_id, kinds, LEASES_PER_CALL, encoder, &cursors);
+        let leases = metrics::call("lease", asked).await?;
+        self.cursors.note(&leases);
+        self.scans_before_full = match leases.is_empty() {
+            true => 0,
+            false if is_full_scan => INCREMENTAL_SCANS,
+            false => self.scans_before_full - 1,
+        };
+        Ok(leases)
+    }
+
+    /// Whether there is nothing left to wait for; the counters of the scans decide, never an empty
+    /// answer to a lease call.
+    async fn has_finished(&mut self, asked: bool) -> Result<Option<WorkerEnd>, Error> {
+        let wants_to_know = self.settings.exit_when_done || !self.has_logged_idle;
+        if !asked || !self.running.is_empty() || !wants_to_know {
+            return Ok(None);
+        }
+        let progress = match metrics::call("progress", self.coordinator.progress()).await {
+            Ok(progress) => progress,
+            Err(error) if error.is_transient() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if !self.has_logged_idle {
+            let kinds: Vec<&str> = self.settings.kinds.iter().map(|kind| kind.as_str()).collect();
+            tracing::info!(kinds = kinds.join(","), ?progress, "no work now; waiting");
+            self.has_logged_idle = true;
+        }
+        Ok(match progress {
+            Progress::Ended if self.settings.exit_when_done => Some(WorkerEnd::Finished),
+            Progress::EndedWithDiscards if self.settings.exit_when_done => {
+                Some(WorkerEnd::FinishedWithDiscards)
+            }
+            _ => None,
+        })
+    }
+
+    fn start(&mut self, lease: Lease) {
+        let kind = lease.kind;
+        let heartbeat = Heartbeat::default();
+        let trusted = self.leases.add(&lease, heartbeat.clone());
+        let beating = heartbeat.clone();
+        let (coordinator, context) = (self.coordinator.clone(), self.context.clone());
+        let leases = Arc::clone(&self.leases);
+        let task = self.running.spawn(async move {
+            let fence = lease.fence;
+            let ended = perform_lease(&coordinator, &context, lease, trusted, heartbeat).await;
+            leases.remove(fence);
+            ended
+        });
+        self.busy.insert(task.id(), (kind, beating));
+        instruments().jobs_leased.add(1, &[metrics::label("kind", kind.as_str())]);
+        self.show_running(kind);
+    }
+
+    fn show_running(&self, kind: JobKind) {
+        let running = self.busy.values().filter(|(busy, _)| *busy == kind).count();
+        instruments().jobs_running.record(running as u64, &[metrics::label("kind", kind.as_str())]);
+    }
+
+    fn note(&mut self, ended: Result<(Id, JobEnd), JoinError>) {
+        let (id, ended) = ended.unwrap_or_else(|error| {
+            // The lease of the job runs out by itself.
+            tracing::error!(%error, "a job's task ended early");
+            (error.id(), JobEnd::Over)
+        });
+        let busy = self.busy.remove(&id);
+        if let Some((kind, _)) = &busy {
+            self.show_running(*kind);
+        }
+        match ended {
+            JobEnd::Over => {}
+            JobEnd::Stalled => self.has_stalled = true,
+            JobEnd::NoRoom => {
+                let until = Instant::now() + NO_ROOM_PAUSE;
+                self.paused.extend(busy.map(|(kind, _)| (kind, until)));
+            }
+            JobEnd::Trouble { canaries } => {
+                self.icons_paused_until = Some(Instant::now() + CANARY_PAUSE);
+                instruments().icons_resting.record(1, &[]);
+                self.canaries = canaries;
+            }
+        }
+    }
+
+    /// After a failure of this machine's network, no icon jobs are taken until a look-up shows that the
+    /// network is back.
+    async fn try_network(&mut self) {
+        if self.icons_paused_until.is_none_or(|until| Instant::now() < until) {
+            return;
+        }
+        match self.context.fetcher.check_network(&self.canaries).await {
+            Ok(()) => {
+                tracing::info!("the network answers again; taking icon jobs");
+                self.icons_paused_until = None;
+                instruments().icons_resting.record(0, &[]);
+            }
+            Err(trouble) => {
+                tracing::warn!(%trouble, "still no icon jobs");
+                self.icons_paused_until = Some(Instant::now() + CANARY_PAUSE);
+            }
+        }
+    }
+
+    /// Waits for the jobs that are being performed; gives back those that take too long.
+    async fn drain(&mut self) {
+        if self.running.is_empty() {
+            return;
+        }
+        tracing::info!(jobs = self.running.len(), "draining: finishing what is leased");
+        let all = async { while self.running.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.settings.drain, all).await.is_err() {
+            tracing::info!(jobs = self.running.len(), "giving back what is not finished");
+            self.leases.release_all();
+            while self.running.join_next().await.is_some() {}
+        }
+    }
+}
+
+/// Waits until the requests in flight leave room for another shard's. Without this, permits that become
+/// free would stay unused for the length of a pause.
+async fn room_for_requests(fetcher: Fetcher) {
+    if fetcher.has_room() {
+        return std::future::pending().await;
+    }
+    while !fetcher.has_room() {
+        tokio::time::sleep(CAPACITY_POLL_INTERVAL).await;
+    }
+}
+
+/// A random duration between half the pause and all of it, so that idle workers do not ask in step.
+fn jittered(pause: Duration) -> Duration {
+    let random = f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX);
+    pause.mul_f64(0.5 + random / 2.0)
+}

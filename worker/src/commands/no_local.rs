@@ -1,0 +1,20 @@
+//! `local` in a program that was built without the feature `local`: says which package has it.
+
+use clap::Args;
+
+use crate::cli_error::{CliError, CliResult};
+
+/// Options of `local`, which this program takes and does not read.
+#[derive(Debug, Args)]
+pub struct LocalArgs {
+    #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
+    _ignored: Vec<String>,
+}
+
+/// Refuses.
+///
+/// # Errors
+/// Always: this program has no Postgres and no small internet of its own.
+pub async fn run(_args: LocalArgs) -> CliResult {
+    Err(CliError::usage("this package has no `local`: install everytab-local, which has it"))
+}

@@ -1,0 +1,69 @@
+//! `restore`: brings a backup back, or verifies it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use everytab_operations::backup::{self, RestoreOptions};
+
+use crate::{
+    cli_error::{CliError, CliResult, Exit},
+    commands::{database, stdout::StandardStreams},
+    options::DatabaseArgs,
+};
+
+/// Options of `restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// Where the backup is
+    #[arg(long, env = "EVERYTAB_BACKUP_FROM")]
+    from: String,
+    /// Bring nothing back: load the rows into a private Postgres, read every object, and compare
+    #[arg(long, env = "EVERYTAB_VERIFY", conflicts_with_all = ["site", "archive"])]
+    verify: bool,
+    /// Where the site goes; without it, where it was
+    #[arg(long, env = "EVERYTAB_SITE")]
+    site: Option<String>,
+    /// Where the archives go; without it, where they were
+    #[arg(long, env = "EVERYTAB_ARCHIVE")]
+    archive: Option<String>,
+    /// Folder for temporary files, with room for the dump (and, to verify, for the database)
+    #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
+    temporary: Option<PathBuf>,
+}
+
+/// Brings a backup back; running it again finishes what was cut off.
+///
+/// # Errors
+/// When the database holds scans of its own, the backup is damaged or a newer program's, or a
+/// store or the database refuses.
+pub async fn run(args: RestoreArgs) -> CliResult {
+    let temporary = args.temporary.unwrap_or_else(std::env::temp_dir);
+    if args.verify {
+        verify(&args.from, &temporary).await?;
+        return Ok(Exit::Done);
+    }
+    let options = RestoreOptions {
+        database_url: database::url(&args.database)?.to_owned(),
+        from: args.from,
+        site: args.site,
+        archive: args.archive,
+        temporary,
+    };
+    backup::restore(options, &StandardStreams).await?;
+    Ok(Exit::Done)
+}
+
+#[cfg(feature = "local")]
+async fn verify(from: &str, temporary: &Path) -> Result<(), CliError> {
+    everytab_local::verify_backup(from, temporary, &StandardStreams).await
+}
+
+#[cfg(not(feature = "local"))]
+async fn verify(_from: &str, _temporary: &Path) -> Result<(), CliError> {
+    Err(CliError::usage(
+        "this package cannot verify a backup, because it has no Postgres of its own: install \
+         everytab-local, whose `restore --verify` can",
+    ))
+}

@@ -1,0 +1,187 @@
+//! Asks the instance metadata service, by the client of the AWS SDK.
+
+use std::time::Duration;
+
+use aws_config::imds::{Client, client::error::ImdsError};
+use serde::Deserialize;
+use url::Url;
+
+/// Whether this program can ask the service.
+pub(super) const IS_BUILT_IN: bool = true;
+
+/// How often the service is asked: AWS advises every five seconds.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// How long an answer may take: the service runs on the machine's own host and answers in
+/// milliseconds.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+/// The life of a token. The client replaces it two minutes before its end.
+const TOKEN_TTL: Duration = Duration::from_secs(300);
+const SPOT: &str = "/latest/meta-data/spot/instance-action";
+const LIFECYCLE: &str = "/latest/meta-data/autoscaling/target-lifecycle-state";
+const UNAUTHORIZED: u16 = 401;
+const NOT_FOUND: u16 = 404;
+
+/// Waits until the machine is to be taken away; returns why, for the log. A service that does not
+/// answer is asked again, and logged once.
+pub async fn wait_for_notice(endpoint: Url) -> String {
+    let mut service = Service { endpoint, client: None };
+    let mut was_reached = true;
+    let mut last_unknown = String::new();
+    loop {
+        match service.notice().await {
+            Ok(Notice::Leave(why)) => return why,
+            Ok(Notice::Stay) => was_reached = true,
+            Ok(Notice::Unknown(what)) => {
+                if last_unknown != what {
+                    tracing::warn!("instance metadata is not understood, going on: {what}");
+                    last_unknown = what;
+                }
+            }
+            Err(trouble) => {
+                if was_reached {
+                    tracing::warn!(
+                        "instance metadata cannot be read at {}: {trouble}; a notice that this \
+                         machine goes would not be seen (--instance-metadata off: do not ask)",
+                        service.endpoint
+                    );
+                }
+                was_reached = false;
+            }
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// What the service says about this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Notice {
+    /// The machine stays.
+    Stay,
+    /// The machine goes; why.
+    Leave(String),
+    /// An item that is not understood.
+    Unknown(String),
+}
+
+#[derive(Deserialize)]
+struct SpotNotice {
+    action: String,
+    time: Option<String>,
+}
+
+fn understand_spot(body: &str) -> Notice {
+    match serde_json::from_str::<SpotNotice>(body) {
+        Ok(SpotNotice { action, time })
+            if matches!(action.as_str(), "terminate" | "stop" | "hibernate") =>
+        {
+            let time = time.map(|time| format!(" at {time}")).unwrap_or_default();
+            Notice::Leave(format!("spot notice: EC2 will {action} this instance{time}"))
+        }
+        _ => Notice::Unknown(format!("spot/instance-action says {body:?}")),
+    }
+}
+
+fn understand_lifecycle(body: &str) -> Notice {
+    match body.trim() {
+        "InService" => Notice::Stay,
+        state @ ("Terminated" | "Detached" | "Standby" | "Warmed:Hibernated" | "Warmed:Running"
+        | "Warmed:Stopped" | "Warmed:Terminated") => {
+            Notice::Leave(format!("the Auto Scaling group wants this instance {state}"))
+        }
+        state => Notice::Unknown(format!("autoscaling/target-lifecycle-state says {state:?}")),
+    }
+}
+
+struct Service {
+    endpoint: Url,
+    /// The client with its token; absent before the first request and after a refusal.
+    client: Option<Client>,
+}
+
+impl Service {
+    async fn notice(&mut self) -> Result<Notice, String> {
+        let mut notice = Notice::Stay;
+        for (path, understand) in
+            [(SPOT, understand_spot as fn(&str) -> Notice), (LIFECYCLE, understand_lifecycle)]
+        {
+            match self.get(path).await?.as_deref().map_or(Notice::Stay, understand) {
+                Notice::Stay => {}
+                Notice::Leave(why) => return Ok(Notice::Leave(why)),
+                unknown => notice = unknown,
+            }
+        }
+        Ok(notice)
+    }
+
+    /// One item, if it exists. The SDK keeps a token until its time is up, so a token that the
+    /// service refuses earlier is replaced here, once, with its client.
+    async fn get(&mut self, path: &str) -> Result<Option<String>, String> {
+        for _ in 0..2 {
+            let client = match self.client.take() {
+                Some(client) => client,
+                None => client(&self.endpoint)?,
+            };
+            let answer = client.get(path).await;
+            let status = match &answer {
+                Err(ImdsError::ErrorResponse(refusal)) => refusal.response().status().as_u16(),
+                _ => 0,
+            };
+            match answer {
+                Err(_) if status == UNAUTHORIZED => continue,
+                Err(_) if status == NOT_FOUND => {
+                    self.client = Some(client);
+                    return Ok(None);
+                }
+                Err(_) if status > 0 => return Err(format!("{path}: {status}")),
+                Err(error) => return Err(format!("{path}: {}", innermost(&error))),
+                Ok(body) => {
+                    self.client = Some(client);
+                    return Ok(Some(body.into()));
+                }
+            }
+        }
+        Err(format!("{path}: a fresh token is refused"))
+    }
+}
+
+fn client(endpoint: &Url) -> Result<Client, String> {
+    let builder = Client::builder()
+        .endpoint(endpoint.as_str())
+        .map_err(|error| format!("{endpoint}: {error}"))?;
+    // The next poll is the next attempt.
+    let builder = builder.max_attempts(1).token_ttl(TOKEN_TTL);
+    let builder = builder.connect_timeout(ANSWER_TIMEOUT).read_timeout(ANSWER_TIMEOUT);
+    Ok(builder.operation_timeout(ANSWER_TIMEOUT * 2).build())
+}
+
+/// The error at the end of a chain: the SDK's own say only which part of a request failed.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.last().map(ToString::to_string).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_and_every_state_but_in_service_mean_leaving_and_nonsense_does_not() {
+        let spot = understand_spot(r#"{"action": "stop", "time": "2017-09-18T08:22:00Z"}"#);
+        let why = "spot notice: EC2 will stop this instance at 2017-09-18T08:22:00Z";
+        assert_eq!(spot, Notice::Leave(why.to_owned()));
+        for action in ["terminate", "hibernate"] {
+            let body = format!(r#"{{"action":"{action}"}}"#);
+            assert!(matches!(understand_spot(&body), Notice::Leave(_)), "{body}");
+        }
+        for body in ["", "{}", "<html>", r#"{"action":"dance"}"#, "null", r#"{"action":7}"#] {
+            assert!(matches!(understand_spot(body), Notice::Unknown(_)), "{body}");
+        }
+        assert_eq!(understand_lifecycle("InService\n"), Notice::Stay);
+        for state in ["Terminated", "Detached", "Standby", "Warmed:Stopped", "Warmed:Terminated"] {
+            assert!(matches!(understand_lifecycle(state), Notice::Leave(_)), "{state}");
+        }
+        for state in ["", "<html>", "inservice"] {
+            assert!(matches!(understand_lifecycle(state), Notice::Unknown(_)), "{state}");
+        }
+    }
+}
