@@ -11,20 +11,25 @@
 // A measuring program reads files and a clock, and a broken list is to stop it.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashSet},
+    io::Read,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
 
 use everytab_bundler::bundle::{self, BundleIcon, Tab};
-use everytab_icon::convert::{TabIcon, to_tab_icon_with};
-use everytab_icon::decode::{TAB_ICON_PIXELS, decode};
-use everytab_icon::measure::measure;
-use everytab_icon::png::{Colours, encode_by, encode_with};
-use everytab_icon::scale::scale_down;
-use everytab_icon::{Format, Pixels};
+use everytab_icon::{
+    Format, Pixels,
+    convert::{TabIcon, to_tab_icon_with},
+    decode::decode,
+    limits::TAB_ICON_PIXELS,
+    measure::measure,
+    png::{Colours, encode_by, encode_with},
+    scale::scale_down,
+};
 use libdeflater::{CompressionLvl, Compressor};
 use serde_json::Value;
 

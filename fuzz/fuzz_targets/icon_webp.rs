@@ -1,7 +1,7 @@
 //! Decodes any bytes that begin as a WebP: they give pixels or an error, within the time limit.
 #![no_main]
 
-use everytab_icon::sniff::Format;
+use everytab_icon::Format;
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 fuzz_target!(|bytes: &[u8]| -> Corpus { everytab_fuzz::decoded(&[Format::Webp], bytes) });

@@ -1,9 +1,11 @@
 //! Writes any pixels of a tab icon as PNG, in every pixel format: reading it gives the same pixels.
 #![no_main]
 
-use everytab_icon::Pixels;
-use everytab_icon::decode::decode;
-use everytab_icon::png::{Colours, Difference, encode_with};
+use everytab_icon::{
+    Pixels,
+    decode::decode,
+    png::{Colours, Difference, encode_with},
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,9 +2,12 @@
 //! also for the directory of an ICO and the root of an SVG.
 #![no_main]
 
-use everytab_icon::decode::decode;
-use everytab_icon::measure::{check_sides, measure};
-use everytab_icon::sniff::{Format, identify, sniff};
+use everytab_icon::{
+    Format,
+    decode::decode,
+    measure::{check_sides, measure},
+    sniff::{identify, sniff},
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

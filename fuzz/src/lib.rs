@@ -1,9 +1,7 @@
 //! The checks for any bytes of one image format: they are decoded or refused, no decoder panics, and it
 //! takes no longer than a limit.
 
-use everytab_icon::IconError;
-use everytab_icon::decode::decode;
-use everytab_icon::sniff::{Format, sniff};
+use everytab_icon::{Format, IconError, decode::decode, sniff::sniff};
 use libfuzzer_sys::Corpus;
 
 /// The processor time that one icon may take; ten times the usual limit, because of the fuzzer's

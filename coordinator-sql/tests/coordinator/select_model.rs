@@ -19,7 +19,7 @@
 use std::cmp::{Ordering, Reverse};
 
 /// The size in pixels that a tab shows on a screen of two pixels a CSS pixel, as
-/// `everytab_icon::decode::TAB_ICON_PIXELS` has it.
+/// `everytab_icon::limits::TAB_ICON_PIXELS` has it.
 const TARGET_PIXELS: u32 = 32;
 /// The longest side in pixels of an image that is taken for a tracking pixel, as
 /// `everytab_icon::convert::MAX_TRACKING_PIXELS` has it.

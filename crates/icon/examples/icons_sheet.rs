@@ -11,18 +11,22 @@
 //! colours a palette merges, the greatest difference first; then the numbers under an icon are
 //! the difference's mean and worst, in hundredths, and which of the two `auto` takes.
 // A measuring program reads files, and a broken one is to stop it.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+# ![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use everytab_icon::convert::to_tab_icon_with;
-use everytab_icon::decode::{TAB_ICON_PIXELS, decode};
-use everytab_icon::png::{Colours, Difference, encode};
-use everytab_icon::scale::scale_down;
-use everytab_icon::sniff::sniff;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use everytab_icon::{
+    convert::to_tab_icon_with,
+    decode::decode,
+    limits::TAB_ICON_PIXELS,
+    png::{Colours, Difference, encode},
+    scale::scale_down,
+    sniff::sniff,
+};
 
 const STYLE: &str = "<!doctype html><meta charset=utf-8><style>\
     body{font:9px sans-serif;margin:4px}figure{display:inline-block;margin:2px;width:272px;\

@@ -1,46 +1,62 @@
-//! From an icon as served to a tab icon: at most 32x32, PNG.
+//! Converts an icon as a website serves it to a tab icon: a PNG of at most 32x32 pixels.
 
-use crate::decode::{TAB_ICON_PIXELS, decode};
-use crate::error::IconError;
-use crate::measure::Measured;
-use crate::original;
-use crate::png::{Colours, encode_with};
-use crate::scale::scale_down;
-use crate::sniff::Format;
+use crate::{
+    decode::decode,
+    error::IconError,
+    format::Format,
+    limits::TAB_ICON_PIXELS,
+    measure::Measured,
+    original,
+    png::{Colours, encode_with},
+    scale::scale_down,
+};
 
-/// Sides up to which a raster picture is a tracking pixel, not an icon.
+/// Width and height in pixels up to which a raster picture counts as a tracking pixel, not as an
+/// icon: 1x1 GIFs are common answers for icons that do not exist.
 pub const MAX_TRACKING_PIXELS: u32 = 2;
 
-/// A converted icon.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A tab icon and what it was made of.
+# [derive(Debug, Clone, PartialEq, Eq)]
 pub struct TabIcon {
-    /// The PNG, no metadata.
+    /// The PNG file, without metadata.
     pub png: Vec<u8>,
     /// Width of the PNG in pixels, 1..=32.
     pub width: u32,
-    /// Height, likewise.
+    /// Height of the PNG in pixels, 1..=32.
     pub height: u32,
-    /// What the source was.
+    /// Format and sides of the icon that was converted.
     pub source: Measured,
-    /// Every pixel is the same: visible, but a plain rectangle.
+    /// True if all pixels of the PNG are equal: it is visible, but a plain rectangle.
     pub blank: bool,
 }
 
-/// Converts an icon: decode, scale down to fit 32x32, PNG in as many colours as the eye can tell.
+/// Converts an icon: decodes it, scales it down to fit 32x32 pixels, and encodes a PNG with
+/// [`Colours::Auto`].
+///
+/// ```
+/// use everytab_icon::convert::to_tab_icon;
+///
+/// let svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 8'>\
+///            <path fill='red' d='M0 0h16v8H0z'/></svg>";
+/// let icon = to_tab_icon(svg.as_bytes())?;
+/// assert_eq!((icon.width, icon.height), (32, 16));
+/// assert!(icon.png.starts_with(b"\x89PNG"));
+/// # Ok::<(), everytab_icon::IconError>(())
+/// ```
 ///
 /// # Errors
-/// Any [`IconError`]: pictures of 2x2 and less, and fully transparent ones, are refused too.
+/// Any [`IconError`]. Pictures of at most 2x2 pixels and fully transparent ones are refused too.
 pub fn to_tab_icon(bytes: &[u8]) -> Result<TabIcon, IconError> {
     to_tab_icon_with(bytes, Colours::Auto)
 }
 
-/// As [`to_tab_icon`], with a choice of colours.
+/// Converts an icon like [`to_tab_icon`], with a choice of colours.
 ///
 /// # Errors
 /// As [`to_tab_icon`].
 pub fn to_tab_icon_with(bytes: &[u8], colours: Colours) -> Result<TabIcon, IconError> {
     let (source, pixels) = decode(bytes)?;
-    // The entry of an ICO that decoded may be a lesser one than the one measured.
+    // If the best entry of an ICO does not decode, these are the sides of a lesser entry.
     let (width, height) = (pixels.width(), pixels.height());
     if source.format != Format::Svg && width.max(height) <= MAX_TRACKING_PIXELS {
         return Err(IconError::TooSmall { width, height });

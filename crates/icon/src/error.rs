@@ -1,65 +1,67 @@
-//! Why an icon did not become a tab icon.
+//! The reasons why an icon did not become a tab icon.
 //!
-//! Owns the closed list of kinds; their strings are stable, because counts of past scans use
-//! them. A refusal here is data about a stranger's bytes, never a fault of ours. Must not know
-//! where the bytes came from.
+//! Owns the closed list of kinds. Their strings are stable, because the counts of past scans use
+//! them. Each is a statement about bytes from a website, never about a fault of EveryTab.
+//! Must not know: where the bytes came from.
 
 use thiserror::Error;
 
-use crate::sniff::Format;
+use crate::format::Format;
 
-/// Why bytes are no icon. [`IconError::kind`] is the stable name, `Display` the line for people.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+/// The reason why some bytes did not become a tab icon. [`IconError::kind`] is its stable name;
+/// `Display` gives one line for people.
+# [derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IconError {
-    /// No bytes at all.
-    #[error("empty body")]
+    /// The body holds no bytes.
+    # [error("empty body")]
     Empty,
-    /// An HTML page: the usual soft 404.
-    #[error("an HTML page, not an image")]
+    /// The body is an HTML page, often an error page served with status 200.
+    # [error("an HTML page, not an image")]
     Html,
-    /// No image format known here, by content.
-    #[error("not an image format known here")]
+    /// The content is of no known image format.
+    # [error("not an image format known here")]
     NotAnImage,
-    /// The format is known, the bytes break its rules or end too soon.
-    #[error("corrupt {}: {reason}", format.name())]
+    /// The format is known, but the bytes break its rules or end too soon.
+    # [error("corrupt {}: {reason}", format.name())]
     Corrupt {
-        /// Format by content.
+        /// Format, as detected from the content.
         format: Format,
-        /// What the decoder found, one line.
+        /// The fault that the decoder found, one line of at most 160 characters.
         reason: String,
     },
-    /// Larger than [`crate::decode::MAX_SIDE_PIXELS`] on a side, by its header.
-    #[error("{width}x{height} pixels is more than 2048x2048")]
+    /// A side is longer than [`crate::limits::MAX_SIDE_PIXELS`], according to the header.
+    # [error("{width}x{height} pixels is more than 2048x2048")]
     TooLarge {
-        /// Width in pixels by the header.
+        /// Width in pixels, read from the header.
         width: u32,
-        /// Height in pixels by the header.
+        /// Height in pixels, read from the header.
         height: u32,
     },
-    /// 2x2 pixels or less: a tracking pixel, not an icon.
-    #[error("{width}x{height} pixels is no icon")]
+    /// The picture has at most 2x2 pixels: it is a tracking pixel, not an icon.
+    # [error("{width}x{height} pixels is no icon")]
     TooSmall {
         /// Width in pixels.
         width: u32,
         /// Height in pixels.
         height: u32,
     },
-    /// Every pixel is fully transparent.
-    #[error("fully transparent")]
+    /// All pixels are fully transparent.
+    # [error("fully transparent")]
     Blank,
-    /// An SVG that could cost too much to draw, or uses what is not drawn here.
-    #[error("svg refused: {reason}")]
+    /// The SVG could take too long to draw, or uses a feature that is not supported.
+    # [error("svg refused: {reason}")]
     SvgRefused {
-        /// Which bound it breaks.
+        /// The limit that it exceeds, or the feature.
         reason: &'static str,
     },
-    /// AVIF: no small decoder in safe Rust exists that we would trust with strangers' bytes.
-    #[error("avif unsupported")]
+    /// The image is an AVIF. No small decoder in safe Rust exists that could be trusted with bytes
+    /// from any website.
+    # [error("avif unsupported")]
     AvifUnsupported,
-    /// A third-party decoder panicked; only this icon is lost.
-    #[error("the {} decoder panicked", format.name())]
+    /// A third-party decoder panicked. Only this icon is lost.
+    # [error("the {} decoder panicked", format.name())]
     DecoderPanicked {
-        /// Format by content.
+        /// Format, as detected from the content.
         format: Format,
     },
 }
@@ -79,8 +81,8 @@ impl IconError {
         "decoder_panicked",
     ];
 
-    /// The stable name of this error.
-    #[must_use]
+    /// Returns the stable name of this error, one of [`IconError::KINDS`].
+    # [must_use]
     pub fn kind(&self) -> &'static str {
         let index = match self {
             Self::Empty => 0,
@@ -98,7 +100,7 @@ impl IconError {
     }
 
     pub(crate) fn corrupt(format: Format, reason: impl std::fmt::Display) -> Self {
-        // One line and bounded, whatever a decoder quotes from the bytes.
+        // A decoder may quote the bytes: keep one line of bounded length.
         let reason: String =
             reason.to_string().chars().filter(|c| !c.is_control()).take(160).collect();
         Self::Corrupt { format, reason }

@@ -1,45 +1,44 @@
-//! What `inspect icon` prints about one file.
+//! The report that `inspect icon` prints about one file.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::convert::to_tab_icon;
-use crate::measure::measure;
+use crate::{convert::to_tab_icon, measure::measure, sniff::sniff};
 
-/// One line of `inspect icon`; `None` is null: what does not apply or could not be told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// One line of `inspect icon`. A field that does not apply or is unknown is `None`, printed as
+/// null.
+# [derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IconReport {
-    /// Name of the file as given.
+    /// Name of the file, as the caller gave it.
     pub file: String,
-    /// MIME type by content.
+    /// MIME type, as detected from the content.
     pub content_type: Option<String>,
-    /// Width in pixels by the header; of an ICO that of the best entry for 32 px.
+    /// Width in pixels, read from the header; for an ICO that of the best entry for 32 pixels.
     pub width: Option<u32>,
-    /// Height, likewise.
+    /// Height in pixels, read from the header; for an ICO that of the best entry for 32 pixels.
     pub height: Option<u32>,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: usize,
-    /// SHA-256 of the file, in hex.
+    /// SHA-256 digest of the file, in lower-case hex.
     pub sha256: String,
-    /// The tab icon, base64.
+    /// The tab icon, a PNG in base64.
     pub png_base64: Option<String>,
-    /// Width of the tab icon.
+    /// Width of the tab icon in pixels.
     pub png_w: Option<u32>,
-    /// Height of the tab icon.
+    /// Height of the tab icon in pixels.
     pub png_h: Option<u32>,
-    /// Bytes of the tab icon.
+    /// Size of the tab icon in bytes.
     pub png_bytes: Option<usize>,
-    /// Kind and reason why there is no tab icon.
+    /// The reason why there is no tab icon: `kind: explanation`.
     pub error: Option<String>,
 }
 
-/// Looks at one icon. Any bytes give a report.
-#[must_use]
+/// Makes the report about one icon. Any bytes give a report.
+# [must_use]
 pub fn inspect_icon(file_name: &str, bytes: &[u8]) -> IconReport {
     let measured = measure(bytes).ok();
-    let format = measured.map(|m| m.format).or_else(|| crate::sniff::sniff(bytes));
+    let format = measured.map(|m| m.format).or_else(|| sniff(bytes));
     let sides = measured.filter(|m| m.width > 0 && m.height > 0);
     let converted = to_tab_icon(bytes);
     let icon = converted.as_ref().ok();
@@ -58,11 +57,11 @@ pub fn inspect_icon(file_name: &str, bytes: &[u8]) -> IconReport {
     }
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
+    # [test]
     fn a_refused_file_is_a_line_with_its_error() {
         let report = inspect_icon("x.ico", b"<!doctype html>");
         let json = serde_json::to_string(&report).unwrap();

@@ -1,14 +1,18 @@
-//! Icons as bytes: sniffing, measuring, decoding, scaling and writing them as small PNGs.
+//! Icons as bytes: sniffs, measures, decodes and scales them, and writes them as small PNGs.
 //!
-//! Owns what an icon's bytes mean (`sniff`, `measure`, `decode`) and how a tab icon is made
-//! (`scale`, `png`, `original`, `convert`). Everything is a pure function, the same on every
-//! machine: `test_vectors` gives the digest by which machines compare.
-//! Must not know: files, network, Postgres, clocks, settings, bundles, where an icon came from.
+//! Owns what the bytes of an icon mean (`sniff`, `measure`, `decode`) and how a tab icon is made
+//! (`scale`, `png`, `original`, `convert`). Every function is pure and gives the same result on
+//! every machine; `test_vectors` computes the digest by which machines compare. Must not know:
+//! files, network, Postgres, clocks, settings, bundles, or where an icon came from.
 
 pub mod convert;
 pub mod decode;
+mod decoders;
 pub mod error;
+mod format;
 pub mod inspect;
+pub mod limits;
+mod little_endian;
 pub mod measure;
 mod original;
 pub mod pixels;
@@ -18,6 +22,11 @@ pub mod sniff;
 pub mod test_vectors;
 
 pub use error::IconError;
+pub use format::Format;
 pub use measure::Measured;
 pub use pixels::Pixels;
-pub use sniff::Format;
+
+/// Runs the example in README.md as a test.
+# [cfg(doctest)]
+# [doc = include_str!("../README.md")]
+struct ReadmeExample;

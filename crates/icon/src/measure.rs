@@ -1,33 +1,40 @@
-//! The size of a picture from its header, without decoding it.
+//! Reads width and height of a picture from its header, without decoding it.
 //!
-//! Invariant: what a decoder would allocate is known here first; a decoder of a raster format
-//! gives exactly these sides or an error (exchanged where EXIF says that a JPEG lies). For ICO
-//! and CUR the sides are those of the entry that suits a tab of 32 pixels best, by the picture
-//! inside, because directories lie.
+//! Invariant: a decoder of a raster format returns exactly these sides or an error, so that its
+//! memory is known before it runs. (Width and height are exchanged where the EXIF orientation says
+//! that a JPEG lies on its side.) For ICO and CUR the sides are those of the entry that suits a tab
+//! icon of 32 pixels best, read from the entry's own header, because the directory is often wrong.
 
-use crate::decode::{MAX_SIDE_PIXELS, dib, gif, ico, jpeg, webp};
-use crate::error::IconError;
-use crate::sniff::svg_root::{self, SvgRoot};
-use crate::sniff::{Format, identify};
+use crate::{
+    decoders::{dib, gif, ico, jpeg, webp},
+    error::IconError,
+    format::Format,
+    limits::MAX_SIDE_PIXELS,
+    png::format::sides as png_sides,
+    sniff::{
+        identify,
+        svg_root::{self, SvgRoot},
+    },
+};
 
-/// Format and sides of a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Format, width and height of a picture.
+# [derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measured {
-    /// Format by content.
+    /// Format, as detected from the content.
     pub format: Format,
-    /// MIME type of the format, as [`Format::content_type`] has it.
+    /// MIME type of the format: the result of [`Format::content_type`].
     pub content_type: &'static str,
-    /// Width in pixels; of an SVG the nominal width in CSS pixels, 0 where it names none.
+    /// Width in pixels. For an SVG it is the nominal width in CSS pixels, 0 if it declares none.
     pub width: u32,
-    /// Height, likewise.
+    /// Height in pixels. For an SVG it is the nominal height in CSS pixels, 0 if it declares none.
     pub height: u32,
 }
 
-/// Format and sides of `bytes`.
+/// Reads format and sides of an image. It accepts any size: see [`check_sides`].
 ///
 /// # Errors
-/// `Empty`, `Html`, `NotAnImage`, `AvifUnsupported`, or `Corrupt` where the header breaks the
-/// rules of its format. Size is not judged here: see [`check_sides`].
+/// `Empty`, `Html`, `NotAnImage`, `AvifUnsupported`, or `Corrupt` if the header breaks the rules of
+/// its format.
 pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
     let format = identify(bytes)?;
     let sides = match format {
@@ -47,11 +54,11 @@ pub fn measure(bytes: &[u8]) -> Result<Measured, IconError> {
     Ok(Measured { format, content_type: format.content_type(), width, height })
 }
 
-/// Refuses sides that no decoder here may allocate. An SVG is drawn at the size of a tab icon,
-/// so its nominal size is free.
+/// Refuses pictures that are too large to decode. The nominal size of an SVG does not matter, since
+/// it is drawn at the size of a tab icon.
 ///
 /// # Errors
-/// `TooLarge`.
+/// `TooLarge` if a side is longer than [`MAX_SIDE_PIXELS`].
 pub fn check_sides(measured: &Measured) -> Result<(), IconError> {
     let Measured { format, width, height, .. } = *measured;
     if format != Format::Svg && (width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS) {
@@ -60,17 +67,8 @@ pub fn check_sides(measured: &Measured) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Sides by the IHDR chunk, which PNG demands to be the first.
-pub(crate) fn png_sides(bytes: &[u8]) -> Option<(u32, u32)> {
-    if bytes.get(12..16)? != b"IHDR" {
-        return None;
-    }
-    let side = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
-    Some((side(16)?, side(20)?))
-}
-
-/// Nominal sides in CSS pixels: width and height, else those of the viewBox in their proportion,
-/// else 0 (unknown).
+/// Returns the nominal sides of an SVG in CSS pixels: its width and height attributes, or those of
+/// its viewBox, or one attribute and the other in the proportion of the viewBox, or 0 and 0.
 fn svg_sides(root: &SvgRoot) -> (u32, u32) {
     let view_box: Vec<f64> = root.view_box.as_deref().map_or_else(Vec::new, |text| {
         let numbers = text.split(|c: char| c == ',' || c.is_ascii_whitespace());
@@ -89,15 +87,15 @@ fn svg_sides(root: &SvgRoot) -> (u32, u32) {
         (None, None, Some(sides)) => sides,
         _ => return (0, 0),
     };
-    // `as` saturates, so any float gives a number.
+    // `as` saturates, so every float becomes a number.
     ((width.round() as u32).max(1), (height.round() as u32).max(1))
 }
 
-/// A CSS length in pixels; `None` for percentages, unknown units, and what is not above 0.
+/// Returns a CSS length in pixels, `None` for percentages, unknown units and lengths up to 0.
 fn css_pixels(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
     let split = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E' || c == '%');
-    // "1em" and "1ex" begin with a letter that a number may hold.
+    // The `e` of "em" and "ex" may also begin an exponent, so these units are looked for first.
     let unit_at = ["em", "ex"].iter().find_map(|unit| text.strip_suffix(unit).map(str::len));
     let (number, unit) = text.split_at(unit_at.or(split).unwrap_or(text.len()));
     let factor = match unit {
@@ -114,11 +112,11 @@ fn css_pixels(text: &str) -> Option<f64> {
     number.trim_ascii_end().parse::<f64>().ok().map(|n| n * factor).filter(|&pixels| pixels > 0.0)
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
+    # [test]
     fn svg_sides_come_from_width_height_and_view_box() {
         let sides = |attributes: &str| {
             let text = format!("<svg xmlns='http://www.w3.org/2000/svg' {attributes}/>");
@@ -136,7 +134,7 @@ mod tests {
         assert_eq!(sides("width='1e30' height='1'"), (u32::MAX, 1));
     }
 
-    #[test]
+    # [test]
     fn a_header_without_sides_is_corrupt_not_zero() {
         assert_eq!(measure(b"\x89PNG\r\n\x1a\n").unwrap_err().kind(), "image_corrupt");
         let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();

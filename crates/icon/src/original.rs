@@ -1,29 +1,33 @@
-//! A site's own PNG, without all that is not its picture, where that is smaller than ours: many
-//! were compressed by programs that take seconds for one.
+//! Keeps the PNG of a website, without its metadata, where it is smaller than the PNG written
+//! here: many sites compress their icons with programs that spend seconds on one file.
 //!
-//! Invariants: what is kept shows the pixels that were decoded, to the bit, and was read back to
-//! see that; it holds a header, a palette, transparency and rows, and nothing else of the file;
-//! no colour is left under alpha 0 but that which stands for transparency.
+//! Invariants: the kept file is decoded again and shows exactly the pixels that were decoded from
+//! the original; it holds only header, palette, transparency and pixel data; pixels of alpha 0 hide
+//! no colours, except the one colour that a tRNS chunk declares transparent.
 
-use crate::decode::png_quick::{self, Parts};
-use crate::pixels::Pixels;
-use crate::png::{INDEXED, SIGNATURE, chunk};
+use crate::{
+    decoders::png_fast::{self, PngParts},
+    pixels::Pixels,
+    png::format::{INDEXED, SIGNATURE, push_chunk},
+};
 
-/// How a zlib stream begins that says: deflate with a window of 32 KiB, and searched for long. Some
-/// say a smaller window than they use, which readers do not all forgive.
-const ZLIB: [u8; 2] = [0x78, 0xda];
+/// Header of a zlib stream that declares deflate with a window of 32 KiB at the highest effort. It
+/// replaces the header of the original: some files declare a smaller window than they use, which
+/// not every decoder tolerates.
+const ZLIB_HEADER: [u8; 2] = [0x78, 0xda];
 
-/// The file of `pixels` that is in `bytes`, if it is one of fewer than `most` bytes.
-pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, most: usize) -> Option<Vec<u8>> {
-    let parts = Parts::read(bytes)?;
+/// Returns the PNG in `bytes` without its metadata, if it is shorter than `limit_bytes` and shows
+/// exactly `pixels`.
+pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, limit_bytes: usize) -> Option<Vec<u8>> {
+    let parts = PngParts::read(bytes)?;
     let transparency = parts.transparency.unwrap_or_default();
-    // Before anything is copied: mostly ours is the smaller.
-    if parts.data().len() >= most {
+    // Checked before anything is copied, since the PNG written here is mostly the smaller one.
+    if parts.data().len() >= limit_bytes {
         return None;
     }
     let mut file = SIGNATURE.to_vec();
-    chunk(&mut file, *b"IHDR", parts.header);
-    // Beside other pixels than indices a palette is a proposal.
+    push_chunk(&mut file, *b"IHDR", parts.header);
+    // With any other colour type a palette is only a suggestion for displays of few colours.
     let is_indexed = parts.colour_type == INDEXED;
     let mut palette = if is_indexed { parts.palette.to_vec() } else { Vec::new() };
     for (entry, alpha) in palette.as_chunks_mut::<3>().0.iter_mut().zip(transparency) {
@@ -33,32 +37,38 @@ pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, most: usize) -> Option<Vec<u8>
     }
     for (name, table) in [(*b"PLTE", palette.as_slice()), (*b"tRNS", transparency)] {
         if !table.is_empty() {
-            chunk(&mut file, name, table);
+            push_chunk(&mut file, name, table);
         }
     }
-    chunk(&mut file, *b"IDAT", &[&ZLIB, parts.data().get(ZLIB.len()..)?].concat());
-    chunk(&mut file, *b"IEND", &[]);
-    if file.len() >= most {
+    let deflated = parts.data().get(ZLIB_HEADER.len()..)?;
+    push_chunk(&mut file, *b"IDAT", &[&ZLIB_HEADER, deflated].concat());
+    push_chunk(&mut file, *b"IEND", &[]);
+    if file.len() >= limit_bytes {
         return None;
     }
-    let read = png_quick::decode(&file)?;
-    let hides = |pixel: [u8; 4]| pixel[3] == 0 && pixel != [0; 4];
-    if parts.transparency.is_none() && read.iter().any(hides) {
+    let read = png_fast::decode(&file)?;
+    let hides_colour = |pixel: [u8; 4]| pixel[3] == 0 && pixel != [0; 4];
+    if parts.transparency.is_none() && read.iter().any(hides_colour) {
         return None;
     }
     let same = read.with_clean_transparency() == pixels.clone().with_clean_transparency();
     same.then_some(file)
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use libdeflater::{CompressionLvl, Compressor};
 
     use super::*;
-    use crate::decode::decode;
-    use crate::png::{CHUNK_BYTES, Colours, HEADER_BYTES, encode, encode_by};
+    use crate::{
+        decode::decode,
+        png::{
+            Colours, encode, encode_by,
+            format::{CHUNK_BYTES, HEADER_BYTES},
+        },
+    };
 
-    /// A picture that takes a good search to compress.
+    /// A picture whose compression profits from a longer search.
     fn picture(alpha: impl Fn(usize) -> u8) -> Pixels {
         let colour = |i: usize| {
             let (x, y) = (i % 32, i / 32);
@@ -73,27 +83,27 @@ mod tests {
         encode_by(&mut compressor, pixels, Colours::Lossless)
     }
 
-    /// `file` with a chunk after its header.
+    /// Inserts a chunk after the header of `file`.
     fn with_chunk(file: &[u8], name: [u8; 4], data: &[u8]) -> Vec<u8> {
         let (before, after) = file.split_at(SIGNATURE.len() + CHUNK_BYTES + HEADER_BYTES);
         let mut longer = before.to_vec();
-        chunk(&mut longer, name, data);
+        push_chunk(&mut longer, name, data);
         longer.extend_from_slice(after);
         longer
     }
 
-    #[test]
+    # [test]
     fn a_file_that_was_compressed_harder_is_kept_without_its_metadata() {
         let pixels = picture(|_| 255);
         let (ours, theirs) = (encode(&pixels), hard(&pixels));
         assert!(theirs.len() < ours.len(), "{} {}", theirs.len(), ours.len());
-        let told = with_chunk(&theirs, *b"tEXt", b"Comment\0a secret");
-        assert_eq!(kept(&told, &pixels, ours.len()), Some(theirs.clone()));
-        assert_eq!(kept(&told, &pixels, theirs.len()), None, "not smaller");
-        assert_eq!(kept(&told, &picture(|_| 254), ours.len()), None, "other pixels");
+        let commented = with_chunk(&theirs, *b"tEXt", b"Comment\0a secret");
+        assert_eq!(kept(&commented, &pixels, ours.len()), Some(theirs.clone()));
+        assert_eq!(kept(&commented, &pixels, theirs.len()), None, "not smaller");
+        assert_eq!(kept(&commented, &picture(|_| 254), ours.len()), None, "other pixels");
     }
 
-    #[test]
+    # [test]
     fn what_is_hidden_under_alpha_0_is_not_kept() {
         let half = |i: usize| if i % 32 < 16 { 255 } else { 128 * u8::from(i.is_multiple_of(2)) };
         let hiding = picture(half);
@@ -102,43 +112,43 @@ mod tests {
         let header = SIGNATURE.len() + 8;
         assert_eq!(file[header + 9], 6, "colours with alpha");
         assert!(kept(&file, &clean, usize::MAX).is_some());
-        // The same rows, unfiltered, with what is hidden in them.
+        // The same rows, unfiltered, with the colours under alpha 0.
         let rows: Vec<u8> =
             hiding.rgba().chunks(128).flat_map(|row| [&[0], row].concat()).collect();
         let mut data = vec![0; 10_000];
         let mut compressor = Compressor::new(CompressionLvl::best());
         let length = compressor.zlib_compress(&rows, &mut data).unwrap();
         let mut file = file[..header + 13 + 4].to_vec();
-        chunk(&mut file, *b"IDAT", &data[..length]);
-        chunk(&mut file, *b"IEND", &[]);
+        push_chunk(&mut file, *b"IDAT", &data[..length]);
+        push_chunk(&mut file, *b"IEND", &[]);
         assert_eq!(decode(&file).unwrap().1, hiding);
         assert_eq!(kept(&file, &hiding, usize::MAX), None);
     }
 
-    #[test]
+    # [test]
     fn transparent_entries_of_a_palette_lose_their_colour() {
         let mut file = SIGNATURE.to_vec();
-        chunk(&mut file, *b"IHDR", &[0, 0, 0, 8, 0, 0, 0, 1, 1, INDEXED, 0, 0, 0]);
-        chunk(&mut file, *b"PLTE", &[255, 255, 255, 9, 8, 7]);
-        chunk(&mut file, *b"tRNS", &[0]);
+        push_chunk(&mut file, *b"IHDR", &[0, 0, 0, 8, 0, 0, 0, 1, 1, INDEXED, 0, 0, 0]);
+        push_chunk(&mut file, *b"PLTE", &[255, 255, 255, 9, 8, 7]);
+        push_chunk(&mut file, *b"tRNS", &[0]);
         let mut data = vec![0; 100];
         let mut compressor = Compressor::new(CompressionLvl::best());
         let length = compressor.zlib_compress(&[0, 0b0101_0101], &mut data).unwrap();
-        chunk(&mut file, *b"IDAT", &data[..length]);
-        chunk(&mut file, *b"IEND", &[]);
+        push_chunk(&mut file, *b"IDAT", &data[..length]);
+        push_chunk(&mut file, *b"IEND", &[]);
         let (_, pixels) = decode(&file).unwrap();
         assert_eq!(pixels.rgba()[..8], [255, 255, 255, 0, 9, 8, 7, 255]);
         let kept = kept(&file, &pixels, usize::MAX).unwrap();
         assert_eq!(decode(&kept).unwrap().1.rgba()[..8], [0, 0, 0, 0, 9, 8, 7, 255]);
     }
 
-    #[test]
-    fn a_stream_that_names_a_smaller_window_names_the_whole_one() {
+    # [test]
+    fn a_stream_that_declares_a_smaller_window_gets_the_full_one() {
         let pixels = picture(|_| 255);
         let whole = hard(&pixels);
         let mut file = whole.clone();
         let data = file.windows(4).position(|name| name == b"IDAT").unwrap();
-        // 256 bytes, with a header that is a multiple of 31 again.
+        // A window of 256 bytes; zlib requires the two bytes to be a multiple of 31.
         file[data + 4..data + 6].copy_from_slice(&[0x08, 0x1d]);
         let end = file.len() - CHUNK_BYTES - 4;
         let sum = libdeflater::crc32(&file[data..end]);

@@ -1,12 +1,13 @@
-//! A decoded picture: straight (not premultiplied) RGBA, 8 bits a channel, rows top down.
+//! A decoded picture: RGBA with straight (not premultiplied) alpha, 8 bits per channel, top row
+//! first.
 //!
-//! Invariant: `rgba.len() == 4 * width * height`, both sides at least 1 and at most
-//! [`crate::decode::MAX_SIDE_PIXELS`].
+//! Invariant: `rgba.len() == 4 * width * height`; width and height are at least 1 and at most
+//! [`crate::limits::MAX_SIDE_PIXELS`].
 
-use crate::decode::MAX_SIDE_PIXELS;
+use crate::limits::MAX_SIDE_PIXELS;
 
-/// A picture of straight RGBA8 rows, top row first, no padding.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A picture in RGBA with straight alpha, 4 bytes per pixel, top row first, without padding.
+# [derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
     width: u32,
     height: u32,
@@ -14,8 +15,9 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// Wraps `rgba` (4 bytes a pixel). `None` where the length or the sides break the invariant.
-    #[must_use]
+    /// Makes a picture of `rgba`, which holds 4 bytes per pixel. Returns `None` if a side is 0 or
+    /// above the limit, or if the length does not match the sides.
+    # [must_use]
     pub fn new(width: u32, height: u32, rgba: Vec<u8>) -> Option<Self> {
         let sides = 1..=MAX_SIDE_PIXELS;
         let fits = sides.contains(&width) && sides.contains(&height);
@@ -27,44 +29,45 @@ impl Pixels {
     }
 
     /// Width in pixels.
-    #[must_use]
+    # [must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
     /// Height in pixels.
-    #[must_use]
+    # [must_use]
     pub fn height(&self) -> u32 {
         self.height
     }
 
-    /// The rows.
-    #[must_use]
+    /// All bytes, row by row.
+    # [must_use]
     pub fn rgba(&self) -> &[u8] {
         &self.rgba
     }
 
-    /// The pixels in row order.
+    /// Iterates over the pixels, row by row.
     pub fn iter(&self) -> impl Iterator<Item = [u8; 4]> + '_ {
         self.rgba.as_chunks::<4>().0.iter().copied()
     }
 
-    /// True where nothing would be seen.
-    #[must_use]
+    /// Returns true if every pixel has alpha 0.
+    # [must_use]
     pub fn fully_transparent(&self) -> bool {
         self.iter().all(|pixel| pixel[3] == 0)
     }
 
-    /// True where all pixels are the same: a plain rectangle.
-    #[must_use]
+    /// Returns true if all pixels are equal, so that the picture is a plain rectangle.
+    # [must_use]
     pub fn one_colour(&self) -> bool {
         let mut pixels = self.iter();
         let first = pixels.next();
         pixels.all(|pixel| Some(pixel) == first)
     }
 
-    /// The same picture with the colour under alpha 0 set to 0, which no eye can tell.
-    #[must_use]
+    /// Returns the same picture with red, green and blue set to 0 in every pixel of alpha 0. The
+    /// two look the same, and the result compresses better.
+    # [must_use]
     pub fn with_clean_transparency(mut self) -> Self {
         for pixel in self.rgba.as_chunks_mut::<4>().0 {
             if pixel[3] == 0 {

@@ -1,86 +1,17 @@
-//! What format bytes are, by content alone: declared types and names lie too often.
+//! Detects the format of an image from its content alone, since declared types and file names are
+//! often wrong.
 //!
-//! Owns the magic numbers (rules.md 3.16, WHATWG MIME Sniffing 6) and the HTML test. An SVG is an
-//! XML document whose root is `svg` in the SVG namespace, not text that holds `<svg`: an HTML
-//! error page with an inline logo is no icon. Gzip'd SVG is refused: a coding layer is the
-//! transport's affair. Must not know how anything is decoded.
+//! Owns the magic numbers (WHATWG MIME Sniffing 6) and the test for HTML. An SVG is an XML document
+//! whose root element is `svg` in the SVG namespace. Text that merely contains `<svg` is none: an
+//! HTML error page with an inline logo is no icon. SVG compressed with gzip (SVGZ) is refused;
+//! compression belongs to the transport. Must not know: how any format is decoded.
 
 pub mod svg_root;
 
-use crate::error::IconError;
+use crate::{error::IconError, format::Format};
 
-/// The image formats known by content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Format {
-    /// PNG, APNG too.
-    Png,
-    /// Windows icon.
-    Ico,
-    /// Windows cursor: an icon with a hotspot.
-    Cur,
-    /// GIF 87a or 89a.
-    Gif,
-    /// JPEG.
-    Jpeg,
-    /// Windows bitmap.
-    Bmp,
-    /// WebP, lossy, lossless or extended.
-    Webp,
-    /// AVIF still or sequence: known, not decoded.
-    Avif,
-    /// SVG, plain XML.
-    Svg,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 9] = [
-        Self::Png,
-        Self::Ico,
-        Self::Cur,
-        Self::Gif,
-        Self::Jpeg,
-        Self::Bmp,
-        Self::Webp,
-        Self::Avif,
-        Self::Svg,
-    ];
-
-    /// Short name in lower case.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Png => "png",
-            Self::Ico => "ico",
-            Self::Cur => "cur",
-            Self::Gif => "gif",
-            Self::Jpeg => "jpeg",
-            Self::Bmp => "bmp",
-            Self::Webp => "webp",
-            Self::Avif => "avif",
-            Self::Svg => "svg",
-        }
-    }
-
-    /// The MIME type that we record. For ICO and CUR it is `image/x-icon`, the type that the
-    /// WHATWG MIME Sniffing Standard computes for both, not IANA's `image/vnd.microsoft.icon`.
-    #[must_use]
-    pub fn content_type(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Ico | Self::Cur => "image/x-icon",
-            Self::Gif => "image/gif",
-            Self::Jpeg => "image/jpeg",
-            Self::Bmp => "image/bmp",
-            Self::Webp => "image/webp",
-            Self::Avif => "image/avif",
-            Self::Svg => "image/svg+xml",
-        }
-    }
-}
-
-/// The format of `bytes`, `None` where it is no image known here.
-#[must_use]
+/// Returns the format of `bytes`, `None` if they are no image of a known format.
+# [must_use]
 pub fn sniff(bytes: &[u8]) -> Option<Format> {
     let binary = match bytes {
         [0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, ..] => Some(Format::Png),
@@ -89,7 +20,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
         [0, 0, 1, 0, ..] => Some(Format::Ico),
         [0, 0, 2, 0, ..] => Some(Format::Cur),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Format::Webp),
-        // Text may begin with "BM" too: the size of the header behind it must be a known one.
+        // Text may begin with "BM" too, so the size of the header that follows must be a known one.
         [b'B', b'M', ..] if matches!(bytes.get(14..18), Some([12..=128, 0, 0, 0])) => {
             Some(Format::Bmp)
         }
@@ -99,10 +30,10 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
     binary.or_else(|| svg_root::find(bytes).map(|_| Format::Svg))
 }
 
-/// The format of `bytes`, or the reason why they are no image.
+/// Returns the format of `bytes`, or the reason why they are no image.
 ///
 /// # Errors
-/// `Empty`, `Html` or `NotAnImage`.
+/// `Empty` for no bytes, `Html` for an HTML page, else `NotAnImage`.
 pub fn identify(bytes: &[u8]) -> Result<Format, IconError> {
     match sniff(bytes) {
         Some(format) => Ok(format),
@@ -112,19 +43,20 @@ pub fn identify(bytes: &[u8]) -> Result<Format, IconError> {
     }
 }
 
-/// ISO BMFF whose `ftyp` box names an AVIF brand, as major or as compatible one.
+/// Returns true for an ISO base media file whose `ftyp` box lists an AVIF brand, as its major brand
+/// or as a compatible one.
 fn is_avif(bytes: &[u8]) -> bool {
     let Some((size, rest)) = bytes.split_first_chunk::<4>() else { return false };
     let Some(brands) = rest.strip_prefix(b"ftyp") else { return false };
     let box_length = (u32::from_be_bytes(*size) as usize).clamp(8, 256) - 8;
     let brands = &brands[..box_length.min(brands.len())];
-    // The second group of four is the minor version, which no brand equals.
+    // The second group of four bytes is the minor version; a number that equals no brand.
     brands.as_chunks::<4>().0.iter().any(|brand| matches!(brand, b"avif" | b"avis"))
 }
 
-/// True where a browser that sniffs would take `bytes` for HTML (WHATWG MIME Sniffing 7.1),
-/// or where they are an XHTML document.
-#[must_use]
+/// Returns true if a browser that sniffs would take `bytes` for HTML (WHATWG MIME Sniffing 7.1), or
+/// if they are an XHTML document.
+# [must_use]
 pub fn looks_like_html(bytes: &[u8]) -> bool {
     const TAGS: [&[u8]; 20] = [
         b"<!doctype html",
@@ -154,7 +86,7 @@ pub fn looks_like_html(bytes: &[u8]) -> bool {
         if TAGS.iter().any(|tag| starts_with_tag(rest, tag)) {
             return true;
         }
-        // A comment or processing instruction in front says nothing yet.
+        // Skip a comment or a processing instruction.
         let end: &[u8] = match rest {
             [b'<', b'!', b'-', b'-', ..] => b"-->",
             [b'<', b'?', ..] => b"?>",
@@ -173,11 +105,11 @@ fn starts_with_tag(bytes: &[u8], tag: &[u8]) -> bool {
     ends && head.eq_ignore_ascii_case(tag)
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
+    # [test]
     fn each_magic_number_names_its_format() {
         let bmp = [b"BM".as_slice(), &[0; 12], &[40, 0, 0, 0]].concat();
         let cases: [(&[u8], Format); 9] = [
@@ -196,7 +128,7 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn soft_404s_and_other_bodies_are_named_for_what_they_are() {
         let html: [&[u8]; 6] = [
             b"<!DOCTYPE html><body><svg xmlns='http://www.w3.org/2000/svg'></svg>",

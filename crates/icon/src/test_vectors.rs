@@ -1,23 +1,25 @@
-//! The digest by which machines tell whether they would write the same icons.
+//! The digest by which machines detect whether they would write the same icons.
 //!
-//! A scan fixes [`encoder_digest`]; a worker with another digest takes no bundle jobs. The
-//! vectors are pictures made by integer code here, through every step that a real icon takes:
-//! sniff, decode, scale, PNG. Invariant: vectors are only added together with a reason, for they
-//! change the digest. Nothing here comes from a web site.
+//! A scan records [`encoder_digest`] when it starts; a worker with another digest takes no bundle
+//! jobs. The vectors are pictures made by integer code in this file. They pass through every step
+//! that a real icon passes: sniff, decode, scale, PNG. Invariant: a new vector needs a reason,
+//! since it changes the digest. No vector comes from a website.
 
 use libdeflater::{CompressionLvl, Compressor};
 use sha2::{Digest, Sha256};
 
-use crate::convert::to_tab_icon_with;
-use crate::decode::TAB_ICON_PIXELS;
-use crate::pixels::Pixels;
-use crate::png::{Colours, encode, encode_by};
+use crate::{
+    convert::to_tab_icon_with,
+    limits::TAB_ICON_PIXELS,
+    pixels::Pixels,
+    png::{Colours, encode, encode_by},
+};
 
-/// A gradient as JPEG, baseline and 4:2:0, and as lossy WebP: formats that nothing here writes.
-const FOREIGN: [&[u8]; 2] =
+/// A gradient as baseline JPEG (4:2:0) and as lossy WebP, formats that this crate cannot write.
+const FILES: [&[u8]; 2] =
     [include_bytes!("../vectors/gradient.jpg"), include_bytes!("../vectors/gradient.webp")];
 
-/// Curves, arcs, gradients, a clip, a mask, a pattern, dashes and opacity.
+/// An SVG with curves, arcs, gradients, a clip path, a mask, a pattern, dashes and opacity.
 const SVG: &str = concat!(
     r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 77 61"><defs>"##,
     r##"<linearGradient id="l" x2=".7" y2="1"><stop stop-color="#e31"/>"##,
@@ -35,15 +37,15 @@ const SVG: &str = concat!(
     r##"stroke-dasharray="7 3 2" stroke-linecap="round" opacity=".8"/></svg>"##,
 );
 
-/// SHA-256 over the tab icons of all vectors by every choice of colours: what a scan fixes.
-#[must_use]
+/// Returns the SHA-256 digest of the tab icons of all vectors, in every choice of colours.
+# [must_use]
 pub fn encoder_digest() -> [u8; 32] {
     let mut digest = Sha256::new();
     for vector in vectors() {
         for colours in Colours::ALL {
             match to_tab_icon_with(&vector, colours) {
                 Ok(icon) => digest.update(&icon.png),
-                // A machine that can't decode a vector must not agree with one that can.
+                // A machine that cannot decode a vector must differ from one that can.
                 Err(error) => digest.update(error.to_string()),
             }
         }
@@ -51,15 +53,15 @@ pub fn encoder_digest() -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// [`encoder_digest`] in lower-case hex.
-#[must_use]
+/// Returns [`encoder_digest`] in lower-case hex.
+# [must_use]
 pub fn encoder_digest_hex() -> String {
     hex::encode(encoder_digest())
 }
 
-/// The files that the digest is over.
+/// Makes the files whose icons the digest covers.
 pub(crate) fn vectors() -> Vec<Vec<u8>> {
-    let mut files: Vec<Vec<u8>> = FOREIGN.iter().map(|&bytes| bytes.to_vec()).collect();
+    let mut files: Vec<Vec<u8>> = FILES.iter().map(|&bytes| bytes.to_vec()).collect();
     files.push(SVG.as_bytes().to_vec());
     for (seed, (width, height)) in
         [(16, 16), (32, 32), (33, 47), (48, 48), (180, 180), (512, 300), (1000, 20), (3, 700)]
@@ -70,7 +72,7 @@ pub(crate) fn vectors() -> Vec<Vec<u8>> {
             let picture = picture(width, height, style, seed as u32 + 1);
             files.push(encode(&picture));
             if width.max(height) <= TAB_ICON_PIXELS {
-                // Kept where it is smaller than ours.
+                // The converter keeps this file, since it is smaller than its own.
                 let mut hardest = Compressor::new(CompressionLvl::best());
                 files.push(encode_by(&mut hardest, &picture, Colours::Lossless));
             }
@@ -80,7 +82,8 @@ pub(crate) fn vectors() -> Vec<Vec<u8>> {
     files
 }
 
-/// A picture of one of four kinds: noise with alpha, a smooth blend, flat shapes, grey disc.
+/// Makes a picture in one of four styles: noise with alpha, a smooth blend, flat shapes, a grey
+/// disc.
 fn picture(width: u32, height: u32, style: u32, seed: u32) -> Pixels {
     let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
     let mut noise = || {
@@ -110,11 +113,11 @@ fn picture(width: u32, height: u32, style: u32, seed: u32) -> Pixels {
             rgba.extend(pixel);
         }
     }
-    // The rows above are width * height pixels, and the sides are those listed.
-    Pixels::new(width, height, rgba).expect("sides within limits and a pixel for each place")
+    // The loops push width * height pixels, and all sides listed above are within the limits.
+    Pixels::new(width, height, rgba).expect("sides are within limits, and every pixel is set")
 }
 
-/// A BMP of 24 bits.
+/// Encodes a BMP of 24 bits per pixel.
 fn bmp(pixels: &Pixels) -> Vec<u8> {
     let mut file = b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0".to_vec();
     file.extend(pixels.width().to_le_bytes());
@@ -130,13 +133,12 @@ fn bmp(pixels: &Pixels) -> Vec<u8> {
     file
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::to_tab_icon;
-    use crate::decode::decode;
+    use crate::{convert::to_tab_icon, decode::decode};
 
-    #[test]
+    # [test]
     fn every_vector_becomes_an_icon() {
         for (index, vector) in vectors().iter().enumerate() {
             let icon = to_tab_icon(vector).unwrap_or_else(|error| panic!("{index}: {error}"));
@@ -144,7 +146,7 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn a_vector_that_was_compressed_harder_is_kept_as_it_is() {
         let is_kept = |vector: &Vec<u8>| to_tab_icon(vector).is_ok_and(|icon| icon.png == *vector);
         let shorter = |vector: &Vec<u8>| {
@@ -154,7 +156,7 @@ mod tests {
         assert!(vectors().iter().any(|vector| is_kept(vector) && shorter(vector)));
     }
 
-    #[test]
+    # [test]
     fn the_digest_is_the_one_of_this_version() {
         assert_eq!(encoder_digest_hex(), include_str!("../vectors/digest.txt").trim());
     }

@@ -1,23 +1,24 @@
 //! Every icon of the recorded corpus: decoded or refused with a reason, and held against what
 //! another decoder made of it. Prints a table by format (`--nocapture`).
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+# ![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "corpus/suites.rs"]
+# [path = "corpus/suites.rs"]
 mod suites;
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+};
 
-use everytab_icon::convert::to_tab_icon;
-use everytab_icon::decode::decode;
-use everytab_icon::inspect::inspect_icon;
-use everytab_icon::{IconError, Pixels};
+use everytab_icon::{
+    Format, IconError, Pixels, convert::to_tab_icon, decode::decode, inspect::inspect_icon,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The corpus folder, or a line that says why the test does nothing.
-#[allow(
+# [allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
 )]
@@ -32,7 +33,7 @@ fn corpus() -> Option<PathBuf> {
 }
 
 /// Name (`icons/png/x.png`) and bytes of every icon, sorted.
-#[allow(
+# [allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
 )]
@@ -50,13 +51,13 @@ fn icons(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// What the reference decoders made of each icon, by name.
-#[allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
+# [allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
 fn expected(folder: &Path) -> HashMap<String, Value> {
     let bytes = std::fs::read(folder.join("expected/icons.json")).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
-#[derive(Default)]
+# [derive(Default)]
 struct Row {
     files: usize,
     decoded: usize,
@@ -70,7 +71,7 @@ struct Row {
     microseconds: u128,
 }
 
-#[derive(Default)]
+# [derive(Default)]
 struct Share {
     compared: usize,
     equal: usize,
@@ -183,7 +184,7 @@ fn in_directory(known: &Value, pixels: &Pixels) -> bool {
     })
 }
 
-#[test]
+# [test]
 fn every_icon_of_the_corpus_decodes_or_is_refused_with_a_reason() {
     let Some(folder) = corpus() else { return };
     let expected = expected(&folder);
@@ -194,7 +195,7 @@ fn every_icon_of_the_corpus_decodes_or_is_refused_with_a_reason() {
         let group = name.split('/').nth(1).unwrap().to_owned();
         let row = table.entry(group.clone()).or_default();
         row.files += 1;
-        #[allow(clippy::disallowed_types, reason = "a measurement for people, none is asserted")]
+        # [allow(clippy::disallowed_types, reason = "a measurement for people, none is asserted")]
         let started = std::time::Instant::now();
         let icon = to_tab_icon(&bytes);
         row.microseconds += started.elapsed().as_micros();
@@ -256,7 +257,7 @@ fn hold_the_floors(table: &BTreeMap<String, Row>) {
     }
 }
 
-#[test]
+# [test]
 fn scaled_icons_have_the_sides_and_the_mean_colour_of_another_scaler() {
     let Some(folder) = corpus() else { return };
     let expected = expected(&folder);
@@ -264,7 +265,7 @@ fn scaled_icons_have_the_sides_and_the_mean_colour_of_another_scaler() {
     for (name, bytes) in icons(&folder) {
         let Some(vips) = expected.get(&name).map(|known| &known["vips"]) else { continue };
         let Ok((measured, pixels)) = decode(&bytes) else { continue };
-        if vips["ok"] != true || measured.format != everytab_icon::Format::Svg {
+        if vips["ok"] != true || measured.format != Format::Svg {
             continue;
         }
         let (width, height) = (pixels.width().into(), pixels.height().into());
@@ -281,7 +282,7 @@ fn scaled_icons_have_the_sides_and_the_mean_colour_of_another_scaler() {
     assert!(means.equal * 100 >= means.compared * 95);
 }
 
-#[test]
+# [test]
 fn every_file_of_the_corpus_is_one_line_of_inspect() {
     let Some(folder) = corpus() else { return };
     for (name, bytes) in icons(&folder) {

@@ -1,9 +1,8 @@
 //! A photograph taken with the camera on its side stands upright in its tab.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+# ![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use everytab_icon::Pixels;
-use everytab_icon::decode::decode;
+use everytab_icon::{Pixels, decode::decode};
 
 const UPRIGHT: &[u8] = include_bytes!("../vectors/gradient.jpg");
 
@@ -22,7 +21,7 @@ fn pixels(bytes: &[u8]) -> Pixels {
     decode(bytes).unwrap().1
 }
 
-#[test]
+# [test]
 fn a_jpeg_is_turned_as_its_exif_says() {
     let plain = pixels(UPRIGHT);
     let (width, height) = (plain.width(), plain.height());

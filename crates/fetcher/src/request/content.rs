@@ -3,9 +3,8 @@
 //! Must not know: where the bytes came from.
 
 use everytab_icon::{
-    error::IconError,
+    Format, IconError,
     measure::{check_sides, measure},
-    sniff::Format,
 };
 use everytab_webpage::{
     candidates::MAX_DATA_URL_BYTES,

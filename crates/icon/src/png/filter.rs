@@ -1,13 +1,12 @@
-//! PNG's row filters (PNG 9): none at all, or a row at a time the one with the least sum.
+//! Applies row filters (PNG 9): no filter at all, or for each row the filter with the least sum.
 
-use super::reduce::Reduced;
-use crate::decode::png_quick::paeth;
+use super::{format::paeth, packed::PackedPixels};
 
-/// The rows with filter 0 in front of each.
-pub(super) fn unfiltered(reduced: &Reduced) -> Vec<u8> {
-    let stride = reduced.row_bytes.max(1);
-    let rows = reduced.rows.chunks_exact(stride);
-    let mut raw = Vec::with_capacity(reduced.rows.len() + rows.len());
+/// Returns the rows, each after a filter byte 0.
+pub(super) fn unfiltered(packed: &PackedPixels) -> Vec<u8> {
+    let stride = packed.row_bytes.max(1);
+    let rows = packed.rows.chunks_exact(stride);
+    let mut raw = Vec::with_capacity(packed.rows.len() + rows.len());
     for row in rows {
         raw.push(0);
         raw.extend_from_slice(row);
@@ -15,14 +14,15 @@ pub(super) fn unfiltered(reduced: &Reduced) -> Vec<u8> {
     raw
 }
 
-/// The rows, each by the filter whose output, as signed bytes, has the least sum of magnitudes
-/// (PNG 12.7), the lowest number of equals; and the sum of those sums.
-pub(super) fn least_sums(reduced: &Reduced) -> (Vec<u8>, u32) {
-    let (step, stride) = (reduced.pixel_bytes, reduced.row_bytes.max(1));
-    let rows = reduced.rows.chunks_exact(stride);
-    let mut raw = Vec::with_capacity(reduced.rows.len() + rows.len());
+/// Returns the rows, each after its filter byte, and the sum of the chosen sums. The filter of a
+/// row is the one whose output, read as signed bytes, has the least sum of magnitudes (PNG 12.7);
+/// of equal ones it is the one with the lowest number.
+pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
+    let (step, stride) = (packed.pixel_bytes, packed.row_bytes.max(1));
+    let rows = packed.rows.chunks_exact(stride);
+    let mut raw = Vec::with_capacity(packed.rows.len() + rows.len());
     let mut total = 0;
-    // A pixel of zeros in front of each row stands for what lies left of it.
+    // A pixel of zeros before each row stands for the missing pixel to the left.
     let mut row_padded = vec![0; step + stride];
     let mut above_padded = vec![0; step + stride];
     let mut filtered = vec![0; stride];
@@ -57,11 +57,12 @@ pub(super) fn least_sums(reduced: &Reduced) -> (Vec<u8>, u32) {
 }
 
 fn sum(filtered: &[u8]) -> u32 {
-    // A row of 2048 pixels sums to 2^20 at most, all rows of a picture to 2^31.
+    // A row of 2048 pixels sums to at most 2^20, and all rows of a picture to at most 2^31.
     filtered.iter().map(|&byte| u32::from(byte.cast_signed().unsigned_abs())).sum()
 }
 
-#[inline(always)]
+/// Subtracts from each byte of `row` what `predict` makes of its left, upper and upper left byte.
+# [inline(always)]
 fn difference(
     filtered: &mut [u8],
     row: &[u8],

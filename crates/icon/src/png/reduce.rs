@@ -1,88 +1,21 @@
-//! The ways to store the same pixels: palette, grey, RGB, RGBA, at the least bit depth.
+//! Chooses how to store pixels: as palette, grey, RGB or RGBA, at the least bit depth.
 //!
-//! Invariant: every candidate decodes to exactly the given pixels (where alpha is 0, to any
-//! colour). Orders are total, so the candidates don't depend on chance.
+//! Invariants: every candidate decodes to exactly the given pixels (pixels of alpha 0 may get any
+//! colour); all orders are total, so that the same pixels always give the same candidates.
 
-use super::census::{Alpha, Census, MOST};
-use super::filter::{least_sums, unfiltered};
+use super::{
+    census::{Alpha, Census, MAX_PALETTE_COLOURS},
+    filter::{least_sums, unfiltered},
+    format::{GREY, GREY_ALPHA, INDEXED, RGB, RGBA},
+    packed::PackedPixels,
+};
 use crate::pixels::Pixels;
 
-const GREY: u8 = 0;
-const RGB: u8 = 2;
-pub(crate) const INDEXED: u8 = 3;
-const GREY_ALPHA: u8 = 4;
-const RGBA: u8 = 6;
-
-/// Pixels packed for one colour type and bit depth.
-#[derive(Debug, Clone)]
-pub(super) struct Reduced {
-    pub(super) colour_type: u8,
-    pub(super) bit_depth: u8,
-    /// PLTE, 3 bytes an entry.
-    pub(super) palette: Vec<u8>,
-    /// tRNS: alpha of the first palette entries, or the one transparent colour.
-    pub(super) transparency: Vec<u8>,
-    /// Packed rows, `row_bytes` each.
-    pub(super) rows: Vec<u8>,
-    pub(super) row_bytes: usize,
-    /// Bytes from a byte to the same one of the pixel to the left.
-    pub(super) pixel_bytes: usize,
-}
-
-impl Reduced {
-    /// Rows of whole bytes, `sample` giving those of a pixel.
-    fn of_bytes<const N: usize>(
-        pixels: &Pixels,
-        colour_type: u8,
-        transparency: Vec<u8>,
-        sample: impl Fn([u8; 4]) -> [u8; N],
-    ) -> Self {
-        let mut rows = vec![0; pixels.rgba().len() / 4 * N];
-        for (target, pixel) in rows.as_chunks_mut::<N>().0.iter_mut().zip(pixels.iter()) {
-            *target = sample(pixel);
-        }
-        Self {
-            colour_type,
-            bit_depth: 8,
-            palette: Vec::new(),
-            transparency,
-            rows,
-            row_bytes: pixels.width() as usize * N,
-            pixel_bytes: N,
-        }
-    }
-
-    /// Rows of `depth` bits a sample.
-    fn of_bits(width: usize, colour_type: u8, depth: u8, samples: Vec<u8>) -> Self {
-        let per_byte = usize::from(8 / depth);
-        let pack = |part: &[u8]| {
-            let mut byte = 0u8;
-            for (place, sample) in part.iter().enumerate() {
-                byte |= sample << (8 - usize::from(depth) * (place + 1));
-            }
-            byte
-        };
-        let rows = if depth == 8 {
-            samples
-        } else {
-            samples.chunks(width).flat_map(|row| row.chunks(per_byte).map(pack)).collect()
-        };
-        Self {
-            colour_type,
-            bit_depth: depth,
-            palette: Vec::new(),
-            transparency: Vec::new(),
-            rows,
-            row_bytes: width.div_ceil(per_byte),
-            pixel_bytes: 1,
-        }
-    }
-}
-
-/// The ways worth trying: the one that should be smallest by what the picture is like, and where
-/// two are near each other both. The constants are fitted to 3,590 icons, each stored in every way
-/// (docs/decisions/0020); what is left out would save half a percent of the bytes.
-pub(super) fn candidates(pixels: &Pixels) -> Vec<(Reduced, Vec<u8>)> {
+/// Returns the packed pixels and filtered rows that are worth compressing: the variant that is
+/// expected to be smallest, and a second or third one if the expected sizes are close. The
+/// constants are fitted to 3,590 icons, each stored in every way (docs/decisions/0020); trying all
+/// ways would save another half percent of the bytes.
+pub(super) fn candidates(pixels: &Pixels) -> Vec<(PackedPixels, Vec<u8>)> {
     let census = Census::of(pixels);
     let mut found = Vec::with_capacity(2);
     let gain = palette_gain(pixels, &census);
@@ -95,7 +28,7 @@ pub(super) fn candidates(pixels: &Pixels) -> Vec<(Reduced, Vec<u8>)> {
         let coloured = coloured(pixels, &census);
         let colours = census.colours.len() as i64;
         let filtered = (colours > FEW && coloured.bit_depth == 8).then(|| least_sums(&coloured));
-        // Filters pay where neighbours are alike and few colours come twice.
+        // Filters help where neighbours are similar and few colours repeat.
         let gain = filtered.as_ref().map_or(-FILTER_MARGIN, |(_, sum)| {
             (1_305 * colours - 46_000 - 13 * i64::from(*sum)) / 1_000
         });
@@ -110,41 +43,44 @@ pub(super) fn candidates(pixels: &Pixels) -> Vec<(Reduced, Vec<u8>)> {
     found
 }
 
-/// Bytes by which two ways may differ for both to be tried.
+/// Palette and direct colours are both tried if their expected sizes differ by less than this many
+/// bytes.
 const MARGIN: i64 = 20;
+/// Filtered and unfiltered rows are both tried if their expected sizes differ by less than this
+/// many bytes.
 const FILTER_MARGIN: i64 = 80;
-/// Up to here filters never pay.
+/// Up to this many colours, filters never made a file smaller.
 const FEW: i64 = 64;
 
-/// Bytes that a palette should save over the colours themselves. Its entries are not compressed:
-/// it pays where colours come again apart from each other.
+/// Returns the number of bytes that a palette is expected to save over direct colours. The entries
+/// of a palette are not compressed, so it helps where colours repeat at a distance.
 fn palette_gain(pixels: &Pixels, census: &Census) -> i64 {
     let colours = census.colours.len() as i64;
     match (census.grey, colours) {
         _ if census.indices.is_none() => -MARGIN,
         (_, 0..=2) => MARGIN,
-        // Grey is as short as an index.
+        // A grey sample is as short as an index.
         (true, 3..=16) => 0,
         (true, _) => -MARGIN,
         (false, _) => (46 * new_pixels(pixels) - 164 * colours - 376) / 100,
     }
 }
 
-/// Pixels that are like neither the one before nor the one above.
+/// Counts the pixels that equal neither the previous pixel nor the one above.
 fn new_pixels(pixels: &Pixels) -> i64 {
     let all = pixels.rgba().as_chunks::<4>().0;
     let width = pixels.width() as usize;
-    let mut before = [0; 4];
+    let mut previous = [0; 4];
     let mut count = 0;
-    for (place, &pixel) in all.iter().enumerate() {
-        let above = place.checked_sub(width).map_or(before, |above| all[above]);
-        count += i64::from(pixel != before && pixel != above);
-        before = pixel;
+    for (index, &pixel) in all.iter().enumerate() {
+        let above = index.checked_sub(width).map_or(previous, |above| all[above]);
+        count += i64::from(pixel != previous && pixel != above);
+        previous = pixel;
     }
     count
 }
 
-/// Bits that hold `count` different values.
+/// Returns the least bit depth of an index that can have `count` values.
 fn depth_for(count: usize) -> u8 {
     match count {
         0..=2 => 1,
@@ -154,33 +90,34 @@ fn depth_for(count: usize) -> u8 {
     }
 }
 
-fn indexed(pixels: &Pixels, census: &Census, indices: &[u8]) -> Reduced {
-    // Entries that are not opaque come first, so that tRNS is short; else as they appear.
+/// Packs palette indices.
+fn indexed(pixels: &Pixels, census: &Census, indices: &[u8]) -> PackedPixels {
+    // Entries that are not opaque come first, so that the tRNS chunk is short.
     let opaque = |colour: &[u8; 4]| colour[3] == 255;
     let see_through = census.colours.iter().filter(|colour| !opaque(colour));
     let entries = see_through.clone().chain(census.colours.iter().filter(|colour| opaque(colour)));
     let (mut front, mut back) = (0u8, see_through.clone().count() as u8);
-    let mut place = [0u8; MOST];
-    for (colour, place) in census.colours.iter().zip(&mut place) {
+    let mut entry_of = [0u8; MAX_PALETTE_COLOURS];
+    for (colour, entry) in census.colours.iter().zip(&mut entry_of) {
         let next = if opaque(colour) { &mut back } else { &mut front };
-        *place = *next;
-        // 256 entries are the most, and the last needs no next.
+        *entry = *next;
+        // Wraps only after entry 255, which is the last possible one.
         *next = next.wrapping_add(1);
     }
-    let samples = indices.iter().map(|&index| place[usize::from(index)]).collect();
+    let samples = indices.iter().map(|&index| entry_of[usize::from(index)]).collect();
     let (width, depth) = (pixels.width() as usize, depth_for(census.colours.len()));
-    let mut reduced = Reduced::of_bits(width, INDEXED, depth, samples);
-    reduced.transparency = see_through.map(|colour| colour[3]).collect();
-    reduced.palette = entries.flat_map(|&[red, green, blue, _]| [red, green, blue]).collect();
-    reduced
+    let mut packed = PackedPixels::of_bits(width, INDEXED, depth, samples);
+    packed.transparency = see_through.map(|colour| colour[3]).collect();
+    packed.palette = entries.flat_map(|&[red, green, blue, _]| [red, green, blue]).collect();
+    packed
 }
 
-/// Grey or true colour, whichever holds the pixels.
-fn coloured(pixels: &Pixels, census: &Census) -> Reduced {
+/// Packs direct colours: grey if all pixels are grey, else RGB or RGBA.
+fn coloured(pixels: &Pixels, census: &Census) -> PackedPixels {
     if census.grey { greyscale(pixels, census) } else { true_colour(pixels, census.alpha) }
 }
 
-/// A grey that no opaque pixel has. A picture of 2^22 pixels may use all 256.
+/// Returns a grey that no opaque pixel has; `None` if the picture uses all 256.
 fn unused_grey(pixels: &Pixels) -> Option<u8> {
     let mut used = [false; 256];
     for [red, green, blue, alpha] in pixels.iter() {
@@ -189,7 +126,7 @@ fn unused_grey(pixels: &Pixels) -> Option<u8> {
     (0..=255).find(|&grey| !used[usize::from(grey)])
 }
 
-fn greyscale(pixels: &Pixels, census: &Census) -> Reduced {
+fn greyscale(pixels: &Pixels, census: &Census) -> PackedPixels {
     match (census.alpha, unused_grey(pixels)) {
         (Alpha::Opaque, _) => {
             let fits = |depth: &u8| {
@@ -199,24 +136,24 @@ fn greyscale(pixels: &Pixels, census: &Census) -> Reduced {
             let depth = [1, 2, 4].into_iter().find(fits).unwrap_or(8);
             let step = 255 / ((1u16 << depth) - 1) as u8;
             let samples = pixels.iter().map(|pixel| pixel[0] / step).collect();
-            Reduced::of_bits(pixels.width() as usize, GREY, depth, samples)
+            PackedPixels::of_bits(pixels.width() as usize, GREY, depth, samples)
         }
         (Alpha::OnOff, Some(key)) => {
             let sample = |pixel: [u8; 4]| [if pixel[3] == 0 { key } else { pixel[0] }];
-            Reduced::of_bytes(pixels, GREY, vec![0, key], sample)
+            PackedPixels::of_bytes(pixels, GREY, vec![0, key], sample)
         }
-        _ => Reduced::of_bytes(pixels, GREY_ALPHA, Vec::new(), |pixel| [pixel[0], pixel[3]]),
+        _ => PackedPixels::of_bytes(pixels, GREY_ALPHA, Vec::new(), |pixel| [pixel[0], pixel[3]]),
     }
 }
 
-fn true_colour(pixels: &Pixels, alpha: Alpha) -> Reduced {
+fn true_colour(pixels: &Pixels, alpha: Alpha) -> PackedPixels {
     let rgb = |[red, green, blue, _]: [u8; 4]| [red, green, blue];
     match (alpha, unused_grey(pixels)) {
-        (Alpha::Opaque, _) => Reduced::of_bytes(pixels, RGB, Vec::new(), rgb),
+        (Alpha::Opaque, _) => PackedPixels::of_bytes(pixels, RGB, Vec::new(), rgb),
         (Alpha::OnOff, Some(key)) => {
             let keyed = |pixel: [u8; 4]| if pixel[3] == 0 { [key; 3] } else { rgb(pixel) };
-            Reduced::of_bytes(pixels, RGB, vec![0, key, 0, key, 0, key], keyed)
+            PackedPixels::of_bytes(pixels, RGB, vec![0, key, 0, key, 0, key], keyed)
         }
-        _ => Reduced::of_bytes(pixels, RGBA, Vec::new(), |pixel| pixel),
+        _ => PackedPixels::of_bytes(pixels, RGBA, Vec::new(), |pixel| pixel),
     }
 }

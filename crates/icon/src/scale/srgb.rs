@@ -1,10 +1,11 @@
-//! The sRGB curve as constants: no machine computes it, so no machine's `powf` can differ.
+//! The sRGB curve as constants, so that a difference between the `powf` of two machines cannot
+//! change a pixel.
 //!
 //! Source: IEC 61966-2-1, evaluated in exact rational arithmetic and rounded to nearest. The
-//! tests hold every entry against the formula.
+//! tests compare every entry with the formula.
 
-/// Linear light (0..=65535) of an sRGB byte.
-#[rustfmt::skip]
+/// Linear light (0..=65535) of each sRGB byte.
+# [rustfmt::skip]
 pub(crate) const LINEAR: [u16; 256] = [
     0, 20, 40, 60, 80, 99, 119, 139, 159, 179, 199, 219,
     241, 264, 288, 313, 340, 367, 396, 427, 458, 491, 526, 562,
@@ -30,8 +31,8 @@ pub(crate) const LINEAR: [u16; 256] = [
     63795, 64372, 64952, 65535,
 ];
 
-/// Least linear value whose sRGB byte is above the index.
-#[rustfmt::skip]
+/// Entry `i` is the least linear light whose sRGB byte is greater than `i`.
+# [rustfmt::skip]
 pub(crate) const TO_SRGB_FROM: [u16; 255] = [
     10, 30, 50, 70, 90, 109, 129, 149, 169, 189, 209, 230,
     252, 276, 300, 326, 353, 382, 411, 442, 475, 508, 543, 580,
@@ -57,7 +58,7 @@ pub(crate) const TO_SRGB_FROM: [u16; 255] = [
     64083, 64661, 65243,
 ];
 
-/// sRGB byte of each sixteenth linear value.
+/// Entry `i` is the sRGB byte of linear light `16 * i`.
 static COARSE: [u8; 4096] = {
     let (mut table, mut at, mut byte) = ([0; 4096], 0, 0);
     while at < table.len() {
@@ -70,15 +71,15 @@ static COARSE: [u8; 4096] = {
     table
 };
 
-/// sRGB byte nearest to a linear value of 0..=65535, nearest by the sRGB scale.
+/// Returns the sRGB byte of linear light 0..=65535, rounded to nearest on the sRGB scale.
 pub(crate) fn to_srgb(linear: u16) -> u8 {
     let byte = COARSE[usize::from(linear >> 4)];
-    // Thresholds lie 18 apart at least, so at most one is passed within sixteen.
+    // Thresholds are at least 18 apart, so sixteen values cross at most one.
     let passed = TO_SRGB_FROM.get(usize::from(byte)).is_some_and(|&from| from <= linear);
     byte + u8::from(passed)
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
@@ -88,7 +89,7 @@ mod tests {
         linear * 65535.0
     }
 
-    #[test]
+    # [test]
     fn the_constants_are_the_formula_rounded() {
         for (byte, &linear) in LINEAR.iter().enumerate() {
             let exact = formula(byte as f64 / 255.0);
@@ -100,7 +101,7 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn every_linear_value_finds_its_threshold() {
         for linear in 0..=u16::MAX {
             let searched = TO_SRGB_FROM.partition_point(|&from| from <= linear);
@@ -108,7 +109,7 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn each_byte_comes_back_from_its_linear_value() {
         for byte in 0..=255u8 {
             assert_eq!(to_srgb(LINEAR[usize::from(byte)]), byte);

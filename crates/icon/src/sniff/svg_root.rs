@@ -1,21 +1,24 @@
-//! The root element of an SVG, read without parsing the document.
+//! Reads the root element of an SVG without parsing the whole document.
 //!
-//! Owns the XML prolog: byte order mark, declaration, comments, doctype with its entities (as
-//! Illustrator writes the namespace), processing instructions. One pass, no recursion, entity
-//! text never expanded twice. Must not know how SVG is drawn.
+//! Owns the XML prolog: byte order mark, declaration, comments, processing instructions, and the
+//! doctype with its entities (Adobe Illustrator writes the namespace as an entity). It reads in one
+//! pass without recursion, and never expands the text of an entity a second time.
+//! Must not know: how SVG is drawn.
 
 use std::borrow::Cow;
 
 /// The SVG namespace.
 pub const SVG_NAMESPACE: &str = "http://www.w3.org/2000/svg";
-/// Bytes of SVG that are looked at; larger documents are refused.
+/// Greatest size of an SVG in bytes; larger documents are refused. Real SVG icons have a few
+/// kilobytes.
 pub const MAX_SVG_BYTES: usize = 256 * 1024;
-/// Entities of a doctype that are kept, and the length of an expanded attribute.
+/// Number of entities that are read from a doctype; drawing programs write about ten.
 const MAX_ENTITIES: usize = 64;
+/// Length in bytes to which an attribute is expanded: namespaces and sizes are far shorter.
 const MAX_ATTRIBUTE_BYTES: usize = 4096;
 
-/// What the root element says about the size of the picture.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// The attributes of the root element that give the size of the picture.
+# [derive(Debug, Clone, Default, PartialEq)]
 pub struct SvgRoot {
     /// Attribute `width`, as written.
     pub width: Option<String>,
@@ -25,9 +28,9 @@ pub struct SvgRoot {
     pub view_box: Option<String>,
 }
 
-/// The text of an XML document: UTF-8, UTF-16 with a byte order mark, else each byte as the
-/// character of its number. (Only text content would suffer, and text is never drawn.)
-#[must_use]
+/// Decodes an XML document: as UTF-16 if it has a byte order mark, as UTF-8 if it is valid, else as
+/// ISO 8859-1. A wrong encoding only damages text content, which is never drawn.
+# [must_use]
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     let utf_16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = rest.as_chunks::<2>().0.iter().map(|&pair| unit(pair)).collect();
@@ -43,10 +46,10 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The root of an SVG document, `None` for anything else.
-#[must_use]
+/// Returns the root element of an SVG document, `None` for anything else.
+# [must_use]
 pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
-    // Nearly every body that is no SVG ends here, before any copy is made.
+    // Nearly every body that is no SVG is refused here, before anything is copied.
     let first = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start().first();
     if !matches!(first, Some(b'<' | 0xFE | 0xFF)) {
         return None;
@@ -57,9 +60,9 @@ pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
     scanner.root()
 }
 
-/// Bytes that the entities of a document's doctype would add to it, counted from above; `None`
-/// where they can't be counted: more than 64 of them, or one inside another.
-#[must_use]
+/// Returns an upper bound of the number of bytes that entities add to a document when they are
+/// expanded; `None` if there is none: 64 entities or more, or an entity that contains another.
+# [must_use]
 pub fn entity_growth(text: &str) -> Option<usize> {
     let mut scanner = Scanner { rest: text, entities: Vec::new() };
     scanner.skip_prolog()?;
@@ -68,7 +71,7 @@ pub fn entity_growth(text: &str) -> Option<usize> {
     }
     let mut growth = 0usize;
     for (name, value) in &scanner.entities {
-        // Character references are no entities.
+        // A character reference (`&#`) is no entity.
         if value.replace("&#", "").contains('&') {
             return None;
         }
@@ -84,14 +87,14 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Goes behind `prefix`, if the text begins with it.
+    /// Skips `prefix` and returns true, if the text begins with it.
     fn eat(&mut self, prefix: &str) -> bool {
         let rest = self.rest.strip_prefix(prefix);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 
-    /// What stands before `end`; goes behind it.
+    /// Returns the text before `end` and skips both.
     fn until(&mut self, end: &str) -> Option<&'a str> {
         let (before, after) = self.rest.split_once(end)?;
         self.rest = after;
@@ -102,7 +105,7 @@ impl<'a> Scanner<'a> {
         self.rest = self.rest.trim_ascii_start();
     }
 
-    /// A name: everything up to space or a character that ends one.
+    /// Reads a name: everything up to whitespace or a delimiter.
     fn name(&mut self) -> Option<&'a str> {
         let ends = |c: char| c.is_ascii_whitespace() || "<>/='\"[]&;".contains(c);
         let (name, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
@@ -110,13 +113,13 @@ impl<'a> Scanner<'a> {
         (!name.is_empty()).then_some(name)
     }
 
-    /// A quoted literal, without its quotes.
+    /// Reads a quoted literal and returns it without its quotes.
     fn quoted(&mut self) -> Option<&'a str> {
         if self.eat("\"") { self.until("\"") } else { self.eat("'").then(|| self.until("'"))? }
     }
 
     fn skip_prolog(&mut self) -> Option<()> {
-        // An XML declaration stands at the very start or the document is malformed (XML 1.0, 2.8).
+        // An XML declaration is only allowed at the very start (XML 1.0, 2.8).
         if self.eat("<?xml") {
             self.until("?>")?;
         }
@@ -183,7 +186,7 @@ impl<'a> Scanner<'a> {
         self.declaration_end()
     }
 
-    /// To the `>` that ends a declaration; quoted ones don't count.
+    /// Skips everything up to the `>` that ends a declaration, except a `>` in quotes.
     fn declaration_end(&mut self) -> Option<()> {
         loop {
             let at = self.rest.find(['>', '"', '\''])?;
@@ -229,7 +232,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Attribute text with the doctype's entities put in, once.
+    /// Expands the entities of the doctype in the text of an attribute, without expanding the
+    /// result again.
     fn expand(&self, value: &str) -> String {
         let mut text = String::new();
         let mut rest = value;
@@ -249,14 +253,14 @@ impl<'a> Scanner<'a> {
     }
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
     const PLAIN: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="1" viewBox='0 0 2 3'/>"#;
 
-    #[test]
-    fn the_root_is_found_behind_everything_that_may_stand_in_front() {
+    # [test]
+    fn the_root_is_found_after_every_kind_of_prolog() {
         let doctype = r#"<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x>y" [
             <!ENTITY ns_svg "http://www.w3.org/2000/svg"> <!-- ]> --> <!ELEMENT a (b)>
             <!ENTITY other '>'>]>"#;
@@ -280,8 +284,8 @@ mod tests {
         assert!(find(&wide).is_some());
     }
 
-    #[test]
-    fn text_that_merely_holds_svg_is_none() {
+    # [test]
+    fn text_that_merely_contains_svg_is_no_svg() {
         let cases = [
             "<html><svg xmlns='http://www.w3.org/2000/svg'/></html>",
             "<svg width='1'/>",

@@ -1,26 +1,33 @@
-//! SVG through resvg, drawn at exactly the size of a tab icon.
+//! Draws SVG with resvg, at exactly the size of a tab icon.
 //!
-//! Owns what a stranger's SVG may do: nothing but shapes. No file, no URL, no font, no picture
-//! inside, no filter; bytes, elements, nesting and drawing are bounded by `svg_cost`. Drawing is
-//! in 32-bit floats by fixed, IEEE-exact code, except for a few libm calls (arcs, rotations):
-//! the same on one build everywhere that libm is; across architectures it is guarded by the
-//! digest of the test vectors, not proved. Measured: 741 real SVGs give the same PNGs from builds
-//! for SSE2 alone and for AVX2 with FMA.
+//! Owns what an untrusted SVG may do: draw shapes, nothing else. It loads no file, no URL, no font
+//! and no embedded picture, and applies no filter; `svg_cost` bounds bytes, elements, nesting and
+//! drawing. resvg draws with 32-bit floats in IEEE-exact code, except for a few calls of libm
+//! (arcs, rotations). So one build gives the same pixels on every machine with the same libm.
+//! Across architectures this is not proved, but guarded by the digest of the test vectors.
+//! Measured: 741 real SVGs give the same PNGs from builds for SSE2 alone and for AVX2 with FMA.
 
-use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::{ImageHrefResolver, Options, Tree, roxmltree};
+use resvg::{
+    tiny_skia::{Pixmap, Transform},
+    usvg::{ImageHrefResolver, Options, Tree, roxmltree},
+};
 
-use super::{TAB_ICON_PIXELS, svg_cost};
-use crate::error::IconError;
-use crate::pixels::Pixels;
-use crate::scale::fit;
-use crate::sniff::Format;
-use crate::sniff::svg_root::{MAX_SVG_BYTES, text};
+use super::svg_cost;
+use crate::{
+    error::IconError,
+    format::Format,
+    limits::TAB_ICON_PIXELS,
+    pixels::Pixels,
+    scale::fit,
+    sniff::svg_root::{MAX_SVG_BYTES, text},
+};
 
-/// XML nodes of a document, after its entities.
+/// Greatest number of XML nodes of a document after expanding entities. As many as elements that
+/// may be drawn.
 const MAX_XML_NODES: u32 = 20_000;
 
-/// Draws `bytes` to fit 32x32, aspect kept; small ones are drawn larger, for vectors lose nothing.
+/// Draws an SVG to fit 32x32 pixels, with its aspect ratio. Small ones are enlarged, since vectors
+/// lose nothing by it.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
     if bytes.len() > MAX_SVG_BYTES {
         return Err(IconError::SvgRefused { reason: "more than 256 KiB" });
@@ -46,7 +53,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, IconError> {
     let tree =
         Tree::from_xmltree(&document, &options).map_err(|error| corrupt(error.to_string()))?;
     let size = tree.size();
-    // A fraction of a pixel must not turn a square into an oblong, so sides count in 1/1000.
+    // Sides are rounded to 1/1000 pixel, so that rounding never makes a square oblong.
     let thousandths = |side: f32| ((side * 1000.0).round() as u32).max(1);
     let (width, height) =
         fit(thousandths(size.width()), thousandths(size.height()), TAB_ICON_PIXELS, true);

@@ -1,37 +1,37 @@
-//! Which elements of an SVG refer to which, by attribute, style and style sheet.
+//! Finds out which elements of an SVG refer to which others, by attribute, style or style sheet.
 //!
-//! Style sheets are read from above: a rule counts for every element that the last part of its
-//! selector may match, so no reference is missed, and some that don't hold are counted.
+//! Style sheets are matched loosely: a rule counts for every element that the last part of its
+//! selector may match. So no reference is missed, and some are counted that do not apply.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use resvg::usvg::roxmltree::{Document, Node};
 
 /// How often the target of a reference is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+# [derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reference {
-    /// With the element: `use`.
+    /// It is drawn as part of the element (`use`).
     Drawn,
-    /// Once for the element: clip, mask, filter.
+    /// It is drawn once for the element (clip path, mask, filter).
     Once,
-    /// For everything below the element: fill and stroke.
+    /// It is drawn for every descendant of the element (fill, stroke).
     Inherited,
-    /// At every vertex below the element.
+    /// It is drawn at every vertex of every descendant of the element (marker).
     Marker,
 }
 
-/// A selector's last part and what the rule refers to.
+/// The last part of a selector, and the element that the rule refers to.
 struct Rule {
     /// `.class`, `#id`, a tag name, or `*`.
     matches: String,
     reference: Reference,
+    /// The id of the element.
     target: String,
 }
 
 /// The references of a document.
 pub(crate) struct References<'a, 'input> {
-    /// Ids should be unique; where they are not, all bearers count.
+    /// Elements by id. Ids should be unique; if they are not, all elements with an id count.
     by_id: HashMap<&'a str, Vec<Node<'a, 'input>>>,
     rules: Vec<Rule>,
     rule_count: usize,
@@ -53,7 +53,7 @@ impl<'a, 'input> References<'a, 'input> {
         references
     }
 
-    /// Style rules of all sheets.
+    /// Returns the number of rules in all style sheets.
     pub(crate) fn rule_count(&self) -> usize {
         self.rule_count
     }
@@ -75,7 +75,7 @@ impl<'a, 'input> References<'a, 'input> {
         }
     }
 
-    /// The elements that `node` refers to.
+    /// Returns the elements that `node` refers to.
     pub(crate) fn of(&self, node: Node<'a, 'input>) -> Vec<(Reference, Node<'a, 'input>)> {
         let mut found: Vec<(Reference, String)> = Vec::new();
         for attribute in node.attributes() {
@@ -96,16 +96,17 @@ impl<'a, 'input> References<'a, 'input> {
         }
         let mut targets = Vec::new();
         for (reference, id) in found {
-            let bearers = self.by_id.get(id.as_str()).map_or(&[][..], Vec::as_slice);
-            // Gradients paint without drawing anything.
-            let drawn = bearers.iter().filter(|node| !node.tag_name().name().ends_with("Gradient"));
+            let elements = self.by_id.get(id.as_str()).map_or(&[][..], Vec::as_slice);
+            // Gradients draw no elements.
+            let drawn =
+                elements.iter().filter(|node| !node.tag_name().name().ends_with("Gradient"));
             targets.extend(drawn.map(|&target| (reference, target)));
         }
         targets
     }
 }
 
-/// `property: url(#id)` -> how it draws and the id.
+/// Parses a property with the value `url(#id)`: returns the kind of reference and the id.
 fn reference(property: &str, value: &str) -> Option<(Reference, String)> {
     let (_, inside) = value.split_once("url(")?;
     let (inside, _) = inside.split_once(')')?;
@@ -118,6 +119,7 @@ fn reference(property: &str, value: &str) -> Option<(Reference, String)> {
     Some((kind, id.to_owned()))
 }
 
+/// Removes CSS comments.
 fn without_comments(style: &str) -> Cow<'_, str> {
     let Some((first, _)) = style.split_once("/*") else { return Cow::Borrowed(style) };
     let mut kept = first.to_owned();
@@ -127,6 +129,7 @@ fn without_comments(style: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
+/// Iterates over the references in a list of CSS declarations.
 fn declarations(body: &str) -> impl Iterator<Item = (Reference, String)> {
     body.split(';').filter_map(|declaration| {
         let (property, value) = declaration.split_once(':')?;
@@ -134,7 +137,8 @@ fn declarations(body: &str) -> impl Iterator<Item = (Reference, String)> {
     })
 }
 
-/// Of `g.a > path.b:hover` the `.b`: what any match must have.
+/// Returns the last class, id or tag name of a selector, which every matching element must have:
+/// `.b` for `g.a > path.b:hover`.
 fn last_part(selector: &str) -> &str {
     let compound = selector.trim().rsplit([' ', '>', '+', '~', '\n', '\t']).next().unwrap_or("");
     let compound = compound.split([':', '[']).next().unwrap_or("");
@@ -145,6 +149,7 @@ fn last_part(selector: &str) -> &str {
     }
 }
 
+/// Returns true if `node` has the class, id or tag name `matches`.
 fn applies(matches: &str, node: Node) -> bool {
     if let Some(class) = matches.strip_prefix('.') {
         let classes = node.attribute("class").unwrap_or_default();

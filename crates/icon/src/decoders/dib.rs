@@ -1,34 +1,42 @@
-//! Windows bitmaps: the device independent bitmap (DIB) of BMP files and of ICO entries.
+//! Decodes Windows bitmaps: the device-independent bitmap (DIB) of BMP files and of ICO entries.
 //!
-//! Owns the headers (12, 16..64, 40, 52, 56, 108 and 124 bytes), masks, palette and where pixels
-//! begin. Invariant: nothing is allocated for sides above the limit. Source: MS-WMF 2.2.2, and
-//! what browsers make of the bmpsuite.
+//! Owns the headers (12, 16 to 64, 40, 52, 56, 108 and 124 bytes), colour masks, palette and the
+//! offset of the pixels. Invariant: nothing is allocated for sides above the limit. Sources: MS-WMF
+//! 2.2.2, and how browsers show the files of bmpsuite.
 
 use super::dib_rows::{Rows, decode_rle, decode_rows};
-use super::{MAX_SIDE_PIXELS, read_u16, read_u32};
-use crate::pixels::Pixels;
+use crate::{
+    limits::MAX_SIDE_PIXELS,
+    little_endian::{read_u16, read_u32},
+    pixels::Pixels,
+};
 
 /// How the pixels are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Storage {
-    /// Plain rows of 1, 2, 4, 8, 16, 24 or 32 bits a pixel.
+# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DibStorage {
+    /// Uncompressed rows of 1, 2, 4, 8, 16, 24 or 32 bits per pixel.
     Rows,
-    /// Run lengths of 4 bits a pixel.
+    /// Run-length encoding with 4 bits per pixel.
     Rle4,
-    /// Run lengths of 8 bits a pixel.
+    /// Run-length encoding with 8 bits per pixel.
     Rle8,
 }
 
-/// What the header says, checked.
-#[derive(Debug, Clone, Copy)]
+/// The checked fields of a DIB header.
+# [derive(Debug, Clone, Copy)]
 pub(crate) struct DibHeader {
+    /// Width in pixels.
     pub(crate) width: u32,
-    /// Rows; an ICO entry counts its mask too, so there it is double.
+    /// Number of rows. In an ICO entry it is twice the height, since it counts the mask too.
     pub(crate) height: u32,
+    /// True if the top row is stored first.
     pub(crate) top_down: bool,
+    /// Bits per pixel.
     pub(crate) bits: u32,
-    pub(crate) storage: Storage,
-    /// Bits of red, green, blue and alpha in a pixel of 16 or 32 bits; alpha 0 where none.
+    /// How the pixels are stored.
+    pub(crate) storage: DibStorage,
+    /// The bits of red, green, blue and alpha in a pixel of 16 or 32 bits. Alpha is 0 if there is
+    /// no alpha channel.
     pub(crate) masks: [u32; 4],
     palette_at: usize,
     palette_entry_bytes: usize,
@@ -36,7 +44,7 @@ pub(crate) struct DibHeader {
 }
 
 impl DibHeader {
-    /// Reads the header at the start of `dib`.
+    /// Reads the header at the start of `dib`. Returns `None` if it is cut off or unknown.
     pub(crate) fn parse(dib: &[u8]) -> Option<Self> {
         let header_bytes = read_u32(dib, 0)? as usize;
         if header_bytes == 12 {
@@ -45,15 +53,15 @@ impl DibHeader {
         if !(16..=128).contains(&header_bytes) {
             return None;
         }
-        // Fields behind a short OS/2 2.x header are absent and count as 0.
+        // Fields beyond the end of a short OS/2 2.x header count as 0.
         let field = |at: usize| if at + 4 <= header_bytes { read_u32(dib, at) } else { Some(0) };
         let (width, height) = (read_u32(dib, 4)?.cast_signed(), read_u32(dib, 8)?.cast_signed());
         let bits = u32::from(read_u16(dib, 14)?);
         let compression = field(16)?;
         let storage = match (compression, bits) {
-            (0, 1 | 2 | 4 | 8 | 16 | 24 | 32) | (3 | 6, 16 | 32) => Storage::Rows,
-            (1, 8) => Storage::Rle8,
-            (2, 4) => Storage::Rle4,
+            (0, 1 | 2 | 4 | 8 | 16 | 24 | 32) | (3 | 6, 16 | 32) => DibStorage::Rows,
+            (1, 8) => DibStorage::Rle8,
+            (2, 4) => DibStorage::Rle4,
             _ => return None,
         };
         let has_fields = matches!(compression, 3 | 6);
@@ -87,7 +95,7 @@ impl DibHeader {
         })
     }
 
-    /// BITMAPCOREHEADER of OS/2 1.x: 16-bit sides, palette of 3 bytes an entry.
+    /// Reads a BITMAPCOREHEADER of OS/2 1.x: sides of 16 bits, palette entries of 3 bytes.
     fn parse_core(dib: &[u8]) -> Option<Self> {
         let bits = u32::from(read_u16(dib, 10)?);
         if !matches!(bits, 1 | 2 | 4 | 8 | 16 | 24 | 32) {
@@ -98,7 +106,7 @@ impl DibHeader {
             height: u32::from(read_u16(dib, 6)?),
             top_down: false,
             bits,
-            storage: Storage::Rows,
+            storage: DibStorage::Rows,
             masks: if bits == 16 {
                 [0x7C00, 0x03E0, 0x1F, 0]
             } else {
@@ -110,13 +118,13 @@ impl DibHeader {
         })
     }
 
-    /// Where pixels begin if nothing else says: right behind the palette.
+    /// Returns the offset of the first byte after the palette, where pixels begin by default.
     pub(crate) fn end(&self) -> usize {
         self.palette_at
             .saturating_add(self.palette_entries.saturating_mul(self.palette_entry_bytes))
     }
 
-    /// The palette as RGB, ended by `pixels_at` or the end of the bytes where those come first.
+    /// Reads the palette as RGB, up to `pixels_at` or the end of the bytes, whichever comes first.
     fn palette(&self, dib: &[u8], pixels_at: usize) -> Vec<[u8; 3]> {
         let end = self.end().min(pixels_at).min(dib.len());
         let bytes = dib.get(self.palette_at..end).unwrap_or_default();
@@ -124,8 +132,9 @@ impl DibHeader {
         entries.map(|entry| [entry[2], entry[1], entry[0]]).collect()
     }
 
-    /// Decodes `height` rows whose data begin at `pixels_at`. Alpha is 255 except where masks
-    /// name it, or with `fourth_byte_is_alpha` the fourth byte of a 32-bit pixel.
+    /// Decodes `height` rows that begin at `pixels_at` to RGBA. Alpha comes from the alpha mask if
+    /// there is one; else, with `fourth_byte_is_alpha`, from the fourth byte of 32-bit pixels; else
+    /// it is 255.
     pub(crate) fn decode(
         &self,
         dib: &[u8],
@@ -151,15 +160,16 @@ impl DibHeader {
         };
         let data = dib.get(pixels_at..).ok_or("pixels begin past the end")?;
         match self.storage {
-            Storage::Rows => decode_rows(&rows, data),
-            Storage::Rle4 | Storage::Rle8 => decode_rle(&rows, data),
+            DibStorage::Rows => decode_rows(&rows, data),
+            DibStorage::Rle4 | DibStorage::Rle8 => decode_rle(&rows, data),
         }
     }
 }
 
+/// Bytes of the file header of a BMP, which precedes the DIB.
 const FILE_HEADER_BYTES: usize = 14;
 
-/// Sides of a BMP file by its header.
+/// Reads the sides of a BMP file from its header.
 pub(crate) fn bmp_sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let header = DibHeader::parse(bytes.get(FILE_HEADER_BYTES..)?)?;
     Some((header.width, header.height))
@@ -170,10 +180,10 @@ pub(crate) fn decode_bmp(bytes: &[u8]) -> Result<Pixels, &'static str> {
     let dib = bytes.get(FILE_HEADER_BYTES..).ok_or("no header")?;
     let header = DibHeader::parse(dib).ok_or("unreadable header")?;
     let named = read_u32(bytes, 10).ok_or("no header")? as usize;
-    // An offset that points into the headers or past the end is a lie; then the usual place.
-    let named = named
+    // An offset that points into the headers or beyond the end is wrong: use the default offset.
+    let pixels_at = named
         .checked_sub(FILE_HEADER_BYTES)
         .filter(|at| (header.palette_at..dib.len()).contains(at));
-    let rgba = header.decode(dib, header.height, named.unwrap_or(header.end()), false)?;
+    let rgba = header.decode(dib, header.height, pixels_at.unwrap_or(header.end()), false)?;
     Pixels::new(header.width, header.height, rgba).ok_or("sides out of range")
 }

@@ -1,46 +1,51 @@
-//! What an SVG would cost to draw, counted before it is drawn.
+//! Estimates the cost of drawing an SVG before it is drawn.
 //!
-//! Owns the bounds: attributes of an element, style rules times elements, nesting, the picture
-//! with every reference followed (`use`, patterns, masks, clips, markers: what grows without
-//! bound in a kilobyte of text), pattern tiles, dashes. Costs are counted from above and without
-//! a clock, so an SVG is refused on every machine or on none.
+//! Owns the limits: attributes of an element, style rules times elements, nesting, elements with
+//! all references followed (`use`, patterns, masks, clip paths and markers, with which a kilobyte
+//! of text can describe an unbounded drawing), pattern tiles, dashes. Costs are upper bounds and
+//! use no clock, so that an SVG is refused on every machine or on none.
 
 use std::collections::HashMap;
 
-use resvg::tiny_skia::{PathSegment, Transform};
-use resvg::usvg::roxmltree::{Document, Node, NodeId};
-use resvg::usvg::{BlendMode, ClipPath, Group, Mask, Node as Drawn, Paint, Path, Tree};
+use resvg::{
+    tiny_skia::{PathSegment, Transform},
+    usvg::{
+        BlendMode, ClipPath, Group, Mask, Node as Drawn, Paint, Path, Tree,
+        roxmltree::{Document, Node, NodeId},
+    },
+};
 
 use super::svg_style::{Reference, References};
-use crate::error::IconError;
-use crate::sniff::svg_root::entity_growth;
+use crate::{error::IconError, sniff::svg_root::entity_growth};
 
-/// `=` signs in one tag; the XML parser compares each attribute with each before it.
+/// Greatest number of `=` signs in one tag. The XML parser compares each attribute with all
+/// previous ones, so its time is quadratic.
 const MAX_TAG_ATTRIBUTES: usize = 512;
-/// Bytes that entities may add; those of drawing programs add a few hundred.
+/// Greatest number of bytes that entities may add. Those of drawing programs add a few hundred.
 const MAX_ENTITY_BYTES: usize = 64 * 1024;
-/// Nesting of elements, references followed; the drawing code recurses.
+/// Greatest nesting of elements with references followed. The drawing code is recursive, and its
+/// stack must suffice.
 const MAX_DEPTH: usize = 96;
-/// Elements drawn, with 32 bytes of attributes counted as one more.
+/// Greatest number of drawn elements. Each 32 bytes of attributes count as one more element.
 const MAX_COST: u64 = 20_000;
-/// Style rules times elements.
+/// Greatest product of style rules and elements, which bounds the time of matching selectors.
 const MAX_RULE_MATCHES: usize = 1_000_000;
-/// Pixels of all pattern tiles together.
+/// Greatest number of pixels of all pattern tiles together, which bounds memory and time.
 const MAX_TILE_PIXELS: f64 = 1_000_000.0;
-/// Greatest number of a path, a radius or a viewport. An arc becomes as many curves as the sixth
-/// root of its radius: at this one 47, at the greatest `f64` more than any memory holds.
+/// Greatest number in a path, radius or viewport. An arc becomes about as many curves as the sixth
+/// root of its radius: 47 at this limit, but more than any memory holds at the greatest `f64`.
 const MAX_LENGTH: f64 = 1e9;
-/// Dashes of all strokes together.
+/// Greatest number of dashes of all strokes together, which bounds the time of stroking.
 const MAX_DASHES: f64 = 50_000.0;
 
 fn refused(reason: &'static str) -> IconError {
     IconError::SvgRefused { reason }
 }
 
-/// Bounds that must hold before the XML parser runs.
+/// Checks the limits that must hold before the XML parser runs.
 pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
     let signs = |tag: &str| tag.bytes().filter(|&byte| byte == b'=').count();
-    // Quoted values hold few signs; style and script text would be cut at any `>` too.
+    // Quoted values contain few `=` signs. Text of styles and scripts counts up to the next tag.
     if text.split('<').any(|tag| tag.len() > MAX_TAG_ATTRIBUTES && signs(tag) > MAX_TAG_ATTRIBUTES)
     {
         return Err(refused("too many attributes"));
@@ -51,30 +56,34 @@ pub(crate) fn check_text(text: &str) -> Result<(), IconError> {
     Ok(())
 }
 
-/// Bounds of the document with every reference followed.
+/// Checks the limits of the document with all references followed.
 pub(crate) fn check_document(document: &Document) -> Result<(), IconError> {
     let references = References::read(document);
     let elements = document.descendants().filter(Node::is_element).count();
     if references.rule_count().saturating_mul(elements) > MAX_RULE_MATCHES {
         return Err(refused("too many style rules"));
     }
-    let mut counter = Counter { references, known: HashMap::new() };
+    let mut counter = CostCounter { references, known: HashMap::new() };
     counter.visit(document.root_element(), 0).map(|_| ())
 }
 
-#[derive(Clone, Copy)]
+/// The cost of drawing an element with everything below it.
+# [derive(Clone, Copy)]
 struct Cost {
+    /// Number of drawn elements.
     drawn: u64,
+    /// Levels of nesting below the element.
     height: usize,
 }
 
-struct Counter<'a, 'input> {
+struct CostCounter<'a, 'input> {
     references: References<'a, 'input>,
-    /// `None` while a node is being counted: met again, it refers to itself.
+    /// The cost of each visited node; `None` while it is being computed. A node found in that state
+    /// refers to itself.
     known: HashMap<NodeId, Option<Cost>>,
 }
 
-impl<'a, 'input> Counter<'a, 'input> {
+impl<'a, 'input> CostCounter<'a, 'input> {
     fn visit(&mut self, node: Node<'a, 'input>, depth: usize) -> Result<Cost, IconError> {
         match self.known.get(&node.id()) {
             Some(None) => return Err(refused("a reference to itself")),
@@ -89,7 +98,8 @@ impl<'a, 'input> Counter<'a, 'input> {
         check_lengths(node)?;
         let attribute_bytes: usize = node.attributes().map(|a| a.value().len()).sum();
         let own = 1 + attribute_bytes as u64 / 32;
-        // Children and `use` are drawn once; a paint once for each thing that inherits it.
+        // Children and targets of `use` are drawn once, paints once for each element that inherits
+        // them.
         let (mut cost, mut painted) = (Cost { drawn: own, height: 0 }, 1u64);
         let mut once = 0u64;
         for child in node.children().filter(Node::is_element) {
@@ -105,7 +115,8 @@ impl<'a, 'input> Counter<'a, 'input> {
                 Reference::Drawn => cost.drawn = cost.drawn.saturating_add(target.drawn),
                 Reference::Once => once = once.saturating_add(target.drawn),
                 Reference::Inherited => painted = painted.saturating_add(target.drawn),
-                // One at every vertex, and a vertex takes 2 bytes at least.
+                // A marker is drawn at every vertex. A vertex takes at least 2 bytes of path data,
+                // and 32 bytes of attributes count as one element: at most 16 markers per element.
                 Reference::Marker => {
                     painted = painted.saturating_add(target.drawn.saturating_mul(16));
                 }
@@ -119,8 +130,9 @@ impl<'a, 'input> Counter<'a, 'input> {
     }
 }
 
-/// Bounds of what the radius of an arc comes from: a number, a share of a viewport, but not the
-/// size of a font, which may come from anywhere.
+/// Checks the numbers that the radius of an arc is computed from: plain numbers and percentages of
+/// a viewport. Lengths relative to a font size are refused, since the size may come from any
+/// element.
 fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
     let viewport = matches!(node.tag_name().name(), "svg" | "use");
     for attribute in node.attributes() {
@@ -128,7 +140,7 @@ fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
         let by_font = match name {
             "d" | "viewBox" => false,
             "r" | "rx" | "ry" => true,
-            // Shares are of the viewBox where there is one.
+            // Percentages refer to the viewBox if there is one.
             "width" | "height" => viewport && node.attribute("viewBox").is_none(),
             _ => continue,
         };
@@ -142,7 +154,8 @@ fn check_lengths(node: Node<'_, '_>) -> Result<(), IconError> {
     Ok(())
 }
 
-/// The numbers of a path or a list. Flags of an arc that touch the next number count as its digits.
+/// Iterates over the numbers in a path or a list. The flags of an arc, if no space separates them
+/// from the next number, are read as its digits.
 fn numbers(text: &str) -> impl Iterator<Item = f64> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -157,7 +170,7 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
             at += 1;
             digits(&mut at);
         }
-        // An exponent, where digits follow it: else it is a unit.
+        // An `e` begins an exponent if digits follow; else it begins a unit.
         let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
         if matches!(bytes.get(at), Some(b'e' | b'E'))
             && bytes.get(at + 1 + sign).is_some_and(u8::is_ascii_digit)
@@ -165,16 +178,17 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
             at += 1 + sign;
             digits(&mut at);
         }
-        // A lone point is no number.
+        // A single point does not parse and counts as 0.
         Some(text[start..at].parse().unwrap_or(0.0))
     })
 }
 
+/// Refuses a cost above the limit.
 fn within(cost: u64) -> Result<(), IconError> {
     if cost > MAX_COST { Err(refused("too much to draw")) } else { Ok(()) }
 }
 
-/// Bounds of the resolved picture, drawn with `transform`.
+/// Checks the limits of the resolved picture, as drawn with `transform`.
 pub(crate) fn check_tree(tree: &Tree, transform: Transform) -> Result<(), IconError> {
     if !tree.filters().is_empty() {
         return Err(refused("filters"));
@@ -190,7 +204,8 @@ struct Totals {
 
 impl Totals {
     fn group(&mut self, group: &Group, transform: Transform) -> Result<(), IconError> {
-        // These two divide by the processor's approximate reciprocal, which vendors do differently.
+        // These modes divide with the approximate reciprocal of the processor, which differs
+        // between vendors.
         if matches!(group.blend_mode(), BlendMode::ColorBurn | BlendMode::ColorDodge) {
             return Err(refused("blend mode"));
         }
@@ -239,12 +254,12 @@ impl Totals {
     }
 }
 
-/// NaN exceeds everything.
+/// Returns true if `value` is above `most` or NaN.
 fn exceeds(value: f64, most: f64) -> bool {
     value.is_nan() || value > most
 }
 
-/// Length of the path's control polygon, which no curve exceeds.
+/// Returns the length of the control polygon of a path, an upper bound of the length of its curves.
 fn length_from_above(path: &Path) -> f64 {
     let mut length = 0.0;
     let mut at = (0.0f64, 0.0f64);

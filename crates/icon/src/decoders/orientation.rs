@@ -1,17 +1,19 @@
-//! Which way up a photograph is: the orientation that a camera wrote into EXIF, obeyed as browsers
-//! obey it (CSS Images 3, `image-orientation: from-image`).
+//! Applies the orientation that a camera wrote into the EXIF data of a photograph, as browsers do
+//! (CSS Images 3, `image-orientation: from-image`).
 //!
-//! Source: Exif 2.32, 4.6.4 A (tag 0x0112) and TIFF 6.0. Bytes that break the rules are no
-//! orientation, never an error.
+//! Sources: Exif 2.32, 4.6.4 A (tag 0x0112), and TIFF 6.0. Malformed EXIF data count as upright;
+//! they are never an error.
 
 use crate::pixels::Pixels;
 
+/// The tag of the orientation.
 const TAG: u16 = 0x0112;
-/// Entries of a directory that are looked at; cameras write about twenty.
+/// Number of directory entries that are read. Cameras write about twenty.
 const MAX_ENTRIES: u16 = 256;
 
-/// The orientation, 1..=8, in EXIF data (a TIFF file); 1 where there is none.
-pub(crate) fn of_exif(exif: &[u8]) -> u8 {
+/// Reads the orientation, 1..=8, from EXIF data (a TIFF file). Returns 1, which means upright, if
+/// there is none.
+pub(crate) fn read(exif: &[u8]) -> u8 {
     let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
     find(exif).filter(|orientation| (1..=8).contains(orientation)).unwrap_or(1)
 }
@@ -29,16 +31,16 @@ fn find(tiff: &[u8]) -> Option<u8> {
     let (high, low) = if big_endian { (4, 6) } else { (6, 4) };
     let directory = usize::from(u16_at(high)?) << 16 | usize::from(u16_at(low)?);
     let entries = u16_at(directory)?.min(MAX_ENTRIES);
-    let mut places = (0..usize::from(entries)).map(|entry| directory + 2 + entry * 12);
-    let place = places.find(|&at| u16_at(at) == Some(TAG))?;
-    // One value of 16 bits, which stands in the entry itself.
-    u8::try_from(u16_at(place + 8)?).ok()
+    let mut offsets = (0..usize::from(entries)).map(|entry| directory + 2 + entry * 12);
+    let offset = offsets.find(|&at| u16_at(at) == Some(TAG))?;
+    // The entry itself contains the value, which has 16 bits.
+    u8::try_from(u16_at(offset + 8)?).ok()
 }
 
-/// `pixels` turned the right way up.
+/// Turns `pixels` upright.
 pub(crate) fn upright(pixels: Pixels, orientation: u8) -> Pixels {
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
-    // Of an upright pixel, the stored column and row.
+    // Maps a pixel of the upright picture to its stored column and row.
     let stored: fn(usize, usize, usize, usize) -> (usize, usize) = match orientation {
         2 => |x, y, right, _| (right - x, y),
         3 => |x, y, right, bottom| (right - x, bottom - y),
@@ -52,20 +54,20 @@ pub(crate) fn upright(pixels: Pixels, orientation: u8) -> Pixels {
     let lies = orientation > 4;
     let (across, down) = if lies { (height, width) } else { (width, height) };
     let source = pixels.rgba().as_chunks::<4>().0;
-    let places = (0..down).flat_map(|y| (0..across).map(move |x| (x, y)));
-    let rgba = places.flat_map(|(x, y)| {
+    let positions = (0..down).flat_map(|y| (0..across).map(move |x| (x, y)));
+    let rgba = positions.flat_map(|(x, y)| {
         let (column, row) = stored(x, y, width - 1, height - 1);
         source[row * width + column]
     });
-    // The same sides, perhaps exchanged, and as many pixels.
+    // The sides are the same, perhaps exchanged, so `new` accepts them.
     Pixels::new(across as u32, down as u32, rgba.collect()).unwrap_or(pixels)
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
+    # [test]
     fn each_orientation_turns_the_letter_f_upright() {
         // F as 2x3 dots, and how each orientation stores it (Exif 2.32, table 6).
         let f: &[&[u8]] = &[b"##", b"#.", b"..", b"#."];
@@ -88,17 +90,17 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn exif_of_either_byte_order_is_read_and_broken_exif_is_none() {
         let little = b"Exif\0\0II\x2a\0\x08\0\0\0\x02\0\x0f\x01\x02\0\0\0\0\0\0\0\0\0\
                        \x12\x01\x03\0\x01\0\0\0\x06\0\0\0";
-        assert_eq!(of_exif(little), 6);
+        assert_eq!(read(little), 6);
         let big = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x08\0\0";
-        assert_eq!(of_exif(big), 8);
+        assert_eq!(read(big), 8);
         for cut in 0..big.len() - 2 {
-            assert_eq!(of_exif(&big[..cut]), 1);
+            assert_eq!(read(&big[..cut]), 1);
         }
-        assert_eq!(of_exif(b"MM\0\x2a\xff\xff\xff\xff"), 1);
-        assert_eq!(of_exif(b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x09\0\0"), 1);
+        assert_eq!(read(b"MM\0\x2a\xff\xff\xff\xff"), 1);
+        assert_eq!(read(b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x09\0\0"), 1);
     }
 }

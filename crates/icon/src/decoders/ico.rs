@@ -1,30 +1,37 @@
-//! ICO and CUR: a directory of pictures, and which of them suits a tab.
+//! Decodes ICO and CUR: a directory of pictures, of which the one that suits a tab best is decoded.
 //!
-//! Invariants: at most [`MAX_ENTRIES`] entries are looked at, however many the header claims; the
-//! sides in the directory are never believed, only those of the picture inside; an entry that
-//! can't be decoded falls through to the next best one. The DIB's height counts picture and mask.
-//! The AND mask gives alpha below 32 bits a pixel, and at 32 where every alpha is 0.
+//! Invariants: at most [`MAX_ENTRIES`] entries are read, even if the header declares more; sides
+//! come from the header of each picture, never from the directory; if an entry cannot be decoded,
+//! the next best one is tried. The height of a DIB counts picture and mask. The AND mask gives
+//! alpha if a pixel has fewer than 32 bits, or if it has 32 bits and every alpha is 0.
 
 use std::cmp::Reverse;
 
-use super::dib::DibHeader;
-use super::{MAX_SIDE_PIXELS, TAB_ICON_PIXELS, png, read_u16, read_u32};
-use crate::error::IconError;
-use crate::measure::png_sides;
-use crate::pixels::Pixels;
-use crate::sniff::Format;
+use super::{dib::DibHeader, png};
+use crate::{
+    error::IconError,
+    format::Format,
+    limits::{MAX_SIDE_PIXELS, TAB_ICON_PIXELS},
+    little_endian::{read_u16, read_u32},
+    pixels::Pixels,
+    png::format::sides as png_sides,
+};
 
-/// Directory entries that are looked at.
+/// Number of directory entries that are read. Real files have up to a dozen; each entry costs a
+/// header to parse.
 pub(crate) const MAX_ENTRIES: usize = 64;
+/// Bytes before the first directory entry.
 const HEADER_BYTES: usize = 6;
+/// Bytes of one directory entry.
 const ENTRY_BYTES: usize = 16;
 
-/// One picture of the file, measured by its own header.
-#[derive(Debug, Clone, Copy)]
+/// One picture of the file, with the sides from its own header.
+# [derive(Debug, Clone, Copy)]
 struct Entry<'a> {
-    /// The file from the picture's first byte on: the length in the directory lies, often 0.
+    /// The file from the first byte of the picture to its end: the length in the directory is often
+    /// wrong, mostly 0.
     payload: &'a [u8],
-    /// That length; it ends the mask only.
+    /// The length in the directory. It is used for nothing but the end of the mask.
     length: usize,
     width: u32,
     height: u32,
@@ -48,7 +55,8 @@ impl<'a> Entry<'a> {
         usable.then_some(Self { payload, length, width, height, bits })
     }
 
-    /// Nearest size of at least 32 first, then the largest below; deepest; squares; as stored.
+    /// The best entry has the least rank: the smallest of at least 32 pixels, else the largest;
+    /// then the most bits per pixel; then squares. Equal entries keep the order of the file.
     fn rank(&self) -> impl Ord + use<> {
         let size = self.width.min(self.height);
         let small = size < TAB_ICON_PIXELS;
@@ -71,7 +79,7 @@ impl<'a> Entry<'a> {
         if header.bits < 32 || no_alpha {
             let stride = (self.width as usize * header.bits as usize).div_ceil(32) * 4;
             let mask_at = at.saturating_add(stride * self.height as usize);
-            // What follows a picture without a mask is the next picture.
+            // If the length ends before the mask, there is none: the next picture follows.
             let end = if self.length < mask_at { usize::MAX } else { self.length };
             let mask = self.payload.get(mask_at..end.min(self.payload.len()));
             self.apply_mask(&mut rgba, mask.unwrap_or_default(), &header);
@@ -79,7 +87,8 @@ impl<'a> Entry<'a> {
         Pixels::new(self.width, self.height, rgba).ok_or("sides out of range")
     }
 
-    /// Sets alpha by the AND mask: a set bit is transparent; where the mask ends, opaque.
+    /// Sets alpha from the AND mask: a set bit is transparent, and pixels beyond the end of the
+    /// mask are opaque.
     fn apply_mask(&self, rgba: &mut [u8], mask: &[u8], header: &DibHeader) {
         let (width, height) = (self.width as usize, self.height as usize);
         let stride = width.div_ceil(32) * 4;
@@ -93,7 +102,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Bits a pixel of a PNG as stored; depth times channels.
+/// Returns the bits per pixel of a PNG: bit depth times number of channels.
 fn png_bits(payload: &[u8]) -> Option<u32> {
     let channels = match payload.get(25)? {
         2 => 3,
@@ -104,21 +113,22 @@ fn png_bits(payload: &[u8]) -> Option<u32> {
     Some(u32::from(*payload.get(24)?) * channels)
 }
 
-/// The usable entries, best first.
+/// Returns the usable entries, best first.
 fn entries(file: &[u8]) -> Vec<Entry<'_>> {
     let claimed = read_u16(file, 4).map_or(0, usize::from);
-    let looked_at = 0..claimed.min(MAX_ENTRIES);
-    let mut entries: Vec<_> = looked_at.filter_map(|index| Entry::read(file, index)).collect();
+    let read = 0..claimed.min(MAX_ENTRIES);
+    let mut entries: Vec<_> = read.filter_map(|index| Entry::read(file, index)).collect();
     entries.sort_by_key(Entry::rank);
     entries
 }
 
-/// Real sides of the best entry, `None` where no entry can be read.
+/// Reads the sides of the best entry; `None` if no entry can be read.
 pub(crate) fn best_entry_sides(file: &[u8]) -> Option<(u32, u32)> {
     entries(file).first().map(|entry| (entry.width, entry.height))
 }
 
-/// The best entry that decodes.
+/// Decodes the best entry that can be decoded. If there is none, the error is that of the best
+/// entry.
 pub(crate) fn decode(file: &[u8], format: Format) -> Result<Pixels, IconError> {
     let mut first_reason = None;
     for entry in entries(file) {

@@ -1,65 +1,74 @@
-//! The PNGs that icons mostly are, in half the time: 8 bits and less, not interlaced, one picture.
+//! Decodes the most common PNGs in half the time of the `png` crate: at most 8 bits per sample, not
+//! interlaced, not animated.
 //!
-//! Invariant: it answers what the `png` crate would, or `None`: then that crate is asked, which
-//! has the last word on all that is rare or wrong. Checks all that it uses: the order and sums of
-//! chunks, the length and the sum of the rows, that indices are in the palette.
+//! Invariant: it returns the same pixels as the `png` crate, or `None` for anything rare or wrong,
+//! which the caller then gives to the `png` crate. It checks all that it uses: the order and CRC of
+//! chunks, length and checksum of the rows, and that indices are in the palette.
 
 use std::cell::RefCell;
 
 use libdeflater::{Decompressor, crc32};
 
-use super::MAX_SIDE_PIXELS;
-use crate::pixels::Pixels;
-use crate::png::SIGNATURE;
+use crate::{
+    limits::MAX_SIDE_PIXELS,
+    pixels::Pixels,
+    png::format::{GREY, GREY_ALPHA, INDEXED, RGB, RGBA, SIGNATURE, paeth},
+};
 
-/// Bit of a chunk's first letter that says that a reader may skip it.
+/// The bit in the first letter of a chunk name that marks a chunk which a decoder may skip.
 const ANCILLARY: u8 = 0x20;
 
-/// Rows of a file that are kept for the next: a new buffer costs a page fault a page.
-const KEPT_BYTES: usize = 4 << 20;
+/// Greatest size in bytes of a row buffer that the thread keeps for the next file. Allocating a new
+/// buffer would cost one page fault per page.
+const MAX_KEPT_BYTES: usize = 4 << 20;
 
 thread_local! {
-    /// It holds nothing of the last file.
+    /// One decompressor per thread. It keeps no state between files.
     static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
-    /// Room for rows. What is in it is of the last file, until it is overwritten.
+    /// Buffer for rows. It contains the rows of the previous file until they are overwritten.
     static ROWS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What is needed of a file.
-pub(crate) struct Parts<'a> {
-    /// The data of IHDR.
+/// The chunks of a file that are needed to decode it.
+pub(crate) struct PngParts<'a> {
+    /// Data of the header chunk (IHDR).
     pub(crate) header: &'a [u8],
     width: usize,
     height: usize,
     depth: usize,
+    /// Colour type in the header.
     pub(crate) colour_type: u8,
+    /// Data of the PLTE chunk, empty if there is none.
     pub(crate) palette: &'a [u8],
+    /// Data of the tRNS chunk.
     pub(crate) transparency: Option<&'a [u8]>,
-    /// All of IDAT; copied where it is in several chunks.
+    /// Data of the first IDAT chunk.
     first_data: &'a [u8],
+    /// Data of all IDAT chunks, if there are several; else empty.
     more_data: Vec<u8>,
 }
 
-/// Decodes `bytes`, `None` where the full decoder is to be asked.
+/// Decodes `bytes`. Returns `None` if the `png` crate must decode them.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Pixels> {
-    let parts = Parts::read(bytes)?;
+    let parts = PngParts::read(bytes)?;
     let channels = match parts.colour_type {
-        0 | 3 => 1,
-        2 => 3,
-        4 => 2,
+        GREY | INDEXED => 1,
+        RGB => 3,
+        GREY_ALPHA => 2,
         _ => 4,
     };
     let stride = (parts.width * parts.depth * channels).div_ceil(8);
     let mut rows = ROWS.take();
     rows.resize((stride + 1) * parts.height, 0);
     let rgba = parts.rgba(&mut rows, stride, channels);
-    if rows.capacity() <= KEPT_BYTES {
+    if rows.capacity() <= MAX_KEPT_BYTES {
         ROWS.set(rows);
     }
     Pixels::new(parts.width as u32, parts.height as u32, rgba?)
 }
 
-/// The next chunk and what follows it; its sum is checked unless a reader may skip it.
+/// Reads the first chunk: returns its name, its data, and the bytes after it. Its CRC is checked
+/// unless a decoder may skip the chunk.
 fn chunk(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let length = u32::from_be_bytes(*length) as usize;
@@ -70,7 +79,8 @@ fn chunk(bytes: &[u8]) -> Option<([u8; 4], &[u8], &[u8])> {
     (!checked || crc32(named) == u32::from_be_bytes(*sum)).then_some((*name, data, rest))
 }
 
-/// False where a palette is not of whole entries, at which the `png` crate panics (0.18.1).
+/// Returns false if the length of a palette is no multiple of 3, on which the `png` crate panics
+/// (0.18.1).
 pub(crate) fn has_whole_palette(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
@@ -78,13 +88,14 @@ pub(crate) fn has_whole_palette(bytes: &[u8]) -> bool {
         if after.starts_with(b"PLTE") && !length.is_multiple_of(3) {
             return false;
         }
-        // Name and sum.
+        // Skip name, data and CRC.
         rest = after.get(length.saturating_add(8)..).unwrap_or_default();
     }
     true
 }
 
-impl<'a> Parts<'a> {
+impl<'a> PngParts<'a> {
+    /// Reads the chunks of a file. Returns `None` if the `png` crate must decode it.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (name, header, mut rest) = chunk(bytes.strip_prefix(SIGNATURE)?)?;
         let (&width, sides) = header.split_first_chunk::<4>()?;
@@ -116,7 +127,7 @@ impl<'a> Parts<'a> {
                     parts.palette = data;
                 }
                 b"tRNS" if parts.transparency.is_none() => parts.transparency = Some(data),
-                // Of an animation the full decoder knows the first frame.
+                // The `png` crate finds the default image of an animation.
                 b"acTL" | b"fcTL" => return None,
                 _ if name[0] & ANCILLARY == 0 => return None,
                 _ => {}
@@ -140,12 +151,12 @@ impl<'a> Parts<'a> {
         Some(parts)
     }
 
-    /// The compressed rows.
+    /// Returns the compressed rows.
     pub(crate) fn data(&self) -> &[u8] {
         if self.more_data.is_empty() { self.first_data } else { &self.more_data }
     }
 
-    /// RGBA, by way of `rows`, which are exactly as long as they must be.
+    /// Decodes to RGBA. `rows` is a buffer of exactly the length of all rows with filter bytes.
     fn rgba(&self, rows: &mut [u8], stride: usize, channels: usize) -> Option<Vec<u8>> {
         let inflate = |d: &mut Decompressor| d.zlib_decompress(self.data(), rows);
         if DECOMPRESSOR.with_borrow_mut(inflate).ok()? != rows.len() {
@@ -155,9 +166,9 @@ impl<'a> Parts<'a> {
         self.expand(rows, stride)
     }
 
-    /// Rows with filter bytes in front, unfiltered -> RGBA.
+    /// Converts unfiltered rows, each after its filter byte, to RGBA.
     fn expand(&self, rows: &[u8], stride: usize) -> Option<Vec<u8>> {
-        if (self.colour_type, self.transparency) == (6, None) {
+        if (self.colour_type, self.transparency) == (RGBA, None) {
             let mut rgba = Vec::with_capacity(self.width * self.height * 4);
             rows.chunks_exact(stride + 1).for_each(|row| rgba.extend_from_slice(&row[1..]));
             return Some(rgba);
@@ -166,7 +177,7 @@ impl<'a> Parts<'a> {
         let targets = rgba.chunks_exact_mut(self.width * 4).map(|row| row.as_chunks_mut::<4>().0);
         let rows = targets.zip(rows.chunks_exact(stride + 1).map(|row| &row[1..]));
         match (self.colour_type, self.depth) {
-            (0 | 3, depth) => {
+            (GREY | INDEXED, depth) => {
                 let colours = self.colours()?;
                 let mut most = 0;
                 for (target, row) in rows {
@@ -186,7 +197,7 @@ impl<'a> Parts<'a> {
                 }
                 (usize::from(most) < colours.count).then_some(rgba)
             }
-            (2, _) => {
+            (RGB, _) => {
                 let key = self.key::<3>()?;
                 for (target, row) in rows {
                     for (pixel, &sample) in target.iter_mut().zip(row.as_chunks::<3>().0) {
@@ -209,7 +220,9 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The one transparent colour, by the low bytes of its samples.
+    /// Returns the one transparent colour, from the low bytes of its samples. The outer `None`
+    /// means that the `png` crate must decode the file, the inner one that no colour is
+    /// transparent.
     fn key<const N: usize>(&self) -> Option<Option<[u8; N]>> {
         let Some(bytes) = self.transparency else { return Some(None) };
         let samples = bytes.as_chunks::<2>().0.iter().map(|sample| sample[1]);
@@ -217,23 +230,23 @@ impl<'a> Parts<'a> {
         (bytes.len() == 2 * N).then_some(Some(key))
     }
 
-    /// What each sample stands for.
-    fn colours(&self) -> Option<Colours> {
+    /// Returns the colour of each sample value, for grey pictures and palettes.
+    fn colours(&self) -> Option<SampleColours> {
         let mut rgba = [[0, 0, 0, 255]; 256];
-        if self.colour_type == 0 {
+        if self.colour_type == GREY {
             if self.depth < 8 && self.transparency.is_some() {
                 return None;
             }
             let most = (1usize << self.depth) - 1;
             for (sample, colour) in rgba.iter_mut().enumerate().take(most + 1) {
-                // At most 255.
+                // The result is at most 255.
                 *colour = [(sample * 255 / most) as u8; 4];
                 colour[3] = 255;
             }
             if let Some([key]) = self.key::<1>()? {
                 rgba[usize::from(key)][3] = 0;
             }
-            return Some(Colours { rgba, count: 256 });
+            return Some(SampleColours { rgba, count: 256 });
         }
         let (entries, rest) = self.palette.as_chunks::<3>();
         let transparency = self.transparency.unwrap_or_default();
@@ -246,17 +259,18 @@ impl<'a> Parts<'a> {
         for (colour, &alpha) in rgba.iter_mut().zip(transparency) {
             colour[3] = alpha;
         }
-        Some(Colours { rgba, count: entries.len() })
+        Some(SampleColours { rgba, count: entries.len() })
     }
 }
 
-struct Colours {
+/// The colours that sample values stand for.
+struct SampleColours {
     rgba: [[u8; 4]; 256],
-    /// Samples from here on are none.
+    /// Number of valid sample values; greater ones are an error.
     count: usize,
 }
 
-/// Undoes the filters of all rows (PNG 9); each keeps its filter byte.
+/// Reverses the filters of all rows (PNG 9). Each row keeps its filter byte.
 fn unfilter(rows: &mut [u8], stride: usize, step: usize) -> Option<()> {
     match step {
         1 => unfilter_by::<1>(rows, stride),
@@ -307,14 +321,4 @@ fn unfilter_by<const N: usize>(rows: &mut [u8], stride: usize) -> Option<()> {
         above = row;
     }
     Some(())
-}
-
-/// Of three neighbours the one nearest to left + above - corner (PNG 9.4).
-#[inline(always)]
-pub(crate) fn paeth(left: u8, above: u8, corner: u8) -> u8 {
-    let [a, b, c] = [left, above, corner].map(i16::from);
-    // Distances of the estimate a + b - c from each, without the estimate itself.
-    let (to_a, to_b, to_c) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());
-    let nearer = if to_b <= to_c { above } else { corner };
-    if to_a <= to_b && to_a <= to_c { left } else { nearer }
 }

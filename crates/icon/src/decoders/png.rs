@@ -1,26 +1,32 @@
-//! PNG through the `png` crate: any colour type, depth and interlace, tRNS; of an animated PNG
-//! the default image. Invariant: the output is RGBA8 of exactly the sides in IHDR.
+//! Decodes PNG: common files with `png_fast`, all others with the `png` crate.
+//!
+//! It supports every colour type, bit depth and interlace method, and transparency (tRNS). Of an
+//! animated PNG it decodes the default image. Invariant: the picture has exactly the sides in the
+//! header (IHDR).
 
 use std::io::Cursor;
 
 use png::{ColorType, Decoder, Limits, Transformations};
 
-use super::{MAX_DECODER_BYTES, MAX_SIDE_PIXELS, png_quick};
-use crate::measure::png_sides;
-use crate::pixels::Pixels;
+use super::png_fast;
+use crate::{
+    limits::{MAX_DECODER_BYTES, MAX_SIDE_PIXELS},
+    pixels::Pixels,
+    png::format::sides,
+};
 
-/// Decodes a PNG, as a file or as an entry of an ICO. 16-bit samples keep their high byte.
+/// Decodes a PNG file or a PNG entry of an ICO. Samples of 16 bits are reduced to their high byte.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Pixels, String> {
-    png_quick::decode(bytes).map_or_else(|| decode_any(bytes), Ok)
+    png_fast::decode(bytes).map_or_else(|| decode_any(bytes), Ok)
 }
 
-/// Decodes any PNG.
+/// Decodes any PNG with the `png` crate.
 fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
-    let (width, height) = png_sides(bytes).ok_or("unreadable header")?;
+    let (width, height) = sides(bytes).ok_or("unreadable header")?;
     if width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS {
         return Err("sides out of range".to_owned());
     }
-    if !png_quick::has_whole_palette(bytes) {
+    if !png_fast::has_whole_palette(bytes) {
         return Err("a palette of broken entries".to_owned());
     }
     let limits = Limits { bytes: MAX_DECODER_BYTES };
@@ -47,12 +53,12 @@ fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     Pixels::new(frame.width, frame.height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A PNG of any kind, written by the `png` crate; bytes of it may be changed.
+    /// Generates PNGs of every kind with the `png` crate, some with changed bytes.
     fn file() -> impl Strategy<Value = Vec<u8>> {
         let kinds = [
             (ColorType::Grayscale, 1, 1),
@@ -112,21 +118,21 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig {
+        # ![proptest_config(ProptestConfig {
             cases: 3_000,
             failure_persistence: None,
             ..ProptestConfig::default()
         })]
 
-        #[test]
-        fn what_is_decoded_quickly_is_what_the_png_crate_gives(bytes in file()) {
-            if let Some(pixels) = png_quick::decode(&bytes) {
+        # [test]
+        fn the_fast_decoder_and_the_png_crate_give_the_same_pixels(bytes in file()) {
+            if let Some(pixels) = png_fast::decode(&bytes) {
                 prop_assert_eq!(decode_any(&bytes), Ok(pixels));
             }
         }
     }
 
-    #[test]
+    # [test]
     fn a_palette_of_broken_entries_is_refused_without_a_panic() {
         let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
         let transparency: &[u8] = &[9; 17];

@@ -1,19 +1,20 @@
-//! GIF through the `gif` crate: the first frame, on the canvas that a browser would show.
+//! Decodes GIF with the `gif` crate: the first frame, on the canvas that a browser would show.
 //!
-//! Invariant: the canvas holds the first frame whole, so it is never larger than the sides
-//! measured before decoding. The background colour is ignored, as in browsers.
+//! Invariant: the picture has exactly the sides measured before decoding, since the canvas is
+//! extended to contain the whole first frame. The background colour is ignored, as in browsers.
 
 use std::num::NonZeroU64;
 
 use gif::{ColorOutput, DecodeOptions, MemoryLimit};
 
-use super::{MAX_DECODER_BYTES, read_u16};
-use crate::pixels::Pixels;
+use crate::{limits::MAX_DECODER_BYTES, little_endian::read_u16, pixels::Pixels};
 
+/// Byte offset of the logical screen descriptor.
 const SCREEN_AT: usize = 6;
+/// Byte offset of the global colour table, or of the first block if there is no such table.
 const BLOCKS_AT: usize = 13;
 
-/// Sides of the canvas: those of the logical screen, grown to hold the first frame.
+/// Reads the sides of the canvas: those of the logical screen, extended to contain the first frame.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let colour_table = |flags: u8| if flags & 0x80 == 0 { 0 } else { 6 << (flags & 7) };
     let side = |at| read_u16(bytes, at).map(u32::from);
@@ -31,6 +32,7 @@ pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((screen_width.max(right), screen_height.max(bottom)))
 }
 
+/// Returns the offset after the sub-blocks that begin at `at`.
 fn skip_sub_blocks(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let length = usize::from(*bytes.get(at)?);

@@ -1,33 +1,39 @@
-//! The pixel data of a DIB: plain rows of any depth, and run lengths.
+//! Decodes the pixel data of a DIB: uncompressed rows of any depth, and run-length encoding.
 //!
-//! Invariants: the output is always `width * height * 4` bytes; a picture that ends too soon is
-//! an error, never a half-filled picture. Must not know headers.
+//! Invariants: the output has always `width * height * 4` bytes; data that end too soon are an
+//! error, never a half-filled picture. Must not know: headers.
 
-/// What the rows need to know of their header.
+/// The layout of the rows, as the header describes it.
 pub(crate) struct Rows {
+    /// Width in pixels, at least 1.
     pub(crate) width: usize,
+    /// Height in pixels, at least 1.
     pub(crate) height: usize,
+    /// True if the top row is stored first.
     pub(crate) top_down: bool,
+    /// Bits per pixel.
     pub(crate) bits: usize,
+    /// Palette as RGB; empty if pixels are not indices.
     pub(crate) palette: Vec<[u8; 3]>,
+    /// The bits of red, green, blue and alpha in a pixel of 16 or 32 bits.
     pub(crate) masks: [u32; 4],
 }
 
 impl Rows {
-    /// Row of the picture that the `stored`-th stored row is.
+    /// Returns the row of the picture, counted from the top, that is stored as number `stored`.
     fn row(&self, stored: usize) -> usize {
         if self.top_down { stored } else { self.height - 1 - stored }
     }
 
-    /// An index past the palette is black, as in browsers.
+    /// Returns the colour of a palette index. An index beyond the palette is black, as in browsers.
     fn colour(&self, index: usize) -> [u8; 4] {
         let [red, green, blue] = self.palette.get(index).copied().unwrap_or_default();
         [red, green, blue, 255]
     }
 }
 
-/// One channel of a packed pixel: its bits, moved down and stretched to 0..=255.
-#[derive(Clone, Copy)]
+/// One channel of a packed pixel: its bits are shifted down and scaled to 0..=255.
+# [derive(Clone, Copy)]
 struct Channel {
     shift: u32,
     most: u32,
@@ -37,25 +43,26 @@ impl Channel {
     fn new(mask: u32) -> Option<Self> {
         let shift = mask.trailing_zeros() % 32;
         let most = mask >> shift;
-        // Bits with a hole between them are no number.
+        // The bits of a mask must be contiguous.
         (most.wrapping_add(1) & most == 0).then_some(Self { shift, most })
     }
 
+    /// Returns the channel of `pixel`, or `absent` if the mask is empty.
     fn of(self, pixel: u32, absent: u8) -> u8 {
         if self.most == 0 {
             return absent;
         }
         let (value, most) = (u64::from(pixel >> self.shift & self.most), u64::from(self.most));
-        // At most 255, for value is at most most.
+        // The result is at most 255, since `value` is at most `most`.
         ((value * 255 + most / 2) / most) as u8
     }
 }
 
-/// Decodes plain rows, each padded to 4 bytes.
+/// Decodes uncompressed rows, each padded to a multiple of 4 bytes.
 pub(crate) fn decode_rows(rows: &Rows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
     let stride = (rows.width * rows.bits).div_ceil(32) * 4;
     let row_bytes = (rows.width * rows.bits).div_ceil(8);
-    // Padding behind the last row is often left out.
+    // Many files omit the padding after the last row.
     if data.len() < stride * (rows.height - 1) + row_bytes {
         return Err("pixel data end too soon");
     }
@@ -88,19 +95,21 @@ pub(crate) fn decode_rows(rows: &Rows, data: &[u8]) -> Result<Vec<u8>, &'static 
     Ok(rgba)
 }
 
+/// Converts a packed pixel to RGBA.
 fn packed(channels: &[Channel; 4], pixel: u32) -> [u8; 4] {
     let [red, green, blue, alpha] = channels;
     [red.of(pixel, 0), green.of(pixel, 0), blue.of(pixel, 0), alpha.of(pixel, 255)]
 }
 
-/// Decodes run lengths of 4 or 8 bits. Pixels that no run touches are transparent, as in browsers.
+/// Decodes run-length encoding of 4 or 8 bits per pixel. Pixels that no run covers are transparent,
+/// as in browsers.
 pub(crate) fn decode_rle(rows: &Rows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
     const SHORT: &str = "run lengths end too soon";
     let mut canvas = Canvas { rows, rgba: vec![0; rows.width * rows.height * 4], x: 0, stored: 0 };
     let mut rest = data;
     while canvas.stored < rows.height {
         let Some(([count, value], after)) = rest.split_first_chunk::<2>() else {
-            // The end mark is often forgotten when the last row is full.
+            // Many files omit the end marker after a full last row.
             let full = canvas.stored + 1 == rows.height && canvas.x >= rows.width;
             return if full { Ok(canvas.rgba) } else { Err(SHORT) };
         };
@@ -133,20 +142,24 @@ pub(crate) fn decode_rle(rows: &Rows, data: &[u8]) -> Result<Vec<u8>, &'static s
     Ok(canvas.rgba)
 }
 
+/// Returns the palette index of pixel `index` in a literal run.
 fn literal_index(bytes: &[u8], index: usize, bits: usize) -> usize {
     let byte = usize::from(bytes[index * bits / 8]);
     if bits == 8 { byte } else { byte >> (4 - index % 2 * 4) & 15 }
 }
 
+/// The picture while runs are drawn.
 struct Canvas<'a> {
     rows: &'a Rows,
     rgba: Vec<u8>,
+    /// Column of the next pixel.
     x: usize,
+    /// Number of the current row in the order of the file.
     stored: usize,
 }
 
 impl Canvas<'_> {
-    /// Sets the next pixel of the row; what runs past the right edge is dropped.
+    /// Sets the next pixel of the row. Pixels beyond the right edge are ignored.
     fn put(&mut self, index: usize) {
         if self.x < self.rows.width && self.stored < self.rows.height {
             let at = (self.rows.row(self.stored) * self.rows.width + self.x) * 4;
@@ -156,7 +169,7 @@ impl Canvas<'_> {
     }
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
@@ -165,7 +178,7 @@ mod tests {
         Rows { width, height, top_down: true, bits, palette, masks: [0xF800, 0x07E0, 0x1F, 0] }
     }
 
-    #[test]
+    # [test]
     fn each_depth_reads_its_bits_from_the_left() {
         let reds = |bits, data: &[u8]| -> Vec<u8> {
             let rgba = decode_rows(&rows(bits, 4, 1), data).unwrap();
@@ -179,7 +192,7 @@ mod tests {
         assert!(decode_rows(&rows(8, 4, 2), &[0; 7]).is_err());
     }
 
-    #[test]
+    # [test]
     fn run_lengths_draw_runs_literals_and_deltas() {
         let data = [2, 0x12, 0, 4, 0x34, 0x56, 0, 0, 0, 2, 1, 0, 1, 0x70, 0, 1];
         let rgba = decode_rle(&rows(4, 6, 2), &data).unwrap();

@@ -1,22 +1,27 @@
-//! WebP through `image-webp`: the still picture, or the first frame on its canvas.
+//! Decodes WebP with the `image-webp` crate: a still picture, or the first frame of an animation on
+//! its canvas.
 //!
-//! Invariant: every bitstream of the file, wherever it is nested, is no larger than the canvas,
-//! which is checked before the decoder allocates for it. The background colour is ignored, as in
-//! browsers.
+//! Invariant: no bitstream of the file, at any nesting, is larger than the canvas. This is checked
+//! before the decoder allocates memory. The background colour is ignored, as in browsers.
 
 use std::io::Cursor;
 
 use image_webp::WebPDecoder;
 
-use super::{MAX_DECODER_BYTES, read_u16, read_u24, read_u32};
-use crate::pixels::Pixels;
+use crate::{
+    limits::MAX_DECODER_BYTES,
+    little_endian::{read_u16, read_u24, read_u32},
+    pixels::Pixels,
+};
 
+/// Byte offset of the first chunk.
 const CHUNKS_AT: usize = 12;
 
-/// Sides of the canvas, `None` where a bitstream inside is larger than it.
+/// Reads the sides of the canvas; `None` if a bitstream in the file is larger than the canvas.
 pub(crate) fn sides(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut canvas = None;
-    // Chunks nest one level: bitstreams inside an animation frame begin 16 bytes into it.
+    // Chunks nest one level deep: the bitstream of an animation frame begins 16 bytes after its
+    // chunk header.
     let mut at = CHUNKS_AT;
     while let Some((name, body, next)) = chunk(bytes, at) {
         let stream = match name {
@@ -43,7 +48,8 @@ fn side(body: &[u8], at: usize) -> Option<u32> {
     read_u16(body, at).map(|side| u32::from(side & 0x3FFF))
 }
 
-/// Name, body (cut at the end of the file) and the place behind the chunk at `at`.
+/// Reads the chunk at `at`: returns its name, its body (cut off at the end of the file) and the
+/// offset of the next chunk.
 fn chunk(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     let name = bytes.get(at..at + 4)?;
     let length = read_u32(bytes, at + 4)? as usize;

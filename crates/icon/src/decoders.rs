@@ -1,0 +1,18 @@
+//! One decoder per image format.
+//!
+//! Each reads the sides of a picture from its header and decodes the pixels. Must not know:
+//! which format some bytes have, or what the pixels are for, except that an SVG is drawn at the
+//! size of a tab icon and that an ICO has a picture that suits this size best.
+
+pub(crate) mod dib;
+mod dib_rows;
+pub(crate) mod gif;
+pub(crate) mod ico;
+pub(crate) mod jpeg;
+mod orientation;
+pub(crate) mod png;
+pub(crate) mod png_fast;
+pub(crate) mod svg;
+mod svg_cost;
+mod svg_style;
+pub(crate) mod webp;

@@ -1,0 +1,44 @@
+//! The choice between exact colours and a palette.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How many colours a PNG keeps.
+# [derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+# [serde(rename_all = "lowercase")]
+pub enum Colours {
+    /// At most 64 colours if the change is invisible ([`Difference::is_unseen`]), else all colours.
+    ///
+    /// [`Difference::is_unseen`]: crate::png::Difference::is_unseen
+    # [default]
+    Auto,
+    /// At most 64 colours, even if the change is visible.
+    Palette,
+    /// All colours: the PNG decodes to exactly the given pixels.
+    Lossless,
+}
+
+impl Colours {
+    /// All choices.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Palette, Self::Lossless];
+
+    /// Returns the name that users write, such as `auto`.
+    # [must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Palette => "palette",
+            Self::Lossless => "lossless",
+        }
+    }
+}
+
+impl FromStr for Colours {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|colours| colours.name() == name);
+        known.ok_or_else(|| format!("{name:?} is none of auto, palette, lossless"))
+    }
+}

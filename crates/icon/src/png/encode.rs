@@ -1,0 +1,98 @@
+//! Encodes pixels as the smallest PNG found, without metadata.
+//!
+//! Invariants: [`Colours::Lossless`] keeps every visible pixel exactly; pixels of alpha 0 lose
+//! their colour first; the same pixels give the same bytes on every machine, since the code uses
+//! integers and the output of libdeflate does not depend on SIMD. Source: PNG (Third Edition) 9,
+//! 11, 12.
+
+use std::cell::RefCell;
+
+use libdeflater::{CompressionLvl, Compressor};
+
+use super::{
+    colours::Colours,
+    difference::Difference,
+    format::{CHUNK_BYTES, HEADER_BYTES, SIGNATURE, close_chunk, push_chunk},
+    packed::PackedPixels,
+    quantize::{self, quantized},
+    reduce,
+};
+use crate::pixels::Pixels;
+
+/// Compression level of libdeflate (0..=12). docs/benchmarks.md compares size and time of all
+/// levels.
+const DEFLATE_LEVEL: i32 = 7;
+
+thread_local! {
+    /// One compressor per thread, since making one takes longer than compressing an icon. It keeps
+    /// no state between files.
+    static COMPRESSOR: RefCell<Compressor> =
+        RefCell::new(Compressor::new(CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default()));
+}
+
+/// Encodes `pixels` without loss.
+# [must_use]
+pub fn encode(pixels: &Pixels) -> Vec<u8> {
+    encode_with(pixels, Colours::Lossless)
+}
+
+/// Encodes `pixels` with a choice of colours. It tries one to three ways of storing them and
+/// returns the smallest file.
+# [must_use]
+pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
+    COMPRESSOR.with_borrow_mut(|compressor| encode_by(compressor, pixels, colours))
+}
+
+/// Encodes `pixels` like [`encode_with`], with a given compressor. Measurements use it to compare
+/// compression levels.
+# [must_use]
+pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours) -> Vec<u8> {
+    let clean = pixels.clone().with_clean_transparency();
+    let pixels = match colours {
+        Colours::Lossless => clean,
+        Colours::Palette => quantized(&clean, 0),
+        Colours::Auto => {
+            let few = quantized(&clean, quantize::ENOUGH_MEAN);
+            if Difference::between(&clean, &few).is_unseen() { few } else { clean }
+        }
+    };
+    let files = reduce::candidates(&pixels)
+        .into_iter()
+        .map(|(packed, rows)| write(&pixels, &packed, &rows, compressor));
+    // Of files of equal length it is always the first. There is at least one candidate.
+    files.min_by_key(Vec::len).unwrap_or_default()
+}
+
+fn write(
+    pixels: &Pixels,
+    packed: &PackedPixels,
+    rows: &[u8],
+    compressor: &mut Compressor,
+) -> Vec<u8> {
+    let mut header = [0; HEADER_BYTES];
+    header[..4].copy_from_slice(&pixels.width().to_be_bytes());
+    header[4..8].copy_from_slice(&pixels.height().to_be_bytes());
+    (header[8], header[9]) = (packed.bit_depth, packed.colour_type);
+    let around = SIGNATURE.len() + header.len() + 5 * CHUNK_BYTES;
+    let most = compressor.zlib_compress_bound(rows.len());
+    let tables = packed.palette.len() + packed.transparency.len();
+    let mut file = Vec::with_capacity(around + tables + most);
+    file.extend_from_slice(SIGNATURE);
+    push_chunk(&mut file, *b"IHDR", &header);
+    if !packed.palette.is_empty() {
+        push_chunk(&mut file, *b"PLTE", &packed.palette);
+    }
+    if !packed.transparency.is_empty() {
+        push_chunk(&mut file, *b"tRNS", &packed.transparency);
+    }
+    let start = file.len();
+    file.extend([0; 4]);
+    file.extend(b"IDAT");
+    file.resize(start + 8 + most, 0);
+    // libdeflate promises that its bound suffices for any input, so this cannot fail.
+    let length = compressor.zlib_compress(rows, &mut file[start + 8..]).unwrap_or(0);
+    file.truncate(start + 8 + length);
+    close_chunk(&mut file, start);
+    push_chunk(&mut file, *b"IEND", &[]);
+    file
+}
