@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 
 #[path = "../../crates/webpage/src/markup.rs"]
 mod markup;
-#[path = "../../crates/webpage/src/markup_oracle.rs"]
+#[path = "../../crates/webpage/src/markup/oracle.rs"]
 mod markup_oracle;
 #[path = "../../crates/webpage/src/nesting.rs"]
 mod nesting;
@@ -19,7 +19,7 @@ mod prescan;
 #[path = "../../crates/webpage/src/tokens.rs"]
 mod tokens;
 
-use markup_oracle::told;
+use markup_oracle::visible_parts;
 
 fn is_icon(rel: &[u8]) -> bool {
     rel.split(u8::is_ascii_whitespace).any(|token| token.eq_ignore_ascii_case(b"icon"))
@@ -40,6 +40,6 @@ fuzz_target!(|html: &[u8]| {
     }
     let ours = markup::read(html, is_icon, true);
     let oracle = markup_oracle::read(html, is_icon, true);
-    assert_eq!(told(html, &ours), told(html, &oracle));
+    assert_eq!(visible_parts(html, &ours), visible_parts(html, &oracle));
     assert_eq!(ours.meta_encoding, oracle.meta_encoding);
 });

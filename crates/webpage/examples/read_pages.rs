@@ -7,7 +7,7 @@
 //!
 //! The last two print what they did and how long it took as one line on stderr.
 // A measuring program reads files and a clock, and a broken list is to stop it.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
+# ![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -56,7 +56,7 @@ trait Work {
     fn found(&self) -> String;
 }
 
-#[derive(Default)]
+# [derive(Default)]
 struct Pages {
     failed: usize,
     titles: usize,

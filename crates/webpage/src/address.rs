@@ -1,8 +1,10 @@
-//! Which addresses are the public internet, by the special-purpose registries of IANA.
+//! Decides which IP addresses belong to the public internet, by the special-purpose registries of
+//! IANA.
 //!
-//! IPv4 is public unless a registry row says otherwise. IPv6 is public only inside 2000::/3, the
-//! one block given out, minus its special rows. An IPv4 address inside an IPv6 one (mapped,
-//! NAT64, 6to4) is judged as the IPv4 address that a packet would reach.
+//! An IPv4 address is public unless a registry lists it. An IPv6 address is public only inside
+//! 2000::/3, the one block that is allocated, except for its special rows. An IPv6 address that
+//! contains an IPv4 address (mapped, NAT64, 6to4) counts as that IPv4 address, which a packet would
+//! reach.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -16,7 +18,7 @@ const fn v6(a: u16, b: u16, c: u16, prefix: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0), prefix)
 }
 
-/// IPv4 blocks that are not the public internet, or hold no host of it.
+/// IPv4 blocks that are not public, or contain no public host.
 const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
     v4(0, 0, 0, 8),
     v4(10, 0, 0, 8),
@@ -35,9 +37,10 @@ const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
     v4(240, 0, 0, 4),
 ];
 
-/// The one IPv6 block that is given out.
+/// The one IPv6 block that is allocated.
 const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 0, 3);
-/// Its rows that are not public: protocol assignments with Teredo, and the documentation blocks.
+/// Blocks of [`GLOBAL_V6`] that are not public: protocol assignments with Teredo, and the two
+/// documentation blocks.
 const NOT_PUBLIC_V6: [Ipv6Net; 3] =
     [v6(0x2001, 0, 0, 23), v6(0x2001, 0xdb8, 0, 32), v6(0x3fff, 0, 0, 20)];
 
@@ -45,8 +48,8 @@ const MAPPED: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff,
 const NAT64: Ipv6Net = v6(0x64, 0xff9b, 0, 96);
 const SIX_TO_FOUR: Ipv6Net = v6(0x2002, 0, 0, 16);
 
-/// True for an address of the public internet.
-#[must_use]
+/// Returns true if the address belongs to the public internet.
+# [must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match effective(address) {
         IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|block| block.contains(&address)),
@@ -57,7 +60,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address that an IPv6 address stands for, else the address itself.
+/// Returns the IPv4 address that an IPv6 address contains, or the address itself.
 fn effective(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let octets = v6.octets();
@@ -74,18 +77,20 @@ fn effective(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What may be dialled: the public internet, minus `deny`, plus `allow`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The addresses that may be connected to: the public internet and `allow`, except `deny`.
+# [derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
-    /// Ranges allowed by an explicit setting although they are not public.
+    /// Ranges that are allowed although they are not public.
     pub allow: Vec<IpNet>,
-    /// Ranges never dialled, public or allowed: our own networks, a database.
+    /// Ranges that are never connected to, even if they are public or allowed, such as the
+    /// operator's own networks.
     pub deny: Vec<IpNet>,
 }
 
 impl Guard {
-    /// True if the address may be dialled. Ask of the very address that is dialled, each time.
-    #[must_use]
+    /// Returns true if the address may be connected to. To be safe against DNS rebinding, the
+    /// caller must check the very address that it connects to, at each connection.
+    # [must_use]
     pub fn allows(&self, address: IpAddr) -> bool {
         let effective = effective(address);
         let is_in = |ranges: &[IpNet]| {
@@ -95,6 +100,5 @@ impl Guard {
     }
 }
 
-#[cfg(test)]
-#[path = "address_tests.rs"]
+# [cfg(test)]
 mod tests;

@@ -1,39 +1,40 @@
-//! Which icon URLs of a page are worth asking for, and in which order.
+//! Decides which icon URLs of a page are requested, and in which order.
 //!
-//! The order of the list is canonical: `/favicon.ico` of the document (never of the base) first,
-//! then the declared icons as they stand in the page, then the apple-touch icons. It is a pure
-//! function of the page. What a limit leaves out is counted.
+//! The order is canonical: first `/favicon.ico` of the document (not of its base URL), then the
+//! declared icons in document order, then the apple-touch-icons. It depends on the page alone.
+//! Icons that a limit leaves out are counted.
 
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::data_url;
-use crate::icons::{IconClass, IconLink};
-use crate::page::Page;
-use crate::url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment};
+use crate::{
+    icons::{IconClass, IconLink},
+    page::Page,
+    url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment},
+};
 
-/// Declared icons of a host at most.
+/// Greatest number of declared icons of a host. Real pages declare up to about 30.
 pub const MAX_DECLARED: usize = 50;
-/// The longest `data:` URL of an icon.
+/// Greatest length in bytes of a `data:` URL of one icon: an icon of 32x32 pixels takes less.
 pub const MAX_DATA_URL_BYTES: usize = 16 << 10;
-/// All `data:` URLs of a host.
+/// Greatest length in bytes of all `data:` URLs of a host, since they are stored with its page.
 pub const MAX_DATA_URL_BYTES_PER_HOST: usize = 64 << 10;
 
-/// Who named a candidate. In JSON it is a flag: whether it is the well-known place.
+/// Where the URL of a candidate comes from. In JSON it is a flag: true for the default location.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "bool", into = "bool")]
 pub enum CandidateSource {
-    /// The well-known place, `/favicon.ico`.
+    /// The default location `/favicon.ico`.
     FaviconIco,
-    /// A `link` of the page.
+    /// A `link` element of the page.
     #[default]
     LinkRel,
 }
 
 impl CandidateSource {
-    /// The stable name, in snake case.
+    /// Returns the stable name, in snake case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,69 +60,60 @@ impl From<CandidateSource> for bool {
     }
 }
 
-/// An icon URL of a host. Its JSON, which Postgres stores some 76 million times, has names of one
-/// letter and leaves out what is absent or false.
+/// An icon URL of a host, to be requested.
+///
+/// Postgres stores its JSON about 76 million times. So names in JSON have one letter, and fields that
+/// are absent or false are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// The http, https or data URL; normalised, without user info and fragment.
+    /// Normalised URL with the scheme http, https or data, without user name, password and
+    /// fragment.
     #[serde(rename = "u")]
     pub url: String,
-    /// Who named it.
+    /// Where the URL comes from.
     #[serde(rename = "f", default, skip_serializing_if = "CandidateSource::is_link")]
     pub source: CandidateSource,
-    /// Whether the link was an apple-touch-icon: such icons rank after all others.
+    /// True if the link is an apple-touch-icon. Such icons rank after all others.
     #[serde(rename = "a", default, skip_serializing_if = "std::ops::Not::not")]
     pub apple_touch: bool,
-    /// The `type` of the link.
+    /// The `type` attribute of the link, if it has one.
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     pub declared_type: Option<String>,
-    /// The `sizes` of the link, as written.
+    /// The `sizes` attribute of the link as written, if it has one.
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     pub declared_sizes: Option<String>,
 }
 
-/// How many declared icons did not become candidates, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+/// Number of declared icons that did not become candidates, by reason.
+# [derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// The same URL was there already.
+    /// The URL is already a candidate.
     pub duplicate: usize,
-    /// Neither http, https nor data.
+    /// The scheme is neither http, https nor data.
     pub scheme: usize,
-    /// The URL is longer than its kind may be.
+    /// The URL is longer than allowed for its scheme.
     pub too_long: usize,
-    /// The host's `data:` URLs came to too much.
+    /// The `data:` URLs of the host together are longer than allowed.
     pub data_total: usize,
-    /// Fifty were there already, or the page had more links than are read.
+    /// The page declares more icons than [`MAX_DECLARED`], or more links than are read.
     pub over_limit: usize,
-    /// No href, an empty one, or one that is no URL.
+    /// The `href` is absent, empty or no URL.
     pub no_url: usize,
-    /// An empty `data:` URL, which says "no icon".
+    /// The `data:` URL is empty, which means that there is no icon.
     pub no_icon: usize,
 }
 
-/// The candidates of a page in canonical order, and what was left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+/// The candidates of a page, and the number of icons that were left out.
+# [derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Candidates {
-    /// At most 51, each URL once.
+    /// Candidates in canonical order, at most 51, each URL once.
     pub list: Vec<Candidate>,
-    /// What was left out.
+    /// Number of declared icons that did not become candidates.
     pub left_out: LeftOut,
 }
 
-/// True for `data:,` and its like: an icon without bytes, the idiom for "no icon, and do not ask
-/// for /favicon.ico".
-pub(crate) fn says_no_icon(href: &str) -> bool {
-    href.len() <= 64
-        && href.starts_with("data:")
-        && match data_url::decode(href, 64) {
-            Ok(found) => found.bytes.is_empty(),
-            // `data:;base64,=` is the same idiom, and not base64.
-            Err(_) => href.ends_with(";base64,="),
-        }
-}
-
-/// The candidates of a page.
-#[must_use]
+/// Returns the candidates of a page.
+# [must_use]
 pub fn candidates(page: &Page) -> Candidates {
     let mut chosen = Chosen::default();
     chosen.left_out.over_limit = page.icons_over_limit;
@@ -148,7 +140,8 @@ pub fn candidates(page: &Page) -> Candidates {
     Candidates { list: chosen.list, left_out: chosen.left_out }
 }
 
-#[derive(Default)]
+/// The candidates while links are considered.
+# [derive(Default)]
 struct Chosen {
     list: Vec<Candidate>,
     seen: HashSet<String>,
@@ -158,8 +151,9 @@ struct Chosen {
 }
 
 impl Chosen {
+    /// Adds the icon to the candidates, or counts why it was left out.
     fn consider(&mut self, icon: &IconLink) {
-        if says_no_icon(&icon.href) {
+        if icon.says_no_icon() {
             self.left_out.no_icon += 1;
             return;
         }
@@ -179,7 +173,7 @@ impl Chosen {
         let bytes = url.as_str().len();
         let data_bytes = if url.scheme() == "data" { self.data_bytes + bytes } else { 0 };
         let reason = if self.seen.contains(url.as_str()) {
-            self.hint(url.as_str(), icon);
+            self.add_hints(url.as_str(), icon);
             &mut self.left_out.duplicate
         } else if bytes > max_bytes {
             &mut self.left_out.too_long
@@ -203,9 +197,9 @@ impl Chosen {
         *reason += 1;
     }
 
-    /// A link that declares what is a candidate already still tells its type and sizes, if
-    /// nothing has told them: so does a link to /favicon.ico itself.
-    fn hint(&mut self, url: &str, icon: &IconLink) {
+    /// Takes type and sizes from a link to a URL that is already a candidate, if they are unknown
+    /// so far. For example, a page may declare /favicon.ico itself.
+    fn add_hints(&mut self, url: &str, icon: &IconLink) {
         if let Some(candidate) = self.list.iter_mut().find(|candidate| candidate.url == url) {
             candidate.declared_type = candidate.declared_type.take().or(icon.mime.clone());
             candidate.declared_sizes = candidate.declared_sizes.take().or(icon.sizes.clone());

@@ -1,11 +1,12 @@
-//! The addresses that large CDNs publish as theirs: a great many sites live behind each of them, so
-//! one may be asked for more at once than the address of a single server.
+//! The address ranges that large CDNs publish: many sites share each of these addresses, so a
+//! worker may send them more concurrent requests than the address of a single server.
 //!
 //! Sources: <https://www.cloudflare.com/ips/> (last changed 2023-09-28),
 //! <https://api.fastly.com/public-ip-list> (as of 2023-06-06) and, for CloudFront's edges around
 //! the world, <https://d7uri8nf7uskq.cloudfront.net/tools/list-cloudfront-ips> (as of 2025, joined
 //! with their neighbours, without those of fewer than 256 addresses). A range that is missing here
-//! costs time, one that is not a CDN's any more costs somebody 256 requests at once, not 64.
+//! costs time; for a range that no longer belongs to a CDN, a server may get 256 concurrent
+//! requests instead of 64.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -138,8 +139,8 @@ const V6: [Ipv6Net; 10] = [
     v6(0x2600, 0x9000, 28),
 ];
 
-/// Whether an address is one that a large CDN publishes as its own.
-#[must_use]
+/// Returns true if a large CDN publishes the address as its own.
+# [must_use]
 pub fn is_of_a_cdn(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => V4.iter().any(|range| range.contains(&address)),
@@ -147,12 +148,12 @@ pub fn is_of_a_cdn(address: IpAddr) -> bool {
     }
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
     use crate::address::is_public;
 
-    #[test]
+    # [test]
     fn the_edges_of_a_range_are_in_it_and_their_neighbours_are_not() {
         for (address, expected) in [
             ("104.16.0.0", true),
@@ -172,7 +173,7 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn every_range_begins_at_its_own_edge_and_is_public() {
         for range in V4 {
             assert_eq!(range, range.trunc());

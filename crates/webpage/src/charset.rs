@@ -1,67 +1,68 @@
-//! Bytes to text: which encoding a page is in, by WHATWG HTML 13.2.3.2 and the Encoding Standard.
+//! Determines the character encoding of a page and decodes it (WHATWG HTML 13.2.3.2, Encoding
+//! Standard).
 //!
-//! Order: byte order mark, `Content-Type` charset, prescan of the first 1,024 bytes, a `meta`
-//! that the parser meets later ("changing the encoding while parsing"), detection, windows-1252.
+//! Order: byte order mark, charset in `Content-Type`, prescan of the first 1,024 bytes, a `meta`
+//! element that the parser finds later ("changing the encoding while parsing"), detection,
+//! windows-1252.
 //!
-//! Detection, which the standard leaves to the user agent, is for pages that declare nothing:
-//! - all ASCII: windows-1252, where every answer is the same text;
-//! - valid UTF-8 over the whole page: UTF-8. Browsers, which must decide on the first bytes,
-//!   show such a page as mojibake; the standard notes that whoever holds the whole file can
-//!   tell UTF-8 safely, and we hold it;
-//! - otherwise what Firefox does: chardetng, told the top-level domain, never ISO-2022-JP.
+//! The standard leaves detection to the user agent. It applies to pages that declare nothing:
+//! - all bytes are ASCII: windows-1252, since every candidate gives the same text;
+//! - the whole page is valid UTF-8: UTF-8. Browsers must decide after the first bytes and show such
+//!   a page garbled. The standard notes that UTF-8 can be detected safely in a complete file;
+//! - otherwise the detector of Firefox: chardetng with the top-level domain, never ISO-2022-JP.
 //!
-//! Decoding is never an error: what is malformed becomes U+FFFD.
+//! Decoding is never an error: malformed bytes become U+FFFD.
 
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, WINDOWS_1252};
 
-use crate::content_type::ContentType;
-use crate::prescan;
+use crate::{content_type::ContentType, prescan};
 
-/// How much of the start of a page is searched for a declaration (WHATWG HTML 13.2.3.2).
+/// Number of bytes at the start of a page that are searched for a declaration (WHATWG HTML
+/// 13.2.3.2).
 const PRESCAN_BYTES: usize = 1024;
 
-/// What the detector reads at most from the first byte beyond ASCII: it judges by frequency, and
-/// more text changes nothing, while a MiB of it costs some 100 ms.
+/// Number of bytes that the detector reads, from the first byte beyond ASCII. It judges by
+/// frequency, so more text changes nothing, but a MiB takes about 100 ms.
 const MAX_DETECT_BYTES: usize = 256 << 10;
 
-/// Who said which encoding a page is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
+/// Where the encoding of a page was declared.
+# [derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+# [serde(rename_all = "snake_case")]
 pub enum CharsetSource {
-    /// A byte order mark.
+    /// In a byte order mark.
     Bom,
-    /// The `Content-Type` field.
+    /// In the `Content-Type` header.
     Http,
-    /// The prescan: a `meta` or an XML declaration in the first 1,024 bytes.
+    /// In a `meta` element or an XML declaration in the first 1,024 bytes (prescan).
     Meta,
-    /// A `meta` element that only the parser met.
+    /// In a `meta` element that only the parser found.
     LateMeta,
-    /// Nobody; the bytes themselves.
+    /// Nowhere. It was detected from the bytes.
     Detected,
-    /// Nobody, and there was nothing to detect.
+    /// Nowhere, and all bytes are ASCII.
     Default,
 }
 
-/// The encoding of a page and who said so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The encoding of a page, and where it was declared.
+# [derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charset {
-    /// The encoding, as the Encoding Standard names it.
+    /// The encoding, as defined by the Encoding Standard.
     pub encoding: &'static Encoding,
-    /// Who said so.
+    /// Where it was declared.
     pub source: CharsetSource,
 }
 
 impl Charset {
-    /// The standard's name of the encoding, in lower case: `utf-8`, `windows-1252`, `shift_jis`.
-    #[must_use]
+    /// Returns the standard name of the encoding in lower case, such as `utf-8` or `shift_jis`.
+    # [must_use]
     pub fn name(&self) -> String {
         self.encoding.name().to_ascii_lowercase()
     }
 
-    /// What the page declares before it is parsed, or `None` when it declares nothing.
+    /// Returns the encoding that is declared before the page is parsed, `None` if there is none.
     pub(crate) fn declared(content_type: Option<&ContentType>, body: &[u8]) -> Option<Self> {
         if let Some((encoding, _)) = Encoding::for_bom(body) {
             return Some(Self { encoding, source: CharsetSource::Bom });
@@ -75,8 +76,8 @@ impl Charset {
         Some(Self { encoding, source: CharsetSource::Meta })
     }
 
-    /// The guess for a page that declares nothing. `host` is the page's hostname, whose
-    /// top-level domain tells alphabets apart.
+    /// Detects the encoding of a page that declares none. `host` is the hostname of the page: its
+    /// top-level domain makes some alphabets more likely.
     pub(crate) fn undeclared(body: &[u8], host: Option<&str>) -> Self {
         let ascii = Encoding::ascii_valid_up_to(body);
         if ascii == body.len() {
@@ -86,12 +87,12 @@ impl Charset {
         Self { encoding, source: CharsetSource::Detected }
     }
 
-    /// True where a tokenizer may work on the undecoded bytes, because markup is ASCII in them.
+    /// Returns true if markup is ASCII in this encoding, so that undecoded bytes can be tokenized.
     pub(crate) fn is_ascii_compatible(&self) -> bool {
         self.encoding.is_ascii_compatible()
     }
 
-    /// The whole body as text, its byte order mark removed.
+    /// Decodes the whole body and removes its byte order mark.
     pub(crate) fn decode<'a>(&self, body: &'a [u8]) -> Cow<'a, str> {
         if self.encoding == REPLACEMENT {
             return Cow::Borrowed(if body.is_empty() { "" } else { "\u{fffd}" });
@@ -99,14 +100,14 @@ impl Charset {
         self.encoding.decode_with_bom_removal(body).0
     }
 
-    /// A piece of the body as text.
+    /// Decodes a piece of the body.
     pub(crate) fn decode_piece<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         self.encoding.decode_without_bom_handling(bytes).0
     }
 }
 
-/// True if the bytes hold a character beyond ASCII and are UTF-8; a cut last character is
-/// forgiven, for captures are cut at a size.
+/// Returns true if the bytes are valid UTF-8 and contain a character beyond ASCII. The last
+/// character may be incomplete, since captures are cut at a size.
 fn is_utf8(body: &[u8], ascii: usize) -> bool {
     let valid = Encoding::utf8_valid_up_to(body);
     let tail = body.get(valid..).unwrap_or_default();
@@ -114,10 +115,11 @@ fn is_utf8(body: &[u8], ascii: usize) -> bool {
     valid > ascii && (tail.is_empty() || cut)
 }
 
+/// Detects a legacy encoding.
 fn detect(body: &[u8], ascii: usize, host: Option<&str>) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(body.get(..ascii + MAX_DETECT_BYTES).unwrap_or(body), true);
-    // The detector takes only lower-case labels of letters, digits and hyphens.
+    // The detector accepts only labels of lower-case letters, digits and hyphens.
     let domain =
         host.and_then(|host| host.trim_end_matches('.').rsplit('.').next()).filter(|tld| {
             !tld.is_empty()
@@ -126,7 +128,7 @@ fn detect(body: &[u8], ascii: usize, host: Option<&str>) -> &'static Encoding {
     detector.guess(domain.map(str::as_bytes), Utf8Detection::Deny)
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
     use crate::content_type;
@@ -140,7 +142,7 @@ mod tests {
         Some((name.to_owned(), source))
     }
 
-    #[test]
+    # [test]
     fn a_mark_beats_the_header_and_the_header_beats_the_meta() {
         let meta = b"<meta charset=gbk>";
         let marked = b"\xef\xbb\xbf<meta charset=gbk>";
@@ -153,14 +155,14 @@ mod tests {
         assert_eq!(declared("text/html", b"<p>"), None);
     }
 
-    #[test]
+    # [test]
     fn a_bogus_label_is_passed_over() {
         let meta = b"<meta charset=gb2312>";
         assert_eq!(declared("text/html; charset=utf8mb4", meta), said("gbk", CharsetSource::Meta));
         assert_eq!(declared("text/html; charset=utf8mb4", b""), None);
     }
 
-    #[test]
+    # [test]
     fn labels_follow_the_encoding_standard() {
         for (label, name) in [
             ("latin1", "windows-1252"),
@@ -178,7 +180,7 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn the_meta_must_begin_and_end_in_the_first_kibibyte() {
         let at = |padding: usize| {
             let mut page = vec![b' '; padding];
@@ -189,7 +191,7 @@ mod tests {
         assert_eq!(at(1024 - 17), None);
     }
 
-    #[test]
+    # [test]
     fn undeclared_pages_are_told_by_their_bytes() {
         let guess = |body: &[u8], host| {
             let found = Charset::undeclared(body, host);
@@ -206,7 +208,7 @@ mod tests {
         assert_eq!(guess(&japanese, Some("A.JP.")), ("shift_jis".to_owned(), detected));
     }
 
-    #[test]
+    # [test]
     fn the_replacement_encoding_gives_one_replacement_character() {
         let charset = Charset { encoding: REPLACEMENT, source: CharsetSource::Http };
         assert_eq!(charset.decode(b"<title>x</title>"), "\u{fffd}");

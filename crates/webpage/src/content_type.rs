@@ -1,19 +1,21 @@
-//! The `Content-Type` field: what the response says it is, and in which charset.
+//! Parses the `Content-Type` header: the MIME type of a response and its charset.
 //!
-//! Sources: Fetch, "extract a MIME type"; MIME Sniffing, "parse a MIME type". A field that does
-//! not parse says nothing; it is never an error.
+//! Sources: Fetch, "extract a MIME type"; MIME Sniffing, "parse a MIME type". A header that does
+//! not parse is ignored; it is never an error.
 
 use crate::header_values::{self, Headers};
 
-/// A parsed MIME type: the essence (`text/html`) and its charset parameter, if it has one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A parsed MIME type.
+# [derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContentType {
+    /// Type and subtype in lower case, such as `text/html`.
     pub(crate) essence: String,
+    /// The charset parameter as written, if there is one.
     pub(crate) charset: Option<String>,
 }
 
-/// The MIME type of a response, over all its `Content-Type` lines: the last one that parses
-/// wins, and keeps the charset of an earlier line with the same essence.
+/// Returns the MIME type of a response. Of several `Content-Type` headers the last one that parses
+/// counts; without a charset of its own it keeps that of an earlier one with the same essence.
 pub(crate) fn extract(headers: &Headers) -> Option<ContentType> {
     let joined = header_values::combined(headers, "content-type")?;
     let mut result: Option<ContentType> = None;
@@ -33,7 +35,7 @@ pub(crate) fn extract(headers: &Headers) -> Option<ContentType> {
     result
 }
 
-/// One MIME type, or `None` where the standard says failure.
+/// Parses one MIME type. Returns `None` where the standard returns failure.
 pub(crate) fn parse(value: &str) -> Option<ContentType> {
     let value = value.trim_matches(is_http_whitespace);
     let (essence, mut rest) = value.split_once(';').unwrap_or((value, ""));
@@ -59,7 +61,7 @@ pub(crate) fn parse(value: &str) -> Option<ContentType> {
     Some(ContentType { essence, charset: None })
 }
 
-/// A parameter's value, unquoted, and what follows its `;`.
+/// Reads the value of a parameter: returns it without quotes, and the text after its `;`.
 fn parameter_value(after: &str) -> (String, &str) {
     let Some(inner) = after.strip_prefix('"') else {
         let (value, rest) = after.split_once(';').unwrap_or((after, ""));
@@ -74,7 +76,7 @@ fn parameter_value(after: &str) -> (String, &str) {
                 end = at + 1;
                 break;
             }
-            // A backslash at the very end stands for itself.
+            // A backslash at the end of the header is literal.
             '\\' => text.push(characters.next().map_or('\\', |(_, next)| next)),
             other => text.push(other),
         }
@@ -92,7 +94,7 @@ fn is_token(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
@@ -100,7 +102,7 @@ mod tests {
         parse(value)?.charset
     }
 
-    #[test]
+    # [test]
     fn the_charset_parameter_may_be_quoted_upper_case_duplicated_or_missing() {
         assert_eq!(charset_of("text/html; charset=utf-8").as_deref(), Some("utf-8"));
         assert_eq!(charset_of("text/html;CHARSET=\"Utf-8\"").as_deref(), Some("Utf-8"));
@@ -114,8 +116,8 @@ mod tests {
         assert_eq!(charset_of("charset=utf-8"), None);
     }
 
-    #[test]
-    fn the_last_line_wins_and_keeps_the_charset_of_its_twin() {
+    # [test]
+    fn the_last_line_wins_and_keeps_the_charset_of_an_equal_type() {
         let of = |values: &[&str]| {
             let headers: Vec<_> = values
                 .iter()

@@ -1,134 +1,64 @@
-//! Fetch's "data: URL processor": a data: URL to its MIME type and bytes.
+//! Decodes `data:` URLs with the crate `data-url`, up to a limit in size.
+//!
+//! The crate implements the "data: URL processor" of the Fetch standard.
 
-use base64::Engine as _;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use data_url::DataUrl;
 
-use crate::content_type;
-
-/// Forgiving base64 drops the bits left over at the end; padding is taken off beforehand.
-const FORGIVING: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_allow_trailing_bits(true)
-        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
-);
-
-/// What a data: URL holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DataUrl {
-    /// The essence of its MIME type in lower case; `text/plain` where it names none.
+/// The decoded content of a `data:` URL.
+# [derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataUrlContent {
+    /// MIME type without parameters, in lower case. `text/plain` if the URL names none.
     pub mime: String,
-    /// Its bytes.
+    /// The decoded bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Why a data: URL gives nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+/// The reason why a `data:` URL could not be decoded.
+# [derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DataUrlError {
-    /// It does not begin with `data:`.
-    #[error("not a data: URL")]
+    /// The URL does not begin with `data:`.
+    # [error("not a data: URL")]
     NotData,
-    /// No comma parts the type from the bytes.
-    #[error("a data: URL without a comma")]
+    /// No comma separates the MIME type from the content.
+    # [error("a data: URL without a comma")]
     NoComma,
-    /// The bytes are not base64.
-    #[error("a data: URL whose base64 is broken")]
+    /// The content is declared as base64, but is no valid base64.
+    # [error("a data: URL whose base64 is broken")]
     Base64,
-    /// It holds more bytes than allowed.
-    #[error("a data: URL of more than {max_bytes} bytes")]
+    /// The content is larger than the caller allows.
+    # [error("a data: URL of more than {max_bytes} bytes")]
     TooLarge {
-        /// The limit it passed.
+        /// The limit in bytes.
         max_bytes: usize,
     },
 }
 
-/// Decodes a data: URL that has been through a URL parser, at most `max_bytes` of it.
+/// Decodes a `data:` URL whose content has at most `max_bytes`.
 ///
 /// # Errors
-/// [`DataUrlError`], for URLs that the processor fails on and for those above the limit.
-pub fn decode(url: &str, max_bytes: usize) -> Result<DataUrl, DataUrlError> {
-    let scheme = url.get(..5).ok_or(DataUrlError::NotData)?;
-    if !scheme.eq_ignore_ascii_case("data:") {
-        return Err(DataUrlError::NotData);
-    }
-    let rest = url.get(5..).unwrap_or_default();
-    let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
-    let (mime, body) = rest.split_once(',').ok_or(DataUrlError::NoComma)?;
+/// [`DataUrlError`], if the URL is malformed or its content is larger than the limit.
+pub fn decode(url: &str, max_bytes: usize) -> Result<DataUrlContent, DataUrlError> {
+    let parsed = DataUrl::process(url).map_err(|error| match error {
+        data_url::DataUrlError::NotADataUrl => DataUrlError::NotData,
+        data_url::DataUrlError::NoComma => DataUrlError::NoComma,
+    })?;
     let too_large = DataUrlError::TooLarge { max_bytes };
-    // Three characters a byte when each is percent-encoded, four bytes for three in base64.
-    if body.len() > max_bytes.saturating_mul(4).saturating_add(64) {
+    // A byte takes at most four characters: base64 takes four for three bytes, and each of them may
+    // be percent-encoded, which takes three. So content that must be too large is not decoded.
+    let encoded = url.split_once('#').map_or(url, |(before, _)| before);
+    let encoded_bytes = encoded.split_once(',').map_or(0, |(_, body)| body.len());
+    if encoded_bytes > max_bytes.saturating_mul(4).saturating_add(64) {
         return Err(too_large);
     }
-    let mime = mime.trim_matches([' ', '\t', '\n', '\x0c', '\r']);
-    let mut bytes = percent_decoded(body);
-    let mime = match without_base64(mime) {
-        Some(mime) => {
-            bytes = forgiving_base64(bytes)?;
-            mime
-        }
-        None => mime,
-    };
+    let (bytes, _fragment) = parsed.decode_to_vec().map_err(|_| DataUrlError::Base64)?;
     if bytes.len() > max_bytes {
         return Err(too_large);
     }
-    let parsed = if mime.starts_with(';') {
-        content_type::parse(&format!("text/plain{mime}"))
-    } else {
-        content_type::parse(mime)
-    };
-    let mime = parsed.map_or_else(|| "text/plain".to_owned(), |parsed| parsed.essence);
-    Ok(DataUrl { mime, bytes })
+    let mime = parsed.mime_type();
+    Ok(DataUrlContent { mime: format!("{}/{}", mime.type_, mime.subtype), bytes })
 }
 
-/// The MIME type without its `;base64` end, or `None` if it has none.
-fn without_base64(mime: &str) -> Option<&str> {
-    let at = mime.len().checked_sub(6)?;
-    let (before, end) = (mime.get(..at)?, mime.get(at..)?);
-    if !end.eq_ignore_ascii_case("base64") {
-        return None;
-    }
-    before.trim_end_matches(' ').strip_suffix(';')
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let value = bytes.get(at + 1..at + 3).filter(|_| *byte == b'%').and_then(hex_pair);
-        decoded.push(value.unwrap_or(*byte));
-        at += if value.is_some() { 3 } else { 1 };
-    }
-    decoded
-}
-
-/// The byte that two hexadecimal digits name.
-pub(crate) fn hex_pair(digits: &[u8]) -> Option<u8> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    match digits {
-        [high, low] => u8::try_from(digit(high)? * 16 + digit(low)?).ok(),
-        _ => None,
-    }
-}
-
-/// Infra's "forgiving-base64 decode".
-fn forgiving_base64(mut bytes: Vec<u8>) -> Result<Vec<u8>, DataUrlError> {
-    bytes.retain(|byte| !byte.is_ascii_whitespace());
-    if bytes.len().is_multiple_of(4) {
-        for _ in 0..2 {
-            if bytes.last() == Some(&b'=') {
-                bytes.pop();
-            }
-        }
-    }
-    if bytes.len() % 4 == 1 {
-        return Err(DataUrlError::Base64);
-    }
-    FORGIVING.decode(&bytes).map_err(|_| DataUrlError::Base64)
-}
-
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
@@ -141,7 +71,7 @@ mod tests {
         (mime.to_owned(), text.to_owned())
     }
 
-    #[test]
+    # [test]
     fn types_are_read_as_fetch_reads_them() {
         assert_eq!(good("data:,"), pair("text/plain", ""));
         assert_eq!(good("data:,X"), pair("text/plain", "X"));
@@ -154,7 +84,7 @@ mod tests {
         assert_eq!(good("data:text/html,a,b"), pair("text/html", "a,b"));
     }
 
-    #[test]
+    # [test]
     fn base64_is_forgiving() {
         assert_eq!(good("data:;base64,WA"), pair("text/plain", "X"));
         assert_eq!(good("data:;BASE64,WA=="), pair("text/plain", "X"));
@@ -169,13 +99,13 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn percent_signs_decode_once_and_stray_ones_stay() {
         assert_eq!(good("data:,%25%32%35%4%zz%"), pair("text/plain", "%25%4%zz%"));
         assert_eq!(decode("data:,%ff%00", 100).unwrap().bytes, [0xff, 0]);
     }
 
-    #[test]
+    # [test]
     fn what_is_no_data_url_or_too_large_is_refused() {
         assert_eq!(decode("data:", 100), Err(DataUrlError::NoComma));
         assert_eq!(decode("data:image/png", 100), Err(DataUrlError::NoComma));

@@ -1,27 +1,28 @@
-//! `frame-ancestors` of Content Security Policy Level 3: which origins may frame a page.
+//! Matches `frame-ancestors` of Content Security Policy Level 3: which origins may show a page in a
+//! frame.
 //!
-//! Sources are matched against the viewer's origin as CSP3 6.7.2 says ("does url match
-//! expression in origin", with redirect count 0). What is no source by the grammar matches
-//! nothing.
+//! Sources are matched with the origin of the viewer as in CSP3 6.7.2 ("does url match expression
+//! in origin", with redirect count 0). Text that is no source by the grammar matches nothing.
 
 use url::{Host, Url};
 
-/// The source list of one policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The sources of one `frame-ancestors` directive.
+# [derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AncestorList {
     sources: Vec<String>,
 }
 
-/// A page whose viewer is judged.
-pub(crate) struct Match<'a> {
-    /// The page that would be framed.
+/// A page and the viewer that would show it in a frame.
+pub(crate) struct ViewerMatch<'a> {
+    /// URL of the page in the frame.
     pub(crate) page: Option<&'a Url>,
-    /// The page that would frame it; `None` is some https origin that no list names.
+    /// URL of the viewer. `None` means an https origin whose name is in no list.
     pub(crate) viewer: Option<&'a Url>,
 }
 
-/// The `frame-ancestors` lists of a `Content-Security-Policy` value, one a policy that has one.
-/// A comma parts policies; of two directives with one name the first counts.
+/// Returns the `frame-ancestors` lists of a `Content-Security-Policy` header, one for each policy
+/// that has one. Commas separate policies; of two directives with the same name the first one
+/// counts.
 pub(crate) fn lists(value: &str) -> Vec<AncestorList> {
     value.split(',').filter_map(list).collect()
 }
@@ -36,11 +37,12 @@ fn list(policy: &str) -> Option<AncestorList> {
     Some(AncestorList { sources })
 }
 
-/// Sources kept of one list. A list that names more than this names no viewer we know.
+/// Greatest number of sources that are read from one list. Real lists have up to a few dozen.
 const MAX_SOURCES: usize = 500;
 
 impl AncestorList {
-    /// True if nobody may frame the page: no source at all, or only `'none'`.
+    /// Returns true if no origin may show the page in a frame: there is no source, or only
+    /// `'none'`.
     pub(crate) fn is_none(&self) -> bool {
         match self.sources.as_slice() {
             [] => true,
@@ -49,25 +51,25 @@ impl AncestorList {
         }
     }
 
-    /// True if a source names hosts, so that the answer depends on who asks.
+    /// Returns true if a source names hosts, so that the answer depends on the viewer.
     pub(crate) fn names_hosts(&self) -> bool {
         self.sources.iter().any(|source| {
             HostSource::parse(source).is_some_and(|host| host.host != "*" && host.path_is_root())
         })
     }
 
-    /// The sources as written, parted by a space.
+    /// Returns the sources as written, separated by a space.
     pub(crate) fn text(&self) -> String {
         self.sources.join(" ")
     }
 
-    /// True if the viewer matches a source of this list.
-    pub(crate) fn allows(&self, who: &Match<'_>) -> bool {
-        !self.is_none() && self.sources.iter().any(|source| who.matches(source))
+    /// Returns true if the viewer matches a source of this list.
+    pub(crate) fn allows(&self, viewer: &ViewerMatch<'_>) -> bool {
+        !self.is_none() && self.sources.iter().any(|source| viewer.matches(source))
     }
 }
 
-impl Match<'_> {
+impl ViewerMatch<'_> {
     fn viewer_scheme(&self) -> &str {
         self.viewer.map_or("https", Url::scheme)
     }
@@ -103,7 +105,7 @@ impl Match<'_> {
             return false;
         }
         let host_matches = match self.viewer.map(Url::host) {
-            // An unknown viewer has a name that only the bare wildcard covers.
+            // Only a wildcard covers the name of an unknown viewer.
             None => source.host == "*",
             Some(Some(Host::Domain(host))) => host_part_matches(source.host, host),
             Some(_) => false,
@@ -113,9 +115,10 @@ impl Match<'_> {
     }
 }
 
-/// `A` is the policy's scheme, `B` the viewer's: the same, or http upgraded.
-fn scheme_matches(a: &str, b: &str) -> bool {
-    a.eq_ignore_ascii_case(b) || (a.eq_ignore_ascii_case("http") && b == "https")
+/// Returns true if the schemes are equal, or if http is upgraded to https.
+fn scheme_matches(policy: &str, viewer: &str) -> bool {
+    policy.eq_ignore_ascii_case(viewer)
+        || (policy.eq_ignore_ascii_case("http") && viewer == "https")
 }
 
 fn host_part_matches(pattern: &str, host: &str) -> bool {
@@ -127,7 +130,7 @@ fn host_part_matches(pattern: &str, host: &str) -> bool {
     };
     match pattern.strip_prefix('*') {
         Some("") => true,
-        // `*.example.com` keeps its dot, so that example.com itself does not match.
+        // Of `*.example.com` the dot stays, so that example.com does not match.
         Some(end) => host.len() > end.len() && ends_with(end),
         None => pattern.eq_ignore_ascii_case(host),
     }
@@ -142,7 +145,7 @@ fn port_part_matches(pattern: Option<&str>, port: Option<u16>, scheme: &str) -> 
     }
 }
 
-/// `[scheme "://"] host [":" port] [path]`.
+/// A source of the form `[scheme "://"] host [":" port] [path]`.
 struct HostSource<'a> {
     scheme: Option<&'a str>,
     host: &'a str,
@@ -169,7 +172,7 @@ impl<'a> HostSource<'a> {
         (is_host(host) && port_is_good && path_is_good).then_some(Self { scheme, host, port, path })
     }
 
-    /// A viewer is an origin, whose path is "/": other paths never match.
+    /// Returns true if the path can match a viewer, which is an origin and has the path "/".
     fn path_is_root(&self) -> bool {
         matches!(self.path, "" | "/")
     }
@@ -191,20 +194,20 @@ fn is_host(text: &str) -> bool {
     })
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    /// Whether `viewer` may frame a page at `page` under `value`, in every list.
+    /// Returns true if every list in `value` allows `viewer` to show `page` in a frame.
     fn allows(value: &str, page: &str, viewer: &str) -> bool {
         let (page, viewer) = (Url::parse(page).unwrap(), Url::parse(viewer).unwrap());
-        let who = Match { page: Some(&page), viewer: Some(&viewer) };
+        let who = ViewerMatch { page: Some(&page), viewer: Some(&viewer) };
         let lists = lists(value);
         assert!(!lists.is_empty(), "no list in {value}");
         lists.iter().all(|list| list.allows(&who))
     }
 
-    #[test]
+    # [test]
     fn sources_match_the_viewer_as_csp_says() {
         let (page, viewer) = ("https://page.example/", "https://v.example");
         for (source, expected) in [
@@ -251,7 +254,7 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn an_https_source_does_not_cover_an_http_viewer() {
         assert!(!allows("frame-ancestors https:", "http://p.example/", "http://v.example"));
         assert!(allows("frame-ancestors http:", "http://p.example/", "http://v.example"));
@@ -259,7 +262,7 @@ mod tests {
         assert!(allows("frame-ancestors v.example", "http://p.example/", "https://v.example"));
     }
 
-    #[test]
+    # [test]
     fn addresses_never_match_and_self_is_the_same_origin() {
         assert!(!allows("frame-ancestors 192.0.2.1", "https://p.example/", "https://192.0.2.1"));
         assert!(!allows(
@@ -273,7 +276,7 @@ mod tests {
         assert!(!allows("frame-ancestors 'self'", "https://p.example/", "https://p.example:8443"));
     }
 
-    #[test]
+    # [test]
     fn policies_are_parted_by_commas_and_the_first_directive_counts() {
         let count = |value: &str| lists(value).len();
         assert_eq!(count("default-src 'none'"), 0);

@@ -1,63 +1,65 @@
-//! Whether a page of another origin may show this one in a frame.
+//! Decides whether a page of another origin may show this page in a frame.
 //!
-//! HTML "X-Frame-Options" and CSP Level 3 `frame-ancestors`, in their order: any enforced policy
-//! with `frame-ancestors` makes X-Frame-Options void, and the viewer must match every such
-//! policy. Report-only policies and `<meta>` forms have no effect. The verdict keeps what it was
-//! made from, so that it can be asked again for another viewer.
+//! Sources: HTML "X-Frame-Options" and CSP Level 3 `frame-ancestors`. If an enforced policy
+//! contains `frame-ancestors`, X-Frame-Options has no effect, and the viewer must match every such
+//! policy. Report-only policies and `<meta>` elements have no effect. The verdict keeps the
+//! policies, so that it can be evaluated for another viewer.
 //!
-//! What headers cannot tell, this does not know: scripts that break out of frames.
+//! Must not know: anything beyond headers, such as scripts that break out of frames.
 
 use serde::Serialize;
 use url::Url;
 
-use crate::content_type::ContentType;
-use crate::frame_ancestors::{self, AncestorList, Match};
-use crate::header_values::{self, Headers};
+use crate::{
+    content_type::ContentType,
+    frame_ancestors::{self, AncestorList, ViewerMatch},
+    header_values::{self, Headers},
+};
 
-/// The longest deciding value that is kept.
+/// Number of bytes that are kept of the deciding header, for people who read reports.
 const MAX_VALUE_BYTES: usize = 1024;
 
-/// Whether a page may be framed by a viewer of another origin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// Whether a page of another origin may show the page in a frame.
+# [derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+# [serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// By any https page.
+    /// Every https page may.
     Allowed,
-    /// By none.
+    /// No page of another origin may.
     Blocked,
-    /// By the origins that its policies list.
+    /// Only the origins that the policies list may.
     Conditional,
-    /// No response headers were there to tell.
+    /// There are no response headers, so nothing is known.
     Unknown,
 }
 
-/// The verdict on a page, and what decided it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// The verdict on a page, and the header that decided it.
+# [derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Framing {
-    /// The verdict for a viewer that no list names.
+    /// The verdict for a viewer whose name is in no list.
     pub verdict: Verdict,
-    /// The rule that decided, a stable word.
+    /// The stable name of the rule that decided, such as `x_frame_options_deny`.
     pub rule: &'static str,
-    /// The field that decided, in lower case.
+    /// The name of the header that decided, in lower case.
     pub header: Option<&'static str>,
-    /// What it said, at most 1 KiB.
+    /// The value of the header that decided, at most 1 KiB of it.
     pub value: Option<String>,
-    #[serde(skip)]
+    # [serde(skip)]
     lists: Vec<AncestorList>,
-    #[serde(skip)]
+    # [serde(skip)]
     page: Option<Url>,
 }
 
 impl Framing {
-    /// True if `viewer` may frame the page; `None` stands for an https origin that no list
-    /// names. A page of which nothing is known is held to be frameable, as it is to a browser.
-    #[must_use]
+    /// Returns true if `viewer` may show the page in a frame. `None` means an https origin whose
+    /// name is in no list. If nothing is known about the page, it may, as in a browser.
+    # [must_use]
     pub fn frameable(&self, viewer: Option<&Url>) -> bool {
         match self.verdict {
             Verdict::Allowed | Verdict::Unknown if self.lists.is_empty() => true,
             _ if self.lists.is_empty() => false,
             _ => {
-                let who = Match { page: self.page.as_ref(), viewer };
+                let who = ViewerMatch { page: self.page.as_ref(), viewer };
                 self.lists.iter().all(|list| list.allows(&who))
             }
         }
@@ -78,14 +80,14 @@ impl Framing {
     }
 }
 
-/// True if an https site may show the host's tab in a frame: an http page would be mixed
-/// content there, whatever it allows.
-#[must_use]
+/// Returns true if an https site may show the page in a frame. A page with the protocol http never
+/// may, since it would be mixed content.
+# [must_use]
 pub fn iframe_ok(protocol: &str, framing: &Framing, viewer: Option<&Url>) -> bool {
     protocol.eq_ignore_ascii_case("https") && framing.frameable(viewer)
 }
 
-/// Judges a response by its headers.
+/// Evaluates the headers of a response.
 pub(crate) fn evaluate(
     page: Option<&Url>,
     headers: &Headers,
@@ -119,8 +121,9 @@ pub(crate) fn evaluate(
     }
 }
 
+/// Evaluates `frame-ancestors` lists.
 fn by_ancestors(lists: Vec<AncestorList>, page: Option<&Url>, header: &'static str) -> Framing {
-    let unknown = Match { page, viewer: None };
+    let unknown = ViewerMatch { page, viewer: None };
     let text: Vec<String> = lists.iter().map(AncestorList::text).collect();
     let refusing: Vec<&AncestorList> = lists.iter().filter(|list| !list.allows(&unknown)).collect();
     let (verdict, rule) = if refusing.is_empty() {
@@ -138,7 +141,8 @@ fn by_ancestors(lists: Vec<AncestorList>, page: Option<&Url>, header: &'static s
     framing
 }
 
-/// HTML "check a navigation response's adherence to X-Frame-Options", for another origin.
+/// Evaluates X-Frame-Options for a viewer of another origin (HTML, "check a navigation response's
+/// adherence to X-Frame-Options").
 fn by_frame_options(joined: &str) -> Framing {
     let mut values: Vec<String> =
         header_values::split(joined).into_iter().map(str::to_ascii_lowercase).collect();
@@ -155,6 +159,5 @@ fn by_frame_options(joined: &str) -> Framing {
     Framing::new(verdict, rule).decided_by("x-frame-options", joined)
 }
 
-#[cfg(test)]
-#[path = "framing_tests.rs"]
+# [cfg(test)]
 mod tests;

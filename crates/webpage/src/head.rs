@@ -1,23 +1,26 @@
-//! Where the head ends: the first thing that makes a parser open the body.
+//! Finds the end of the head: the first token that makes a parser open the body.
 //!
-//! Browsers take icon links from the head alone, and a stray `<div>` or `<img>` moves what
-//! follows it into the body (WHATWG HTML 13.2.6.4.3 to .6: "before head", "in head", "after
-//! head"). This walks the tags from the start and stops there; it needs no tree.
+//! Browsers take icon links only from the head, and a stray `<div>` or `<img>` moves everything
+//! after it into the body (WHATWG HTML 13.2.6.4.3 to .6: "before head", "in head", "after head").
+//! This module reads tags from the start of the page up to that point and needs no tree.
 
-use crate::markup::raw_text;
-use crate::tokens::{end_of_attributes, end_of_comment, end_of_name, end_tag};
 use memchr::memchr;
 
-/// Byte offset of the token that opens the body, or the length of the page. `enough`: nothing
-/// after this offset is asked about.
+use crate::{
+    markup::raw_text,
+    tokens::{end_of_attributes, end_of_comment, end_of_name, end_tag},
+};
+
+/// Returns the byte offset of the token that opens the body, or the length of the page if there is
+/// none up to the offset `enough`.
 pub(crate) fn end(html: &[u8], enough: usize) -> usize {
     let mut at = 0;
-    // Text may follow an end tag, but any character of it other than space opens the body.
+    // Any character of text other than whitespace opens the body.
     while at <= enough {
         let rest = html.get(at..).unwrap_or_default();
         let after = match rest {
             [byte, ..] if byte.is_ascii_whitespace() => Some(at + 1),
-            // A byte order mark is no text.
+            // A byte order mark does not count as text.
             [0xef, 0xbb, 0xbf, ..] if at == 0 => Some(3),
             [b'<', b'!', b'-', b'-', ..] => end_of_comment(rest).map(|length| at + length),
             [b'<', b'!' | b'?', ..] => past(html, at),
@@ -52,8 +55,8 @@ fn stays_in_head(name: &[u8]) -> bool {
     NAMES.iter().any(|element| is(name, element))
 }
 
-/// After the element whose tag's name begins at `at`: its tag, and its content if that is no part
-/// of the head's markup.
+/// Returns the offset after the element whose tag name begins at `at`: after its start tag, or
+/// after its end tag if its content is raw text or a template.
 fn element(html: &[u8], at: usize) -> Option<usize> {
     let name = tag_name(html, at);
     let after = tag(html, at)?;
@@ -66,11 +69,12 @@ fn element(html: &[u8], at: usize) -> Option<usize> {
     tag(html, after + length + 2)
 }
 
-/// After the tag whose name begins at `at`.
+/// Returns the offset after the tag whose name begins at `at`.
 fn tag(html: &[u8], at: usize) -> Option<usize> {
     end_of_attributes(html, end_of_name(html, at)?).map(|(end, _)| end)
 }
 
+/// Returns the offset after the next `>`.
 fn past(html: &[u8], at: usize) -> Option<usize> {
     memchr(b'>', html.get(at..)?).map(|found| at + found + 1)
 }
@@ -83,18 +87,18 @@ fn is(name: &[u8], element: &str) -> bool {
     name.eq_ignore_ascii_case(element.as_bytes())
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    /// The mark `@` stands where the body should open.
+    /// Checks that the body opens at the `@`, or at the end if there is none.
     fn check(marked: &str) {
         let expected = marked.find('@').unwrap_or(marked.len());
         let html = marked.replacen('@', "", 1);
         assert_eq!(end(html.as_bytes(), html.len()), expected, "{marked}");
     }
 
-    #[test]
+    # [test]
     fn the_body_opens_at_the_first_thing_that_a_head_cannot_hold() {
         check("<!doctype html><html><head><title>a</title></head>@<body>");
         check("<link rel=icon>@<p><link>");

@@ -1,12 +1,12 @@
-//! Reading one field out of a header list: duplicates joined, commas split outside quotes.
+//! Reads one header from a list of headers: joins duplicates, and splits at commas outside quotes.
 //!
-//! Source: Fetch, "get, decode, and split". A header list is `(name, value bytes)` in order of
-//! arrival. Values are decoded isomorphically, so no byte is lost or refused.
+//! Source: Fetch, "get, decode, and split". Values are decoded isomorphically (each byte becomes
+//! the code point of the same number), so that no byte is lost or refused.
 
-/// A header list in order of arrival, duplicates kept.
+/// Headers in order of arrival, with duplicates: name and value of each.
 pub(crate) type Headers = [(String, Vec<u8>)];
 
-/// All lines of `name` joined by `", "`, or `None` when there is none.
+/// Returns all values of the header `name`, joined by `", "`, or `None` if there is none.
 pub(crate) fn combined(headers: &Headers, name: &str) -> Option<String> {
     let mut joined: Option<String> = None;
     for value in lines(headers, name) {
@@ -21,7 +21,7 @@ pub(crate) fn combined(headers: &Headers, name: &str) -> Option<String> {
     joined
 }
 
-/// The raw lines of `name`, in order.
+/// Iterates over the raw values of the header `name`, in order.
 pub(crate) fn lines<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     headers
         .iter()
@@ -29,7 +29,7 @@ pub(crate) fn lines<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<It
         .map(|(_, value)| value.as_slice())
 }
 
-/// Fetch's "get, decode, and split": commas split, except inside a quoted string.
+/// Splits a value at commas outside of quoted strings.
 pub(crate) fn split(joined: &str) -> Vec<&str> {
     let bytes = joined.as_bytes();
     let mut values = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn split(joined: &str) -> Vec<&str> {
     values
 }
 
-/// Each byte as the code point of the same number.
+/// Decodes each byte to the code point of the same number.
 pub(crate) fn isomorphic(value: &[u8]) -> String {
     value.iter().map(|byte| char::from(*byte)).collect()
 }
@@ -59,11 +59,11 @@ fn trimmed(value: &str) -> &str {
     value.trim_matches([' ', '\t'])
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
+    # [test]
     fn commas_split_only_outside_quotes() {
         assert_eq!(split("a, b"), ["a", "b"]);
         assert_eq!(split(""), [""]);
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(split("\"a\\"), ["\"a\\"]);
     }
 
-    #[test]
+    # [test]
     fn duplicates_are_joined_in_order_and_names_ignore_case() {
         let headers = [
             ("X-A".to_owned(), b"1".to_vec()),

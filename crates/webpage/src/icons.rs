@@ -1,8 +1,8 @@
-//! Icon links: which `link` elements declare an icon, and where it is.
+//! Reads icon links: which `link` elements declare an icon, and its URL.
 //!
-//! WHATWG HTML 4.6.8.8 and 4.2.3. `rel` is a set of tokens: `icon` anywhere among them counts,
-//! the apple-touch names make a class of their own, `mask-icon` is never an icon for a tab.
-//! Links inside comments, templates, scripts and a head's noscript are not elements at all.
+//! Sources: WHATWG HTML 4.6.8.8 and 4.2.3. `rel` is a set of tokens: `icon` counts at any position,
+//! the names of apple-touch-icons form a class of their own, and `mask-icon` is never an icon for a
+//! tab. Links inside comments, templates, scripts and a `noscript` in the head are no elements.
 
 use std::borrow::Cow;
 
@@ -10,48 +10,69 @@ use encoding_rs::{Encoding, UTF_8};
 use serde::Serialize;
 use url::Url;
 
-use crate::charset::Charset;
-use crate::markup::{LinkSpan, Span};
+use crate::{charset::Charset, data_url, markup::LinkSpan, tokens::Span};
 
-/// A longer href is left out and counted; the largest that can be a candidate is 16 KiB.
+/// Greatest length in bytes of an `href`; longer ones are left out and counted. The longest that
+/// can become a candidate has 16 KiB after decoding its character references.
 const MAX_HREF_BYTES: usize = 64 << 10;
 
-/// What is kept of a type, sizes or media attribute.
+/// Longest `data:` URL in bytes that is checked for an icon without bytes: the type may be named,
+/// as in `data:image/x-icon;base64,`.
+const MAX_NO_ICON_BYTES: usize = 64;
+
+/// Number of bytes that are kept of a `type`, `sizes` or `media` attribute. Useful values are
+/// shorter.
 const MAX_ATTRIBUTE_BYTES: usize = 256;
 
-/// What kind of icon a link declares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// The kind of icon that a link declares.
+# [derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+# [serde(rename_all = "snake_case")]
 pub enum IconClass {
-    /// `rel` has the token `icon`.
+    /// An icon: `rel` contains the token `icon`.
     Icon,
-    /// `rel` has `apple-touch-icon` or `apple-touch-icon-precomposed`, and not `icon`.
+    /// A touch icon: `rel` contains `apple-touch-icon` or `apple-touch-icon-precomposed`, but not
+    /// `icon`.
     AppleTouch,
 }
 
-/// A declared icon.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// An icon that a page declares.
+# [derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IconLink {
-    /// Absolute URL, resolved against the base URL, fragment kept.
+    /// Absolute URL, resolved against the base URL, with its fragment.
     pub href: String,
-    /// The tokens of `rel` in lower case, parted by one space.
+    /// The tokens of `rel` in lower case, separated by one space.
     pub rel: String,
-    /// The `type` attribute: a hint that is often wrong.
-    #[serde(rename = "type")]
+    /// The `type` attribute as written, which is often wrong.
+    # [serde(rename = "type")]
     pub mime: Option<String>,
     /// The `sizes` attribute as written; [`crate::sizes::parse`] reads it.
     pub sizes: Option<String>,
     /// The `media` attribute as written.
     pub media: Option<String>,
-    /// The link lies in the body, where browsers other than Firefox overlook it.
+    /// True if the link is in the body, where browsers other than Firefox ignore it.
     pub in_body: bool,
-    /// What kind of icon it is.
+    /// The kind of icon.
     pub class: IconClass,
 }
 
-/// True for an undecoded `rel` that names an icon of either class.
+impl IconLink {
+    /// Returns true for `data:,` and similar URLs, an icon without bytes. Authors write it to say
+    /// "there is no icon, do not request /favicon.ico".
+    pub(crate) fn says_no_icon(&self) -> bool {
+        let href = &self.href;
+        href.len() <= MAX_NO_ICON_BYTES
+            && href.starts_with("data:")
+            && match data_url::decode(href, MAX_NO_ICON_BYTES) {
+                Ok(decoded) => decoded.bytes.is_empty(),
+                // `data:;base64,=` is the same idiom, although it is no valid base64.
+                Err(_) => href.ends_with(";base64,="),
+            }
+    }
+}
+
+/// Returns true if an undecoded `rel` names an icon of either class.
 pub(crate) fn names_icon(rel: &[u8]) -> bool {
-    // Only a character reference could hide the word from this quick look.
+    // Nearly all links are ruled out here. Only a character reference could hide the token.
     if !rel.contains(&b'&') && !rel.windows(4).any(|word| word.eq_ignore_ascii_case(b"icon")) {
         return false;
     }
@@ -69,29 +90,32 @@ fn class_of(rel: &str) -> Option<IconClass> {
     }
 }
 
-/// An attribute's value as the tokenizer emits it: NUL is U+FFFD, references decoded once.
+/// Returns the value of an attribute as the tokenizer emits it: NUL becomes U+FFFD, and character
+/// references are decoded once.
 fn attribute_text(decoded: &str) -> String {
     htmlize::unescape_attribute(decoded.replace('\0', "\u{fffd}")).into_owned()
 }
 
-/// Reads the values of one page's links.
+/// Reads the attributes of the links of one page.
 pub(crate) struct LinkReader<'a> {
+    /// The parsed bytes, into which all ranges point.
     pub(crate) html: &'a [u8],
+    /// Encoding of the parsed bytes.
     pub(crate) charset: &'a Charset,
-    /// The base URL; without one, only absolute URLs resolve.
+    /// Base URL. Without one, only absolute URLs resolve.
     pub(crate) base: Option<&'a Url>,
-    /// Where the body opens.
+    /// Byte offset at which the body opens.
     pub(crate) head_end: usize,
 }
 
 impl LinkReader<'_> {
-    /// The text of an attribute, `None` if it is absent or too long to be kept.
+    /// Returns the text of an attribute, `None` if it is absent or longer than `max_bytes`.
     pub(crate) fn text(&self, span: Option<&Span>, max_bytes: usize) -> Option<String> {
         let bytes = self.html.get(span?.clone())?;
         (bytes.len() <= max_bytes).then(|| attribute_text(&self.charset.decode_piece(bytes)))
     }
 
-    /// The declared icon, or `None` where href is absent, empty, too long or no URL.
+    /// Returns the declared icon, `None` if its `href` is absent, empty, too long or no URL.
     pub(crate) fn icon(&self, link: &LinkSpan) -> Option<IconLink> {
         let rel = self.text(link.rel.as_ref(), MAX_HREF_BYTES)?;
         let class = class_of(&rel)?;
@@ -112,12 +136,14 @@ impl LinkReader<'_> {
         })
     }
 
+    /// Returns the start of an attribute that describes the icon.
     fn hint(&self, span: Option<&Span>) -> Option<String> {
         let text = self.text(span, MAX_HREF_BYTES)?;
         Some(shortened(&text).to_owned())
     }
 
-    /// "Encoding-parse a URL": a query beyond ASCII is encoded in the page's own encoding.
+    /// Resolves a URL against the base ("encoding-parse a URL" in HTML): characters beyond ASCII in
+    /// a query are encoded in the encoding of the page.
     pub(crate) fn resolve(&self, href: &str) -> Option<Url> {
         let options = Url::options().base_url(self.base);
         if self.charset.encoding == UTF_8 || href.is_ascii() {
@@ -128,11 +154,13 @@ impl LinkReader<'_> {
     }
 }
 
-/// Encodes a query; a character that the encoding lacks becomes a character reference.
+/// Returns a function that encodes a query. A character that the encoding does not contain becomes
+/// a numeric character reference.
 fn encoder(encoding: &'static Encoding) -> impl Fn(&str) -> Cow<'_, [u8]> {
     move |text| Cow::Owned(encoding.encode(text).0.into_owned())
 }
 
+/// Returns the longest prefix of at most [`MAX_ATTRIBUTE_BYTES`] that ends between characters.
 fn shortened(text: &str) -> &str {
     let mut end = text.len().min(MAX_ATTRIBUTE_BYTES);
     while !text.is_char_boundary(end) {
@@ -141,11 +169,11 @@ fn shortened(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
+    # [test]
     fn rel_is_a_set_of_tokens() {
         for icon in ["icon", "SHORTCUT ICON", "icon shortcut", "alternate\ticon", "mask-icon icon"]
         {
@@ -164,7 +192,7 @@ mod tests {
         assert!(names_icon(b"&#105;con"));
     }
 
-    #[test]
+    # [test]
     fn a_long_attribute_is_cut_between_characters() {
         assert_eq!(shortened(&"é".repeat(200)).len(), MAX_ATTRIBUTE_BYTES);
         assert_eq!(shortened(&format!("a{}", "é".repeat(200))).len(), MAX_ATTRIBUTE_BYTES - 1);

@@ -1,9 +1,9 @@
-//! What a home page says: its charset, title, icon links and frameability; what a robots.txt
-//! allows; which addresses and URLs are fit to be asked.
+//! Reads what a home page says: its charset, its title, its icon links, and whether it may be shown
+//! in a frame. Also reads robots.txt, and decides which URLs and addresses may be requested.
 //!
-//! Pure: bytes in, values out. It knows nothing of WARC, Postgres, sockets, files or clocks. No
-//! input is an error: a broken page gives what it has, and what was cut is counted. Every
-//! collection that a stranger's page can grow has a limit, named where it is used.
+//! Every function is pure: bytes in, values out. No page is an error: a broken page gives what it
+//! contains, and what a limit leaves out is counted. Every collection that a page can grow has a
+//! limit, named where it is used. Must not know: WARC, Postgres, sockets, files, clocks.
 //!
 //! Sources: the WHATWG HTML, Encoding, Fetch, URL and MIME Sniffing standards, CSP Level 3,
 //! RFC 9309 and the special-purpose address registries of IANA.
@@ -20,10 +20,6 @@ mod head;
 mod header_values;
 pub mod icons;
 mod markup;
-#[cfg(test)]
-mod markup_differential;
-#[cfg(test)]
-mod markup_oracle;
 mod nesting;
 pub mod page;
 mod prescan;
@@ -39,6 +35,11 @@ pub use charset::{Charset, CharsetSource};
 pub use framing::{Framing, Verdict, iframe_ok};
 pub use icons::{IconClass, IconLink};
 pub use page::{Page, understand};
-pub use robots::Robots;
+pub use robots::RobotsTxt;
 pub use title::{Title, TitleState, tab_title};
 pub use url_rules::{Refusal, vet_url};
+
+/// Runs the example in README.md as a test.
+# [cfg(doctest)]
+# [doc = include_str!("../README.md")]
+struct ReadmeExample;

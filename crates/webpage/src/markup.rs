@@ -1,42 +1,46 @@
-//! One pass over the markup: where the title, the base, the icon links and the metas lie.
+//! Finds the title, the base URL, the icon links and the meta elements in one pass over the markup.
 //!
-//! Works on bytes whose markup is ASCII and answers with byte ranges into them, so that only
-//! what is kept gets decoded, and only once the encoding is settled. It knows which elements
-//! matter here and what makes them count (WHATWG HTML 13.2.6), not what titles and links mean.
-//! [`Tokens`] finds the tags, [`Nesting`] knows which namespace they are in.
-//!
-//! No tree is kept: work and memory are linear in the page, whatever it nests.
+//! It works on bytes whose markup is ASCII and returns byte ranges, so that only the parts that are
+//! kept get decoded, after the encoding is known. It knows which elements count (WHATWG HTML
+//! 13.2.6); [`Tokens`] finds the tags, [`Nesting`] knows their namespace. Invariant: no tree is
+//! kept, so time and memory are linear in the size of the page. Must not know: what titles and
+//! links mean.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use encoding_rs::Encoding;
 
-use crate::nesting::{Nesting, Place};
-use crate::prescan;
-use crate::tokens::{Attributes, RawText, Tag, Tokens};
+use crate::{
+    nesting::{ElementKind, Nesting},
+    prescan,
+    tokens::{Attributes, RawText, Span, Tag, Tokens},
+};
 
-/// Icon links kept of one page; the rest are counted. A candidate list takes 50.
+/// Greatest number of icon links that are kept per page; further ones are counted. At most 50
+/// become candidates, but some links are duplicates or no URLs.
 pub(crate) const MAX_LINKS: usize = 1000;
 
-/// A stretch of the input.
-pub(crate) type Span = Range<usize>;
-
-/// Where a page's title lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The position of the title of a page.
+# [derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TitleSpan {
+    /// There is no title element.
     Absent,
+    /// The title element contains no text.
     Empty,
-    /// The text, and whether an end tag closed it.
+    /// The title element contains text.
     Text {
+        /// The range of the text.
         span: Span,
+        /// True if an end tag closes the element.
         closed: bool,
     },
 }
 
-/// A `link` whose rel names an icon; attributes are undecoded, `None` where absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The position of a `link` element whose `rel` names an icon, and of its attributes. An absent
+/// attribute is `None`.
+# [derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LinkSpan {
+    /// Byte offset of the tag.
     pub(crate) at: usize,
     pub(crate) rel: Option<Span>,
     pub(crate) href: Option<Span>,
@@ -45,42 +49,46 @@ pub(crate) struct LinkSpan {
     pub(crate) media: Option<Span>,
 }
 
-/// What one pass found.
-#[derive(Debug, PartialEq, Eq)]
+/// The elements of a page that count.
+# [derive(Debug, PartialEq, Eq)]
 pub(crate) struct Markup {
+    /// The first title element.
     pub(crate) title: TitleSpan,
-    /// The href of the first `base` that has one.
+    /// The `href` of the first `base` element that has one.
     pub(crate) base: Option<Span>,
-    /// In tree order, at most [`MAX_LINKS`].
+    /// Icon links in tree order, at most [`MAX_LINKS`].
     pub(crate) links: Vec<LinkSpan>,
+    /// Number of icon links beyond [`MAX_LINKS`].
     pub(crate) links_left_out: usize,
-    /// The encoding that the first `meta` naming one declares.
+    /// The encoding that the first `meta` element with an encoding declares.
     pub(crate) meta_encoding: Option<&'static Encoding>,
 }
 
-/// Reads the page once. `wants_meta` asks for the metas too, which costs a little.
+/// Reads the page in one pass. With `wants_meta` it also reads the encoding from `meta` elements,
+/// which takes a little longer.
 pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Markup {
     let mut tokens = Tokens::new(html);
     let mut nesting = Nesting::default();
-    let mut found = Found::new(html, is_icon, wants_meta);
+    let mut reader = MarkupReader::new(html, is_icon, wants_meta);
     while let Some(tag) = tokens.next(nesting.is_foreign()) {
         if tag.is_end_tag {
             nesting.end(html, &tag);
-        } else if nesting.start(html, &tag) == Place::Html {
-            found.start(&tag, &nesting);
+        } else if nesting.start(html, &tag) == ElementKind::Html {
+            reader.start(&tag, &nesting);
             if let Some(raw) = raw_text(tag.name(html)) {
                 let text = tokens.skip_raw_text(&raw);
-                found.raw_text(&tag, text);
+                reader.raw_text(&tag, text);
             }
         }
     }
-    found.markup
+    reader.markup
 }
 
-/// The elements whose content is text (13.2.6.4.4 and .7, with scripting on), by name.
+/// Returns how the text of an element ends, `None` if its content is markup (13.2.6.4.4 and .7,
+/// with scripting enabled).
 pub(crate) fn raw_text(name: &[u8]) -> Option<RawText> {
     let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
-    // Nearly all tags are told by their length and first letter.
+    // Length and first letter rule out nearly all tags without a comparison.
     let (first, length) = (name.first()?.to_ascii_lowercase(), name.len());
     let element: &'static [u8] = match (first, length) {
         (b't', 5) => b"title",
@@ -98,17 +106,18 @@ pub(crate) fn raw_text(name: &[u8]) -> Option<RawText> {
     is(element).then_some(RawText::UntilEndTag(element))
 }
 
-struct Found<'a> {
+/// Collects the elements that count.
+struct MarkupReader<'a> {
     html: &'a [u8],
     is_icon: fn(&[u8]) -> bool,
     wants_meta: bool,
     has_title: bool,
-    /// The title whose text comes next.
+    /// True between the start tag of the title and its text.
     awaits_text: bool,
     markup: Markup,
 }
 
-impl<'a> Found<'a> {
+impl<'a> MarkupReader<'a> {
     fn new(html: &'a [u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Self {
         let markup = Markup {
             title: TitleSpan::Absent,
@@ -124,7 +133,7 @@ impl<'a> Found<'a> {
         self.html.get(span.clone()).unwrap_or_default()
     }
 
-    /// Notes what an HTML start tag says.
+    /// Reads an HTML start tag.
     fn start(&mut self, tag: &Tag, nesting: &Nesting) {
         let name = tag.name(self.html);
         match name.len() {
@@ -140,7 +149,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The text of the raw text element whose start tag was the last.
+    /// Reads the text of the element whose start tag was read last.
     fn raw_text(&mut self, tag: &Tag, text: Span) {
         if !std::mem::take(&mut self.awaits_text) {
             return;
@@ -169,7 +178,7 @@ impl<'a> Found<'a> {
                 name if name.eq_ignore_ascii_case(b"media") => &mut link.media,
                 _ => continue,
             };
-            // The first of two attributes of one name counts.
+            // Of two attributes with the same name the first one counts.
             if slot.is_none() {
                 *slot = Some(value);
             }
@@ -190,7 +199,8 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// "In head", a meta start tag: a charset attribute first, else the content-type pragma.
+    /// Reads the encoding from a `meta` element: from its charset attribute, else from its
+    /// content-type pragma (13.2.6.4.4).
     fn meta(&mut self, tag: &Tag) {
         if self.markup.meta_encoding.is_some() {
             return;
@@ -208,12 +218,13 @@ impl<'a> Found<'a> {
         self.markup.meta_encoding = encoding.map(prescan::as_declared_by_meta);
     }
 
+    /// Returns the range of the value of the first attribute with the wanted name.
     fn attribute(&self, tag: &Tag, wanted: &[u8]) -> Option<Span> {
         let mut attributes = self.attributes(tag);
         attributes.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
     }
 
-    /// A value with its character references decoded; of use for what is ASCII.
+    /// Decodes the character references of a value, which is expected to be ASCII.
     fn unescaped(&self, span: &Span) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {
@@ -223,3 +234,8 @@ impl<'a> Found<'a> {
         Cow::Owned(text.into_owned().into_bytes())
     }
 }
+
+# [cfg(test)]
+mod oracle;
+# [cfg(test)]
+mod tests;

@@ -1,101 +1,106 @@
-//! Which namespace a tag is in, and whether it is in a template: the part of tree construction
+//! Tracks the namespace of tags and whether they are in a template: the part of tree construction
 //! (WHATWG HTML 13.2.6) that decides what the tags of a page mean.
 //!
-//! Keeps the open elements of foreign content, the integration points in it, and templates; no
-//! other elements, so an end tag that looks for one below foreign content is taken to find it.
-//! No more than [`MAX_DEPTH`] are kept: deeper ones are not seen to begin, nor to end.
+//! It keeps the open elements of foreign content, its integration points, and templates. It keeps
+//! no other elements, so it assumes that an end tag finds its element below foreign content. It
+//! keeps at most [`MAX_DEPTH`] elements: it ignores the start and the end of deeper ones.
 
-use crate::tokens::Tag;
+use crate::tokens::{Span, Tag};
 
-/// Browsers keep some hundred levels; drawings have a dozen.
+/// Greatest nesting that is tracked. Browsers keep a few hundred levels; real SVG drawings have
+/// about a dozen.
 const MAX_DEPTH: usize = 64;
 
-/// Where a start tag's element belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+/// Whether a start tag begins an HTML element.
+# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ElementKind {
+    /// The element is an HTML element.
     Html,
+    /// The element is an SVG or MathML element.
     Foreign,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+# [derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Namespace {
     Svg,
     MathMl,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A foreign element with foreign content.
+# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OpenKind {
+    /// A foreign element that contains foreign elements.
     Foreign(Namespace),
-    /// A foreign element with HTML content.
+    /// A foreign element that contains HTML.
     IntegrationPoint,
+    /// A `template` element.
     Template,
 }
 
-#[derive(Debug)]
-struct Open {
-    kind: Kind,
-    name: std::ops::Range<usize>,
+# [derive(Debug)]
+struct OpenElement {
+    kind: OpenKind,
+    name: Span,
 }
 
-/// The open elements that matter.
-#[derive(Debug, Default)]
+/// The open elements that decide the meaning of tags.
+# [derive(Debug, Default)]
 pub(crate) struct Nesting {
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     templates: usize,
     framesets: usize,
 }
 
 impl Nesting {
+    /// Returns the namespace of the current node if it is foreign and no integration point.
     fn foreign(&self) -> Option<Namespace> {
         match self.open.last()?.kind {
-            Kind::Foreign(namespace) => Some(namespace),
-            Kind::IntegrationPoint | Kind::Template => None,
+            OpenKind::Foreign(namespace) => Some(namespace),
+            OpenKind::IntegrationPoint | OpenKind::Template => None,
         }
     }
 
-    /// True if the current node is foreign and no integration point.
+    /// Returns true if the current node is foreign and no integration point.
     pub(crate) fn is_foreign(&self) -> bool {
         self.foreign().is_some()
     }
 
-    /// True outside of templates, whose content is a document of its own.
+    /// Returns true outside of templates, whose content is a document of its own.
     pub(crate) fn is_in_document(&self) -> bool {
         self.templates == 0
     }
 
-    /// True in a frameset, where nearly all tags are ignored.
+    /// Returns true in a frameset, where nearly all tags are ignored.
     pub(crate) fn is_in_frameset(&self) -> bool {
         self.framesets > 0
     }
 
-    fn push(&mut self, kind: Kind, tag: &Tag) {
+    fn push(&mut self, kind: OpenKind, tag: &Tag) {
         if self.open.len() < MAX_DEPTH {
-            self.templates += usize::from(kind == Kind::Template);
-            self.open.push(Open { kind, name: tag.name_span() });
+            self.templates += usize::from(kind == OpenKind::Template);
+            self.open.push(OpenElement { kind, name: tag.name_span() });
         }
     }
 
     fn truncate(&mut self, length: usize) {
         let closed = self.open.drain(length..);
-        self.templates -= closed.filter(|open| open.kind == Kind::Template).count();
+        self.templates -= closed.filter(|open| open.kind == OpenKind::Template).count();
     }
 
-    /// Leaves foreign content for the HTML that it is in.
+    /// Closes foreign elements up to the HTML that contains them.
     fn leave_foreign(&mut self) {
         while self.is_foreign() {
             self.open.pop();
         }
     }
 
-    /// Takes a start tag.
-    #[inline]
-    pub(crate) fn start(&mut self, html: &[u8], tag: &Tag) -> Place {
+    /// Processes a start tag and returns whether it begins an HTML element.
+    # [inline]
+    pub(crate) fn start(&mut self, html: &[u8], tag: &Tag) -> ElementKind {
         let name = tag.name(html);
         if let Some(namespace) = self.foreign() {
             if !leaves_foreign(name, tag, html) {
                 self.start_foreign(namespace, name, html, tag);
-                return Place::Foreign;
+                return ElementKind::Foreign;
             }
             self.leave_foreign();
         }
@@ -103,19 +108,19 @@ impl Nesting {
             3 if name.eq_ignore_ascii_case(b"svg") => Namespace::Svg,
             4 if name.eq_ignore_ascii_case(b"math") => Namespace::MathMl,
             8 if name.eq_ignore_ascii_case(b"template") => {
-                self.push(Kind::Template, tag);
-                return Place::Html;
+                self.push(OpenKind::Template, tag);
+                return ElementKind::Html;
             }
             8 if name.eq_ignore_ascii_case(b"frameset") => {
                 self.framesets += 1;
-                return Place::Html;
+                return ElementKind::Html;
             }
-            _ => return Place::Html,
+            _ => return ElementKind::Html,
         };
         if !tag.is_self_closing {
-            self.push(Kind::Foreign(namespace), tag);
+            self.push(OpenKind::Foreign(namespace), tag);
         }
-        Place::Foreign
+        ElementKind::Foreign
     }
 
     fn start_foreign(&mut self, namespace: Namespace, name: &[u8], html: &[u8], tag: &Tag) {
@@ -124,15 +129,17 @@ impl Nesting {
         }
         let is = |names: &[&str]| names.iter().any(|n| name.eq_ignore_ascii_case(n.as_bytes()));
         let kind = match namespace {
-            Namespace::Svg if is(&["foreignobject", "desc", "title"]) => Kind::IntegrationPoint,
-            Namespace::MathMl if is(&["mi", "mo", "mn", "ms", "mtext"]) => Kind::IntegrationPoint,
+            Namespace::Svg if is(&["foreignobject", "desc", "title"]) => OpenKind::IntegrationPoint,
+            Namespace::MathMl if is(&["mi", "mo", "mn", "ms", "mtext"]) => {
+                OpenKind::IntegrationPoint
+            }
             Namespace::MathMl if is(&["annotation-xml"]) && holds_html(html, tag) => {
-                Kind::IntegrationPoint
+                OpenKind::IntegrationPoint
             }
             Namespace::MathMl if is(&["svg"]) && self.is_in_annotation(html) => {
-                Kind::Foreign(Namespace::Svg)
+                OpenKind::Foreign(Namespace::Svg)
             }
-            same => Kind::Foreign(same),
+            same => OpenKind::Foreign(same),
         };
         self.push(kind, tag);
     }
@@ -142,8 +149,8 @@ impl Nesting {
         name.is_some_and(|name| name.eq_ignore_ascii_case(b"annotation-xml"))
     }
 
-    /// Takes an end tag.
-    #[inline]
+    /// Processes an end tag.
+    # [inline]
     pub(crate) fn end(&mut self, html: &[u8], tag: &Tag) {
         if self.framesets > 0 && tag.name(html).eq_ignore_ascii_case(b"frameset") {
             self.framesets -= 1;
@@ -155,12 +162,13 @@ impl Nesting {
 
     fn end_nested(&mut self, html: &[u8], name: &[u8]) {
         if name.eq_ignore_ascii_case(b"template") && self.templates > 0 {
-            let innermost = self.open.iter().rposition(|open| open.kind == Kind::Template);
+            let innermost = self.open.iter().rposition(|open| open.kind == OpenKind::Template);
             return self.truncate(innermost.unwrap_or(self.open.len()));
         }
         if !self.is_foreign() {
-            let ends =
-                |open: &Open| open.kind == Kind::IntegrationPoint && is_named(html, open, name);
+            let ends = |open: &OpenElement| {
+                open.kind == OpenKind::IntegrationPoint && is_named(html, open, name)
+            };
             if self.open.last().is_some_and(ends) {
                 self.open.pop();
             }
@@ -169,7 +177,7 @@ impl Nesting {
         if is_one_of(name, &["br", "p"]) {
             return self.leave_foreign();
         }
-        let below = self.open.iter().rposition(|open| open.kind == Kind::Template);
+        let below = self.open.iter().rposition(|open| open.kind == OpenKind::Template);
         let above = self.open.get(below.map_or(0, |at| at + 1)..).unwrap_or_default();
         match above.iter().rposition(|open| is_named(html, open, name)) {
             Some(found) => self.truncate(self.open.len() - above.len() + found),
@@ -179,7 +187,7 @@ impl Nesting {
     }
 }
 
-fn is_named(html: &[u8], open: &Open, name: &[u8]) -> bool {
+fn is_named(html: &[u8], open: &OpenElement, name: &[u8]) -> bool {
     open.name.len() == name.len()
         && html.get(open.name.clone()).is_some_and(|other| other.eq_ignore_ascii_case(name))
 }
@@ -193,7 +201,7 @@ fn is_one_of(name: &[u8], sorted_names: &[&str]) -> bool {
     sorted_names.binary_search_by(|other| other.as_bytes().cmp(lower)).is_ok()
 }
 
-/// Start tags that never are in foreign content (13.2.6.5).
+/// Start tags that end foreign content (13.2.6.5), sorted.
 const NEVER_FOREIGN: [&str; 44] = [
     "b",
     "big",
@@ -241,7 +249,7 @@ const NEVER_FOREIGN: [&str; 44] = [
     "var",
 ];
 
-/// Elements that hold others, whose end tag ends what is open in them.
+/// Elements that commonly contain others, sorted. Their end tag closes the open elements in them.
 const CONTAINERS: [&str; 41] = [
     "a",
     "article",
@@ -294,7 +302,7 @@ fn leaves_foreign(name: &[u8], tag: &Tag, html: &[u8]) -> bool {
     is_one_of(name, &NEVER_FOREIGN) || (name.eq_ignore_ascii_case(b"font") && has_font_attribute())
 }
 
-/// True for an `annotation-xml` that says it holds HTML.
+/// Returns true for an `annotation-xml` element that declares HTML content.
 fn holds_html(html: &[u8], tag: &Tag) -> bool {
     let encoding = tag.attributes(html).find(|(name, _)| name.eq_ignore_ascii_case(b"encoding"));
     encoding.and_then(|(_, value)| html.get(value)).is_some_and(|value| {
@@ -303,7 +311,7 @@ fn holds_html(html: &[u8], tag: &Tag) -> bool {
     })
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
     use crate::tokens::Tokens;
@@ -317,19 +325,19 @@ mod tests {
         while let Some(tag) = tokens.next(nesting.is_foreign()) {
             if tag.is_end_tag {
                 nesting.end(bytes, &tag);
-            } else if nesting.start(bytes, &tag) == Place::Html && nesting.is_in_document() {
+            } else if nesting.start(bytes, &tag) == ElementKind::Html && nesting.is_in_document() {
                 names.push(String::from_utf8_lossy(tag.name(bytes)).into_owned());
             }
         }
         names.join(" ")
     }
 
-    #[test]
+    # [test]
     fn the_lists_are_in_the_order_that_a_search_needs() {
         assert!(NEVER_FOREIGN.is_sorted() && CONTAINERS.is_sorted());
     }
 
-    #[test]
+    # [test]
     fn a_tag_is_in_the_namespace_that_a_browser_puts_it_in() {
         for (html, expected) in [
             ("<a><svg><x></svg><c>", "a c"),
@@ -366,7 +374,7 @@ mod tests {
         }
     }
 
-    #[test]
+    # [test]
     fn what_is_too_deep_is_not_kept() {
         let html = format!("<svg>{}</svg><a>", "<g>".repeat(10 * MAX_DEPTH));
         assert_eq!(html_tags(&html), "a");

@@ -1,53 +1,57 @@
-//! The whole of what a home page says, from its URL, its response headers and its body.
+//! Reads a whole home page: URL, response headers and body.
 
 use std::borrow::Cow;
 
 use url::Url;
 
-use crate::candidates::says_no_icon;
-use crate::charset::{Charset, CharsetSource};
-use crate::content_type;
-use crate::framing::{self, Framing};
-use crate::head;
-use crate::icons::{IconClass, IconLink, LinkReader, names_icon};
-use crate::markup::{self, Markup};
-use crate::title::Title;
+use crate::{
+    charset::{Charset, CharsetSource},
+    content_type,
+    framing::{self, Framing},
+    head,
+    icons::{IconClass, IconLink, LinkReader, names_icon},
+    markup::{self, Markup},
+    title::Title,
+};
 
-/// The longest `base` href that is read.
+/// Greatest length in bytes of the `href` of a `base` element: four times the longest URL that is
+/// requested.
 const MAX_BASE_BYTES: usize = 8 << 10;
 
-/// The icons of one page hold at most this many bytes of URLs; what would pass it is counted.
+/// Greatest length in bytes of all icon URLs of a page. Icons beyond it are counted, so that a page
+/// with a long base URL and many links cannot fill memory.
 const MAX_ICON_URL_BYTES: usize = 1 << 20;
 
-/// What a home page told us.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a home page says.
+# [derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// The document's URL, or `None` if what was given is no URL.
+    /// URL of the document, `None` if the given text is no URL.
     pub url: Option<Url>,
-    /// The title.
+    /// Title of the document.
     pub title: Title,
-    /// The encoding's name by the Encoding Standard, in lower case.
+    /// Name of the character encoding by the Encoding Standard, in lower case.
     pub charset: String,
-    /// Who said so.
+    /// Where the encoding was declared.
     pub charset_source: CharsetSource,
-    /// What relative URLs resolve against: the document's URL or that of its `base`.
+    /// Base of relative URLs: the URL of the `base` element, or of the document.
     pub base: Option<Url>,
-    /// The declared icons in document order, without the implied /favicon.ico.
+    /// Declared icons in document order, without the implied /favicon.ico.
     pub icons: Vec<IconLink>,
-    /// Icon links beyond the limits on their number and bytes.
+    /// Number of icon links beyond the limits on number and bytes.
     pub icons_over_limit: usize,
-    /// Icon links whose href is absent, empty, oversized or no URL.
+    /// Number of icon links whose `href` is absent, empty, too long or no URL.
     pub icons_without_url: usize,
-    /// The page says `data:,`: it has no icon, and /favicon.ico is not to be asked for.
+    /// True if the page declares `data:,`: it has no icon, and /favicon.ico must not be requested.
     pub no_favicon: bool,
-    /// Whether a page of another origin may frame it.
+    /// Whether a page of another origin may show it in a frame.
     pub framing: Framing,
 }
 
-/// Understands a page. `url` is where the response came from, `headers` are `(lower-case name,
-/// value bytes)` in order with duplicates, `body` is free of transfer and content codings. Never
-/// fails: a broken page gives what it has.
-#[must_use]
+/// Reads a page. It never fails: a broken page gives what it contains.
+///
+/// `url` is the URL of the response. `headers` are pairs of name and value in their order, with
+/// duplicates. `body` must be free of transfer and content codings.
+# [must_use]
 pub fn understand(url: &str, headers: &[(String, Vec<u8>)], body: &[u8]) -> Page {
     let url = Url::parse(url).ok();
     let content_type = content_type::extract(headers);
@@ -70,14 +74,15 @@ pub fn understand(url: &str, headers: &[(String, Vec<u8>)], body: &[u8]) -> Page
     page
 }
 
-/// The encoding of the page, and of the bytes that were parsed: these are UTF-8 where the page
-/// had to be decoded before its markup could be read.
+/// The encodings of a page before and after it was prepared for parsing.
 struct Charsets {
+    /// Encoding of the page.
     of_page: Charset,
+    /// Encoding of the parsed bytes: UTF-8 if the page had to be decoded before parsing.
     of_html: Charset,
 }
 
-/// Settles the encoding and reads the markup, in one pass for all but a few pages.
+/// Determines the encoding and reads the markup. Nearly all pages take one pass.
 fn parsed<'a>(
     declared: Option<Charset>,
     body: &'a [u8],
@@ -88,7 +93,7 @@ fn parsed<'a>(
     if let Some(charset) = certain.or(declared.filter(|found| !found.is_ascii_compatible())) {
         return parsed_as(charset, body);
     }
-    // Nothing sure: a meta that the parser meets settles it.
+    // Nothing certain is declared: a `meta` element that the parser finds decides.
     let markup = markup::read(body, names_icon, true);
     let charset = match (markup.meta_encoding, declared) {
         (Some(encoding), Some(declared)) if encoding == declared.encoding => declared,
@@ -102,6 +107,7 @@ fn parsed<'a>(
     (Charsets { of_page: charset, of_html: charset }, Cow::Borrowed(body), markup)
 }
 
+/// Reads the markup of a page in a known encoding.
 fn parsed_as(charset: Charset, body: &[u8]) -> (Charsets, Cow<'_, [u8]>, Markup) {
     if charset.is_ascii_compatible() {
         let markup = markup::read(body, names_icon, false);
@@ -125,18 +131,18 @@ impl Page {
             .filter(|base| !matches!(base.scheme(), "data" | "javascript"))
             .or_else(|| document.clone());
         reader.base = base.as_ref();
-        let mut room = MAX_ICON_URL_BYTES;
+        let mut remaining = MAX_ICON_URL_BYTES;
         for link in &markup.links {
             let Some(icon) = reader.icon(link) else {
                 self.icons_without_url += 1;
                 continue;
             };
-            let Some(left) = room.checked_sub(icon.href.len()) else {
+            let Some(left) = remaining.checked_sub(icon.href.len()) else {
                 self.icons_over_limit += 1;
                 continue;
             };
-            room = left;
-            self.no_favicon |= icon.class == IconClass::Icon && says_no_icon(&icon.href);
+            remaining = left;
+            self.no_favicon |= icon.class == IconClass::Icon && icon.says_no_icon();
             self.icons.push(icon);
         }
         self.base = base;

@@ -1,12 +1,13 @@
-//! WHATWG HTML 13.2.3.2, "prescan a byte stream to determine its encoding".
+//! Searches the start of a page for a declared encoding (WHATWG HTML 13.2.3.2, "prescan a byte
+//! stream to determine its encoding").
 //!
-//! Exact, and not an HTML parse: it skips comments and reads attributes by its own simpler
-//! rules. The caller cuts the input to the first 1,024 bytes. Running out of bytes at any point
-//! ends the scan, after which only an XML declaration can still name an encoding.
+//! This follows the standard exactly and does not parse HTML: it skips comments and reads
+//! attributes by simpler rules of its own. The caller passes the first 1,024 bytes. If they end at
+//! any point, the scan ends, and only an XML declaration can still declare an encoding.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// The encoding that the first bytes of a page declare, if they do.
+/// Returns the encoding that the first bytes of a page declare, `None` if they declare none.
 pub(crate) fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes.starts_with(b"<\0?\0x\0") {
         return Some(UTF_16LE);
@@ -17,7 +18,8 @@ pub(crate) fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
     Scan { bytes, at: 0 }.run().or_else(|| xml_encoding(bytes))
 }
 
-/// "Algorithm for extracting a character encoding from a meta element" on a `content` value.
+/// Reads an encoding from the `content` of a `meta` element ("algorithm for extracting a character
+/// encoding from a meta element").
 pub(crate) fn encoding_in_content(content: &[u8]) -> Option<&'static Encoding> {
     let mut rest = content;
     loop {
@@ -41,7 +43,8 @@ pub(crate) fn encoding_in_content(content: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label)
 }
 
-/// What a meta element's label comes to: UTF-16 is UTF-8, x-user-defined is windows-1252.
+/// Returns the encoding that a label in a `meta` element means: UTF-16 there means UTF-8, and
+/// x-user-defined means windows-1252.
 pub(crate) fn as_declared_by_meta(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == UTF_16LE || encoding == UTF_16BE {
         UTF_8
@@ -52,7 +55,8 @@ pub(crate) fn as_declared_by_meta(encoding: &'static Encoding) -> &'static Encod
     }
 }
 
-/// "Get an XML encoding": `<?xml ... encoding="label" ... >` at the very start.
+/// Reads the encoding from an XML declaration, `<?xml ... encoding="label" ... >`, at the very
+/// start ("get an XML encoding").
 fn xml_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let declaration = bytes.strip_prefix(b"<?xml")?;
     let declaration = declaration.get(..declaration.iter().position(|byte| *byte == b'>')?)?;
@@ -89,8 +93,9 @@ struct Attribute {
     value: Vec<u8>,
 }
 
-/// What one `<meta` said. A known `need_pragma` with no `charset` is the standard's "failure".
-#[derive(Default)]
+/// The declaration of one `meta` element. With `need_pragma` but without `charset` it is the
+/// standard's "failure".
+# [derive(Default)]
 struct Meta {
     got_pragma: bool,
     need_pragma: Option<bool>,
@@ -98,12 +103,13 @@ struct Meta {
 }
 
 impl Scan<'_> {
-    /// `None` is either "nothing declared" or "ran out of bytes"; the standard treats them alike.
+    /// Scans for the first declaration. Returns `None` if nothing is declared or if the bytes end;
+    /// the standard treats both alike.
     fn run(&mut self) -> Option<&'static Encoding> {
         while self.at < self.bytes.len() {
             let rest = self.bytes.get(self.at..)?;
             if rest.starts_with(b"<!--") {
-                // The two dashes of the end may be those of the start, as in `<!-->`.
+                // The two dashes of the start may also be those of the end, as in `<!-->`.
                 let end = rest.get(2..)?.windows(3).position(|window| window == b"-->")?;
                 self.at += 2 + end + 2;
             } else if is_meta(rest) {
@@ -123,7 +129,7 @@ impl Scan<'_> {
         None
     }
 
-    /// Reads the attributes of a `<meta`; the outer `None` is the end of the bytes.
+    /// Reads the attributes of a `meta` element. The outer `None` means that the bytes end.
     fn meta(&mut self) -> Option<Option<&'static Encoding>> {
         let mut meta = Meta::default();
         let mut seen: Vec<Vec<u8>> = Vec::new();
@@ -160,7 +166,8 @@ impl Scan<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    /// "Get an attribute": the outer `None` is the end of the bytes, the inner "no attribute".
+    /// Reads an attribute ("get an attribute"). The outer `None` means that the bytes end, the
+    /// inner one that there is no further attribute.
     fn attribute(&mut self) -> Option<Option<Attribute>> {
         while is_space(self.byte()?) || self.byte()? == b'/' {
             self.at += 1;
@@ -224,6 +231,5 @@ fn is_tag(rest: &[u8]) -> bool {
     matches!(rest, [b'<', letter, ..] | [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic())
 }
 
-#[cfg(test)]
-#[path = "prescan_tests.rs"]
+# [cfg(test)]
 mod tests;

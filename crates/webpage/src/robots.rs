@@ -1,53 +1,52 @@
-//! robots.txt by RFC 9309: which paths a crawler may ask for.
+//! Parses robots.txt (RFC 9309): which paths a crawler may request.
 //!
-//! All groups that name us are merged; `*` speaks only where none does. The longest matching
-//! rule decides, in octets, and an allow wins a tie. Lines that are no rule change nothing.
+//! All groups that name the crawler are merged; the group `*` applies only if there is none. The
+//! longest matching rule in octets decides, and of an allow and a disallow rule of equal length the
+//! allow rule. Lines that are no rule have no effect.
 //!
-//! Both sides of a match are brought to one form first (RFC 9309 2.2.2): octets beyond ASCII and
-//! the special characters of a path are percent-encoded, encoded unreserved characters are
-//! decoded, hexadecimal digits are upper case. In a rule, `%2A` and `%24` are the characters,
-//! `*` and a final `$` the wildcard and the anchor.
+//! Rules and paths are converted to a normal form before they are compared (RFC 9309 2.2.2): octets
+//! beyond ASCII and special characters of a path are percent-encoded, encoded unreserved characters
+//! are decoded, hexadecimal digits are in upper case. In a rule, `%2A` and `%24` are literal
+//! characters, `*` is a wildcard, and a `$` at the end anchors the rule.
 //!
-//! Google's parser, which most files were written for, compares without that decoding. Where the
-//! two readings differ the one that forbids counts: an allow must match in both.
+//! Most files were written for the parser of Google, which does not decode unreserved characters.
+//! Where the two interpretations differ, the stricter one counts: an allow rule must match in both.
 //!
-//! Cost is bounded whatever the file says: 500 KiB are read, and matching a rule takes time
-//! linear in rule and path, for its literal parts are found from left to right, never again.
+//! Invariant: the cost is bounded for any file. 500 KiB are read, and matching takes time linear in
+//! rule and path, since the literal parts of a rule are searched from left to right only once.
 
-use crate::data_url::hex_pair;
-
-/// What is read of a file; RFC 9309 2.5 asks for at least this.
+/// Number of bytes that are read from a file. RFC 9309 2.5 requires at least 500 KiB.
 pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
-/// What is read of a line: as much as Google's parser does.
+/// Number of bytes that are read from a line, the same as in the parser of Google.
 const MAX_LINE_BYTES: usize = 8 * 2083 - 1;
-/// What is read of a path that is asked about: more than any rule can be long.
+/// Number of bytes that are read from a requested path: more than the longest rule.
 const MAX_PATH_BYTES: usize = 17 << 10;
 
-/// A parsed robots.txt.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Robots {
+/// A parsed robots.txt. The default value stands for a missing file, which allows everything.
+# [derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RobotsTxt {
     groups: Vec<Group>,
     disallow_all: bool,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+# [derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Group {
-    /// Product tokens in lower case, `*` for everyone.
+    /// Product tokens in lower case, `*` for all crawlers.
     agents: Vec<String>,
     rules: Vec<Rule>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+# [derive(Debug, Clone, PartialEq, Eq)]
 struct Rule {
     allow: bool,
-    /// In normal form, not empty.
+    /// The rule in normal form, not empty.
     pattern: String,
-    /// Of an allow whose form as written is another one, that.
+    /// The form for the parser of Google, if the rule is an allow rule and the form differs.
     as_written: Option<String>,
 }
 
 impl Rule {
-    /// `None` for an empty value, which rules nothing.
+    /// Makes a rule. Returns `None` for an empty value, which has no effect.
     fn new(allow: bool, value: &[u8]) -> Option<Self> {
         let pattern = normal_form(value, Side::Rule, Form::Normal);
         let as_written = allow.then(|| normal_form(value, Side::Rule, Form::AsWritten));
@@ -55,29 +54,28 @@ impl Rule {
         (!pattern.is_empty()).then_some(Self { allow, pattern, as_written })
     }
 
-    fn matches(&self, path: &Path) -> bool {
+    fn matches(&self, path: &RequestPath) -> bool {
         let written = || self.as_written.as_ref().unwrap_or(&self.pattern);
         matches(&self.pattern, &path.normal)
             && (!self.allow || matches(written(), &path.as_written))
     }
 }
 
-/// A path that is asked about, in both forms.
-struct Path {
+/// A requested path in both forms.
+struct RequestPath {
     normal: String,
     as_written: String,
 }
 
-impl Robots {
-    /// What an unreachable robots.txt means: nothing may be asked for (RFC 9309 2.3.1.4). The
-    /// default value is the other end: a missing file, everything may.
-    #[must_use]
+impl RobotsTxt {
+    /// Returns rules that allow nothing, as an unreachable robots.txt requires (RFC 9309 2.3.1.4).
+    # [must_use]
     pub fn disallow_all() -> Self {
         Self { groups: Vec::new(), disallow_all: true }
     }
 
-    /// Reads the first [`MAX_ROBOTS_BYTES`] of a file. Any bytes give a result.
-    #[must_use]
+    /// Parses the first [`MAX_ROBOTS_BYTES`] of a file. Any bytes give a result.
+    # [must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let bytes = bytes.get(..MAX_ROBOTS_BYTES).unwrap_or(bytes);
         let mut robots = Self::default();
@@ -93,7 +91,7 @@ impl Robots {
                     }
                 }
                 Record::Rule { allow, value } => {
-                    // Rules before any group are nobody's.
+                    // Rules before the first group have no effect.
                     let Some(group) = robots.groups.last_mut() else { continue };
                     rules_began = true;
                     group.rules.extend(Rule::new(allow, value));
@@ -106,9 +104,9 @@ impl Robots {
         robots
     }
 
-    /// True if the crawler with this product token may ask for a path, given with its query
-    /// (`/a?b`). `/robots.txt` itself is always allowed.
-    #[must_use]
+    /// Returns true if the crawler with this product token may request a path with its query, such
+    /// as `/a?b`. `/robots.txt` is always allowed.
+    # [must_use]
     pub fn allowed(&self, user_agent_token: &str, path_and_query: &str) -> bool {
         let path = if path_and_query.is_empty() { "/" } else { path_and_query };
         if path == "/robots.txt" || path.starts_with("/robots.txt?") {
@@ -120,7 +118,7 @@ impl Robots {
         let path = path.as_bytes();
         let path = path.get(..MAX_PATH_BYTES).unwrap_or(path);
         let form = |form| normal_form(path, Side::Path, form);
-        let path = Path { normal: form(Form::Normal), as_written: form(Form::AsWritten) };
+        let path = RequestPath { normal: form(Form::Normal), as_written: form(Form::AsWritten) };
         let token = user_agent_token.to_ascii_lowercase();
         let names = |group: &&Group, name: &str| group.agents.iter().any(|agent| agent == name);
         let ours = || self.groups.iter().filter(|group| names(group, &token));
@@ -131,12 +129,13 @@ impl Robots {
     }
 }
 
-/// The verdict of the longest matching rule, allow at a tie, allow where none matches.
-fn decide<'a>(groups: impl Iterator<Item = &'a Group>, path: &Path) -> bool {
+/// Returns whether the longest matching rule allows the path. Of rules of equal length an allow
+/// rule decides; without a matching rule the path is allowed.
+fn decide<'a>(groups: impl Iterator<Item = &'a Group>, path: &RequestPath) -> bool {
     let mut best: Option<(usize, bool)> = None;
     for rule in groups.flat_map(|group| &group.rules) {
         let rank = (rule.pattern.len(), rule.allow);
-        // The comparison is cheap, the match is not.
+        // Compare first, since it is cheaper than matching.
         if best.is_none_or(|best| rank > best) && rule.matches(path) {
             best = Some(rank);
         }
@@ -144,7 +143,8 @@ fn decide<'a>(groups: impl Iterator<Item = &'a Group>, path: &Path) -> bool {
     best.is_none_or(|(_, allow)| allow)
 }
 
-/// Matches from the start of the path; `*` is any run, a final `$` the end of the path.
+/// Returns true if the pattern matches from the start of the path. `*` matches any characters, a
+/// `$` at the end of the pattern the end of the path.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, anchored) = match pattern.strip_suffix('$') {
         Some(pattern) => (pattern, true),
@@ -154,7 +154,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     let first = literals.next().unwrap_or_default();
     let Some(mut rest) = path.strip_prefix(first) else { return false };
     let mut last = None;
-    // The leftmost place of each literal leaves the most for the next ones.
+    // Matching each literal at its leftmost position leaves the most for the following ones.
     for literal in literals {
         if let Some(literal) = last.replace(literal) {
             let Some((_, after)) = rest.split_once(literal) else { return false };
@@ -174,17 +174,17 @@ enum Record<'a> {
     Rule { allow: bool, value: &'a [u8] },
 }
 
-/// The lines that say something, in order.
+/// Iterates over the lines that have an effect.
 fn records(file: &[u8]) -> impl Iterator<Item = Record<'_>> {
     without_mark(file).split(|byte| matches!(byte, b'\n' | b'\r')).filter_map(record)
 }
 
-/// What a line says, or `None` for a comment, junk, or a record of another kind.
+/// Parses a line. Returns `None` for a comment, an invalid line, or a record of another kind.
 fn record(line: &[u8]) -> Option<Record<'_>> {
     let line = line.get(..MAX_LINE_BYTES).unwrap_or(line);
     let line = line.split(|byte| *byte == b'#').next()?.trim_ascii();
     let colon = line.iter().position(|byte| *byte == b':');
-    // Google takes a space where the colon is missing, if the line is two words.
+    // Like the parser of Google, accept whitespace for a missing colon if the line has two words.
     let at = colon.or_else(|| {
         let space = line.iter().position(u8::is_ascii_whitespace)?;
         let value = line.get(space..)?.trim_ascii();
@@ -198,7 +198,7 @@ fn record(line: &[u8]) -> Option<Record<'_>> {
         return Some(Record::Agent(product_token(value)));
     }
     let allow = key_is(&["allow"]);
-    // The misspellings that Google accepts.
+    // Misspellings that the parser of Google accepts.
     let disallow = ["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"];
     if !allow && !key_is(&disallow) {
         return None;
@@ -206,14 +206,15 @@ fn record(line: &[u8]) -> Option<Record<'_>> {
     Some(Record::Rule { allow, value })
 }
 
-/// Google takes an allowed `/a/index.html` for `/a/` too.
+/// Returns the folder of an allow rule for its index file: like in the parser of Google, a rule for
+/// `/a/index.html` also allows `/a/`.
 fn value_of_folder(value: &[u8]) -> Option<Vec<u8>> {
     let slash = value.iter().rposition(|byte| *byte == b'/')?;
     let (folder, file) = value.split_at_checked(slash + 1)?;
     file.starts_with(b"index.htm").then(|| [folder, b"$"].concat())
 }
 
-/// `bot` of `bot/1.0`; `*` of `*` and of `* junk`.
+/// Returns the product token of a user-agent line: `bot` for `bot/1.0`, `*` for `*` and `* other`.
 fn product_token(value: &[u8]) -> String {
     if let [b'*'] | [b'*', b' ' | b'\t', ..] = value {
         return "*".to_owned();
@@ -222,22 +223,24 @@ fn product_token(value: &[u8]) -> String {
     value.iter().take_while(is_token).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
 }
 
-/// What a text in normal form is. In a rule `*` and a final `$` keep their meaning, in a path
-/// they are encoded.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Whether a text is a rule, where `*` and a `$` at the end keep their meaning, or a path, where
+/// they are percent-encoded.
+# [derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Rule,
     Path,
 }
 
-/// RFC 9309's form, or Google's: encoded characters stay so, and a path is taken as it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The form in which rules and paths are compared: that of RFC 9309 (`Normal`), or that of the
+/// parser of Google (`AsWritten`), in which encoded characters stay encoded and paths stay as they
+/// are.
+# [derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Normal,
     AsWritten,
 }
 
-/// The form in which rules and paths are compared.
+/// Converts a rule or a path to the given form.
 fn normal_form(text: &[u8], side: Side, form: Form) -> String {
     let mut result = String::with_capacity(text.len());
     let mut at = 0;
@@ -262,6 +265,12 @@ fn normal_form(text: &[u8], side: Side, form: Form) -> String {
     result
 }
 
+/// Returns the byte that two hexadecimal digits denote.
+fn hex_pair(digits: &[u8]) -> Option<u8> {
+    let mut byte = [0];
+    hex::decode_to_slice(digits, &mut byte).ok().map(|()| byte[0])
+}
+
 fn push_encoded(form: &mut String, byte: u8) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     form.push('%');
@@ -274,13 +283,12 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// A byte order mark, whole or cut, is no part of the first line.
+/// Removes a byte order mark, even an incomplete one.
 fn without_mark(bytes: &[u8]) -> &[u8] {
     let mark = [0xef, 0xbb, 0xbf];
     let length = bytes.iter().zip(mark).take_while(|(byte, mark)| *byte == mark).count();
     bytes.get(length..).unwrap_or_default()
 }
 
-#[cfg(test)]
-#[path = "robots_tests.rs"]
+# [cfg(test)]
 mod tests;

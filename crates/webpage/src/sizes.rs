@@ -1,21 +1,22 @@
-//! The `sizes` attribute of an icon link (WHATWG HTML 4.6.8.8).
+//! Parses the `sizes` attribute of an icon link (WHATWG HTML 4.6.8.8).
 //!
-//! Tokens split by ASCII space; a bad token is passed over alone. Sizes are in raw pixels.
+//! ASCII whitespace separates tokens, and an invalid token is ignored by itself. Sizes are in
+//! device pixels.
 
-/// The most sizes read of one attribute.
+/// Greatest number of sizes that are read from one attribute. An ICO has up to a dozen.
 const MAX_SIZES: usize = 32;
 
-/// What a `sizes` attribute declares.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The content of a `sizes` attribute.
+# [derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// The token `any` was there: the icon scales.
+    /// True if the attribute contains the token `any`: the icon can be scaled.
     pub any: bool,
-    /// `(width, height)` in pixels, in order.
+    /// Width and height in pixels, in the order of the attribute.
     pub pixels: Vec<(u32, u32)>,
 }
 
-/// Reads a `sizes` attribute; junk gives nothing.
-#[must_use]
+/// Parses a `sizes` attribute. Invalid text gives no sizes.
+# [must_use]
 pub fn parse(attribute: &str) -> Sizes {
     let mut sizes = Sizes::default();
     for token in attribute.split_ascii_whitespace() {
@@ -31,17 +32,17 @@ pub fn parse(attribute: &str) -> Sizes {
     sizes
 }
 
-/// Digits only, no leading zero.
+/// Parses a number that consists of digits without a leading zero.
 fn number(digits: &str) -> Option<u32> {
     let plain = !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
     if plain { digits.parse().ok() } else { None }
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
+    # [test]
     fn each_bad_token_is_passed_over_alone() {
         let pixels = |text: &str| parse(text).pixels;
         assert_eq!(pixels("16x16 32X32"), [(16, 16), (32, 32)]);

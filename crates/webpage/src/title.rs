@@ -1,41 +1,44 @@
-//! The title of a page: its text by the standard, and its form for a tab.
+//! Reads the title of a page, and makes a title safe to show in a tab.
 //!
-//! WHATWG HTML 3.1.5: the first HTML `title` in tree order, its child text with ASCII space
-//! stripped and collapsed. An empty first title is the answer; nothing else stands in for it.
+//! Source: WHATWG HTML 3.1.5. The title is the text of the first HTML `title` element in tree
+//! order, with ASCII whitespace stripped and collapsed. If the first one is empty, the title is
+//! empty; nothing replaces it.
 
 use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::charset::Charset;
-use crate::markup::TitleSpan;
+use crate::{charset::Charset, markup::TitleSpan};
 
-/// What is kept of a title's source at most; real ones are below 4 KiB.
+/// Number of bytes of a title element that are read. Real titles are below 4 KiB, but an unclosed
+/// title contains the rest of the page.
 const MAX_SOURCE_BYTES: usize = 64 << 10;
 
-/// The longest title of a tab, in Unicode scalar values.
+/// Greatest length of the title of a tab in Unicode scalar values. A tab shows about 30, its
+/// tooltip a few hundred.
 pub const MAX_TAB_TITLE_CHARACTERS: usize = 300;
 
-/// How a title came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// Whether a page has a title.
+# [derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+# [serde(rename_all = "snake_case")]
 pub enum TitleState {
-    /// There is a title and it has text.
+    /// The page has a title.
     Ok,
-    /// The first title element has no text.
+    /// The first title element contains no text.
     Empty,
-    /// There is no title element.
+    /// The page has no title element.
     Absent,
-    /// The text is not the whole title, or swallowed the rest of the page: no end tag closed it
-    /// before the page ended, or it passed 64 KiB.
+    /// The text may be incomplete, or may contain the rest of the page: no end tag closes the
+    /// title, or it is longer than 64 KiB.
     Truncated,
 }
 
-/// A page's title: `text` is "" unless the state is ok or truncated, and not yet fit for display.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// The title of a page, not yet made safe to show: see [`tab_title`].
+# [derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Title {
-    /// How it came out.
+    /// Whether there is a title.
     pub state: TitleState,
-    /// The text, ASCII space stripped and collapsed.
+    /// The text, with ASCII whitespace stripped and collapsed. Empty unless the state is `Ok` or
+    /// `Truncated`.
     pub text: String,
 }
 
@@ -54,9 +57,9 @@ impl Title {
         let source = whole.get(..MAX_SOURCE_BYTES).unwrap_or(whole);
         let is_cut = source.len() < whole.len();
         let decoded = charset.decode_piece(source);
-        // The cut may have split a character.
+        // The limit may have split a character.
         let decoded = if is_cut { decoded.trim_end_matches('\u{fffd}') } else { &decoded };
-        // A NUL in RCDATA is U+FFFD (13.2.5.2).
+        // In RCDATA, NUL becomes U+FFFD (13.2.5.2).
         let decoded = decoded.replace('\0', "\u{fffd}");
         let text = collapsed(&htmlize::unescape(decoded));
         let state = match (text.is_empty(), closed && !is_cut) {
@@ -68,7 +71,8 @@ impl Title {
     }
 }
 
-/// ASCII space (TAB, LF, FF, CR, SPACE) stripped at the ends, collapsed to one space inside.
+/// Strips ASCII whitespace (TAB, LF, FF, CR, SPACE) at both ends, and replaces runs of it by one
+/// space.
 fn collapsed(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_ascii_whitespace()).filter(|word| !word.is_empty()) {
@@ -80,10 +84,10 @@ fn collapsed(text: &str) -> String {
     result
 }
 
-/// A title as a tab shows it: at most [`MAX_TAB_TITLE_CHARACTERS`] scalar values and never cut
-/// inside a grapheme; no controls, no bidirectional overrides or isolates; "" if nothing of it
-/// would be seen.
-#[must_use]
+/// Makes a title safe to show in a tab: it removes control characters and bidirectional embeddings,
+/// overrides and isolates, and cuts it to at most [`MAX_TAB_TITLE_CHARACTERS`] scalar values, never
+/// inside a grapheme cluster. Returns "" if nothing visible is left.
+# [must_use]
 pub fn tab_title(title: &str) -> String {
     let visible: String = title.chars().filter_map(shown).collect();
     let mut title = collapsed(&visible);
@@ -101,18 +105,19 @@ pub fn tab_title(title: &str) -> String {
     if title.chars().all(is_blank) { String::new() } else { title }
 }
 
-/// The character to show, a space for a line break, or nothing.
+/// Returns the character to show, a space for a line break, or `None` if it must be removed.
 fn shown(character: char) -> Option<char> {
     match character {
         '\t' | '\n' | '\x0c' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some(' '),
-        // The embeddings, overrides and isolates; the marks (200E, 200F, 061C) only hint.
+        // Embeddings, overrides and isolates. The marks (200E, 200F, 061C) cannot reorder other
+        // text.
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => None,
         control if control.is_control() => None,
         other => Some(other),
     }
 }
 
-/// True for characters that leave no mark: spaces and those of zero width.
+/// Returns true for invisible characters: whitespace and characters of zero width.
 fn is_blank(character: char) -> bool {
     character.is_whitespace()
         || matches!(character,
@@ -122,18 +127,18 @@ fn is_blank(character: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
+    # [test]
     fn only_ascii_space_collapses() {
         assert_eq!(collapsed(" a \t\n\x0c\r b "), "a b");
         assert_eq!(collapsed("\u{a0}a\u{3000}\u{3000}b"), "\u{a0}a\u{3000}\u{3000}b");
         assert_eq!(collapsed(" \n"), "");
     }
 
-    #[test]
+    # [test]
     fn controls_and_bidirectional_overrides_leave_a_tab_title() {
         assert_eq!(tab_title("a\0b\u{7}c\u{9b}d\u{7f}e"), "abcde");
         assert_eq!(tab_title("a\u{202e}b\u{2066}c\u{2069}"), "abc");
@@ -143,15 +148,15 @@ mod tests {
         assert_eq!(tab_title("</script>"), "</script>");
     }
 
-    #[test]
-    fn a_title_that_nobody_sees_is_empty() {
+    # [test]
+    fn an_invisible_title_is_empty() {
         for invisible in ["", " ", "\u{200b}", "\u{200d}\u{feff} \u{2060}", "\u{a0}", "\u{ad}"] {
             assert_eq!(tab_title(invisible), "", "{invisible:?}");
         }
         assert_eq!(tab_title("\u{200b}a"), "\u{200b}a");
     }
 
-    #[test]
+    # [test]
     fn a_long_title_is_cut_between_graphemes() {
         let limit = MAX_TAB_TITLE_CHARACTERS;
         assert_eq!(tab_title(&"a".repeat(limit)), "a".repeat(limit));
@@ -161,14 +166,14 @@ mod tests {
         assert_eq!(tab_title(&combining), "e\u{301}".repeat(limit / 2));
         let odd = format!("a{combining}");
         assert_eq!(tab_title(&odd).chars().count(), limit - 1);
-        // A family of seven scalar values does not fit in the last six places.
+        // One grapheme of seven scalar values does not fit where six are left.
         let family = "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}\u{200d}\u{1f466}";
         let title = format!("{}{family}", "a".repeat(limit - 6));
         assert_eq!(tab_title(&title), "a".repeat(limit - 6));
-        // A trailing space goes with what it parted.
+        // The space before a word that does not fit is removed too.
         let title = format!("{} bb", "a".repeat(limit - 1));
         assert_eq!(tab_title(&title), "a".repeat(limit - 1));
-        // One grapheme longer than a title can be.
+        // One grapheme cluster that is longer than the limit.
         assert_eq!(tab_title(&format!("a{}", "\u{301}".repeat(limit))), "");
     }
 }

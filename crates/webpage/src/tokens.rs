@@ -1,56 +1,62 @@
-//! The tags of a page: the tokenization of WHATWG HTML 13.2.5, as far as it decides where tags,
-//! comments and raw text begin and end.
+//! Finds the tags of a page: the tokenization of WHATWG HTML 13.2.5, as far as it decides where
+//! tags, comments and raw text begin and end.
 //!
-//! Answers with byte offsets and decodes nothing. Its caller says what a tokenizer learns from
-//! the tree: whether the current node is foreign, and which start tags begin raw text. Every
-//! byte is looked at once or twice, whatever the page holds.
+//! It returns byte offsets and decodes nothing. The caller supplies what a tokenizer would learn
+//! from the tree: whether the current node is foreign, and which start tags begin raw text.
+//! Invariant: every byte is examined once or twice, whatever the page contains.
+
+use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
-use crate::markup::Span;
+/// A range of byte offsets into the page.
+pub(crate) type Span = Range<usize>;
 
-/// Where a tag lies that ended; one that the page's end cuts is none.
-#[derive(Debug, Clone)]
+/// The position of a complete tag. A tag that the end of the page cuts off is none.
+# [derive(Debug, Clone)]
 pub(crate) struct Tag {
-    /// Of its `<`.
+    /// Byte offset of the `<`.
     pub(crate) start: usize,
     name_end: usize,
-    /// After its `>`.
+    /// Byte offset after the `>`.
     pub(crate) end: usize,
+    /// True for `</name>`.
     pub(crate) is_end_tag: bool,
+    /// True for `<name/>`.
     pub(crate) is_self_closing: bool,
 }
 
 impl Tag {
-    /// The name as written.
-    #[inline]
+    /// Returns the name as written.
+    # [inline]
     pub(crate) fn name<'a>(&self, html: &'a [u8]) -> &'a [u8] {
         html.get(self.name_span()).unwrap_or_default()
     }
 
-    /// Where the name lies.
-    #[inline]
+    /// Returns the range of the name.
+    # [inline]
     pub(crate) fn name_span(&self) -> Span {
         self.start + 1 + usize::from(self.is_end_tag)..self.name_end
     }
 
+    /// Iterates over the attributes.
     pub(crate) fn attributes<'a>(&self, html: &'a [u8]) -> Attributes<'a> {
         Attributes { html: html.get(..self.end).unwrap_or(html), at: self.name_end }
     }
 }
 
-/// How the text of an element ends.
+/// How the text of an element ends that contains no tags.
 pub(crate) enum RawText {
-    /// RCDATA and RAWTEXT: at the end tag of this name.
+    /// At the end tag of this name (RCDATA and RAWTEXT).
     UntilEndTag(&'static [u8]),
-    /// Script data, with its escapes.
+    /// At the end tag of the script, except in its escapes (script data).
     Script,
-    /// PLAINTEXT.
+    /// At the end of the page (PLAINTEXT).
     ToTheEnd,
 }
 
 impl RawText {
-    /// The length of the text that `content` begins with; `None` where nothing ends it.
+    /// Returns the length of the text at the start of `content`, `None` if nothing ends it.
     pub(crate) fn length(&self, content: &[u8]) -> Option<usize> {
         match self {
             Self::UntilEndTag(name) => end_tag(content, name),
@@ -60,13 +66,14 @@ impl RawText {
     }
 }
 
-/// Walks over the tags of a page.
+/// Iterates over the tags of a page.
 pub(crate) struct Tokens<'a> {
     html: &'a [u8],
     at: usize,
 }
 
 impl<'a> Tokens<'a> {
+    /// Starts at the beginning of the page.
     pub(crate) fn new(html: &'a [u8]) -> Self {
         Self { html, at: 0 }
     }
@@ -75,8 +82,9 @@ impl<'a> Tokens<'a> {
         self.html.get(self.at..).unwrap_or_default()
     }
 
-    /// The next tag. `is_foreign`: the current node is no HTML element, so CDATA has a meaning.
-    #[inline]
+    /// Returns the next tag. `is_foreign` must be true if the current node is no HTML element,
+    /// since only then do CDATA sections exist.
+    # [inline]
     pub(crate) fn next(&mut self, is_foreign: bool) -> Option<Tag> {
         loop {
             self.at = find(b'<', self.html, self.at)?;
@@ -93,8 +101,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Reads a tag to its end, which is where the next one is looked for.
-    #[inline]
+    /// Reads a tag. The search for the next one begins at its end.
+    # [inline]
     fn tag(&mut self, is_end_tag: bool) -> Option<Tag> {
         let start = self.at;
         let name_end = end_of_name(self.html, start + 1 + usize::from(is_end_tag))?;
@@ -106,11 +114,13 @@ impl<'a> Tokens<'a> {
         Some(Tag { start, name_end, end, is_end_tag, is_self_closing })
     }
 
+    /// Returns the offset after the next `byte`.
     fn past(&self, byte: u8) -> Option<usize> {
         memchr(byte, self.rest()).map(|found| self.at + found + 1)
     }
 
-    /// After a comment, a doctype, a CDATA section, or whatever else begins with `<!`.
+    /// Returns the offset after a comment, doctype, CDATA section, or anything else that begins
+    /// with `<!`.
     fn past_declaration(&self, is_foreign: bool) -> Option<usize> {
         let rest = self.rest();
         if rest.starts_with(b"<!--") {
@@ -122,12 +132,13 @@ impl<'a> Tokens<'a> {
         self.past(b'>')
     }
 
-    /// Skips the text of the element whose start tag was just read, and its end tag: the text.
+    /// Skips the text of the element whose start tag was just read, and its end tag. Returns the
+    /// range of the text.
     pub(crate) fn skip_raw_text(&mut self, raw: &RawText) -> Span {
         let start = self.at;
         let end = raw.length(self.rest()).map_or(self.html.len(), |length| start + length);
         self.at = end;
-        // An end tag that the page's end cuts ends the text all the same.
+        // An end tag that the end of the page cuts off ends the text too.
         if end < self.html.len() && self.next(false).is_none() {
             self.at = self.html.len();
         }
@@ -135,10 +146,10 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// The attributes of a tag as written: name and where the value lies. Of one without a value, an
-/// empty stretch.
+/// Iterates over the attributes of a tag as written: name and range of the value. The range is
+/// empty for an attribute without a value.
 pub(crate) struct Attributes<'a> {
-    /// Ends with the tag.
+    /// The page up to the end of the tag.
     html: &'a [u8],
     at: usize,
 }
@@ -155,7 +166,7 @@ impl<'a> Iterator for Attributes<'a> {
         if matches!(self.html.get(start), None | Some(b'>')) {
             return None;
         }
-        // An equals sign begins a name, later it ends it.
+        // An equals sign may begin a name, but within a name it ends it.
         let end = skipped(start + 1, |byte| !is_space(byte) && !matches!(byte, b'/' | b'>' | b'='));
         let name = self.html.get(start..end)?;
         let after = skipped(end, is_space);
@@ -179,9 +190,9 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// What a byte is in a tag. Most are none of these, which one look into a table tells.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+/// The meaning of a byte within a tag, read from a table.
+# [derive(Clone, Copy, PartialEq, Eq)]
+enum ByteClass {
     Other,
     Space,
     Slash,
@@ -189,43 +200,44 @@ enum Class {
     End,
 }
 
-static CLASSES: [Class; 256] = {
-    let mut classes = [Class::Other; 256];
-    classes[b'\t' as usize] = Class::Space;
-    classes[b'\n' as usize] = Class::Space;
-    classes[0x0c] = Class::Space;
-    classes[b'\r' as usize] = Class::Space;
-    classes[b' ' as usize] = Class::Space;
-    classes[b'/' as usize] = Class::Slash;
-    classes[b'=' as usize] = Class::Equals;
-    classes[b'>' as usize] = Class::End;
+static CLASSES: [ByteClass; 256] = {
+    let mut classes = [ByteClass::Other; 256];
+    classes[b'\t' as usize] = ByteClass::Space;
+    classes[b'\n' as usize] = ByteClass::Space;
+    classes[0x0c] = ByteClass::Space;
+    classes[b'\r' as usize] = ByteClass::Space;
+    classes[b' ' as usize] = ByteClass::Space;
+    classes[b'/' as usize] = ByteClass::Slash;
+    classes[b'=' as usize] = ByteClass::Equals;
+    classes[b'>' as usize] = ByteClass::End;
     classes
 };
 
-#[inline]
-fn class(byte: u8) -> Class {
-    CLASSES.get(usize::from(byte)).copied().unwrap_or(Class::Other)
+# [inline]
+fn class(byte: u8) -> ByteClass {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(ByteClass::Other)
 }
 
-#[inline]
+# [inline]
 fn is_space(byte: u8) -> bool {
-    class(byte) == Class::Space
+    class(byte) == ByteClass::Space
 }
 
 fn ends_name(byte: u8) -> bool {
-    matches!(class(byte), Class::Space | Class::Slash | Class::End)
+    matches!(class(byte), ByteClass::Space | ByteClass::Slash | ByteClass::End)
 }
 
-/// Where `byte` next is, from `at` on. Most are near: the call of `memchr` would cost more than
-/// looking at some words first.
-#[inline]
+/// Returns the offset of the next `byte` at or after `at`. The next one is mostly near, so a few
+/// words are examined first, which costs less than a call of `memchr`.
+# [inline]
 fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
+    /// Words of 8 bytes that are examined before `memchr` is called.
     const NEAR_WORDS: usize = 3;
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
     for _ in 0..NEAR_WORDS {
         let Some(word) = html.get(at..).and_then(|rest| rest.first_chunk::<8>()) else { break };
-        // A byte that is `byte` becomes zero; the lowest zero's high bit is exact.
+        // Bytes equal to `byte` become zero. The high bit of the lowest zero byte is exact.
         let differing = u64::from_le_bytes(*word) ^ (ONES * u64::from(byte));
         let zeros = differing.wrapping_sub(ONES) & !differing & HIGH_BITS;
         if zeros != 0 {
@@ -236,46 +248,48 @@ fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
     memchr(byte, html.get(at..)?).map(|found| at + found)
 }
 
-/// Where the name that begins at `at` ends; `None` where the page ends in it.
-#[inline]
+/// Returns the end of the name that begins at `at`, `None` if the page ends first.
+# [inline]
 pub(crate) fn end_of_name(html: &[u8], at: usize) -> Option<usize> {
     Some(at + html.get(at..)?.iter().position(|byte| ends_name(*byte))?)
 }
 
-/// After the `>` of a tag whose attributes begin at `at`, and whether it says `/>`.
+/// Returns the offset after the `>` of a tag whose attributes begin at `at`, and true if the tag is
+/// self-closing.
 pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bool)> {
-    // Quotes mean something only right after the equals sign that ends a name.
+    // Quotes only have a meaning directly after the equals sign that ends a name.
     let mut has_name = false;
     loop {
-        let name = html.get(at..)?.iter().take_while(|byte| class(**byte) == Class::Other).count();
+        let name =
+            html.get(at..)?.iter().take_while(|byte| class(**byte) == ByteClass::Other).count();
         at += name;
         has_name |= name > 0;
         match class(*html.get(at)?) {
-            Class::Other => {}
-            // After a name, space may come before its equals sign.
-            Class::Space => {}
-            Class::Slash => has_name = false,
-            Class::End => {
+            ByteClass::Other => {}
+            // Whitespace may separate a name from its equals sign.
+            ByteClass::Space => {}
+            ByteClass::Slash => has_name = false,
+            ByteClass::End => {
                 let is_self_closing = !has_name && html.get(at - 1) == Some(&b'/');
                 return Some((at + 1, is_self_closing));
             }
-            Class::Equals if has_name => {
+            ByteClass::Equals if has_name => {
                 at = end_of_value(html, at + 1)?;
-                // A slash at its end is the value's own.
+                // A slash at the end of the value is part of the value.
                 if html.get(at) == Some(&b'>') {
                     return Some((at + 1, false));
                 }
                 has_name = false;
                 continue;
             }
-            Class::Equals => has_name = true,
+            ByteClass::Equals => has_name = true,
         }
         at += 1;
     }
 }
 
-/// Where the value ends that is expected at `at`.
-#[inline]
+/// Returns the end of the value that is expected at `at`.
+# [inline]
 fn end_of_value(html: &[u8], mut at: usize) -> Option<usize> {
     while is_space(*html.get(at)?) {
         at += 1;
@@ -286,7 +300,8 @@ fn end_of_value(html: &[u8], mut at: usize) -> Option<usize> {
     })
 }
 
-/// The length of a comment: `<!-->` and `<!--->` are whole, `--!>` ends one too.
+/// Returns the length of a comment. `<!-->` and `<!--->` are complete comments, and `--!>` also
+/// ends one.
 pub(crate) fn end_of_comment(rest: &[u8]) -> Option<usize> {
     let inner = rest.get(4..)?;
     if inner.starts_with(b">") {
@@ -301,13 +316,13 @@ pub(crate) fn end_of_comment(rest: &[u8]) -> Option<usize> {
         match rest.get(at..)? {
             [b'>', ..] => return Some(at + 1),
             [b'!', b'>', ..] => return Some(at + 2),
-            // The second dash may be the first of the next pair.
+            // The second dash may be the first dash of the next pair.
             _ => at -= 1,
         }
     }
 }
 
-/// Where `</name` stands that a space, a slash or a `>` follows.
+/// Returns the offset of the next `</name` that is followed by whitespace, a slash or `>`.
 pub(crate) fn end_tag(text: &[u8], name: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -325,29 +340,30 @@ fn is_named(rest: &[u8], name: &[u8]) -> bool {
     })
 }
 
-/// Where the end tag of a script stands (13.2.5.15 to .31): in `<!-- <script>` it does not end it.
+/// Returns the offset of the end tag of a script (13.2.5.15 to .31). After `<!-- <script>` an end
+/// tag does not end the script.
 fn end_of_script(text: &[u8]) -> Option<usize> {
-    #[derive(PartialEq)]
-    enum State {
+    # [derive(PartialEq)]
+    enum ScriptState {
         Plain,
         Escaped,
         DoubleEscaped,
     }
-    let mut state = State::Plain;
+    let mut state = ScriptState::Plain;
     let mut at = 0;
     loop {
         let rest = text.get(at..)?;
         let found = match state {
-            State::Plain => memchr(b'<', rest)?,
+            ScriptState::Plain => memchr(b'<', rest)?,
             _ => memchr::memchr2(b'<', b'-', rest)?,
         };
         at += found;
         let rest = text.get(at..)?;
         if rest.starts_with(b"-") {
-            // Out of both escapes by two dashes or more and a `>`.
+            // Two or more dashes and a `>` end both escapes.
             let dashes = rest.iter().take_while(|byte| **byte == b'-').count();
             if dashes >= 2 && rest.get(dashes) == Some(&b'>') {
-                state = State::Plain;
+                state = ScriptState::Plain;
             }
             at += dashes;
             continue;
@@ -355,14 +371,14 @@ fn end_of_script(text: &[u8]) -> Option<usize> {
         let is_end = rest.get(1) == Some(&b'/');
         let is_script = is_named(rest.get(1 + usize::from(is_end)..)?, b"script");
         match state {
-            State::Plain | State::Escaped if is_end && is_script => return Some(at),
-            State::Plain if rest.starts_with(b"<!--") => {
-                state = State::Escaped;
-                // Its dashes may be those of the end, as in `<!-->`.
+            ScriptState::Plain | ScriptState::Escaped if is_end && is_script => return Some(at),
+            ScriptState::Plain if rest.starts_with(b"<!--") => {
+                state = ScriptState::Escaped;
+                // Its dashes may also be those of the end, as in `<!-->`.
                 at += 1;
             }
-            State::Escaped if !is_end && is_script => state = State::DoubleEscaped,
-            State::DoubleEscaped if is_end && is_script => state = State::Escaped,
+            ScriptState::Escaped if !is_end && is_script => state = ScriptState::DoubleEscaped,
+            ScriptState::DoubleEscaped if is_end && is_script => state = ScriptState::Escaped,
             _ => {}
         }
         at += 1;

@@ -1,40 +1,45 @@
-//! Which URLs are fit to be fetched. The host's form is normalised by the URL parser, so that
-//! `2130706433`, `0x7f.1` and `127.1` come out as the address they mean; whether an address may
-//! be dialled is [`crate::address`]'s question.
+//! Decides which URLs may be requested.
+//!
+//! The URL parser normalises the host, so that `2130706433`, `0x7f.1` and `127.1` become the
+//! address that they denote. Must not know: which addresses may be connected to (see
+//! [`crate::address`]).
 
 use std::net::IpAddr;
 
 use serde::Serialize;
 use url::{Host, Url};
 
-/// The longest URL that is fetched or kept.
+/// Greatest length in bytes of a URL that is requested or stored. It bounds memory and rows; real
+/// icon URLs are far shorter.
 pub const MAX_URL_BYTES: usize = 2048;
 
-/// The ports that web servers use; others belong to services that a page should not reach.
+/// The ports that may be requested. Web servers use them; other ports belong to services that a
+/// page must not make a crawler reach.
 pub const ALLOWED_PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
-/// Why a URL is not fetched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
+/// The reason why a URL may not be requested.
+# [derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
+# [serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// Longer than [`MAX_URL_BYTES`].
-    #[error("the URL is longer than {MAX_URL_BYTES} bytes")]
+    /// The URL is longer than [`MAX_URL_BYTES`].
+    # [error("the URL is longer than {MAX_URL_BYTES} bytes")]
     TooLong,
-    /// Not a URL.
-    #[error("not a URL")]
+    /// The text is no URL.
+    # [error("not a URL")]
     Unparsable,
-    /// Neither http nor https.
-    #[error("the scheme is neither http nor https")]
+    /// The scheme is neither http nor https.
+    # [error("the scheme is neither http nor https")]
     Scheme,
-    /// A port outside [`ALLOWED_PORTS`].
-    #[error("the port is not one that web servers use")]
+    /// The port is not in [`ALLOWED_PORTS`].
+    # [error("the port is not one that web servers use")]
     Port,
 }
 
-/// Takes an absolute URL to the form that is fetched: no user info, no fragment.
+/// Converts an absolute URL to the form that is requested: normalised, without user name, password
+/// and fragment.
 ///
 /// # Errors
-/// The [`Refusal`] that names the first rule it breaks.
+/// The [`Refusal`] for the first rule that the URL breaks.
 pub fn vet_url(url: &str) -> Result<Url, Refusal> {
     if url.len() > MAX_URL_BYTES {
         return Err(Refusal::TooLong);
@@ -47,12 +52,13 @@ pub fn vet_url(url: &str) -> Result<Url, Refusal> {
         return Err(Refusal::Port);
     }
     let url = without_userinfo_and_fragment(url);
-    // Parsing may lengthen it: a space becomes three characters.
+    // Parsing may make it longer: a space becomes three characters.
     if url.as_str().len() > MAX_URL_BYTES { Err(Refusal::TooLong) } else { Ok(url) }
 }
 
-/// The address that a URL names literally, which no resolver will ever be asked about.
-#[must_use]
+/// Returns the IP address in the host of a URL, `None` if the host is a name. Such an address needs
+/// no DNS lookup.
+# [must_use]
 pub fn literal_address(url: &Url) -> Option<IpAddr> {
     match url.host()? {
         Host::Ipv4(address) => Some(address.into()),
@@ -61,16 +67,16 @@ pub fn literal_address(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// The URL that a request and a key are made of.
+/// Removes user name, password and fragment.
 pub(crate) fn without_userinfo_and_fragment(mut url: Url) -> Url {
     url.set_fragment(None);
-    // Both fail only for URLs that cannot have user info.
+    // Both fail only for URLs that cannot have a user name.
     url.set_username("").ok();
     url.set_password(None).ok();
     url
 }
 
-#[cfg(test)]
+# [cfg(test)]
 mod tests {
     use super::*;
 
@@ -78,7 +84,7 @@ mod tests {
         vet_url(url).map(String::from)
     }
 
-    #[test]
+    # [test]
     fn a_url_is_taken_to_the_form_that_is_fetched() {
         let same = |url: &str, form: &str| assert_eq!(vetted(url).as_deref(), Ok(form));
         same("HTTP://User:pw@EXAMPLE.com:80/a b?q#f", "http://example.com/a%20b?q");
@@ -90,7 +96,7 @@ mod tests {
         same("  http://example.com/\t", "http://example.com/");
     }
 
-    #[test]
+    # [test]
     fn odd_forms_of_an_address_come_out_as_that_address() {
         for form in ["2130706433", "0x7f.1", "127.1", "0177.0.0.1", "%31%32%37.0.0.1", "127.0.0.1."]
         {
@@ -104,7 +110,7 @@ mod tests {
         assert_eq!(literal_address(&vet_url("http://localhost./").unwrap()), None);
     }
 
-    #[test]
+    # [test]
     fn each_rule_refuses_by_its_name() {
         assert_eq!(vetted("ftp://example.com/"), Err(Refusal::Scheme));
         assert_eq!(vetted("file:///etc/passwd"), Err(Refusal::Scheme));

@@ -3,7 +3,7 @@
 use everytab_webpage::candidates::{MAX_DECLARED, candidates};
 use everytab_webpage::title::MAX_TAB_TITLE_CHARACTERS;
 use everytab_webpage::{
-    Robots, Verdict, data_url, is_public, sizes, tab_title, understand, vet_url,
+    RobotsTxt, Verdict, data_url, is_public, sizes, tab_title, understand, vet_url,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -92,9 +92,9 @@ fn header() -> impl Strategy<Value = (String, Vec<u8>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    # ![proptest_config(ProptestConfig::with_cases(2000))]
 
-    #[test]
+    # [test]
     fn a_page_of_any_bytes_is_understood_within_its_limits(
         url in "(https?://[a-z.]{0,9}/?)|.{0,9}",
         headers in vec(header(), 0..4),
@@ -118,7 +118,7 @@ proptest! {
         prop_assert!(page.framing.verdict != Verdict::Blocked || !answers[0]);
     }
 
-    #[test]
+    # [test]
     fn a_tab_title_of_any_text_is_bounded_and_settled(title in ".{0,700}") {
         let once = tab_title(&title);
         prop_assert!(once.chars().count() <= MAX_TAB_TITLE_CHARACTERS);
@@ -126,7 +126,7 @@ proptest! {
         prop_assert_eq!(tab_title(&once), once.clone());
     }
 
-    #[test]
+    # [test]
     fn robots_of_any_bytes_answer(
         file in prop_oneof![
             vec(any::<u8>(), 0..300),
@@ -135,23 +135,23 @@ proptest! {
         ],
         path in "/[ab*$%2A]{0,8}",
     ) {
-        let robots = Robots::parse(&file);
+        let robots = RobotsTxt::parse(&file);
         prop_assert_eq!(robots.allowed("a", &path), robots.allowed("A", &path));
         prop_assert!(robots.allowed("a", "/robots.txt"));
     }
 
-    #[test]
+    # [test]
     fn a_robots_pattern_matches_as_the_naive_definition_says(
         pattern in "/[ab*]{0,7}[$]?",
         path in "/[ab]{0,8}",
     ) {
         let file = format!("user-agent: *\ndisallow: {pattern}");
-        let blocked = !Robots::parse(file.as_bytes()).allowed("x", &path);
+        let blocked = !RobotsTxt::parse(file.as_bytes()).allowed("x", &path);
         let expected = naive(pattern.as_bytes(), path.as_bytes());
         prop_assert_eq!(blocked, expected, "{} {}", pattern, path);
     }
 
-    #[test]
+    # [test]
     fn urls_of_any_text_are_vetted(text in ".{0,60}", bytes in any::<[u8; 16]>()) {
         if let Ok(url) = vet_url(&text) {
             prop_assert_eq!(vet_url(url.as_str()), Ok(url.clone()));

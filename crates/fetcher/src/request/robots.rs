@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use everytab_webpage::robots::Robots;
+use everytab_webpage::RobotsTxt;
 use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
@@ -32,7 +32,7 @@ const INLINE_PARSE_MAX_BYTES: usize = 16 * 1024;
 enum Rules {
     AllowAll,
     ForbidAll,
-    Read(Arc<Robots>),
+    Read(Arc<RobotsTxt>),
     /// The origin does not answer: its URLs get this outcome.
     Dead(Outcome),
 }
@@ -161,9 +161,9 @@ async fn understand(target: &Target, fetched: &Fetched) -> Rules {
         RobotsAnswer::Rules => {
             let body = fetched.body.clone();
             if body.len() <= INLINE_PARSE_MAX_BYTES {
-                return Rules::Read(Arc::new(Robots::parse(&body)));
+                return Rules::Read(Arc::new(RobotsTxt::parse(&body)));
             }
-            let parse = move || Rules::Read(Arc::new(Robots::parse(&body)));
+            let parse = move || Rules::Read(Arc::new(RobotsTxt::parse(&body)));
             // This fails only if the parser panics, and it does not panic.
             tokio::task::spawn_blocking(parse).await.unwrap_or(Rules::ForbidAll)
         }

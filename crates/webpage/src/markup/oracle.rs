@@ -3,19 +3,20 @@
 //! The tokenizer keeps no tree. It reports an SVG `title`, which is an integration point, as
 //! HTML; what tells them apart is that only the HTML one switches the tokenizer to RCDATA.
 
-use std::borrow::Cow;
-use std::cell::RefCell;
-use std::sync::LazyLock;
+use std::{borrow::Cow, cell::RefCell, sync::LazyLock};
 
 use encoding_rs::{Encoding, WINDOWS_1252};
-use lol_html::html_content::{Attribute, Element, TextType};
 use lol_html::{
     AsciiCompatibleEncoding, ElementContentHandlers, HandlerResult, HtmlRewriter, MemorySettings,
     Selector, Settings,
+    html_content::{Attribute, Element, TextChunk, TextType},
 };
 
-use crate::markup::{LinkSpan, MAX_LINKS, Markup, Span, TitleSpan};
-use crate::prescan;
+use crate::{
+    markup::{LinkSpan, MAX_LINKS, Markup, TitleSpan},
+    prescan,
+    tokens::Span,
+};
 
 /// What the tokenizer may hold: about 150,000 open elements. A page nested deeper keeps what
 /// was found before that.
@@ -35,13 +36,12 @@ static IN_FOREIGN: LazyLock<Option<Selector>> =
 
 /// Reads the page once. `wants_meta` asks for the metas too, which costs a little.
 pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Markup {
-    let found = RefCell::new(Found::new(html, is_icon));
-    let title =
-        element(&found, Found::title).text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
-            let span = chunk.source_location().bytes();
-            found.borrow_mut().title_text(span, chunk.text_type());
-            HandlerResult::Ok(())
-        });
+    let found = RefCell::new(OracleReader::new(html, is_icon));
+    let title = element(&found, OracleReader::title).text(|chunk: &mut TextChunk<'_>| {
+        let span = chunk.source_location().bytes();
+        found.borrow_mut().title_text(span, chunk.text_type());
+        HandlerResult::Ok(())
+    });
     let mut handlers: Vec<(Cow<'static, Selector>, ElementContentHandlers<'_>)> = Vec::new();
     let mut add = |selector: &'static LazyLock<Option<Selector>>, handler| {
         if let Some(selector) = selector.as_ref() {
@@ -51,10 +51,10 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
     add(&IN_TEMPLATE, element(&found, |found, _| found.in_template = true));
     add(&IN_FOREIGN, element(&found, |found, _| found.in_foreign = true));
     add(&TITLE, title);
-    add(&LINK, element(&found, Found::link));
-    add(&BASE, element(&found, Found::base));
+    add(&LINK, element(&found, OracleReader::link));
+    add(&BASE, element(&found, OracleReader::base));
     if wants_meta {
-        add(&META, element(&found, Found::meta));
+        add(&META, element(&found, OracleReader::meta));
     }
     let mut settings = Settings::new().with_strict(false).with_memory_settings(
         MemorySettings::new().with_max_allowed_memory_usage(MAX_TOKENIZER_BYTES),
@@ -78,8 +78,8 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
 
 /// A handler that notes what an element says.
 fn element<'h, 'a: 'h>(
-    found: &'h RefCell<Found<'a>>,
-    handler: fn(&mut Found<'a>, &Element<'_, '_>),
+    found: &'h RefCell<OracleReader<'a>>,
+    handler: fn(&mut OracleReader<'a>, &Element<'_, '_>),
 ) -> ElementContentHandlers<'h> {
     ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
         handler(&mut found.borrow_mut(), element);
@@ -94,7 +94,7 @@ struct OpenTitle {
     text: Option<Span>,
 }
 
-struct Found<'a> {
+struct OracleReader<'a> {
     html: &'a [u8],
     is_icon: fn(&[u8]) -> bool,
     in_template: bool,
@@ -107,7 +107,7 @@ struct Found<'a> {
     meta_encoding: Option<&'static Encoding>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> OracleReader<'a> {
     fn new(html: &'a [u8], is_icon: fn(&[u8]) -> bool) -> Self {
         Self {
             html,
@@ -258,7 +258,7 @@ fn value(attribute: &Attribute<'_>) -> Span {
 }
 
 /// What is the same however two readers write an empty stretch.
-pub(crate) fn told<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
+pub(crate) fn visible_parts<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
     let bytes =
         |span: &Option<Span>| span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default());
     let title = match &markup.title {
