@@ -1,9 +1,12 @@
 //! Reads any bytes as a home page, with a header field that they begin with: all limits hold.
 #![no_main]
 
-use everytab_webpage::candidates::{MAX_DATA_URL_BYTES, MAX_DECLARED};
-use everytab_webpage::url_rules::MAX_URL_BYTES;
-use everytab_webpage::{candidates, tab_title, understand};
+use everytab_webpage::{
+    candidates,
+    candidates::{MAX_DATA_URL_BYTES, MAX_DECLARED},
+    tab_title, understand,
+    url_rules::MAX_URL_BYTES,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

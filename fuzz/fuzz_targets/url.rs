@@ -2,8 +2,10 @@
 //! that reads back as itself, on an allowed port, without credentials and fragment.
 #![no_main]
 
-use everytab_webpage::address::is_public;
-use everytab_webpage::url_rules::{ALLOWED_PORTS, MAX_URL_BYTES, literal_address, vet_url};
+use everytab_webpage::{
+    address::is_public,
+    url_rules::{ALLOWED_PORTS, MAX_URL_BYTES, literal_address, vet_url},
+};
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 

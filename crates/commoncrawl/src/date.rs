@@ -1,11 +1,12 @@
-//! Moments as text: microseconds since 1970 in the form that WARC headers use.
+//! Formats times, given in microseconds since 1970, as WARC headers need them.
 //!
-//! Invariant: every `i64` has a text. Must not know: the time it is now.
+//! Invariant: every `i64` can be formatted. Must not know: the current time.
 
 const SECOND_MICROS: i64 = 1_000_000;
 const DAY_SECONDS: i64 = 86_400;
 
-/// The moment as `YYYY-MM-DDThh:mm:ssZ` (WARC 1.1 5.4, RFC 3339), UTC; whole seconds, rounded down.
+/// Formats a time as `YYYY-MM-DDThh:mm:ssZ` in UTC (WARC 1.1 5.4, RFC 3339), rounded down to
+/// seconds.
 pub fn format_seconds(micros: i64) -> String {
     let seconds = micros.div_euclid(SECOND_MICROS);
     let (year, month, day) = civil_from_days(seconds.div_euclid(DAY_SECONDS));
@@ -15,7 +16,7 @@ pub fn format_seconds(micros: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Like [`format_seconds`], with six decimals where the moment is not a whole second.
+/// Formats a time like [`format_seconds`], with six decimals if it is no whole second.
 pub fn format_micros(micros: i64) -> String {
     let mut text = format_seconds(micros);
     let fraction = micros.rem_euclid(SECOND_MICROS);
@@ -26,7 +27,7 @@ pub fn format_micros(micros: i64) -> String {
     text
 }
 
-/// Year, month (1 to 12) and day (1 to 31) of a day counted from 1970-01-01, in the proleptic
+/// Converts days since 1970-01-01 to year, month (1 to 12) and day (1 to 31) in the proleptic
 /// Gregorian calendar (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_moments_have_known_texts() {
+    fn known_times_have_known_texts() {
         // date -u -d @N +%FT%TZ
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00Z"),

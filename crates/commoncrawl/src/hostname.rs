@@ -1,34 +1,38 @@
-//! Hostnames as the index gives them: which are acceptable, and the hash that orders them.
+//! Checks the hostnames of the index, and computes the hash that orders them.
 //!
-//! Invariant: a hostname that passed [`check_hostname`] can stand between `https://` and `/`
-//! without changing what the URL means. Must not know: DNS, the public suffix list.
+//! Invariant: a hostname that passed [`check_hostname`] can be inserted between `https://` and `/`
+//! without changing the meaning of the URL. Must not know: DNS, the public suffix list.
 
 use std::net::Ipv6Addr;
 
 use sha2::{Digest, Sha256};
 
-/// The longest hostname in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
+/// Greatest length of a hostname in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
 pub const MAX_HOSTNAME_BYTES: usize = 253;
 
-/// Why a hostname is not acceptable.
+/// The reason why a hostname is not acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HostnameError {
-    /// There is nothing in it.
+    /// The hostname is empty.
     #[error("hostname is empty")]
     Empty,
-    /// It has more than [`MAX_HOSTNAME_BYTES`] bytes.
+    /// The hostname is longer than [`MAX_HOSTNAME_BYTES`].
     #[error("hostname is longer than {MAX_HOSTNAME_BYTES} bytes")]
     TooLong,
-    /// It has an upper-case letter; the index has only lower-case hostnames.
+    /// The hostname contains an upper-case letter. The index has only lower-case hostnames.
     #[error("hostname has an upper-case letter")]
     UpperCase,
-    /// It has a character that ends or changes the host part of a URL.
+    /// The hostname contains a character that ends or changes the host part of a URL.
     #[error("hostname has a character that no host may have")]
     ForbiddenCharacter,
 }
 
-/// Checks that `hostname` is lower-case, 1 to 253 bytes long, and free of the characters that the
-/// URL Standard forbids in a host ("forbidden domain code point"). A bracketed IPv6 address passes.
+/// Checks that `hostname` is in lower case, 1 to 253 bytes long, and free of the characters that
+/// the URL Standard forbids in a host ("forbidden domain code point"). A bracketed IPv6 address
+/// passes.
+///
+/// # Errors
+/// The first rule that the hostname breaks.
 pub fn check_hostname(hostname: &str) -> Result<(), HostnameError> {
     if hostname.is_empty() {
         return Err(HostnameError::Empty);
@@ -53,8 +57,8 @@ fn is_forbidden(character: char) -> bool {
     character.is_control() || character.is_whitespace() || r#"#%/:<>?@[\]^|"#.contains(character)
 }
 
-/// The 64-bit hash of a hostname: the first 8 bytes, big-endian, of SHA-256(hostname). It chooses
-/// the shard of a host and orders the tabs within one.
+/// Returns the 64-bit hash of a hostname: the first 8 bytes of SHA-256(hostname), big-endian. It
+/// chooses the shard of a host and orders the tabs within a shard.
 pub fn hostname_hash(hostname: &str) -> u64 {
     let digest: [u8; 32] = Sha256::digest(hostname.as_bytes()).into();
     let [a, b, c, d, e, f, g, h, ..] = digest;

@@ -12,8 +12,10 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use everytab_commoncrawl::index::{Capture, IndexCounts};
-use everytab_commoncrawl::warc::{Limits, RecordType, read_record};
+use everytab_commoncrawl::{
+    index::{Capture, IndexCounts},
+    warc::{Limits, RecordType, read_record},
+};
 use support::{corpus, files_below, read_all, read_limited};
 
 fn index_files(corpus: &std::path::Path, part: &str) -> Vec<(String, Bytes)> {

@@ -4,8 +4,10 @@
 
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use arrow_array::{ArrayRef, Float64Array, NullArray};
 use everytab_commoncrawl::index::{

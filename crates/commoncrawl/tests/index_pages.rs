@@ -7,9 +7,11 @@ mod support;
 
 use bytes::Bytes;
 use everytab_commoncrawl::index::{IndexError, IndexOptions, read_bytes};
-use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
-use parquet::schema::types::ColumnPath;
+use parquet::{
+    basic::{Compression, Encoding, GzipLevel, ZstdLevel},
+    file::properties::{EnabledStatistics, WriterProperties, WriterVersion},
+    schema::types::ColumnPath,
+};
 use proptest::prelude::*;
 use support::{Layout, PLAIN, Row, columns, home_page, parquet, read, read_all, write};
 

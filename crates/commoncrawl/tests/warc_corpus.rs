@@ -9,8 +9,7 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use everytab_commoncrawl::warc::{
     Limits, Record, RecordType, Records, Truncation, WarcError, read_record,

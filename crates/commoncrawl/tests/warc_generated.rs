@@ -4,18 +4,19 @@
 
 mod support;
 
-use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr};
-
-use everytab_commoncrawl::warc::write::{
-    ArchiveInfo, ArchiveWriter, Position, Resource, Response, Revisit, TruncatedBecause,
-    WriteError, Written, http_head,
+use std::{
+    io::Write,
+    net::{IpAddr, Ipv4Addr},
 };
+
 use everytab_commoncrawl::warc::{
     HttpError, Limits, Record, RecordType, Records, Truncation, WarcError, read_record,
+    write::{
+        ArchiveInfo, ArchiveWriter, Position, Resource, Response, Revisit, TruncatedBecause,
+        WriteError, Written, http_head,
+    },
 };
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
 
 const DATE: i64 = 1_767_225_599_000_000;

@@ -16,7 +16,7 @@ use crate::{
 pub const MAX_TRACKING_PIXELS: u32 = 2;
 
 /// A tab icon and what it was made of.
-# [derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TabIcon {
     /// The PNG file, without metadata.
     pub png: Vec<u8>,

@@ -49,11 +49,11 @@ fn guarded<T>(
     catch_unwind(AssertUnwindSafe(decoder)).unwrap_or(Err(IconError::DecoderPanicked { format }))
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn a_panic_of_a_decoder_is_an_error_value() {
         let result: Result<(), _> = guarded(Format::Gif, || panic!("as third-party code may"));
         assert_eq!(result, Err(IconError::DecoderPanicked { format: Format::Gif }));

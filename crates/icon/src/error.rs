@@ -10,19 +10,19 @@ use crate::format::Format;
 
 /// The reason why some bytes did not become a tab icon. [`IconError::kind`] is its stable name;
 /// `Display` gives one line for people.
-# [derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IconError {
     /// The body holds no bytes.
-    # [error("empty body")]
+    #[error("empty body")]
     Empty,
     /// The body is an HTML page, often an error page served with status 200.
-    # [error("an HTML page, not an image")]
+    #[error("an HTML page, not an image")]
     Html,
     /// The content is of no known image format.
-    # [error("not an image format known here")]
+    #[error("not an image format known here")]
     NotAnImage,
     /// The format is known, but the bytes break its rules or end too soon.
-    # [error("corrupt {}: {reason}", format.name())]
+    #[error("corrupt {}: {reason}", format.name())]
     Corrupt {
         /// Format, as detected from the content.
         format: Format,
@@ -30,7 +30,7 @@ pub enum IconError {
         reason: String,
     },
     /// A side is longer than [`crate::limits::MAX_SIDE_PIXELS`], according to the header.
-    # [error("{width}x{height} pixels is more than 2048x2048")]
+    #[error("{width}x{height} pixels is more than 2048x2048")]
     TooLarge {
         /// Width in pixels, read from the header.
         width: u32,
@@ -38,7 +38,7 @@ pub enum IconError {
         height: u32,
     },
     /// The picture has at most 2x2 pixels: it is a tracking pixel, not an icon.
-    # [error("{width}x{height} pixels is no icon")]
+    #[error("{width}x{height} pixels is no icon")]
     TooSmall {
         /// Width in pixels.
         width: u32,
@@ -46,20 +46,20 @@ pub enum IconError {
         height: u32,
     },
     /// All pixels are fully transparent.
-    # [error("fully transparent")]
+    #[error("fully transparent")]
     Blank,
     /// The SVG could take too long to draw, or uses a feature that is not supported.
-    # [error("svg refused: {reason}")]
+    #[error("svg refused: {reason}")]
     SvgRefused {
         /// The limit that it exceeds, or the feature.
         reason: &'static str,
     },
     /// The image is an AVIF. No small decoder in safe Rust exists that could be trusted with bytes
     /// from any website.
-    # [error("avif unsupported")]
+    #[error("avif unsupported")]
     AvifUnsupported,
     /// A third-party decoder panicked. Only this icon is lost.
-    # [error("the {} decoder panicked", format.name())]
+    #[error("the {} decoder panicked", format.name())]
     DecoderPanicked {
         /// Format, as detected from the content.
         format: Format,
@@ -82,7 +82,7 @@ impl IconError {
     ];
 
     /// Returns the stable name of this error, one of [`IconError::KINDS`].
-    # [must_use]
+    #[must_use]
     pub fn kind(&self) -> &'static str {
         let index = match self {
             Self::Empty => 0,

@@ -1,7 +1,7 @@
 //! The image formats that this crate knows by content.
 
 /// The image formats known by content.
-# [derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// PNG, including animated PNG.
     Png,
@@ -38,7 +38,7 @@ impl Format {
     ];
 
     /// Returns a short name in lower case, such as `png`.
-    # [must_use]
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Png => "png",
@@ -56,7 +56,7 @@ impl Format {
     /// Returns the MIME type that EveryTab records. For ICO and CUR it is `image/x-icon`, the type
     /// that the WHATWG MIME Sniffing Standard computes for both, not IANA's
     /// `image/vnd.microsoft.icon`.
-    # [must_use]
+    #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Png => "image/png",

@@ -8,7 +8,7 @@ use crate::{convert::to_tab_icon, measure::measure, sniff::sniff};
 
 /// One line of `inspect icon`. A field that does not apply or is unknown is `None`, printed as
 /// null.
-# [derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IconReport {
     /// Name of the file, as the caller gave it.
     pub file: String,
@@ -35,7 +35,7 @@ pub struct IconReport {
 }
 
 /// Makes the report about one icon. Any bytes give a report.
-# [must_use]
+#[must_use]
 pub fn inspect_icon(file_name: &str, bytes: &[u8]) -> IconReport {
     let measured = measure(bytes).ok();
     let format = measured.map(|m| m.format).or_else(|| sniff(bytes));
@@ -57,11 +57,11 @@ pub fn inspect_icon(file_name: &str, bytes: &[u8]) -> IconReport {
     }
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn a_refused_file_is_a_line_with_its_error() {
         let report = inspect_icon("x.ico", b"<!doctype html>");
         let json = serde_json::to_string(&report).unwrap();

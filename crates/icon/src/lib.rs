@@ -27,6 +27,6 @@ pub use measure::Measured;
 pub use pixels::Pixels;
 
 /// Runs the example in README.md as a test.
-# [cfg(doctest)]
-# [doc = include_str!("../README.md")]
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 struct ReadmeExample;

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Format, width and height of a picture.
-# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measured {
     /// Format, as detected from the content.
     pub format: Format,
@@ -112,11 +112,11 @@ fn css_pixels(text: &str) -> Option<f64> {
     number.trim_ascii_end().parse::<f64>().ok().map(|n| n * factor).filter(|&pixels| pixels > 0.0)
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn svg_sides_come_from_width_height_and_view_box() {
         let sides = |attributes: &str| {
             let text = format!("<svg xmlns='http://www.w3.org/2000/svg' {attributes}/>");
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(sides("width='1e30' height='1'"), (u32::MAX, 1));
     }
 
-    # [test]
+    #[test]
     fn a_header_without_sides_is_corrupt_not_zero() {
         assert_eq!(measure(b"\x89PNG\r\n\x1a\n").unwrap_err().kind(), "image_corrupt");
         let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();

@@ -55,7 +55,7 @@ pub(crate) fn kept(bytes: &[u8], pixels: &Pixels, limit_bytes: usize) -> Option<
     same.then_some(file)
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use libdeflater::{CompressionLvl, Compressor};
 
@@ -92,7 +92,7 @@ mod tests {
         longer
     }
 
-    # [test]
+    #[test]
     fn a_file_that_was_compressed_harder_is_kept_without_its_metadata() {
         let pixels = picture(|_| 255);
         let (ours, theirs) = (encode(&pixels), hard(&pixels));
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(kept(&commented, &picture(|_| 254), ours.len()), None, "other pixels");
     }
 
-    # [test]
+    #[test]
     fn what_is_hidden_under_alpha_0_is_not_kept() {
         let half = |i: usize| if i % 32 < 16 { 255 } else { 128 * u8::from(i.is_multiple_of(2)) };
         let hiding = picture(half);
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(kept(&file, &hiding, usize::MAX), None);
     }
 
-    # [test]
+    #[test]
     fn transparent_entries_of_a_palette_lose_their_colour() {
         let mut file = SIGNATURE.to_vec();
         push_chunk(&mut file, *b"IHDR", &[0, 0, 0, 8, 0, 0, 0, 1, 1, INDEXED, 0, 0, 0]);
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(decode(&kept).unwrap().1.rgba()[..8], [0, 0, 0, 0, 9, 8, 7, 255]);
     }
 
-    # [test]
+    #[test]
     fn a_stream_that_declares_a_smaller_window_gets_the_full_one() {
         let pixels = picture(|_| 255);
         let whole = hard(&pixels);

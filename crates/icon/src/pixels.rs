@@ -7,7 +7,7 @@
 use crate::limits::MAX_SIDE_PIXELS;
 
 /// A picture in RGBA with straight alpha, 4 bytes per pixel, top row first, without padding.
-# [derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
     width: u32,
     height: u32,
@@ -17,7 +17,7 @@ pub struct Pixels {
 impl Pixels {
     /// Makes a picture of `rgba`, which holds 4 bytes per pixel. Returns `None` if a side is 0 or
     /// above the limit, or if the length does not match the sides.
-    # [must_use]
+    #[must_use]
     pub fn new(width: u32, height: u32, rgba: Vec<u8>) -> Option<Self> {
         let sides = 1..=MAX_SIDE_PIXELS;
         let fits = sides.contains(&width) && sides.contains(&height);
@@ -29,19 +29,19 @@ impl Pixels {
     }
 
     /// Width in pixels.
-    # [must_use]
+    #[must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
     /// Height in pixels.
-    # [must_use]
+    #[must_use]
     pub fn height(&self) -> u32 {
         self.height
     }
 
     /// All bytes, row by row.
-    # [must_use]
+    #[must_use]
     pub fn rgba(&self) -> &[u8] {
         &self.rgba
     }
@@ -52,13 +52,13 @@ impl Pixels {
     }
 
     /// Returns true if every pixel has alpha 0.
-    # [must_use]
+    #[must_use]
     pub fn fully_transparent(&self) -> bool {
         self.iter().all(|pixel| pixel[3] == 0)
     }
 
     /// Returns true if all pixels are equal, so that the picture is a plain rectangle.
-    # [must_use]
+    #[must_use]
     pub fn one_colour(&self) -> bool {
         let mut pixels = self.iter();
         let first = pixels.next();
@@ -67,7 +67,7 @@ impl Pixels {
 
     /// Returns the same picture with red, green and blue set to 0 in every pixel of alpha 0. The
     /// two look the same, and the result compresses better.
-    # [must_use]
+    #[must_use]
     pub fn with_clean_transparency(mut self) -> Self {
         for pixel in self.rgba.as_chunks_mut::<4>().0 {
             if pixel[3] == 0 {

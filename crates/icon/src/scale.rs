@@ -35,7 +35,7 @@ type Samples = [i16; 4];
 /// Returns the sides in pixels that a picture of `width` x `height` gets when it is scaled to fit a
 /// square of `target` pixels: the aspect ratio is kept, sides are rounded to nearest and are at
 /// least 1. A picture that fits keeps its sides unless `enlarge` is true.
-# [must_use]
+#[must_use]
 pub fn fit(width: u32, height: u32, target: u32, enlarge: bool) -> (u32, u32) {
     let longest = width.max(height).max(1);
     if longest <= target && !enlarge {
@@ -50,7 +50,7 @@ pub fn fit(width: u32, height: u32, target: u32, enlarge: bool) -> (u32, u32) {
 }
 
 /// Scales `pixels` down to fit a square of `target` pixels.
-# [must_use]
+#[must_use]
 pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
     let (width, height) = fit(pixels.width(), pixels.height(), target, false);
     if (width, height) == (pixels.width(), pixels.height()) {
@@ -96,7 +96,7 @@ pub fn scale_down(pixels: Pixels, target: u32) -> Pixels {
 fn add_weighted(sums: &mut [i32], channels: &[i16], weight: i16) {
     // Not inlined into the loop below: only in a function of its own does the compiler know that
     // the weight has 16 bits, and multiplies 16-bit instead of 32-bit lanes.
-    # [inline(never)]
+    #[inline(never)]
     fn block<const N: usize>(sums: &mut [i32; N], channels: &[i16; N], weight: i16) {
         for (sum, &channel) in sums.iter_mut().zip(channels) {
             *sum += i32::from(weight) * i32::from(channel);
@@ -138,7 +138,7 @@ static OPAQUE: [u64; 256] = {
 
 /// Does the same as [`premultiplied`], with two channels per 64-bit word: red and green, blue and
 /// alpha. Two additions then sum four channels, which is faster than filling a vector register.
-# [inline(always)]
+#[inline(always)]
 fn paired(pixel: [u8; 4]) -> [u64; 2] {
     match pixel[3] {
         255 => {
@@ -240,7 +240,7 @@ fn straight(sums: [i64; 4]) -> [u8; 4] {
 
 /// One direction of scaling: `from` source pixels are averaged in cells of `cell` pixels, which are
 /// then weighted to `to` target pixels.
-# [derive(PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 struct Axis {
     from: u32,
     to: u32,
@@ -315,5 +315,5 @@ fn normalised(exact: &[i64]) -> Vec<i16> {
     weights
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests;

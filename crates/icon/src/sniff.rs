@@ -11,7 +11,7 @@ pub mod svg_root;
 use crate::{error::IconError, format::Format};
 
 /// Returns the format of `bytes`, `None` if they are no image of a known format.
-# [must_use]
+#[must_use]
 pub fn sniff(bytes: &[u8]) -> Option<Format> {
     let binary = match bytes {
         [0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, ..] => Some(Format::Png),
@@ -56,7 +56,7 @@ fn is_avif(bytes: &[u8]) -> bool {
 
 /// Returns true if a browser that sniffs would take `bytes` for HTML (WHATWG MIME Sniffing 7.1), or
 /// if they are an XHTML document.
-# [must_use]
+#[must_use]
 pub fn looks_like_html(bytes: &[u8]) -> bool {
     const TAGS: [&[u8]; 20] = [
         b"<!doctype html",
@@ -105,11 +105,11 @@ fn starts_with_tag(bytes: &[u8], tag: &[u8]) -> bool {
     ends && head.eq_ignore_ascii_case(tag)
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn each_magic_number_names_its_format() {
         let bmp = [b"BM".as_slice(), &[0; 12], &[40, 0, 0, 0]].concat();
         let cases: [(&[u8], Format); 9] = [
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn soft_404s_and_other_bodies_are_named_for_what_they_are() {
         let html: [&[u8]; 6] = [
             b"<!DOCTYPE html><body><svg xmlns='http://www.w3.org/2000/svg'></svg>",

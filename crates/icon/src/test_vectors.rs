@@ -38,7 +38,7 @@ const SVG: &str = concat!(
 );
 
 /// Returns the SHA-256 digest of the tab icons of all vectors, in every choice of colours.
-# [must_use]
+#[must_use]
 pub fn encoder_digest() -> [u8; 32] {
     let mut digest = Sha256::new();
     for vector in vectors() {
@@ -54,7 +54,7 @@ pub fn encoder_digest() -> [u8; 32] {
 }
 
 /// Returns [`encoder_digest`] in lower-case hex.
-# [must_use]
+#[must_use]
 pub fn encoder_digest_hex() -> String {
     hex::encode(encoder_digest())
 }
@@ -133,12 +133,12 @@ fn bmp(pixels: &Pixels) -> Vec<u8> {
     file
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{convert::to_tab_icon, decode::decode};
 
-    # [test]
+    #[test]
     fn every_vector_becomes_an_icon() {
         for (index, vector) in vectors().iter().enumerate() {
             let icon = to_tab_icon(vector).unwrap_or_else(|error| panic!("{index}: {error}"));
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn a_vector_that_was_compressed_harder_is_kept_as_it_is() {
         let is_kept = |vector: &Vec<u8>| to_tab_icon(vector).is_ok_and(|icon| icon.png == *vector);
         let shorter = |vector: &Vec<u8>| {
@@ -156,7 +156,7 @@ mod tests {
         assert!(vectors().iter().any(|vector| is_kept(vector) && shorter(vector)));
     }
 
-    # [test]
+    #[test]
     fn the_digest_is_the_one_of_this_version() {
         assert_eq!(encoder_digest_hex(), include_str!("../vectors/digest.txt").trim());
     }

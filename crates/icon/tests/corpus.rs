@@ -3,7 +3,7 @@
 
 # ![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-# [path = "corpus/suites.rs"]
+#[path = "corpus/suites.rs"]
 mod suites;
 
 use std::{
@@ -18,7 +18,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The corpus folder, or a line that says why the test does nothing.
-# [allow(
+#[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
 )]
@@ -33,7 +33,7 @@ fn corpus() -> Option<PathBuf> {
 }
 
 /// Name (`icons/png/x.png`) and bytes of every icon, sorted.
-# [allow(
+#[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
 )]
@@ -51,13 +51,13 @@ fn icons(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// What the reference decoders made of each icon, by name.
-# [allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
+#[allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
 fn expected(folder: &Path) -> HashMap<String, Value> {
     let bytes = std::fs::read(folder.join("expected/icons.json")).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
-# [derive(Default)]
+#[derive(Default)]
 struct Row {
     files: usize,
     decoded: usize,
@@ -71,7 +71,7 @@ struct Row {
     microseconds: u128,
 }
 
-# [derive(Default)]
+#[derive(Default)]
 struct Share {
     compared: usize,
     equal: usize,
@@ -184,7 +184,7 @@ fn in_directory(known: &Value, pixels: &Pixels) -> bool {
     })
 }
 
-# [test]
+#[test]
 fn every_icon_of_the_corpus_decodes_or_is_refused_with_a_reason() {
     let Some(folder) = corpus() else { return };
     let expected = expected(&folder);
@@ -195,7 +195,7 @@ fn every_icon_of_the_corpus_decodes_or_is_refused_with_a_reason() {
         let group = name.split('/').nth(1).unwrap().to_owned();
         let row = table.entry(group.clone()).or_default();
         row.files += 1;
-        # [allow(clippy::disallowed_types, reason = "a measurement for people, none is asserted")]
+        #[allow(clippy::disallowed_types, reason = "a measurement for people, none is asserted")]
         let started = std::time::Instant::now();
         let icon = to_tab_icon(&bytes);
         row.microseconds += started.elapsed().as_micros();
@@ -257,7 +257,7 @@ fn hold_the_floors(table: &BTreeMap<String, Row>) {
     }
 }
 
-# [test]
+#[test]
 fn scaled_icons_have_the_sides_and_the_mean_colour_of_another_scaler() {
     let Some(folder) = corpus() else { return };
     let expected = expected(&folder);
@@ -282,7 +282,7 @@ fn scaled_icons_have_the_sides_and_the_mean_colour_of_another_scaler() {
     assert!(means.equal * 100 >= means.compared * 95);
 }
 
-# [test]
+#[test]
 fn every_file_of_the_corpus_is_one_line_of_inspect() {
     let Some(folder) = corpus() else { return };
     for (name, bytes) in icons(&folder) {

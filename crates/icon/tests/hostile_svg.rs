@@ -18,7 +18,7 @@ fn outcome(text: String) -> &'static str {
 
 const RECT: &str = r#"<rect width="9" height="9"/>"#;
 
-# [test]
+#[test]
 fn nesting_deeper_than_the_stack_is_refused() {
     assert_eq!(
         outcome(svg(&format!("{}{}", "<g>".repeat(150), "</g>".repeat(150)))),
@@ -30,7 +30,7 @@ fn nesting_deeper_than_the_stack_is_refused() {
     assert_eq!(outcome(svg(&real)), "ok");
 }
 
-# [test]
+#[test]
 fn references_that_multiply_are_refused() {
     let uses: String = (1..7)
         .map(|level| {
@@ -74,7 +74,7 @@ fn references_that_multiply_are_refused() {
     assert_eq!(outcome(svg(loops)), "svg_rejected");
 }
 
-# [test]
+#[test]
 fn entities_that_multiply_are_refused() {
     let laughs = r#"<!DOCTYPE svg [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;">]>"#;
     assert_eq!(outcome(format!("{laughs}{}", svg("<g>&b;</g>"))), "svg_rejected");
@@ -86,7 +86,7 @@ fn entities_that_multiply_are_refused() {
     assert_eq!(outcome(format!("{illustrator}{text}")), "ok");
 }
 
-# [test]
+#[test]
 fn drawing_without_end_is_refused() {
     let tile = r#"<pattern id="p" width="90000" height="90000" patternUnits="userSpaceOnUse">"#;
     let bomb = format!(r#"{tile}{RECT}</pattern><g fill="url(#p)">{RECT}</g>"#);
@@ -100,7 +100,7 @@ fn drawing_without_end_is_refused() {
     assert_eq!(outcome(svg(&burn)), "svg_rejected");
 }
 
-# [test]
+#[test]
 fn parsers_that_compare_each_with_each_are_spared() {
     let attributes: String = (0..20_000).map(|index| format!(r#" a{index}="""#)).collect();
     assert_eq!(outcome(svg(&format!("<g{attributes}/>"))), "svg_rejected");
@@ -111,7 +111,7 @@ fn parsers_that_compare_each_with_each_are_spared() {
     assert_eq!(outcome(svg(&" ".repeat(300_000))), "svg_rejected");
 }
 
-# [test]
+#[test]
 fn files_and_addresses_are_never_read() {
     let own_source = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/gradient.jpg");
     for address in [own_source, "file:///etc/hostname", "http://127.0.0.1:1/x.png"] {
@@ -121,7 +121,7 @@ fn files_and_addresses_are_never_read() {
     assert_eq!(outcome(svg("<text>x</text>")), "image_blank");
 }
 
-# [test]
+#[test]
 fn an_arc_of_a_radius_beyond_all_pictures_is_refused_not_drawn_in_a_billion_pieces() {
     for huge in ["99999999999999999999", "1e75", "1E+30", "0011000000001", "1000000000.5e3"] {
         let arc = svg(&format!(r#"<path d="M1 1h6a{huge} 7.66 0 006.2-4.24L3 3z"/>"#));

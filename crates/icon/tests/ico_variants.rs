@@ -5,7 +5,7 @@
 use everytab_icon::{IconError, Pixels, decode::decode, png::encode};
 
 /// One picture of an ICO under construction.
-# [derive(Clone)]
+#[derive(Clone)]
 struct Picture {
     payload: Vec<u8>,
     /// Width, height and depth as the directory claims.
@@ -129,7 +129,7 @@ fn decoded(file: &[u8]) -> Pixels {
 
 const DEPTHS: [u16; 6] = [1, 4, 8, 16, 24, 32];
 
-# [test]
+#[test]
 fn every_depth_decodes_with_its_mask_at_even_and_odd_sides() {
     let corner = |x: u32, y: u32| x < 3 && y < 2;
     for bits in DEPTHS {
@@ -141,7 +141,7 @@ fn every_depth_decodes_with_its_mask_at_even_and_odd_sides() {
     }
 }
 
-# [test]
+#[test]
 fn alpha_of_32_bits_wins_over_the_mask_unless_it_is_all_zero() {
     let all = |_, _| true;
     let file = ico(&[picture(dib(16, 16, 32, 77, all), 16, 32)]);
@@ -150,7 +150,7 @@ fn alpha_of_32_bits_wins_over_the_mask_unless_it_is_all_zero() {
     assert_eq!(decoded(&file), expected(16, 16, 32, |x, _| if x == 4 { 0 } else { 255 }));
 }
 
-# [test]
+#[test]
 fn a_cut_mask_is_opaque_where_it_ends() {
     for bits in DEPTHS {
         let whole = dib(16, 16, bits, 0, |_, _| true);
@@ -163,7 +163,7 @@ fn a_cut_mask_is_opaque_where_it_ends() {
     }
 }
 
-# [test]
+#[test]
 fn a_picture_without_mask_does_not_take_the_next_picture_for_one() {
     let whole = dib(16, 16, 24, 0, |_, _| false);
     let bare = picture(whole[..whole.len() - 64].to_vec(), 16, 24);
@@ -171,7 +171,7 @@ fn a_picture_without_mask_does_not_take_the_next_picture_for_one() {
     assert_eq!(decoded(&ico(&[bare, white])), expected(16, 16, 24, |_, _| 255));
 }
 
-# [test]
+#[test]
 fn the_directory_is_never_believed() {
     let wanted = expected(32, 32, 8, |_, _| 255);
     let honest = picture(dib(32, 32, 8, 0, |_, _| false), 32, 8);
@@ -184,7 +184,7 @@ fn the_directory_is_never_believed() {
     assert_eq!(decoded(&more_entries), wanted);
 }
 
-# [test]
+#[test]
 fn the_entry_nearest_to_32_from_above_is_chosen_then_the_deepest() {
     let entry = |side: u32, bits| picture(dib(side, side, bits, 255, |_, _| false), 1, 1);
     let chosen = |entries: &[Picture]| {
@@ -202,7 +202,7 @@ fn the_entry_nearest_to_32_from_above_is_chosen_then_the_deepest() {
     assert_eq!(sides(&[thin, entry(32, 32)]), 32);
 }
 
-# [test]
+#[test]
 fn a_broken_entry_falls_through_to_the_next_best() {
     let entry = |side: u32, bits| picture(dib(side, side, bits, 255, |_, _| false), 1, 1);
     let mut cut_png = encode(&expected(32, 32, 24, |_, _| 255));
@@ -214,7 +214,7 @@ fn a_broken_entry_falls_through_to_the_next_best() {
     assert_eq!(decode(&ico(&[])).unwrap_err().kind(), "image_corrupt");
 }
 
-# [test]
+#[test]
 fn png_entries_of_every_colour_type_decode() {
     let shades: [fn(u32) -> [u8; 4]; 4] = [
         |i| [(i * 3) as u8, (i * 7) as u8, i as u8, 255],
@@ -229,7 +229,7 @@ fn png_entries_of_every_colour_type_decode() {
     }
 }
 
-# [test]
+#[test]
 fn only_64_entries_are_looked_at() {
     let broken = picture(vec![1, 2, 3, 4], 32, 32);
     let good = picture(dib(32, 32, 24, 0, |_, _| false), 32, 24);

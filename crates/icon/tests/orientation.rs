@@ -21,7 +21,7 @@ fn pixels(bytes: &[u8]) -> Pixels {
     decode(bytes).unwrap().1
 }
 
-# [test]
+#[test]
 fn a_jpeg_is_turned_as_its_exif_says() {
     let plain = pixels(UPRIGHT);
     let (width, height) = (plain.width(), plain.height());

@@ -85,7 +85,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    # [test]
+    #[test]
     fn any_bytes_are_an_icon_or_an_error(
         beginning in 0..BEGINNINGS.len(),
         rest in proptest::collection::vec(any::<u8>(), 0..400),
@@ -104,7 +104,7 @@ proptest! {
         let _ = inspect_icon("any", &bytes);
     }
 
-    # [test]
+    #[test]
     fn a_png_reads_back_as_the_same_pixels(pixels in picture()) {
         let file = encode(&pixels);
         let clean = pixels.clone().with_clean_transparency();
@@ -112,7 +112,7 @@ proptest! {
         prop_assert_eq!(encode(&pixels), file);
     }
 
-    # [test]
+    #[test]
     fn merged_colours_are_unseen_and_transparency_stays(pixels in picture()) {
         let clean = pixels.clone().with_clean_transparency();
         let shown = read_back(&encode_with(&pixels, Colours::Auto)).with_clean_transparency();
@@ -129,7 +129,7 @@ proptest! {
         }
     }
 
-    # [test]
+    #[test]
     fn scaling_keeps_within_the_target_and_the_alpha_of_the_source(pixels in picture()) {
         let most = pixels.iter().map(|pixel| pixel[3]).max().unwrap();
         let opaque = pixels.iter().all(|pixel| pixel[3] == 255);
@@ -145,7 +145,7 @@ fn distinct(pixels: &Pixels) -> usize {
     pixels.iter().collect::<std::collections::HashSet<_>>().len()
 }
 
-# [test]
+#[test]
 fn noise_keeps_its_colours_unless_a_palette_is_forced() {
     let mixed = |i: u32| i.wrapping_mul(i).wrapping_mul(0x9E37_79B9) >> 7 | 0xFF00_0000;
     let rgba = (1..=32 * 32u32).flat_map(|i| mixed(i).to_le_bytes());
@@ -161,7 +161,7 @@ fn noise_keeps_its_colours_unless_a_palette_is_forced() {
     assert_eq!(to_tab_icon(&lossless).unwrap().png, lossless);
 }
 
-# [test]
+#[test]
 fn a_blend_of_a_thousand_colours_becomes_a_palette_unseen() {
     let shade = |i: u32| [(i % 32 * 2) as u8 + 90, (i / 32 * 2) as u8 + 90, 128, 255];
     let pixels = Pixels::new(32, 32, (0..32 * 32).flat_map(shade).collect()).unwrap();
@@ -171,7 +171,7 @@ fn a_blend_of_a_thousand_colours_becomes_a_palette_unseen() {
     assert!(Difference::between(&pixels, &shown).is_unseen());
 }
 
-# [test]
+#[test]
 fn tracking_pixels_and_transparent_pictures_are_refused() {
     let plain = |width: u32, height: u32, pixel: [u8; 4]| {
         encode(&Pixels::new(width, height, pixel.repeat((width * height) as usize)).unwrap())

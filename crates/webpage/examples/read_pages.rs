@@ -7,13 +7,15 @@
 //!
 //! The last two print what they did and how long it took as one line on stderr.
 // A measuring program reads files and a clock, and a broken list is to stop it.
-# ![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::time::Instant;
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::File,
+    os::unix::fs::FileExt,
+    path::Path,
+    time::Instant,
+};
 
 use everytab_commoncrawl::warc::{Limits, read_record};
 use everytab_webpage::{candidates, iframe_ok, tab_title, understand};
@@ -56,7 +58,7 @@ trait Work {
     fn found(&self) -> String;
 }
 
-# [derive(Default)]
+#[derive(Default)]
 struct Pages {
     failed: usize,
     titles: usize,

@@ -49,7 +49,7 @@ const NAT64: Ipv6Net = v6(0x64, 0xff9b, 0, 96);
 const SIX_TO_FOUR: Ipv6Net = v6(0x2002, 0, 0, 16);
 
 /// Returns true if the address belongs to the public internet.
-# [must_use]
+#[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match effective(address) {
         IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|block| block.contains(&address)),
@@ -78,7 +78,7 @@ fn effective(address: IpAddr) -> IpAddr {
 }
 
 /// The addresses that may be connected to: the public internet and `allow`, except `deny`.
-# [derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     /// Ranges that are allowed although they are not public.
     pub allow: Vec<IpNet>,
@@ -90,7 +90,7 @@ pub struct Guard {
 impl Guard {
     /// Returns true if the address may be connected to. To be safe against DNS rebinding, the
     /// caller must check the very address that it connects to, at each connection.
-    # [must_use]
+    #[must_use]
     pub fn allows(&self, address: IpAddr) -> bool {
         let effective = effective(address);
         let is_in = |ranges: &[IpNet]| {
@@ -100,5 +100,5 @@ impl Guard {
     }
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests;

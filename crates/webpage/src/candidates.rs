@@ -62,8 +62,8 @@ impl From<CandidateSource> for bool {
 
 /// An icon URL of a host, to be requested.
 ///
-/// Postgres stores its JSON about 76 million times. So names in JSON have one letter, and fields that
-/// are absent or false are left out.
+/// Postgres stores its JSON about 76 million times. So names in JSON have one letter, and fields
+/// that are absent or false are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Normalised URL with the scheme http, https or data, without user name, password and
@@ -85,7 +85,7 @@ pub struct Candidate {
 }
 
 /// Number of declared icons that did not become candidates, by reason.
-# [derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The URL is already a candidate.
     pub duplicate: usize,
@@ -104,7 +104,7 @@ pub struct LeftOut {
 }
 
 /// The candidates of a page, and the number of icons that were left out.
-# [derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Candidates {
     /// Candidates in canonical order, at most 51, each URL once.
     pub list: Vec<Candidate>,
@@ -113,7 +113,7 @@ pub struct Candidates {
 }
 
 /// Returns the candidates of a page.
-# [must_use]
+#[must_use]
 pub fn candidates(page: &Page) -> Candidates {
     let mut chosen = Chosen::default();
     chosen.left_out.over_limit = page.icons_over_limit;
@@ -141,7 +141,7 @@ pub fn candidates(page: &Page) -> Candidates {
 }
 
 /// The candidates while links are considered.
-# [derive(Default)]
+#[derive(Default)]
 struct Chosen {
     list: Vec<Candidate>,
     seen: HashSet<String>,

@@ -140,7 +140,7 @@ const V6: [Ipv6Net; 10] = [
 ];
 
 /// Returns true if a large CDN publishes the address as its own.
-# [must_use]
+#[must_use]
 pub fn is_of_a_cdn(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => V4.iter().any(|range| range.contains(&address)),
@@ -148,12 +148,12 @@ pub fn is_of_a_cdn(address: IpAddr) -> bool {
     }
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::address::is_public;
 
-    # [test]
+    #[test]
     fn the_edges_of_a_range_are_in_it_and_their_neighbours_are_not() {
         for (address, expected) in [
             ("104.16.0.0", true),
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn every_range_begins_at_its_own_edge_and_is_public() {
         for range in V4 {
             assert_eq!(range, range.trunc());

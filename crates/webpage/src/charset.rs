@@ -29,8 +29,8 @@ const PRESCAN_BYTES: usize = 1024;
 const MAX_DETECT_BYTES: usize = 256 << 10;
 
 /// Where the encoding of a page was declared.
-# [derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-# [serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CharsetSource {
     /// In a byte order mark.
     Bom,
@@ -47,7 +47,7 @@ pub enum CharsetSource {
 }
 
 /// The encoding of a page, and where it was declared.
-# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charset {
     /// The encoding, as defined by the Encoding Standard.
     pub encoding: &'static Encoding,
@@ -57,7 +57,7 @@ pub struct Charset {
 
 impl Charset {
     /// Returns the standard name of the encoding in lower case, such as `utf-8` or `shift_jis`.
-    # [must_use]
+    #[must_use]
     pub fn name(&self) -> String {
         self.encoding.name().to_ascii_lowercase()
     }
@@ -128,7 +128,7 @@ fn detect(body: &[u8], ascii: usize, host: Option<&str>) -> &'static Encoding {
     detector.guess(domain.map(str::as_bytes), Utf8Detection::Deny)
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::content_type;
@@ -142,7 +142,7 @@ mod tests {
         Some((name.to_owned(), source))
     }
 
-    # [test]
+    #[test]
     fn a_mark_beats_the_header_and_the_header_beats_the_meta() {
         let meta = b"<meta charset=gbk>";
         let marked = b"\xef\xbb\xbf<meta charset=gbk>";
@@ -155,14 +155,14 @@ mod tests {
         assert_eq!(declared("text/html", b"<p>"), None);
     }
 
-    # [test]
+    #[test]
     fn a_bogus_label_is_passed_over() {
         let meta = b"<meta charset=gb2312>";
         assert_eq!(declared("text/html; charset=utf8mb4", meta), said("gbk", CharsetSource::Meta));
         assert_eq!(declared("text/html; charset=utf8mb4", b""), None);
     }
 
-    # [test]
+    #[test]
     fn labels_follow_the_encoding_standard() {
         for (label, name) in [
             ("latin1", "windows-1252"),
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn the_meta_must_begin_and_end_in_the_first_kibibyte() {
         let at = |padding: usize| {
             let mut page = vec![b' '; padding];
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(at(1024 - 17), None);
     }
 
-    # [test]
+    #[test]
     fn undeclared_pages_are_told_by_their_bytes() {
         let guess = |body: &[u8], host| {
             let found = Charset::undeclared(body, host);
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(guess(&japanese, Some("A.JP.")), ("shift_jis".to_owned(), detected));
     }
 
-    # [test]
+    #[test]
     fn the_replacement_encoding_gives_one_replacement_character() {
         let charset = Charset { encoding: REPLACEMENT, source: CharsetSource::Http };
         assert_eq!(charset.decode(b"<title>x</title>"), "\u{fffd}");

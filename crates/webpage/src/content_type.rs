@@ -6,7 +6,7 @@
 use crate::header_values::{self, Headers};
 
 /// A parsed MIME type.
-# [derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContentType {
     /// Type and subtype in lower case, such as `text/html`.
     pub(crate) essence: String,
@@ -94,7 +94,7 @@ fn is_token(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -102,7 +102,7 @@ mod tests {
         parse(value)?.charset
     }
 
-    # [test]
+    #[test]
     fn the_charset_parameter_may_be_quoted_upper_case_duplicated_or_missing() {
         assert_eq!(charset_of("text/html; charset=utf-8").as_deref(), Some("utf-8"));
         assert_eq!(charset_of("text/html;CHARSET=\"Utf-8\"").as_deref(), Some("Utf-8"));
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(charset_of("charset=utf-8"), None);
     }
 
-    # [test]
+    #[test]
     fn the_last_line_wins_and_keeps_the_charset_of_an_equal_type() {
         let of = |values: &[&str]| {
             let headers: Vec<_> = values

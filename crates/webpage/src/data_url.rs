@@ -5,7 +5,7 @@
 use data_url::DataUrl;
 
 /// The decoded content of a `data:` URL.
-# [derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataUrlContent {
     /// MIME type without parameters, in lower case. `text/plain` if the URL names none.
     pub mime: String,
@@ -14,19 +14,19 @@ pub struct DataUrlContent {
 }
 
 /// The reason why a `data:` URL could not be decoded.
-# [derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DataUrlError {
     /// The URL does not begin with `data:`.
-    # [error("not a data: URL")]
+    #[error("not a data: URL")]
     NotData,
     /// No comma separates the MIME type from the content.
-    # [error("a data: URL without a comma")]
+    #[error("a data: URL without a comma")]
     NoComma,
     /// The content is declared as base64, but is no valid base64.
-    # [error("a data: URL whose base64 is broken")]
+    #[error("a data: URL whose base64 is broken")]
     Base64,
     /// The content is larger than the caller allows.
-    # [error("a data: URL of more than {max_bytes} bytes")]
+    #[error("a data: URL of more than {max_bytes} bytes")]
     TooLarge {
         /// The limit in bytes.
         max_bytes: usize,
@@ -58,7 +58,7 @@ pub fn decode(url: &str, max_bytes: usize) -> Result<DataUrlContent, DataUrlErro
     Ok(DataUrlContent { mime: format!("{}/{}", mime.type_, mime.subtype), bytes })
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -71,7 +71,7 @@ mod tests {
         (mime.to_owned(), text.to_owned())
     }
 
-    # [test]
+    #[test]
     fn types_are_read_as_fetch_reads_them() {
         assert_eq!(good("data:,"), pair("text/plain", ""));
         assert_eq!(good("data:,X"), pair("text/plain", "X"));
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(good("data:text/html,a,b"), pair("text/html", "a,b"));
     }
 
-    # [test]
+    #[test]
     fn base64_is_forgiving() {
         assert_eq!(good("data:;base64,WA"), pair("text/plain", "X"));
         assert_eq!(good("data:;BASE64,WA=="), pair("text/plain", "X"));
@@ -99,13 +99,13 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn percent_signs_decode_once_and_stray_ones_stay() {
         assert_eq!(good("data:,%25%32%35%4%zz%"), pair("text/plain", "%25%4%zz%"));
         assert_eq!(decode("data:,%ff%00", 100).unwrap().bytes, [0xff, 0]);
     }
 
-    # [test]
+    #[test]
     fn what_is_no_data_url_or_too_large_is_refused() {
         assert_eq!(decode("data:", 100), Err(DataUrlError::NoComma));
         assert_eq!(decode("data:image/png", 100), Err(DataUrlError::NoComma));

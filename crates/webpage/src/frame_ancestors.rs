@@ -7,7 +7,7 @@
 use url::{Host, Url};
 
 /// The sources of one `frame-ancestors` directive.
-# [derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AncestorList {
     sources: Vec<String>,
 }
@@ -194,7 +194,7 @@ fn is_host(text: &str) -> bool {
     })
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -207,7 +207,7 @@ mod tests {
         lists.iter().all(|list| list.allows(&who))
     }
 
-    # [test]
+    #[test]
     fn sources_match_the_viewer_as_csp_says() {
         let (page, viewer) = ("https://page.example/", "https://v.example");
         for (source, expected) in [
@@ -254,7 +254,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn an_https_source_does_not_cover_an_http_viewer() {
         assert!(!allows("frame-ancestors https:", "http://p.example/", "http://v.example"));
         assert!(allows("frame-ancestors http:", "http://p.example/", "http://v.example"));
@@ -262,7 +262,7 @@ mod tests {
         assert!(allows("frame-ancestors v.example", "http://p.example/", "https://v.example"));
     }
 
-    # [test]
+    #[test]
     fn addresses_never_match_and_self_is_the_same_origin() {
         assert!(!allows("frame-ancestors 192.0.2.1", "https://p.example/", "https://192.0.2.1"));
         assert!(!allows(
@@ -276,7 +276,7 @@ mod tests {
         assert!(!allows("frame-ancestors 'self'", "https://p.example/", "https://p.example:8443"));
     }
 
-    # [test]
+    #[test]
     fn policies_are_parted_by_commas_and_the_first_directive_counts() {
         let count = |value: &str| lists(value).len();
         assert_eq!(count("default-src 'none'"), 0);

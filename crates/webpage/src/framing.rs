@@ -20,8 +20,8 @@ use crate::{
 const MAX_VALUE_BYTES: usize = 1024;
 
 /// Whether a page of another origin may show the page in a frame.
-# [derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-# [serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every https page may.
     Allowed,
@@ -34,7 +34,7 @@ pub enum Verdict {
 }
 
 /// The verdict on a page, and the header that decided it.
-# [derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Framing {
     /// The verdict for a viewer whose name is in no list.
     pub verdict: Verdict,
@@ -44,16 +44,16 @@ pub struct Framing {
     pub header: Option<&'static str>,
     /// The value of the header that decided, at most 1 KiB of it.
     pub value: Option<String>,
-    # [serde(skip)]
+    #[serde(skip)]
     lists: Vec<AncestorList>,
-    # [serde(skip)]
+    #[serde(skip)]
     page: Option<Url>,
 }
 
 impl Framing {
     /// Returns true if `viewer` may show the page in a frame. `None` means an https origin whose
     /// name is in no list. If nothing is known about the page, it may, as in a browser.
-    # [must_use]
+    #[must_use]
     pub fn frameable(&self, viewer: Option<&Url>) -> bool {
         match self.verdict {
             Verdict::Allowed | Verdict::Unknown if self.lists.is_empty() => true,
@@ -82,7 +82,7 @@ impl Framing {
 
 /// Returns true if an https site may show the page in a frame. A page with the protocol http never
 /// may, since it would be mixed content.
-# [must_use]
+#[must_use]
 pub fn iframe_ok(protocol: &str, framing: &Framing, viewer: Option<&Url>) -> bool {
     protocol.eq_ignore_ascii_case("https") && framing.frameable(viewer)
 }
@@ -159,5 +159,5 @@ fn by_frame_options(joined: &str) -> Framing {
     Framing::new(verdict, rule).decided_by("x-frame-options", joined)
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests;

@@ -87,7 +87,7 @@ fn is(name: &[u8], element: &str) -> bool {
     name.eq_ignore_ascii_case(element.as_bytes())
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(end(html.as_bytes(), html.len()), expected, "{marked}");
     }
 
-    # [test]
+    #[test]
     fn the_body_opens_at_the_first_thing_that_a_head_cannot_hold() {
         check("<!doctype html><html><head><title>a</title></head>@<body>");
         check("<link rel=icon>@<p><link>");

@@ -59,11 +59,11 @@ fn trimmed(value: &str) -> &str {
     value.trim_matches([' ', '\t'])
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn commas_split_only_outside_quotes() {
         assert_eq!(split("a, b"), ["a", "b"]);
         assert_eq!(split(""), [""]);
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(split("\"a\\"), ["\"a\\"]);
     }
 
-    # [test]
+    #[test]
     fn duplicates_are_joined_in_order_and_names_ignore_case() {
         let headers = [
             ("X-A".to_owned(), b"1".to_vec()),

@@ -25,8 +25,8 @@ const MAX_NO_ICON_BYTES: usize = 64;
 const MAX_ATTRIBUTE_BYTES: usize = 256;
 
 /// The kind of icon that a link declares.
-# [derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-# [serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IconClass {
     /// An icon: `rel` contains the token `icon`.
     Icon,
@@ -36,14 +36,14 @@ pub enum IconClass {
 }
 
 /// An icon that a page declares.
-# [derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IconLink {
     /// Absolute URL, resolved against the base URL, with its fragment.
     pub href: String,
     /// The tokens of `rel` in lower case, separated by one space.
     pub rel: String,
     /// The `type` attribute as written, which is often wrong.
-    # [serde(rename = "type")]
+    #[serde(rename = "type")]
     pub mime: Option<String>,
     /// The `sizes` attribute as written; [`crate::sizes::parse`] reads it.
     pub sizes: Option<String>,
@@ -169,11 +169,11 @@ fn shortened(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn rel_is_a_set_of_tokens() {
         for icon in ["icon", "SHORTCUT ICON", "icon shortcut", "alternate\ticon", "mask-icon icon"]
         {
@@ -192,7 +192,7 @@ mod tests {
         assert!(names_icon(b"&#105;con"));
     }
 
-    # [test]
+    #[test]
     fn a_long_attribute_is_cut_between_characters() {
         assert_eq!(shortened(&"é".repeat(200)).len(), MAX_ATTRIBUTE_BYTES);
         assert_eq!(shortened(&format!("a{}", "é".repeat(200))).len(), MAX_ATTRIBUTE_BYTES - 1);

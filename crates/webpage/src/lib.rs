@@ -40,6 +40,6 @@ pub use title::{Title, TitleState, tab_title};
 pub use url_rules::{Refusal, vet_url};
 
 /// Runs the example in README.md as a test.
-# [cfg(doctest)]
-# [doc = include_str!("../README.md")]
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 struct ReadmeExample;

@@ -21,7 +21,7 @@ use crate::{
 pub(crate) const MAX_LINKS: usize = 1000;
 
 /// The position of the title of a page.
-# [derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TitleSpan {
     /// There is no title element.
     Absent,
@@ -38,7 +38,7 @@ pub(crate) enum TitleSpan {
 
 /// The position of a `link` element whose `rel` names an icon, and of its attributes. An absent
 /// attribute is `None`.
-# [derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LinkSpan {
     /// Byte offset of the tag.
     pub(crate) at: usize,
@@ -50,7 +50,7 @@ pub(crate) struct LinkSpan {
 }
 
 /// The elements of a page that count.
-# [derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Markup {
     /// The first title element.
     pub(crate) title: TitleSpan,
@@ -235,7 +235,7 @@ impl<'a> MarkupReader<'a> {
     }
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod oracle;
-# [cfg(test)]
+#[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use crate::tokens::{Span, Tag};
 const MAX_DEPTH: usize = 64;
 
 /// Whether a start tag begins an HTML element.
-# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ElementKind {
     /// The element is an HTML element.
     Html,
@@ -20,13 +20,13 @@ pub(crate) enum ElementKind {
     Foreign,
 }
 
-# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Namespace {
     Svg,
     MathMl,
 }
 
-# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenKind {
     /// A foreign element that contains foreign elements.
     Foreign(Namespace),
@@ -36,14 +36,14 @@ enum OpenKind {
     Template,
 }
 
-# [derive(Debug)]
+#[derive(Debug)]
 struct OpenElement {
     kind: OpenKind,
     name: Span,
 }
 
 /// The open elements that decide the meaning of tags.
-# [derive(Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Nesting {
     open: Vec<OpenElement>,
     templates: usize,
@@ -94,7 +94,7 @@ impl Nesting {
     }
 
     /// Processes a start tag and returns whether it begins an HTML element.
-    # [inline]
+    #[inline]
     pub(crate) fn start(&mut self, html: &[u8], tag: &Tag) -> ElementKind {
         let name = tag.name(html);
         if let Some(namespace) = self.foreign() {
@@ -150,7 +150,7 @@ impl Nesting {
     }
 
     /// Processes an end tag.
-    # [inline]
+    #[inline]
     pub(crate) fn end(&mut self, html: &[u8], tag: &Tag) {
         if self.framesets > 0 && tag.name(html).eq_ignore_ascii_case(b"frameset") {
             self.framesets -= 1;
@@ -311,7 +311,7 @@ fn holds_html(html: &[u8], tag: &Tag) -> bool {
     })
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::tokens::Tokens;
@@ -332,12 +332,12 @@ mod tests {
         names.join(" ")
     }
 
-    # [test]
+    #[test]
     fn the_lists_are_in_the_order_that_a_search_needs() {
         assert!(NEVER_FOREIGN.is_sorted() && CONTAINERS.is_sorted());
     }
 
-    # [test]
+    #[test]
     fn a_tag_is_in_the_namespace_that_a_browser_puts_it_in() {
         for (html, expected) in [
             ("<a><svg><x></svg><c>", "a c"),
@@ -374,7 +374,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn what_is_too_deep_is_not_kept() {
         let html = format!("<svg>{}</svg><a>", "<g>".repeat(10 * MAX_DEPTH));
         assert_eq!(html_tags(&html), "a");

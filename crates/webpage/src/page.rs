@@ -23,7 +23,7 @@ const MAX_BASE_BYTES: usize = 8 << 10;
 const MAX_ICON_URL_BYTES: usize = 1 << 20;
 
 /// What a home page says.
-# [derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// URL of the document, `None` if the given text is no URL.
     pub url: Option<Url>,
@@ -51,7 +51,7 @@ pub struct Page {
 ///
 /// `url` is the URL of the response. `headers` are pairs of name and value in their order, with
 /// duplicates. `body` must be free of transfer and content codings.
-# [must_use]
+#[must_use]
 pub fn understand(url: &str, headers: &[(String, Vec<u8>)], body: &[u8]) -> Page {
     let url = Url::parse(url).ok();
     let content_type = content_type::extract(headers);

@@ -95,7 +95,7 @@ struct Attribute {
 
 /// The declaration of one `meta` element. With `need_pragma` but without `charset` it is the
 /// standard's "failure".
-# [derive(Default)]
+#[derive(Default)]
 struct Meta {
     got_pragma: bool,
     need_pragma: Option<bool>,
@@ -231,5 +231,5 @@ fn is_tag(rest: &[u8]) -> bool {
     matches!(rest, [b'<', letter, ..] | [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic())
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests;

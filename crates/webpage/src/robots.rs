@@ -23,20 +23,20 @@ const MAX_LINE_BYTES: usize = 8 * 2083 - 1;
 const MAX_PATH_BYTES: usize = 17 << 10;
 
 /// A parsed robots.txt. The default value stands for a missing file, which allows everything.
-# [derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RobotsTxt {
     groups: Vec<Group>,
     disallow_all: bool,
 }
 
-# [derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Group {
     /// Product tokens in lower case, `*` for all crawlers.
     agents: Vec<String>,
     rules: Vec<Rule>,
 }
 
-# [derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Rule {
     allow: bool,
     /// The rule in normal form, not empty.
@@ -69,13 +69,13 @@ struct RequestPath {
 
 impl RobotsTxt {
     /// Returns rules that allow nothing, as an unreachable robots.txt requires (RFC 9309 2.3.1.4).
-    # [must_use]
+    #[must_use]
     pub fn disallow_all() -> Self {
         Self { groups: Vec::new(), disallow_all: true }
     }
 
     /// Parses the first [`MAX_ROBOTS_BYTES`] of a file. Any bytes give a result.
-    # [must_use]
+    #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let bytes = bytes.get(..MAX_ROBOTS_BYTES).unwrap_or(bytes);
         let mut robots = Self::default();
@@ -106,7 +106,7 @@ impl RobotsTxt {
 
     /// Returns true if the crawler with this product token may request a path with its query, such
     /// as `/a?b`. `/robots.txt` is always allowed.
-    # [must_use]
+    #[must_use]
     pub fn allowed(&self, user_agent_token: &str, path_and_query: &str) -> bool {
         let path = if path_and_query.is_empty() { "/" } else { path_and_query };
         if path == "/robots.txt" || path.starts_with("/robots.txt?") {
@@ -225,7 +225,7 @@ fn product_token(value: &[u8]) -> String {
 
 /// Whether a text is a rule, where `*` and a `$` at the end keep their meaning, or a path, where
 /// they are percent-encoded.
-# [derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Rule,
     Path,
@@ -234,7 +234,7 @@ enum Side {
 /// The form in which rules and paths are compared: that of RFC 9309 (`Normal`), or that of the
 /// parser of Google (`AsWritten`), in which encoded characters stay encoded and paths stay as they
 /// are.
-# [derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Normal,
     AsWritten,
@@ -290,5 +290,5 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.get(length..).unwrap_or_default()
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@
 const MAX_SIZES: usize = 32;
 
 /// The content of a `sizes` attribute.
-# [derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// True if the attribute contains the token `any`: the icon can be scaled.
     pub any: bool,
@@ -16,7 +16,7 @@ pub struct Sizes {
 }
 
 /// Parses a `sizes` attribute. Invalid text gives no sizes.
-# [must_use]
+#[must_use]
 pub fn parse(attribute: &str) -> Sizes {
     let mut sizes = Sizes::default();
     for token in attribute.split_ascii_whitespace() {
@@ -38,11 +38,11 @@ fn number(digits: &str) -> Option<u32> {
     if plain { digits.parse().ok() } else { None }
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn each_bad_token_is_passed_over_alone() {
         let pixels = |text: &str| parse(text).pixels;
         assert_eq!(pixels("16x16 32X32"), [(16, 16), (32, 32)]);

@@ -18,8 +18,8 @@ const MAX_SOURCE_BYTES: usize = 64 << 10;
 pub const MAX_TAB_TITLE_CHARACTERS: usize = 300;
 
 /// Whether a page has a title.
-# [derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-# [serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TitleState {
     /// The page has a title.
     Ok,
@@ -33,7 +33,7 @@ pub enum TitleState {
 }
 
 /// The title of a page, not yet made safe to show: see [`tab_title`].
-# [derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Title {
     /// Whether there is a title.
     pub state: TitleState,
@@ -87,7 +87,7 @@ fn collapsed(text: &str) -> String {
 /// Makes a title safe to show in a tab: it removes control characters and bidirectional embeddings,
 /// overrides and isolates, and cuts it to at most [`MAX_TAB_TITLE_CHARACTERS`] scalar values, never
 /// inside a grapheme cluster. Returns "" if nothing visible is left.
-# [must_use]
+#[must_use]
 pub fn tab_title(title: &str) -> String {
     let visible: String = title.chars().filter_map(shown).collect();
     let mut title = collapsed(&visible);
@@ -127,18 +127,18 @@ fn is_blank(character: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn only_ascii_space_collapses() {
         assert_eq!(collapsed(" a \t\n\x0c\r b "), "a b");
         assert_eq!(collapsed("\u{a0}a\u{3000}\u{3000}b"), "\u{a0}a\u{3000}\u{3000}b");
         assert_eq!(collapsed(" \n"), "");
     }
 
-    # [test]
+    #[test]
     fn controls_and_bidirectional_overrides_leave_a_tab_title() {
         assert_eq!(tab_title("a\0b\u{7}c\u{9b}d\u{7f}e"), "abcde");
         assert_eq!(tab_title("a\u{202e}b\u{2066}c\u{2069}"), "abc");
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(tab_title("</script>"), "</script>");
     }
 
-    # [test]
+    #[test]
     fn an_invisible_title_is_empty() {
         for invisible in ["", " ", "\u{200b}", "\u{200d}\u{feff} \u{2060}", "\u{a0}", "\u{ad}"] {
             assert_eq!(tab_title(invisible), "", "{invisible:?}");
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(tab_title("\u{200b}a"), "\u{200b}a");
     }
 
-    # [test]
+    #[test]
     fn a_long_title_is_cut_between_graphemes() {
         let limit = MAX_TAB_TITLE_CHARACTERS;
         assert_eq!(tab_title(&"a".repeat(limit)), "a".repeat(limit));

@@ -13,7 +13,7 @@ use memchr::{memchr, memmem};
 pub(crate) type Span = Range<usize>;
 
 /// The position of a complete tag. A tag that the end of the page cuts off is none.
-# [derive(Debug, Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Tag {
     /// Byte offset of the `<`.
     pub(crate) start: usize,
@@ -28,13 +28,13 @@ pub(crate) struct Tag {
 
 impl Tag {
     /// Returns the name as written.
-    # [inline]
+    #[inline]
     pub(crate) fn name<'a>(&self, html: &'a [u8]) -> &'a [u8] {
         html.get(self.name_span()).unwrap_or_default()
     }
 
     /// Returns the range of the name.
-    # [inline]
+    #[inline]
     pub(crate) fn name_span(&self) -> Span {
         self.start + 1 + usize::from(self.is_end_tag)..self.name_end
     }
@@ -84,7 +84,7 @@ impl<'a> Tokens<'a> {
 
     /// Returns the next tag. `is_foreign` must be true if the current node is no HTML element,
     /// since only then do CDATA sections exist.
-    # [inline]
+    #[inline]
     pub(crate) fn next(&mut self, is_foreign: bool) -> Option<Tag> {
         loop {
             self.at = find(b'<', self.html, self.at)?;
@@ -102,7 +102,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Reads a tag. The search for the next one begins at its end.
-    # [inline]
+    #[inline]
     fn tag(&mut self, is_end_tag: bool) -> Option<Tag> {
         let start = self.at;
         let name_end = end_of_name(self.html, start + 1 + usize::from(is_end_tag))?;
@@ -191,7 +191,7 @@ impl<'a> Iterator for Attributes<'a> {
 }
 
 /// The meaning of a byte within a tag, read from a table.
-# [derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteClass {
     Other,
     Space,
@@ -213,12 +213,12 @@ static CLASSES: [ByteClass; 256] = {
     classes
 };
 
-# [inline]
+#[inline]
 fn class(byte: u8) -> ByteClass {
     CLASSES.get(usize::from(byte)).copied().unwrap_or(ByteClass::Other)
 }
 
-# [inline]
+#[inline]
 fn is_space(byte: u8) -> bool {
     class(byte) == ByteClass::Space
 }
@@ -229,7 +229,7 @@ fn ends_name(byte: u8) -> bool {
 
 /// Returns the offset of the next `byte` at or after `at`. The next one is mostly near, so a few
 /// words are examined first, which costs less than a call of `memchr`.
-# [inline]
+#[inline]
 fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
     /// Words of 8 bytes that are examined before `memchr` is called.
     const NEAR_WORDS: usize = 3;
@@ -249,7 +249,7 @@ fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
 }
 
 /// Returns the end of the name that begins at `at`, `None` if the page ends first.
-# [inline]
+#[inline]
 pub(crate) fn end_of_name(html: &[u8], at: usize) -> Option<usize> {
     Some(at + html.get(at..)?.iter().position(|byte| ends_name(*byte))?)
 }
@@ -289,7 +289,7 @@ pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bo
 }
 
 /// Returns the end of the value that is expected at `at`.
-# [inline]
+#[inline]
 fn end_of_value(html: &[u8], mut at: usize) -> Option<usize> {
     while is_space(*html.get(at)?) {
         at += 1;
@@ -343,7 +343,7 @@ fn is_named(rest: &[u8], name: &[u8]) -> bool {
 /// Returns the offset of the end tag of a script (13.2.5.15 to .31). After `<!-- <script>` an end
 /// tag does not end the script.
 fn end_of_script(text: &[u8]) -> Option<usize> {
-    # [derive(PartialEq)]
+    #[derive(PartialEq)]
     enum ScriptState {
         Plain,
         Escaped,

@@ -18,20 +18,20 @@ pub const MAX_URL_BYTES: usize = 2048;
 pub const ALLOWED_PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
 /// The reason why a URL may not be requested.
-# [derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
-# [serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// The URL is longer than [`MAX_URL_BYTES`].
-    # [error("the URL is longer than {MAX_URL_BYTES} bytes")]
+    #[error("the URL is longer than {MAX_URL_BYTES} bytes")]
     TooLong,
     /// The text is no URL.
-    # [error("not a URL")]
+    #[error("not a URL")]
     Unparsable,
     /// The scheme is neither http nor https.
-    # [error("the scheme is neither http nor https")]
+    #[error("the scheme is neither http nor https")]
     Scheme,
     /// The port is not in [`ALLOWED_PORTS`].
-    # [error("the port is not one that web servers use")]
+    #[error("the port is not one that web servers use")]
     Port,
 }
 
@@ -58,7 +58,7 @@ pub fn vet_url(url: &str) -> Result<Url, Refusal> {
 
 /// Returns the IP address in the host of a URL, `None` if the host is a name. Such an address needs
 /// no DNS lookup.
-# [must_use]
+#[must_use]
 pub fn literal_address(url: &Url) -> Option<IpAddr> {
     match url.host()? {
         Host::Ipv4(address) => Some(address.into()),
@@ -76,7 +76,7 @@ pub(crate) fn without_userinfo_and_fragment(mut url: Url) -> Url {
     url
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -84,7 +84,7 @@ mod tests {
         vet_url(url).map(String::from)
     }
 
-    # [test]
+    #[test]
     fn a_url_is_taken_to_the_form_that_is_fetched() {
         let same = |url: &str, form: &str| assert_eq!(vetted(url).as_deref(), Ok(form));
         same("HTTP://User:pw@EXAMPLE.com:80/a b?q#f", "http://example.com/a%20b?q");
@@ -96,7 +96,7 @@ mod tests {
         same("  http://example.com/\t", "http://example.com/");
     }
 
-    # [test]
+    #[test]
     fn odd_forms_of_an_address_come_out_as_that_address() {
         for form in ["2130706433", "0x7f.1", "127.1", "0177.0.0.1", "%31%32%37.0.0.1", "127.0.0.1."]
         {
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(literal_address(&vet_url("http://localhost./").unwrap()), None);
     }
 
-    # [test]
+    #[test]
     fn each_rule_refuses_by_its_name() {
         assert_eq!(vetted("ftp://example.com/"), Err(Refusal::Scheme));
         assert_eq!(vetted("file:///etc/passwd"), Err(Refusal::Scheme));

@@ -1,12 +1,13 @@
 //! Any bytes give a result, and no result outgrows its limits.
 
-use everytab_webpage::candidates::{MAX_DECLARED, candidates};
-use everytab_webpage::title::MAX_TAB_TITLE_CHARACTERS;
 use everytab_webpage::{
-    RobotsTxt, Verdict, data_url, is_public, sizes, tab_title, understand, vet_url,
+    RobotsTxt, Verdict,
+    candidates::{MAX_DECLARED, candidates},
+    data_url, is_public, sizes, tab_title,
+    title::MAX_TAB_TITLE_CHARACTERS,
+    understand, vet_url,
 };
-use proptest::collection::vec;
-use proptest::prelude::*;
+use proptest::{collection::vec, prelude::*};
 
 /// Pieces that lie next to each other in pages; random bytes alone never make a tag.
 fn soup() -> impl Strategy<Value = Vec<u8>> {
@@ -94,7 +95,7 @@ fn header() -> impl Strategy<Value = (String, Vec<u8>)> {
 proptest! {
     # ![proptest_config(ProptestConfig::with_cases(2000))]
 
-    # [test]
+    #[test]
     fn a_page_of_any_bytes_is_understood_within_its_limits(
         url in "(https?://[a-z.]{0,9}/?)|.{0,9}",
         headers in vec(header(), 0..4),
@@ -118,7 +119,7 @@ proptest! {
         prop_assert!(page.framing.verdict != Verdict::Blocked || !answers[0]);
     }
 
-    # [test]
+    #[test]
     fn a_tab_title_of_any_text_is_bounded_and_settled(title in ".{0,700}") {
         let once = tab_title(&title);
         prop_assert!(once.chars().count() <= MAX_TAB_TITLE_CHARACTERS);
@@ -126,7 +127,7 @@ proptest! {
         prop_assert_eq!(tab_title(&once), once.clone());
     }
 
-    # [test]
+    #[test]
     fn robots_of_any_bytes_answer(
         file in prop_oneof![
             vec(any::<u8>(), 0..300),
@@ -140,7 +141,7 @@ proptest! {
         prop_assert!(robots.allowed("a", "/robots.txt"));
     }
 
-    # [test]
+    #[test]
     fn a_robots_pattern_matches_as_the_naive_definition_says(
         pattern in "/[ab*]{0,7}[$]?",
         path in "/[ab]{0,8}",
@@ -151,7 +152,7 @@ proptest! {
         prop_assert_eq!(blocked, expected, "{} {}", pattern, path);
     }
 
-    # [test]
+    #[test]
     fn urls_of_any_text_are_vetted(text in ".{0,60}", bytes in any::<[u8; 16]>()) {
         if let Ok(url) = vet_url(&text) {
             prop_assert_eq!(vet_url(url.as_str()), Ok(url.clone()));

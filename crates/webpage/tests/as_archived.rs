@@ -1,13 +1,12 @@
 //! Home pages as archives hold them, from the record's bytes to what the page says.
 
-# ![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
 use std::io::Write;
 
 use everytab_commoncrawl::warc::{Limits, RecordType, Records, Truncation, read_record};
 use everytab_webpage::{CharsetSource, Page, TitleState, understand};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::{Compression, write::GzEncoder};
 
 const PAGE: &str = "<!doctype html><title>The page</title><link rel=icon href=i.png>";
 
@@ -50,7 +49,7 @@ fn assert_is_the_page(page: &Page, what: &str) {
     assert_eq!(page.icons[0].href, "https://a.example/b/i.png", "{what}");
 }
 
-# [test]
+#[test]
 fn rewritten_fields_and_wrong_lengths_change_nothing() {
     for fields in [
         "X-Crawl-Content-Encoding: gzip\r\nX-Crawl-Transfer-Encoding: chunked\r\n",
@@ -65,7 +64,7 @@ fn rewritten_fields_and_wrong_lengths_change_nothing() {
     }
 }
 
-# [test]
+#[test]
 fn codings_that_an_archive_kept_are_removed() {
     let chunks = |body: &[u8]| {
         let mut all = format!("{:X}\r\n", body.len()).into_bytes();
@@ -83,7 +82,7 @@ fn codings_that_an_archive_kept_are_removed() {
     assert_is_the_page(&page(both, &gzipped), both);
 }
 
-# [test]
+#[test]
 fn records_of_all_forms_hold_the_same_page() {
     let block = http("", PAGE.as_bytes());
     let bare: Vec<u8> = block.iter().copied().filter(|byte| *byte != b'\r').collect();
@@ -108,7 +107,7 @@ fn records_of_all_forms_hold_the_same_page() {
     }
 }
 
-# [test]
+#[test]
 fn a_page_cut_by_the_crawler_gives_what_stands_before_the_cut() {
     let truncated = |at: usize| {
         let block = http("", &PAGE.as_bytes()[..at]);
@@ -136,7 +135,7 @@ fn a_page_cut_by_the_crawler_gives_what_stands_before_the_cut() {
     }
 }
 
-# [test]
+#[test]
 fn fields_are_bytes_in_order_with_duplicates() {
     let fields =
         "Content-Type: text/html; charset=windows-1251\r\nX-Frame-Options: ALLOW\u{ff}\r\n";
@@ -152,7 +151,7 @@ fn fields_are_bytes_in_order_with_duplicates() {
     assert_eq!(self::page(types, b"").charset, "koi8-r");
 }
 
-# [test]
+#[test]
 fn records_that_are_no_response_are_skipped_and_counted() {
     let block = http("", PAGE.as_bytes());
     let kinds = ["warcinfo", "request", "metadata", "revisit", "resource", "conversion", "odd"];

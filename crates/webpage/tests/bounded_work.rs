@@ -82,7 +82,7 @@ fn read(body: &[u8]) -> (Page, Taken, u128) {
     (page, taken, start.elapsed().as_millis())
 }
 
-# [test]
+#[test]
 fn the_dearest_pages_take_a_bounded_multiple_of_their_size() {
     for hostile in &PAGES {
         let half = hostile.of(MAX_PAGE_BYTES / 2);
@@ -96,7 +96,7 @@ fn the_dearest_pages_take_a_bounded_multiple_of_their_size() {
     }
 }
 
-# [test]
+#[test]
 fn the_dearest_pages_in_wide_encodings_take_a_bounded_multiple_of_their_size() {
     for hostile in &PAGES {
         let text = String::from_utf8_lossy(&hostile.of(MAX_PAGE_BYTES / 2)).into_owned();
@@ -110,7 +110,7 @@ fn the_dearest_pages_in_wide_encodings_take_a_bounded_multiple_of_their_size() {
     }
 }
 
-# [test]
+#[test]
 fn a_title_of_a_megabyte_is_cut_and_ten_thousand_links_are_counted() {
     let title = format!("<title>{}</title>", "é ".repeat(350_000));
     let (page, taken, _) = read(title.as_bytes());
@@ -124,7 +124,7 @@ fn a_title_of_a_megabyte_is_cut_and_ten_thousand_links_are_counted() {
     assert!(taken.peak <= 2 << 20, "{taken:?}");
 }
 
-# [test]
+#[test]
 fn nesting_of_a_hundred_thousand_hides_nothing_before_or_after_it() {
     let depth = 100_000;
     let html = format!(
@@ -137,7 +137,7 @@ fn nesting_of_a_hundred_thousand_hides_nothing_before_or_after_it() {
     assert!(taken.peak <= 64 << 10, "{taken:?}");
 }
 
-# [test]
+#[test]
 fn every_header_a_thousand_times_is_read_within_bounds() {
     let mut headers = Vec::new();
     for (name, value) in [

@@ -2,11 +2,13 @@
 //! `EVERYTAB_CORPUS`, else `../shared/corpus` beside the workspace. Where it is absent each test
 //! says so and passes.
 // A test reads files, and a broken corpus is to stop it.
-# ![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use everytab_commoncrawl::warc::{Limits, read_record};
 use everytab_webpage::{Page, TitleState, understand};
@@ -41,7 +43,7 @@ fn expectations(corpus: &Path, name: &str) -> BTreeMap<String, Value> {
     expected
 }
 
-# [test]
+#[test]
 fn every_page_of_the_corpus_gives_its_title_charset_and_icon_links() {
     let Some(corpus) = corpus() else { return };
     let mut wrong = Vec::new();
@@ -54,7 +56,7 @@ fn every_page_of_the_corpus_gives_its_title_charset_and_icon_links() {
 }
 
 /// The way that `inspect warc` and the warc job take: record, HTTP message, page.
-# [test]
+#[test]
 fn every_archived_page_gives_its_title_charset_and_icon_links() {
     let Some(corpus) = corpus() else { return };
     let mut archives: BTreeMap<&str, Vec<u8>> = BTreeMap::new();

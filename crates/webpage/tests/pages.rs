@@ -1,8 +1,9 @@
 //! Whole pages, made by hand to mislead: what their titles, icon links and limits come to.
 
-use everytab_webpage::candidates::{MAX_DECLARED, candidates};
 use everytab_webpage::{
-    CandidateSource, CharsetSource, IconClass, Page, TitleState, Verdict, understand,
+    CandidateSource, CharsetSource, IconClass, Page, TitleState, Verdict,
+    candidates::{MAX_DECLARED, candidates},
+    understand,
 };
 
 const URL: &str = "https://site.example/folder/page";
@@ -22,7 +23,7 @@ fn hrefs(html: &str) -> Vec<String> {
     page(html).icons.into_iter().map(|icon| icon.href).collect()
 }
 
-# [test]
+#[test]
 fn the_title_is_the_first_html_title_of_the_tree() {
     for (html, expected) in [
         ("", None),
@@ -88,7 +89,7 @@ fn the_title_is_the_first_html_title_of_the_tree() {
     }
 }
 
-# [test]
+#[test]
 fn character_references_are_decoded_once() {
     for (source, expected) in [
         ("a &amp; b &lt;i&gt;", "a & b <i>"),
@@ -105,7 +106,7 @@ fn character_references_are_decoded_once() {
     }
 }
 
-# [test]
+#[test]
 fn a_title_tells_how_it_came_out() {
     let state = |html: &str| page(html).title.state;
     assert_eq!(state("<title>a</title>"), TitleState::Ok);
@@ -117,7 +118,7 @@ fn a_title_tells_how_it_came_out() {
     assert!(long.text.len() <= 64 << 10 && long.text.chars().all(|c| c == 'é'));
 }
 
-# [test]
+#[test]
 fn titles_in_any_encoding_come_out_as_text() {
     let with = |label: &str, encoding: &'static encoding_rs::Encoding, text: &str| {
         let html = format!("<meta charset={label}><title>{text}</title>");
@@ -145,7 +146,7 @@ fn titles_in_any_encoding_come_out_as_text() {
     assert_eq!(replaced.charset, "replacement");
 }
 
-# [test]
+#[test]
 fn a_meta_that_only_the_parser_meets_still_counts() {
     let read = |start: &str, rest: &[u8]| {
         let body = [start.as_bytes(), " ".repeat(1024).as_bytes(), rest].concat();
@@ -175,7 +176,7 @@ fn a_meta_that_only_the_parser_meets_still_counts() {
     assert_eq!(unread.1, CharsetSource::Default);
 }
 
-# [test]
+#[test]
 fn icon_links_are_elements_with_an_icon_token_and_an_address() {
     for (html, expected) in [
         ("<link rel=icon href=a.ico>", Some("https://site.example/folder/a.ico")),
@@ -208,7 +209,7 @@ fn icon_links_are_elements_with_an_icon_token_and_an_address() {
     }
 }
 
-# [test]
+#[test]
 fn a_link_keeps_what_it_declares() {
     let html = "<link rel='Shortcut  ICON' type=image/PNG sizes='16x16 any' \
                 media='(prefers-color-scheme: dark)' href=a><link rel=apple-touch-icon href=b>\
@@ -225,7 +226,7 @@ fn a_link_keeps_what_it_declares() {
     assert_eq!(icons[2].sizes, None);
 }
 
-# [test]
+#[test]
 fn the_first_base_with_an_href_is_what_links_resolve_against() {
     let first = |html: &str| hrefs(html).remove(0);
     let link = "<link rel=icon href=a.ico>";
@@ -248,14 +249,14 @@ fn the_first_base_with_an_href_is_what_links_resolve_against() {
     assert_eq!(based.base.map(String::from).as_deref(), Some("https://cdn.example/"));
 }
 
-# [test]
+#[test]
 fn a_query_beyond_ascii_is_encoded_in_the_encoding_of_the_page() {
     let html = b"<meta charset=windows-1251><link rel=icon href='/\xcf?\xcf'>";
     let found = understand(URL, &[], html);
     assert_eq!(found.icons[0].href, "https://site.example/%D0%9F?%CF");
 }
 
-# [test]
+#[test]
 fn candidates_stand_in_canonical_order_each_once() {
     let html = "<link rel=apple-touch-icon href=/touch.png>\
                 <link rel=icon type=image/png sizes=32x32 href=/a.png#x>\
@@ -282,7 +283,7 @@ fn candidates_stand_in_canonical_order_each_once() {
     assert_eq!((left.duplicate, left.scheme, left.no_url), (2, 2, 1));
 }
 
-# [test]
+#[test]
 fn an_empty_data_url_says_that_there_is_no_icon() {
     for href in ["data:,", "data:;base64,", "data:;base64,=", "data:image/png,", "data:,#x"] {
         let found = page(&format!("<link rel=icon href='{href}'>"));
@@ -297,7 +298,7 @@ fn an_empty_data_url_says_that_there_is_no_icon() {
     assert_eq!(candidates(&page("")).list[0].url, "https://site.example/favicon.ico");
 }
 
-# [test]
+#[test]
 fn candidates_are_bounded_and_what_is_left_out_is_counted() {
     let many: String = (0..10_000).map(|n| format!("<link rel=icon href=/{n}>")).collect();
     let found = candidates(&page(&many));
@@ -316,7 +317,7 @@ fn candidates_are_bounded_and_what_is_left_out_is_counted() {
     assert_eq!((huge.list.len(), huge.left_out.no_url), (1, 1));
 }
 
-# [test]
+#[test]
 fn a_page_without_an_address_gives_its_title_and_absolute_icons() {
     let html = b"<title>a</title><link rel=icon href=/a><link rel=icon href=https://b.example/>";
     let found = understand("not a url", &[], html);
@@ -327,14 +328,14 @@ fn a_page_without_an_address_gives_its_title_and_absolute_icons() {
     assert_eq!(found.framing.verdict, Verdict::Unknown);
 }
 
-# [test]
+#[test]
 fn the_favicon_of_an_address_with_a_user_and_port_keeps_only_the_port() {
     let found = understand("https://u:p@site.example:8443/a/b?c#d", &[], b"");
     assert_eq!(candidates(&found).list[0].url, "https://site.example:8443/favicon.ico");
 }
 
 /// Pages of several MiB that would cost a tree builder its time, its memory or its stack.
-# [test]
+#[test]
 fn hostile_pages_end_with_what_they_have() {
     let after = "<link rel=icon href=/late>";
     for (what, repeated, count) in [

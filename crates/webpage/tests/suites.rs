@@ -14,7 +14,7 @@ fn with_content_type(value: &str) -> Vec<(String, Vec<u8>)> {
     vec![("content-type".to_owned(), value.as_bytes().to_vec())]
 }
 
-# [test]
+#[test]
 fn every_encoding_case_of_html5lib_gives_its_encoding() {
     let cases: Vec<(String, String, String)> =
         serde_json::from_str(include_str!("suites/html5lib_encoding.json")).unwrap();
@@ -31,7 +31,7 @@ fn every_encoding_case_of_html5lib_gives_its_encoding() {
     assert!(wrong.is_empty(), "{} of 82 wrong:\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
-# [test]
+#[test]
 fn every_label_of_the_encoding_standard_gives_its_encoding() {
     let labels: BTreeMap<String, Vec<String>> =
         serde_json::from_str(include_str!("suites/labels.json")).unwrap();
@@ -57,7 +57,7 @@ fn every_label_of_the_encoding_standard_gives_its_encoding() {
     }
 }
 
-# [test]
+#[test]
 fn every_tree_of_html5lib_gives_its_title() {
     let cases: Vec<(String, String, Option<String>)> =
         serde_json::from_str(include_str!("suites/html5lib_titles.json")).unwrap();
@@ -75,7 +75,7 @@ fn every_tree_of_html5lib_gives_its_title() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
-# [derive(Deserialize)]
+#[derive(Deserialize)]
 struct RobotsCase {
     name: String,
     robots: String,
@@ -103,7 +103,7 @@ fn path_and_query(url: &str) -> &str {
     after.find('/').map_or("", |at| &after[at..])
 }
 
-# [test]
+#[test]
 fn every_case_of_googles_robots_suite_is_decided_alike() {
     let cases: Vec<RobotsCase> = serde_json::from_str(include_str!("suites/robots.json")).unwrap();
     let mut count = 0;
@@ -123,7 +123,7 @@ fn every_case_of_googles_robots_suite_is_decided_alike() {
 
 /// Google's TestGetPathParamsQuery, of which the URLs without a scheme cannot occur here: the
 /// path that is asked about is that of a parsed URL.
-# [test]
+#[test]
 fn the_path_of_a_url_is_what_googles_matcher_would_take() {
     for (url, path) in [
         ("http://www.example.com", "/"),

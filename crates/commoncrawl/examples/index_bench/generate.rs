@@ -4,18 +4,23 @@
 //! Hosts are read from a list of real names where there is one, else made up. How many pages a
 //! host has follows a power law; one host in the file has tens of thousands.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::sync::Arc;
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+    sync::Arc,
+};
 
-use arrow_array::builder::{BinaryBuilder, StringBuilder};
-use arrow_array::{ArrayRef, Int16Array, Int32Array, RecordBatch, TimestampMicrosecondArray};
+use arrow_array::{
+    ArrayRef, Int16Array, Int32Array, RecordBatch, TimestampMicrosecondArray,
+    builder::{BinaryBuilder, StringBuilder},
+};
 use flate2::read::MultiGzDecoder;
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::{Compression, GzipLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::{
+    arrow::{ArrowWriter, arrow_writer::ArrowWriterOptions},
+    basic::{Compression, GzipLevel},
+    file::properties::WriterProperties,
+};
 
 const BATCH_ROWS: usize = 1 << 16;
 const ROW_GROUP_ROWS: usize = 1_500_000;

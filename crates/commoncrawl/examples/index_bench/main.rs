@@ -11,10 +11,7 @@
 
 mod generate;
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::time::Instant;
+use std::{fs::File, os::unix::fs::FileExt, path::Path, time::Instant};
 
 use bytes::Bytes;
 use everytab_commoncrawl::index::{IndexCounts, IndexOptions, IndexReader, Step};

@@ -1,11 +1,11 @@
-//! A capture: where the record of one home page lies, and which of two captures is the better.
+//! A capture: the location of the record of one home page, and which of two captures is better.
 //!
-//! Invariant: the preference is a total order over everything a capture says, so the best of a set
-//! does not depend on the order in which its captures were seen.
+//! Invariant: the preference is a total order over all fields of a capture, so that the best one of
+//! a set does not depend on the order in which the captures were read.
 
 use std::cmp::{Ordering, Reverse};
 
-/// The scheme a home page was fetched over.
+/// The scheme with which a home page was fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -16,7 +16,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// `http` or `https`.
+    /// Returns `http` or `https`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -25,27 +25,30 @@ impl Protocol {
     }
 }
 
-/// One home page record of the crawl: a row of the index that passed the filter and every check.
+/// The record of a home page in the crawl: a row of the index that passed the filter and all
+/// checks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Capture {
-    /// Lower-case, 1 to 253 bytes (see [`crate::check_hostname`]).
+    /// Hostname in lower case, 1 to 253 bytes (see [`crate::check_hostname`]).
     pub hostname: String,
-    /// The scheme of the page's URL.
+    /// Scheme of the URL of the page.
     pub protocol: Protocol,
-    /// Path of the WARC file relative to the crawl's bucket; no empty, `.` or `..` step.
+    /// Path of the WARC file relative to the bucket of the crawl, without empty, `.` or `..`
+    /// segments.
     pub warc_filename: String,
     /// Byte offset of the record's gzip member in that file.
     pub warc_record_offset: u64,
-    /// Bytes of the gzip member; at least 1, and the end of the member fits an `i64`.
+    /// Length of the gzip member in bytes. It is at least 1, and the end of the member fits an
+    /// `i64`.
     pub warc_record_length: u64,
-    /// When the page was fetched, in microseconds since 1970-01-01 UTC.
+    /// Time at which the page was fetched, in microseconds since 1970-01-01 UTC.
     pub fetch_time_micros: i64,
 }
 
 impl Capture {
-    /// `Less` where `self` is the better capture of a host: https first, then the newest fetch
-    /// time, then the smallest WARC file name (by its bytes), then the smallest offset, then the
-    /// smallest length.
+    /// Compares two captures of a host; `Less` means that `self` is better. https is better than
+    /// http, then the newest fetch time, then the smallest WARC file name (by bytes), then the
+    /// smallest offset, then the smallest length.
     pub fn preference(&self, other: &Self) -> Ordering {
         self.preference_key().cmp(&other.preference_key())
     }

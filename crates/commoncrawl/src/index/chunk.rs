@@ -1,17 +1,19 @@
-//! A column chunk as its bytes come: cut into pages.
+//! Splits the bytes of a column chunk into pages, as the bytes are supplied.
 //!
-//! Owns the bytes that have come and are not yet a whole page. Invariants: a page is given once,
-//! whole; the rows of the pages add up to the row group's, or it is an error.
-//! Must not know: what is in a page.
+//! Invariants: a page is returned once and complete; the rows of all pages add up to those of the
+//! row group, else it is an error. Must not know: the content of a page.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-use super::inflate::MAX_PAGE_BYTES;
-use super::thrift::{HeaderError, PageHeader, PageKind, page_header};
+use super::{
+    inflate::MAX_PAGE_BYTES,
+    thrift::{HeaderError, PageHeader, PageKind, page_header},
+};
 
-/// Headers hold statistics, and these a value of the column; more than this is no index.
+/// Greatest size of a page header in bytes. A header contains statistics with values of the column,
+/// which are short in an index.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// A page, still compressed.
@@ -21,27 +23,32 @@ pub(super) struct Page {
     pub(super) body: Bytes,
 }
 
+/// A column chunk of which some bytes have been supplied.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// What has come and is in no page yet.
+    /// The first bytes that are in no page yet.
     front: Bytes,
+    /// The bytes after `front`, in the pieces in which they were supplied.
     later: VecDeque<Bytes>,
-    /// Bytes of the chunk that have not come.
+    /// Number of bytes that have not been supplied.
     missing_bytes: u64,
+    /// Number of rows of the row group.
     rows: u64,
+    /// The dictionary page, until it is opened.
     pub(super) dictionary: Option<Page>,
+    /// Data pages that have not been read to their end.
     pub(super) pages: VecDeque<Page>,
-    /// Rows of all data pages that have come.
+    /// Number of rows of all data pages that have been supplied.
     pub(super) rows_here: u64,
 }
 
 impl Chunk {
-    /// A chunk of `bytes` bytes in the file with `rows` rows.
+    /// Makes a chunk that has `bytes` bytes in the file and `rows` rows.
     pub(super) fn new(bytes: u64, rows: u64) -> Self {
         Self { missing_bytes: bytes, rows, ..Self::default() }
     }
 
-    /// Bytes that have come and are in no page yet.
+    /// Returns the number of supplied bytes that are in no page yet.
     pub(super) fn waiting_bytes(&self) -> u64 {
         let later = self.later.iter().map(Bytes::len).sum::<usize>();
         (self.front.len() + later) as u64
@@ -58,7 +65,7 @@ impl Chunk {
                 None => return Err(format!("{} of {} rows", self.rows_here, self.rows)),
             }
         }
-        // Nothing after the last row matters.
+        // Bytes after the last row are ignored.
         self.front = Bytes::new();
         self.later.clear();
         Ok(())
@@ -81,7 +88,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Cuts the next page off, if all of it is here.
+    /// Returns the next page, `None` if it is not complete yet.
     fn take_page(&mut self) -> Result<Option<Page>, String> {
         let (header, length) = loop {
             match page_header(&self.front) {
@@ -109,7 +116,7 @@ impl Chunk {
         Ok(Some(Page { header, body }))
     }
 
-    /// Joins the pieces that came later to the one in front; false if there are none.
+    /// Appends the later pieces to `front`. Returns false if there are none.
     fn join(&mut self) -> bool {
         match self.later.len() {
             0 => return false,

@@ -1,42 +1,46 @@
-//! One needed column of the row group in hand: a value by its row, rows ever forward.
+//! Reads the values of one needed column in the current row group.
 //!
-//! Owns laziness: a page is inflated when a row of it is asked for, so the pages of which no row
-//! passes the filter's first condition never are. Invariant: rows are asked for in rising order.
-//! Must not know: what the other columns hold.
+//! A page is only inflated when one of its rows is read, so that pages without a row that passes
+//! the first condition of the filter are never inflated. Invariant: the caller reads rows in
+//! ascending order. Must not know: the other columns.
 
 use bytes::Bytes;
 
-use super::chunk::Chunk;
-use super::error::IndexError;
-use super::inflate::{Codec, Inflater};
-use super::page::{Dictionary, OpenPage, Width};
-use super::windows::Progress;
+use super::{
+    chunk::Chunk,
+    error::IndexError,
+    inflate::{Codec, Inflater},
+    page::{Dictionary, OpenPage, Width},
+    windows::Progress,
+};
 
-/// What is wanted of a column, and how its pages are to be read.
+/// How a column is read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
+pub(super) struct ColumnReading {
+    /// Name in the file.
     pub(super) name: &'static str,
+    /// How values are stored.
     pub(super) width: Width,
-    /// Whether rows may be without a value.
+    /// True if a row may have no value.
     pub(super) is_optional: bool,
-    /// Whether only that matters.
+    /// True if only the presence of a value is read.
     pub(super) is_presence: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Column {
-    reading: Reading,
+    reading: ColumnReading,
     codec: Codec,
     chunk: Chunk,
     dictionary: Dictionary,
     page: OpenPage,
     is_open: bool,
-    /// The row of the row group with which the page in front begins.
+    /// The first row of the first page in `chunk`, counted in the row group.
     first_row: u64,
 }
 
 impl Column {
-    pub(super) fn new(reading: Reading) -> Self {
+    pub(super) fn new(reading: ColumnReading) -> Self {
         Self {
             reading,
             codec: Codec::None,
@@ -52,7 +56,7 @@ impl Column {
         self.reading.name
     }
 
-    /// Goes to the next row group: a chunk of `bytes` bytes with `rows` rows.
+    /// Starts the next row group, with a chunk of `bytes` bytes and `rows` rows.
     pub(super) fn enter(&mut self, codec: Codec, bytes: u64, rows: u64) {
         self.codec = codec;
         self.chunk = Chunk::new(bytes, rows);
@@ -65,12 +69,12 @@ impl Column {
         self.chunk.push(bytes).map_err(|what| corrupt(self.reading.name, &what))
     }
 
-    /// How far it has come: the rows that can be asked for.
+    /// Returns how many rows can be read.
     pub(super) fn progress(&self) -> Progress {
         Progress { rows: self.chunk.rows_here, waiting_bytes: self.chunk.waiting_bytes() }
     }
 
-    /// The stored bytes of `row`'s value; `None` for null.
+    /// Returns the stored bytes of the value of `row`, `None` for null.
     pub(super) fn get(
         &mut self,
         row: u64,
@@ -82,7 +86,7 @@ impl Column {
         self.page.get(row, &self.dictionary).map_err(|what| corrupt(name, &what))
     }
 
-    /// Whether `row` has no value.
+    /// Returns true if `row` has no value.
     pub(super) fn is_null(
         &mut self,
         row: u64,
@@ -96,7 +100,7 @@ impl Column {
         has_value.map(|has| !has).map_err(|what| corrupt(self.reading.name, &what))
     }
 
-    /// The first row from `from` on and before `end` whose value is `wanted`.
+    /// Returns the first row in `from..end` with the value `wanted`.
     pub(super) fn find(
         &mut self,
         wanted: &[u8],
@@ -118,7 +122,7 @@ impl Column {
         Ok(None)
     }
 
-    /// Drops the pages before `row` unseen and opens the page that has it.
+    /// Drops the pages before `row` without inflating them, and opens the page that contains it.
     fn open_page_of(&mut self, row: u64, inflater: &mut Inflater) -> Result<(), IndexError> {
         let reading = self.reading;
         let wrong = |what: String| corrupt(reading.name, &what);

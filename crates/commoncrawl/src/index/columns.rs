@@ -1,25 +1,27 @@
-//! The columns that the filter and a capture need: finding them, and reading their values.
+//! Finds the columns that the filter and a capture need, and reads their values.
 //!
-//! Owns what the index's schema has been over the years: `fetch_time` as INT96 (to CC-MAIN-2026-25)
-//! or as a timestamp, numbers of several widths, text with or without the string annotation.
-//! Invariant: a value is returned only as what it is; a null or a number out of range is `None`.
+//! Owns the variants of the schema over the years: `fetch_time` as INT96 (up to CC-MAIN-2026-25) or
+//! as a timestamp, integers of several widths, text with or without the string annotation.
+//! Invariant: a value is only returned in its own type; a null or a number out of range is `None`.
 
 use bytes::Bytes;
-use parquet::basic::{
-    ConvertedType, IntType, LogicalType, TimeUnit, TimestampType, Type as PhysicalType,
+use parquet::{
+    basic::{ConvertedType, IntType, LogicalType, TimeUnit, TimestampType, Type as PhysicalType},
+    file::metadata::RowGroupMetaData,
+    schema::types::{ColumnDescriptor, SchemaDescriptor},
 };
-use parquet::file::metadata::RowGroupMetaData;
-use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
-use super::column::{Column, Reading};
-use super::error::IndexError;
-use super::inflate::{Codec, Inflater};
-use super::page::Width;
-use super::windows::Progress;
+use super::{
+    column::{Column, ColumnReading},
+    error::IndexError,
+    inflate::{Codec, Inflater},
+    page::Width,
+    windows::Progress,
+};
 
 /// A needed column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum ColumnName {
     Hostname,
     Protocol,
     Path,
@@ -33,41 +35,43 @@ pub(super) enum Name {
     Port,
 }
 
-/// Each with its name in the file, what it is for, and whether a file must have it; a column that
-/// a file lacks counts as all null.
-const NEEDED: [(Name, &str, Use, bool); 11] = [
-    (Name::Hostname, "url_host_name", Use::Text, true),
-    (Name::Protocol, "url_protocol", Use::Text, true),
-    (Name::Path, "url_path", Use::Text, true),
-    (Name::FetchTime, "fetch_time", Use::Moment, true),
-    (Name::Status, "fetch_status", Use::Integer, true),
-    (Name::MimeType, "content_mime_type", Use::Text, true),
-    (Name::WarcFilename, "warc_filename", Use::Text, true),
-    (Name::Offset, "warc_record_offset", Use::Integer, true),
-    (Name::Length, "warc_record_length", Use::Integer, true),
-    (Name::Query, "url_query", Use::Presence, false),
-    (Name::Port, "url_port", Use::Presence, false),
+/// The needed columns: name in the file, use, and true if a file must contain it. An absent column
+/// counts as null in all rows.
+const NEEDED: [(ColumnName, &str, Use, bool); 11] = [
+    (ColumnName::Hostname, "url_host_name", Use::Text, true),
+    (ColumnName::Protocol, "url_protocol", Use::Text, true),
+    (ColumnName::Path, "url_path", Use::Text, true),
+    (ColumnName::FetchTime, "fetch_time", Use::Time, true),
+    (ColumnName::Status, "fetch_status", Use::Integer, true),
+    (ColumnName::MimeType, "content_mime_type", Use::Text, true),
+    (ColumnName::WarcFilename, "warc_filename", Use::Text, true),
+    (ColumnName::Offset, "warc_record_offset", Use::Integer, true),
+    (ColumnName::Length, "warc_record_length", Use::Integer, true),
+    (ColumnName::Query, "url_query", Use::Presence, false),
+    (ColumnName::Port, "url_port", Use::Presence, false),
 ];
 
+/// What a column is needed for.
 #[derive(Debug, Clone, Copy)]
 enum Use {
     Text,
     Integer,
-    Moment,
-    /// Only whether there is a value matters.
+    Time,
+    /// Only the presence of a value matters.
     Presence,
 }
 
-/// How a stored value is to be understood.
+/// How a stored value is interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ValueKind {
     Text,
     Signed,
     Unsigned,
-    /// Nanoseconds of the day and the Julian day.
+    /// Nanoseconds of the day, and the Julian day.
     Int96,
-    /// Units of the size of so many to a second.
+    /// Time since 1970.
     Since1970 {
+        /// Number of units per second.
         per_second: i64,
     },
     AlwaysNull,
@@ -76,9 +80,9 @@ enum Kind {
 
 #[derive(Debug)]
 struct Needed {
-    name: Name,
+    name: ColumnName,
     leaf: usize,
-    kind: Kind,
+    kind: ValueKind,
     column: Column,
 }
 
@@ -90,7 +94,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Finds the columns of a file, their types checked.
+    /// Finds the columns of a file and checks their types.
     pub(super) fn of(schema: &SchemaDescriptor) -> Result<Self, IndexError> {
         let mut needed = Vec::with_capacity(NEEDED.len());
         for (name, text, usage, is_required) in NEEDED {
@@ -107,8 +111,8 @@ impl Columns {
                         found: type_name(descriptor),
                     })?;
                     let is_optional = descriptor.max_def_level() > 0;
-                    let is_presence = matches!(kind, Kind::Presence);
-                    let reading = Reading { name: text, width, is_optional, is_presence };
+                    let is_presence = matches!(kind, ValueKind::Presence);
+                    let reading = ColumnReading { name: text, width, is_optional, is_presence };
                     needed.push(Needed { name, leaf, kind, column: Column::new(reading) });
                 }
                 None if is_required => return Err(IndexError::MissingColumn(text)),
@@ -118,12 +122,13 @@ impl Columns {
         Ok(Self { needed, inflater: Inflater::new() })
     }
 
-    /// The leaf numbers of the columns in the file, in the order in which pieces are pushed.
+    /// Returns the leaf numbers of the columns in the file. [`push`](Self::push) counts columns in
+    /// this order.
     pub(super) fn leaves(&self) -> Vec<usize> {
         self.needed.iter().map(|needed| needed.leaf).collect()
     }
 
-    /// Goes to the beginning of a row group whose numbers have been checked.
+    /// Starts a row group, whose numbers the caller has checked.
     pub(super) fn enter(&mut self, group: &RowGroupMetaData) -> Result<(), IndexError> {
         let rows = group.num_rows().unsigned_abs();
         for needed in &mut self.needed {
@@ -139,41 +144,45 @@ impl Columns {
         Ok(())
     }
 
-    /// Takes the next bytes of the column at `place` of [`leaves`](Self::leaves).
-    pub(super) fn push(&mut self, place: usize, bytes: Bytes) -> Result<(), IndexError> {
-        match self.needed.get_mut(place) {
+    /// Takes the next bytes of the column at `index` of [`leaves`](Self::leaves).
+    pub(super) fn push(&mut self, index: usize, bytes: Bytes) -> Result<(), IndexError> {
+        match self.needed.get_mut(index) {
             Some(needed) => needed.column.push(bytes),
             None => Err(IndexError::WrongSupply("a piece of no column".into())),
         }
     }
 
-    /// Rows of the row group that can be asked for, in every column.
+    /// Returns the number of rows of the row group that can be read in every column.
     pub(super) fn rows_here(&self) -> u64 {
         self.needed.iter().map(|needed| needed.column.progress().rows).min().unwrap_or(0)
     }
 
-    /// How far each column has come, in the order of [`leaves`](Self::leaves).
+    /// Returns the progress of each column, in the order of [`leaves`](Self::leaves).
     pub(super) fn progress(&self) -> Vec<Progress> {
         self.needed.iter().map(|needed| needed.column.progress()).collect()
     }
 
-    /// The next row from `from` on and before `end` whose path is `/`.
+    /// Returns the first row in `from..end` with the path `/`.
     pub(super) fn find_root(&mut self, from: u64, end: u64) -> Result<Option<u64>, IndexError> {
-        let Some((path, inflater)) = self.column(Name::Path) else { return Ok(None) };
-        if path.kind == Kind::AlwaysNull {
+        let Some((path, inflater)) = self.column(ColumnName::Path) else { return Ok(None) };
+        if path.kind == ValueKind::AlwaysNull {
             return Ok(None);
         }
         path.column.find(b"/", from, end, inflater)
     }
 
-    fn column(&mut self, name: Name) -> Option<(&mut Needed, &mut Inflater)> {
+    fn column(&mut self, name: ColumnName) -> Option<(&mut Needed, &mut Inflater)> {
         let needed = self.needed.iter_mut().find(|needed| needed.name == name)?;
         Some((needed, &mut self.inflater))
     }
 
-    fn bytes(&mut self, name: Name, row: u64) -> Result<Option<(Kind, &[u8])>, IndexError> {
+    fn bytes(
+        &mut self,
+        name: ColumnName,
+        row: u64,
+    ) -> Result<Option<(ValueKind, &[u8])>, IndexError> {
         match self.column(name) {
-            Some((needed, inflater)) if needed.kind != Kind::AlwaysNull => {
+            Some((needed, inflater)) if needed.kind != ValueKind::AlwaysNull => {
                 let kind = needed.kind;
                 Ok(needed.column.get(row, inflater)?.map(|bytes| (kind, bytes)))
             }
@@ -181,33 +190,38 @@ impl Columns {
         }
     }
 
-    /// `None` where it is null or not UTF-8.
-    pub(super) fn text(&mut self, name: Name, row: u64) -> Result<Option<&str>, IndexError> {
+    /// Returns a text, `None` if it is null or no UTF-8.
+    pub(super) fn text(&mut self, name: ColumnName, row: u64) -> Result<Option<&str>, IndexError> {
         let bytes = self.bytes(name, row)?;
         Ok(bytes.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok()))
     }
 
-    pub(super) fn integer(&mut self, name: Name, row: u64) -> Result<Option<i64>, IndexError> {
+    /// Returns an integer, `None` if it is null or out of range.
+    pub(super) fn integer(
+        &mut self,
+        name: ColumnName,
+        row: u64,
+    ) -> Result<Option<i64>, IndexError> {
         let Some((kind, bytes)) = self.bytes(name, row)? else { return Ok(None) };
         let four = || bytes.first_chunk().copied();
         let eight = || bytes.first_chunk().copied();
         Ok(match (kind, bytes.len()) {
-            (Kind::Signed, 4) => four().map(i32::from_le_bytes).map(i64::from),
-            (Kind::Signed, 8) => eight().map(i64::from_le_bytes),
-            (Kind::Unsigned, 4) => four().map(u32::from_le_bytes).map(i64::from),
-            (Kind::Unsigned, 8) => {
+            (ValueKind::Signed, 4) => four().map(i32::from_le_bytes).map(i64::from),
+            (ValueKind::Signed, 8) => eight().map(i64::from_le_bytes),
+            (ValueKind::Unsigned, 4) => four().map(u32::from_le_bytes).map(i64::from),
+            (ValueKind::Unsigned, 8) => {
                 eight().map(u64::from_le_bytes).and_then(|value| value.try_into().ok())
             }
             _ => None,
         })
     }
 
-    /// A moment in microseconds since 1970.
-    pub(super) fn micros(&mut self, name: Name, row: u64) -> Result<Option<i64>, IndexError> {
+    /// Returns a time in microseconds since 1970, `None` if it is null or out of range.
+    pub(super) fn micros(&mut self, name: ColumnName, row: u64) -> Result<Option<i64>, IndexError> {
         let Some((kind, bytes)) = self.bytes(name, row)? else { return Ok(None) };
         Ok(match kind {
-            Kind::Int96 => int96_micros(bytes),
-            Kind::Since1970 { per_second } => {
+            ValueKind::Int96 => int96_micros(bytes),
+            ValueKind::Since1970 { per_second } => {
                 let value = bytes.first_chunk().copied().map(i64::from_le_bytes);
                 value.and_then(|value| match per_second {
                     1_000_000_000 => Some(value.div_euclid(1_000)),
@@ -218,9 +232,10 @@ impl Columns {
         })
     }
 
-    pub(super) fn is_null(&mut self, name: Name, row: u64) -> Result<bool, IndexError> {
+    /// Returns true if the value is null.
+    pub(super) fn is_null(&mut self, name: ColumnName, row: u64) -> Result<bool, IndexError> {
         match self.column(name) {
-            Some((needed, inflater)) if needed.kind != Kind::AlwaysNull => {
+            Some((needed, inflater)) if needed.kind != ValueKind::AlwaysNull => {
                 needed.column.is_null(row, inflater)
             }
             _ => Ok(true),
@@ -228,7 +243,8 @@ impl Columns {
     }
 }
 
-/// Nanoseconds of the day in eight bytes, then the Julian day in four.
+/// Converts an INT96 time, 8 bytes of nanoseconds of the day and 4 bytes of Julian day, to
+/// microseconds since 1970.
 fn int96_micros(bytes: &[u8]) -> Option<i64> {
     const JULIAN_DAY_OF_1970: i64 = 2_440_588;
     const MICROS_A_DAY: i64 = 86_400 * 1_000_000;
@@ -238,8 +254,8 @@ fn int96_micros(bytes: &[u8]) -> Option<i64> {
     day.checked_mul(MICROS_A_DAY)?.checked_add(micros)
 }
 
-/// How a column that is for `usage` is stored; `None` where it cannot be for that.
-fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(Kind, Width)> {
+/// Returns how the values of a column are stored, `None` if it cannot have the use `usage`.
+fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(ValueKind, Width)> {
     let physical = column.physical_type();
     let width = match physical {
         PhysicalType::INT32 | PhysicalType::FLOAT => Width::Fixed(4),
@@ -249,17 +265,17 @@ fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(Kind, Width)> {
             Width::Fixed(usize::try_from(column.type_length()).ok()?)
         }
         PhysicalType::BYTE_ARRAY => Width::Varying,
-        // Never read: a presence asks for levels alone.
+        // Never used, since the presence of a value is read from levels alone.
         PhysicalType::BOOLEAN => Width::Fixed(1),
     };
     let logical = column.logical_type_ref();
     if matches!(logical, Some(LogicalType::Unknown)) {
-        return Some((Kind::AlwaysNull, width));
+        return Some((ValueKind::AlwaysNull, width));
     }
     let is_number = matches!(physical, PhysicalType::INT32 | PhysicalType::INT64);
     let kind = match usage {
-        Use::Presence => Kind::Presence,
-        Use::Text if physical == PhysicalType::BYTE_ARRAY => Kind::Text,
+        Use::Presence => ValueKind::Presence,
+        Use::Text if physical == PhysicalType::BYTE_ARRAY => ValueKind::Text,
         Use::Integer if is_number => match (logical, column.converted_type()) {
             (Some(LogicalType::Integer(IntType { is_signed: false, .. })), _)
             | (
@@ -268,7 +284,7 @@ fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(Kind, Width)> {
                 | ConvertedType::UINT_16
                 | ConvertedType::UINT_32
                 | ConvertedType::UINT_64,
-            ) => Kind::Unsigned,
+            ) => ValueKind::Unsigned,
             (Some(LogicalType::Integer(_)), _)
             | (
                 None,
@@ -277,11 +293,11 @@ fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(Kind, Width)> {
                 | ConvertedType::INT_16
                 | ConvertedType::INT_32
                 | ConvertedType::INT_64,
-            ) => Kind::Signed,
+            ) => ValueKind::Signed,
             _ => return None,
         },
-        Use::Moment if physical == PhysicalType::INT96 => Kind::Int96,
-        Use::Moment if physical == PhysicalType::INT64 => {
+        Use::Time if physical == PhysicalType::INT96 => ValueKind::Int96,
+        Use::Time if physical == PhysicalType::INT64 => {
             let per_second = match (logical, column.converted_type()) {
                 (Some(LogicalType::Timestamp(TimestampType { unit, .. })), _) => match unit {
                     TimeUnit::MILLIS => 1_000,
@@ -292,7 +308,7 @@ fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(Kind, Width)> {
                 (None, ConvertedType::TIMESTAMP_MICROS) => 1_000_000,
                 _ => return None,
             };
-            Kind::Since1970 { per_second }
+            ValueKind::Since1970 { per_second }
         }
         _ => return None,
     };

@@ -1,21 +1,22 @@
-//! Deduplication in the stream: one capture a hostname within one site, in bounded memory.
+//! Removes duplicates while rows are read: keeps one capture per hostname of a site, in bounded
+//! memory.
 //!
-//! The index is sorted by url_surtkey, which drops a leading `www.`: the rows of `www.x` and `x`
-//! interleave under one key. The hostname says that key as well as the column would, which is the
-//! second largest of the file and so is not read: the hostnames of the current site are held until
-//! another comes. Invariant: whatever the order of the rows, each hostname keeps its best capture
-//! among those that stood together; rows that did not only give more captures of a hostname.
+//! The index is sorted by url_surtkey, which omits a leading `www.`, so the rows of `www.x` and `x`
+//! are interleaved under one key. The key follows from the hostname, so that its column, the second
+//! largest of the file, is not read. The hostnames of the current site are held until another site
+//! begins. Invariant: in any order of rows, each hostname keeps the best capture of adjacent rows.
+//! If the rows of a site are not adjacent, a hostname gets more than one capture, which is no
+//! error.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use super::capture::Capture;
 
-/// A site has a handful of hostnames (`www`, `www2`, ...); more than this is no sorted index, and
-/// holding fewer captures is never wrong.
+/// Greatest number of hostnames that are held. A site has a handful (`www`, `www2`, ...). With more
+/// than this the index is not sorted, and holding fewer captures is never wrong.
 const MAX_HELD_HOSTNAMES: usize = 4_096;
 
-/// The hostnames that were seen of the current site, each with its best capture so far.
+/// The hostnames of the current site, each with its best capture so far.
 #[derive(Debug, Default)]
 pub(super) struct Deduplicator {
     site: String,
@@ -24,7 +25,7 @@ pub(super) struct Deduplicator {
 }
 
 impl Deduplicator {
-    /// Takes one more capture. Where it belongs to another site than those held, returns those,
+    /// Adds a capture. If it belongs to another site than those that are held, it returns these,
     /// ordered by hostname.
     pub(super) fn push(&mut self, capture: Capture) -> Option<Vec<Capture>> {
         let site = site_of(&capture.hostname);
@@ -47,19 +48,19 @@ impl Deduplicator {
         done
     }
 
-    /// Returns what is held, ordered by hostname.
+    /// Returns the captures that are held, ordered by hostname.
     pub(super) fn take(&mut self) -> Vec<Capture> {
         self.site.clear();
         std::mem::take(&mut self.held).into_values().collect()
     }
 
-    /// How many captures a better one of the same hostname has displaced or kept out.
+    /// Returns the number of captures that lost against a better one of the same hostname.
     pub(super) fn duplicates_removed(&self) -> u64 {
         self.duplicates_removed
     }
 }
 
-/// The hostname without `www.`, `www2.` and so on in front, as surtkeys leave it out.
+/// Returns the hostname without a leading `www.`, `www2.` and so on, as in a surtkey.
 fn site_of(hostname: &str) -> &str {
     let rest =
         hostname.strip_prefix("www").unwrap_or("").trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,67 +1,69 @@
-//! What can be wrong with an index file, as one clear line each.
+//! The errors of reading an index file.
 //!
-//! Invariant: no message spans lines or names a path; the caller knows the file and puts its name
-//! before the message.
+//! Invariant: each message is one line and contains no path; the caller knows the file and puts its
+//! name before the message.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use parquet::errors::ParquetError;
 
-/// Why an index file cannot be read. Each is final: reading the same bytes again gives the same.
+/// The reason why an index file cannot be read. Reading the same bytes again gives the same error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// The file neither begins nor ends as a parquet file does.
+    /// The file neither begins nor ends like a parquet file.
     #[error("not a parquet file: {0}")]
     NotParquet(&'static str),
-    /// The file begins as a parquet file but its end is missing.
+    /// The file begins like a parquet file, but its end is missing.
     #[error("truncated parquet file: {0}")]
     Truncated(String),
     /// The file is encrypted.
     #[error("the parquet file is encrypted, which is not supported")]
     Encrypted,
-    /// A column that the filter or a capture needs is not there.
+    /// A column that the filter or a capture needs is missing.
     #[error("the parquet file has no column {0}")]
     MissingColumn(&'static str),
     /// A column has a type that no version of the index has had.
     #[error("column {name} has type {found}, which the index never has")]
     ColumnType {
-        /// The column.
+        /// Name of the column.
         name: &'static str,
-        /// The Arrow type it has.
+        /// Its type in the file.
         found: String,
     },
-    /// A column is stored in a way that this reader does not know.
+    /// A column is stored in a way that this reader does not support.
     #[error("column {name} is {what}, which the index never is")]
     Unsupported {
-        /// The column.
+        /// Name of the column.
         name: &'static str,
         /// How it is stored.
         what: String,
     },
-    /// What the projected columns of one row group take is more than the reader may hold.
+    /// The needed columns of a row group are larger than the limit.
     #[error("row group {row_group} needs {bytes} bytes, more than the limit of {max_bytes}")]
     RowGroupTooLarge {
-        /// Its number, from 0.
+        /// Number of the row group, from 0.
         row_group: usize,
-        /// Bytes of its projected columns, compressed or not, whichever is more.
+        /// Size of its needed columns in bytes, compressed or not, whichever is larger.
         bytes: u64,
-        /// The limit in force.
+        /// The limit in bytes.
         max_bytes: u64,
     },
     /// The bytes contradict themselves or the format.
     #[error("corrupt parquet file: {0}")]
     Corrupt(String),
-    /// The caller supplied something else than what was asked for.
+    /// The caller supplied other bytes than those that were needed.
     #[error("wrong bytes supplied: {0}")]
     WrongSupply(String),
 }
 
-/// Runs a piece of the parquet crate on bytes from outside, its panics made into errors.
+/// Calls the parquet crate on untrusted bytes, and returns an error if it panics.
 ///
-/// The crate checks most of what it reads, but some accessors assert (`ColumnChunkMetaData::
-/// byte_range`) and some decoders index by numbers from the file; upstream calls such panics on
-/// corrupt input bugs, not promises. What `work` borrowed is not used again after an error.
+/// The crate checks most of its input, but some accessors assert
+/// (`ColumnChunkMetaData::byte_range`) and some decoders use numbers from the file as an index. The
+/// maintainers treat such panics as bugs. What `work` borrowed is not used again after an error.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, IndexError> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),

@@ -1,27 +1,31 @@
-//! The end of a parquet file: its magic and its metadata, asked for in as few reads as possible.
+//! Reads the end of a parquet file, its magic number and its metadata, with as few reads as
+//! possible.
 //!
-//! Invariant: a file that is not parquet, cut short or encrypted is told apart before anything is
-//! decoded. Layout: `PAR1 | row groups | metadata | metadata length, u32 LE | PAR1`
+//! Invariant: a file that is no parquet file, truncated or encrypted is recognised before anything
+//! is decoded. Layout: `PAR1 | row groups | metadata | metadata length, u32 LE | PAR1`
 //! (parquet-format, "File format").
 
 use std::ops::Range;
 
 use bytes::Bytes;
-use parquet::DecodeResult;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder};
+use parquet::{
+    DecodeResult,
+    file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder},
+};
 
 use super::error::{IndexError, guarded};
 
 const MAGIC: &[u8; 4] = b"PAR1";
 const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
-/// Bytes of the metadata length and the magic after it.
+/// Bytes of the metadata length and the magic number after it.
 const TAIL_BYTES: u64 = 8;
-/// The smallest file that can hold both magics and a metadata length.
+/// Size in bytes of the smallest file with both magic numbers and a metadata length.
 const MIN_FILE_BYTES: u64 = 12;
-/// The metadata of 30 columns and 100 row groups with statistics takes about 0.5 MB.
+/// Greatest size of the metadata in bytes. The metadata of 30 columns and 100 row groups with
+/// statistics take about 0.5 MB.
 const MAX_METADATA_BYTES: u64 = 64 << 20;
 
-/// What the footer reader wants or has.
+/// One step of [`Footer`]: it needs byte ranges, or has the metadata.
 pub(super) enum FooterStep {
     Need(Vec<Range<u64>>),
     Metadata(Box<ParquetMetaData>),
@@ -87,7 +91,7 @@ fn need(range: Range<u64>) -> FooterStep {
     FooterStep::Need(vec![range])
 }
 
-/// Why a file that does not end in the magic is no parquet file.
+/// Returns the error for a file that does not end with the magic number.
 fn explain(head: &[u8], tail: &[u8]) -> IndexError {
     if tail.ends_with(ENCRYPTED_MAGIC) {
         IndexError::Encrypted

@@ -1,11 +1,12 @@
-//! Parquet's hybrid of run lengths and bit packing, in which levels and dictionary codes stand.
+//! Reads parquet's hybrid of run-length encoding and bit packing, which stores levels and
+//! dictionary codes.
 //!
-//! Runs are `varint header, data`: an even header is a run of `header / 2` equal values, an odd one
-//! `header / 2` groups of eight values of `bit_width` bits each, lowest bit first (parquet-format,
-//! Encodings.md, "RLE / bit-packing hybrid"). Invariant: never reads past the bytes given; a value
-//! asked for beyond them is an error. Must not know: what a value means.
+//! A run is `varint header, data`. An even header begins a run of `header / 2` equal values, an odd
+//! one `header / 2` groups of eight values of `bit_width` bits each, lowest bit first
+//! (parquet-format, Encodings.md, "RLE / bit-packing hybrid"). Invariant: it never reads beyond the
+//! given bytes; a value beyond them is an error. Must not know: what a value means.
 
-/// A place in a sequence of values; the bytes are given with each call and must be the same.
+/// A position in a sequence of values. The caller passes the same bytes with each call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hybrid {
     bit_width: u32,
@@ -19,25 +20,25 @@ enum Run {
         left: u64,
         value: u32,
     },
-    /// `bit` is where the next value begins, counted from the start of the bytes.
     Packed {
         left: u64,
+        /// Offset in bits of the next value.
         bit: u64,
     },
 }
 
-/// The bytes end before the values do, or a header is no header.
+/// The bytes end before the values, or a header is invalid.
 #[derive(Debug)]
 pub(super) struct OutOfValues;
 
 impl Hybrid {
-    /// At the first value of `bytes` from `at` on. `bit_width` is 32 at most.
+    /// Starts at byte offset `at`. `bit_width` is at most 32.
     pub(super) fn new(bit_width: u8, at: usize) -> Self {
         let run = Run::Equal { left: 0, value: 0 };
         Self { bit_width: u32::from(bit_width).min(32), at, run }
     }
 
-    /// Enters the next run if this one is at its end.
+    /// Starts the next run if the current one has ended.
     fn refill(&mut self, bytes: &[u8]) -> Result<(), OutOfValues> {
         while matches!(self.run, Run::Equal { left: 0, .. } | Run::Packed { left: 0, .. }) {
             let header = self.varint(bytes)?;
@@ -53,7 +54,7 @@ impl Hybrid {
                 let groups = header >> 1;
                 let bit = (self.at as u64).checked_mul(8).ok_or(OutOfValues)?;
                 let data = groups.checked_mul(self.bit_width.into()).ok_or(OutOfValues)?;
-                // Some writers cut the last group where the values end.
+                // Some writers omit the unused values of the last group.
                 let here = bytes.len().saturating_sub(self.at) as u64;
                 let whole = groups.checked_mul(8).ok_or(OutOfValues)?;
                 let left = match here.min(data).checked_mul(8) {
@@ -91,11 +92,11 @@ impl Hybrid {
             }
         };
         let mask = (1_u64 << self.bit_width) - 1;
-        // 7 bits of shift and 32 of value fit the word, and the mask leaves 32.
+        // A shift of at most 7 bits and 32 bits of value fit into the word; the mask keeps 32 bits.
         (word >> (bit % 8) & mask) as u32
     }
 
-    /// The next value.
+    /// Returns the next value.
     pub(super) fn next(&mut self, bytes: &[u8]) -> Result<u32, OutOfValues> {
         self.refill(bytes)?;
         match &mut self.run {
@@ -112,7 +113,7 @@ impl Hybrid {
         }
     }
 
-    /// Passes `count` values.
+    /// Skips `count` values.
     pub(super) fn skip(&mut self, bytes: &[u8], mut count: u64) -> Result<(), OutOfValues> {
         while count > 0 {
             self.refill(bytes)?;
@@ -133,7 +134,7 @@ impl Hybrid {
         Ok(())
     }
 
-    /// Passes `count` values of one bit each; how many of them were 1.
+    /// Skips `count` values of one bit each, and returns how many of them are 1.
     pub(super) fn count_ones(&mut self, bytes: &[u8], mut count: u64) -> Result<u64, OutOfValues> {
         let mut ones = 0;
         while count > 0 {
@@ -146,7 +147,7 @@ impl Hybrid {
                     count -= passed;
                 }
                 Run::Packed { left, bit } => {
-                    // At most 57 bits of a word are left after the shift.
+                    // After the shift, a word contains at least 57 bits.
                     let passed = count.min(left).min(56);
                     let first = usize::try_from(bit / 8).unwrap_or(usize::MAX);
                     let rest = bytes.get(first..).unwrap_or_default();
@@ -162,8 +163,8 @@ impl Hybrid {
         Ok(ones)
     }
 
-    /// Passes values up to and with the first that is `wanted`, at most `count`; how many stood
-    /// before it.
+    /// Skips values up to and including the first one equal to `wanted`, but at most `count`.
+    /// Returns how many values were before it, `None` if it is not among them.
     pub(super) fn find(
         &mut self,
         bytes: &[u8],
@@ -208,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs as a writer would lay them: equal stretches as runs, others in groups of eight.
+    /// Encodes like a writer: equal values as runs, others in groups of eight.
     fn encode(values: &[u32], bit_width: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut rest = values;

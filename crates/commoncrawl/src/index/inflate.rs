@@ -1,18 +1,19 @@
-//! Undoing a page's compression, whole or only its first bytes.
+//! Decompresses pages, completely or only their first bytes.
 //!
-//! Invariant: never holds more than the page's header says and [`MAX_PAGE_BYTES`] allows.
-//! Must not know: what the bytes are.
+//! Invariant: it never holds more bytes than the header of the page declares and [`MAX_PAGE_BYTES`]
+//! allows. Must not know: what the bytes mean.
 
-use std::fmt;
-use std::io::Read;
+use std::{fmt, io::Read};
 
 use flate2::read::GzDecoder;
 use libdeflater::Decompressor;
 use parquet::basic::Compression;
 
-/// A page of the index has 1 MiB; other writers make one page of a whole column chunk.
+/// Greatest size of a page in bytes, compressed or not. A page of the index has 1 MiB, but some
+/// writers put a whole column chunk into one page.
 pub(super) const MAX_PAGE_BYTES: usize = 256 << 20;
 
+/// How a page is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Codec {
     None,
@@ -22,7 +23,7 @@ pub(super) enum Codec {
 }
 
 impl Codec {
-    /// `None` for codecs that this reader does not know.
+    /// Returns the codec, `None` if it is not supported.
     pub(super) fn of(compression: Compression) -> Option<Self> {
         match compression {
             Compression::UNCOMPRESSED => Some(Self::None),
@@ -34,7 +35,7 @@ impl Codec {
     }
 }
 
-/// Buffers that pages of all columns are inflated with.
+/// The decompressor for pages of all columns.
 pub(super) struct Inflater {
     gzip: Decompressor,
 }
@@ -50,7 +51,7 @@ impl Inflater {
         Self { gzip: Decompressor::new() }
     }
 
-    /// Makes the first bytes of `out` those that `stored` was; `out` has the page's length.
+    /// Decompresses `stored` into `out`, which must have exactly the length of the page.
     pub(super) fn inflate(
         &mut self,
         codec: Codec,
@@ -63,7 +64,7 @@ impl Inflater {
                 return Ok(());
             }
             Codec::None => stored.len(),
-            // A page without bytes is compressed to none by some.
+            // Some writers store an empty page as no bytes at all.
             _ if stored.is_empty() => 0,
             Codec::Gzip => self.gzip.gzip_decompress(stored, out).map_err(|e| e.to_string())?,
             Codec::Snappy => {
@@ -79,8 +80,8 @@ impl Inflater {
         Err(format!("{length} bytes in a page of {}", out.len()))
     }
 
-    /// The definition levels at the start of a page of version 1: what follows the length that
-    /// they begin with. Only gzip pages are spared the rest.
+    /// Decompresses the definition levels at the start of a page of version 1, without the length
+    /// before them. The rest of the page is only decompressed if the codec is not gzip.
     pub(super) fn levels(
         &mut self,
         codec: Codec,
@@ -110,7 +111,7 @@ impl Inflater {
     }
 }
 
-/// The definition levels of a page of version 1, and the values after them.
+/// Splits a page of version 1 into its definition levels and the values after them.
 pub(super) fn split_levels(page: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = page.split_first_chunk()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)

@@ -1,24 +1,26 @@
-//! A page of a column, opened: which rows have a value, and the values.
+//! Reads the rows of one page of a column: which rows have a value, and the values.
 //!
-//! Owns the encodings that the index has been written in: plain and dictionary, in pages of
-//! version 1 and 2. Invariants: rows are read forward only; nothing is read beyond the page; a
-//! value is handed out as its stored bytes. Must not know: what a value means.
+//! Owns the encodings that the index has used: plain and dictionary, in pages of version 1 and 2.
+//! Invariants: rows are read in ascending order; nothing is read beyond the page; a value is
+//! returned as its stored bytes. Must not know: what a value means.
 
-use super::hybrid::{Hybrid, OutOfValues};
-use super::inflate::{Codec, Inflater, split_levels};
-use super::thrift::PageKind;
+use super::{
+    chunk::Page,
+    hybrid::{Hybrid, OutOfValues},
+    inflate::{Codec, Inflater, split_levels},
+    thrift::PageKind,
+};
 
-use super::chunk::Page;
-
-/// How values stand one after the other.
+/// How values are stored one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
-    /// Each after its length in four bytes.
+    /// Each value follows its length, which has four bytes.
     Varying,
-    /// All of so many bytes.
+    /// All values have this number of bytes.
     Fixed(usize),
 }
 
+// Numbers of `Encoding` in parquet.thrift.
 const PLAIN: i64 = 0;
 const PLAIN_DICTIONARY: i64 = 2;
 const RLE: i64 = 3;
@@ -41,11 +43,12 @@ fn encoding_name(encoding: i64) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Dictionary {
     bytes: Vec<u8>,
-    /// Where each value begins and ends.
-    places: Vec<(u32, u32)>,
+    /// Start and end of each value.
+    spans: Vec<(u32, u32)>,
 }
 
 impl Dictionary {
+    /// Decompresses a dictionary page.
     pub(super) fn open(
         page: &Page,
         width: Width,
@@ -58,28 +61,28 @@ impl Dictionary {
         }
         let mut bytes = vec![0; header.plain_bytes];
         inflater.inflate(codec, &page.body, &mut bytes)?;
-        let mut places = Vec::new();
+        let mut spans = Vec::new();
         let mut at = 0;
         for _ in 0..header.values {
             let (start, end) = plain_value(&bytes, at, width).ok_or("a dictionary cut short")?;
-            let place = u32::try_from(start).ok().zip(u32::try_from(end).ok());
-            places.push(place.ok_or("a dictionary too large")?);
+            let span = u32::try_from(start).ok().zip(u32::try_from(end).ok());
+            spans.push(span.ok_or("a dictionary too large")?);
             at = end;
         }
-        Ok(Self { bytes, places })
+        Ok(Self { bytes, spans })
     }
 
     fn get(&self, code: u32) -> Option<&[u8]> {
-        let (start, end) = self.places.get(code as usize)?;
+        let (start, end) = self.spans.get(code as usize)?;
         self.bytes.get(*start as usize..*end as usize)
     }
 
     fn code_of(&self, value: &[u8]) -> Option<u32> {
-        (0..).zip(&self.places).map(|(code, _)| code).find(|code| self.get(*code) == Some(value))
+        (0..).zip(&self.spans).map(|(code, _)| code).find(|code| self.get(*code) == Some(value))
     }
 }
 
-/// Where the value that begins at `at` stands.
+/// Returns start and end of the value that is stored at `at`.
 fn plain_value(bytes: &[u8], at: usize, width: Width) -> Option<(usize, usize)> {
     let (start, length) = match width {
         Width::Fixed(length) => (at, length),
@@ -101,12 +104,13 @@ enum Values {
 /// A page that is read from its first row to its last.
 #[derive(Debug)]
 pub(super) struct OpenPage {
-    /// The page, or of a page in version 1 whose values nobody wants, its levels.
+    /// The decompressed page, or only its levels if the values are not needed.
     bytes: Vec<u8>,
+    /// Number of valid bytes in `bytes`, which is kept for the next page.
     length: usize,
-    /// The next row, counted from the page's first.
+    /// The next row, counted from the first row of the page.
     row: u64,
-    /// Bytes before this are levels. `None`: every row has a value.
+    /// The levels and the offset of their end. `None` if every row has a value.
     levels: Option<(Hybrid, usize)>,
     values: Values,
     width: Width,
@@ -128,7 +132,7 @@ impl From<OutOfValues> for String {
 }
 
 impl OpenPage {
-    /// Opens `page` in the buffers of this one.
+    /// Opens another page and reuses the buffers of this one.
     pub(super) fn open(
         &mut self,
         page: &Page,
@@ -171,7 +175,7 @@ impl OpenPage {
         self.values = match header.encoding {
             PLAIN => Values::Plain { at: values_at },
             PLAIN_DICTIONARY | RLE_DICTIONARY => {
-                // A page of nulls may have not even the width.
+                // A page of nulls may omit even the width.
                 let bit_width = out.get(values_at).copied().unwrap_or(0);
                 if bit_width > 32 {
                     return Err("dictionary codes of over 32 bits".into());
@@ -183,7 +187,7 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Opens only what says which rows of an optional column have a value.
+    /// Opens only the levels of a page, which say which rows have a value.
     pub(super) fn open_levels(
         &mut self,
         page: &Page,
@@ -206,7 +210,7 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Whether `row`, at or after the one to be read next, has a value.
+    /// Returns true if `row` has a value. It must not be before the next row.
     pub(super) fn has_value(&mut self, row: u64) -> Result<bool, String> {
         let passed = row.saturating_sub(self.row);
         self.row = row + 1;
@@ -216,7 +220,7 @@ impl OpenPage {
         Ok(levels.next(bytes)? == 1)
     }
 
-    /// The value of `row`, at or after the one to be read next.
+    /// Returns the value of `row`, which must not be before the next row.
     pub(super) fn get<'a>(
         &'a mut self,
         row: u64,
@@ -263,7 +267,8 @@ impl OpenPage {
         }
     }
 
-    /// The next row before `end` whose value is `wanted`; without one, all rows to `end` are read.
+    /// Returns the next row before `end` with the value `wanted`. If there is none, the next row is
+    /// `end`.
     pub(super) fn find(
         &mut self,
         wanted: &[u8],
@@ -300,7 +305,8 @@ fn check_levels(encoding: i64) -> Result<(), String> {
     (encoding == RLE).then_some(()).ok_or_else(levels)
 }
 
-/// How many values stand before the first that is `wanted`, among the next `count` from `at` on.
+/// Returns the number of values before the first one equal to `wanted`, among the next `count`
+/// values at `at`.
 fn find_plain(
     bytes: &[u8],
     at: &mut usize,

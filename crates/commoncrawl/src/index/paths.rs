@@ -1,8 +1,8 @@
-//! Which files a crawl's index has, which crawls there are, and which files a limited scan reads.
+//! Reads the lists of crawls and of index files, and chooses the files that a limited scan reads.
 //!
-//! Formats: `cc-index-table.paths.gz`, one path a line relative to the bucket, of all subsets;
-//! `collinfo.json`, an array of objects with an `id`. Invariant: the same lists give the same
-//! answers in the same order. Must not know: where the lists come from.
+//! Formats: `cc-index-table.paths.gz` has one path per line, relative to the bucket, of all
+//! subsets; `collinfo.json` is an array of objects with an `id`. Invariant: the same lists give the
+//! same results in the same order. Must not know: where the lists come from.
 
 use std::io::Read;
 
@@ -10,44 +10,48 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::home_page::is_relative_path;
 
-/// A list of 300 files a subset has about 100 KB.
+/// Greatest size of a decompressed list in bytes. A list with 300 files per subset has about 100
+/// KB.
 const MAX_LIST_BYTES: u64 = 64 << 20;
-/// Up to this many files, each may give all the hosts that are wanted.
+/// If an index has at most this many files, each of them may contribute all hosts of a limited
+/// scan.
 const FEW_FILES: usize = 8;
-/// A file that is opened at all should give at least so many hosts: opening it costs most.
-const MIN_CAPTURES_A_FILE: u64 = 1_000;
-/// Hosts for which one more file is opened, so that the hosts are spread over the index.
-const HOSTS_A_FILE: u64 = 100;
+/// Least limit on the captures of a file in a limited scan: opening a file takes longer than
+/// reading this many.
+const MIN_CAPTURES_PER_FILE: u64 = 1_000;
+/// A limited scan reads one file for this many hosts, so that hosts are spread over the index.
+const HOSTS_PER_FILE: u64 = 100;
 
-/// Why a list cannot be read.
+/// The reason why a list cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
-    /// The gzip data are broken or cut short.
+    /// The gzip data are corrupt or truncated.
     #[error("the list is not whole gzip: {0}")]
     Gzip(String),
-    /// It is larger than any such list is.
+    /// The list is larger than the limit.
     #[error("the list has more than {MAX_LIST_BYTES} bytes")]
     TooLarge,
-    /// It is not text.
+    /// The list is no UTF-8 text.
     #[error("the list is not UTF-8 text")]
     NotText,
-    /// A line is not a path that can be appended to the bucket's address.
+    /// A line is no path that can be appended to the URL of the bucket.
     #[error("line {line} of the list is not a relative path: {text:?}")]
     NotAPath {
-        /// Counted from 1.
+        /// Line number, from 1.
         line: usize,
-        /// The line, at most 80 characters of it.
+        /// The first 80 characters of the line.
         text: String,
     },
-    /// There is not one parquet file of the subset `warc` in it.
+    /// The list contains no parquet file of the subset `warc`.
     #[error("the list names no parquet file of subset=warc")]
     Empty,
-    /// `collinfo.json` is not the JSON that it should be.
+    /// `collinfo.json` is invalid or names no crawl.
     #[error("the list of crawls is not what it should be: {0}")]
     Crawls(String),
 }
 
-/// The parquet files of `subset=warc` in a paths list (gzip or plain), sorted, each once.
+/// Returns the parquet files of `subset=warc` in a list of paths (compressed with gzip or not),
+/// sorted and without duplicates.
 pub fn warc_subset_files(list: &[u8]) -> Result<Vec<String>, ListError> {
     let text = String::from_utf8(plain_bytes(list)?).map_err(|_| ListError::NotText)?;
     let mut files = Vec::new();
@@ -84,26 +88,26 @@ struct Collection {
     id: String,
 }
 
-/// The ids of the crawls in a `collinfo.json`, newest first. Ids that are no crawl's are left out.
+/// Returns the ids of the crawls in a `collinfo.json`, newest first. Other ids are ignored.
 pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
     let collections: Vec<Collection> =
         serde_json::from_slice(collinfo).map_err(|error| ListError::Crawls(error.to_string()))?;
     let mut ids: Vec<String> = collections.into_iter().map(|collection| collection.id).collect();
     ids.retain(|id| is_crawl_id(id));
-    // CC-MAIN-<year>-<week, two digits>: the order of the text is the order of time.
+    // CC-MAIN-<year>-<week, two digits>: alphabetical order is chronological.
     ids.sort_unstable_by(|a, b| b.cmp(a));
     ids.dedup();
     if ids.is_empty() { Err(ListError::Crawls("it names no crawl".into())) } else { Ok(ids) }
 }
 
-/// The newest crawl of a `collinfo.json`.
+/// Returns the id of the newest crawl in a `collinfo.json`.
 pub fn newest_crawl_id(collinfo: &[u8]) -> Result<String, ListError> {
     let newest = crawl_ids(collinfo)?.into_iter().next();
     newest.ok_or_else(|| ListError::Crawls("it names no crawl".into()))
 }
 
-/// Whether `id` has the form of a crawl's name, such as `CC-MAIN-2026-05`: `CC-MAIN-`, then
-/// digits and hyphens. Such a name is safe inside a path.
+/// Returns true if `id` has the form of the id of a crawl, such as `CC-MAIN-2026-05`: `CC-MAIN-`,
+/// then digits and hyphens. Such an id is safe inside a path.
 pub fn is_crawl_id(id: &str) -> bool {
     id.strip_prefix("CC-MAIN-").is_some_and(|rest| {
         rest.starts_with(|c: char| c.is_ascii_digit())
@@ -112,24 +116,27 @@ pub fn is_crawl_id(id: &str) -> bool {
     })
 }
 
-/// The bucket's path of the list of index files of crawl `id`.
+/// Returns the path of the list of index files of the crawl `id`, relative to the bucket.
 pub fn paths_list(id: &str) -> String {
     format!("crawl-data/{id}/cc-index-table.paths.gz")
 }
 
-/// Which of `files` a scan of about `hosts` hosts reads, and how many captures it takes of each at
-/// most. The files are evenly spaced, one for each hundred hosts and at least eight (or as many
-/// hosts); the caps add up to at least `hosts`, with room for files that have fewer.
+/// Returns the files that a scan limited to about `hosts` hosts reads, each with the greatest
+/// number of captures that it takes from it.
+///
+/// The files are evenly spaced: one for each 100 hosts, but at least 8 (or one per host, if there
+/// are fewer hosts). The limits add up to at least `hosts`, mostly to twice as many, since some
+/// files contain fewer captures.
 pub fn files_for_limit<File: Clone>(files: &[File], hosts: u64) -> Vec<(File, u64)> {
-    let wanted = hosts.div_ceil(HOSTS_A_FILE).max(hosts.min(FEW_FILES as u64));
+    let wanted = hosts.div_ceil(HOSTS_PER_FILE).max(hosts.min(FEW_FILES as u64));
     let count = usize::try_from(wanted).unwrap_or(usize::MAX).min(files.len());
     let cap = if files.len() <= FEW_FILES {
         hosts
     } else {
         let share = hosts.div_ceil((count as u64).max(1));
-        share.saturating_mul(2).max(MIN_CAPTURES_A_FILE)
+        share.saturating_mul(2).max(MIN_CAPTURES_PER_FILE)
     };
-    // The middle of each of `count` equal stretches of the list.
+    // The middle of each of `count` equal parts of the list.
     let position = |nth: usize| (2 * nth as u128 + 1) * files.len() as u128 / (2 * count as u128);
     (0..count)
         .filter_map(|nth| usize::try_from(position(nth)).ok().and_then(|at| files.get(at)))

@@ -1,22 +1,22 @@
-//! The row groups of a file: which to read in what order, and whether they can be true.
+//! Decides in which order the row groups of a file are read, and checks their numbers.
 //!
-//! Invariant: what passed [`check`] lies inside the file and within the memory limit, so decoding
-//! starts with believable numbers.
+//! Invariant: row groups that passed [`check`] lie inside the file and within the memory limit.
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
 use super::error::IndexError;
 
-/// Rows of the needed columns in a byte of the file. Real ones take 20 bytes a row; a few bytes can
-/// say that a value is repeated a billion times, and looking at each would take for ever.
-const MAX_ROWS_A_BYTE: u64 = 50;
+/// Greatest number of rows per byte of the needed columns. Real files take 20 bytes per row. A few
+/// bytes can declare a value that repeats a billion times, which would take too long to read.
+const MAX_ROWS_PER_BYTE: u64 = 50;
 
-/// Where `hostname_leaf` is given (a limited read), starts at the row group that should hold the
-/// most hosts and goes on from there, round to the first; else all in the file's order.
+/// Returns the order in which row groups are read. Without `hostname_leaf` it is that of the file.
+/// With it, for a limited read, it begins at the row group that is expected to contain the most
+/// hosts, and wraps around at the end of the file.
 ///
-/// The estimate is the encoded size of the hostname column: the writer stores each distinct value
-/// of a row group once, so a group filled by one giant site is small there. The first of equals
-/// wins, so the choice depends on the file alone.
+/// The expectation is the encoded size of the hostname column: the writer stores each distinct
+/// value of a row group once, so the column is small if one large site fills the row group. Of
+/// equal row groups it is the first, so that the choice depends on the file alone.
 pub(super) fn reading_order(
     metadata: &ParquetMetaData,
     hostname_leaf: Option<usize>,
@@ -27,12 +27,12 @@ pub(super) fn reading_order(
         group.columns().get(leaf).map_or(0, |column| column.uncompressed_size())
     };
     let groups = metadata.row_groups().iter().enumerate();
-    // max_by_key keeps the last of equals; reversed, that is the first.
+    // `max_by_key` returns the last of equal elements, which is the first one in reverse order.
     let start = groups.rev().max_by_key(|(_, group)| estimate(group)).map_or(0, |(i, _)| i);
     (start..count).chain(0..start).collect()
 }
 
-/// Checks each row group's numbers for the columns that will be read.
+/// Checks the numbers of each row group for the columns that will be read.
 pub(super) fn check(
     metadata: &ParquetMetaData,
     leaves: &[usize],
@@ -50,7 +50,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Where a column of a row group begins: with its dictionary, where it has one.
+/// Returns the offset of a column chunk, which begins with its dictionary if it has one.
 pub(super) fn chunk_start(column: &ColumnChunkMetaData) -> i64 {
     column.dictionary_page_offset().unwrap_or(column.data_page_offset())
 }
@@ -61,7 +61,7 @@ fn projected_bytes(
     file_size: u64,
 ) -> Result<u64, &'static str> {
     u64::try_from(group.num_rows()).map_err(|_| "negative number of rows")?;
-    // The parquet crate asks where columns lie that nobody reads, too.
+    // The parquet crate also uses the offsets of columns that are not read.
     for column in group.columns() {
         let start = chunk_start(column);
         if start < 0 || column.compressed_size() < 0 {
@@ -89,7 +89,7 @@ fn projected_bytes(
         compressed = compressed.saturating_add(length);
         uncompressed = uncompressed.saturating_add(plain);
     }
-    if rows > compressed.saturating_mul(MAX_ROWS_A_BYTE) {
+    if rows > compressed.saturating_mul(MAX_ROWS_PER_BYTE) {
         return Err("more rows than its bytes can hold");
     }
     Ok(compressed.max(uncompressed))
@@ -99,8 +99,10 @@ fn projected_bytes(
 mod tests {
     use std::sync::Arc;
 
-    use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData};
-    use parquet::schema::{parser::parse_message_type, types::SchemaDescriptor};
+    use parquet::{
+        file::metadata::{ColumnChunkMetaData, FileMetaData},
+        schema::{parser::parse_message_type, types::SchemaDescriptor},
+    };
 
     use super::*;
 

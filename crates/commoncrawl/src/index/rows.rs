@@ -1,39 +1,44 @@
-//! From a file's metadata on: windows of bytes to rows to captures.
+//! Reads windows of bytes as rows, and rows as captures.
 //!
-//! Owns the limit: where reading starts in the middle of the file, the captures of its first site
-//! are held back until the end, because better ones may stand before the start.
-//! Invariant: a capture is counted when it is given, held back or dropped, never twice.
+//! Owns the limit on captures. If reading starts in the middle of the file, the captures of its
+//! first site are held back until the end, because better ones may be before the start. Invariant:
+//! a capture is counted once: when it is returned or dropped.
 
-use std::ops::Range;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use parquet::file::metadata::ParquetMetaData;
 
-use super::capture::Capture;
-use super::columns::Columns;
-use super::dedup::Deduplicator;
-use super::error::IndexError;
-use super::home_page::{Verdict, judge};
-use super::row_groups;
-use super::windows::{Window, Windows};
-use super::{IndexCounts, IndexOptions};
+use super::{
+    capture::Capture,
+    columns::Columns,
+    counts::IndexCounts,
+    dedup::Deduplicator,
+    error::IndexError,
+    home_page::{RowVerdict, judge},
+    options::IndexOptions,
+    row_groups,
+    windows::{Window, Windows},
+};
 
-/// Captures that are enough to be handed over before more rows are read.
+/// Number of captures that are returned together. It bounds the captures that are held in memory.
 const ENOUGH_CAPTURES: usize = 1_000;
 
+/// One step of [`RowReader`], with the same meaning as `Step` of the whole reader.
 pub(super) enum RowStep {
     Need(Vec<Range<u64>>),
     Captures(Vec<Capture>),
     Done(IndexCounts),
 }
 
-/// The captures of the first site, where the reading started in the middle of the file.
+/// The captures of the first site, if reading started in the middle of the file.
 #[derive(Debug)]
-enum Head {
-    /// The reading starts at the beginning, or the head has been put back.
+enum FirstSite {
+    /// Reading started at the beginning, or the captures have been processed.
     None,
+    /// The captures have not been read yet.
     Expected,
+    /// The captures are held back until the end.
     Held(Vec<Capture>),
 }
 
@@ -42,15 +47,18 @@ pub(super) struct RowReader {
     metadata: Arc<ParquetMetaData>,
     columns: Columns,
     windows: Windows,
-    /// The window that is asked for, and the one after it, which is known once that has come.
-    asked: Option<Window>,
+    /// The window whose bytes are needed now.
+    needed: Option<Window>,
+    /// The window after it. It is known after the needed one has been supplied.
     upcoming: Option<Window>,
-    /// The row group in hand, its rows, and the next of them to be looked at.
+    /// Number of the current row group.
     row_group: Option<usize>,
+    /// Number of rows of the current row group.
     rows: u64,
+    /// The next row in the current row group.
     row: u64,
     dedup: Deduplicator,
-    head: Head,
+    first_site: FirstSite,
     ready: Vec<Capture>,
     remaining: u64,
     has_limit: bool,
@@ -75,9 +83,9 @@ impl RowReader {
         let mut order = row_groups::reading_order(&metadata, hostname_leaf);
         let most = options.max_row_groups.unwrap_or(u64::MAX);
         order.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        let head = match order.first() {
-            None | Some(0) => Head::None,
-            Some(_) => Head::Expected,
+        let first_site = match order.first() {
+            None | Some(0) => FirstSite::None,
+            Some(_) => FirstSite::Expected,
         };
         let mut windows = Windows::new(Arc::clone(&metadata), leaves, order, options.window_bytes);
         let upcoming = windows.next(Vec::new());
@@ -86,13 +94,13 @@ impl RowReader {
             metadata,
             columns,
             windows,
-            asked: None,
+            needed: None,
             upcoming,
             row_group: None,
             rows: 0,
             row: 0,
             dedup: Deduplicator::default(),
-            head,
+            first_site,
             ready: Vec::new(),
             remaining: options.max_captures.unwrap_or(u64::MAX),
             has_limit,
@@ -105,7 +113,7 @@ impl RowReader {
         IndexCounts { duplicates_removed: self.dedup.duplicates_removed(), ..self.counts }
     }
 
-    /// What will be asked for next, if that is sure.
+    /// Returns the byte ranges of the next window, if it is certain to be needed.
     pub(super) fn upcoming(&self) -> Vec<Range<u64>> {
         match &self.upcoming {
             Some(window) if !self.has_limit && !self.is_finished => window.ranges.clone(),
@@ -118,7 +126,7 @@ impl RowReader {
         ranges: &[Range<u64>],
         data: &[Bytes],
     ) -> Result<(), IndexError> {
-        let Some(window) = self.asked.take().filter(|window| window.ranges == ranges) else {
+        let Some(window) = self.needed.take().filter(|window| window.ranges == ranges) else {
             return Err(IndexError::WrongSupply("ranges that were not asked for".into()));
         };
         self.counts.row_bytes += data.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
@@ -136,7 +144,7 @@ impl RowReader {
         while !self.is_finished && self.ready.len() < ENOUGH_CAPTURES {
             let end = self.columns.rows_here();
             if self.row_group.is_some() && self.row < end {
-                self.look_at(end)?;
+                self.read_rows(end)?;
             } else if self.row < self.rows || (self.row_group.is_none() && self.enters_next()?) {
                 if self.ready.is_empty() {
                     return self.ask();
@@ -152,7 +160,7 @@ impl RowReader {
         Ok(RowStep::Done(self.counts()))
     }
 
-    /// Goes to the row group of the next window; false where there is none.
+    /// Starts the row group of the next window. Returns false if there is none.
     fn enters_next(&mut self) -> Result<bool, IndexError> {
         let Some(window) = &self.upcoming else { return Ok(false) };
         let group = self.metadata.row_group(window.row_group);
@@ -163,7 +171,7 @@ impl RowReader {
         Ok(true)
     }
 
-    /// All rows of the row group have been read; false where there was none.
+    /// Ends the current row group, whose rows have all been read. Returns false if there was none.
     fn leaves_group(&mut self) -> bool {
         let Some(row_group) = self.row_group.take() else { return false };
         if self.upcoming.as_ref().is_none_or(|window| window.row_group == row_group) {
@@ -173,13 +181,14 @@ impl RowReader {
         true
     }
 
+    /// Returns the byte ranges of the needed window.
     fn ask(&mut self) -> Result<RowStep, IndexError> {
-        if self.asked.is_none() {
+        if self.needed.is_none() {
             let next =
                 self.upcoming.take().filter(|window| Some(window.row_group) == self.row_group);
-            self.asked = next;
+            self.needed = next;
         }
-        match &self.asked {
+        match &self.needed {
             Some(window) => Ok(RowStep::Need(window.ranges.clone())),
             None => {
                 let what = format!("{} rows of {} in a row group", self.row, self.rows);
@@ -188,8 +197,8 @@ impl RowReader {
         }
     }
 
-    /// Looks at the rows that are here.
-    fn look_at(&mut self, end: u64) -> Result<(), IndexError> {
+    /// Reads the rows up to `end`, whose bytes have been supplied.
+    fn read_rows(&mut self, end: u64) -> Result<(), IndexError> {
         if self.row == 0 {
             self.counts.row_groups_read += 1;
         }
@@ -206,12 +215,12 @@ impl RowReader {
             self.row += 1;
             self.counts.rows += 1;
             match verdict {
-                Verdict::NotHomePage => self.counts.not_home_pages += 1,
-                Verdict::Malformed => {
+                RowVerdict::NotHomePage => self.counts.not_home_pages += 1,
+                RowVerdict::Malformed => {
                     self.counts.home_pages += 1;
                     self.counts.malformed += 1;
                 }
-                Verdict::HomePage(capture) => {
+                RowVerdict::HomePage(capture) => {
                     self.counts.home_pages += 1;
                     if let Some(done) = self.dedup.push(capture) {
                         self.give(done);
@@ -226,13 +235,13 @@ impl RowReader {
         Ok(())
     }
 
-    /// Hands on the captures of a site that is complete, as far as the limit allows.
+    /// Adds the captures of a complete site to those that are returned, up to the limit.
     fn give(&mut self, mut captures: Vec<Capture>) {
         if captures.is_empty() {
             return;
         }
-        if matches!(self.head, Head::Expected) {
-            self.head = Head::Held(captures);
+        if matches!(self.first_site, FirstSite::Expected) {
+            self.first_site = FirstSite::Held(captures);
             return;
         }
         let wanted = usize::try_from(self.remaining).unwrap_or(usize::MAX);
@@ -244,21 +253,22 @@ impl RowReader {
         self.ready.append(&mut captures);
     }
 
-    /// The limit is reached: what is held will not be given.
+    /// Stops at the limit: captures that are held are dropped.
     fn stop(&mut self) {
         self.is_finished = true;
-        let held_back = match std::mem::replace(&mut self.head, Head::None) {
-            Head::Held(captures) => captures.len(),
-            Head::None | Head::Expected => 0,
+        let held_back = match std::mem::replace(&mut self.first_site, FirstSite::None) {
+            FirstSite::Held(captures) => captures.len(),
+            FirstSite::None | FirstSite::Expected => 0,
         };
         self.counts.beyond_limit += (held_back + self.dedup.take().len()) as u64;
     }
 
-    /// Every row group has been read: gives what is held, the head's captures among it.
+    /// Finishes after the last row group: captures that are held, including those of the first
+    /// site, are returned.
     fn finish(&mut self) {
         self.is_finished = true;
-        if let Head::Held(head) = std::mem::replace(&mut self.head, Head::None) {
-            for capture in head {
+        if let FirstSite::Held(held) = std::mem::replace(&mut self.first_site, FirstSite::None) {
+            for capture in held {
                 if let Some(done) = self.dedup.push(capture) {
                     self.give(done);
                 }

@@ -1,58 +1,64 @@
-//! Page headers, in Thrift's compact protocol.
+//! Parses page headers, which are stored in Thrift's compact protocol.
 //!
-//! Owns as much of the protocol as a page header needs (thrift-compact-protocol.md; parquet.thrift,
-//! `PageHeader`). Invariants: never reads past the bytes given, and tells bytes that end too soon
-//! from bytes that are wrong. Must not know: what a page is for.
+//! It implements the part of the protocol that a page header needs (thrift-compact-protocol.md;
+//! parquet.thrift, `PageHeader`). Invariants: it never reads beyond the given bytes, and it
+//! distinguishes bytes that end too soon from invalid ones. Must not know: what a page contains.
 
-/// Why a header could not be read.
+/// The reason why a header could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HeaderError {
-    /// The bytes end inside it.
+    /// The bytes end within the header.
     Short,
-    /// It says what no header can.
+    /// The header is invalid.
     Wrong(&'static str),
 }
 
+/// The type of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageKind {
+    /// A dictionary page: the distinct values of a chunk.
     Dictionary,
-    /// Version 1: levels and values are compressed together.
+    /// A data page of version 1: levels and values are compressed together.
     Data,
-    /// Version 2: levels stand in front, not compressed.
+    /// A data page of version 2: levels come first and are not compressed.
     DataV2,
+    /// A page of another type, which is skipped.
     Other,
 }
 
-/// What a page header says.
+/// The fields of a page header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageHeader {
+    /// Type of the page.
     pub(super) kind: PageKind,
-    /// Bytes after decompression; in version 2 with the levels.
+    /// Size in bytes after decompression, in version 2 including the levels.
     pub(super) plain_bytes: usize,
-    /// Bytes in the file, after the header.
+    /// Size in bytes in the file, without the header.
     pub(super) stored_bytes: usize,
-    /// Values with their nulls.
+    /// Number of values including nulls.
     pub(super) values: u64,
-    /// An `Encoding` of parquet.thrift.
+    /// Encoding of the values, a number of `Encoding` in parquet.thrift.
     pub(super) encoding: i64,
-    /// The encoding of the definition levels; version 1 only.
+    /// Encoding of the definition levels in version 1, else -1.
     pub(super) level_encoding: i64,
-    /// Bytes of the repetition and definition levels; version 2 only.
+    /// Size in bytes of the repetition and definition levels in version 2, else 0.
     pub(super) level_bytes: [usize; 2],
+    /// False if a page of version 2 is not compressed.
     pub(super) is_compressed: bool,
 }
 
-/// Nested deeper, no header is.
+/// Greatest nesting of structures in a header. Real headers nest two levels deep; deeper ones are
+/// rejected, since skipping is recursive.
 const MAX_DEPTH: u8 = 8;
 
-/// The header at the start of `bytes`, and its length.
+/// Reads the header at the start of `bytes`. Returns it and its length in bytes.
 pub(super) fn page_header(bytes: &[u8]) -> Result<(PageHeader, usize), HeaderError> {
     let mut input = Input { bytes, at: 0 };
     let header = read_header(&mut input)?;
     Ok((header, input.at))
 }
 
-/// Field numbers of the structures that one of a page's kinds has.
+// Field numbers of the structures, one of which a header contains.
 const DATA: i64 = 5;
 const DICTIONARY: i64 = 7;
 const DATA_V2: i64 = 8;
@@ -112,6 +118,7 @@ fn read_header(input: &mut Input<'_>) -> Result<PageHeader, HeaderError> {
     })
 }
 
+// Wire types of the compact protocol.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const I8: u8 = 3;
@@ -158,7 +165,8 @@ impl Input<'_> {
         usize::try_from(self.zigzag()?).map_err(|_| HeaderError::Wrong("a negative size"))
     }
 
-    /// Goes to the next field of a structure: its wire type, `None` at the end.
+    /// Reads the header of the next field of a structure. Sets its number and returns its wire
+    /// type, `None` at the end of the structure.
     fn field(&mut self, number: &mut i64) -> Result<Option<u8>, HeaderError> {
         let byte = self.byte()?;
         if byte == 0 {
@@ -212,7 +220,7 @@ impl Input<'_> {
         for _ in 0..count {
             for kind in kinds {
                 match *kind {
-                    // In a list a truth value takes a byte.
+                    // In a list, a boolean takes a byte.
                     TRUE | FALSE => self.byte().map(drop)?,
                     kind => self.skip(kind, depth + 1)?,
                 }
@@ -232,14 +240,14 @@ impl Input<'_> {
 mod tests {
     use super::*;
 
-    /// A data page as parquet-mr writes it: type 0, 300 and 200 bytes, a checksum, 1,000 values.
+    /// The header of a data page as parquet-mr writes it: type 0, 300 and 200 bytes, 1,000 values.
     const DATA_PAGE: [u8; 21] = [
         0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x90, 0x03, 0x15, 0x06, 0x1c, 0x15, 0xd0, 0x0f, 0x15,
         0x04, 0x15, 0x06, 0x15, 0x08, 0x00,
     ];
 
     #[test]
-    fn a_data_page_says_its_sizes_and_encodings() {
+    fn the_header_of_a_data_page_gives_its_sizes_and_encodings() {
         let mut bytes = DATA_PAGE.to_vec();
         bytes.push(0);
         let (header, length) = page_header(&bytes).unwrap();

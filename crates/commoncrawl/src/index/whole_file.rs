@@ -1,14 +1,20 @@
-//! An index file that is in memory as a whole: captures as an iterator.
+//! Reads an index file that is completely in memory: captures as an iterator.
 //!
-//! For tests and `inspect`; a worker uses [`IndexReader`] and never holds a whole file.
+//! Tests and `inspect` use it. A worker uses [`IndexReader`] and never holds a whole file.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{Capture, IndexCounts, IndexError, IndexOptions, IndexReader, Step};
+use super::{
+    capture::Capture,
+    counts::IndexCounts,
+    error::IndexError,
+    options::IndexOptions,
+    reader::{IndexReader, Step},
+};
 
-/// Reads `file`, a whole parquet file.
+/// Returns an iterator over the captures of `file`, a complete parquet file.
 pub fn read_bytes(file: &Bytes, options: IndexOptions) -> WholeFile {
     WholeFile {
         reader: IndexReader::new(file.len() as u64, options),
@@ -19,7 +25,7 @@ pub fn read_bytes(file: &Bytes, options: IndexOptions) -> WholeFile {
     }
 }
 
-/// The captures of a file in memory; after an error there are no more.
+/// Iterates over the captures of a file in memory. It ends after an error.
 #[derive(Debug)]
 pub struct WholeFile {
     reader: IndexReader,
@@ -30,7 +36,7 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// What became of the rows, once the last capture has been taken.
+    /// Returns what became of the rows, after the last capture has been returned.
     pub fn counts(&self) -> Option<IndexCounts> {
         self.counts
     }

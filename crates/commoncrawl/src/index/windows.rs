@@ -1,58 +1,58 @@
-//! Which bytes of a file to ask for, in which order.
+//! Decides which bytes of a file are read, and in which order.
 //!
-//! Owns the plan of all reads. A row group is read in windows: each asks, of every needed column,
-//! for about as many bytes as bring it to the same row, so that rows can be put together as the
-//! bytes come and little has to be held. Columns that stand side by side are asked for at once.
-//! Invariant: each byte of a chunk is asked for once, in order. Must not know: what the bytes say.
+//! A row group is read in windows. A window contains, for every needed column, about as many bytes
+//! as it takes to reach the same row, so that rows can be assembled from each window and little
+//! memory is needed. Adjacent columns are read in one range. Invariant: each byte of a column chunk
+//! is read once, in order. Must not know: what the bytes mean.
 
-use std::collections::VecDeque;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use parquet::file::metadata::ParquetMetaData;
 
 use super::row_groups::chunk_start;
 
-/// Gaps of at most this are read along: a request takes longer.
+/// Greatest gap in bytes between two pieces that are read in one range: a request of its own would
+/// take longer than reading the gap.
 const MAX_GAP_BYTES: u64 = 16 << 10;
-/// Less than this is not asked for alone, nor left over.
+/// Least number of bytes of a column in a window, unless it is the rest of the column: smaller
+/// pieces would take more requests.
 const MIN_PIECE_BYTES: u64 = 128 << 10;
 
-/// The bytes that are asked for together.
+/// The byte ranges that are read together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Window {
-    /// The row group, by its number in the file.
+    /// Number of the row group in the file.
     pub(super) row_group: usize,
-    /// What to ask for; no two touch.
+    /// Byte ranges in the file. No two of them touch.
     pub(super) ranges: Vec<Range<u64>>,
-    /// What of that belongs to which column: a range's number, a piece of it, a column's place.
+    /// The pieces of the columns: index of the range, part of it, and index of the column.
     pub(super) pieces: Vec<(usize, Range<usize>, usize)>,
 }
 
-/// How far a column has come in the row group in hand.
+/// How far a column has been read in the current row group.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
-    /// Rows of whole pages.
+    /// Number of rows in complete pages.
     pub(super) rows: u64,
-    /// Bytes of a page that is not whole yet.
+    /// Number of bytes of an incomplete page.
     pub(super) waiting_bytes: u64,
 }
 
-/// The windows still to come.
+/// The windows that have not been read yet.
 #[derive(Debug)]
 pub(super) struct Windows {
     metadata: Arc<ParquetMetaData>,
     leaves: Vec<usize>,
-    /// The row group in hand and those after it.
+    /// The current row group and those after it.
     row_groups: VecDeque<usize>,
     window_bytes: u64,
-    /// What of each column's chunk in it has not been asked for.
+    /// The part of each column chunk of the current row group that is in no window yet.
     left: Vec<Range<u64>>,
 }
 
 impl Windows {
-    /// Windows over `leaves` of `row_groups`, in their order. The metadata's numbers have been
-    /// checked.
+    /// Makes windows over the columns `leaves` of `row_groups`, in their order. The caller must
+    /// have checked the numbers in the metadata.
     pub(super) fn new(
         metadata: Arc<ParquetMetaData>,
         leaves: Vec<usize>,
@@ -65,7 +65,7 @@ impl Windows {
         windows
     }
 
-    /// The place of each needed column's chunk in the row group in hand.
+    /// Returns the byte range of each needed column chunk of the current row group.
     fn chunks(&self) -> Vec<Range<u64>> {
         let Some(row_group) = self.row_groups.front() else { return Vec::new() };
         let group = self.metadata.row_group(*row_group);
@@ -77,13 +77,13 @@ impl Windows {
         chunks.collect()
     }
 
-    /// Rows of the row group in hand.
+    /// Returns the number of rows of the current row group.
     fn rows(&self) -> u64 {
         let group = self.row_groups.front().map(|group| self.metadata.row_group(*group));
         group.map_or(0, |group| group.num_rows().unsigned_abs())
     }
 
-    /// Asks for no more of `row_group`, all rows of which are read.
+    /// Ends `row_group`, whose rows have all been read.
     pub(super) fn leave(&mut self, row_group: usize) {
         if self.row_groups.front() == Some(&row_group) {
             self.row_groups.pop_front();
@@ -91,8 +91,9 @@ impl Windows {
         }
     }
 
-    /// The next window, where `progress` is what the columns have of the row group in hand. Once
-    /// that has been asked for as a whole, the first window of the next one.
+    /// Returns the next window, `None` after the last one. `progress` is the progress of the
+    /// columns in the current row group. If the row group is complete, it is the first window of
+    /// the next one.
     pub(super) fn next(&mut self, mut progress: Vec<Progress>) -> Option<Window> {
         while self.left.iter().all(Range::is_empty) || self.rows() == 0 {
             self.row_groups.pop_front()?;
@@ -114,7 +115,7 @@ impl Windows {
         {
             let missing_rows = target - column.rows as f64;
             let estimate = missing_rows / rows as f64 * length as f64 - column.waiting_bytes as f64;
-            // Only a saturating cast of a size: what it says decides no more than a read's end.
+            // The cast saturates, and the value only decides where the window ends.
             let wanted = (estimate.max(0.0) as u64).max(MIN_PIECE_BYTES);
             if left.is_empty() || (missing_rows <= 0.0 && column.rows > behind) {
                 continue;
@@ -129,6 +130,7 @@ impl Windows {
     }
 }
 
+/// Joins parts that are close to each other.
 fn join(row_group: usize, parts: &[(Range<u64>, usize)]) -> Window {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     let mut pieces = Vec::with_capacity(parts.len());
@@ -149,14 +151,16 @@ fn join(row_group: usize, parts: &[(Range<u64>, usize)]) -> Window {
 
 #[cfg(test)]
 mod tests {
-    use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, RowGroupMetaData};
-    use parquet::schema::{parser::parse_message_type, types::SchemaDescriptor};
+    use parquet::{
+        file::metadata::{ColumnChunkMetaData, FileMetaData, RowGroupMetaData},
+        schema::{parser::parse_message_type, types::SchemaDescriptor},
+    };
     use proptest::prelude::*;
 
     use super::*;
 
     #[test]
-    fn neighbours_are_asked_for_at_once_and_others_apart() {
+    fn neighbours_are_read_in_one_range_and_others_apart() {
         let parts = [(10..20, 2), (20..30, 0), (30 + MAX_GAP_BYTES..40 + MAX_GAP_BYTES, 1)];
         let window = join(7, &parts);
         assert_eq!(window.ranges, vec![10..40 + MAX_GAP_BYTES]);
@@ -194,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_is_ahead_is_not_asked_for_until_the_others_have_caught_up() {
+    fn a_column_that_is_ahead_waits_until_the_others_have_caught_up() {
         let metadata = Arc::new(metadata(1, &[1 << 20, 1 << 20]));
         let mut windows = Windows::new(metadata, vec![0, 1], vec![0], 1 << 19);
         let places = |window: Window| -> Vec<usize> {
@@ -208,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_byte_is_asked_for_once_and_in_order(
+        fn every_byte_is_read_once_and_in_order(
             lengths in prop::collection::vec(0_u64..1 << 20, 1..5),
             row_groups in 1_usize..4,
             window_bytes in 0_u64..1 << 20,

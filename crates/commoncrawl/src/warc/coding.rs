@@ -1,8 +1,8 @@
-//! Removing transfer and content codings from a body that may or may not have them.
+//! Removes transfer and content codings from a body that may or may not have them.
 //!
-//! Invariants: bytes that are not in the coding that a field names stay as they are; the result
-//! never exceeds the limit. A coding without magic or checksum (chunked, raw deflate, br) must
-//! decode to its end, or the record must be known to be cut, before it is believed.
+//! Invariants: bytes that do not have the coding in a header stay unchanged; the result is never
+//! larger than the limit. A coding without magic number or checksum (chunked, raw deflate, br) is
+//! only accepted if the body decodes to its end, or if the record is known to be truncated.
 
 use std::io::Read;
 
@@ -10,18 +10,21 @@ use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
 use super::headers::{Headers, isomorphic};
 
-/// Codings on codings occur by mistake, not by intent.
+/// Greatest number of content codings that are removed. More than one occurs by mistake only.
 const MAX_LAYERS: usize = 3;
-/// A chunk's length line with extensions (RFC 9112 7.1.1).
+/// Greatest length in bytes of the line before a chunk, with extensions (RFC 9112 7.1.1).
 const MAX_CHUNK_LINE_BYTES: usize = 4_096;
 
+/// A body without its codings.
 pub(super) struct Decoded {
     pub(super) body: Vec<u8>,
+    /// A coding that is not supported and remains.
     pub(super) remaining_coding: Option<String>,
+    /// True if decoding ended before the end of the body.
     pub(super) is_cut: bool,
 }
 
-/// Removes the codings that `headers` name. `may_be_cut`: the record is known not to be whole.
+/// Removes the codings in `headers`. `may_be_cut` is true if the record is known to be truncated.
 pub(super) fn remove_codings(
     headers: &Headers,
     raw: &[u8],
@@ -32,7 +35,7 @@ pub(super) fn remove_codings(
     let is_chunked = tokens(headers, "transfer-encoding").any(|token| token == "chunked");
     let dechunked = if is_chunked { dechunk(raw, may_be_cut) } else { None };
     decoded.body = dechunked.unwrap_or_else(|| raw.to_vec());
-    // In the order in which they were applied: the transfer coding is the outer one.
+    // Codings in the order in which they were applied: the transfer coding is the outermost.
     let codings: Vec<String> = tokens(headers, "content-encoding")
         .chain(tokens(headers, "transfer-encoding"))
         .filter(|token| token != "chunked" && token != "identity")
@@ -57,15 +60,15 @@ pub(super) fn remove_codings(
     decoded
 }
 
-/// The comma-separated words of all fields `name`, lower-case.
+/// Iterates over the comma-separated tokens of all headers `name`, in lower case.
 fn tokens<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = String> + 'a {
     let words = headers.get_all(name).flat_map(|value| value.split(|byte| *byte == b','));
     let words = words.map(|word| isomorphic(word.trim_ascii()).to_ascii_lowercase());
     words.filter(|word| !word.is_empty())
 }
 
-/// The content of a chunked body (RFC 9112 7.1), or `None` where it is not chunked at all. After a
-/// first good chunk, what is no chunk any more is taken as it is.
+/// Removes the chunked coding (RFC 9112 7.1). Returns `None` if the body is not chunked. After a
+/// first valid chunk, bytes that are no chunk are kept as they are.
 fn dechunk(raw: &[u8], may_be_cut: bool) -> Option<Vec<u8>> {
     let mut content = Vec::with_capacity(raw.len());
     let mut rest = raw;
@@ -100,7 +103,7 @@ fn dechunk(raw: &[u8], may_be_cut: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// The length that a chunk begins with, and what follows the line.
+/// Parses the line before a chunk. Returns the length of the chunk and the bytes after the line.
 fn chunk_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let window = bytes.get(..MAX_CHUNK_LINE_BYTES).unwrap_or(bytes);
     let line_end = window.iter().position(|byte| *byte == b'\n')?;
@@ -113,12 +116,14 @@ fn chunk_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     Some((length, bytes.get(line_end + 1..)?))
 }
 
+/// The decompressed start of a body.
 struct Inflated {
     bytes: Vec<u8>,
+    /// True if decompression reached the end without an error.
     is_whole: bool,
 }
 
-/// Reads to the end or the limit; what came before an error is kept.
+/// Reads to the end or the limit. The bytes before an error are kept.
 fn read_some(reader: impl Read, max_bytes: u64) -> Inflated {
     let mut bytes = Vec::new();
     let is_ended = reader.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).is_ok();
@@ -135,7 +140,7 @@ fn gunzip(body: &[u8], max_bytes: u64) -> Option<Inflated> {
     (inflated.is_whole || !inflated.bytes.is_empty()).then_some(inflated)
 }
 
-/// `deflate` is zlib by the standard and raw deflate by custom; both occur.
+/// Removes the coding `deflate`: zlib by the standard, but some servers send raw deflate.
 fn inflate(body: &[u8], may_be_cut: bool, max_bytes: u64) -> Option<Inflated> {
     let is_zlib = match body {
         [method, flags, ..] => {
@@ -161,12 +166,12 @@ fn unbrotli(body: &[u8], may_be_cut: bool, max_bytes: u64) -> Option<Inflated> {
     believable(read_some(reader, max_bytes), may_be_cut, max_bytes)
 }
 
-/// Frames one after another, of which some may be skippable (RFC 8878 3.1).
+/// Decompresses a sequence of Zstandard frames, some of which may be skippable (RFC 8878 3.1).
 fn unzstd(body: &[u8], max_bytes: u64) -> Option<Inflated> {
     const FRAME: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
-    /// The last three bytes of a skippable frame's magic; the first is 0x50 to 0x5f.
+    /// The last three bytes of the magic number of a skippable frame; the first is 0x50 to 0x5f.
     const SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
-    /// Windows of up to 8 MiB, which browsers and we agree to keep (RFC 9659 3).
+    /// Logarithm of the greatest window, 8 MiB: the limit for the web (RFC 9659 3).
     const MAX_WINDOW_LOG: u32 = 23;
     let is_frame = match body.first_chunk::<4>() {
         Some([first, rest @ ..]) if *rest == SKIPPABLE => first & 0xf0 == 0x50,
@@ -181,7 +186,8 @@ fn unzstd(body: &[u8], max_bytes: u64) -> Option<Inflated> {
     (inflated.is_whole || !inflated.bytes.is_empty()).then_some(inflated)
 }
 
-/// Of a coding that any bytes may look like: what decoded to its end, or was cut where it must be.
+/// Accepts the result of a coding that arbitrary bytes may resemble only if it decoded to its end,
+/// or was truncated by the record or the limit.
 fn believable(inflated: Inflated, may_be_cut: bool, max_bytes: u64) -> Option<Inflated> {
     let is_at_limit = inflated.bytes.len() as u64 >= max_bytes;
     let is_cut = (may_be_cut || is_at_limit) && !inflated.bytes.is_empty();

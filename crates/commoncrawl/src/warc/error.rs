@@ -1,11 +1,12 @@
-//! What can be wrong with a record, as one clear line each.
+//! The errors of reading a record. Each message is one line.
 
 use std::io;
 
-/// Why a record cannot be read. The offset is not in it; [`super::Records`] gives it beside.
+/// The reason why a record cannot be read. It does not contain the offset, which the iterator over
+/// records returns with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WarcError {
-    /// There is nothing where a record should begin.
+    /// The data end where a record should begin.
     #[error("no record: the data are empty")]
     Empty,
     /// The data are an ARC file, the predecessor of WARC.
@@ -14,28 +15,28 @@ pub enum WarcError {
     /// The data are compressed with Zstandard.
     #[error("this is a Zstandard file (.warc.zst); only gzip and uncompressed WARC are read")]
     Zstandard,
-    /// What stands where a record should begin is none.
+    /// The bytes where a record should begin are no record.
     #[error("not a WARC record: it begins with {0:?}")]
     NotWarc(String),
-    /// The record's header does not end.
+    /// The data end within the header of the record.
     #[error("the WARC header is cut short")]
     HeaderCut,
-    /// The record's header is larger than [`super::Limits::max_header_bytes`].
+    /// The header of the record is larger than the limit.
     #[error("the WARC header has more than {0} bytes")]
     HeaderTooLarge(u64),
-    /// `Content-Length` is missing or no number.
+    /// `Content-Length` is missing or invalid.
     #[error("the record has no valid Content-Length")]
     ContentLength,
-    /// The gzip data are wrong: not deflate, or their checksum or length does not agree.
+    /// The gzip data are corrupt: they are no deflate data, or their checksum or length is wrong.
     #[error("corrupt gzip member: {0}")]
     CorruptGzip(String),
-    /// The gzip data end before the member does.
+    /// The gzip data end before the end of the member.
     #[error("the gzip member is cut short")]
     GzipCut,
 }
 
 impl WarcError {
-    /// An error of the inflating reader; nothing else in this crate's reading can fail.
+    /// Converts an error of the decompressing reader. Reading from memory has no other errors.
     pub(super) fn from_inflating(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::GzipCut,
@@ -43,7 +44,7 @@ impl WarcError {
         }
     }
 
-    /// What to say about bytes that do not begin a WARC record.
+    /// Returns the error for bytes that do not begin a WARC record.
     pub(super) fn for_start(start: &[u8]) -> Self {
         const SHOWN_BYTES: usize = 24;
         if start.is_empty() {

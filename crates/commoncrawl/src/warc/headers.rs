@@ -1,13 +1,14 @@
-//! Named fields, of a WARC record or of an HTTP message: `Name: value` lines as bytes.
+//! Parses the headers of a WARC record or of an HTTP message: lines of the form `Name: value`.
 //!
-//! Lenient as the web needs it: lines end in LF with any number of CRs before it, a line that
-//! begins with a space or tab continues the one before (obs-fold, RFC 9112 5.2), a line without a
-//! colon is skipped. Invariant: duplicates stay, in order; names are lower-case.
+//! It is as lenient as the web requires: a line ends with LF and any number of CRs before it, a
+//! line that begins with a space or tab continues the previous one (obs-fold, RFC 9112 5.2), and a
+//! line without a colon is skipped. Invariant: duplicates are kept in order; names are in lower
+//! case.
 
-/// More fields than any sane server sends; what comes after is dropped and counted.
+/// Greatest number of headers that are kept; further ones are counted. Real servers send far fewer.
 const MAX_FIELDS: usize = 2_000;
 
-/// Fields in the order in which they came.
+/// Headers in their order, with duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headers {
     fields: Vec<(String, Vec<u8>)>,
@@ -15,7 +16,7 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// Reads the lines of a head, without its first line, to its end or the first empty line.
+    /// Parses the lines after the first line of a head, up to an empty line or the end.
     pub(super) fn parse(lines: &[u8]) -> Self {
         let mut headers = Self::default();
         let mut can_continue = false;
@@ -38,7 +39,7 @@ impl Headers {
         headers
     }
 
-    /// Adds the field that `line` is; `false` where it is none or there are too many.
+    /// Adds the header in `line`. Returns false if the line is no header, or if there are too many.
     fn add_line(&mut self, line: &[u8]) -> bool {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { return false };
         let (name, value) = line.split_at(colon);
@@ -56,40 +57,41 @@ impl Headers {
         true
     }
 
-    /// All fields: lower-case name and value, in the order in which they came.
+    /// Returns all headers, name in lower case and value, in their order.
     pub fn fields(&self) -> &[(String, Vec<u8>)] {
         &self.fields
     }
 
-    /// The first value of the field `name` (lower-case).
+    /// Returns the first value of the header `name`, which must be in lower case.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         let field = self.fields.iter().find(|(other, _)| other == name);
         field.map(|(_, value)| value.as_slice())
     }
 
-    /// All values of the field `name` (lower-case), in order.
+    /// Iterates over all values of the header `name`, which must be in lower case.
     pub fn get_all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
         let fields = self.fields.iter().filter(move |(other, _)| other == name);
         fields.map(|(_, value)| value.as_slice())
     }
 
-    /// The first value of `name` as text, each byte one code point (isomorphic decode).
+    /// Returns the first value of the header `name` as text: each byte is one code point
+    /// (isomorphic decode).
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(isomorphic)
     }
 
-    /// Fields that came after the first 2,000 and were dropped.
+    /// Returns the number of headers after the first 2,000, which were dropped.
     pub fn dropped(&self) -> usize {
         self.dropped
     }
 }
 
-/// Bytes as text, each byte the code point of its value (Infra Standard, "isomorphic decode").
+/// Decodes each byte to the code point of the same number (Infra Standard, "isomorphic decode").
 pub(super) fn isomorphic(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// A line without the CRs before its LF. (One CR is usual; two occur in real archives.)
+/// Removes the CRs at the end of a line. One CR is usual; two occur in real archives.
 pub(super) fn without_line_end(mut line: &[u8]) -> &[u8] {
     while let [rest @ .., b'\r'] = line {
         line = rest;

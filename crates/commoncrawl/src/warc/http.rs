@@ -1,21 +1,24 @@
-//! The HTTP response in a record: status, header fields, and the body with its codings removed.
+//! Parses the HTTP response in a record: status, headers, and the body without its codings.
 //!
-//! Common Crawl stores bodies decoded and renames the fields that no longer hold to
-//! `X-Crawl-Content-Encoding` and so on; other archives store them as transferred. So codings are
-//! removed by what the plain fields say, and only where the bytes agree.
-//! Invariant: a body that is not what its fields say stays as it is.
+//! Common Crawl stores decoded bodies, and renames headers that no longer apply to
+//! `X-Crawl-Content-Encoding` and so on. Other archives store bodies as transferred. So codings are
+//! removed that the original headers name, but only if the bytes have them. Invariant: a body that
+//! does not have the coding in its headers stays unchanged.
 
-use super::coding::{self, Decoded};
-use super::headers::{Headers, without_line_end};
-use super::record::{Record, RecordType};
+use super::{
+    coding::{self, Decoded},
+    headers::{Headers, without_line_end},
+    record::{Record, RecordType},
+};
 
-/// Decoded bodies are cut here, as [`super::Limits::max_block_bytes`] cuts blocks by default.
+/// Greatest size of a decoded body in bytes; longer ones are truncated. The same as the default
+/// limit on blocks.
 const MAX_BODY_BYTES: u64 = 6 << 20;
 
-/// Why a record holds no HTTP response.
+/// The reason why a record contains no HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
-    /// The record is of a type that holds none.
+    /// The type of the record is neither response nor revisit.
     #[error("the record is no response")]
     NotAResponse,
     /// The block does not begin with `HTTP/`.
@@ -31,23 +34,26 @@ pub enum HttpError {
 pub struct HttpResponse {
     /// The status, 100 to 999.
     pub status: u16,
-    /// The header fields; of Common Crawl, some with `x-crawl-` before their name.
+    /// The headers. In archives of Common Crawl some names begin with `x-crawl-`.
     pub headers: Headers,
-    /// The body, its transfer and content codings removed.
+    /// The body without transfer and content codings.
     pub body: Vec<u8>,
-    /// A content coding that is still on the body, because it is not known here (`dcb`, ...).
+    /// A content coding that the body still has, because it is not supported (`dcb`, ...).
     pub remaining_coding: Option<String>,
-    /// Whether the body is known not to be whole.
+    /// True if the body is known to be incomplete.
     pub is_truncated: bool,
 }
 
 impl Record {
-    /// Whether the record's type is one that holds an HTTP response.
+    /// Returns true if records of this type contain an HTTP response.
     pub fn is_response(&self) -> bool {
         matches!(self.record_type, RecordType::Response | RecordType::Revisit)
     }
 
-    /// Reads the block of a response or revisit record as an HTTP response.
+    /// Parses the block of a response or revisit record as an HTTP response.
+    ///
+    /// # Errors
+    /// [`HttpError`] if the record is of another type or its block is no HTTP response.
     pub fn http_response(&self) -> Result<HttpResponse, HttpError> {
         if !self.is_response() {
             return Err(HttpError::NotAResponse);
@@ -65,8 +71,8 @@ impl Record {
     }
 }
 
-/// The head, to before the first empty line, and what follows that. A message without an empty
-/// line is all head.
+/// Splits a message at the first empty line into head and body. Without an empty line there is no
+/// body.
 pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
     let mut line_start = 0;
     while let Some(length) =
@@ -84,7 +90,7 @@ pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
     (message, &[])
 }
 
-/// The status of a status line; the reason after it may be missing.
+/// Parses the status in a status line. The reason after it is optional.
 fn status(line: &[u8]) -> Result<u16, HttpError> {
     const SHOWN_BYTES: usize = 40;
     let shown = || line.get(..SHOWN_BYTES).unwrap_or(line).escape_ascii().to_string();

@@ -1,28 +1,34 @@
-//! One record from exactly the bytes that an index row cuts: a gzip member, or plain.
+//! Reads one record from the byte range in an index row: a gzip member, or an uncompressed record.
 //!
-//! libdeflate inflates a whole member at about twice the speed of a streaming decoder, but needs
-//! to know the size beforehand. The last four bytes of a member say it (RFC 1952 2.3.1, ISIZE), if
-//! the member ends where the bytes do; where they do not, or the size is over the limit, the
-//! streaming decoder is right whatever it is.
+//! libdeflate decompresses a whole member about twice as fast as a streaming decoder, but must know
+//! the size. The last four bytes of a member contain it (RFC 1952 2.3.1, ISIZE), if the member ends
+//! where the bytes end. If it does not, or if the size is above the limit, the streaming decoder is
+//! used.
 
 use std::io::{BufRead, BufReader};
 
 use flate2::bufread::GzDecoder;
 use libdeflater::Decompressor;
 
-use super::Limits;
-use super::error::WarcError;
-use super::record::{self, Record, Truncation};
+use super::{
+    error::WarcError,
+    limits::Limits,
+    record::{self, Record, Truncation},
+};
 
-/// Deflate cannot compress better than this (zlib, "Maximum Compression Factor").
+/// Greatest compression ratio of deflate (zlib, "Maximum Compression Factor").
 const MAX_DEFLATE_RATIO: u64 = 1_032;
 
+/// First bytes of a gzip member that is compressed with deflate.
 pub(super) const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
 
-/// Reads the first record of `bytes`: the range that an index row names, or an uncompressed record.
+/// Reads the first record of `bytes`, the range in an index row or an uncompressed record.
 ///
-/// What follows the record is not looked at, except that the checksum of its gzip member is
-/// checked where the block is within the limit.
+/// Bytes after the record are ignored, but the checksum of its gzip member is verified if the block
+/// is within the limit.
+///
+/// # Errors
+/// [`WarcError`] if the bytes do not begin with a valid record.
 pub fn read_record(bytes: &[u8], limits: Limits) -> Result<Record, WarcError> {
     if !bytes.starts_with(&GZIP_MAGIC) {
         return first_record(&mut &*bytes, limits);
@@ -46,13 +52,14 @@ fn first_record<R: BufRead>(input: &mut R, limits: Limits) -> Result<Record, War
     first.map(|(record, _)| record).ok_or(WarcError::Empty)
 }
 
-/// Inflates to the member's end, so that its checksum is checked. What stands behind the record is
-/// two line ends, or a few records; a member that goes on and on is left at the limit.
+/// Decompresses to the end of the member, which verifies its checksum. Two line ends or a few
+/// records may follow the record. Of a longer member only a limited part is decompressed.
 fn finish_member<R: BufRead>(reader: &mut R, limits: Limits) -> Result<(), WarcError> {
     record::Unread(limits.max_block_bytes).skip(reader)
 }
 
-/// What is wrong with a member whose content is no record: where its checksum is wrong too, that.
+/// Returns the error for a member whose content is no record: `error`, unless the gzip data are
+/// corrupt themselves.
 pub(super) fn member_error<R: BufRead>(
     error: WarcError,
     reader: &mut R,
@@ -61,8 +68,8 @@ pub(super) fn member_error<R: BufRead>(
     finish_member(reader, limits).err().unwrap_or(error)
 }
 
-/// All of the first gzip member of `bytes`; `None` where its size is not known or over the limit,
-/// or the data are wrong.
+/// Decompresses the first gzip member of `bytes` completely. Returns `None` if its size is unknown
+/// or above the limit, or if the data are corrupt.
 fn inflate_whole(bytes: &[u8], limits: Limits) -> Option<Vec<u8>> {
     let size = u64::from(u32::from_le_bytes(*bytes.last_chunk::<4>()?));
     let max_bytes = limits.max_block_bytes.saturating_add(limits.max_header_bytes);

@@ -1,34 +1,36 @@
-//! One record: its header, its block, and how to read it from inflated bytes.
+//! One record: its header and its block, read from decompressed bytes.
 //!
-//! Invariants: the block is never longer than `Content-Length` says nor than the limit; why it is
-//! shorter is marked. Must not know: gzip, HTTP.
+//! Invariants: the block is never longer than `Content-Length` or the limit; if it is shorter, the
+//! record says why. Must not know: gzip, HTTP.
 
 use std::io::{self, BufRead, Read};
 
-use super::Limits;
-use super::error::WarcError;
-use super::headers::{Headers, without_line_end};
+use super::{
+    error::WarcError,
+    headers::{Headers, without_line_end},
+    limits::Limits,
+};
 
 /// The kinds of records (WARC 1.1 6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordType {
-    /// What the following records are.
+    /// `warcinfo`: describes the records that follow.
     Warcinfo,
-    /// What a server answered, protocol head and all.
+    /// `response`: a complete response of a server, including the head of the protocol.
     Response,
-    /// A resource without protocol head.
+    /// `resource`: a resource without the head of a protocol.
     Resource,
-    /// What a client asked.
+    /// `request`: a request of a client.
     Request,
-    /// About another record.
+    /// `metadata`: describes another record.
     Metadata,
-    /// An answer whose content is in another record.
+    /// `revisit`: a response whose content is in another record.
     Revisit,
-    /// Another form of another record's content.
+    /// `conversion`: the content of another record in another format.
     Conversion,
-    /// More of a record that was cut in pieces.
+    /// `continuation`: a further part of a record that was split.
     Continuation,
-    /// A kind that the standard does not know, as it is written; empty if none is written.
+    /// A type that the standard does not define, as written; empty if the record has none.
     Other(String),
 }
 
@@ -48,14 +50,15 @@ impl RecordType {
     }
 }
 
-/// Why a block is not the whole content.
+/// The reason why a block is not the complete content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Truncation {
-    /// The archive says so: the value of `WARC-Truncated` (`length`, `time`, `disconnect`, ...).
+    /// The archive declares it: the value of `WARC-Truncated` (`length`, `time`, `disconnect`,
+    /// ...).
     Recorded(String),
     /// The block is larger than [`Limits::max_block_bytes`].
     Limit,
-    /// The data end before the block does.
+    /// The data end before the block.
     DataEnd,
 }
 
@@ -64,19 +67,19 @@ pub enum Truncation {
 pub struct Record {
     /// The version line, such as `WARC/1.0`.
     pub version: String,
-    /// `WARC-Type`.
+    /// The type, from `WARC-Type`.
     pub record_type: RecordType,
-    /// All fields of the record's header.
+    /// All headers of the record.
     pub headers: Headers,
-    /// The block: for HTTP, the head of the message and its body as it was transferred.
+    /// The block. For HTTP it is the head of the message and the body as transferred.
     pub block: Vec<u8>,
-    /// Set where the block is not the whole content.
+    /// The reason why the block is incomplete, `None` if it is complete.
     pub truncation: Option<Truncation>,
 }
 
 impl Record {
-    /// `WARC-Target-URI`, without the angle brackets that some writers put around it. Bytes that
-    /// are not UTF-8 are taken each as one code point.
+    /// Returns `WARC-Target-URI` without the angle brackets that some writers add. If it is no
+    /// UTF-8, each byte becomes one code point.
     pub fn target_uri(&self) -> Option<String> {
         let value = self.headers.get("warc-target-uri")?;
         let inner = value.strip_prefix(b"<").and_then(|rest| rest.strip_suffix(b">"));
@@ -85,25 +88,25 @@ impl Record {
         Some(text.unwrap_or_else(|_| super::headers::isomorphic(uri)))
     }
 
-    /// `WARC-Record-ID` as it is written, angle brackets and all.
+    /// Returns `WARC-Record-ID` as written, with angle brackets.
     pub fn record_id(&self) -> Option<String> {
         self.headers.text("warc-record-id")
     }
 
-    /// `WARC-Date` as it is written.
+    /// Returns `WARC-Date` as written.
     pub fn date(&self) -> Option<String> {
         self.headers.text("warc-date")
     }
 }
 
-/// What stands before a block.
-pub(super) struct Head {
+/// The part of a record before its block.
+pub(super) struct RecordHead {
     version: String,
     headers: Headers,
     length: u64,
 }
 
-impl Head {
+impl RecordHead {
     fn with_block(self, block: Vec<u8>, limits: Limits) -> (Record, Unread) {
         let Self { version, headers, length } = self;
         let kept = length.min(limits.max_block_bytes);
@@ -119,16 +122,17 @@ impl Head {
     }
 }
 
-fn read_head<R: BufRead>(input: &mut R, limits: Limits) -> Result<Option<Head>, WarcError> {
+fn read_head<R: BufRead>(input: &mut R, limits: Limits) -> Result<Option<RecordHead>, WarcError> {
     let Some(version) = read_version(input)? else { return Ok(None) };
     let headers = Headers::parse(&read_header_lines(input, limits)?);
     let length = headers.get("content-length").and_then(decimal).ok_or(WarcError::ContentLength)?;
-    Ok(Some(Head { version, headers, length }))
+    Ok(Some(RecordHead { version, headers, length }))
 }
 
-/// Reads one record from inflated bytes; `None` where nothing but line ends is left.
+/// Reads one record from decompressed bytes. Returns `None` if only line ends are left.
 ///
-/// Of a block over the limit, the rest stays unread: [`Unread`] says how much.
+/// If a block is larger than the limit, its rest is not read: [`Unread`] is the number of its
+/// bytes.
 pub(super) fn read<R: BufRead>(
     input: &mut R,
     limits: Limits,
@@ -140,7 +144,7 @@ pub(super) fn read<R: BufRead>(
     Ok(Some(head.with_block(block, limits)))
 }
 
-/// The first record of bytes that are all there, whose block stays where it is.
+/// Reads the first record of a buffer, and reuses the buffer for its block.
 pub(super) fn take_first(mut bytes: Vec<u8>, limits: Limits) -> Result<Record, WarcError> {
     let mut rest = bytes.as_slice();
     let head = read_head(&mut rest, limits)?.ok_or(WarcError::Empty)?;
@@ -151,12 +155,12 @@ pub(super) fn take_first(mut bytes: Vec<u8>, limits: Limits) -> Result<Record, W
     Ok(head.with_block(bytes, limits).0)
 }
 
-/// Bytes of a record's block that were left in the input.
+/// Number of bytes of a block that are still in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unread(pub(super) u64);
 
 impl Unread {
-    /// Reads over them, to come to the next record.
+    /// Skips these bytes, up to the next record.
     pub(super) fn skip<R: BufRead>(self, input: &mut R) -> Result<(), WarcError> {
         let mut rest = input.by_ref().take(self.0);
         let skipped = io::copy(&mut rest, &mut io::sink());
@@ -164,8 +168,9 @@ impl Unread {
     }
 }
 
-/// Reads over line ends to the version line and over that.
+/// Skips line ends and reads the version line.
 fn read_version<R: BufRead>(input: &mut R) -> Result<Option<String>, WarcError> {
+    /// Greatest length of the version line in bytes: `WARC/1.1` has eight.
     const MAX_VERSION_LINE_BYTES: u64 = 64;
     loop {
         let mut line = Vec::new();
@@ -188,13 +193,13 @@ fn read_version<R: BufRead>(input: &mut R) -> Result<Option<String>, WarcError> 
     }
 }
 
-/// Reads the header's lines and the empty line after them.
+/// Reads the lines of the header and the empty line after them.
 fn read_header_lines<R: BufRead>(input: &mut R, limits: Limits) -> Result<Vec<u8>, WarcError> {
     let mut lines = Vec::new();
     loop {
         let start = lines.len();
-        let room = limits.max_header_bytes.saturating_sub(start as u64);
-        let mut next = input.by_ref().take(room);
+        let remaining = limits.max_header_bytes.saturating_sub(start as u64);
+        let mut next = input.by_ref().take(remaining);
         next.read_until(b'\n', &mut lines).map_err(|error| WarcError::from_inflating(&error))?;
         let line = lines.get(start..).unwrap_or_default();
         let Some(line) = line.strip_suffix(b"\n") else {

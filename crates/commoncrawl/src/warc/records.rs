@@ -1,22 +1,25 @@
-//! All records of an archive, one gzip member each, or plain.
+//! Iterates over all records of an archive, compressed with gzip or not.
 //!
-//! Owns finding the next record after one that cannot be read. Invariants: every byte belongs to a
-//! record, to the padding between records, or to an error item; the iteration ends.
+//! Owns the search for the next record after one that cannot be read. Invariants: every byte
+//! belongs to a record, to the padding between records, or to an error item; the iteration ends.
 
 use std::io::{BufRead, BufReader};
 
 use flate2::bufread::GzDecoder;
 
-use super::Limits;
-use super::error::WarcError;
-use super::member::{GZIP_MAGIC, member_error};
-use super::record::{self, Record, Truncation};
+use super::{
+    error::WarcError,
+    limits::Limits,
+    member::{GZIP_MAGIC, member_error},
+    record::{self, Record, Truncation},
+};
 
-/// Iterates over the records of a whole archive: `(offset, record)`, where `offset` is the byte
-/// offset of the record's gzip member (records that share a member share it) or of the record.
+/// Iterates over the records of a complete archive. An item is the byte offset of the gzip member
+/// of a record (or of the record, without gzip) and the record. Records in one member have the same
+/// offset.
 ///
-/// A record that cannot be read is an error item; the iteration goes on at the next gzip member or
-/// plain record that begins with `WARC/`. An ARC or Zstandard file is one error item.
+/// A record that cannot be read is an error item. The iteration continues at the next gzip member
+/// or plain record that begins with `WARC/`. An ARC or Zstandard file is one error item.
 #[derive(Debug)]
 pub struct Records<'a> {
     archive: &'a [u8],
@@ -34,7 +37,7 @@ struct Member<'a> {
 type Item = (u64, Result<Record, WarcError>);
 
 impl<'a> Records<'a> {
-    /// The records of `archive`, the bytes of a whole file.
+    /// Iterates over the records of `archive`, the bytes of a complete file.
     pub fn new(archive: &'a [u8], limits: Limits) -> Self {
         Self { archive, position: 0, limits, member: None }
     }
@@ -58,7 +61,7 @@ impl<'a> Records<'a> {
             }
             Ok(None) => {
                 let after = member.reader.into_inner().into_inner();
-                // Always forward: a member has at least its magic.
+                // The position always advances, since a member has at least its magic number.
                 self.position = (self.archive.len() - after.len()).max(start + 1);
                 None
             }
@@ -76,7 +79,7 @@ impl<'a> Records<'a> {
         match record::read(&mut rest, self.limits) {
             Ok(Some((record, unread))) => {
                 if record.truncation == Some(Truncation::DataEnd) {
-                    // The length may be a lie that swallowed the records after it.
+                    // The declared length may be wrong and cover the records that follow.
                     self.position = find_record(self.archive, start + 1);
                 } else {
                     let unread = usize::try_from(unread.0).unwrap_or(usize::MAX);
@@ -127,8 +130,8 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// Reads over the line ends after a record. At the end of the member that checks its checksum, so
-/// that a record of wrong bytes is not given before its error.
+/// Skips the line ends after a record. At the end of a member this verifies its checksum, so that a
+/// record with corrupt bytes is not returned.
 fn skip_line_ends(reader: &mut impl BufRead) -> Result<(), WarcError> {
     loop {
         let bytes = reader.fill_buf().map_err(|error| WarcError::from_inflating(&error))?;
@@ -140,13 +143,14 @@ fn skip_line_ends(reader: &mut impl BufRead) -> Result<(), WarcError> {
     }
 }
 
-/// Line ends between records, and the zeros that block devices and copies leave at the end.
+/// Returns true for line ends between records, and for zeros, which block devices and copies leave
+/// at the end of a file.
 fn is_padding(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n' | 0)
 }
 
-/// Where the next record begins, at or after `from`: a gzip member whose content begins with
-/// `WARC/`, or a line that does. The archive's length if there is none.
+/// Returns the offset of the next record at or after `from`: a gzip member whose content begins
+/// with `WARC/`, or a line that begins with it. Returns the length of the archive if there is none.
 fn find_record(archive: &[u8], from: usize) -> usize {
     const NEEDLE: &[u8] = b"WARC/";
     let tail = archive.get(from..).unwrap_or_default();
@@ -161,9 +165,10 @@ fn find_record(archive: &[u8], from: usize) -> usize {
     found.map_or(archive.len(), |index| from + index)
 }
 
-/// Whether a gzip member begins here whose content is a WARC record.
+/// Returns true if a gzip member begins here whose content is a WARC record.
 fn begins_a_record(bytes: &[u8]) -> bool {
-    // Enough for the header and the first bytes of any member, and little work a false alarm.
+    /// Number of bytes that are decompressed to check it: enough for the header and the first bytes
+    /// of any member, but little work if it is none.
     const LOOK_BYTES: usize = 1_024;
     const RESERVED_FLAGS: u8 = 0xe0;
     let looks_so = bytes.starts_with(&GZIP_MAGIC)

@@ -1,122 +1,122 @@
-//! Writing archives: WARC 1.1, one gzip member a record, digests and ids on every record.
+//! Writes archives in WARC 1.1: one gzip member per record, with digests and ids.
 //!
-//! Invariants: the bytes are a pure function of what was passed in; nothing that is passed in can
-//! end a header line; the offsets returned cut exactly one gzip member each. A `response` record's
-//! head tells the truth about its stored body (see [`http_head`]), so that any reader gives the
-//! body back as it was passed in. Must not know: where the bytes go, what an icon is.
+//! Invariants: the bytes are a pure function of the arguments; no argument can end a header line;
+//! each returned position is exactly one gzip member. The head of a `response` record describes the
+//! stored body (see [`http_head`]), so that every reader returns the body as it was passed in. Must
+//! not know: where the bytes are written to, what an icon is.
 
 mod fields;
 mod http_head;
 mod identity;
 
-use std::io::Write;
-use std::net::IpAddr;
+use std::{io::Write, net::IpAddr};
 
 use libdeflater::{CompressionLvl, Compressor};
 
-pub use fields::WriteError;
-pub use http_head::{http_head, stored_head};
-pub use identity::{record_id, sha256_digest};
-
+use self::fields::Fields;
+pub use self::{
+    fields::WriteError,
+    http_head::{http_head, stored_head},
+    identity::{record_id, sha256_digest},
+};
 use crate::date::format_seconds;
-use fields::Fields;
 
-/// The profile of revisits whose content is, byte for byte, that of an earlier record (WARC 1.1
+/// The profile of revisits whose content is identical to that of an earlier record (WARC 1.1
 /// 6.7.2).
 const IDENTICAL_CONTENT: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 const HTTP_RESPONSE: &str = "application/http; msgtype=response";
 
-/// Where a record lies: byte offset and length of its gzip member.
+/// The position of a record in an archive: that of its gzip member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
-    /// Offset from the start of the archive.
+    /// Offset of the member in bytes.
     pub offset: u64,
-    /// Length of the member.
+    /// Length of the member in bytes.
     pub length: u64,
 }
 
 /// A record that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Where it lies.
+    /// Position of the record.
     pub position: Position,
-    /// Its `WARC-Record-ID` without angle brackets: `urn:uuid:...`.
+    /// `WARC-Record-ID` of the record without angle brackets: `urn:uuid:...`.
     pub record_id: String,
-    /// Its `WARC-Payload-Digest`: `sha256:` and 64 hexadecimal digits. For a revisit, that of the
-    /// content it refers to.
+    /// `WARC-Payload-Digest` of the record: `sha256:` and 64 hexadecimal digits. For a revisit it
+    /// is the digest of the content in the other record.
     pub payload_digest: String,
 }
 
-/// What the archive's first record says of it.
+/// The content of the first record of an archive, which describes the archive.
 #[derive(Debug, Clone)]
 pub struct ArchiveInfo<'a> {
-    /// The archive's file name.
+    /// File name of the archive.
     pub file_name: &'a str,
-    /// When it was begun, microseconds since 1970.
+    /// Time at which the archive was started, in microseconds since 1970.
     pub date_micros: i64,
-    /// Fields of the block, such as `("software", "everytab-worker/0.1.0")`.
+    /// Names and values of the block, such as `("software", "everytab-worker/0.1.0")`.
     pub fields: &'a [(&'a str, &'a str)],
 }
 
-/// Why less than all of a body is stored (`WARC-Truncated`).
+/// The reason why a stored body is incomplete (`WARC-Truncated`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TruncatedBecause {
-    /// A size limit.
+    /// A limit on the size.
     Length,
-    /// A time limit.
+    /// A limit on the time.
     Time,
-    /// The connection broke.
+    /// The connection was lost.
     Disconnect,
 }
 
-/// An answer, its body decoded.
+/// An HTTP response with a decoded body.
 #[derive(Debug, Clone)]
 pub struct Response<'a> {
-    /// The URL that was asked for.
+    /// URL that was requested.
     pub target_uri: &'a str,
-    /// When, in microseconds since 1970.
+    /// Time of the request, in microseconds since 1970.
     pub date_micros: i64,
-    /// The address that answered.
+    /// IP address of the server.
     pub ip_address: Option<IpAddr>,
-    /// The head, from [`http_head`] or [`stored_head`].
+    /// The head, made by [`http_head`] or [`stored_head`].
     pub http_head: &'a [u8],
     /// The body without transfer and content codings.
     pub body: &'a [u8],
-    /// Set where the body is not whole.
+    /// The reason why the body is incomplete, `None` if it is complete.
     pub truncated: Option<TruncatedBecause>,
 }
 
-/// An answer whose body is already in the archive.
+/// An HTTP response whose body is already in the archive.
 #[derive(Debug, Clone)]
 pub struct Revisit<'a> {
-    /// The URL that was asked for.
+    /// URL that was requested.
     pub target_uri: &'a str,
-    /// When, in microseconds since 1970.
+    /// Time of the request, in microseconds since 1970.
     pub date_micros: i64,
-    /// The address that answered.
+    /// IP address of the server.
     pub ip_address: Option<IpAddr>,
-    /// The head of this answer.
+    /// The head of this response.
     pub http_head: &'a [u8],
-    /// [`Written::payload_digest`] of the record that has the body.
+    /// [`Written::payload_digest`] of the record that contains the body.
     pub payload_digest: &'a str,
-    /// [`Written::record_id`] of that record.
+    /// [`Written::record_id`] of the record that contains the body.
     pub refers_to_record_id: &'a str,
-    /// The URL of that record.
+    /// URL of the record that contains the body.
     pub refers_to_target_uri: &'a str,
-    /// The date of that record, in microseconds since 1970.
+    /// Time of the record that contains the body, in microseconds since 1970.
     pub refers_to_date_micros: i64,
 }
 
-/// A resource that no HTTP answer brought, such as the content of a `data:` URL.
+/// A resource without HTTP response, such as the content of a `data:` URL.
 #[derive(Debug, Clone)]
 pub struct Resource<'a> {
-    /// Its URI.
+    /// URI of the resource.
     pub target_uri: &'a str,
-    /// When it was taken, in microseconds since 1970.
+    /// Time at which it was stored, in microseconds since 1970.
     pub date_micros: i64,
-    /// Its media type.
+    /// MIME type of the resource.
     pub content_type: &'a str,
-    /// Its bytes.
+    /// Content of the resource.
     pub body: &'a [u8],
 }
 
@@ -206,12 +206,15 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(Written { position, record_id, payload_digest })
     }
 
-    /// Bytes written so far: the offset of the next record.
+    /// Returns the number of bytes written so far, which is the offset of the next record.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Flushes and gives the output back.
+    /// Flushes and returns the output.
+    ///
+    /// # Errors
+    /// `Output` if flushing fails.
     pub fn finish(mut self) -> Result<W, WriteError> {
         self.output.flush()?;
         Ok(self.output)

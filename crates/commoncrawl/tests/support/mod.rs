@@ -9,8 +9,10 @@
     reason = "each test program uses a part of it, and tests may fail and read files"
 )]
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use arrow_array::{
     ArrayRef, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray,
@@ -18,9 +20,11 @@ use arrow_array::{
 };
 use bytes::Bytes;
 use everytab_commoncrawl::index::{Capture, IndexCounts, IndexError, IndexOptions, read_bytes};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, GzipLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::{
+    arrow::ArrowWriter,
+    basic::{Compression, GzipLevel},
+    file::properties::WriterProperties,
+};
 
 /// The folder of recorded data, or `None` with a line that says where it was looked for.
 pub fn corpus() -> Option<PathBuf> {

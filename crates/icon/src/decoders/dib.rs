@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How the pixels are stored.
-# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DibStorage {
     /// Uncompressed rows of 1, 2, 4, 8, 16, 24 or 32 bits per pixel.
     Rows,
@@ -23,7 +23,7 @@ pub(crate) enum DibStorage {
 }
 
 /// The checked fields of a DIB header.
-# [derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct DibHeader {
     /// Width in pixels.
     pub(crate) width: u32,

@@ -33,7 +33,7 @@ impl Rows {
 }
 
 /// One channel of a packed pixel: its bits are shifted down and scaled to 0..=255.
-# [derive(Clone, Copy)]
+#[derive(Clone, Copy)]
 struct Channel {
     shift: u32,
     most: u32,
@@ -169,7 +169,7 @@ impl Canvas<'_> {
     }
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -178,7 +178,7 @@ mod tests {
         Rows { width, height, top_down: true, bits, palette, masks: [0xF800, 0x07E0, 0x1F, 0] }
     }
 
-    # [test]
+    #[test]
     fn each_depth_reads_its_bits_from_the_left() {
         let reds = |bits, data: &[u8]| -> Vec<u8> {
             let rgba = decode_rows(&rows(bits, 4, 1), data).unwrap();
@@ -192,7 +192,7 @@ mod tests {
         assert!(decode_rows(&rows(8, 4, 2), &[0; 7]).is_err());
     }
 
-    # [test]
+    #[test]
     fn run_lengths_draw_runs_literals_and_deltas() {
         let data = [2, 0x12, 0, 4, 0x34, 0x56, 0, 0, 0, 2, 1, 0, 1, 0x70, 0, 1];
         let rgba = decode_rle(&rows(4, 6, 2), &data).unwrap();

@@ -26,7 +26,7 @@ const HEADER_BYTES: usize = 6;
 const ENTRY_BYTES: usize = 16;
 
 /// One picture of the file, with the sides from its own header.
-# [derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Entry<'a> {
     /// The file from the first byte of the picture to its end: the length in the directory is often
     /// wrong, mostly 0.

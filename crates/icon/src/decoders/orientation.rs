@@ -63,11 +63,11 @@ pub(crate) fn upright(pixels: Pixels, orientation: u8) -> Pixels {
     Pixels::new(across as u32, down as u32, rgba.collect()).unwrap_or(pixels)
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn each_orientation_turns_the_letter_f_upright() {
         // F as 2x3 dots, and how each orientation stores it (Exif 2.32, table 6).
         let f: &[&[u8]] = &[b"##", b"#.", b"..", b"#."];
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn exif_of_either_byte_order_is_read_and_broken_exif_is_none() {
         let little = b"Exif\0\0II\x2a\0\x08\0\0\0\x02\0\x0f\x01\x02\0\0\0\0\0\0\0\0\0\
                        \x12\x01\x03\0\x01\0\0\0\x06\0\0\0";

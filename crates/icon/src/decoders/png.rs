@@ -53,10 +53,11 @@ fn decode_any(bytes: &[u8]) -> Result<Pixels, String> {
     Pixels::new(frame.width, frame.height, rgba).ok_or_else(|| "sides out of range".to_owned())
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     /// Generates PNGs of every kind with the `png` crate, some with changed bytes.
     fn file() -> impl Strategy<Value = Vec<u8>> {
@@ -124,7 +125,7 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        # [test]
+        #[test]
         fn the_fast_decoder_and_the_png_crate_give_the_same_pixels(bytes in file()) {
             if let Some(pixels) = png_fast::decode(&bytes) {
                 prop_assert_eq!(decode_any(&bytes), Ok(pixels));
@@ -132,7 +133,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn a_palette_of_broken_entries_is_refused_without_a_panic() {
         let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
         let transparency: &[u8] = &[9; 17];

@@ -68,7 +68,7 @@ pub(crate) fn check_document(document: &Document) -> Result<(), IconError> {
 }
 
 /// The cost of drawing an element with everything below it.
-# [derive(Clone, Copy)]
+#[derive(Clone, Copy)]
 struct Cost {
     /// Number of drawn elements.
     drawn: u64,

@@ -8,7 +8,7 @@ use std::{borrow::Cow, collections::HashMap};
 use resvg::usvg::roxmltree::{Document, Node};
 
 /// How often the target of a reference is drawn.
-# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reference {
     /// It is drawn as part of the element (`use`).
     Drawn,

@@ -11,7 +11,7 @@ const MAX_COUNTED_COLOURS: usize = 1024;
 const TABLE_BITS: u32 = 11;
 
 /// How transparent a picture is.
-# [derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alpha {
     /// Every pixel is opaque.
     Opaque,

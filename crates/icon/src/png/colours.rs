@@ -5,13 +5,13 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// How many colours a PNG keeps.
-# [derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-# [serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Colours {
     /// At most 64 colours if the change is invisible ([`Difference::is_unseen`]), else all colours.
     ///
     /// [`Difference::is_unseen`]: crate::png::Difference::is_unseen
-    # [default]
+    #[default]
     Auto,
     /// At most 64 colours, even if the change is visible.
     Palette,
@@ -24,7 +24,7 @@ impl Colours {
     pub const ALL: [Self; 3] = [Self::Auto, Self::Palette, Self::Lossless];
 
     /// Returns the name that users write, such as `auto`.
-    # [must_use]
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -25,7 +25,7 @@ const SQUARE_PIXELS: usize = 4;
 
 /// The difference between a picture and its approximation, in hundredths of squared levels
 /// (0..=255) per channel.
-# [derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
     /// Mean over the whole picture.
     pub mean: i64,
@@ -35,13 +35,13 @@ pub struct Difference {
 
 impl Difference {
     /// Returns true if the two pictures look the same.
-    # [must_use]
+    #[must_use]
     pub fn is_unseen(self) -> bool {
         self.mean <= MAX_UNSEEN_MEAN && self.worst <= MAX_UNSEEN_WORST
     }
 
     /// Measures the difference between two pictures, which must have the same sides.
-    # [must_use]
+    #[must_use]
     pub fn between(one: &Pixels, other: &Pixels) -> Self {
         let (width, height) = (one.width() as usize, one.height() as usize);
         let across = width.div_ceil(SQUARE_PIXELS);
@@ -78,11 +78,11 @@ pub(super) fn distance(one: Coordinates, other: Coordinates) -> i64 {
     channel(0) + channel(1) + channel(2)
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    # [test]
+    #[test]
     fn a_difference_is_that_over_black_and_white_and_of_the_worst_square() {
         let plain = |pixel: [u8; 4]| Pixels::new(8, 8, pixel.repeat(64)).unwrap();
         let same = Difference::between(&plain([9, 9, 9, 255]), &plain([9, 9, 9, 255]));

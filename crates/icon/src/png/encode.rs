@@ -31,21 +31,21 @@ thread_local! {
 }
 
 /// Encodes `pixels` without loss.
-# [must_use]
+#[must_use]
 pub fn encode(pixels: &Pixels) -> Vec<u8> {
     encode_with(pixels, Colours::Lossless)
 }
 
 /// Encodes `pixels` with a choice of colours. It tries one to three ways of storing them and
 /// returns the smallest file.
-# [must_use]
+#[must_use]
 pub fn encode_with(pixels: &Pixels, colours: Colours) -> Vec<u8> {
     COMPRESSOR.with_borrow_mut(|compressor| encode_by(compressor, pixels, colours))
 }
 
 /// Encodes `pixels` like [`encode_with`], with a given compressor. Measurements use it to compare
 /// compression levels.
-# [must_use]
+#[must_use]
 pub fn encode_by(compressor: &mut Compressor, pixels: &Pixels, colours: Colours) -> Vec<u8> {
     let clean = pixels.clone().with_clean_transparency();
     let pixels = match colours {

@@ -62,7 +62,7 @@ fn sum(filtered: &[u8]) -> u32 {
 }
 
 /// Subtracts from each byte of `row` what `predict` makes of its left, upper and upper left byte.
-# [inline(always)]
+#[inline(always)]
 fn difference(
     filtered: &mut [u8],
     row: &[u8],

@@ -51,7 +51,7 @@ pub(crate) fn close_chunk(file: &mut Vec<u8>, start: usize) {
 }
 
 /// Returns which of the three neighbours is nearest to left + above - corner (PNG 9.4).
-# [inline(always)]
+#[inline(always)]
 pub(crate) fn paeth(left: u8, above: u8, corner: u8) -> u8 {
     let [a, b, c] = [left, above, corner].map(i16::from);
     // Distances of the estimate a + b - c from each, without computing the estimate itself.

@@ -3,7 +3,7 @@
 use crate::pixels::Pixels;
 
 /// The rows of a picture, packed for one colour type and bit depth, before filtering.
-# [derive(Debug, Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct PackedPixels {
     /// Colour type in the header.
     pub(super) colour_type: u8,

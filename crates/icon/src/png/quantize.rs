@@ -19,7 +19,7 @@ const ROUNDS: usize = 2;
 /// invisible difference.
 pub(super) const ENOUGH_MEAN: i64 = 200;
 /// A distinct colour of the picture, and the number of its pixels.
-# [derive(Clone, Copy)]
+#[derive(Clone, Copy)]
 struct Colour {
     rgba: [u8; 4],
     at: Coordinates,
@@ -70,7 +70,7 @@ fn colours(pixels: &Pixels) -> Vec<Colour> {
 }
 
 /// Sums over the pixels of a box of colours.
-# [derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 struct Sums {
     count: i64,
     sum: Coordinates,
@@ -243,14 +243,14 @@ impl Entries {
     }
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::{super::difference::distance, *};
 
     proptest! {
-        # [test]
+        #[test]
         fn the_entry_found_in_floats_is_the_first_nearest_in_integers(
             entries in proptest::collection::vec(any::<[u8; 4]>(), 1..=MAX_COLOURS),
             colours in proptest::collection::vec(any::<[u8; 4]>(), 1..100),

@@ -5,7 +5,7 @@
 //! tests compare every entry with the formula.
 
 /// Linear light (0..=65535) of each sRGB byte.
-# [rustfmt::skip]
+#[rustfmt::skip]
 pub(crate) const LINEAR: [u16; 256] = [
     0, 20, 40, 60, 80, 99, 119, 139, 159, 179, 199, 219,
     241, 264, 288, 313, 340, 367, 396, 427, 458, 491, 526, 562,
@@ -32,7 +32,7 @@ pub(crate) const LINEAR: [u16; 256] = [
 ];
 
 /// Entry `i` is the least linear light whose sRGB byte is greater than `i`.
-# [rustfmt::skip]
+#[rustfmt::skip]
 pub(crate) const TO_SRGB_FROM: [u16; 255] = [
     10, 30, 50, 70, 90, 109, 129, 149, 169, 189, 209, 230,
     252, 276, 300, 326, 353, 382, 411, 442, 475, 508, 543, 580,
@@ -79,7 +79,7 @@ pub(crate) fn to_srgb(linear: u16) -> u8 {
     byte + u8::from(passed)
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -89,7 +89,7 @@ mod tests {
         linear * 65535.0
     }
 
-    # [test]
+    #[test]
     fn the_constants_are_the_formula_rounded() {
         for (byte, &linear) in LINEAR.iter().enumerate() {
             let exact = formula(byte as f64 / 255.0);
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn every_linear_value_finds_its_threshold() {
         for linear in 0..=u16::MAX {
             let searched = TO_SRGB_FROM.partition_point(|&from| from <= linear);
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    # [test]
+    #[test]
     fn each_byte_comes_back_from_its_linear_value() {
         for byte in 0..=255u8 {
             assert_eq!(to_srgb(LINEAR[usize::from(byte)]), byte);

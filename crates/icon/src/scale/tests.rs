@@ -6,7 +6,7 @@ fn plain(width: u32, height: u32, pixel: [u8; 4]) -> Pixels {
     Pixels::new(width, height, pixel.repeat((width * height) as usize)).unwrap()
 }
 
-# [test]
+#[test]
 fn sides_keep_their_aspect_and_never_grow() {
     assert_eq!(fit(16, 16, 32, false), (16, 16));
     assert_eq!(fit(16, 8, 32, true), (32, 16));
@@ -17,7 +17,7 @@ fn sides_keep_their_aspect_and_never_grow() {
     assert_eq!(fit(u32::MAX, u32::MAX, 32, true), (32, 32));
 }
 
-# [test]
+#[test]
 fn a_plain_picture_keeps_its_colour_at_every_size() {
     for (width, height) in [(33, 33), (64, 40), (257, 1000), (2048, 2)] {
         for pixel in [[255, 255, 255, 255], [1, 128, 254, 255], [200, 9, 77, 3], [0; 4]] {
@@ -32,7 +32,7 @@ fn a_plain_picture_keeps_its_colour_at_every_size() {
     }
 }
 
-# [test]
+#[test]
 fn black_and_white_mix_in_light_not_in_bytes() {
     let columns: Vec<u8> =
         (0..64 * 64).flat_map(|i| if i % 2 == 0 { [0, 0, 0, 255] } else { [255; 4] }).collect();
@@ -42,7 +42,7 @@ fn black_and_white_mix_in_light_not_in_bytes() {
     assert!(middle.abs_diff(188) <= 1, "{middle}");
 }
 
-# [test]
+#[test]
 fn colour_under_transparency_never_bleeds() {
     let rgba: Vec<u8> = (0..64 * 64)
         .flat_map(|i| if i % 64 < 31 { [0, 255, 0, 0] } else { [255, 0, 0, 255] })
@@ -52,7 +52,7 @@ fn colour_under_transparency_never_bleeds() {
     assert!(small.iter().any(|pixel| (1..255).contains(&pixel[3])));
 }
 
-# [test]
+#[test]
 fn a_mean_by_the_reciprocal_is_that_by_division() {
     for count in 1..=1024 {
         let mean = Mean::of(count);
@@ -69,7 +69,7 @@ fn a_mean_by_the_reciprocal_is_that_by_division() {
     }
 }
 
-# [test]
+#[test]
 fn all_weights_add_up_to_one_and_stay_inside() {
     for from in (33..=2048).step_by(31) {
         for to in [1, 2, 7, 31, 32] {

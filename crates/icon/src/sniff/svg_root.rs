@@ -18,7 +18,7 @@ const MAX_ENTITIES: usize = 64;
 const MAX_ATTRIBUTE_BYTES: usize = 4096;
 
 /// The attributes of the root element that give the size of the picture.
-# [derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SvgRoot {
     /// Attribute `width`, as written.
     pub width: Option<String>,
@@ -30,7 +30,7 @@ pub struct SvgRoot {
 
 /// Decodes an XML document: as UTF-16 if it has a byte order mark, as UTF-8 if it is valid, else as
 /// ISO 8859-1. A wrong encoding only damages text content, which is never drawn.
-# [must_use]
+#[must_use]
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     let utf_16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = rest.as_chunks::<2>().0.iter().map(|&pair| unit(pair)).collect();
@@ -47,7 +47,7 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// Returns the root element of an SVG document, `None` for anything else.
-# [must_use]
+#[must_use]
 pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
     // Nearly every body that is no SVG is refused here, before anything is copied.
     let first = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start().first();
@@ -62,7 +62,7 @@ pub fn find(bytes: &[u8]) -> Option<SvgRoot> {
 
 /// Returns an upper bound of the number of bytes that entities add to a document when they are
 /// expanded; `None` if there is none: 64 entities or more, or an entity that contains another.
-# [must_use]
+#[must_use]
 pub fn entity_growth(text: &str) -> Option<usize> {
     let mut scanner = Scanner { rest: text, entities: Vec::new() };
     scanner.skip_prolog()?;
@@ -253,13 +253,13 @@ impl<'a> Scanner<'a> {
     }
 }
 
-# [cfg(test)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     const PLAIN: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="1" viewBox='0 0 2 3'/>"#;
 
-    # [test]
+    #[test]
     fn the_root_is_found_after_every_kind_of_prolog() {
         let doctype = r#"<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x>y" [
             <!ENTITY ns_svg "http://www.w3.org/2000/svg"> <!-- ]> --> <!ELEMENT a (b)>
@@ -284,7 +284,7 @@ mod tests {
         assert!(find(&wide).is_some());
     }
 
-    # [test]
+    #[test]
     fn text_that_merely_contains_svg_is_no_svg() {
         let cases = [
             "<html><svg xmlns='http://www.w3.org/2000/svg'/></html>",

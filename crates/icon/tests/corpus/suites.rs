@@ -9,7 +9,7 @@ use everytab_icon::{IconError, Pixels, decode::decode};
 use super::{corpus, expected, rgba_sha256};
 
 /// Names in the corpus and bytes of a suite's files, by their names in it (`g/pal1.bmp`).
-# [allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
+#[allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
 fn suite(folder: &Path, mark: &str) -> BTreeMap<String, (String, Vec<u8>)> {
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
     let mut files = BTreeMap::new();
@@ -27,7 +27,7 @@ fn pixels(bytes: &[u8]) -> Pixels {
     decode(bytes).unwrap().1
 }
 
-# [test]
+#[test]
 fn each_valid_file_of_pngsuite_is_right() {
     let Some(folder) = corpus() else { return };
     let (suite, expected) = (suite(&folder, "/pngsuite-"), expected(&folder));
@@ -49,7 +49,7 @@ fn each_valid_file_of_pngsuite_is_right() {
 }
 
 /// What PngSuite's `x` files have wrong, done to one of its valid ones.
-# [test]
+#[test]
 fn each_kind_of_damage_of_pngsuite_is_refused() {
     let Some(folder) = corpus() else { return };
     let suite = suite(&folder, "/pngsuite-");
@@ -145,7 +145,7 @@ const UNJUDGED: [&str; 9] = [
     "q/rgb24prof2.bmp",
 ];
 
-# [test]
+#[test]
 fn each_file_of_bmpsuite_is_what_a_browser_shows_or_is_refused() {
     let Some(folder) = corpus() else { return };
     let suite = suite(&folder, "/bmpsuite/");

@@ -64,7 +64,7 @@ const ROWS: &[(&str, bool)] = &[
     ("ff00::/8", false),
 ];
 
-# [test]
+#[test]
 fn every_row_of_the_registries_is_judged_at_both_its_ends() {
     for (row, expected) in ROWS {
         let block: IpNet = row.parse().unwrap();
@@ -73,7 +73,7 @@ fn every_row_of_the_registries_is_judged_at_both_its_ends() {
     }
 }
 
-# [test]
+#[test]
 fn the_neighbours_of_refused_blocks_are_public() {
     for address in [
         "1.0.0.0",
@@ -114,7 +114,7 @@ fn the_neighbours_of_refused_blocks_are_public() {
     }
 }
 
-# [test]
+#[test]
 fn an_embedded_address_is_judged_as_the_one_it_stands_for() {
     for (address, expected) in [
         ("::ffff:127.0.0.1", false),
@@ -134,7 +134,7 @@ fn an_embedded_address_is_judged_as_the_one_it_stands_for() {
     }
 }
 
-# [test]
+#[test]
 fn the_addresses_of_cloud_credentials_are_refused() {
     for address in [
         "169.254.169.254",
@@ -151,7 +151,7 @@ fn the_addresses_of_cloud_credentials_are_refused() {
     }
 }
 
-# [test]
+#[test]
 fn a_guard_denies_before_it_allows() {
     let nets = |list: &[&str]| list.iter().map(|net| net.parse().unwrap()).collect();
     let guard =

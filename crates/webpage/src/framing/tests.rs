@@ -18,7 +18,7 @@ fn frame_options(lines: &[&str]) -> bool {
     judged(&headers).frameable(None)
 }
 
-# [test]
+#[test]
 fn frame_options_that_block() {
     for lines in [
         &["DENY"][..],
@@ -40,7 +40,7 @@ fn frame_options_that_block() {
     }
 }
 
-# [test]
+#[test]
 fn frame_options_that_do_not_block() {
     for lines in [
         &["ALLOWALL"][..],
@@ -62,7 +62,7 @@ fn frame_options_that_do_not_block() {
 
 const CSP: &str = "content-security-policy";
 
-# [test]
+#[test]
 fn an_enforced_frame_ancestors_voids_frame_options() {
     let deny = ("x-frame-options", "DENY");
     let with = |policy| judged(&[deny, (CSP, policy)]);
@@ -74,7 +74,7 @@ fn an_enforced_frame_ancestors_voids_frame_options() {
     assert_eq!(judged(&[(CSP, "default-src 'none'")]).verdict, Verdict::Allowed);
 }
 
-# [test]
+#[test]
 fn the_verdict_names_its_rule() {
     let of = |policies: &[&str]| {
         let headers: Vec<_> = policies.iter().map(|policy| (CSP, *policy)).collect();
@@ -102,7 +102,7 @@ fn the_verdict_names_its_rule() {
     );
 }
 
-# [test]
+#[test]
 fn a_verdict_can_be_asked_again_for_another_viewer() {
     let found = judged(&[(CSP, "frame-ancestors 'self' https://tabs.example")]);
     let viewer = |url: &str| found.frameable(Some(&Url::parse(url).unwrap()));
@@ -115,7 +115,7 @@ fn a_verdict_can_be_asked_again_for_another_viewer() {
     assert!(!viewer("https://other.example/"));
 }
 
-# [test]
+#[test]
 fn what_is_no_page_is_not_framed_and_silence_is_unknown() {
     let rule = |headers: &[(&str, &str)]| judged(headers).rule;
     assert_eq!(rule(&[("content-type", "image/png")]), "not_html");
@@ -128,7 +128,7 @@ fn what_is_no_page_is_not_framed_and_silence_is_unknown() {
     assert!(unknown.frameable(None));
 }
 
-# [test]
+#[test]
 fn an_http_page_is_never_framed() {
     let open = judged(&[]);
     assert!(iframe_ok("https", &open, None));

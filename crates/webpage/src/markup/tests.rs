@@ -104,7 +104,7 @@ fn compare(html: &[u8]) -> Result<(), TestCaseError> {
 proptest! {
     # ![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    # [test]
+    #[test]
     fn soup_is_read_as_a_general_rewriter_reads_it(
         pieces in vec(proptest::sample::select(PIECES.to_vec()), 0..25),
     ) {

@@ -92,7 +92,7 @@ const CASES: &[(&[u8], &str)] = &[
     (b"\0<\0?\0x\0m", "UTF-16BE"),
 ];
 
-# [test]
+#[test]
 fn every_case_gives_the_encoding_of_the_standard() {
     for (bytes, expected) in CASES {
         let found = prescan(bytes).map_or("", |encoding| encoding.name());
@@ -100,7 +100,7 @@ fn every_case_gives_the_encoding_of_the_standard() {
     }
 }
 
-# [test]
+#[test]
 fn every_prefix_of_every_case_gives_an_answer() {
     for (bytes, _) in CASES {
         for end in 0..bytes.len() {

@@ -7,7 +7,7 @@ fn allowed(file: &str, path: &str) -> bool {
     RobotsTxt::parse(file.as_bytes()).allowed("EveryTabBot", path)
 }
 
-# [test]
+#[test]
 fn groups_that_name_us_are_merged_and_the_star_speaks_only_without_them() {
     let file = "User-agent: everytabbot\nDisallow: /a\n\nUser-agent: *\nDisallow: /\n\n\
                 User-Agent: x\nuser-agent: EVERYTABBOT\nDisallow: /b\n";
@@ -22,7 +22,7 @@ fn groups_that_name_us_are_merged_and_the_star_speaks_only_without_them() {
     assert!(allowed("User-agent: *\nDisallow: /\n\nUser-agent: EveryTabBot\nAllow: /x", "/b"));
 }
 
-# [test]
+#[test]
 fn user_agent_lines_are_read_as_product_tokens() {
     for (agent, names_us) in [
         ("EveryTabBot/1.0", true),
@@ -40,7 +40,7 @@ fn user_agent_lines_are_read_as_product_tokens() {
     }
 }
 
-# [test]
+#[test]
 fn other_lines_neither_open_nor_close_a_group() {
     assert!(allowed("Disallow: /\nUser-agent: *\nDisallow: /x", "/a"));
     let shared = "User-agent: a\nSitemap: https://x.example/\njunk\n\nUser-agent: EveryTabBot\n\
@@ -51,7 +51,7 @@ fn other_lines_neither_open_nor_close_a_group() {
     assert!(RobotsTxt::parse(apart.as_bytes()).allowed("a", "/a"));
 }
 
-# [test]
+#[test]
 fn the_longest_rule_decides_and_allow_wins_a_tie() {
     let check = |rules: &str, path, expected| {
         assert_eq!(allowed(&format!("user-agent: *\n{rules}"), path), expected, "{rules} {path}");
@@ -75,7 +75,7 @@ fn the_longest_rule_decides_and_allow_wins_a_tie() {
     check("disallow: /", "/robots.txtx", false);
 }
 
-# [test]
+#[test]
 fn wildcards_and_anchors() {
     for (pattern, path, expected) in [
         ("/fish*.php", "/fish.php", true),
@@ -106,7 +106,7 @@ fn wildcards_and_anchors() {
     }
 }
 
-# [test]
+#[test]
 fn both_sides_are_compared_in_one_form() {
     for (pattern, path, expected) in [
         ("/foo/bar/ツ", "/foo/bar/%E3%83%84", true),
@@ -132,7 +132,7 @@ fn both_sides_are_compared_in_one_form() {
     }
 }
 
-# [test]
+#[test]
 fn lines_are_read_leniently() {
     for file in [
         "\u{feff}user-agent: *\ndisallow: /x",
@@ -153,14 +153,14 @@ fn lines_are_read_leniently() {
     assert!(allowed("", "/x"));
 }
 
-# [test]
+#[test]
 fn a_missing_file_allows_all_and_an_unreachable_one_nothing() {
     assert!(RobotsTxt::default().allowed("a", "/x"));
     assert!(!RobotsTxt::disallow_all().allowed("a", "/x"));
     assert!(RobotsTxt::disallow_all().allowed("a", "/robots.txt"));
 }
 
-# [test]
+#[test]
 fn the_file_and_its_lines_are_cut_at_their_limits() {
     let mut file = "user-agent: *\n".to_owned();
     file.push_str(&"#\n".repeat(MAX_ROBOTS_BYTES / 2));
@@ -171,7 +171,7 @@ fn the_file_and_its_lines_are_cut_at_their_limits() {
     assert!(!allowed(&line, "/a"));
 }
 
-# [test]
+#[test]
 fn hostile_wildcards_are_read_to_the_end() {
     let rule = format!("disallow: /{}b$\n", "*a".repeat(800));
     let file = format!("user-agent: *\n{}", rule.repeat(300));
@@ -181,7 +181,7 @@ fn hostile_wildcards_are_read_to_the_end() {
 }
 
 /// Google's ID_VerifyValidUserAgentsToObey: a valid name is one that stands whole in a group.
-# [test]
+#[test]
 fn a_product_token_is_letters_hyphens_and_underscores() {
     for (agent, is_valid) in [
         ("Foobot", true),
@@ -202,7 +202,7 @@ fn a_product_token_is_letters_hyphens_and_underscores() {
 
 /// Google's ID_LinesNumbersAreCountedCorrectly and ID_UTF8ByteOrderMarkIsSkipped, by the number of
 /// lines that are understood. (Line numbers and unknown lines are not kept here.)
-# [test]
+#[test]
 fn lines_end_in_any_way_and_a_mark_is_skipped_only_at_the_start() {
     let lines = ["User-Agent: foo", "Allow: /some/path", "User-Agent: bar", "", "", "Disallow: /"];
     for end in ["\n", "\r\n", "\r"] {
@@ -222,7 +222,7 @@ fn lines_end_in_any_way_and_a_mark_is_skipped_only_at_the_start() {
 }
 
 /// Google's TestMaybeEscapePattern.
-# [test]
+#[test]
 fn a_rule_is_encoded_as_google_does_and_decoded_as_the_rfc_says() {
     for (rule, written) in [
         ("http://www.example.com", "http://www.example.com"),
@@ -235,7 +235,7 @@ fn a_rule_is_encoded_as_google_does_and_decoded_as_the_rfc_says() {
     }
 }
 
-# [test]
+#[test]
 fn where_google_and_the_rfc_read_a_rule_differently_the_one_that_forbids_counts() {
     let rule = |line: &str, path| allowed(&format!("user-agent: *\n{line}"), path);
     // Encoded or not, a disallow covers both.

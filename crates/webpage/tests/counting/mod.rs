@@ -3,13 +3,15 @@
 //!
 //! Owns the only unsafe code of this crate's tests: it hands everything to the system's allocator
 //! unchanged, which is all that `GlobalAlloc` asks.
-# ![allow(unsafe_code, reason = "a global allocator is an unsafe trait; see above")]
+#![allow(unsafe_code, reason = "a global allocator is an unsafe trait; see above")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
 
 /// What a closure took, in bytes.
-# [derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     /// In use at once, at most, beyond what was in use before.
     pub(crate) peak: usize,
@@ -17,7 +19,7 @@ pub(crate) struct Taken {
     pub(crate) total: usize,
 }
 
-# [derive(Clone, Copy)]
+#[derive(Clone, Copy)]
 struct Counters {
     live: isize,
     peak: isize,
@@ -65,7 +67,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-# [global_allocator]
+#[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// Runs the closure and says what it took; what it returns counts as in use.

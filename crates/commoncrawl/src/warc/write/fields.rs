@@ -1,27 +1,27 @@
-//! The header of a record being written.
+//! Builds the header of a record.
 //!
-//! Invariant: no value that was accepted can end its line.
+//! Invariant: no accepted value can end its line.
 
 use std::net::IpAddr;
 
-/// Why a record cannot be written.
+/// The reason why a record cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The output refused.
+    /// Writing to the output failed.
     #[error("cannot write the archive: {0}")]
     Output(#[from] std::io::Error),
-    /// A value has a control character, or a name is none.
+    /// A value contains a control character, or a name is invalid.
     #[error("{name} cannot stand in a WARC header: {value:?}")]
     Field {
-        /// The field.
+        /// Name of the header.
         name: String,
-        /// Its value, at most 80 characters of it.
+        /// The first 80 characters of its value.
         value: String,
     },
     /// The HTTP head does not begin with `HTTP/` or does not end with an empty line.
     #[error("the HTTP head is not a whole head")]
     HttpHead,
-    /// The compressor failed, which it never does with a large enough buffer.
+    /// The compressor failed. This does not happen with a buffer that is large enough.
     #[error("the record cannot be compressed")]
     Compress,
 }
@@ -47,7 +47,7 @@ impl Fields {
         self.add("WARC-IP-Address", &address.to_string())
     }
 
-    /// `name: value` and the line's end.
+    /// Returns the line `name: value` with its end.
     pub(super) fn line(name: &str, value: &str) -> Result<String, WriteError> {
         let is_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let is_name = !name.is_empty() && name.chars().all(is_token);

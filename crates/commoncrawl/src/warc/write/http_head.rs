@@ -1,15 +1,16 @@
-//! The head that a stored response gets, so that it is true of the decoded body beside it.
+//! Builds the head of a stored response, so that it describes the decoded body that is stored with
+//! it.
 //!
-//! As Common Crawl does: `Content-Encoding`, `Transfer-Encoding` and a `Content-Length` that no
-//! longer holds get `X-Crawl-` before their name, and the length of what is stored is added.
+//! Like in archives of Common Crawl, the names `Content-Encoding`, `Transfer-Encoding` and a
+//! `Content-Length` that no longer applies are prefixed with `X-Crawl-`, and the length of the
+//! stored body is added.
 
 use super::WriteError;
-use crate::warc::headers::Headers;
-use crate::warc::http::split_head;
+use crate::warc::{headers::Headers, http::split_head};
 
 /// Builds the head of a response whose decoded body has `body_length` bytes.
 ///
-/// A name or value cannot break the head: names that are no token (RFC 9110 5.6.2) are left out,
+/// No name or value can break the head: names that are no token (RFC 9110 5.6.2) are left out, and
 /// control characters in values and in `reason` become spaces.
 pub fn http_head<'a>(
     status: u16,
@@ -24,8 +25,8 @@ pub fn http_head<'a>(
     head
 }
 
-/// Rewrites a head as it came over the wire (status line, fields, perhaps an empty line) for a
-/// decoded body of `body_length` bytes. Its own names and values stay as they are, folds joined.
+/// Rewrites a head as received (status line, headers, perhaps an empty line) for a decoded body of
+/// `body_length` bytes. Names and values stay unchanged, except that folded lines are joined.
 pub fn stored_head(raw: &[u8], body_length: u64) -> Vec<u8> {
     let (head, _) = split_head(raw);
     let line_end = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
@@ -43,7 +44,7 @@ pub fn stored_head(raw: &[u8], body_length: u64) -> Vec<u8> {
     stored
 }
 
-/// Whether `head` is a head that readers will find the end of.
+/// Checks that `head` begins with `HTTP/` and ends with an empty line.
 pub(super) fn check(head: &[u8]) -> Result<(), WriteError> {
     let (fields, rest) = split_head(head);
     let is_whole = head.starts_with(b"HTTP/") && rest.is_empty() && fields.len() < head.len();

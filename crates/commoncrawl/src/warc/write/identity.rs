@@ -1,19 +1,20 @@
-//! Digests and record ids: what makes two archives of the same answers the same bytes.
+//! Computes digests and record ids from the content of records alone, so that two archives of the
+//! same responses are identical.
 
 use sha2::{Digest, Sha256};
 
-/// The digest of the parts one after the other, as WARC writes it: `sha256:` and 64 lower-case
-/// hexadecimal digits.
+/// Returns the digest of the concatenated parts in the form of WARC: `sha256:` and 64 hexadecimal
+/// digits in lower case.
 pub fn sha256_digest(parts: &[&[u8]]) -> String {
-    format!("sha256:{}", hexadecimal(&sha256(parts)))
+    format!("sha256:{}", hex::encode(sha256(parts)))
 }
 
-/// A record id that the record's own facts determine: `urn:uuid:` and a UUID of version 8
-/// (RFC 9562 5.8), its bits from SHA-256 over type, URI, date and digest.
+/// Returns a record id that depends only on the arguments: `urn:uuid:` and a UUID of version 8 (RFC
+/// 9562 5.8), whose bits are the SHA-256 digest of type, URI, date and payload digest.
 pub fn record_id(kind: &str, target_uri: &str, date_micros: i64, payload_digest: &str) -> String {
     let date = date_micros.to_be_bytes();
     let parts = [kind.as_bytes(), target_uri.as_bytes(), &date, payload_digest.as_bytes()];
-    // Lengths between the parts, so that no two different records concatenate alike.
+    // The lengths between the parts make the concatenation unambiguous.
     let lengths = parts.map(|part| (part.len() as u64).to_be_bytes());
     let mut all: Vec<&[u8]> = Vec::with_capacity(8);
     for (part, length) in parts.iter().zip(&lengths) {
@@ -23,7 +24,7 @@ pub fn record_id(kind: &str, target_uri: &str, date_micros: i64, payload_digest:
     bits.iter_mut().zip(sha256(&all)).for_each(|(bit, byte)| *bit = byte);
     bits[6] = bits[6] & 0x0f | 0x80;
     bits[8] = bits[8] & 0x3f | 0x80;
-    let hex = hexadecimal(&bits);
+    let hex = hex::encode(bits);
     let group = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
     format!(
         "urn:uuid:{}-{}-{}-{}-{}",
@@ -39,10 +40,6 @@ fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     parts.iter().for_each(|part| hasher.update(part));
     hasher.finalize().into()
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

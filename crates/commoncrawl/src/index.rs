@@ -1,0 +1,39 @@
+//! The columnar index: finds the best capture of each host in a parquet file of the crawl.
+//!
+//! The caller has the bytes of the file. [`IndexReader`] returns which byte ranges it needs, the
+//! caller supplies them, and the reader returns captures. It reads only the needed columns, a
+//! window of a row group at a time, inflates only pages in which a row may pass the filter, and
+//! removes duplicates as it goes. The parquet crate reads the metadata; pages are read here
+//! (decision docs/decisions/0013-index-reader.md gives the reason).
+//!
+//! Invariants: memory does not grow with the size of the file; [`IndexCounts`] accounts for every
+//! row that was read; the captures depend on the file and the options alone. Must not know: where
+//! the file is stored, how many files there are, what becomes of a capture.
+
+mod capture;
+mod chunk;
+mod column;
+mod columns;
+mod counts;
+mod dedup;
+mod error;
+mod footer;
+mod home_page;
+mod hybrid;
+mod inflate;
+mod options;
+mod page;
+pub mod paths;
+mod reader;
+mod row_groups;
+mod rows;
+mod thrift;
+mod whole_file;
+mod windows;
+
+pub use capture::{Capture, Protocol};
+pub use counts::IndexCounts;
+pub use error::IndexError;
+pub use options::IndexOptions;
+pub use reader::{IndexReader, Step};
+pub use whole_file::{WholeFile, read_bytes};

@@ -1,0 +1,33 @@
+//! The limits of reading one index file.
+
+/// The limits of reading one index file.
+#[derive(Debug, Clone)]
+pub struct IndexOptions {
+    /// The reader stops after this many captures, and reads as few row groups as possible. `None`
+    /// means all captures.
+    pub max_captures: Option<u64>,
+    /// The reader stops after this many row groups. `None` means all row groups.
+    pub max_row_groups: Option<u64>,
+    /// Number of bytes at the end of the file that are read first. The metadata of most files fit
+    /// into the default, 256 KiB.
+    pub first_read_bytes: u64,
+    /// Greatest size in bytes of the needed columns of a row group, compressed or not. A file with
+    /// a larger row group is refused. Row groups of the index have about 128 MB, half of it in the
+    /// needed columns.
+    pub max_row_group_bytes: u64,
+    /// Approximate size in bytes of a window, which contains the same share of each needed column
+    /// and is read in one step.
+    pub window_bytes: u64,
+}
+
+impl Default for IndexOptions {
+    fn default() -> Self {
+        Self {
+            max_captures: None,
+            max_row_groups: None,
+            first_read_bytes: 256 << 10,
+            max_row_group_bytes: 1 << 30,
+            window_bytes: 1 << 20,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The limits of reading one record.
+
+/// The limits of reading one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Number of bytes that are kept of a block. The rest is dropped, and the record is marked as
+    /// truncated. Common Crawl truncates payloads at 5 MiB (at 1 MiB until 2025), so the default of
+    /// 6 MiB keeps them whole.
+    pub max_block_bytes: u64,
+    /// Greatest size of the header of a record in bytes. The default is 256 KiB; real ones have
+    /// about 1.
+    pub max_header_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_block_bytes: 6 << 20, max_header_bytes: 256 << 10 }
+    }
+}
