@@ -1,4 +1,5 @@
-//! Every index file of the corpus: schema versions, counts, and the records that rows point at.
+//! Every index file of the corpus: versions of the schema, counts, and the records that rows refer
+//! to.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! Index files that are cut short or have wrong bytes: a clear error, never a panic.
+//! Index files that are truncated or contain wrong bytes give a clear error, never a panic.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 

@@ -1,4 +1,4 @@
-//! Index files made by the test: schema variants, order, ties, limits, bad values.
+//! Generated index files: variants of the schema, order, ties, limits, invalid values.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
@@ -168,7 +168,7 @@ fn a_column_of_another_type_is_named_and_one_of_nulls_is_null() {
     assert_eq!(read_all(&replace("url_path", nulls)).1.not_home_pages, 1);
 }
 
-/// 40 row groups of 10 rows; group 25 has the longest hostnames.
+/// Makes 40 row groups of 10 rows. Group 25 has the longest hostnames.
 fn many_groups() -> bytes::Bytes {
     let rows: Vec<Row> = (0..400)
         .map(|n| {
@@ -233,7 +233,7 @@ fn the_reader_asks_for_a_window_at_a_time_and_says_before_which_comes_next() {
             Step::Need(ranges) => {
                 let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
                 asked += 1;
-                // The first two reads are the footer's, and what comes then is known to nobody.
+                // The first two reads are those of the footer, which announce no further ranges.
                 if asked > 2 {
                     largest = largest.max(bytes);
                     assert!(asked == 3 || upcoming == ranges, "{asked}: {upcoming:?} {ranges:?}");
@@ -325,7 +325,7 @@ proptest! {
             }
             best
         };
-        // Each row alone in a file: what the filter makes of it, without any deduplication.
+        // Each row alone in a file: the result of the filter without deduplication.
         let each = rows.iter().flat_map(|row| {
             read_all(&parquet(std::slice::from_ref(row), PLAIN)).0
         });

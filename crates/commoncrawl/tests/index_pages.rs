@@ -1,5 +1,5 @@
-//! Whatever a writer does with pages: codecs, versions, sizes, dictionaries, windows. Expected is
-//! what the rows say, by a filter written down once more.
+//! All variants of pages that a writer can make: codecs, versions, sizes, dictionaries, windows.
+//! The expected captures come from the rows, by a second implementation of the filter.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
@@ -15,7 +15,7 @@ use parquet::{
 use proptest::prelude::*;
 use support::{Layout, PLAIN, Row, columns, home_page, parquet, read, read_all, write};
 
-/// The hostnames of the home pages among `rows`, each of which has a hostname of its own.
+/// Returns the hostnames of the home pages among `rows`, all of which have different hostnames.
 fn expected(rows: &[Row]) -> Vec<(String, i64, i64)> {
     let wanted = rows.iter().filter(|row| {
         row.path == Some("/")
@@ -74,7 +74,7 @@ fn any_row() -> impl Strategy<Value = Row> {
     })
 }
 
-/// Runs of equal rows, so that levels and codes stand in runs as well as packed.
+/// Makes runs of equal rows, so that levels and codes are stored both as runs and bit-packed.
 fn any_rows() -> impl Strategy<Value = Vec<Row>> {
     let stretches = prop::collection::vec((any_row(), 1..40_usize), 0..30);
     stretches.prop_map(|stretches| {

@@ -1,4 +1,4 @@
-//! Every archive of the corpus: counts, bodies against their recorded digests, odd files.
+//! Every archive of the corpus: counts, digests of bodies, unusual files.
 
 #![allow(
     clippy::disallowed_methods,
@@ -36,7 +36,7 @@ fn records(items: &Items) -> Vec<&Record> {
 #[derive(serde::Deserialize)]
 struct Page {
     url: String,
-    /// Of the gzip member; none in a plain archive.
+    /// Length of the gzip member, `None` in an archive without gzip.
     length: Option<u64>,
     body_sha256: String,
 }
@@ -81,13 +81,13 @@ fn every_archive_is_read_without_loss() {
         assert!(!items.is_empty(), "{name}");
         let errors = errors(&items);
         match name.as_str() {
-            // The Content-Length of its fourth record is three bytes short.
+            // The Content-Length of its fourth record is three bytes too small.
             "pywb-example.warc" => assert_eq!(errors, [WarcError::NotWarc("m".into())]),
             name if name.contains(".arc") => assert_eq!(errors, [WarcError::Arc], "{name}"),
             _ => assert_eq!(errors, [], "{name}"),
         }
         if name.ends_with(".warc.gz") {
-            // Members stand without a gap: each ends where the next begins.
+            // Each member ends where the next one begins.
             let mut starts: Vec<u64> = items.iter().map(|(offset, _)| *offset).collect();
             starts.dedup();
             starts.push(archive.len() as u64);

@@ -1,4 +1,4 @@
-//! Archives made by the test: damage, odd forms, limits, and what was written read back.
+//! Generated archives: damage, unusual forms, limits, and archives that are written and read back.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
@@ -39,7 +39,7 @@ fn zlib(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A response record, not compressed.
+/// Makes a response record without compression.
 fn record(uri: &str, block: &[u8]) -> Vec<u8> {
     let head = format!(
         "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {uri}\r\nContent-Length: {}\r\n\r\n",
@@ -230,7 +230,7 @@ fn a_length_that_lies_swallows_no_record() {
     for items in [plain, zipped] {
         assert_eq!(items[0].1.as_ref().unwrap().truncation, Some(Truncation::DataEnd));
     }
-    // Too short a length leaves bytes that are no record: an item says so.
+    // After a length that is too small, bytes are left that are no record: an error item.
     let lie = b"WARC/1.0\r\nWARC-Target-URI: https://h0.example/\r\nContent-Length: 2\r\n\r\n\
         longer than two\r\n\r\n";
     for archive in [[lie.as_slice(), &next].concat(), [gzip(lie), gzip(&next)].concat()] {

@@ -1,4 +1,4 @@
-//! Bodies in the content coding zstd, whole, cut, and made to be dear.
+//! Bodies in the content coding zstd: complete, truncated, and made to be expensive.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
@@ -23,7 +23,7 @@ fn body(stored: &[u8]) -> (Vec<u8>, bool) {
     (response.body, response.is_truncated)
 }
 
-/// A frame as a server streams it: with a checksum, without its content's size.
+/// Makes a frame as a streaming server does: with a checksum, without the size of the content.
 fn frame(content: &[u8], window_log: u32) -> Vec<u8> {
     let mut encoder = Encoder::new(Vec::new(), 3).unwrap();
     encoder.include_checksum(true).unwrap();
@@ -37,7 +37,7 @@ fn skippable(first: u8, content: &[u8]) -> Vec<u8> {
     [&[first, 0x2a, 0x4d, 0x18], length.as_slice(), content].concat()
 }
 
-/// Compresses badly, into many blocks.
+/// Returns data that hardly compress and take many blocks.
 fn page() -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {
@@ -75,7 +75,7 @@ fn a_cut_or_damaged_frame_gives_what_it_has() {
     let (start, is_truncated) = body(&stored[..stored.len() / 2]);
     assert!(is_truncated && start.len() > 1_000 && page.starts_with(&start), "{}", start.len());
     for length in 4..stored.len().min(600) {
-        // Nothing comes of the first block before it is whole: then the bytes stay as they are.
+        // An incomplete first block decodes to nothing, so the bytes stay unchanged.
         assert_eq!(body(&stored[..length]).0, &stored[..length], "{length}");
     }
     let mut wrong_checksum = stored.clone();
@@ -101,7 +101,7 @@ fn a_window_larger_than_browsers_keep_is_not_decoded() {
     let content = vec![7; 9 << 20];
     let wide = frame(&content, 24);
     assert!(body(&wide).0 == wide, "it stays as it is");
-    // The window of a single segment is its content.
+    // The window of a single segment is as large as its content.
     let single_segment = zstd::bulk::compress(&content, 22).unwrap();
     assert_eq!(single_segment[4] & 0x20, 0x20);
     assert!(body(&single_segment).0 == single_segment);

@@ -1,6 +1,6 @@
-//! An archive opens in another reader: warcio lists every record and checks every digest.
+//! Another reader can read an archive: warcio lists every record and checks every digest.
 //!
-//! Needs a `python3` (or `EVERYTAB_PYTHON`) with warcio; says so plainly where there is none.
+//! It needs `python3` (or `EVERYTAB_PYTHON`) with warcio, and prints a line if there is none.
 
 #![allow(
     clippy::disallowed_types,
@@ -93,7 +93,7 @@ fn warcio_lists_every_record_and_the_digests_pass() {
     let mut expected = vec!["warcinfo None 63 True".to_owned()];
     for (number, length) in [0, 1, 500, 70_000].into_iter().enumerate() {
         expected.push(format!("response https://h{number}.example/favicon.ico {length} True"));
-        // warcio checks no digest of a revisit: its content is elsewhere.
+        // warcio checks no digest of a revisit, whose content is in another record.
         expected.push("revisit https://again.example/favicon.ico 0 None".to_owned());
     }
     expected.push("resource urn:everytab:data:1 6 True".to_owned());

@@ -1,17 +1,17 @@
-//! Draws a contact sheet, for the eye: each icon as the browser draws the original, then ours in
-//! all its colours, in as many as `auto` leaves, and in 64 at most.
+//! Writes a contact sheet to look at: each icon as the browser draws the original, then the tab
+//! icon in all its colours, with the mode `auto`, and in at most 64 colours.
 //!
 //!     icons_sheet FOLDER SHEET.html [all|merged|FORMAT] [FROM] [COUNT]
 //!     icons_sheet FOLDER OUT decoded
 //!
-//! The second writes what was decoded, unscaled, to OUT/FORMAT/NAME.png, and why the others were
-//! not to OUT/refused.tsv, for programs that compare.
+//! The second form writes the decoded pixels, not scaled, to OUT/FORMAT/NAME.png, and the reasons
+//! for refused icons to OUT/refused.tsv, for programs that compare them.
 //!
-//! FOLDER holds icons in folders by format, as the corpus does. `merged` shows only icons whose
-//! colours a palette merges, the greatest difference first; then the numbers under an icon are
-//! the difference's mean and worst, in hundredths, and which of the two `auto` takes.
-// A measuring program reads files, and a broken one is to stop it.
-# ![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+//! FOLDER contains icons in folders by format, like the corpus. `merged` shows only icons whose
+//! colours a palette merges, the greatest difference first. Then the numbers below an icon are the
+//! mean and the worst difference, in hundredths, and which of the two `auto` chooses.
+// A measuring program reads files, and must stop at a broken one.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 use std::{
     fmt::Write,

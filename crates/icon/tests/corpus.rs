@@ -1,7 +1,7 @@
-//! Every icon of the recorded corpus: decoded or refused with a reason, and held against what
-//! another decoder made of it. Prints a table by format (`--nocapture`).
+//! Decodes every icon of the recorded corpus, or checks the reason why it is refused, and compares
+//! the pixels with those of other decoders. Prints a table by format (`--nocapture`).
 
-# ![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "corpus/suites.rs"]
 mod suites;
@@ -17,7 +17,7 @@ use everytab_icon::{
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The corpus folder, or a line that says why the test does nothing.
+/// Returns the folder of the corpus. If there is none, prints a line and returns `None`.
 #[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
@@ -32,7 +32,7 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Name (`icons/png/x.png`) and bytes of every icon, sorted.
+/// Returns name (`icons/png/x.png`) and content of every icon, sorted.
 #[allow(
     clippy::disallowed_methods,
     reason = "tests read the corpus; the crate itself reads nothing"
@@ -50,7 +50,7 @@ fn icons(folder: &Path) -> Vec<(String, Vec<u8>)> {
     icons
 }
 
-/// What the reference decoders made of each icon, by name.
+/// Returns the results of the reference decoders by name of the icon.
 #[allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
 fn expected(folder: &Path) -> HashMap<String, Value> {
     let bytes = std::fs::read(folder.join("expected/icons.json")).unwrap();
@@ -62,7 +62,8 @@ struct Row {
     files: usize,
     decoded: usize,
     refused: usize,
-    /// Compared with the reference, and equal: sides, then pixels.
+    /// Number of icons that were compared with the reference, with equal sides, and with equal
+    /// pixels.
     sides: Share,
     pixels: Share,
     source_bytes: usize,
@@ -88,7 +89,7 @@ fn rgba_sha256(pixels: &Pixels) -> String {
     Sha256::digest(pixels.rgba()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Mean of premultiplied RGBA, in 0..=255.
+/// Returns the mean of premultiplied RGBA, each 0..=255.
 fn mean_premultiplied(pixels: &Pixels) -> [f64; 4] {
     let mut sums = [0.0; 4];
     let mut count = 0.0;
@@ -110,7 +111,8 @@ fn means_near(expected: &Value, pixels: &Pixels, tolerance: f64) -> bool {
     ours.iter().zip(expected).all(|(ours, expected)| (ours - expected).abs() <= tolerance)
 }
 
-/// Why pixels may differ from the reference decoder's, by file name or by what it says.
+/// Returns why pixels may differ from those of the reference decoder, by file name or by its
+/// message.
 fn known_difference(name: &str, reference: &Value, pixels: &Pixels) -> Option<&'static str> {
     let mode = reference["mode"].as_str().unwrap_or("");
     let means = &reference["mean_premul"];
@@ -147,7 +149,7 @@ fn known_difference(name: &str, reference: &Value, pixels: &Pixels) -> Option<&'
     listed.iter().find(|(part, _)| name.contains(part)).map(|(_, why)| *why)
 }
 
-/// Compares with Pillow: of an ICO with each frame of the same sides, else with the first frame.
+/// Compares with Pillow: an ICO with each frame of the same sides, others with the first frame.
 fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<String> {
     let pillow = &known["pillow"];
     if pillow["ok"] != true {
@@ -161,7 +163,7 @@ fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<
     let frames = pillow["frames"].as_array().map_or(first, Vec::as_slice);
     let candidates: Vec<&Value> = frames.iter().filter(same_sides).collect();
     if candidates.is_empty() && in_directory(known, pixels) {
-        // The reference kept another entry, and says nothing of this one.
+        // The reference decoded another entry.
         return None;
     }
     row.sides.count(!candidates.is_empty());
@@ -175,7 +177,7 @@ fn compare(row: &mut Row, name: &str, known: &Value, pixels: &Pixels) -> Option<
     (!excused).then(|| format!("{name}: pixels differ"))
 }
 
-/// A cursor has an entry of these sides.
+/// Returns true if a cursor has an entry with these sides.
 fn in_directory(known: &Value, pixels: &Pixels) -> bool {
     let entries = known["entries"].as_array().map_or(&[][..], Vec::as_slice);
     entries.iter().any(|entry| {
@@ -240,7 +242,7 @@ fn every_icon_of_the_corpus_decodes_or_is_refused_with_a_reason() {
     hold_the_floors(&table);
 }
 
-/// What was reached, so that it is never lost: files decoded of each format.
+/// Number of decoded files per format, which must never decrease.
 fn hold_the_floors(table: &BTreeMap<String, Row>) {
     let floors = [
         ("bmp", 131),

@@ -1,7 +1,7 @@
-//! SVGs made to hang, to swell or to read what they should not: each is refused or drawn cheaply,
-//! on a thread with the stack of an ordinary worker thread.
+//! SVGs that are made to take too much time or memory, or to read files or URLs: each is refused or
+//! drawn quickly, on a thread with the stack of an ordinary worker thread.
 
-# ![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use everytab_icon::convert::to_tab_icon;
 
@@ -9,7 +9,7 @@ fn svg(body: &str) -> String {
     format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{body}</svg>"#)
 }
 
-/// Kind of the refusal, "ok" where an icon came out.
+/// Returns the kind of the error, "ok" if there is an icon.
 fn outcome(text: String) -> &'static str {
     let thread = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
     let run = move || to_tab_icon(text.as_bytes()).map_or_else(|error| error.kind(), |_| "ok");

@@ -1,16 +1,16 @@
-//! Generated ICO files: every depth, masks, lies of the directory.
+//! Generated ICO files: every depth, masks, wrong directories.
 
-# ![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use everytab_icon::{IconError, Pixels, decode::decode, png::encode};
 
-/// One picture of an ICO under construction.
+/// One picture of a generated ICO.
 #[derive(Clone)]
 struct Picture {
     payload: Vec<u8>,
-    /// Width, height and depth as the directory claims.
+    /// Width, height and depth in the directory.
     claims: (u8, u8, u16),
-    /// Length as the directory claims; `None` the true one.
+    /// Length in the directory, `None` for the true one.
     claimed_length: Option<u32>,
 }
 
@@ -31,7 +31,8 @@ fn ico(pictures: &[Picture]) -> Vec<u8> {
     file
 }
 
-/// The colour of pixel (x, y) in a picture of `bits`, as index or as BGRA, and as RGB shown.
+/// Returns the colour of pixel (x, y) in a picture of `bits`, as index or BGRA, and the visible
+/// RGB.
 fn sample(bits: u16, x: u32, y: u32) -> (u32, [u8; 3]) {
     let value = x * 7 + y * 3;
     match bits {
@@ -56,7 +57,7 @@ fn palette_colour(index: u32) -> [u8; 3] {
     [(index * 13) as u8, (255 - index) as u8, (index * 31) as u8]
 }
 
-/// A DIB of an ICO with its mask; `alpha` fills the fourth byte of 32-bit pixels.
+/// Makes a DIB of an ICO with its mask. `alpha` is the fourth byte of 32-bit pixels.
 fn dib(
     width: u32,
     height: u32,
@@ -154,7 +155,7 @@ fn alpha_of_32_bits_wins_over_the_mask_unless_it_is_all_zero() {
 fn a_cut_mask_is_opaque_where_it_ends() {
     for bits in DEPTHS {
         let whole = dib(16, 16, bits, 0, |_, _| true);
-        // Half of the mask's 64 bytes: the lower half of the picture is masked.
+        // Half of the 64 bytes of the mask: only the lower half of the picture is masked.
         let file = ico(&[picture(whole[..whole.len() - 32].to_vec(), 16, bits)]);
         let wanted = expected(16, 16, bits, |_, y| if y >= 8 { 0 } else { 255 });
         assert_eq!(decoded(&file), wanted, "{bits} bits");

@@ -1,12 +1,12 @@
-//! A photograph taken with the camera on its side stands upright in its tab.
+//! A photograph that was taken with the camera on its side is upright in its tab.
 
-# ![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use everytab_icon::{Pixels, decode::decode};
 
 const UPRIGHT: &[u8] = include_bytes!("../vectors/gradient.jpg");
 
-/// `UPRIGHT` with an EXIF segment that names an orientation.
+/// Returns `UPRIGHT` with an EXIF segment that declares an orientation.
 fn turned(orientation: u8) -> Vec<u8> {
     let exif = [
         b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0".as_slice(),
@@ -33,7 +33,7 @@ fn a_jpeg_is_turned_as_its_exif_says() {
     assert_eq!(at(&over, 0, 0), at(&plain, width - 1, height - 1));
     let right = pixels(&turned(6));
     assert_eq!((right.width(), right.height()), (height, width));
-    // The stored first column is the top row; its bottom is on the left.
+    // The first stored column is the top row, from right to left.
     assert_eq!(at(&right, 0, 0), at(&plain, 0, height - 1));
     assert_eq!(at(&right, height - 1, 0), at(&plain, 0, 0));
     assert_eq!(pixels(&turned(9)), plain);

@@ -1,6 +1,6 @@
-//! What holds for any bytes and any pixels.
+//! Properties that hold for any bytes and any pixels.
 
-# ![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use everytab_icon::{
     IconError, Pixels,
@@ -12,7 +12,7 @@ use everytab_icon::{
 };
 use proptest::prelude::*;
 
-/// Beginnings that send bytes past the first test of each format.
+/// First bytes that pass the first check of each format.
 const BEGINNINGS: [&[u8]; 14] = [
     b"",
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x06\0\0\0",
@@ -60,7 +60,7 @@ fn picture() -> impl Strategy<Value = Pixels> {
     )
 }
 
-/// Decodes by the reference decoder alone, to straight RGBA.
+/// Decodes with the `png` crate alone, to RGBA with straight alpha.
 fn read_back(file: &[u8]) -> Pixels {
     let mut decoder = png::Decoder::new(std::io::Cursor::new(file));
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
@@ -79,7 +79,7 @@ fn read_back(file: &[u8]) -> Pixels {
 }
 
 proptest! {
-    # ![proptest_config(ProptestConfig {
+    #![proptest_config(ProptestConfig {
         cases: 2_000,
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -1,12 +1,12 @@
 //! Times reading home pages out of archives on one thread: `scripts/bench/pages.sh` runs it beside
 //! other programs that do the same work on the same list.
 //!
-//!     read_pages list CORPUS            the pages that CORPUS has answers for: file, place
+//!     read_pages list CORPUS            the pages of CORPUS with known results: file, position
 //!     read_pages pages LIST [REPEAT]    record to title, icon candidates, framing
-//!     read_pages inflate LIST [REPEAT]  only the inflating, which nobody can do without
+//!     read_pages inflate LIST [REPEAT]  only decompression, which every program needs
 //!
-//! The last two print what they did and how long it took as one line on stderr.
-// A measuring program reads files and a clock, and a broken list is to stop it.
+//! The last two print one line with counts and times on stderr.
+// A measuring program reads files and a clock, and must stop at a broken list.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{
@@ -40,7 +40,7 @@ fn main() {
     }
 }
 
-/// Prints the gzip members of the pages that the corpus has answers for.
+/// Prints the gzip members of the pages in the corpus with known results.
 fn list(corpus: &Path) {
     let answers = std::fs::read(corpus.join("expected/warc_pages.json")).unwrap();
     let answers: BTreeMap<String, Value> = serde_json::from_slice(&answers).unwrap();

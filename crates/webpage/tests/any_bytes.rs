@@ -1,4 +1,4 @@
-//! Any bytes give a result, and no result outgrows its limits.
+//! Any bytes give a result, and no result exceeds its limits.
 
 use everytab_webpage::{
     RobotsTxt, Verdict,
@@ -9,7 +9,7 @@ use everytab_webpage::{
 };
 use proptest::{collection::vec, prelude::*};
 
-/// Pieces that lie next to each other in pages; random bytes alone never make a tag.
+/// Pieces of pages, since random bytes alone never form a tag.
 fn soup() -> impl Strategy<Value = Vec<u8>> {
     let pieces = [
         "<title>",
@@ -93,7 +93,7 @@ fn header() -> impl Strategy<Value = (String, Vec<u8>)> {
 }
 
 proptest! {
-    # ![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn a_page_of_any_bytes_is_understood_within_its_limits(

@@ -1,4 +1,4 @@
-//! Home pages as archives hold them, from the record's bytes to what the page says.
+//! Home pages in archives: from the bytes of a record to the content of the page.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
@@ -16,7 +16,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A record with the given head fields; `line_end` ends each of its lines.
+/// Makes a record with the given headers, whose lines end with `line_end`.
 fn record(version: &str, fields: &[&str], line_end: &str, block: &[u8]) -> Vec<u8> {
     let mut head = format!("{version}{line_end}WARC-Target-URI: https://a.example/b/{line_end}");
     for field in fields {
@@ -77,7 +77,7 @@ fn codings_that_an_archive_kept_are_removed() {
     assert_is_the_page(&page(both, &chunks(&gzipped)), both);
     assert_is_the_page(&page("Content-Encoding: gzip\r\n", &gzipped), "gzip");
     assert_is_the_page(&page("Transfer-Encoding: chunked\r\n", &chunks(PAGE.as_bytes())), "chunks");
-    // The length field speaks of the coded body, or of nothing.
+    // Content-Length is that of the encoded body, or wrong.
     let both = "Content-Length: 5\r\nContent-Encoding: gzip\r\n";
     assert_is_the_page(&page(both, &gzipped), both);
 }
@@ -92,7 +92,7 @@ fn records_of_all_forms_hold_the_same_page() {
                 let plain = record(version, &["WARC-Type: response"], line_end, block);
                 assert_is_the_page(&page_of(&plain), version);
                 assert_is_the_page(&page_of(&gzip(&plain)), version);
-                // One record over two members, cut anywhere.
+                // One record in two members, split at any byte.
                 let (first, second) = plain.split_at(plain.len() / 2);
                 let mut items = Records::new(&plain, Limits::default());
                 assert_eq!(items.next().unwrap().0, 0);
@@ -146,7 +146,7 @@ fn fields_are_bytes_in_order_with_duplicates() {
     assert_eq!(page.title.text, "П");
     assert_eq!(page.charset_source, CharsetSource::Http);
     assert_eq!(page.framing.rule, "x_frame_options_conflict");
-    // Of two types the last that is one counts (Fetch, "extract a MIME type").
+    // Of two types the last valid one counts (Fetch, "extract a MIME type").
     let types = "Content-Type: text/plain\r\nContent-Type: text/html;charset=koi8-r\r\n";
     assert_eq!(self::page(types, b"").charset, "koi8-r");
 }
@@ -166,7 +166,7 @@ fn records_that_are_no_response_are_skipped_and_counted() {
     let is_page = |kind: &RecordType| *kind == RecordType::Response;
     assert_eq!(records.len(), 2 * kinds.len());
     assert_eq!(records.iter().filter(|r| is_page(&r.record_type)).count(), kinds.len());
-    // A revisit is a response whose body is elsewhere; all others hold no HTTP message of a server.
+    // A revisit is a response whose body is in another record. Other records contain no response.
     let readable = records.iter().filter(|record| record.http_response().is_ok()).count();
     assert_eq!(readable, kinds.len() + 1);
 }

@@ -1,10 +1,10 @@
-//! Pages made to be dear: what reading them takes has a bound, and grows no faster than they do.
+//! Pages that are made to be expensive: memory is bounded and grows at most linearly with the page.
 //!
-//! Memory is counted by an allocator. Time is not asserted, only shown (`--nocapture`): the
-//! milliseconds of a page and of one twice its size.
+//! An allocator counts memory. Time is not asserted, but printed (`--nocapture`): the milliseconds
+//! of a page and of one twice its size.
 
-# ![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
-# ![allow(clippy::disallowed_types, reason = "a test may show what it took")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
+#![allow(clippy::disallowed_types, reason = "a test may show what it took")]
 
 mod counting;
 
@@ -13,12 +13,12 @@ use everytab_commoncrawl::warc::{Limits, read_record};
 use everytab_webpage::{Page, TitleState, candidates, understand};
 
 const URL: &str = "https://site.example/";
-/// The largest page of a crawl.
+/// Size in bytes of the largest page of a crawl.
 const MAX_PAGE_BYTES: usize = 5 << 20;
-/// What any page may take besides a multiple of its size.
+/// Memory in bytes that any page may take besides a multiple of its size.
 const FIXED_BYTES: usize = 2 << 20;
 
-/// A page of about so many bytes: a start, then one piece again and again.
+/// Makes a page of about `bytes` bytes: a start, then one piece repeatedly.
 struct Hostile {
     name: &'static str,
     start: &'static str,
@@ -105,7 +105,7 @@ fn the_dearest_pages_in_wide_encodings_take_a_bounded_multiple_of_their_size() {
         let (page, taken, ms) = read(&body);
         println!("{}: {ms} ms, {taken:?}", hostile.name);
         assert_eq!(page.charset, "utf-16be");
-        // Decoding makes up to three bytes of two, with room to grow.
+        // Decoding turns two bytes into up to three, and vectors grow by doubling.
         assert!(taken.peak <= 4 * body.len() + FIXED_BYTES, "{}: {taken:?}", hostile.name);
     }
 }

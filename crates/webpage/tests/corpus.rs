@@ -1,7 +1,7 @@
-//! Real pages, read from the test corpus, which is no part of the repository: its folder is
-//! `EVERYTAB_CORPUS`, else `../shared/corpus` beside the workspace. Where it is absent each test
-//! says so and passes.
-// A test reads files, and a broken corpus is to stop it.
+//! Real pages from the test corpus, which is not part of the repository: its folder is
+//! `EVERYTAB_CORPUS`, by default `../shared/corpus` beside the workspace. Without it, each test
+//! prints a line and passes.
+// A test reads files, and must fail at a broken corpus.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{
@@ -24,7 +24,7 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// The page of the suite that its expectation describes, unpacked.
+/// Returns the decompressed page that an expectation describes.
 fn unpacked(path: &Path) -> Vec<u8> {
     let mut body = Vec::new();
     let file = std::fs::File::open(path).unwrap();
@@ -55,7 +55,7 @@ fn every_page_of_the_corpus_gives_its_title_charset_and_icon_links() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The way that `inspect warc` and the warc job take: record, HTTP message, page.
+/// Reads a page like `inspect warc` and the warc job: record, HTTP message, page.
 #[test]
 fn every_archived_page_gives_its_title_charset_and_icon_links() {
     let Some(corpus) = corpus() else { return };
@@ -79,8 +79,9 @@ fn every_archived_page_gives_its_title_charset_and_icon_links() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Compares a page with what html5lib and lexbor agreed on. Both decode an undeclared page as
-/// windows-1252; we detect, so there the answer for UTF-8 counts where the bytes are UTF-8.
+/// Compares a page with the common result of html5lib and lexbor. Both decode a page that declares
+/// no encoding as windows-1252, but this crate detects UTF-8, so then their result for UTF-8
+/// counts.
 fn check(name: &str, page: &Value, found: &Page, wrong: &mut Vec<String>) {
     let is_declared = page["encoding_source"] != "default";
     let in_utf8 = &page["title_if_utf8"];
@@ -96,8 +97,8 @@ fn check(name: &str, page: &Value, found: &Page, wrong: &mut Vec<String>) {
     check_links(name, page, found, wrong);
 }
 
-/// Compares rel, type and sizes of every link of either icon class, and the resolved URL where
-/// the page has an address.
+/// Compares `rel`, `type` and `sizes` of every icon link, and its resolved URL if the URL of the
+/// page is known.
 fn check_links(name: &str, page: &Value, found: &Page, wrong: &mut Vec<String>) {
     let is_icon =
         |token: &str| ["icon", "apple-touch-icon", "apple-touch-icon-precomposed"].contains(&token);

@@ -1,4 +1,4 @@
-//! Whole pages, made by hand to mislead: what their titles, icon links and limits come to.
+//! Misleading pages, written by hand: their titles, icon links and limits.
 
 use everytab_webpage::{
     CandidateSource, CharsetSource, IconClass, Page, TitleState, Verdict,
@@ -13,7 +13,7 @@ fn page(html: &str) -> Page {
     understand(URL, &headers, html.as_bytes())
 }
 
-/// `None` where there is no title, else its text.
+/// Returns the text of the title, `None` if there is no title.
 fn title(html: &str) -> Option<String> {
     let found = page(html).title;
     (found.state != TitleState::Absent).then_some(found.text)
@@ -167,7 +167,7 @@ fn a_meta_that_only_the_parser_meets_still_counts() {
         read("", b"<meta charset=x><meta charset=utf-16><title>\xc3\xa9</title>"),
         late("utf-8", "é")
     );
-    // What the prescan took from a script gives way to the first real meta.
+    // The first real `meta` replaces the encoding that the prescan found in a script.
     assert_eq!(
         read("<script>'<meta charset=utf-8>'</script><meta charset=windows-1251>", b"<title>\xcf"),
         late("windows-1251", "П")
@@ -334,7 +334,7 @@ fn the_favicon_of_an_address_with_a_user_and_port_keeps_only_the_port() {
     assert_eq!(candidates(&found).list[0].url, "https://site.example:8443/favicon.ico");
 }
 
-/// Pages of several MiB that would cost a tree builder its time, its memory or its stack.
+/// Pages of several MiB that would exhaust the time, memory or stack of a tree builder.
 #[test]
 fn hostile_pages_end_with_what_they_have() {
     let after = "<link rel=icon href=/late>";

@@ -1,6 +1,6 @@
-//! Public suites, re-expressed as the data files in `suites/` (its README.md names the sources).
+//! Public test suites, converted to the data files in `suites/` (its README.md lists the sources).
 
-# ![allow(clippy::unwrap_used, reason = "a broken data file is to stop a test")]
+#![allow(clippy::unwrap_used, reason = "a broken data file is to stop a test")]
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ fn every_label_of_the_encoding_standard_gives_its_encoding() {
             let found = understand(URL, &with_content_type(&header), b"");
             assert_eq!((found.charset.as_str(), found.charset_source), (name, CharsetSource::Http));
         }
-        // In a meta UTF-16 cannot be true, and x-user-defined is not meant.
+        // In a `meta`, UTF-16 means UTF-8, and x-user-defined means windows-1252.
         let in_meta = match name {
             "utf-16le" | "utf-16be" => "utf-8",
             "x-user-defined" => "windows-1252",
@@ -79,11 +79,11 @@ fn every_tree_of_html5lib_gives_its_title() {
 struct RobotsCase {
     name: String,
     robots: String,
-    /// Product token, URL, whether it may be asked for.
+    /// Product token, URL, and true if it may be requested.
     checks: Vec<(String, String, bool)>,
 }
 
-/// Writes out the long runs, `{a*16652}`.
+/// Expands repetitions such as `{a*16652}`.
 fn long(text: &str) -> String {
     let mut whole = String::new();
     let mut rest = text;
@@ -97,7 +97,7 @@ fn long(text: &str) -> String {
     whole + rest
 }
 
-/// The path and query as they stand in the URL, which Google's matcher takes as it is.
+/// Returns path and query as written in the URL, which the matcher of Google uses unchanged.
 fn path_and_query(url: &str) -> &str {
     let after = url.split_once("://").map_or(url, |(_, rest)| rest);
     after.find('/').map_or("", |at| &after[at..])
@@ -121,8 +121,8 @@ fn every_case_of_googles_robots_suite_is_decided_alike() {
     assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Google's TestGetPathParamsQuery, of which the URLs without a scheme cannot occur here: the
-/// path that is asked about is that of a parsed URL.
+/// The cases of Google's TestGetPathParamsQuery except URLs without a scheme, which cannot occur
+/// here, since a requested path always comes from a parsed URL.
 #[test]
 fn the_path_of_a_url_is_what_googles_matcher_would_take() {
     for (url, path) in [

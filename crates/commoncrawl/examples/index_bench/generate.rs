@@ -1,8 +1,9 @@
-//! An index file like a real one: 31 columns, sorted by surtkey, gzip, written as Spark's writer
-//! does (pages of 1 MiB or 20,000 rows, dictionaries up to 1 MiB, row groups of about 128 MB).
+//! Generates an index file like a real one: 31 columns, sorted by surtkey, compressed with gzip,
+//! written like by the writer of Spark (pages of 1 MiB or 20,000 rows, dictionaries up to 1 MiB,
+//! row groups of about 128 MB).
 //!
-//! Hosts are read from a list of real names where there is one, else made up. How many pages a
-//! host has follows a power law; one host in the file has tens of thousands.
+//! Hosts come from a list of real names, if there is one, else they are generated. The number of
+//! pages per host follows a power law; one host in the file has tens of thousands.
 
 use std::{
     fs::File,
@@ -29,7 +30,7 @@ const FILES_A_SEGMENT: u64 = 900;
 const CRAWL_START_MICROS: i64 = 1_768_000_000_000_000;
 const SEGMENT_MICROS: i64 = 3 * 3_600 * 1_000_000;
 
-/// The text columns in the schema's order around the others; see [`batch`].
+/// The text columns in the order of the schema; [`batch`] adds the others between them.
 const TEXTS: usize = 25;
 
 pub(crate) struct Dice(u64);
@@ -56,13 +57,13 @@ impl Dice {
         self.below(bound) == 0
     }
 
-    /// Above 0, at most 1.
+    /// Returns a number above 0 and at most 1.
     fn unit(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// One site: the bare name, and whether its pages are under `www.` of it.
+/// One site: its name, and true if its pages are on `www.` of the name.
 struct Site {
     surt: String,
     host: String,
@@ -79,7 +80,7 @@ fn sites(list: Option<&Path>, dice: &mut Dice) -> Vec<Site> {
         Some(list) => {
             let lines = BufReader::new(MultiGzDecoder::new(File::open(list).unwrap())).lines();
             let lines: Vec<String> = lines.map(Result::unwrap).collect();
-            // A file of the index is a slice of the sorted whole: every name of a stretch of it.
+            // A file of the index is a slice of the sorted index: it contains all names of a range.
             lines.iter().filter(|name| name.contains('.')).map(|name| site(name)).collect()
         }
         None => (0..330_000)
@@ -104,7 +105,7 @@ fn word(dice: &mut Dice) -> &'static str {
     SYLLABLES[dice.below(16) as usize]
 }
 
-/// A path as web applications make them, and sometimes a query.
+/// Returns a path like those of web applications, and sometimes a query.
 fn address(dice: &mut Dice) -> (String, Option<String>) {
     let mut path = String::new();
     for _ in 0..=dice.below(3) {
@@ -134,7 +135,7 @@ struct Row {
     query: Option<String>,
 }
 
-/// The rows of one site in the file's order: its home page's captures first.
+/// Returns the rows of one site in the order of the file: the captures of its home page come first.
 fn rows_of(site: &Site, left: u64, dice: &mut Dice) -> Vec<Row> {
     let pages = (5.0 * dice.unit().powf(-0.95)).min(60_000.0) as u64;
     let mut rows = Vec::new();
@@ -275,7 +276,7 @@ fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
 pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
     let mut dice = Dice::new(20_260_105);
     let sites = sites(hosts, &mut dice);
-    // As many neighbours as give the rows: a site has about 60 on average.
+    // As many adjacent sites as the rows need: a site has about 60 rows on average.
     let properties = WriterProperties::builder()
         .set_compression(Compression::GZIP(GzipLevel::default()))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
@@ -287,7 +288,7 @@ pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
     let mut pending = Vec::new();
     let mut written = 0;
     for (number, site) in sites.iter().enumerate() {
-        // The largest site of a file fills several pages with nothing but itself.
+        // The largest site of a file fills several pages.
         let left = if number == sites.len() / 3 { 200_000 } else { rows };
         pending.extend(rows_of(site, left, &mut dice));
         let is_last = number + 1 == sites.len() || written + pending.len() as u64 >= rows;

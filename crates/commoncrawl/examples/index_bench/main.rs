@@ -4,7 +4,7 @@
 //!     index_bench generate FILE ROWS [HOSTS.gz]
 //!     index_bench read FILE               prints rows, captures, wall seconds, bytes read, bytes
 //!                                         of the file, and ranges read
-// A measuring program reads files and a clock, and a broken file is to stop it.
+// A measuring program reads files and a clock, and must stop at a broken file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 #![allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
 #![allow(clippy::cast_possible_wrap)]
@@ -34,7 +34,7 @@ fn main() {
     }
 }
 
-/// Prints what `read_index` of the worker prints for the same file.
+/// Prints the same as `read_index` of the worker for the same file.
 fn read(path: &str) {
     let file = File::open(path).unwrap();
     let size = file.metadata().unwrap().len();

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: where the corpus is, and index files made on the spot.
+//! Shared code of the tests of this crate: the folder of the corpus, and generated index files.
 
 #![allow(
     dead_code,
@@ -26,7 +26,7 @@ use parquet::{
     file::properties::WriterProperties,
 };
 
-/// The folder of recorded data, or `None` with a line that says where it was looked for.
+/// Returns the folder of recorded data. If there is none, prints its path and returns `None`.
 pub fn corpus() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let folder = std::env::var_os("EVERYTAB_CORPUS").map_or(beside, PathBuf::from);
@@ -37,7 +37,7 @@ pub fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// All files below `folder`, sorted.
+/// Returns all files below `folder`, sorted.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -51,7 +51,7 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// One row of an index file; the default is a home page.
+/// One row of an index file. The default is a home page.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub surtkey: Option<String>,
@@ -88,7 +88,7 @@ pub fn home_page(hostname: &str) -> Row {
     }
 }
 
-/// The variants of the schema that a parquet writer for Arrow can make.
+/// The variants of the schema that a parquet writer for Arrow can write.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     pub rows_a_group: usize,
@@ -110,7 +110,7 @@ fn text<'a>(rows: &'a [Row], value: impl Fn(&'a Row) -> Option<&'a str>) -> Arra
     Arc::new(rows.iter().map(value).collect::<StringArray>())
 }
 
-/// The columns of an index file by name.
+/// Returns the columns of an index file by name.
 pub fn columns(rows: &[Row], layout: Layout) -> Vec<(&'static str, ArrayRef)> {
     let number = |value: fn(&Row) -> Option<i64>| -> ArrayRef {
         let values = rows.iter().map(value);
@@ -148,7 +148,7 @@ pub fn columns(rows: &[Row], layout: Layout) -> Vec<(&'static str, ArrayRef)> {
     columns
 }
 
-/// A parquet file of `columns`.
+/// Writes a parquet file of `columns`.
 pub fn parquet_of(columns: Vec<(&'static str, ArrayRef)>, layout: Layout) -> Bytes {
     let properties = WriterProperties::builder()
         .set_compression(Compression::GZIP(GzipLevel::default()))
@@ -157,7 +157,7 @@ pub fn parquet_of(columns: Vec<(&'static str, ArrayRef)>, layout: Layout) -> Byt
     write(columns, properties.build())
 }
 
-/// A parquet file of `columns` as `properties` say.
+/// Writes a parquet file of `columns` with `properties`.
 pub fn write(columns: Vec<(&'static str, ArrayRef)>, properties: WriterProperties) -> Bytes {
     let with_nullability = columns.into_iter().map(|(name, array)| (name, array, true));
     let batch = RecordBatch::try_from_iter_with_nullable(with_nullability).unwrap();
@@ -168,12 +168,12 @@ pub fn write(columns: Vec<(&'static str, ArrayRef)>, properties: WriterPropertie
     Bytes::from(file)
 }
 
-/// A parquet file of `rows`.
+/// Writes a parquet file of `rows`.
 pub fn parquet(rows: &[Row], layout: Layout) -> Bytes {
     parquet_of(columns(rows, layout), layout)
 }
 
-/// All captures of a file and what became of its rows; that these add up is asserted.
+/// Returns all captures of a file and the counts, after checking that these add up.
 pub fn read(
     file: &Bytes,
     options: IndexOptions,
@@ -186,7 +186,7 @@ pub fn read(
     Ok((captures, counts))
 }
 
-/// Reads all of a file.
+/// Reads a file completely.
 pub fn read_all(file: &Bytes) -> (Vec<Capture>, IndexCounts) {
     read(file, IndexOptions::default()).unwrap()
 }

@@ -119,7 +119,7 @@ mod tests {
     }
 
     proptest! {
-        # ![proptest_config(ProptestConfig {
+        #![proptest_config(ProptestConfig {
             cases: 3_000,
             failure_persistence: None,
             ..ProptestConfig::default()

@@ -1,6 +1,5 @@
-//! The public suites for decoders that the corpus holds, PngSuite and bmpsuite, each file by its
-//! name in the suite. Right is what Pillow reads of a PNG, and of a bitmap what a browser shows:
-//! the suite has such pictures beside the files.
+//! The public test suites for decoders in the corpus: PngSuite and bmpsuite. A PNG must decode like
+//! in Pillow, a bitmap must look like in a browser, of which the suite contains screenshots.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -8,7 +7,7 @@ use everytab_icon::{IconError, Pixels, decode::decode};
 
 use super::{corpus, expected, rgba_sha256};
 
-/// Names in the corpus and bytes of a suite's files, by their names in it (`g/pal1.bmp`).
+/// Name in the corpus and content of each file of a suite, by its name in the suite (`g/pal1.bmp`).
 #[allow(clippy::disallowed_methods, reason = "tests read the corpus; the crate reads nothing")]
 fn suite(folder: &Path, mark: &str) -> BTreeMap<String, (String, Vec<u8>)> {
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
@@ -36,19 +35,19 @@ fn each_valid_file_of_pngsuite_is_right() {
         let pillow = &expected[path]["pillow"];
         let ours = rgba_sha256(&pixels(bytes));
         match pillow["mode"].as_str() {
-            // Pillow clips 16 bits of grey: these are held against each other.
+            // Pillow clips grey of 16 bits, so these files are compared with each other below.
             Some("I;16") => grey_16.push((name, ours)),
             _ => assert_eq!(pillow["rgba_sha256"], ours.as_str(), "{name}"),
         }
     }
-    // The same picture in one chunk and in many, and interlaced.
+    // The same picture in one chunk, in many chunks, and interlaced.
     let same = ["basic-i/basi0g16.png", "chunkorder/oi1n0g16.png", "chunkorder/oi9n0g16.png"];
     let found: Vec<_> = grey_16.iter().filter(|(name, _)| same.contains(&name.as_str())).collect();
     assert!(found.iter().all(|(_, ours)| *ours == found[0].1), "{found:?}");
     assert_eq!((suite.len(), found.len()), (134, same.len()));
 }
 
-/// What PngSuite's `x` files have wrong, done to one of its valid ones.
+/// Damages a valid file in the same ways as the `x` files of PngSuite.
 #[test]
 fn each_kind_of_damage_of_pngsuite_is_refused() {
     let Some(folder) = corpus() else { return };
@@ -59,7 +58,7 @@ fn each_kind_of_damage_of_pngsuite_is_refused() {
         bytes[at] = byte;
         bytes
     };
-    // A chunk that is whole but for what it says, unlike one whose sum is wrong.
+    // The chunk gets a valid CRC, so that only its content is wrong.
     let header = |at: usize, byte: u8| {
         let mut bytes = with(at, byte);
         let sum = libdeflater::crc32(&bytes[12..29]);
@@ -98,8 +97,8 @@ fn each_kind_of_damage_of_pngsuite_is_refused() {
     }
 }
 
-/// The greatest difference of a channel over black and over white, of the pixels that `shown`
-/// paints if `painted`, else of all; nothing where the sides differ.
+/// Returns the greatest difference of a channel over black and over white, of all pixels, or with
+/// `painted` only of the pixels that are visible in `shown`. Returns `None` if the sides differ.
 fn greatest_difference(shown: &Pixels, other: &Pixels, painted: bool) -> Option<u8> {
     let same_sides = (shown.width(), shown.height()) == (other.width(), other.height());
     let over = |[red, green, blue, alpha]: [u8; 4], ground: u16| {
@@ -117,7 +116,7 @@ fn greatest_difference(shown: &Pixels, other: &Pixels, painted: bool) -> Option<
     same_sides.then(|| pairs.flat_map(differs).max().unwrap_or(0))
 }
 
-/// Files that browsers show and we do not, and why.
+/// Files that browsers show but this crate refuses, with the reason.
 const REFUSED: [(&str, &str); 9] = [
     ("b/badbitcount.bmp", "unreadable header"),
     ("b/badwidth.bmp", "unreadable header"),
@@ -129,10 +128,11 @@ const REFUSED: [(&str, &str); 9] = [
     ("q/rgb24rle24.bmp", "unreadable header"),
     ("x/ba-bm.bmp", "not an image format"),
 ];
-/// Runs that break off: what they never came to is transparent here, not black.
+/// Files whose runs end too soon: missing pixels are transparent here, not black.
 const BROKEN_OFF: [&str; 2] = ["q/pal4rlecut.bmp", "q/pal8rlecut.bmp"];
-/// Shown with nothing to hold them against: of some the suite has no picture; where runs lead
-/// outside (`badrle`) one browser stops and another goes on in the next row, as is done here.
+/// Files that are decoded, but cannot be compared: the suite contains no picture of some of them,
+/// and browsers differ if runs leave the picture (`badrle`): one stops, another one continues in
+/// the next row, as this crate does.
 const UNJUDGED: [&str; 9] = [
     "b/badrle.bmp",
     "b/badrle4.bmp",
@@ -165,7 +165,7 @@ fn each_file_of_bmpsuite_is_what_a_browser_shows_or_is_refused() {
         if UNJUDGED.contains(&name.as_str()) {
             continue;
         }
-        // One of its own, or one of those that many files show.
+        // A picture of its own, or one that several files share.
         let own = pictures.get(name.strip_suffix(".bmp").unwrap());
         let candidates: Vec<&Pixels> =
             own.map_or_else(|| pictures.values().collect(), |own| vec![own]);

@@ -102,7 +102,7 @@ fn compare(html: &[u8]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    # ![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
     fn soup_is_read_as_a_general_rewriter_reads_it(

@@ -1,8 +1,8 @@
-//! An allocator that counts, a thread at a time: how many bytes are in use at most while a closure
-//! runs, and how many were asked for in all.
+//! An allocator that counts per thread how many bytes are in use at most while a closure runs, and
+//! how many are allocated in total.
 //!
-//! Owns the only unsafe code of this crate's tests: it hands everything to the system's allocator
-//! unchanged, which is all that `GlobalAlloc` asks.
+//! It contains the only unsafe code of the tests of this crate: it passes every call unchanged to
+//! the allocator of the system, which is all that `GlobalAlloc` requires.
 #![allow(unsafe_code, reason = "a global allocator is an unsafe trait; see above")]
 
 use std::{
@@ -10,12 +10,12 @@ use std::{
     cell::Cell,
 };
 
-/// What a closure took, in bytes.
+/// The memory that a closure used, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// In use at once, at most, beyond what was in use before.
+    /// Greatest number of bytes in use, without those in use before.
     pub(crate) peak: usize,
-    /// Asked for in all.
+    /// Number of bytes that were allocated in total.
     pub(crate) total: usize,
 }
 
@@ -34,7 +34,7 @@ thread_local! {
 struct Counting;
 
 fn count(change: isize) {
-    // A thread that ends has no counters left, and nobody asks for them.
+    // A thread that ends has no counters any more, and they are not read then.
     let _ = COUNTERS.try_with(|cell| {
         let mut counters = cell.get();
         counters.live += change;
@@ -44,7 +44,7 @@ fn count(change: isize) {
     });
 }
 
-// SAFETY: every call goes to `System` with what it was called with.
+// SAFETY: every call passes its arguments to `System` unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -70,7 +70,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs the closure and says what it took; what it returns counts as in use.
+/// Runs the closure and returns its memory use. Its result counts as in use.
 pub(crate) fn taken<T>(run: impl FnOnce() -> T) -> (T, Taken) {
     let before = COUNTERS.with(|cell| {
         let mut counters = cell.get();
