@@ -31,14 +31,17 @@ export class TabWall {
     this.beforeReset = () => {};
   }
 
+  /** Makes room for an open site. */
   setGap(gap) {
     this.gap = gap;
   }
 
+  /** Rows that are reset start at 0 if `still` is true. */
   setStill(still) {
     this.still = still;
   }
 
+  /** Sets the tab that the Tab key leads to. */
   setCursor(index) {
     this.cursor = index;
   }
@@ -63,6 +66,7 @@ export class TabWall {
     return { first, end: first + this.rows.length };
   }
 
+  /** Sets the wall's height. */
   setTotalRows(totalRows) {
     const height = `${rowTop(totalRows, this.layout.rowHeightPx, this.gap)}px`;
     if (this.container.style.height !== height) this.container.style.height = height;
