@@ -5,6 +5,7 @@ pub mod cli;
 pub mod cli_error;
 pub mod commands;
 pub mod dispatch;
+pub mod display;
 pub mod options;
 pub mod serve;
 pub mod spot_notice;

@@ -65,19 +65,43 @@ pub struct Serving {
     pub finished: JoinHandle<()>,
 }
 
+/// Listens on `address`, so that nothing else can take it before [`serve_on`] answers there.
+///
+/// # Errors
+/// When the address is taken or is not one of this machine's.
+pub async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, source })
+}
+
 /// Serves the files of `dir` on `address` until `shutdown` ends. Returns once it listens.
+///
+/// # Errors
+/// When the folder cannot be read or the address is taken.
 pub async fn serve(
     dir: PathBuf,
     address: SocketAddr,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<Serving, ServeError> {
+    let listener = listen(address).await?;
+    serve_on(dir, listener, shutdown).await
+}
+
+/// Serves the files of `dir` to those who connect to `listener`, until `shutdown` ends. Returns at
+/// the beginning of that.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub async fn serve_on(
+    dir: PathBuf,
+    listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
     let root = tokio::fs::canonicalize(&dir)
         .await
         .and_then(|root| std::fs::read_dir(&root).map(|_| root))
         .map_err(|source| ServeError::Folder { dir, source })?;
-    let refused = |source| ServeError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(refused)?;
-    let address = listener.local_addr().map_err(refused)?;
+    let address =
+        listener.local_addr().map_err(|source| ServeError::Folder { dir: root.clone(), source })?;
     let site = Site { root, headers: headers() };
     let router = Router::new().fallback(answer).with_state(Arc::new(site));
     let finished = tokio::spawn(async move {

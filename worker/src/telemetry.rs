@@ -24,7 +24,7 @@ use self::{
     export::Exporters,
     flood::{Flood, Limited},
 };
-use crate::cli_error::CliError;
+use crate::{cli_error::CliError, display::frame::LogLines};
 
 pub(crate) use export::serve_metrics;
 pub use metrics::metrics;
@@ -66,7 +66,7 @@ pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, CliError>
     let flood: &'static Flood = Box::leak(Box::new(Flood::new(lines_per_window()?)));
     let is_json = std::env::var("EVERYTAB_LOG_FORMAT").is_ok_and(|format| format == "json");
     let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let lines = fmt::layer().with_writer(|| LogLines).with_target(false);
     let lines = match is_json {
         true => lines.json().map_event_format(|format| Limited { format, flood }).boxed(),
         false => lines

@@ -122,12 +122,15 @@ impl LocalScan {
         let network = internet.as_ref().map(sample::network).transpose()?;
         let arguments = worker_arguments(network);
         if !*stop.borrow() {
-            processes.start(self.worker_start(options.workers, arguments)?)?;
+            let start = self.worker_start(options.workers, arguments, sink.log_writer())?;
+            processes.start(start)?;
         }
-        let status = watch_scan(&coordinator, number, processes, &mut stop).await?;
+        let watched = watch_scan(&coordinator, number, processes, &mut stop, sink).await;
+        sink.end_painting();
+        let status = watched?;
         processes.stop(DRAIN).await;
         coordinator.close().await;
-        for line in progress::summary(&status) {
+        for line in progress::summary(&status, sink.columns()) {
             sink.data(format_args!("{line}"))?;
         }
         if matches!(status["state"].as_str(), Some("running" | "paused")) {
@@ -143,6 +146,7 @@ impl LocalScan {
         &self,
         workers: u16,
         fetch_arguments: Vec<String>,
+        log_writer: Option<fn(&[u8])>,
     ) -> Result<WorkerStart, OperationError> {
         let mut arguments: Vec<OsString> = vec![
             "run".into(),
@@ -159,6 +163,7 @@ impl LocalScan {
             arguments,
             database_url: self.postgres.url(DATABASE, "everytab_worker"),
             workers,
+            log_writer,
         })
     }
 }

@@ -1,13 +1,10 @@
 //! Shows where a local scan stands, until it ends.
 
-use std::{
-    io::IsTerminal as _,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use everytab_coordinator::Coordinator;
 use everytab_operations::{
-    OperationError,
+    LineSink, OperationError,
     progress::{self, STATUS_SHARE},
 };
 use serde_json::Value;
@@ -27,20 +24,17 @@ pub(crate) async fn watch_scan(
     number: i32,
     processes: &WorkerProcesses,
     stop: &mut watch::Receiver<bool>,
+    sink: &dyn LineSink,
 ) -> Result<Value, OperationError> {
-    let on_terminal = std::io::stderr().is_terminal();
-    let mut painted = 0_usize;
     let mut said = String::new();
     loop {
         let asked_at = Instant::now();
         let status = coordinator.scan_status(number).await?;
         let pause = REPAINT_INTERVAL.max(asked_at.elapsed() * STATUS_SHARE);
-        if on_terminal {
-            painted = repaint(&status, painted);
-        } else {
+        if !sink.paint(&|columns| progress::picture(&status, columns)) {
             let line = progress::line(&status);
             if line != said {
-                eprintln!("{line}");
+                sink.note(format_args!("{line}"));
                 said = line;
             }
         }
@@ -63,12 +57,4 @@ pub(crate) async fn watch_scan(
             _ = stop.changed() => {}
         }
     }
-}
-
-/// Paints over the last picture; answers how many lines this one has.
-fn repaint(status: &Value, painted: usize) -> usize {
-    let lines = progress::picture(status, progress::terminal_width());
-    let up = if painted > 0 { format!("\x1b[{painted}A") } else { String::new() };
-    eprint!("{up}{}\x1b[K\n\x1b[J", lines.join("\x1b[K\n"));
-    lines.len()
 }

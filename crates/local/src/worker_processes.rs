@@ -14,7 +14,10 @@ use std::{
 
 use everytab_operations::OperationError;
 use parking_lot::Mutex;
-use tokio::process::{Child, Command};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, ChildStderr, Command},
+};
 
 use crate::parent_death;
 
@@ -48,6 +51,8 @@ pub(crate) struct WorkerStart {
     pub(crate) database_url: String,
     /// How many workers there are.
     pub(crate) workers: u16,
+    /// Takes the log lines of workers; without it, they share this process's standard error.
+    pub(crate) log_writer: Option<fn(&[u8])>,
 }
 
 impl WorkerProcesses {
@@ -141,11 +146,27 @@ impl WorkerStart {
             command.env("EVERYTAB_LOG", "error");
         }
         parent_death::with_parent(&mut command);
-        command.spawn().map_err(|error| {
+        if self.log_writer.is_some() {
+            command.stderr(Stdio::piped());
+        }
+        let mut child = command.spawn().map_err(|error| {
             OperationError::new(format!(
                 "the worker {} did not start: {error}",
                 self.program.display()
             ))
-        })
+        })?;
+        if let Some((stderr, write)) = child.stderr.take().zip(self.log_writer) {
+            tokio::spawn(pass_log_lines(stderr, write));
+        }
+        Ok(child)
+    }
+}
+
+/// Passes what a worker logs on, a line at a time, until it closes its standard error.
+async fn pass_log_lines(stderr: ChildStderr, write: fn(&[u8])) {
+    let mut lines = BufReader::new(stderr).split(b'\n');
+    while let Ok(Some(mut line)) = lines.next_segment().await {
+        line.push(b'\n');
+        write(&line);
     }
 }

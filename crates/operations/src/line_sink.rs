@@ -15,4 +15,24 @@ pub trait LineSink: Send + Sync {
 
     /// Takes one line for a person: progress, a warning, a summary.
     fn note(&self, line: Arguments<'_>);
+
+    /// Paints the lines that `frame` makes for a number of columns over those painted before.
+    /// False: there is no terminal, and nothing was painted.
+    fn paint(&self, frame: &dyn Fn(usize) -> Vec<String>) -> bool {
+        let _ = frame;
+        false
+    }
+
+    /// Leaves the last frame where it is; later lines stand below it.
+    fn end_painting(&self) {}
+
+    /// The columns that a line of data should fit into; no limit unless a terminal shows it.
+    fn columns(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Writes log lines of another process above the frame, if frames are painted.
+    fn log_writer(&self) -> Option<fn(&[u8])> {
+        None
+    }
 }

@@ -1,22 +1,31 @@
 //! What `scan status` shows: a bar, a rate and an estimate a stage, and failures by outcome.
 
+pub mod layout;
+
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use everytab_jobs::duration_seconds;
 use serde_json::{Map, Value};
 
+use self::layout::{LABEL_COLUMNS, Optional, counted, fitting, wrapped};
+
 /// How often a person who watches sees where a scan stands.
 pub const STATUS_INTERVAL: Duration = Duration::from_secs(2);
 /// Counting all results of a large scan takes a second of Postgres; a program that watches waits this
 /// many times as long as the last answer took, so that watching costs at most a tenth of a core.
 pub const STATUS_SHARE: u32 = 10;
-const BAR_CELLS: usize = 24;
+/// The longest bar, in columns, where the terminal has room for it.
+const MAX_BAR_CELLS: usize = 24;
+/// The shortest bar that still shows an eighth.
+const MIN_BAR_CELLS: usize = 8;
+/// The columns of what stands behind a bar: a space and `123456/123456`.
+const COUNT_COLUMNS: usize = 14;
+/// The column at which the text of the first line begins, behind `scan`.
+const TITLE_COLUMNS: usize = 5;
 
-/// The width of the terminal in columns: `COLUMNS` where the shell sets it, else 120.
-pub fn terminal_width() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
-}
+/// A label and the text that stands behind it.
+type Labelled = (String, String);
 
 /// One stage as a line shows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,77 +94,80 @@ fn stage_line(status: &Value, stage: &Value, now: Option<DateTime<Utc>>) -> Stag
     }
 }
 
-/// The whole picture, as lines for a terminal of `width` columns.
-pub fn picture(status: &Value, width: usize) -> Vec<String> {
+/// The whole picture, as lines for a terminal of `columns`.
+pub fn picture(status: &Value, columns: usize) -> Vec<String> {
     let text = |key: &str| status[key].as_str().unwrap_or("-").to_owned();
-    let mut lines =
-        vec![format!("scan {}  {}  {}", text("scan"), text("crawl"), text("state")), String::new()];
+    let title = format!("{}  {}  {}", text("scan"), text("crawl"), text("state"));
+    let mut lines = wrapped("scan", TITLE_COLUMNS, &title, columns);
+    lines.push(String::new());
     for stage in stage_lines(status) {
-        lines.push(bar_line(&stage));
+        lines.push(bar_line(&stage, columns));
     }
     lines.push(String::new());
-    lines.extend(outcome_lines(status));
-    lines.extend(fetching_line(status));
-    lines.extend(worker_lines(status));
-    lines.extend(error_lines(status));
-    lines.into_iter().map(|line| line.chars().take(width.max(40)).collect()).collect()
+    lines.extend(outcome_lines(status, columns));
+    let below = fetching_line(status).into_iter().chain(worker_lines(status));
+    for (label, text) in below.chain(error_lines(status)) {
+        lines.extend(wrapped(&label, LABEL_COLUMNS, &text, columns));
+    }
+    lines
 }
 
-fn bar_line(stage: &StageLine) -> String {
+fn bar_line(stage: &StageLine, columns: usize) -> String {
     let ended = stage.done + stage.discarded;
+    let room = columns.saturating_sub(LABEL_COLUMNS + COUNT_COLUMNS);
+    let cells = room.clamp(MIN_BAR_CELLS, MAX_BAR_CELLS);
     let filled = match stage.total {
         0 => 0,
-        total => usize::try_from(ended * BAR_CELLS as u64 / total).unwrap_or(BAR_CELLS),
+        total => usize::try_from(ended * cells as u64 / total).unwrap_or(cells).min(cells),
     };
-    let bar = format!("{}{}", "█".repeat(filled), "░".repeat(BAR_CELLS - filled.min(BAR_CELLS)));
-    let mut line = format!("{:<13}{bar} {ended:>6}/{:<6}", stage.kind, stage.total);
+    let bar = format!("{}{}", "█".repeat(filled), "░".repeat(cells - filled));
+    let first = format!("{:<LABEL_COLUMNS$}{bar} {ended:>6}/{:<6}", stage.kind, stage.total);
+    let mut optional = Vec::new();
+    let mut add = |rank, text| optional.push(Optional { rank, text });
     if stage.items > 0 {
-        line.push_str(&format!(" {:>9} items", stage.items));
+        add(5, format!(" {:>9} items", stage.items));
     }
     if let Some(rate) = stage.per_second.filter(|_| stage.items > 0) {
-        line.push_str(&format!(" {rate:>8.0}/s"));
+        add(4, format!(" {rate:>8.0}/s"));
     }
     match (stage.eta_seconds, stage.seconds) {
-        (Some(eta), _) => line.push_str(&format!("  eta {}", short_time(eta))),
-        (None, Some(seconds)) if ended > 0 => {
-            line.push_str(&format!("  {}", short_time(seconds)));
-        }
+        (Some(eta), _) => add(3, format!("  eta {}", short_time(eta))),
+        (None, Some(seconds)) if ended > 0 => add(3, format!("  {}", short_time(seconds))),
         _ => {}
     }
     if stage.leased > 0 {
-        line.push_str(&format!("  {} leased", stage.leased));
+        add(7, format!("  {} leased", stage.leased));
     }
     if stage.delayed > 0 {
-        line.push_str(&format!("  {} backed off", stage.delayed));
+        add(6, format!("  {} backed off", stage.delayed));
     }
     if stage.discarded > 0 {
-        line.push_str(&format!("  {} discarded", stage.discarded));
+        add(2, format!("  {} discarded", stage.discarded));
     }
     if stage.paused {
-        line.push_str("  paused");
+        add(1, "  paused".to_owned());
     }
-    line
+    fitting(&first, &optional, columns)
 }
 
-fn outcome_lines(status: &Value) -> Vec<String> {
+fn outcome_lines(status: &Value, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for kind in ["warc", "icon", "bundle-shard"] {
         let Some(outcomes) = section(status, kind, "outcomes") else { continue };
         let inputs = sum(section(status, kind, "inputs"));
         let ended = sum(Some(outcomes));
-        let mut by_amount: Vec<(&String, u64)> =
-            outcomes.iter().map(|(name, amount)| (name, number(amount))).collect();
-        by_amount.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        let parts: Vec<String> =
-            by_amount.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
+        let mut by_amount: Vec<(String, u64)> =
+            outcomes.iter().map(|(name, amount)| (name.clone(), number(amount))).collect();
+        by_amount.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let check = if inputs == ended { "" } else { "  (does not add up!)" };
-        lines.push(format!("{kind:<13}{inputs} = {}{check}", parts.join(" + ")));
+        let head = format!("{kind:<LABEL_COLUMNS$}{inputs} = ");
+        lines.push(counted(&head, &by_amount, check, columns));
     }
     lines
 }
 
 /// What fetching the icons took so far: names, connections, permissions.
-fn fetching_line(status: &Value) -> Option<String> {
+fn fetching_line(status: &Value) -> Option<Labelled> {
     let counts = section(status, "icon", "counts")?;
     let count = |name: &str| counts.get(name).map_or(0, number);
     let lookups = count("lookups").max(1);
@@ -163,8 +175,8 @@ fn fetching_line(status: &Value) -> Option<String> {
     let refused = section(status, "icon", "outcomes")
         .and_then(|outcomes| outcomes.get("robots_disallowed"))
         .map_or(0, number);
-    Some(format!(
-        "fetching     {} look-ups, {} ms in the mean, {} % within 100 ms; {} connections, {} \
+    let text = format!(
+        "{} look-ups, {} ms in the mean, {} % within 100 ms; {} connections, {} \
          requests over open ones; {} robots.txt asked for, {refused} icons refused",
         count("lookups"),
         count("lookups_ms") / lookups,
@@ -172,18 +184,20 @@ fn fetching_line(status: &Value) -> Option<String> {
         count("connections_tried"),
         count("connections_reused"),
         count("robots_requests"),
-    ))
+    );
+    Some(("fetching".to_owned(), text))
 }
 
-fn worker_lines(status: &Value) -> Vec<String> {
+fn worker_lines(status: &Value) -> Vec<Labelled> {
     let now = time(&status["now"]);
     let workers = status["workers"].as_array().into_iter().flatten();
-    let mut lines: Vec<String> = workers.map(|worker| worker_line(worker, now)).collect();
+    let mut lines: Vec<Labelled> =
+        workers.map(|worker| ("worker".to_owned(), worker_line(worker, now))).collect();
     if let Some(rate) = status["rate"].as_u64() {
-        lines.push(format!("rate         {rate} requests/s for all workers together"));
+        lines.push(("rate".to_owned(), format!("{rate} requests/s for all workers together")));
     }
     for job in status["careful"].as_array().into_iter().flatten() {
-        lines.push(careful_line(job));
+        lines.push(("careful".to_owned(), careful_line(job)));
     }
     lines
 }
@@ -192,7 +206,7 @@ fn worker_line(worker: &Value, now: Option<DateTime<Utc>>) -> String {
     let text = |name: &str| worker[name].as_str().unwrap_or("-").to_owned();
     let kinds = worker["kinds"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let kinds: Vec<&str> = kinds.collect();
-    let mut line = format!("worker       {}  {} leases", text("holder"), number(&worker["leases"]));
+    let mut line = format!("{}  {} leases", text("holder"), number(&worker["leases"]));
     if !kinds.is_empty() {
         line.push_str(&format!(" ({})", kinds.join(", ")));
     }
@@ -212,7 +226,7 @@ fn worker_line(worker: &Value, now: Option<DateTime<Utc>>) -> String {
 /// A job that has killed workers: it goes one item at a time.
 fn careful_line(job: &Value) -> String {
     let mut line = format!(
-        "careful      job {} {} {}: {} crashes, {}",
+        "job {} {} {}: {} crashes, {}",
         number(&job["job_id"]),
         job["kind"].as_str().unwrap_or("-"),
         number(&job["part"]),
@@ -231,26 +245,27 @@ fn careful_line(job: &Value) -> String {
     line
 }
 
-fn error_lines(status: &Value) -> Vec<String> {
+fn error_lines(status: &Value) -> Vec<Labelled> {
     let mut lines = Vec::new();
     for drift in status["drift"].as_array().into_iter().flatten() {
-        lines.push(format!(
-            "DRIFT        {}: {} outstanding, {} rows unfinished; this is a bug, keep the database",
+        let text = format!(
+            "{}: {} outstanding, {} rows unfinished; this is a bug, keep the database",
             drift["kind"].as_str().unwrap_or("-"),
             number(&drift["outstanding"]),
             number(&drift["unfinished"])
-        ));
+        );
+        lines.push(("DRIFT".to_owned(), text));
     }
     for error in status["errors"].as_array().into_iter().flatten().take(5) {
-        lines.push(format!(
-            "{:<12} job {} {} {} ({}): {}",
-            error["event"].as_str().unwrap_or("-"),
+        let text = format!(
+            "job {} {} {} ({}): {}",
             number(&error["job_id"]),
             error["kind"].as_str().unwrap_or("-"),
             number(&error["part"]),
             error["holder"].as_str().unwrap_or("-"),
             error["message"].as_str().unwrap_or("-")
-        ));
+        );
+        lines.push((error["event"].as_str().unwrap_or("-").to_owned(), text));
     }
     lines
 }
@@ -265,8 +280,9 @@ pub fn line(status: &Value) -> String {
     format!("{}: {}", status["state"].as_str().unwrap_or("-"), parts.join("  "))
 }
 
-/// The end of a scan in numbers: hosts, pages, icons by outcome, bundles, seconds a stage.
-pub fn summary(status: &Value) -> Vec<String> {
+/// The end of a scan in numbers, as lines of at most `columns`: hosts, pages, icons by outcome,
+/// bundles, seconds a stage.
+pub fn summary(status: &Value, columns: usize) -> Vec<String> {
     let outcome = |kind: &str, name: &str| {
         section(status, kind, "outcomes").map_or(0, |names| names.get(name).map_or(0, number))
     };
@@ -280,15 +296,15 @@ pub fn summary(status: &Value) -> Vec<String> {
         format!("pages    {} with a title", outcome("warc", "ok")),
         format!("tabs     {tabs}, {with_icon} with an icon, in {bundles} bundles"),
     ];
-    lines.extend(outcome_lines(status).into_iter().filter(|line| line.starts_with("icon")));
+    lines
+        .extend(outcome_lines(status, columns).into_iter().filter(|line| line.starts_with("icon")));
     for stage in stage_lines(status).iter().filter(|stage| stage.total > 0) {
-        lines.push(format!(
-            "{:<13}{:>8.2} s {:>8} items {:>8.0}/s",
-            stage.kind,
-            stage.seconds.unwrap_or(0.0),
-            stage.items,
-            stage.per_second.unwrap_or(0.0)
-        ));
+        let first =
+            format!("{:<LABEL_COLUMNS$}{:>8.2} s", stage.kind, stage.seconds.unwrap_or(0.0));
+        let rate = format!(" {:>8.0}/s", stage.per_second.unwrap_or(0.0));
+        let items = format!(" {:>8} items", stage.items);
+        let optional = [(2, items), (1, rate)].map(|(rank, text)| Optional { rank, text });
+        lines.push(fitting(&first, &optional, columns));
     }
     lines
 }
@@ -341,15 +357,24 @@ mod tests {
             "careful": [{"job_id": 7, "kind": "icon", "part": 3, "state": "pending", "crashes": 4,
                          "holder": null, "in_hand": 5, "not_before": "2026-01-01T00:02:00Z"}],
         });
+        let lines = worker_lines(&status);
+        let lines: Vec<(&str, &str)> =
+            lines.iter().map(|(label, text)| (label.as_str(), text.as_str())).collect();
         assert_eq!(
-            worker_lines(&status),
+            lines,
             [
-                "worker       a:1:x  2 leases (warc, icon)  oldest 1m00s  3 jobs, 12.3 items/s \
-                 lately  1 errors: the resolver does not answer",
-                "worker       b:2:y  0 leases",
-                "rate         500 requests/s for all workers together",
-                "careful      job 7 icon 3: 4 crashes, pending, item 5 in hand, not before \
-                 2026-01-01T00:02:00Z",
+                (
+                    "worker",
+                    "a:1:x  2 leases (warc, icon)  oldest 1m00s  3 jobs, 12.3 items/s lately  1 \
+                     errors: the resolver does not answer"
+                ),
+                ("worker", "b:2:y  0 leases"),
+                ("rate", "500 requests/s for all workers together"),
+                (
+                    "careful",
+                    "job 7 icon 3: 4 crashes, pending, item 5 in hand, not before \
+                     2026-01-01T00:02:00Z"
+                ),
             ]
         );
     }

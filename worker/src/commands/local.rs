@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use everytab_local::{LocalOptions, LocalScan, LocalScanEnd, SampleOptions, WorkerProcesses};
-use tokio::sync::watch;
+use tokio::{net::TcpListener, sync::watch};
 use url::Url;
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
         stop,
     },
     options::{FetchArgs, ScanOptionArgs, parse_duration},
+    serve,
 };
 
 /// Options of `local`.
@@ -102,12 +103,13 @@ impl LocalArgs {
 /// # Errors
 /// When a part cannot be started, or the folder holds another unfinished scan.
 pub async fn run(args: LocalArgs) -> CliResult {
+    let listener = listen(&args).await?;
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
     // Workers and Postgres end with the thread that starts them: this one, which lives longest.
     let scan = LocalScan::open(&args.dir)?;
-    let result = scan_and_serve(&args, &scan, &processes, stop).await;
+    let result = scan_and_serve(&args, &scan, &processes, listener, stop).await;
     processes.kill();
     scan.close()?;
     result
@@ -117,6 +119,7 @@ async fn scan_and_serve(
     args: &LocalArgs,
     scan: &LocalScan,
     processes: &WorkerProcesses,
+    listener: Option<TcpListener>,
     stop: watch::Receiver<bool>,
 ) -> CliResult {
     let worker_arguments = |network| {
@@ -131,8 +134,8 @@ async fn scan_and_serve(
     let LocalScanEnd::Ended { site, discards } = end.await? else {
         return Ok(Exit::Drained);
     };
-    if let Some(address) = args.serve.filter(|_| !args.exit_when_done) {
-        serve(&site, address, stop).await?;
+    if let Some(listener) = listener {
+        serve(&site, listener, stop).await?;
     }
     Ok(match discards {
         Some(line) => {
@@ -143,18 +146,33 @@ async fn scan_and_serve(
     })
 }
 
+/// Listens where the page will be served, before the scan's work, so that an address that is taken
+/// is refused now and not at the end.
+async fn listen(args: &LocalArgs) -> Result<Option<TcpListener>, CliError> {
+    let Some(address) = args.serve.filter(|_| !args.exit_when_done) else { return Ok(None) };
+    if let Some(site) = args.site.as_deref().filter(|site| site.starts_with("s3://")) {
+        return Err(cannot_serve(site));
+    }
+    Ok(Some(serve::listen(address).await?))
+}
+
+fn cannot_serve(site: &str) -> CliError {
+    CliError::usage(format!("--serve serves a folder, and the site is at {site}"))
+}
+
 async fn serve(
     site: &str,
-    address: SocketAddr,
+    listener: TcpListener,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), CliError> {
-    let dir = Url::parse(site).ok().and_then(|url| url.to_file_path().ok()).ok_or_else(|| {
-        CliError::usage(format!("--serve serves a folder, and the site is at {site}"))
-    })?;
+    let dir = Url::parse(site)
+        .ok()
+        .and_then(|url| url.to_file_path().ok())
+        .ok_or_else(|| cannot_serve(site))?;
     let until = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
-    let serving = crate::serve::serve(dir, address, until).await?;
+    let serving = serve::serve_on(dir, listener, until).await?;
     stdout::line(format_args!("page     http://{}/   (Ctrl-C ends)", serving.address))?;
     serving.finished.await?;
     Ok(())

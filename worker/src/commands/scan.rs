@@ -1,7 +1,6 @@
 //! `scan`: start, watch and change scans.
 
 use std::{
-    io::IsTerminal as _,
     net::SocketAddr,
     str::FromStr,
     time::{Duration, Instant},
@@ -20,6 +19,7 @@ use uuid::Uuid;
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::{database, gc, stdout},
+    display::frame::{self, Stream},
     options::{DatabaseArgs, ScanOptionArgs, parse_duration},
     telemetry,
 };
@@ -249,17 +249,16 @@ async fn status(args: StatusArgs) -> CliResult {
 
 /// Prints a status. False: the reader has closed the pipe.
 fn show(status: &Value, args: &StatusArgs) -> Result<bool, CliError> {
-    let on_terminal = std::io::stdout().is_terminal();
     if args.json {
         stdout::print(format_args!("{status}\n"))
-    } else if args.watch && on_terminal {
-        let lines = progress::picture(status, progress::terminal_width());
-        // Home, each line cleared to its end, and the rest of the screen cleared below.
-        stdout::print(format_args!("\x1b[H{}\x1b[K\n\x1b[J", lines.join("\x1b[K\n")))
+    } else if args.watch && Stream::Stdout.is_terminal() {
+        frame::paint(Stream::Stdout, |size| progress::picture(status, size.columns))
+            .map(|()| true)
+            .map_err(|error| CliError::new(format!("cannot write to the terminal: {error}")))
     } else if args.watch {
         stdout::print(progress::line(status) + "\n")
     } else {
-        stdout::print(progress::picture(status, usize::MAX).join("\n") + "\n")
+        stdout::print(progress::picture(status, Stream::Stdout.columns()).join("\n") + "\n")
     }
 }
 

@@ -10,7 +10,10 @@ use std::{
 
 use everytab_operations::LineSink;
 
-use crate::cli_error::CliError;
+use crate::{
+    cli_error::CliError,
+    display::frame::{self, LogLines, Stream},
+};
 
 /// Prints a line, and flushes it.
 ///
@@ -44,5 +47,33 @@ impl LineSink for StandardStreams {
 
     fn note(&self, text: Arguments<'_>) {
         eprintln!("{text}");
+    }
+
+    fn paint(&self, frame: &dyn Fn(usize) -> Vec<String>) -> bool {
+        if !Stream::Stderr.is_terminal() {
+            return false;
+        }
+        if let Err(error) = frame::paint(Stream::Stderr, |size| frame(size.columns)) {
+            // The terminal may be gone; the operation goes on.
+            tracing::debug!(%error, "the display was not painted");
+        }
+        true
+    }
+
+    fn end_painting(&self) {
+        frame::finish();
+    }
+
+    fn columns(&self) -> usize {
+        Stream::Stdout.columns()
+    }
+
+    fn log_writer(&self) -> Option<fn(&[u8])> {
+        let write: fn(&[u8]) = |lines| {
+            if let Err(error) = LogLines.write_all(lines) {
+                tracing::debug!(%error, "a line of another process was not shown");
+            }
+        };
+        Stream::Stderr.is_terminal().then_some(write)
     }
 }

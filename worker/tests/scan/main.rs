@@ -41,5 +41,6 @@ mod same_bytes;
 mod scrape;
 mod setup;
 mod telemetry;
+mod terminal;
 mod wire;
 mod zombie;
