@@ -1,5 +1,8 @@
 //! The columnar index: one parquet file for each part and subset, with the columns of
 //! cc-index-table.
+//!
+//! Parquet's own writer writes one column chunk after the other: with its arrow feature a dozen more
+//! crates would be compiled for the same bytes.
 
 use std::{
     fs::File,
@@ -7,46 +10,30 @@ use std::{
     sync::Arc,
 };
 
-use arrow_array::{
-    ArrayRef, RecordBatch,
-    builder::{
-        BinaryBuilder, Int16Builder, Int32Builder, StringBuilder, TimestampMicrosecondBuilder,
-    },
-};
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use parquet::{
-    arrow::{ArrowWriter, arrow_writer::ArrowWriterOptions},
-    basic::{Compression, GzipLevel},
+    basic::{Compression, GzipLevel, LogicalType, Repetition, TimeUnit, Type as PhysicalType},
+    data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type},
     errors::ParquetError,
-    file::properties::WriterProperties,
+    file::{
+        properties::WriterProperties,
+        writer::{SerializedColumnWriter, SerializedFileWriter},
+    },
+    schema::types::{Type, TypePtr},
 };
 
 use super::{site::Capture, warc::Written};
 use crate::error::TestbedError;
 
-/// The rows kept in memory until they are written as a batch.
-const BATCH_ROWS: usize = 4_096;
 /// The rows of a row group: few, so that a file has several.
 const ROW_GROUP_ROWS: usize = 16_384;
+/// The definition level of a value that is there, in an optional column.
+const PRESENT: i16 = 1;
 
 /// An index file that is being written.
 pub(super) struct IndexFile {
     path: PathBuf,
-    writer: ArrowWriter<File>,
-    schema: Arc<Schema>,
-    columns: Columns,
-}
-
-#[derive(Default)]
-struct Columns {
-    /// The string columns in the order of `COLUMNS`.
-    strings: Vec<StringBuilder>,
-    port: Int32Builder,
-    fetch_time: TimestampMicrosecondBuilder,
-    status: Int16Builder,
-    record_id: BinaryBuilder,
-    offset: Int32Builder,
-    length: Int32Builder,
+    writer: SerializedFileWriter<File>,
+    columns: Vec<ColumnChunk>,
     rows: usize,
 }
 
@@ -85,6 +72,7 @@ const COLUMNS: [(&str, ColumnKind, bool); 31] = [
     ("warc_segment", ColumnKind::String, true),
 ];
 
+/// What a column holds, as cc-index-table's schema says.
 #[derive(Clone, Copy)]
 enum ColumnKind {
     String,
@@ -97,35 +85,111 @@ enum ColumnKind {
 }
 
 impl ColumnKind {
-    fn data_type(self) -> DataType {
+    fn physical(self) -> PhysicalType {
         match self {
-            Self::String => DataType::Utf8,
-            Self::Port | Self::Offset | Self::Length => DataType::Int32,
-            Self::FetchTime => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-            Self::Status => DataType::Int16,
-            Self::RecordId => DataType::Binary,
+            Self::String | Self::RecordId => PhysicalType::BYTE_ARRAY,
+            Self::Port | Self::Offset | Self::Length | Self::Status => PhysicalType::INT32,
+            Self::FetchTime => PhysicalType::INT64,
         }
+    }
+
+    fn logical(self) -> Option<LogicalType> {
+        match self {
+            Self::String => Some(LogicalType::String),
+            Self::FetchTime => Some(LogicalType::timestamp(true, TimeUnit::MICROS)),
+            Self::Status => Some(LogicalType::integer(16, true)),
+            Self::Port | Self::RecordId | Self::Offset | Self::Length => None,
+        }
+    }
+}
+
+/// The value of one column in one row.
+enum Cell<'a> {
+    Null,
+    Bytes(&'a [u8]),
+    Int32(i32),
+    Int64(i64),
+}
+
+impl<'a> From<&'a str> for Cell<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Bytes(text.as_bytes())
+    }
+}
+
+impl<'a> From<Option<&'a str>> for Cell<'a> {
+    fn from(text: Option<&'a str>) -> Self {
+        text.map_or(Self::Null, Self::from)
+    }
+}
+
+/// The values of one column in the row group being filled, and which rows have one.
+struct ColumnChunk {
+    values: ChunkValues,
+    /// A definition level a row; none where the column is required.
+    levels: Option<Vec<i16>>,
+}
+
+enum ChunkValues {
+    Bytes(Vec<ByteArray>),
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+}
+
+impl ColumnChunk {
+    fn new((_, kind, required): &(&str, ColumnKind, bool)) -> Self {
+        let values = match kind.physical() {
+            PhysicalType::INT64 => ChunkValues::Int64(Vec::new()),
+            PhysicalType::INT32 => ChunkValues::Int32(Vec::new()),
+            _ => ChunkValues::Bytes(Vec::new()),
+        };
+        Self { values, levels: (!required).then(Vec::new) }
+    }
+
+    fn push(&mut self, cell: &Cell<'_>) {
+        if let Some(levels) = &mut self.levels {
+            levels.push(if matches!(cell, Cell::Null) { 0 } else { PRESENT });
+        }
+        match (&mut self.values, cell) {
+            (ChunkValues::Bytes(values), Cell::Bytes(bytes)) => {
+                values.push(ByteArray::from(bytes.to_vec()));
+            }
+            (ChunkValues::Int32(values), Cell::Int32(value)) => values.push(*value),
+            (ChunkValues::Int64(values), Cell::Int64(value)) => values.push(*value),
+            // `cells` gives each column its kind; a row less shows as an error of the writer.
+            _ => {}
+        }
+    }
+
+    fn write(self, mut writer: SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        let levels = self.levels.as_deref();
+        match &self.values {
+            ChunkValues::Bytes(values) => {
+                writer.typed::<ByteArrayType>().write_batch(values, levels, None)?;
+            }
+            ChunkValues::Int32(values) => {
+                writer.typed::<Int32Type>().write_batch(values, levels, None)?;
+            }
+            ChunkValues::Int64(values) => {
+                writer.typed::<Int64Type>().write_batch(values, levels, None)?;
+            }
+        }
+        writer.close()
     }
 }
 
 impl IndexFile {
     pub(super) fn create(path: &Path) -> Result<Self, TestbedError> {
-        let fields: Vec<_> = COLUMNS
-            .iter()
-            .map(|(name, kind, required)| Field::new(*name, kind.data_type(), !required))
-            .collect();
-        let schema = Arc::new(Schema::new(fields));
         let properties = WriterProperties::builder()
             .set_compression(Compression::GZIP(GzipLevel::default()))
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .set_created_by("everytab-testbed".to_owned())
             .build();
-        let options =
-            ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         let file = File::create(path).map_err(TestbedError::file(path))?;
-        let writer = ArrowWriter::try_new_with_options(file, Arc::clone(&schema), options)
+        let writer = schema()
+            .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties)))
             .map_err(parquet_error(path))?;
-        Ok(Self { path: path.to_owned(), writer, schema, columns: Columns::new() })
+        Ok(Self { path: path.to_owned(), writer, columns: empty_columns(), rows: 0 })
     }
 
     /// Adds the row of a capture. Rows must come sorted by `url_surtkey`.
@@ -136,8 +200,9 @@ impl IndexFile {
         warc_name: &str,
         segment: &str,
     ) -> Result<(), TestbedError> {
-        self.columns.push(capture, written, warc_name, segment);
-        if self.columns.rows >= BATCH_ROWS {
+        push_row(&mut self.columns, capture, written, warc_name, segment);
+        self.rows += 1;
+        if self.rows >= ROW_GROUP_ROWS {
             self.flush().map_err(parquet_error(&self.path))?;
         }
         Ok(())
@@ -150,11 +215,39 @@ impl IndexFile {
         Ok(())
     }
 
+    /// Writes the rows in memory as a row group.
     fn flush(&mut self) -> Result<(), ParquetError> {
-        let columns = std::mem::replace(&mut self.columns, Columns::new());
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns.finish())?;
-        self.writer.write(&batch)
+        if self.rows == 0 {
+            return Ok(());
+        }
+        self.rows = 0;
+        let mut group = self.writer.next_row_group()?;
+        for column in std::mem::replace(&mut self.columns, empty_columns()) {
+            if let Some(writer) = group.next_column()? {
+                column.write(writer)?;
+            }
+        }
+        group.close()?;
+        Ok(())
     }
+}
+
+fn empty_columns() -> Vec<ColumnChunk> {
+    COLUMNS.iter().map(ColumnChunk::new).collect()
+}
+
+fn schema() -> Result<TypePtr, ParquetError> {
+    let fields = COLUMNS.iter().map(|(name, kind, required)| {
+        let repetition = if *required { Repetition::REQUIRED } else { Repetition::OPTIONAL };
+        Type::primitive_type_builder(name, kind.physical())
+            .with_logical_type(kind.logical())
+            .with_repetition(repetition)
+            .build()
+            .map(Arc::new)
+    });
+    // The name that arrow's writer gives the root: files stay what they were.
+    let root = Type::group_type_builder("arrow_schema");
+    Ok(Arc::new(root.with_fields(fields.collect::<Result<_, _>>()?).build()?))
 }
 
 fn parquet_error(path: &Path) -> impl FnOnce(ParquetError) -> TestbedError {
@@ -162,78 +255,55 @@ fn parquet_error(path: &Path) -> impl FnOnce(ParquetError) -> TestbedError {
     move |source| TestbedError::Parquet { path, source }
 }
 
-impl Columns {
-    fn new() -> Self {
-        let strings =
-            COLUMNS.iter().filter(|(_, kind, _)| matches!(kind, ColumnKind::String)).count();
-        Self { strings: (0..strings).map(|_| StringBuilder::new()).collect(), ..Self::default() }
-    }
-
-    fn push(&mut self, capture: &Capture, written: &Written, warc_name: &str, segment: &str) {
-        let url = capture.url();
-        let labels: Vec<&str> = capture.host.rsplit('.').collect();
-        let reversed = labels.join(".");
-        let label = |at: usize| labels.get(at).copied();
-        // `.example` is not in the public suffix list, so its rule "*" applies.
-        let suffix = label(0);
-        let domain = label(1).map(|second| format!("{second}.{}", suffix.unwrap_or_default()));
-        let values = [
-            Some(capture.surt.as_str()),
-            Some(&url),
-            Some(&capture.host),
-            suffix,
-            label(1),
-            label(2),
-            label(3),
-            label(4),
-            suffix,
-            domain.as_deref(),
-            suffix,
-            domain.as_deref(),
-            Some(&reversed),
-            Some(if capture.https { "https" } else { "http" }),
-            Some(&capture.path),
-            capture.query.as_deref(),
-            capture.redirect.as_deref(),
-            Some(&written.digest),
-            Some(capture.mime),
-            Some(capture.mime),
-            capture.charset,
-            capture.language,
-            None,
-            Some(warc_name),
-            Some(segment),
-        ];
-        for (column, value) in self.strings.iter_mut().zip(values) {
-            column.append_option(value);
-        }
-        self.port.append_option(capture.port.map(i32::from));
-        self.fetch_time.append_value(capture.fetch_time_us());
-        self.status.append_value(capture.status as i16);
-        self.record_id.append_value(written.record_id);
+fn push_row(
+    columns: &mut [ColumnChunk],
+    capture: &Capture,
+    written: &Written,
+    warc_name: &str,
+    segment: &str,
+) {
+    let url = capture.url();
+    let labels: Vec<&str> = capture.host.rsplit('.').collect();
+    let reversed = labels.join(".");
+    let label = |at: usize| Cell::from(labels.get(at).copied());
+    // `.example` is not in the public suffix list, so its rule "*" applies.
+    let suffix = labels.first().copied();
+    let domain = labels.get(1).map(|second| format!("{second}.{}", suffix.unwrap_or_default()));
+    let cells: [Cell<'_>; COLUMNS.len()] = [
+        capture.surt.as_str().into(),
+        url.as_str().into(),
+        capture.host.as_str().into(),
+        label(0),
+        label(1),
+        label(2),
+        label(3),
+        label(4),
+        suffix.into(),
+        domain.as_deref().into(),
+        suffix.into(),
+        domain.as_deref().into(),
+        reversed.as_str().into(),
+        if capture.https { "https" } else { "http" }.into(),
+        capture.port.map_or(Cell::Null, |port| Cell::Int32(i32::from(port))),
+        capture.path.as_str().into(),
+        capture.query.as_deref().into(),
+        Cell::Int64(capture.fetch_time_us()),
+        Cell::Int32(i32::from(capture.status)),
+        capture.redirect.as_deref().into(),
+        written.digest.as_str().into(),
+        capture.mime.into(),
+        capture.mime.into(),
+        capture.charset.into(),
+        capture.language.into(),
+        Cell::Null,
+        Cell::Bytes(written.record_id.as_ref()),
+        warc_name.into(),
         // The real columns have 32 bits, too; a part's WARC file is far below 2 GiB.
-        self.offset.append_value(written.offset as i32);
-        self.length.append_value(written.length as i32);
-        self.rows += 1;
-    }
-
-    fn finish(mut self) -> Vec<ArrayRef> {
-        let mut strings = self.strings.iter_mut();
-        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(COLUMNS.len());
-        for (_, kind, _) in COLUMNS {
-            arrays.push(match kind {
-                ColumnKind::String => match strings.next() {
-                    Some(column) => Arc::new(column.finish()),
-                    None => Arc::new(StringBuilder::new().finish()),
-                },
-                ColumnKind::Port => Arc::new(self.port.finish()),
-                ColumnKind::FetchTime => Arc::new(self.fetch_time.finish().with_timezone("UTC")),
-                ColumnKind::Status => Arc::new(self.status.finish()),
-                ColumnKind::RecordId => Arc::new(self.record_id.finish()),
-                ColumnKind::Offset => Arc::new(self.offset.finish()),
-                ColumnKind::Length => Arc::new(self.length.finish()),
-            });
-        }
-        arrays
+        Cell::Int32(written.offset as i32),
+        Cell::Int32(written.length as i32),
+        segment.into(),
+    ];
+    for (column, cell) in columns.iter_mut().zip(&cells) {
+        column.push(cell);
     }
 }
