@@ -30,7 +30,7 @@ const FILES_A_SEGMENT: u64 = 900;
 const CRAWL_START_MICROS: i64 = 1_768_000_000_000_000;
 const SEGMENT_MICROS: i64 = 3 * 3_600 * 1_000_000;
 
-/// The text columns in the order of the schema; [`batch`] adds the others between them.
+/// The text columns in the order of the schema; [`Columns::finish`] adds the others between them.
 const TEXTS: usize = 25;
 
 pub(crate) struct Dice(u64);
@@ -166,12 +166,31 @@ fn random_text(dice: &mut Dice, alphabet: &[u8], length: usize) -> String {
     (0..length).map(|_| char::from(alphabet[dice.below(alphabet.len() as u64) as usize])).collect()
 }
 
-fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
-    let mut texts: Vec<StringBuilder> = (0..TEXTS).map(|_| StringBuilder::new()).collect();
-    let mut record_ids = BinaryBuilder::new();
-    let (mut ports, mut times) = (Vec::new(), Vec::new());
-    let (mut statuses, mut offsets, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
-    for row in rows {
+/// The columns of a batch while it is filled.
+struct Columns {
+    texts: Vec<StringBuilder>,
+    record_ids: BinaryBuilder,
+    ports: Vec<Option<i32>>,
+    times: Vec<i64>,
+    statuses: Vec<i16>,
+    offsets: Vec<i32>,
+    lengths: Vec<i32>,
+}
+
+impl Columns {
+    fn new() -> Self {
+        Self {
+            texts: (0..TEXTS).map(|_| StringBuilder::new()).collect(),
+            record_ids: BinaryBuilder::new(),
+            ports: Vec::new(),
+            times: Vec::new(),
+            statuses: Vec::new(),
+            offsets: Vec::new(),
+            lengths: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, row: &Row, dice: &mut Dice) {
         let labels: Vec<&str> = row.host.rsplit('.').collect();
         let label = |at: usize| labels.get(at).copied();
         let domain = label(1).map(|second| format!("{second}.{}", labels[0]));
@@ -180,22 +199,15 @@ fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
         let url = format!("{scheme}://{}{}{search}", row.host, row.path);
         let segment = dice.below(SEGMENTS);
         let moment = dice.below(SEGMENT_MICROS as u64 / 1_000_000) as i64 * 1_000_000;
-        times.push(CRAWL_START_MICROS + segment as i64 * SEGMENT_MICROS + moment);
+        self.times.push(CRAWL_START_MICROS + segment as i64 * SEGMENT_MICROS + moment);
         let segment_name = format!("{}.{}", 1_768_000_000_000 + segment * 10_800_123, segment % 90);
-        let file = format!(
-            "crawl-data/CC-MAIN-2026-05/segments/{segment_name}/warc/\
-             CC-MAIN-202601{:02}{:02}0000-202601{:02}{:02}0000-{:05}.warc.gz",
-            10 + segment / 8,
-            segment % 8 * 3,
-            10 + (segment + 1) / 8,
-            (segment + 1) % 8 * 3,
-            dice.below(FILES_A_SEGMENT)
-        );
-        statuses.push(200_i16);
-        ports.push(dice.one_in(3_000).then_some(8_080));
-        offsets.push(dice.below(1_200_000_000) as i32);
-        lengths.push((4_000.0 * dice.unit().powf(-0.6)).min(1_000_000.0) as i32);
-        record_ids.append_value([dice.next().to_le_bytes(), dice.next().to_le_bytes()].concat());
+        let file = warc_filename(&segment_name, segment, dice.below(FILES_A_SEGMENT));
+        self.statuses.push(200);
+        self.ports.push(dice.one_in(3_000).then_some(8_080));
+        self.offsets.push(dice.below(1_200_000_000) as i32);
+        self.lengths.push((4_000.0 * dice.unit().powf(-0.6)).min(1_000_000.0) as i32);
+        let record_id = [dice.next().to_le_bytes(), dice.next().to_le_bytes()].concat();
+        self.record_ids.append_value(record_id);
         let mime = if dice.one_in(10) { "application/xhtml+xml" } else { "text/html" };
         let digest = random_text(dice, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32);
         let language = ["eng", "deu", "rus", "eng,spa", "fra", "jpn"][dice.below(6) as usize];
@@ -226,50 +238,73 @@ fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
             Some(&file),
             Some(&segment_name),
         ];
-        for (builder, value) in texts.iter_mut().zip(values) {
+        for (builder, value) in self.texts.iter_mut().zip(values) {
             builder.append_option(value);
         }
     }
-    let mut texts = texts.into_iter().map(|mut builder| Arc::new(builder.finish()) as ArrayRef);
-    let mut text = || texts.next().unwrap();
-    let columns: Vec<(&str, ArrayRef, bool)> = vec![
-        ("url_surtkey", text(), false),
-        ("url", text(), false),
-        ("url_host_name", text(), false),
-        ("url_host_tld", text(), true),
-        ("url_host_2nd_last_part", text(), true),
-        ("url_host_3rd_last_part", text(), true),
-        ("url_host_4th_last_part", text(), true),
-        ("url_host_5th_last_part", text(), true),
-        ("url_host_registry_suffix", text(), true),
-        ("url_host_registered_domain", text(), true),
-        ("url_host_private_suffix", text(), true),
-        ("url_host_private_domain", text(), true),
-        ("url_host_name_reversed", text(), true),
-        ("url_protocol", text(), false),
-        ("url_port", Arc::new(Int32Array::from(ports)), true),
-        ("url_path", text(), false),
-        ("url_query", text(), true),
-        (
-            "fetch_time",
-            Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC")),
-            false,
-        ),
-        ("fetch_status", Arc::new(Int16Array::from(statuses)), false),
-        ("fetch_redirect", text(), true),
-        ("content_digest", text(), true),
-        ("content_mime_type", text(), true),
-        ("content_mime_detected", text(), true),
-        ("content_charset", text(), true),
-        ("content_languages", text(), true),
-        ("content_truncated", text(), true),
-        ("warc_record_id", Arc::new(record_ids.finish()), false),
-        ("warc_filename", text(), false),
-        ("warc_record_offset", Arc::new(Int32Array::from(offsets)), false),
-        ("warc_record_length", Arc::new(Int32Array::from(lengths)), false),
-        ("warc_segment", text(), false),
-    ];
-    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+
+    fn finish(mut self) -> RecordBatch {
+        let mut texts =
+            self.texts.into_iter().map(|mut builder| Arc::new(builder.finish()) as ArrayRef);
+        let mut text = || texts.next().unwrap();
+        let columns: Vec<(&str, ArrayRef, bool)> = vec![
+            ("url_surtkey", text(), false),
+            ("url", text(), false),
+            ("url_host_name", text(), false),
+            ("url_host_tld", text(), true),
+            ("url_host_2nd_last_part", text(), true),
+            ("url_host_3rd_last_part", text(), true),
+            ("url_host_4th_last_part", text(), true),
+            ("url_host_5th_last_part", text(), true),
+            ("url_host_registry_suffix", text(), true),
+            ("url_host_registered_domain", text(), true),
+            ("url_host_private_suffix", text(), true),
+            ("url_host_private_domain", text(), true),
+            ("url_host_name_reversed", text(), true),
+            ("url_protocol", text(), false),
+            ("url_port", Arc::new(Int32Array::from(self.ports)), true),
+            ("url_path", text(), false),
+            ("url_query", text(), true),
+            (
+                "fetch_time",
+                Arc::new(TimestampMicrosecondArray::from(self.times).with_timezone("UTC")),
+                false,
+            ),
+            ("fetch_status", Arc::new(Int16Array::from(self.statuses)), false),
+            ("fetch_redirect", text(), true),
+            ("content_digest", text(), true),
+            ("content_mime_type", text(), true),
+            ("content_mime_detected", text(), true),
+            ("content_charset", text(), true),
+            ("content_languages", text(), true),
+            ("content_truncated", text(), true),
+            ("warc_record_id", Arc::new(self.record_ids.finish()), false),
+            ("warc_filename", text(), false),
+            ("warc_record_offset", Arc::new(Int32Array::from(self.offsets)), false),
+            ("warc_record_length", Arc::new(Int32Array::from(self.lengths)), false),
+            ("warc_segment", text(), false),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+    }
+}
+
+fn warc_filename(segment_name: &str, segment: u64, number: u64) -> String {
+    format!(
+        "crawl-data/CC-MAIN-2026-05/segments/{segment_name}/warc/\
+         CC-MAIN-202601{:02}{:02}0000-202601{:02}{:02}0000-{number:05}.warc.gz",
+        10 + segment / 8,
+        segment % 8 * 3,
+        10 + (segment + 1) / 8,
+        (segment + 1) % 8 * 3,
+    )
+}
+
+fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
+    let mut columns = Columns::new();
+    for row in rows {
+        columns.push(row, dice);
+    }
+    columns.finish()
 }
 
 /// Writes a file of at least `rows` rows to `path`.
