@@ -36,7 +36,6 @@ help: ## List the targets
 
 .PHONY: demo
 demo: ## Scan some hosts on this machine and serve the page (DEMO=live|recorded|generated)
-	@scripts/install/demo.sh
 	@scripts/demo/demo.sh $(ARGS)
 
 .PHONY: build
@@ -47,7 +46,7 @@ build: ## Build the programs, optimised, into target/release
 test: ## Check and test everything, as .ci/run does
 	@scripts/install/test.sh
 	@$(MAKE) lint verify $(if $(DENY),deny)
-	@$(MAKE) test-scripts test-infra test-rust test-site
+	@$(MAKE) check-features test-scripts test-infra test-rust test-site
 	@scripts/install/skipped.sh
 
 .PHONY: test-rust
@@ -88,7 +87,7 @@ infra-schema: ## Write terraform/offline/schema.json.gz from the provider's bind
 	@scripts/infra/schema.sh
 
 .PHONY: dist
-dist: ## Make the program and a Debian package for other machines (ARCH=amd64|arm64)
+dist: ## Make the programs and two Debian packages for other machines (ARCH=amd64|arm64)
 	@scripts/install/dist.sh
 	@scripts/dist/dist.sh
 
@@ -113,6 +112,10 @@ lint: ## Formatting, clippy, the project's own rules
 	$(CARGO) clippy --quiet --locked --workspace --all-targets -- -D warnings
 	scripts/lint/project.sh
 	scripts/lint/structure $(STRUCTURE)
+
+.PHONY: check-features
+check-features: ## Check the programs of the fleet, of operators and of the demo (cargo features)
+	scripts/lint/features.sh
 
 .PHONY: test-scripts
 test-scripts: ## Show that the lints find mistakes, and which commit messages the hook takes

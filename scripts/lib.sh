@@ -13,6 +13,11 @@ target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
 # Recorded pages, icons and archives; they belong to their owners and are in no repository.
 corpus="${EVERYTAB_CORPUS:-../shared/corpus}"
 
+# Cargo features of everytab-worker: of a machine of the fleet, of an operator's, and of the demo's.
+fleet_features=cloudfront,ec2,https,otlp,s3
+local_features="$fleet_features,local"
+demo_features=https,local
+
 have() { command -v "$1" >/dev/null 2>&1; }
 say() { echo "$me: $*" >&2; }
 die() {

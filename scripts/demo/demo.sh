@@ -19,7 +19,9 @@ PROBE="https://$BUCKET_HOST/crawl-data/CC-MAIN-2024-10/cc-index-table.paths.gz"
 BUILD_CPU_SECONDS=360
 # Seconds between two lines about the build where there is no terminal.
 BUILD_LINE_SECONDS=15
-BUILD=(--locked --profile demo --package everytab-worker --bin everytab-worker)
+# Without the fleet's S3, CloudFront and OTLP, whose crates take long to compile.
+PROGRAM=(--package everytab-worker --no-default-features --features "$demo_features")
+BUILD=(--locked --profile demo --bin everytab-worker)
 
 bucket_answers() {
     if have curl; then
@@ -59,13 +61,13 @@ build_time() {
 
 build() {
     if [ -t 2 ]; then
-        cargo build "${BUILD[@]}"
+        cargo build "${PROGRAM[@]}" "${BUILD[@]}"
         return
     fi
     local all
-    all="$(cargo tree --locked --package everytab-worker --edges normal,build --prefix none \
-        2>/dev/null | sed 's/ (\*)$//' | sort -u | wc -l)"
-    cargo build --quiet --message-format json-render-diagnostics "${BUILD[@]}" |
+    all="$(cargo tree --locked "${PROGRAM[@]}" --edges normal,build --prefix none 2>/dev/null |
+        sed 's/ (\*)$//' | sort -u | wc -l)"
+    cargo build --quiet --message-format json-render-diagnostics "${PROGRAM[@]}" "${BUILD[@]}" |
         tell_progress "$all"
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the fleet's image as packer would, boots three of it, and has them do a scan.
 #
-#   [PACKAGE=FILE.deb] [HOSTS=900] scripts/infra/boot.sh [--image-only]      (make infra-boot; root)
+#   [PACKAGE=FILE.deb] [LOCAL=PROGRAM] [HOSTS=900] scripts/infra/boot.sh [--image-only]
+#                                                                     (make infra-boot; root)
 #
 # The image: a small Debian by debootstrap (kept in target/infra), the three roles by ansible, and
 # once more: the second run must change nothing. The machines: systemd-nspawn with networks of their
@@ -10,8 +11,10 @@
 . "$(dirname "$0")/../lib.sh"
 
 tools="$target/infra"
-package="${PACKAGE:-$(ls "$target"/dist/everytab_*_"$(dpkg --print-architecture)".deb)}"
-package="$(realpath "$package")"
+arch="$(dpkg --print-architecture)"
+package="$(realpath "${PACKAGE:-$(ls "$target"/dist/everytab-worker_*_"$arch".deb)}")"
+# What the fleet publishes is compared with what one machine does, by the operators' program.
+reference="$(realpath "${LOCAL:-$target/dist/everytab-local-$arch}")"
 export PATH="$tools/bin:$PATH" PYTHONDONTWRITEBYTECODE=1
 
 [ "$(id -u)" = 0 ] || die "needs root, for chroot and namespaces"
@@ -30,7 +33,8 @@ base="$(scripts/dist/small-debian.sh)"
 mkdir "$root"
 tar -C "$root" -xf "$base"
 
-# The image is made with this machine's way to Debian's archive, and without starting what it installs.
+# The image is made with this machine's way to Debian's archive, and starts nothing that is
+# installed.
 cp -rL /etc/apt/apt.conf.d /etc/apt/sources.list* "$root/etc/apt/"
 rm -f "$root/etc/apt/apt.conf.d/"docker-*
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
@@ -68,4 +72,4 @@ cp -r terraform "$work/terraform"
 # Networks, processes and mounts of their own, which end with the script that runs in them.
 unshare --net --mount --pid --fork --kill-child --mount-proc \
     python ansible/tests/boot.py --root "$root" --work "$work" --target "$target" \
-    --state "$work/terraform/state.json" --hosts "${HOSTS:-900}"
+    --state "$work/terraform/state.json" --hosts "${HOSTS:-900}" --reference "$reference"

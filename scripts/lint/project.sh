@@ -10,15 +10,32 @@ complain() {
 }
 tracked() { git ls-files --cached --others --exclude-standard -- "$@"; }
 
-# The core takes bytes and gives values: it cannot wait, because it names nothing that waits.
-for manifest in bundler/Cargo.toml crates/commoncrawl/Cargo.toml crates/icon/Cargo.toml \
-    crates/webpage/Cargo.toml; do
-    for name in tokio sqlx reqwest; do
-        if grep -qE "^$name( |\.|=|-)" "$manifest"; then
-            complain "$manifest: a core crate names $name"
-        fi
-    done
+# forbid WHAT NAMES OPTION...: complains of each package of these names (a pattern) in a tree.
+forbid() {
+    local what="$1" names="$2" tree package
+    shift 2
+    if ! tree="$(cargo tree --locked --edges normal,build --prefix none "$@")"; then
+        complain "cargo tree $* fails"
+        return
+    fi
+    while IFS= read -r package; do
+        complain "the dependency tree of $what holds $package (cargo tree -i says by what)"
+    done < <(grep -oE "^($names) v[^ ]+" <<<"$tree" | sort -u)
+}
+
+# The core takes bytes and gives values: it cannot wait, because nothing that it names waits.
+for core in everytab-commoncrawl everytab-webpage everytab-icon everytab-bundler; do
+    forbid "$core, a core crate," 'tokio|sqlx|tokio-postgres|reqwest|hyper' --package "$core"
 done
+# The fleet's program holds the fleet: nothing that pretends an internet or starts a Postgres.
+worker=(--package everytab-worker --no-default-features --features)
+forbid "the fleet's program" 'everytab-(testbed|postgres|local)|image|rcgen|arrow-[a-z]+' \
+    "${worker[@]}" "$fleet_features"
+# The demo's holds nothing that takes long to compile and a scan on one machine does not need.
+forbid "the demo's program" 'aws-(sdk-[a-z0-9]+|config)|arrow-[a-z]+|opentelemetry-otlp' \
+    "${worker[@]}" "$demo_features"
+# One TLS stack.
+forbid 'the workspace' 'ring|native-tls|openssl-sys' --workspace
 
 # No circle of packages, not even through dev-dependencies (which cargo would allow).
 edges="$(for manifest in $(tracked '*Cargo.toml'); do
@@ -30,12 +47,6 @@ done)"
 if ! circle="$(tsort <<<"$edges" 2>&1 >/dev/null)"; then
     complain "packages depend on each other in a circle: $(tr '\n' ' ' <<<"$circle")"
 fi
-
-# One TLS stack.
-while IFS= read -r package; do
-    complain "the dependency tree holds $package: choose features without it (cargo tree -i)"
-done < <(cargo tree --workspace --edges normal,build --prefix none --locked |
-    grep -oE '^(ring|native-tls|openssl-sys) v[^ ]+' | sort -u)
 
 # A file is read at one sitting. What is generated is not read.
 while IFS= read -r file; do
@@ -52,10 +63,11 @@ while IFS= read -r file; do
     [ "${first#//!}" != "$first" ] || complain "$file: does not begin with //!"
 done < <(tracked '*.rs')
 
-# rustfmt leaves long strings and comments alone.
+# rustfmt leaves long strings and comments alone. The two scripts hold tables and a digest.
 while IFS= read -r place; do
     complain "$place: more than 100 columns"
-done < <(tracked '*.rs' '*.js' '*.mjs' '*.sql' | grep -vE '^coordinator-sql/schema\.sql$' |
+done < <(tracked '*.rs' '*.js' '*.mjs' '*.sql' 'scripts/*' |
+    grep -vE '^coordinator-sql/schema\.sql$|^scripts/infra/(mutants|schema)\.sh$' |
     LC_ALL=C.UTF-8 xargs -r grep -HnoE '^.{101}' 2>/dev/null | cut -d: -f1,2)
 
 while IFS= read -r file; do
