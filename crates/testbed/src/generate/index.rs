@@ -1,8 +1,8 @@
 //! The columnar index: one parquet file for each part and subset, with the columns of
 //! cc-index-table.
 //!
-//! Parquet's own writer writes one column chunk after the other: with its arrow feature a dozen more
-//! crates would be compiled for the same bytes.
+//! Parquet's own writer writes one column chunk after the other: with its arrow feature a dozen
+//! more crates would be compiled for the same bytes.
 
 use std::{
     fs::File,
