@@ -193,6 +193,7 @@ fn is_named(html: &[u8], open: &OpenElement, name: &[u8]) -> bool {
 }
 
 fn is_one_of(name: &[u8], sorted_names: &[&str]) -> bool {
+    /// Length in bytes of the longest name in the lists (`blockquote`): no longer name is in one.
     const LONGEST: usize = 10;
     let mut lower = [0; LONGEST];
     let Some(lower) = lower.get_mut(..name.len()) else { return false };

@@ -20,6 +20,7 @@ use super::{encoding, headers::insert, range};
 
 /// Up to here the `ETag` is a hash of the bytes, beyond of size, time and inode; text is packed.
 const HASHED_BYTES: u64 = 1 << 20;
+/// Bytes of a file that are read and sent in one piece.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The answer to a GET or HEAD of a path below `root`, or the status of a refusal.

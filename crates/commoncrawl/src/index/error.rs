@@ -78,6 +78,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 }
 
 fn one_line(text: &str) -> String {
+    /// Greatest length of a decoder's message in characters: it becomes one line of a log.
     const MAX_CHARS: usize = 300;
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_CHARS).collect()
 }

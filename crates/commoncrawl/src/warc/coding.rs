@@ -158,6 +158,7 @@ fn inflate(body: &[u8], may_be_cut: bool, max_bytes: u64) -> Option<Inflated> {
 }
 
 fn unbrotli(body: &[u8], may_be_cut: bool, max_bytes: u64) -> Option<Inflated> {
+    /// Compressed bytes that the decoder takes in one step: its own examples use a page of memory.
     const BUFFER_BYTES: usize = 4_096;
     if body.is_empty() {
         return None;

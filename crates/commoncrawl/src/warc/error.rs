@@ -46,6 +46,7 @@ impl WarcError {
 
     /// Returns the error for bytes that do not begin a WARC record.
     pub(super) fn for_start(start: &[u8]) -> Self {
+        /// Bytes of the start that the error shows: enough to recognise most formats.
         const SHOWN_BYTES: usize = 24;
         if start.is_empty() {
             Self::Empty

@@ -92,6 +92,7 @@ pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
 
 /// Parses the status in a status line. The reason after it is optional.
 fn status(line: &[u8]) -> Result<u16, HttpError> {
+    /// Bytes of a status line that an error shows: a version, a status and a short reason.
     const SHOWN_BYTES: usize = 40;
     let shown = || line.get(..SHOWN_BYTES).unwrap_or(line).escape_ascii().to_string();
     let is_http = line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"HTTP/"));
