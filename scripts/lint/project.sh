@@ -56,6 +56,15 @@ while IFS= read -r file; do
 done < <(tracked '*.rs' '*.sql' '*.js' '*.mjs' '*.css' '*.sh' '*.py' |
     grep -vE '^coordinator-sql/schema\.sql$')
 
+# A package can be used without reading it: a README, and an example that `make test` runs.
+while IFS= read -r manifest; do
+    package="$(dirname "$manifest")"
+    [[ "$package" != @(.|fuzz|worker) ]] || continue
+    [ -f "$package/README.md" ] || complain "$package: has no README.md"
+    grep -rqE '^ *//[/!] ```|include_str!\("\.\./README\.md"\)' "$package/src" ||
+        complain "$package: has no example in its documentation"
+done < <(tracked '*Cargo.toml')
+
 # The first paragraph of a module is its design.
 while IFS= read -r file; do
     [ -f "$file" ] || continue
