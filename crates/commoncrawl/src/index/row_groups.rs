@@ -137,7 +137,7 @@ mod tests {
     fn a_column_that_nobody_reads_must_have_a_place_all_the_same() {
         let check = |metadata: &ParquetMetaData| check(metadata, &[0], 100, 1_000);
         assert_eq!(check(&metadata(12, 8)), Ok(()));
-        // Found by fuzzing: the parquet crate asserts that no column's place is negative.
+        // Found by fuzzing: the parquet crate asserts that no offset of a column is negative.
         assert!(matches!(check(&metadata(-12, 8)), Err(IndexError::Corrupt(_))));
         assert!(matches!(check(&metadata(12, -8)), Err(IndexError::Corrupt(_))));
     }

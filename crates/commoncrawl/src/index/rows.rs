@@ -130,11 +130,11 @@ impl RowReader {
             return Err(IndexError::WrongSupply("ranges that were not asked for".into()));
         };
         self.counts.row_bytes += data.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
-        for (number, piece, place) in window.pieces {
+        for (number, piece, index) in window.pieces {
             let Some(range) = data.get(number).filter(|range| piece.end <= range.len()) else {
                 return Err(IndexError::WrongSupply("a range cut short".into()));
             };
-            self.columns.push(place, range.slice(piece))?;
+            self.columns.push(index, range.slice(piece))?;
         }
         self.upcoming = self.windows.next(self.columns.progress());
         Ok(())

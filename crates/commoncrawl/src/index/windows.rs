@@ -110,7 +110,7 @@ impl Windows {
         let behind = unfinished.map(|(column, _)| column.rows).min().unwrap_or(0);
         let target = behind as f64 + rows as f64 * share;
         let mut parts = Vec::new();
-        for (place, ((left, length), column)) in
+        for (index, ((left, length), column)) in
             self.left.iter_mut().zip(lengths()).zip(&progress).enumerate()
         {
             let missing_rows = target - column.rows as f64;
@@ -122,7 +122,7 @@ impl Windows {
             }
             let end = left.start.saturating_add(wanted);
             let end = if end.saturating_add(MIN_PIECE_BYTES) >= left.end { left.end } else { end };
-            parts.push((left.start..end, place));
+            parts.push((left.start..end, index));
             left.start = end;
         }
         parts.sort_unstable_by_key(|(part, _)| (part.start, part.end));
@@ -134,7 +134,7 @@ impl Windows {
 fn join(row_group: usize, parts: &[(Range<u64>, usize)]) -> Window {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     let mut pieces = Vec::with_capacity(parts.len());
-    for (part, place) in parts {
+    for (part, index) in parts {
         match ranges.last_mut() {
             Some(last) if part.start <= last.end.saturating_add(MAX_GAP_BYTES) => {
                 last.end = last.end.max(part.end);
@@ -144,7 +144,7 @@ fn join(row_group: usize, parts: &[(Range<u64>, usize)]) -> Window {
         let number = ranges.len() - 1;
         let start = ranges.get(number).map_or(0, |range| range.start);
         let inside = |at: u64| usize::try_from(at - start).unwrap_or(usize::MAX);
-        pieces.push((number, inside(part.start)..inside(part.end), *place));
+        pieces.push((number, inside(part.start)..inside(part.end), *index));
     }
     Window { row_group, ranges, pieces }
 }
@@ -202,7 +202,7 @@ mod tests {
         let metadata = Arc::new(metadata(1, &[1 << 20, 1 << 20]));
         let mut windows = Windows::new(metadata, vec![0, 1], vec![0], 1 << 19);
         let places = |window: Window| -> Vec<usize> {
-            window.pieces.into_iter().map(|(_, _, place)| place).collect()
+            window.pieces.into_iter().map(|(_, _, index)| index).collect()
         };
         assert_eq!(places(windows.next(vec![]).unwrap()), [0, 1]);
         let ahead = |rows| Progress { rows, waiting_bytes: 0 };
@@ -233,10 +233,10 @@ mod tests {
                 let Some(window) = windows.next(progress.collect()) else { break };
                 count += 1;
                 prop_assert!(!window.pieces.is_empty(), "{window:?}");
-                for (number, piece, place) in &window.pieces {
-                    let chunk = metadata.row_group(window.row_group).column(*place);
+                for (number, piece, index) in &window.pieces {
+                    let chunk = metadata.row_group(window.row_group).column(*index);
                     let start = window.ranges[*number].start + piece.start as u64;
-                    let got = &mut got[window.row_group][*place];
+                    let got = &mut got[window.row_group][*index];
                     prop_assert_eq!(start, chunk.data_page_offset() as u64 + *got);
                     *got += piece.len() as u64;
                 }

@@ -1,7 +1,8 @@
-//! What [`crate::markup`] is compared with: the same answers from `lol_html`, a general rewriter.
+//! The oracle for [`crate::markup`]: finds the same elements with `lol_html`, a general HTML
+//! rewriter.
 //!
-//! The tokenizer keeps no tree. It reports an SVG `title`, which is an integration point, as
-//! HTML; what tells them apart is that only the HTML one switches the tokenizer to RCDATA.
+//! `lol_html` keeps no tree. It reports an SVG `title`, which is an integration point, as HTML. The
+//! two are distinguished by their text: only an HTML `title` switches the tokenizer to RCDATA.
 
 use std::{borrow::Cow, cell::RefCell, sync::LazyLock};
 
@@ -18,8 +19,8 @@ use crate::{
     tokens::Span,
 };
 
-/// What the tokenizer may hold: about 150,000 open elements. A page nested deeper keeps what
-/// was found before that.
+/// Memory in bytes that the tokenizer may use, enough for about 150,000 open elements. Of a page
+/// with deeper nesting only the elements before that are found.
 const MAX_TOKENIZER_BYTES: usize = 32 << 20;
 
 const HTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
@@ -28,13 +29,13 @@ static TITLE: LazyLock<Option<Selector>> = LazyLock::new(|| "title".parse().ok()
 static LINK: LazyLock<Option<Selector>> = LazyLock::new(|| "link[rel]".parse().ok());
 static BASE: LazyLock<Option<Selector>> = LazyLock::new(|| "base[href]".parse().ok());
 static META: LazyLock<Option<Selector>> = LazyLock::new(|| "meta".parse().ok());
-/// Registered before the others, for handlers run in the order of their registration.
+/// Registered before the other selectors, since handlers run in the order of registration.
 static IN_TEMPLATE: LazyLock<Option<Selector>> =
     LazyLock::new(|| "template title, template link, template base, frameset title".parse().ok());
 static IN_FOREIGN: LazyLock<Option<Selector>> =
     LazyLock::new(|| "svg title, math title".parse().ok());
 
-/// Reads the page once. `wants_meta` asks for the metas too, which costs a little.
+/// Reads the page. With `wants_meta` it also reads the encoding from `meta` elements.
 pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Markup {
     let found = RefCell::new(OracleReader::new(html, is_icon));
     let title = element(&found, OracleReader::title).text(|chunk: &mut TextChunk<'_>| {
@@ -59,7 +60,7 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
     let mut settings = Settings::new().with_strict(false).with_memory_settings(
         MemorySettings::new().with_max_allowed_memory_usage(MAX_TOKENIZER_BYTES),
     );
-    // Every byte is a character in windows-1252, so the ranges are exact for any encoding.
+    // In windows-1252 every byte is a character, so the ranges are exact for any encoding.
     if let Some(encoding) = AsciiCompatibleEncoding::new(WINDOWS_1252) {
         settings = settings.with_encoding(encoding);
     }
@@ -67,7 +68,7 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
         settings = settings.append_element_content_handler(handler);
     }
     let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-    // The one error is the memory limit: what was found before it stands.
+    // The only error is the memory limit. Elements that were found before it are kept.
     if rewriter.write(html).is_ok() {
         rewriter.end().ok();
     } else {
@@ -76,7 +77,7 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
     found.into_inner().finish()
 }
 
-/// A handler that notes what an element says.
+/// Makes a handler that passes an element to the reader.
 fn element<'h, 'a: 'h>(
     found: &'h RefCell<OracleReader<'a>>,
     handler: fn(&mut OracleReader<'a>, &Element<'_, '_>),
@@ -87,9 +88,9 @@ fn element<'h, 'a: 'h>(
     })
 }
 
-/// A title element whose text has not begun.
+/// A title element that has not ended.
 struct OpenTitle {
-    /// It may be an SVG or MathML title, if no text shows otherwise.
+    /// True if it may be an SVG or MathML title. RCDATA text proves that it is an HTML title.
     in_foreign: bool,
     text: Option<Span>,
 }
@@ -127,7 +128,7 @@ impl<'a> OracleReader<'a> {
         self.html.get(span.clone()).unwrap_or_default()
     }
 
-    /// True if the element counts; consumes the note that a guard left for it.
+    /// Returns true if the element counts, and resets the flag that the handler for templates set.
     fn counts(&mut self, element: &Element<'_, '_>) -> bool {
         !std::mem::take(&mut self.in_template) && element.namespace_uri() == HTML_NAMESPACE
     }
@@ -153,7 +154,7 @@ impl<'a> OracleReader<'a> {
         }
     }
 
-    /// Ends the title that is open, when the next one begins or the page ends.
+    /// Ends the open title, when the next one begins or the page ends.
     fn settle_title(&mut self) {
         let Some(open) = self.open_title.take() else { return };
         self.title = match open.text {
@@ -181,7 +182,7 @@ impl<'a> OracleReader<'a> {
                 name if name.eq_ignore_ascii_case(b"media") => &mut link.media,
                 _ => continue,
             };
-            // The first of two attributes of one name counts.
+            // Of two attributes with the same name the first one counts.
             if slot.is_none() {
                 *slot = Some(value(attribute));
             }
@@ -204,7 +205,8 @@ impl<'a> OracleReader<'a> {
         }
     }
 
-    /// "In head", a meta start tag: a charset attribute first, else the content-type pragma.
+    /// Reads the encoding from a `meta` element: from its charset attribute, else from its
+    /// content-type pragma.
     fn meta(&mut self, element: &Element<'_, '_>) {
         if self.meta_encoding.is_some() || element.namespace_uri() != HTML_NAMESPACE {
             return;
@@ -230,7 +232,7 @@ impl<'a> OracleReader<'a> {
         attribute.name_source_location().map_or(&[], |span| self.bytes(&span.bytes()))
     }
 
-    /// A value with its character references decoded; of use for what is ASCII.
+    /// Decodes the character references of a value, which is expected to be ASCII.
     fn unescaped(&self, span: &Span) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {
@@ -252,12 +254,13 @@ impl<'a> OracleReader<'a> {
     }
 }
 
-/// Where an attribute's value lies; empty for an attribute without one.
+/// Returns the range of the value of an attribute, empty if it has no value.
 fn value(attribute: &Attribute<'_>) -> Span {
     attribute.value_source_location().map_or(0..0, |span| span.bytes())
 }
 
-/// What is the same however two readers write an empty stretch.
+/// Returns the parts of the page that were found, for comparison. The two readers may represent an
+/// empty range differently, so the bytes are compared instead of the ranges.
 pub(crate) fn visible_parts<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
     let bytes =
         |span: &Option<Span>| span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default());

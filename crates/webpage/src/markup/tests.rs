@@ -1,7 +1,7 @@
 //! Compares [`crate::markup`] with its oracle on generated tag soup.
 //!
-//! The two read foreign content differently on purpose (the oracle keeps no foreign elements), so
-//! soups with it are compared only in the ways that nesting cannot change.
+//! The two treat foreign content differently on purpose (the oracle keeps no foreign elements), so
+//! the generated pages contain none.
 
 use proptest::{collection::vec, prelude::*};
 
