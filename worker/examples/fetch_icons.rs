@@ -181,7 +181,7 @@ async fn watch(fetcher: Fetcher, used: Arc<Used>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let looks = used.looks.fetch_add(1, Ordering::Relaxed);
-        used.slots.fetch_add(fetcher.slots().0 as u64, Ordering::Relaxed);
+        used.slots.fetch_add(fetcher.in_flight().requests as u64, Ordering::Relaxed);
         // Counting files is work: once a second.
         if looks.is_multiple_of(20) {
             let files = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);

@@ -75,6 +75,7 @@ pub use fetched::{Fetched, Hop, Timings};
 pub use heartbeat::Heartbeat;
 pub use isolation::{ItemIsolation, ItemJournal};
 pub use outcome::{Outcome, Retry, StatsCounter};
+pub use permits::politeness::InFlight;
 pub use request::{
     certificate::Certificate,
     content::{ImageFacts, data_bytes, judge},

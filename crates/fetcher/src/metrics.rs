@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use opentelemetry::{KeyValue, global, metrics::Meter};
 
-use crate::{outcome::Outcome, trouble::Trouble};
+use crate::{outcome::Outcome, permits::politeness::InFlight, trouble::Trouble};
 
 /// How a metric behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,17 +168,16 @@ pub fn begin_at_zero() {
     instruments.fetched_bytes.add(0, &[]);
 }
 
-/// Registers the gauge [`SLOTS`], which calls `slots` for the requests on the wire and their limit
-/// whenever metrics are exported.
-pub fn observe_slots(slots: impl Fn() -> (usize, usize) + Send + Sync + 'static) {
+/// Registers the gauge [`SLOTS`], which calls `in_flight` whenever metrics are exported.
+pub fn observe_in_flight(in_flight: impl Fn() -> InFlight + Send + Sync + 'static) {
     let meter = meter();
     let gauge = meter.u64_observable_gauge(SLOTS.name).with_unit(SLOTS.unit);
     gauge
         .with_description(SLOTS.meaning)
         .with_callback(move |observer| {
-            let (taken, all) = slots();
-            observer.observe(taken as u64, &[label("state", "taken")]);
-            observer.observe(all as u64, &[label("state", "all")]);
+            let InFlight { requests, limit } = in_flight();
+            observer.observe(requests as u64, &[label("state", "taken")]);
+            observer.observe(limit as u64, &[label("state", "all")]);
         })
         .build();
 }

@@ -186,14 +186,14 @@ impl Worker {
     /// The kinds of which another job can be taken now.
     fn free_kinds(&self) -> Vec<JobKind> {
         let icons_paused = self.icons_paused_until.is_some();
-        let (_, slots) = self.context.fetcher.slots();
+        let in_flight = self.context.fetcher.in_flight().limit;
         let is_full = !self.context.fetcher.has_room();
         let most = |kind| match kind {
             JobKind::Index => index::CONCURRENT_JOBS,
             JobKind::Warc => warc::CONCURRENT_JOBS,
             JobKind::Icon if icons_paused => 0,
             JobKind::Icon if is_full || self.is_starting(kind) => 1,
-            JobKind::Icon => icon::concurrent_jobs(slots),
+            JobKind::Icon => icon::concurrent_jobs(in_flight),
             JobKind::BundleShard => self.settings.bundle_jobs,
             JobKind::Search => search::CONCURRENT_JOBS,
             JobKind::Publish => 1,

@@ -83,7 +83,7 @@ pub async fn run(args: RunArgs) -> CliResult {
     telemetry::begin_at_zero();
     let context = context(&args.fetch, args.temporary.clone())?;
     let fetcher = context.fetcher.clone();
-    everytab_fetcher::metrics::observe_slots(move || fetcher.slots());
+    everytab_fetcher::metrics::observe_in_flight(move || fetcher.in_flight());
     let settings = WorkerSettings {
         worker_id: worker_id(),
         kinds: Role::kinds(&args.roles),

@@ -1,7 +1,7 @@
 //! Every limit that a request waits for: per hostname, per address, in total, per second, of
 //! memory.
 //!
-//! A request acquires its permits in one fixed order (hostname, address, slot, rate, body memory),
+//! A request acquires its permits in one fixed order (hostname, address, wire, rate, body memory),
 //! and a request that holds a later one never waits for an earlier one, so no circle of requests
 //! waits for each other. Permits only delay, they never decide an outcome.
 //! Must not know: what is fetched, how, and with what result.
@@ -33,6 +33,15 @@ use crate::{
 /// Bytes of one permit of the memory for bodies: small against a body, and few enough permits.
 const MEMORY_UNIT_BYTES: usize = 1_024;
 
+/// How many requests are on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InFlight {
+    /// The requests that are on the wire now.
+    pub requests: usize,
+    /// The requests that may be on the wire together.
+    pub limit: usize,
+}
+
 /// All the permits of one fetcher.
 pub(crate) struct Politeness {
     hosts: Arc<KeyedSemaphore<String>>,
@@ -40,8 +49,9 @@ pub(crate) struct Politeness {
     addresses: Arc<KeyedSemaphore<IpAddr>>,
     slowdown: Slowdown,
     pub(crate) rate_limiter: RateLimiter,
-    slots: Arc<Semaphore>,
-    slots_total: usize,
+    /// The permits for requests on the wire, over all shards.
+    wire: Arc<Semaphore>,
+    max_in_flight: usize,
     memory: Arc<Semaphore>,
     memory_units: usize,
     idle_connections: Arc<Semaphore>,
@@ -52,7 +62,7 @@ pub(crate) struct Politeness {
 
 impl Politeness {
     pub(crate) fn new(settings: &FetchSettings) -> Self {
-        let slots_total = settings.in_flight.clamp(1, Semaphore::MAX_PERMITS);
+        let max_in_flight = settings.in_flight.clamp(1, Semaphore::MAX_PERMITS);
         let memory_units = (settings.body_budget_bytes.max(settings.max_body_bytes)
             / MEMORY_UNIT_BYTES)
             .clamp(1, u32::MAX as usize >> 3);
@@ -62,11 +72,11 @@ impl Politeness {
             addresses: KeyedSemaphore::new(),
             slowdown: Slowdown::default(),
             rate_limiter: RateLimiter::default(),
-            slots: Arc::new(Semaphore::new(slots_total)),
-            slots_total,
+            wire: Arc::new(Semaphore::new(max_in_flight)),
+            max_in_flight,
             memory: Arc::new(Semaphore::new(memory_units)),
             memory_units,
-            idle_connections: Arc::new(Semaphore::new(slots_total)),
+            idle_connections: Arc::new(Semaphore::new(max_in_flight)),
             per_address: settings.per_address,
             per_cdn_address: settings.per_cdn_address.max(settings.per_address),
             live_workers: AtomicUsize::new(1),
@@ -108,19 +118,20 @@ impl Politeness {
         move || (fleet / self.live_workers.load(Ordering::SeqCst).max(1)).max(1)
     }
 
-    /// Waits for a slot: the permit for one request on the wire. The rate limit is waited for while
-    /// the slot is held, so a worker that is held back looks as busy as it is, and leases no more
+    /// Waits for the permit to have one request on the wire. The rate limit is waited for while the
+    /// permit is held, so a worker that is held back looks as busy as it is, and leases no more
     /// jobs than it can do.
-    pub(crate) async fn acquire_slot(&self) -> Result<OwnedSemaphorePermit, Trouble> {
-        let slots = Arc::clone(&self.slots);
-        let slot = slots.acquire_owned().await.map_err(|_closed| Trouble::Memory)?;
+    pub(crate) async fn acquire_wire(&self) -> Result<OwnedSemaphorePermit, Trouble> {
+        let wire = Arc::clone(&self.wire);
+        let permit = wire.acquire_owned().await.map_err(|_closed| Trouble::Memory)?;
         self.rate_limiter.acquire().await;
-        Ok(slot)
+        Ok(permit)
     }
 
-    /// The slots that are taken, and all slots.
-    pub(crate) fn slots(&self) -> (usize, usize) {
-        (self.slots_total.saturating_sub(self.slots.available_permits()), self.slots_total)
+    /// The requests on the wire, and their limit.
+    pub(crate) fn in_flight(&self) -> InFlight {
+        let limit = self.max_in_flight;
+        InFlight { requests: limit.saturating_sub(self.wire.available_permits()), limit }
     }
 
     /// Waits for the memory of a body of at most `bytes`. For more than the whole budget it gives

@@ -13,10 +13,10 @@ use crate::{
     trouble::Trouble,
 };
 
-/// The permits of a request for its address and for a slot. Dropping them gives them back.
+/// The permits of a request for its address and for the wire. Dropping them gives them back.
 pub(crate) struct WirePermits {
     _address: KeyedPermit<IpAddr>,
-    _slot: OwnedSemaphorePermit,
+    _wire: OwnedSemaphorePermit,
 }
 
 impl WirePermits {
@@ -29,8 +29,8 @@ impl WirePermits {
     ) -> Result<Self, Trouble> {
         let address = clock.wait(politeness.acquire_address(address)).await;
         meter.concurrent_per_address(address.concurrent());
-        let slot = clock.wait(politeness.acquire_slot()).await?;
-        Ok(Self { _address: address, _slot: slot })
+        let wire = clock.wait(politeness.acquire_wire()).await?;
+        Ok(Self { _address: address, _wire: wire })
     }
 }
 

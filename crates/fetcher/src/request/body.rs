@@ -92,7 +92,7 @@ pub(crate) async fn read(
 }
 
 /// Reads and drops a body of at most `max_bytes`, so that its connection can carry the next
-/// request. Whether it was read to its end; this does not change the outcome of the fetch.
+/// request. Returns whether it was read to its end, which does not change the outcome of the fetch.
 pub(crate) async fn drain(mut incoming: Incoming, max_bytes: usize) -> bool {
     let mut seen = 0_usize;
     while let Some(frame) = incoming.frame().await {

@@ -9,6 +9,7 @@ use crate::{
     fetched::Fetched,
     health::dead_origins::DeadOrigins,
     meter::FetchMeter,
+    permits::politeness::InFlight,
     request::{
         chain,
         pool::ConnectionPool,
@@ -75,15 +76,16 @@ impl Fetcher {
     }
 
     /// The requests on the wire, and how many there may be.
-    pub fn slots(&self) -> (usize, usize) {
-        self.shared.politeness.slots()
+    pub fn in_flight(&self) -> InFlight {
+        self.shared.politeness.in_flight()
     }
 
-    /// Whether another shard can begin: less than 31 of 32 slots are taken, and another origin may
-    /// begin. Where names or the processor are slow, slots are free although there is no room.
+    /// Whether another shard can begin: at most 31 of 32 requests that may be on the wire are, and
+    /// another origin may begin. Where names or the processor are slow, few requests are on the
+    /// wire although there is no room.
     pub fn has_room(&self) -> bool {
-        let (taken, all) = self.slots();
-        taken * 32 <= all * 31 && self.shared.origins.available_permits() > 0
+        let InFlight { requests, limit } = self.in_flight();
+        requests * 32 <= limit * 31 && self.shared.origins.available_permits() > 0
     }
 
     /// Checks whether the network works again: addresses that were reached before can be reached,

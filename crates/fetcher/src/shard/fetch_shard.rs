@@ -178,8 +178,8 @@ async fn decode_data_url(work: &Arc<ShardWork>, url_no: usize) -> Result<UrlResu
     }
 }
 
-/// Runs groups concurrently, at most one for each slot, and records how their URLs ended. Groups
-/// that are not begun take next to no memory.
+/// Runs groups concurrently, at most as many as requests may be on the wire, and records how their
+/// URLs ended. Groups that are not begun take next to no memory.
 async fn run(
     work: &Arc<ShardWork>,
     groups: Vec<OriginGroup>,

@@ -10,7 +10,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn an_origin_of_few_icons_takes_one_connection_however_many_wait_for_a_slot() {
+async fn an_origin_of_few_icons_takes_one_connection_however_many_wait() {
     let mut net = Net::start(|asked| ok(&png(16, asked.path.len() as u8))).await;
     net.settings.in_flight = 2;
     let mut hosts = Vec::new();

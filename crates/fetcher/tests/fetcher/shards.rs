@@ -10,8 +10,8 @@ use std::{
 };
 
 use everytab_fetcher::{
-    FetchSettings, HostCandidates, IconResult, Outcome, RobotsPolicy, ShardOptions, ShardResult,
-    Span, Spool, Trouble, fetch_shard,
+    FetchSettings, HostCandidates, IconResult, InFlight, Outcome, RobotsPolicy, ShardOptions,
+    ShardResult, Span, Spool, Trouble, fetch_shard,
 };
 use everytab_webpage::{Candidate, CandidateSource};
 
@@ -278,7 +278,7 @@ async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
     };
     let (fetcher, dns) = (net.fetcher(), &net.dns);
     assert!(fetcher.has_room());
-    // Each shard begins as many as there are slots.
+    // Each shard begins as many as may be in flight.
     let shards = (0..10).map(|shard| {
         let hosts = (0..5).map(|number| {
             let name = format!("h{shard}-{number}.test");
@@ -300,8 +300,9 @@ async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
         _ = shards => panic!("no server answers"),
         () = waiting => {}
     }
-    assert_eq!((names(), fetcher.slots()), (12, (1, 3)));
-    assert!(!fetcher.has_room(), "two slots are free, but what waits has no room");
+    let in_flight = InFlight { requests: 1, limit: 3 };
+    assert_eq!((names(), fetcher.in_flight()), (12, in_flight));
+    assert!(!fetcher.has_room(), "two more requests may be sent, but no more origins may wait");
 }
 
 #[tokio::test]
