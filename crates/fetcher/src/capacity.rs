@@ -1,26 +1,26 @@
-//! What this machine lets a worker have, and how many requests that is room for.
+//! The open files and the memory of this machine, and how many requests in flight they allow.
 //!
-//! Invariant: too little means fewer requests at once, never a failing one.
+//! Invariant: too little of either means fewer requests in flight, never a request that fails.
 //! Must not know: what is fetched.
 
 use std::fs;
 
 use crate::settings::{FetchSettings, REQUEST_BYTES, WAITING_BYTES};
 
-/// Open files a request in flight: connection and look-up, and as much for everything else.
+/// Open files for each request in flight: its connection, its look-up, and two for all else.
 const FILES_A_REQUEST: u64 = 4;
-/// Open files where the system does not say how many.
+/// Open files that are assumed where the system does not tell the limit.
 const OPEN_FILES_AT_LEAST: u64 = 256;
-/// Of the machine's memory, what requests and the bodies of their answers may take: three parts in
-/// four. The rest is for everything else that a worker does, and for the system.
+/// Requests and the bodies of their answers may take three of four parts of the machine's memory.
+/// The fourth is for everything else that a worker does, and for the system.
 const PARTS: (u64, u64) = (3, 4);
 
-/// One thing that requests need.
+/// One resource that requests need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
-    /// What it is, for people.
+    /// The name of the resource, for messages.
     pub name: &'static str,
-    /// How to have more of it.
+    /// How an operator gets more of it.
     pub remedy: &'static str,
     unit: &'static str,
     has: u64,
@@ -29,13 +29,13 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The most requests at once that it is enough for; at least one.
+    /// The requests in flight that it is enough for; at least one.
     pub fn requests(&self) -> usize {
         let fit = self.has.saturating_sub(self.fixed) / self.each;
         usize::try_from(fit).unwrap_or(usize::MAX).max(1)
     }
 
-    /// What there is and what so many requests want, in words.
+    /// What there is, and what this many requests in flight need, in words.
     pub fn said(&self, in_flight: usize) -> String {
         let wanted = self.each.saturating_mul(in_flight as u64).saturating_add(self.fixed);
         let Capacity { has, unit, .. } = self;
@@ -43,7 +43,8 @@ impl Capacity {
     }
 }
 
-/// Open files, raised as far as it goes, and memory beside bodies and what waits.
+/// The open files, after the soft limit was raised to the hard one, and the memory if the system
+/// tells it.
 pub fn capacities() -> Vec<Capacity> {
     let files = rlimit::raise().unwrap_or(OPEN_FILES_AT_LEAST);
     let files = Capacity {
@@ -58,12 +59,13 @@ pub fn capacities() -> Vec<Capacity> {
     [Some(files), memory].into_iter().flatten().collect()
 }
 
-/// The most requests at once that a machine of so much memory is room for.
+/// The requests in flight that this much memory in bytes is enough for.
 pub fn requests_in(machine_bytes: u64) -> usize {
     memory_capacity(machine_bytes).requests()
 }
 
-/// What so many requests at once take of the memory at most, bodies and what waits included.
+/// The memory in bytes that this many requests in flight take at most, with bodies and waiting
+/// origins.
 pub fn memory_of(requests: u64) -> u64 {
     let room = memory_capacity(0);
     (room.fixed + requests * room.each) * 1_024
@@ -81,10 +83,10 @@ fn memory_capacity(machine_bytes: u64) -> Capacity {
     }
 }
 
-/// Memory of the machine, or of the control group that this process is in where that is less.
+/// The memory in bytes of the machine, or of the control group of this process if that is less.
 fn memory_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(of_meminfo);
-    // Version 2, seen from inside a container or a unit of systemd; version 1 likewise.
+    // Both versions of control groups, seen from inside a container or from a unit of systemd.
     let group = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = group_files(&group).into_iter().filter_map(|file| {
         let text = fs::read_to_string(file).ok()?;
@@ -98,8 +100,8 @@ fn of_meminfo(text: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1_024)
 }
 
-/// The files that may hold a limit, by `/proc/self/cgroup` (cgroups(7)): the group's own and those
-/// of the groups around it.
+/// The files that may hold a limit, from the text of `/proc/self/cgroup` (cgroups(7)): that of the
+/// group and those of the groups around it.
 fn group_files(group: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in group.lines() {
@@ -124,7 +126,7 @@ fn group_files(group: &str) -> Vec<String> {
 }
 
 mod rlimit {
-    //! The one system call that std does not have.
+    //! The system call for limits of a process, which std does not offer.
     #![allow(unsafe_code)]
 
     pub(super) fn raise() -> Option<u64> {

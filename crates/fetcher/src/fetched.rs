@@ -7,7 +7,7 @@ use std::{net::SocketAddr, time::Duration};
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{outcome::Outcome, request::certificate::Certificate};
+use crate::{certificate::Certificate, outcome::Outcome};
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,6 +54,7 @@
 
 mod blocklist;
 pub mod capacity;
+mod certificate;
 mod counts;
 mod fetched;
 mod health;
@@ -70,6 +71,7 @@ mod shard;
 mod trouble;
 
 pub use blocklist::Blocklist;
+pub use certificate::Certificate;
 pub use counts::FetchCounts;
 pub use fetched::{Fetched, Hop, Timings};
 pub use heartbeat::Heartbeat;
@@ -77,7 +79,6 @@ pub use isolation::{ItemIsolation, ItemJournal};
 pub use outcome::{Outcome, Retry, StatsCounter};
 pub use permits::politeness::InFlight;
 pub use request::{
-    certificate::Certificate,
     content::{ImageFacts, data_bytes, judge},
     fetcher::Fetcher,
     shared::SettingsError,

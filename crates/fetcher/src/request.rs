@@ -1,7 +1,6 @@
 //! One URL: its redirects, its robots.txt, and each request on its way.
 
 pub(crate) mod body;
-pub(crate) mod certificate;
 pub(crate) mod chain;
 pub(crate) mod connection;
 pub(crate) mod content;
@@ -19,3 +18,4 @@ pub(crate) mod scope;
 pub(crate) mod shared;
 pub(crate) mod spool;
 pub(crate) mod target;
+pub(crate) mod trust;

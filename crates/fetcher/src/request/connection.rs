@@ -24,7 +24,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::request::certificate::Certificate;
+use crate::certificate::Certificate;
 
 /// Fields of a head; real servers send a few dozen.
 const MAX_HEADER_FIELDS: usize = 256;

@@ -13,7 +13,7 @@ use crate::{
     },
     names::resolver::Resolver,
     permits::politeness::Politeness,
-    request::{certificate::Trust, route::has_ipv6_route},
+    request::{route::has_ipv6_route, trust::Trust},
     settings::FetchSettings,
 };
 

@@ -7,9 +7,10 @@ use std::{net::SocketAddr, time::Duration};
 use chrono::{DateTime, Utc};
 
 use crate::{
+    certificate::Certificate,
     fetched::Fetched,
     outcome::{Outcome, Retry},
-    request::{certificate::Certificate, content::ImageFacts, spool::Payload},
+    request::{content::ImageFacts, spool::Payload},
 };
 
 /// The statuses after which a `Retry-After` is waited for (RFC 9110, 10.2.3; RFC 6585, 4).
