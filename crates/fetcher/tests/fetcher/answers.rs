@@ -1,4 +1,4 @@
-//! One URL: what each kind of peer ends as.
+//! One URL: the outcome of each kind of peer.
 
 use std::{io::Write, sync::atomic::Ordering, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Whose turn it is: connections that are kept, addresses that complain, bodies that stand still.
+//! Politeness: connections that are kept, addresses that complain, bodies that stand still.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -27,7 +27,7 @@ async fn an_origin_of_few_icons_takes_one_connection_however_many_wait() {
 }
 
 #[tokio::test]
-async fn an_address_that_complains_is_asked_half_as_much_at_once() {
+async fn an_address_that_complains_gets_half_as_many_concurrent_requests() {
     let mut net = Net::start(|asked| match asked.path.as_str() {
         "/busy" => status("429 Too Many Requests"),
         _ => Reply::Later(Duration::from_millis(30), answer_with("200 OK", &[], &png(16, 0))),

@@ -105,7 +105,7 @@ async fn every_candidate_has_one_result_in_canonical_order_and_bodies_are_spoole
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_host_is_asked_for_more_than_two_at_once_and_its_connections_are_few() {
+async fn a_host_gets_two_concurrent_requests_at_most_over_few_connections() {
     let net = Net::start(|asked| {
         let icon = png(16, asked.path.len() as u8);
         Reply::Later(Duration::from_millis(5), answer_with("200 OK", &[], &icon))
@@ -190,7 +190,7 @@ async fn an_address_that_refused_two_hosts_is_not_tried_for_the_third() {
 }
 
 #[tokio::test]
-async fn what_may_have_been_passing_is_tried_once_more_and_a_clear_no_is_not() {
+async fn a_failure_that_may_pass_is_tried_once_more_and_a_clear_refusal_is_not() {
     let turns = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&turns);
     let net = Net::start(move |asked| match asked.path.as_str() {
@@ -241,7 +241,7 @@ async fn when_most_origins_fail_to_resolve_the_shard_is_void() {
 }
 
 #[tokio::test]
-async fn many_hosts_at_one_dead_address_are_no_trouble_of_ours() {
+async fn many_hosts_at_one_dead_address_are_no_trouble_of_this_machine() {
     let mut net = Net::start(|_| ok(&png(16, 0))).await;
     let silent = Silent::start().await;
     net.settings = FetchSettings {
@@ -266,7 +266,7 @@ async fn many_hosts_at_one_dead_address_are_no_trouble_of_ours() {
 }
 
 #[tokio::test]
-async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
+async fn no_more_origins_are_begun_than_memory_is_kept_for() {
     let mut net = Net::start(|_| Reply::SendAndHang(Vec::new())).await;
     net.settings = FetchSettings {
         in_flight: 3,
@@ -306,7 +306,7 @@ async fn no_more_origins_are_begun_at_once_than_memory_is_kept_for() {
 }
 
 #[tokio::test]
-async fn a_full_spool_is_our_trouble() {
+async fn a_full_spool_is_trouble_of_this_machine() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let small = Arc::new(Spool::create(&std::env::temp_dir(), 10).expect("a spool"));
     let hosts = vec![host(0, &["http://a.test/"])];
@@ -315,7 +315,7 @@ async fn a_full_spool_is_our_trouble() {
 }
 
 #[tokio::test]
-async fn a_name_is_looked_up_once_however_many_ask() {
+async fn a_name_that_many_fetches_need_is_looked_up_once() {
     let net = Net::start(|_| ok(&png(16, 0))).await;
     let urls: Vec<String> = (0..10).map(|n| format!("http://a.test/{n}")).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();

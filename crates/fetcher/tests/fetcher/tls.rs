@@ -110,7 +110,7 @@ async fn http2_is_spoken_where_it_is_offered_and_certificates_are_recorded() {
 }
 
 #[tokio::test]
-async fn a_second_connection_to_a_name_resumes_the_first_ones_session() {
+async fn a_second_connection_to_a_name_resumes_the_session_of_the_first() {
     let (authority, dns) = (authority(), TestDns::start().await);
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let (address, _server) = serve(&authority, &[b"http/1.1"], &[version]).await;
@@ -130,7 +130,7 @@ async fn a_second_connection_to_a_name_resumes_the_first_ones_session() {
 }
 
 #[tokio::test]
-async fn no_handshake_is_an_outcome() {
+async fn a_handshake_that_fails_is_an_outcome() {
     let dns = TestDns::start().await;
     for (reply, outcome) in [
         (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], Outcome::TlsHandshake),
