@@ -15,8 +15,8 @@
 BUCKET_HOST=data.commoncrawl.org
 # Crawls are never taken down, so an old one tells as well as the newest whether the way is open.
 PROBE="https://$BUCKET_HOST/crawl-data/CC-MAIN-2024-10/cc-index-table.paths.gz"
-# Processor seconds of a build from nothing, measured with two cores; docs/benchmarks.md has it.
-BUILD_CPU_SECONDS=360
+# About how many processor seconds a build from nothing takes.
+BUILD_CPU_SECONDS=300
 # Seconds between two lines about the build where there is no terminal.
 BUILD_LINE_SECONDS=15
 # Without the fleet's S3, CloudFront and OTLP, whose crates take long to compile.
