@@ -284,8 +284,12 @@ class Reader:
                 self.crate.problems.append(f"{place}: no file of module {name}")
             else:
                 folder = file.parent if file.name == "mod.rs" else file.parent / file.stem
-                path = (*parent.path, name)
-                parent.children[name] = self.crate.read(file, path, parent, folder)
+                # Two files for one name, by a feature: the paths of others mean the one with it.
+                label = name if file.stem in (name, "mod") else f"{name}[{file.stem}]"
+                is_without = any(one.startswith("cfg ( not (") for one in self.attributes)
+                child = self.crate.read(file, (*parent.path, label), parent, folder)
+                if name not in parent.children or not is_without:
+                    parent.children[name] = child
         self.at += 3
 
     def child_file(self, name):
