@@ -7,15 +7,22 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, types::Json};
 
-use crate::{call::Transaction, coordinator::Coordinator, error::Error};
+use crate::{bind::bind, call::Transaction, coordinator::Coordinator, error::Error, row::values};
 
 /// A backup of 80 million rows takes a quarter of an hour; a slow network some hours.
 const SNAPSHOT_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// The schema that holds every table.
 pub const TABLES_SCHEMA: &str = "everytab";
+
+/// The tables by name, each with the statement that counts and digests its rows.
+const DIGESTS: &str = "
+    select c.relname::text,
+           format('select count(*), coalesce(sum((''x'' || left(md5(t::text), 16))::bit(64)::bigint
+                   ::numeric), 0)::text from everytab.%I t', c.relname)
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'everytab' and c.relkind = 'r' order by c.relname collate \"C\"";
 
 /// A table's rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,24 +60,12 @@ impl Snapshot {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn digests(&mut self) -> Result<Vec<TableDigest>, Error> {
-        let tables: Vec<String> = sqlx::query_scalar(
-            "select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-              where n.nspname = 'everytab' and c.relkind = 'r' order by c.relname collate \"C\"",
-        )
-        .persistent(false)
-        .fetch_all(&mut *self.transaction)
-        .await?;
-        let mut digests = Vec::with_capacity(tables.len());
-        for table in tables {
-            let quoted = table.replace('"', "\"\"");
-            let sql = format!(
-                "select count(*), coalesce(sum(('x' || left(md5(t::text), 16))::bit(64)::bigint
-                        ::numeric), 0)::text from everytab.\"{quoted}\" t"
-            );
-            let (rows, digest) = sqlx::query_as(AssertSqlSafe(sql))
-                .persistent(false)
-                .fetch_one(&mut *self.transaction)
-                .await?;
+        // Postgres writes each table's statement itself, for a name cannot be a parameter.
+        let statements = self.transaction.rows(DIGESTS, &[]).await?;
+        let mut digests = Vec::with_capacity(statements.len());
+        for (table, sql) in values::<(String, String)>(&statements)? {
+            let rows = self.transaction.rows(&sql, &[]).await?;
+            let (rows, digest) = values(&rows)?.pop().unwrap_or_default();
             digests.push(TableDigest { table, rows, digest });
         }
         Ok(digests)
@@ -91,19 +86,13 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn snapshot(&self) -> Result<Snapshot, Error> {
-        let mut transaction = Transaction::begin_still(&self.work, SNAPSHOT_TIME).await?;
+        let transaction = Transaction::begin_snapshot(&self.work, SNAPSHOT_TIME).await?;
         // Text of a row must not depend on what a server or a role has set.
-        sqlx::raw_sql(
-            "set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; \
+        let settings = "set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; \
              set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; \
-             set local extra_float_digits = 1; set local search_path = pg_catalog",
-        )
-        .execute(&mut *transaction)
-        .await?;
-        let id = sqlx::query_scalar("select pg_export_snapshot()")
-            .persistent(false)
-            .fetch_one(&mut *transaction)
-            .await?;
+             set local extra_float_digits = 1; set local search_path = pg_catalog";
+        transaction.script(settings).await?;
+        let id = transaction.value("select pg_export_snapshot()", &[]).await?;
         Ok(Snapshot { transaction, id })
     }
 
@@ -112,14 +101,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn backup_scan(&self, scan: i32) -> Result<Option<Value>, Error> {
-        let mut transaction = self.begin_long().await?;
-        let row: Option<Json<Value>> = sqlx::query_scalar("select coordinator.backup_scan($1)")
-            .bind(scan)
-            .persistent(false)
-            .fetch_one(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(row.map(|Json(row)| row))
+        self.operator_value("select coordinator.backup_scan($1)", &[bind(&scan)]).await
     }
 
     /// What there is of EveryTab, whatever version left it.
@@ -127,12 +109,12 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn contents(&self) -> Result<Contents, Error> {
-        if !self.scalar::<bool>("select to_regnamespace('everytab') is not null").await? {
+        if !self.value::<bool>("select to_regnamespace('everytab') is not null", &[]).await? {
             return Ok(Contents::Nothing);
         }
         let has_any = "select exists (select from everytab.scans)
                            or exists (select from everytab.blocklist)";
-        Ok(if self.scalar(has_any).await? { Contents::Scans } else { Contents::EmptyTables })
+        Ok(if self.value(has_any, &[]).await? { Contents::Scans } else { Contents::EmptyTables })
     }
 
     /// Removes tables with nothing in them, and the functions.
@@ -140,10 +122,9 @@ impl Coordinator {
     /// # Errors
     /// When Postgres refuses.
     pub async fn remove_empty_tables(&self) -> Result<(), Error> {
-        let mut transaction = self.begin_long().await?;
-        sqlx::raw_sql("drop schema if exists coordinator cascade; drop schema everytab cascade")
-            .execute(&mut *transaction)
-            .await?;
+        let transaction = self.begin_long().await?;
+        let drop = "drop schema if exists coordinator cascade; drop schema everytab cascade";
+        transaction.script(drop).await?;
         transaction.commit().await
     }
 
@@ -152,14 +133,8 @@ impl Coordinator {
     /// # Errors
     /// When there is no such scan, or Postgres cannot be asked.
     pub async fn move_scan(&self, scan: i32, site: &str, archive: &str) -> Result<(), Error> {
-        let mut transaction = self.begin_long().await?;
-        sqlx::query("select coordinator.move_scan($1, $2, $3)")
-            .bind(scan)
-            .bind(site)
-            .bind(archive)
-            .persistent(false)
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit().await
+        let sql = "select coordinator.move_scan($1, $2, $3) is null";
+        let parameters = [bind(&scan), bind(&site), bind(&archive)];
+        self.operator_value::<bool>(sql, &parameters).await.map(drop)
     }
 }

@@ -1,12 +1,11 @@
 //! The blocklist: what takedowns keep out of scans.
 
 use chrono::{DateTime, Utc};
-use sqlx::FromRow;
 
-use crate::{coordinator::Coordinator, error::Error};
+use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
 
 /// An entry of the blocklist.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct BlockedPattern {
     /// hostname, suffix or title.
     pub kind: String,
@@ -17,6 +16,8 @@ pub struct BlockedPattern {
     /// Since when.
     pub added_at: DateTime<Utc>,
 }
+
+from_row!(BlockedPattern { kind, pattern, reason, added_at });
 
 impl Coordinator {
     /// Adds a pattern to the blocklist.
@@ -29,15 +30,9 @@ impl Coordinator {
         pattern: &str,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        let mut transaction = self.begin_long().await?;
-        sqlx::query("select coordinator.block($1, $2, $3)")
-            .bind(kind)
-            .bind(pattern)
-            .bind(reason)
-            .persistent(false)
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit().await
+        let sql = "select coordinator.block($1, $2, $3) is null";
+        let parameters = [bind(&kind), bind(&pattern), bind(&reason)];
+        self.operator_value::<bool>(sql, &parameters).await.map(drop)
     }
 
     /// Takes a pattern off the blocklist. False: it was not on it.
@@ -45,9 +40,8 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn unblock(&self, kind: &str, pattern: &str) -> Result<bool, Error> {
-        let query =
-            sqlx::query_scalar("select coordinator.unblock($1, $2)").bind(kind).bind(pattern);
-        self.one(query).await
+        let sql = "select coordinator.unblock($1, $2)";
+        self.operator_value(sql, &[bind(&kind), bind(&pattern)]).await
     }
 
     /// The blocklist, in order.
@@ -55,6 +49,6 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn list_blocked(&self) -> Result<Vec<BlockedPattern>, Error> {
-        self.all(sqlx::query_as("select * from coordinator.list_blocked()")).await
+        self.operator_rows("select * from coordinator.list_blocked()", &[]).await
     }
 }

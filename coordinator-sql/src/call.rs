@@ -1,57 +1,71 @@
 //! One call to Postgres: a connection for its time alone, and no longer than its limit.
 //!
 //! Invariants: a call ends, whatever becomes of the network or the server; a connection on which a
-//! call did not end well is closed, never used again. Whoever vanishes in the middle of a
-//! transaction keeps its locks no longer than the limit: Postgres ends it by itself.
+//! call did not end well is closed, never used again. A statement travels with its values in one
+//! message and leaves nothing in the session, so that a pooler in transaction mode may stand
+//! between. When a client vanishes in the middle of a transaction, Postgres ends the transaction
+//! by itself after the limit and frees its locks.
 //! Must not know: what is called.
 
-use std::{
-    io,
-    ops::{Deref, DerefMut},
-    time::Duration,
-};
+use std::time::Duration;
 
-use futures_util::{
-    StreamExt as _,
-    future::BoxFuture,
-    stream::{self, BoxStream},
-};
-use sqlx::{
-    Either, Execute, Executor, Postgres, SqlStr,
-    postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
-};
+use futures_util::future::try_join;
 use tokio::time::{Instant, timeout_at};
+use tokio_postgres::Row;
 
 use crate::{
+    bind::{Bound, bind},
     error::Error,
     pool::{Pool, Pooled},
+    row::{Column, first},
 };
 
-/// A worker's call. A statement of it takes milliseconds; but when Postgres comes back after an
-/// outage, all workers complete at once.
+/// Limit of a worker's call. Its statements take milliseconds; but when Postgres comes back after
+/// an outage, all workers complete jobs at the same time.
 pub(crate) const CALL_TIME: Duration = Duration::from_secs(60);
-/// A renewal is worth nothing once the lease has run out, and can be asked again.
+/// Limit of a renewal. It is worth nothing once the lease has expired, and it can be repeated.
 pub(crate) const RENEWAL_TIME: Duration = Duration::from_secs(10);
-/// An operator's call may read or drop a whole scan.
+/// Limit of an operator's call, which may read or drop a whole scan.
 const OPERATOR_TIME: Duration = Duration::from_secs(60 * 60);
-/// Between two messages of a transaction there is no work, only the way.
-const SILENCE_IN_A_TRANSACTION: Duration = Duration::from_secs(20);
+/// How long a transaction may be idle before Postgres ends it. The client does no work between two
+/// messages of a transaction, so only the network can delay the next one.
+const IDLE_IN_TRANSACTION_TIME: Duration = Duration::from_secs(20);
 
 const _: () = assert!(RENEWAL_TIME.as_secs() < CALL_TIME.as_secs());
-const _: () = assert!(SILENCE_IN_A_TRANSACTION.as_secs() <= CALL_TIME.as_secs());
+const _: () = assert!(IDLE_IN_TRANSACTION_TIME.as_secs() <= CALL_TIME.as_secs());
 const _: () = assert!(CALL_TIME.as_secs() <= OPERATOR_TIME.as_secs());
 
 /// A connection with a deadline, closed when dropped before the call has ended well.
 #[derive(Debug)]
-pub(crate) struct Bounded {
+pub(crate) struct Call {
     connection: Pooled,
     deadline: Instant,
 }
 
-impl Bounded {
-    pub(crate) async fn acquire(pool: &Pool, limit: Duration) -> Result<Self, Error> {
+impl Call {
+    async fn new(pool: &Pool, limit: Duration) -> Result<Self, Error> {
         let connection = pool.acquire().await?;
         Ok(Self { connection, deadline: Instant::now() + limit })
+    }
+
+    async fn within<T>(
+        &self,
+        request: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Error> {
+        match timeout_at(self.deadline, request).await {
+            Ok(answer) => Ok(answer?),
+            Err(_elapsed) => Err(Error::TimedOut),
+        }
+    }
+
+    /// Runs one statement: a message there, a message back.
+    pub(crate) async fn rows(&self, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
+        self.within(self.connection.client()?.query_typed(sql, values)).await
+    }
+
+    /// Runs statements that have no values.
+    pub(crate) async fn script(&self, sql: &str) -> Result<(), Error> {
+        self.within(self.connection.client()?.batch_execute(sql)).await
     }
 
     /// The call has ended well: the connection may serve the next one.
@@ -60,130 +74,120 @@ impl Bounded {
     }
 }
 
-/// A transaction of one call; not committed, it never was.
+/// Runs one statement in a transaction of its own, and waits no longer than the pool's calls may
+/// take.
+pub(crate) async fn run(pool: &Pool, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
+    let call = Call::new(pool, pool.call_time).await?;
+    let rows = call.rows(sql, values).await?;
+    call.keep();
+    Ok(rows)
+}
+
+/// Runs two statements, each in a transaction of its own, sent one behind the other without
+/// waiting. `between` is called when the first has ended well; the second's rows are dropped.
+///
+/// # Errors
+/// When either fails. A failure of the first does not keep Postgres from running the second.
+pub(crate) async fn run_both(
+    pool: &Pool,
+    (first, values): (&str, &[Bound<'_>]),
+    second: &str,
+    between: impl FnOnce(),
+) -> Result<Vec<Row>, Error> {
+    let call = Call::new(pool, pool.call_time).await?;
+    let client = call.connection.client()?;
+    let both = async {
+        let first = async {
+            let rows = client.query_typed(first, values).await?;
+            between();
+            Ok(rows)
+        };
+        // Requests leave in the order in which they are first polled, and so do answers arrive.
+        let (rows, _) = try_join(first, client.query_typed(second, &[])).await?;
+        Ok(rows)
+    };
+    let rows = call.within(both).await?;
+    call.keep();
+    Ok(rows)
+}
+
+/// A transaction. Unless it is committed, closing its connection rolls it back.
 #[derive(Debug)]
-pub(crate) struct Transaction(Bounded);
+pub(crate) struct Transaction(Call);
 
 impl Transaction {
     /// A transaction of a worker's call.
     pub(crate) async fn begin(pool: &Pool) -> Result<Self, Error> {
-        Self::begin_within(pool, pool.limit).await
+        Self::begin_within(pool, "begin", pool.call_time, IDLE_IN_TRANSACTION_TIME).await
     }
 
     /// A transaction of an operator's call.
     pub(crate) async fn begin_long(pool: &Pool) -> Result<Self, Error> {
-        Self::begin_within(pool, OPERATOR_TIME).await
+        Self::begin_within(pool, "begin", OPERATOR_TIME, IDLE_IN_TRANSACTION_TIME).await
     }
 
-    /// A transaction that sees one moment and may be silent while others read that moment too.
-    pub(crate) async fn begin_still(pool: &Pool, limit: Duration) -> Result<Self, Error> {
-        let mut bounded = Bounded::acquire(pool, limit).await?;
-        let begin = format!(
-            "begin isolation level repeatable read read only; \
-             set local statement_timeout = {0}; \
-             set local idle_in_transaction_session_timeout = {0}",
-            limit.as_millis()
-        );
-        sqlx::raw_sql(sqlx::AssertSqlSafe(begin)).execute(&mut bounded).await?;
-        Ok(Self(bounded))
+    /// A transaction that reads one snapshot, and may be idle for its whole `limit` while other
+    /// sessions read the same snapshot.
+    pub(crate) async fn begin_snapshot(pool: &Pool, limit: Duration) -> Result<Self, Error> {
+        let begin = "begin isolation level repeatable read read only";
+        Self::begin_within(pool, begin, limit, limit).await
     }
 
-    async fn begin_within(pool: &Pool, limit: Duration) -> Result<Self, Error> {
-        let mut bounded = Bounded::acquire(pool, limit).await?;
+    async fn begin_within(
+        pool: &Pool,
+        begin: &str,
+        limit: Duration,
+        idle: Duration,
+    ) -> Result<Self, Error> {
         // Local settings end with the transaction, so a pooler's next client never sees them.
-        let begin = format!(
-            "begin; set local statement_timeout = {}; \
-             set local idle_in_transaction_session_timeout = {}",
-            limit.as_millis(),
-            SILENCE_IN_A_TRANSACTION.min(limit).as_millis()
-        );
-        sqlx::raw_sql(sqlx::AssertSqlSafe(begin)).execute(&mut bounded).await?;
-        Ok(Self(bounded))
+        const LIMITS: &str = "select set_config('statement_timeout', $1, true),
+            set_config('idle_in_transaction_session_timeout', $2, true)";
+        let call = Call::new(pool, limit).await?;
+        let client = call.connection.client()?;
+        let milliseconds = |time: Duration| time.as_millis().to_string();
+        let (limit, idle) = (milliseconds(limit), milliseconds(idle.min(limit)));
+        let values = [bind(&limit), bind(&idle)];
+        // Both are sent before the first answer is awaited: one round trip.
+        let both = try_join(client.batch_execute(begin), client.query_typed(LIMITS, &values));
+        call.within(both).await?;
+        Ok(Self(call))
     }
 
-    pub(crate) async fn commit(mut self) -> Result<(), Error> {
-        sqlx::raw_sql("commit").execute(&mut self.0).await?;
+    /// Reads by one statement in a worker's transaction.
+    pub(crate) async fn read(
+        pool: &Pool,
+        sql: &str,
+        values: &[Bound<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        let transaction = Self::begin(pool).await?;
+        let rows = transaction.rows(sql, values).await?;
+        transaction.commit().await?;
+        Ok(rows)
+    }
+
+    /// Runs one statement.
+    pub(crate) async fn rows(&self, sql: &str, values: &[Bound<'_>]) -> Result<Vec<Row>, Error> {
+        self.0.rows(sql, values).await
+    }
+
+    /// Runs a statement that answers one value.
+    pub(crate) async fn value<T: Column>(
+        &self,
+        sql: &str,
+        values: &[Bound<'_>],
+    ) -> Result<T, Error> {
+        first(&self.rows(sql, values).await?)
+    }
+
+    /// Runs statements that have no values.
+    pub(crate) async fn script(&self, sql: &str) -> Result<(), Error> {
+        self.0.script(sql).await
+    }
+
+    /// Commits. Returns when the commit is on disk.
+    pub(crate) async fn commit(self) -> Result<(), Error> {
+        self.0.script("commit").await?;
         self.0.keep();
         Ok(())
     }
-}
-
-impl Deref for Transaction {
-    type Target = Bounded;
-
-    fn deref(&self) -> &Bounded {
-        &self.0
-    }
-}
-
-impl DerefMut for Transaction {
-    fn deref_mut(&mut self) -> &mut Bounded {
-        &mut self.0
-    }
-}
-
-type Rows<'e> = BoxStream<'e, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>;
-
-impl<'c> Executor<'c> for &'c mut Bounded {
-    type Database = Postgres;
-
-    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> Rows<'e>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Postgres>,
-    {
-        let deadline = self.deadline;
-        let rows = match self.connection.connection() {
-            Ok(connection) => connection.fetch_many(query),
-            Err(error) => return stream::once(async { Err(error) }).boxed(),
-        };
-        let bounded = stream::unfold(Some(rows), move |rows| async move {
-            let mut rows = rows?;
-            match timeout_at(deadline, rows.next()).await {
-                Ok(row) => row.map(|row| (row, Some(rows))),
-                Err(_elapsed) => Some((Err(too_late()), None)),
-            }
-        });
-        bounded.boxed()
-    }
-
-    fn fetch_optional<'e, 'q: 'e, E>(
-        self,
-        query: E,
-    ) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Postgres>,
-    {
-        let mut rows = self.fetch_many(query);
-        Box::pin(async move {
-            let mut first = None;
-            // To the end: an error may come after the row.
-            while let Some(step) = rows.next().await {
-                if let Either::Right(row) = step? {
-                    first.get_or_insert(row);
-                }
-            }
-            Ok(first)
-        })
-    }
-
-    fn prepare_with<'e>(
-        self,
-        sql: SqlStr,
-        parameters: &'e [PgTypeInfo],
-    ) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
-    where
-        'c: 'e,
-    {
-        Box::pin(async move {
-            let preparing = self.connection.connection()?.prepare_with(sql, parameters);
-            timeout_at(self.deadline, preparing).await.unwrap_or_else(|_elapsed| Err(too_late()))
-        })
-    }
-}
-
-fn too_late() -> sqlx::Error {
-    let text = "no answer in time; the connection is given up";
-    sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, text))
 }

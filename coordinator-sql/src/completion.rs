@@ -3,14 +3,15 @@
 //! Must not know: which jobs are completed together, or in whose transaction.
 
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, Row as _, postgres::PgRow};
+use tokio_postgres::Row;
 
 use crate::{
-    call::Transaction,
+    bind::bind,
+    call::{Transaction, run_both},
     error::Error,
+    fences::Fences,
     job::Fence,
     pool::Pool,
-    statement::{array, call, texts},
 };
 
 /// How completing a job ended.
@@ -24,71 +25,49 @@ pub enum Completion {
     Lost,
 }
 
-/// Completes these jobs, which record no rows, in one transaction that is on disk afterwards.
+/// Completes jobs and answers a result for each, in their order.
+const COMPLETE: &str = "
+    select result from unnest(coordinator.complete($1, $2, $3, $4))
+                       with ordinality completed (result, number)
+     order by number";
+/// The same in a transaction whose commit does not wait for the disk, which [`FLUSH`] then does.
+/// Postgres reads `synchronous_commit` when it commits.
+const COMPLETE_UNFLUSHED: &str = "
+    select result, set_config('synchronous_commit', 'off', true)
+      from unnest(coordinator.complete($1, $2, $3, $4))
+           with ordinality completed (result, number)
+     order by number";
+/// Ends when everything committed before is on disk: a commit waits for its own place in the log,
+/// and the log has one order. A transaction that writes nothing would not wait, so this one writes
+/// a message, which changes nothing.
+const FLUSH: &str = "select pg_logical_emit_message(true, 'everytab', '')::text";
+
+/// Completes these jobs, which record no rows, in one transaction. Returns when it is on disk.
+/// `committed` is called earlier, when other transactions see the completions.
 pub(crate) async fn complete_flushed(
     pool: &Pool,
     fences: &[Fence],
     stats: &[&Value],
+    committed: impl FnOnce(),
 ) -> Result<Vec<Completion>, Error> {
-    let completions = complete_unflushed(pool, fences, stats).await?;
-    flush(pool).await?;
-    Ok(completions)
-}
-
-/// Completes these jobs in one transaction that others see and that may not be on disk yet: no
-/// caller may be answered before [`flush`].
-pub(crate) async fn complete_unflushed(
-    pool: &Pool,
-    fences: &[Fence],
-    stats: &[&Value],
-) -> Result<Vec<Completion>, Error> {
-    // Both statements of a message are one transaction.
-    let sql = format!("set local synchronous_commit = off; {}", completion(fences, stats));
-    call(pool, sql).await?.iter().map(completion_of).collect()
-}
-
-/// Returns when everything committed before is on disk: a commit waits for its own place in the
-/// log, and the log has one order. (A transaction that writes nothing would not wait, so this one
-/// writes a message, which changes nothing.)
-pub(crate) async fn flush(pool: &Pool) -> Result<(), Error> {
-    let sql = "select pg_logical_emit_message(true, 'everytab', '')".to_owned();
-    call(pool, sql).await.map(drop)
+    let (fences, stats) = (Fences::from(fences), stats.to_vec());
+    let complete = (COMPLETE_UNFLUSHED, &*fences.and([bind(&stats)]));
+    let rows = run_both(pool, complete, FLUSH, committed).await?;
+    rows.iter().map(completion_of).collect()
 }
 
 /// Completes a job in the transaction that has recorded its last rows.
 pub(crate) async fn complete_in(
-    transaction: &mut Transaction,
+    transaction: &Transaction,
     fence: Fence,
     stats: &Value,
 ) -> Result<Completion, Error> {
-    let complete = sqlx::raw_sql(AssertSqlSafe(completion(&[fence], &[stats])));
-    only_completion(&complete.fetch_all(&mut **transaction).await?)
-}
-
-/// The arguments that show fences: job ids, lease numbers, tokens.
-pub(crate) fn arguments(fences: &[Fence]) -> String {
-    format!(
-        "{}, {}, {}",
-        array(fences.iter().map(|fence| fence.job_id), "bigint"),
-        array(fences.iter().map(|fence| fence.lease_number), "integer"),
-        array(fences.iter().map(|fence| fence.token), "uuid")
-    )
-}
-
-fn completion(fences: &[Fence], stats: &[&Value]) -> String {
-    format!(
-        "select result from unnest(coordinator.complete({}, {})) with ordinality \
-         ended (result, position) order by position",
-        arguments(fences),
-        texts(stats.iter().map(ToString::to_string), "jsonb")
-    )
-}
-
-fn only_completion(rows: &[PgRow]) -> Result<Completion, Error> {
+    let (fences, stats) = (Fences::from(&[fence][..]), vec![stats]);
+    let rows = transaction.rows(COMPLETE, &fences.and([bind(&stats)])).await?;
     rows.first().map_or(Err(Error::Unexpected("no completion".into())), completion_of)
 }
 
-fn completion_of(row: &PgRow) -> Result<Completion, Error> {
+fn completion_of(row: &Row) -> Result<Completion, Error> {
     match row.try_get("result")? {
         "recorded" => Ok(Completion::Recorded),
         "already_recorded" => Ok(Completion::AlreadyRecorded),

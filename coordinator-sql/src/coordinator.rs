@@ -5,16 +5,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use sqlx::{FromRow, Postgres, Row as _};
-
 use crate::{
-    call::{CALL_TIME, RENEWAL_TIME, Transaction},
+    bind::Bound,
+    call::{CALL_TIME, RENEWAL_TIME, Transaction, run},
     error::Error,
     group_commit::GroupCommit,
     pool::Pool,
+    row::{Column, FromRow, first, values},
     schema::schema_digest,
     server::Server,
-    statement::call,
 };
 
 /// How to connect.
@@ -58,18 +57,16 @@ impl Coordinator {
     /// # Errors
     /// [`Error::Url`] for a URL that is none, [`Error::Connect`] with what to do otherwise.
     pub async fn connect(url: &str, settings: &ConnectSettings) -> Result<Self, Error> {
-        let server = Server {
-            url: url.to_owned(),
-            application_name: settings.application_name.clone(),
-            was_let_in: Arc::default(),
+        let server = Arc::new(Server::new(url, &settings.application_name)?);
+        let pool = |size, call_time| {
+            Pool::new(Arc::clone(&server), size, settings.acquire_timeout, call_time)
         };
-        let pool = |size, limit| Pool::new(server.clone(), size, settings.acquire_timeout, limit);
         let coordinator = Self {
-            work: pool(settings.max_connections, settings.call_time),
-            renewals: pool(1, settings.renewal_time),
+            work: pool(settings.max_connections, settings.call_time)?,
+            renewals: pool(1, settings.renewal_time)?,
             group_commit: Arc::default(),
         };
-        coordinator.work.try_first().await?;
+        coordinator.work.connect_once().await?;
         Ok(coordinator)
     }
 
@@ -79,16 +76,13 @@ impl Coordinator {
     /// [`Error::NoSchema`] or [`Error::Schema`] when it was not.
     pub async fn check_schema(&self) -> Result<(), Error> {
         let own = schema_digest();
-        let found = match self.scalar::<Option<String>>("select coordinator.schema_digest()").await
-        {
-            Ok(digest) => digest,
-            Err(Error::Query(sqlx::Error::Database(error)))
-                if matches!(error.code().as_deref(), Some("3F000" | "42883" | "42P01")) =>
-            {
-                None
-            }
-            Err(error) => return Err(error),
-        };
+        let found: Option<String> =
+            match self.value("select coordinator.schema_digest()", &[]).await {
+                Ok(digest) => digest,
+                // No such schema, function or table.
+                Err(error) if matches!(error.sqlstate(), Some("3F000" | "42883" | "42P01")) => None,
+                Err(error) => return Err(error),
+            };
         match found {
             Some(found) if found == own => Ok(()),
             Some(found) => Err(Error::Schema { found, own }),
@@ -107,7 +101,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn server_version(&self) -> Result<i32, Error> {
-        self.scalar("select current_setting('server_version_num')::integer").await
+        self.value("select current_setting('server_version_num')::integer", &[]).await
     }
 
     /// Whether the connected role may create roles and schemas, as `migrate` must.
@@ -115,9 +109,10 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn may_migrate(&self) -> Result<bool, Error> {
-        self.scalar(
+        self.value(
             "select rolsuper or (rolcreaterole and has_database_privilege(current_database(), \
              'create')) from pg_roles where rolname = current_user",
+            &[],
         )
         .await
     }
@@ -132,41 +127,35 @@ impl Coordinator {
         Transaction::begin_long(&self.work).await
     }
 
-    /// The one value of a single statement without parameters.
-    pub(crate) async fn scalar<T>(&self, sql: &str) -> Result<T, Error>
-    where
-        T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
-    {
-        let rows = call(&self.work, sql.to_owned()).await?;
-        let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
-        Ok(row.try_get(0)?)
+    /// The one value of a statement, in a worker's call.
+    pub(crate) async fn value<T: Column>(
+        &self,
+        sql: &str,
+        parameters: &[Bound<'_>],
+    ) -> Result<T, Error> {
+        first(&run(&self.work, sql, parameters).await?)
     }
 
-    /// The one value of a query, in an operator's transaction.
-    pub(crate) async fn one<'q, T>(
+    /// The one value of a statement, in an operator's transaction.
+    pub(crate) async fn operator_value<T: Column>(
         &self,
-        query: sqlx::query::QueryScalar<'q, Postgres, T, sqlx::postgres::PgArguments>,
-    ) -> Result<T, Error>
-    where
-        (T,): for<'r> FromRow<'r, sqlx::postgres::PgRow>,
-        T: Send + Unpin,
-    {
-        let mut transaction = self.begin_long().await?;
-        let value = query.persistent(false).fetch_one(&mut *transaction).await?;
+        sql: &str,
+        parameters: &[Bound<'_>],
+    ) -> Result<T, Error> {
+        let transaction = self.begin_long().await?;
+        let value = transaction.value(sql, parameters).await?;
         transaction.commit().await?;
         Ok(value)
     }
 
-    /// All rows of a query, in an operator's transaction.
-    pub(crate) async fn all<'q, T>(
+    /// All rows of a statement, in an operator's transaction.
+    pub(crate) async fn operator_rows<T: FromRow>(
         &self,
-        query: sqlx::query::QueryAs<'q, Postgres, T, sqlx::postgres::PgArguments>,
-    ) -> Result<Vec<T>, Error>
-    where
-        T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
-    {
-        let mut transaction = self.begin_long().await?;
-        let rows = query.persistent(false).fetch_all(&mut *transaction).await?;
+        sql: &str,
+        parameters: &[Bound<'_>],
+    ) -> Result<Vec<T>, Error> {
+        let transaction = self.begin_long().await?;
+        let rows = values(&transaction.rows(sql, parameters).await?)?;
         transaction.commit().await?;
         Ok(rows)
     }

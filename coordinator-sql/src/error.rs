@@ -1,5 +1,9 @@
 //! What can go wrong between a worker and Postgres, as one clear line each.
 
+use std::{error::Error as _, io};
+
+use tokio_postgres::error::SqlState;
+
 /// An error of the coordinator. `Display` is one line that names what failed and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -35,9 +39,15 @@ pub enum Error {
         /// The digest of this program.
         own: String,
     },
-    /// A statement failed.
-    #[error("Postgres: {0}")]
-    Query(#[from] sqlx::Error),
+    /// Postgres refused a statement, or the connection broke.
+    #[error("Postgres: {}", describe(.0))]
+    Query(#[from] tokio_postgres::Error),
+    /// The call took longer than it may; its connection was closed.
+    #[error("Postgres: no answer in time; the connection is closed")]
+    TimedOut,
+    /// The client was closed before the call.
+    #[error("Postgres: the client has closed its connections")]
+    Closed,
     /// A value from the database is not what the contract says.
     #[error("Postgres answered {0}, which this program does not know")]
     Unexpected(String),
@@ -50,27 +60,62 @@ impl Error {
         match self {
             Self::Connect { transient, .. } => *transient,
             Self::Query(error) => is_transient(error),
+            Self::TimedOut | Self::Closed => true,
             Self::Url { .. } | Self::NoSchema | Self::Schema { .. } | Self::Unexpected(_) => false,
         }
     }
+
+    /// The SQLSTATE with which Postgres refused a statement.
+    pub fn sqlstate(&self) -> Option<&str> {
+        match self {
+            Self::Query(error) => error.code().map(SqlState::code),
+            _ => None,
+        }
+    }
+
+    /// The error of a URL that cannot be used, without its password.
+    pub(crate) fn url(url: &str, reason: String) -> Self {
+        Self::Url { url: without_password(url), reason }
+    }
 }
 
-/// SQLSTATE classes and codes that pass by themselves: connection exceptions, insufficient
-/// resources, operator intervention, the kinds of lost race, a server that was demoted to a
-/// standby, and a transaction that we left in silence for too long.
-fn is_transient(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Database(database) => database.code().is_some_and(|code| {
+/// Whether an error passes by itself: the connection broke, or Postgres answered with an SQLSTATE
+/// of a class that does (connection exception, insufficient resources, operator intervention), a
+/// lost race, a server that was demoted to a standby, or a transaction that was idle for too long.
+fn is_transient(error: &tokio_postgres::Error) -> bool {
+    match error.code().map(SqlState::code) {
+        Some(code) => {
             let class = code.get(..2).unwrap_or_default();
             matches!(class, "08" | "53" | "57")
-                || matches!(&*code, "40001" | "40P01" | "55P03" | "25006" | "25P03")
-        }),
-        sqlx::Error::Io(_)
-        | sqlx::Error::PoolTimedOut
-        | sqlx::Error::PoolClosed
-        | sqlx::Error::WorkerCrashed
-        | sqlx::Error::Protocol(_)
-        | sqlx::Error::Tls(_) => true,
-        _ => false,
+                || matches!(code, "40001" | "40P01" | "55P03" | "25006" | "25P03")
+        }
+        None => error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>()),
+    }
+}
+
+/// One line that says what Postgres or the network said.
+pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
+    if let Some(refusal) = error.as_db_error() {
+        return match refusal.detail() {
+            Some(detail) => format!("{} ({detail})", refusal.message()),
+            None => refusal.message().to_owned(),
+        };
+    }
+    let text = error.to_string();
+    match error.source().map(ToString::to_string) {
+        Some(source) if !text.contains(&source) => format!("{text}: {source}"),
+        _ => text,
+    }
+}
+
+/// A database URL that may be shown: the password is replaced by three dots.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return "(not a URL)".into() };
+    match rest.rsplit_once('@') {
+        Some((user, host)) => {
+            let name = user.split_once(':').map_or(user, |(name, _)| name);
+            format!("{scheme}://{name}:...@{host}")
+        }
+        None => format!("{scheme}://{rest}"),
     }
 }

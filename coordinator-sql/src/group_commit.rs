@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard, oneshot};
 
 use crate::{
-    completion::{Completion, complete_flushed, complete_unflushed, flush},
+    completion::{Completion, complete_flushed},
     error::Error,
     job::Fence,
     pool::Pool,
@@ -72,7 +72,7 @@ impl GroupCommit {
             Ok(completion) => Ok(completion),
             // Whoever took it along has failed, and says so to its own caller only.
             Err(_) => {
-                let mut alone = complete_flushed(pool, &[fence], &[stats]).await?;
+                let mut alone = complete_flushed(pool, &[fence], &[stats], || ()).await?;
                 alone.pop().ok_or(Error::Unexpected("no completion".into()))
             }
         }
@@ -98,12 +98,8 @@ impl GroupCommit {
         };
         let fences: Vec<Fence> = together.iter().map(|waiting| waiting.fence).collect();
         let stats: Vec<&Value> = together.iter().map(|waiting| &waiting.stats).collect();
-        let completed = complete_unflushed(pool, &fences, &stats).await;
-        drop(turn);
-        let flushed = match completed {
-            Ok(completions) => flush(pool).await.map(|()| completions),
-            Err(error) => Err(error),
-        };
+        // The next group starts when this one has released the counter, while the log is flushed.
+        let flushed = complete_flushed(pool, &fences, &stats, || drop(turn)).await;
         match flushed {
             Ok(completions) => {
                 for (waiting, completion) in together.into_iter().zip(completions) {

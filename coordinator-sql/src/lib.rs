@@ -10,23 +10,28 @@
 //! [`Error::is_transient`].
 
 mod backup;
+mod bind;
 mod blocklist;
 mod call;
 mod completion;
 mod coordinator;
 mod cursor;
+mod database_url;
 mod error;
+mod fences;
 mod group_commit;
 mod job;
 mod load;
 mod migrate;
+mod password_file;
 mod pool;
 mod record;
+mod row;
 mod rows;
 mod scans;
 mod schema;
 mod server;
-mod statement;
+mod tls;
 mod transient;
 mod verbs;
 

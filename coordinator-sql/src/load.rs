@@ -3,17 +3,23 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::{coordinator::Coordinator, error::Error, transient::retry_transient};
+use crate::{
+    bind::bind,
+    call::Transaction,
+    coordinator::Coordinator,
+    error::Error,
+    row::{FromRow, from_row, values},
+    transient::retry_transient,
+};
 
 /// How long a load is begun again after an error that passes: a restart or a broken connection
 /// must not cost a job an attempt.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What every job needs to know of its scan.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct ScanInfo {
     /// The scan's id, which names its objects.
     pub scan_id: Uuid,
@@ -30,7 +36,7 @@ pub struct ScanInfo {
 }
 
 /// The input of an index job.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct CrawlFile {
     /// The parquet file, below the crawl's source.
     pub path: String,
@@ -39,7 +45,7 @@ pub struct CrawlFile {
 }
 
 /// A host of a warc job, with the capture that was picked.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct WarcHost {
     /// The host's place in its shard.
     pub host_no: i32,
@@ -60,7 +66,7 @@ pub struct WarcHost {
 }
 
 /// A host, or all hosts below a domain, that must not be asked for anything.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct BlockedHost {
     /// `hostname` or `suffix`.
     pub kind: String,
@@ -69,7 +75,7 @@ pub struct BlockedHost {
 }
 
 /// A host of an icon job.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct IconHost {
     /// The host's place in its shard.
     pub host_no: i32,
@@ -80,7 +86,7 @@ pub struct IconHost {
 }
 
 /// A host of a bundle-shard job with its usable icons, best first.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct BundleHost {
     /// The host's place in its shard.
     pub host_no: i32,
@@ -105,7 +111,7 @@ pub struct BundleHost {
 }
 
 /// One number of a stage: of `inputs`, `outcomes` or `counts`.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct OutcomeCount {
     /// The stage.
     pub kind: String,
@@ -116,6 +122,34 @@ pub struct OutcomeCount {
     /// How many.
     pub amount: i64,
 }
+
+from_row!(ScanInfo { scan_id, crawl, settings, shards, bundles_per_shard, started_at });
+from_row!(CrawlFile { path, max_captures });
+from_row!(WarcHost {
+    host_no,
+    hostname,
+    https,
+    warc_path,
+    warc_offset,
+    warc_length,
+    blocked,
+    duplicates
+});
+from_row!(BlockedHost { kind, pattern });
+from_row!(IconHost { host_no, hostname, candidates });
+from_row!(BundleHost {
+    host_no,
+    hostname,
+    https,
+    frameable,
+    title,
+    blocked,
+    archive_lease_number,
+    icon_urls,
+    archive_offsets,
+    archive_lengths
+});
+from_row!(OutcomeCount { kind, key, name, amount });
 
 impl Coordinator {
     /// What every job needs to know of its scan.
@@ -186,35 +220,17 @@ impl Coordinator {
         self.rows("select * from coordinator.scan_outcomes($1)", scan, None).await
     }
 
-    pub(crate) async fn rows<T>(
+    /// The rows that a statement reads, for a scan and possibly a part of it.
+    pub(crate) async fn rows<T: FromRow>(
         &self,
-        sql: &'static str,
+        sql: &str,
         scan: i32,
         part: Option<i32>,
-    ) -> Result<Vec<T>, Error>
-    where
-        T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
-    {
-        // Reading twice is reading once.
-        retry_transient(Instant::now() + PATIENCE, || self.rows_once(sql, scan, part)).await
-    }
-
-    async fn rows_once<T>(
-        &self,
-        sql: &'static str,
-        scan: i32,
-        part: Option<i32>,
-    ) -> Result<Vec<T>, Error>
-    where
-        T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
-    {
-        let mut transaction = self.begin().await?;
-        let mut query = sqlx::query_as(sql).bind(scan);
-        if let Some(part) = part {
-            query = query.bind(part);
-        }
-        let rows = query.persistent(false).fetch_all(&mut *transaction).await?;
-        transaction.commit().await?;
-        Ok(rows)
+    ) -> Result<Vec<T>, Error> {
+        let mut parameters = vec![bind(&scan)];
+        parameters.extend(part.as_ref().map(bind));
+        // Reading changes nothing, so it can be repeated.
+        let read = || Transaction::read(&self.work, sql, &parameters);
+        values(&retry_transient(Instant::now() + PATIENCE, read).await?)
     }
 }

@@ -1,10 +1,17 @@
 //! Migrating: tables by append-only files, then every function's and view's current text again.
 
 use crate::{
+    bind::bind,
     coordinator::Coordinator,
     error::Error,
+    row::values,
     schema::{FUNCTIONS, GRANTS, MIGRATIONS, schema_digest},
 };
+
+/// Notes that a migration was applied by a program with this digest.
+const APPLIED: &str = "
+    insert into everytab.migrations (name, digest) values ($1, $2)
+    on conflict (name) do update set digest = excluded.digest, applied_at = excluded.applied_at";
 
 /// Makes the schemas and the worker's role, which belongs to the whole cluster: another database's
 /// migration may make it at the same moment.
@@ -42,40 +49,28 @@ impl Coordinator {
     /// # Errors
     /// When a statement fails, or the role may not create roles and schemas; nothing is changed.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, Error> {
-        let mut transaction = self.begin_long().await?;
+        let transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291844)";
-        sqlx::raw_sql(lock).execute(&mut *transaction).await?;
+        transaction.script(lock).await?;
         if matches!(self.check_schema().await, Ok(())) {
             return Ok(Vec::new());
         }
-        sqlx::raw_sql(PRELUDE).execute(&mut *transaction).await?;
-        let known: Vec<String> =
-            sqlx::query_scalar("select name from everytab.migrations order by name")
-                .persistent(false)
-                .fetch_all(&mut *transaction)
-                .await?;
+        transaction.script(PRELUDE).await?;
+        let known = "select name from everytab.migrations order by name";
+        let known: Vec<(String,)> = values(&transaction.rows(known, &[]).await?)?;
         let mut applied = Vec::new();
         for (name, text) in MIGRATIONS {
-            if !known.iter().any(|k| k == name) {
-                sqlx::raw_sql(*text).execute(&mut *transaction).await?;
+            if !known.iter().any(|(known,)| known == name) {
+                transaction.script(text).await?;
                 applied.push(*name);
             }
         }
         for (_, text) in FUNCTIONS {
-            sqlx::raw_sql(*text).execute(&mut *transaction).await?;
+            transaction.script(text).await?;
         }
-        sqlx::raw_sql(GRANTS).execute(&mut *transaction).await?;
+        transaction.script(GRANTS).await?;
         for (name, _) in MIGRATIONS {
-            sqlx::query(
-                "insert into everytab.migrations (name, digest) values ($1, $2)
-                 on conflict (name) do update set digest = excluded.digest,
-                 applied_at = excluded.applied_at",
-            )
-            .bind(name)
-            .bind(schema_digest())
-            .persistent(false)
-            .execute(&mut *transaction)
-            .await?;
+            transaction.rows(APPLIED, &[bind(name), bind(&schema_digest())]).await?;
         }
         transaction.commit().await?;
         Ok(applied)

@@ -1,171 +1,175 @@
 //! A few connections to one server, made when needed and kept for the next call.
 //!
-//! sqlx has a pool; its connections are tried before and after each call without a limit, so that
-//! over a dead network every place of it is taken for as long as TCP hopes. Here nothing waits
-//! without a limit, a connection that was used a moment ago is not tried at all, and after a
-//! failure none of the others is trusted.
+//! The pool is `deadpool`'s. Invariants added here: no caller waits longer than its time for a
+//! connection; a connection that was idle is tried with a limit before it is used; after a call
+//! that did not end well its connection is closed, and every idle one with it, since what broke
+//! one may have broken them all.
 //! Must not know: what is called.
 
-use std::{
-    mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep, timeout, timeout_at},
-};
+use deadpool::managed::{self, Object, PoolError, QueueMode, RecycleError, RecycleResult};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_postgres::Client;
 
 use crate::{
     error::Error,
-    server::{Server, connect_error},
+    server::{Connection, Server},
 };
 
 /// A connection idle for longer is closed: a pooler or a firewall may have forgotten it.
-const IDLE_AT_MOST: Duration = Duration::from_secs(60);
-/// A connection used within this time is taken as it is.
+const MAX_IDLE: Duration = Duration::from_secs(60);
+/// A connection used within this time is taken without a try, which would cost a round trip.
 const FRESH: Duration = Duration::from_secs(1);
-/// How long a connection may take to show that it lives, or to end well.
-const PING_TIME: Duration = Duration::from_secs(3);
-/// Between two tries to connect; doubled up to the second.
-const PAUSE_AT_LEAST: Duration = Duration::from_millis(50);
-const PAUSE_AT_MOST: Duration = Duration::from_secs(1);
+/// How long an idle connection may take to answer its try; a round trip takes milliseconds.
+const TRY_TIME: Duration = Duration::from_secs(3);
+/// Pause before the second try to connect; doubled for each further try, up to
+/// [`MAX_CONNECT_PAUSE`].
+const MIN_CONNECT_PAUSE: Duration = Duration::from_millis(50);
+/// Longest pause between two tries to connect, so that a server that has come up is found soon.
+const MAX_CONNECT_PAUSE: Duration = Duration::from_secs(1);
 
+/// A connection in the pool, and when a call over it last ended well.
 #[derive(Debug)]
-struct Shared {
-    server: Server,
-    places: Arc<Semaphore>,
-    acquire_time: Duration,
-    idle: Mutex<Vec<(PgConnection, Instant)>>,
+pub(crate) struct Kept {
+    pub(crate) connection: Connection,
+    used_at: Instant,
 }
 
-/// So many connections at most, and how long a call over one of them may take.
+#[derive(Debug)]
+struct Manager(Arc<Server>);
+
+impl managed::Manager for Manager {
+    type Type = Kept;
+    type Error = Error;
+
+    async fn create(&self) -> Result<Kept, Error> {
+        let connection = self.0.connect().await?;
+        Ok(Kept { connection, used_at: Instant::now() })
+    }
+
+    async fn recycle(&self, kept: &mut Kept, _: &managed::Metrics) -> RecycleResult<Error> {
+        if kept.connection.client.is_closed() || kept.used_at.elapsed() > MAX_IDLE {
+            return Err(RecycleError::message("closed, or idle for too long"));
+        }
+        Ok(())
+    }
+}
+
+/// Connections to one server, and how long a call over one of them may take.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool {
-    shared: Arc<Shared>,
-    pub(crate) limit: Duration,
+    connections: managed::Pool<Manager>,
+    acquire_time: Duration,
+    pub(crate) call_time: Duration,
 }
 
-/// A connection and its place in the pool. Dropping it closes it.
+/// A connection that belongs to one call. Unless the call ends well, dropping it closes it and the
+/// idle ones.
 #[derive(Debug)]
 pub(crate) struct Pooled {
-    shared: Arc<Shared>,
-    connection: Option<PgConnection>,
-    _place: OwnedSemaphorePermit,
+    pool: Pool,
+    object: Option<Object<Manager>>,
 }
 
 impl Pool {
-    pub(crate) fn new(server: Server, size: u32, acquire_time: Duration, limit: Duration) -> Self {
-        let places = Arc::new(Semaphore::new(usize::try_from(size).unwrap_or(1).max(1)));
-        let shared = Arc::new(Shared { server, places, acquire_time, idle: Mutex::default() });
-        Self { shared, limit }
+    pub(crate) fn new(
+        server: Arc<Server>,
+        size: u32,
+        acquire_time: Duration,
+        call_time: Duration,
+    ) -> Result<Self, Error> {
+        let size = usize::try_from(size).unwrap_or(1).max(1);
+        let connections = managed::Pool::builder(Manager(server))
+            .max_size(size)
+            .queue_mode(QueueMode::Lifo)
+            .build()
+            .map_err(|error| Error::Unexpected(error.to_string()))?;
+        Ok(Self { connections, acquire_time, call_time })
     }
 
-    /// Connects, or says at once why not.
-    pub(crate) async fn try_first(&self) -> Result<(), Error> {
-        let connection =
-            self.shared.connect_once(Instant::now() + self.shared.acquire_time).await?;
-        self.shared.idle().push((connection, Instant::now()));
-        Ok(())
+    /// Connects once, without retries, so that a wrong URL is reported immediately.
+    pub(crate) async fn connect_once(&self) -> Result<(), Error> {
+        self.get(Instant::now() + self.acquire_time).await.map(drop)
     }
 
-    /// A connection that works as far as one can know. Waits for a place, and for a server that
-    /// is on its way up.
+    /// A connection that works as far as one can know. Waits for one that is in use, and for a
+    /// server that is starting.
     pub(crate) async fn acquire(&self) -> Result<Pooled, Error> {
-        let give_up = Instant::now() + self.shared.acquire_time;
-        let places = Arc::clone(&self.shared.places);
-        let place = timeout_at(give_up, places.acquire_owned()).await;
-        let Ok(Ok(place)) = place else { return Err(sqlx::Error::PoolTimedOut.into()) };
-        let connection = match self.shared.take_idle().await {
-            Some(connection) => connection,
-            None => self.shared.connect(give_up).await?,
-        };
-        let shared = Arc::clone(&self.shared);
-        Ok(Pooled { shared, connection: Some(connection), _place: place })
-    }
-
-    /// Closes the connections that nobody uses.
-    pub(crate) async fn close(&self) {
-        let idle = mem::take(&mut *self.shared.idle());
-        for (connection, _) in idle {
-            let _ = timeout(PING_TIME, connection.close()).await;
-        }
-    }
-}
-
-impl Shared {
-    fn idle(&self) -> MutexGuard<'_, Vec<(PgConnection, Instant)>> {
-        // Nothing panics between changes, so a poisoned list is whole.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The connection used last, if it still lives. Those that are too old end.
-    async fn take_idle(&self) -> Option<PgConnection> {
-        let (mut connection, since) = {
-            let mut idle = self.idle();
-            idle.retain(|(_, since)| since.elapsed() < IDLE_AT_MOST);
-            idle.pop()?
-        };
-        if since.elapsed() < FRESH {
-            return Some(connection);
-        }
-        if let Ok(Ok(())) = timeout(PING_TIME, connection.ping()).await {
-            return Some(connection);
-        }
-        self.idle().clear();
-        None
-    }
-
-    async fn connect(&self, give_up: Instant) -> Result<PgConnection, Error> {
-        let mut pause = PAUSE_AT_LEAST;
+        let give_up = Instant::now() + self.acquire_time;
+        let mut pause = MIN_CONNECT_PAUSE;
         loop {
-            match self.connect_once(give_up).await {
+            match self.get(give_up).await {
+                Ok(object) => {
+                    let pooled = Pooled { pool: self.clone(), object: Some(object) };
+                    if pooled.answers().await {
+                        return Ok(pooled);
+                    }
+                    // Dropping it closes the idle ones too, so the next one is a new connection.
+                }
                 Err(error) if error.is_transient() && Instant::now() + pause < give_up => {
                     sleep(pause).await;
-                    pause = (pause * 2).min(PAUSE_AT_MOST);
+                    pause = (pause * 2).min(MAX_CONNECT_PAUSE);
                 }
-                connected => return connected,
+                Err(error) => return Err(error),
             }
         }
     }
 
-    async fn connect_once(&self, give_up: Instant) -> Result<PgConnection, Error> {
-        let options = self.server.options()?;
-        let connecting = timeout_at(give_up, options.connect()).await;
-        let connected = connecting
-            .unwrap_or_else(|_elapsed| {
-                let seconds = self.acquire_time.as_secs_f32();
-                Err(std::io::Error::other(format!("no answer in {seconds} s")).into())
-            })
-            .map_err(|error| {
-                connect_error(&options, error, self.server.was_let_in.load(Ordering::Relaxed))
-            })?;
-        self.server.was_let_in.store(true, Ordering::Relaxed);
-        Ok(connected)
+    async fn get(&self, give_up: Instant) -> Result<Object<Manager>, Error> {
+        match timeout_at(give_up, self.connections.get()).await {
+            Ok(Ok(object)) => Ok(object),
+            Ok(Err(PoolError::Backend(error))) => Err(error),
+            Ok(Err(_closed)) => Err(Error::Closed),
+            Err(_elapsed) => {
+                Err(self.connections.manager().0.no_answer(self.acquire_time.as_secs_f32()))
+            }
+        }
+    }
+
+    /// Closes the connections that no call uses. Calls that are under way end; later ones are
+    /// refused.
+    pub(crate) async fn close(&self) {
+        let idle = self.connections.retain(|_, _| false).removed;
+        self.connections.close();
+        for kept in idle {
+            kept.connection.close().await;
+        }
     }
 }
 
 impl Pooled {
-    pub(crate) fn connection(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
-        self.connection.as_mut().ok_or(sqlx::Error::PoolClosed)
+    /// The client to make requests with.
+    ///
+    /// # Errors
+    /// [`Error::Closed`]: never, since only `keep` and `drop` take the connection away.
+    pub(crate) fn client(&self) -> Result<&Client, Error> {
+        self.object.as_ref().map(|kept| &kept.connection.client).ok_or(Error::Closed)
     }
 
     /// The call has ended well: the connection may serve the next one.
     pub(crate) fn keep(mut self) {
-        if let Some(connection) = self.connection.take() {
-            self.shared.idle().push((connection, Instant::now()));
+        if let Some(mut object) = self.object.take() {
+            object.used_at = Instant::now();
         }
+    }
+
+    /// Whether the connection was used a moment ago, or answers now.
+    async fn answers(&self) -> bool {
+        let Some(kept) = &self.object else { return false };
+        if kept.used_at.elapsed() < FRESH {
+            return true;
+        }
+        let tried = timeout(TRY_TIME, kept.connection.client.simple_query("")).await;
+        matches!(tried, Ok(Ok(_)))
     }
 }
 
 impl Drop for Pooled {
     fn drop(&mut self) {
-        // Its socket closes here and now: waiting for a rollback on a dead connection would take
-        // for ever. What became of it may well have become of the others.
-        if self.connection.take().is_some() {
-            self.shared.idle().clear();
+        if let Some(object) = self.object.take() {
+            drop(Object::take(object));
+            self.pool.connections.retain(|_, _| false);
         }
     }
 }

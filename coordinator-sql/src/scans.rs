@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::{
+    bind::bind,
     call::Transaction,
     coordinator::Coordinator,
     error::Error,
     job::{Fence, JobKind},
+    row::from_row,
 };
 
 /// A scan to start.
@@ -32,7 +33,7 @@ pub struct NewScan {
 }
 
 /// A scan in a list.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct ScanSummary {
     /// Its id.
     pub scan_id: Uuid,
@@ -51,7 +52,7 @@ pub struct ScanSummary {
 }
 
 /// One event of a job's history.
-#[derive(Debug, Clone, FromRow)]
+#[derive(Debug, Clone)]
 pub struct JobEvent {
     /// When.
     pub at: DateTime<Utc>,
@@ -65,14 +66,17 @@ pub struct JobEvent {
     pub message: Option<String>,
 }
 
+from_row!(ScanSummary { scan_id, crawl, state, outstanding, discarded, started_at, finished_at });
+from_row!(JobEvent { at, event, lease_number, worker_id, message });
+
 impl Coordinator {
     /// Writes a scan and its index jobs in one transaction; answers its number.
     ///
     /// # Errors
     /// When there are no files, or Postgres refuses.
     pub async fn start_scan(&self, scan: &NewScan) -> Result<i32, Error> {
-        let mut transaction = self.begin_long().await?;
-        let number = insert_scan(&mut transaction, scan).await?;
+        let transaction = self.begin_long().await?;
+        let number = insert_scan(&transaction, scan).await?;
         transaction.commit().await?;
         Ok(number)
     }
@@ -87,15 +91,14 @@ impl Coordinator {
         scan: &NewScan,
         crawl: Option<&str>,
     ) -> Result<Option<i32>, Error> {
-        let mut transaction = self.begin_long().await?;
+        let transaction = self.begin_long().await?;
         let lock = "select pg_advisory_xact_lock(4937291845)";
-        sqlx::raw_sql(lock).execute(&mut *transaction).await?;
+        transaction.script(lock).await?;
         let exists = "select exists (select from coordinator.list_scans()
                                       where $1::text is null or crawl = $1)";
-        let exists = sqlx::query_scalar::<_, bool>(exists).bind(crawl).persistent(false);
-        let number = match exists.fetch_one(&mut *transaction).await? {
+        let number = match transaction.value(exists, &[bind(&crawl)]).await? {
             true => None,
-            false => Some(insert_scan(&mut transaction, scan).await?),
+            false => Some(insert_scan(&transaction, scan).await?),
         };
         transaction.commit().await?;
         Ok(number)
@@ -106,8 +109,8 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn scan_number(&self, scan_id: Option<Uuid>) -> Result<Option<i32>, Error> {
-        let query = sqlx::query_scalar("select coordinator.scan_number($1)").bind(scan_id);
-        self.one(query).await
+        let sql = "select coordinator.scan_number($1)";
+        self.operator_value(sql, &[bind(&scan_id)]).await
     }
 
     /// All that `scan status` shows, as one JSON document.
@@ -115,7 +118,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn scan_status(&self, scan: i32) -> Result<Value, Error> {
-        self.one(sqlx::query_scalar("select coordinator.scan_status($1)").bind(scan)).await
+        self.operator_value("select coordinator.scan_status($1)", &[bind(&scan)]).await
     }
 
     /// All scans, newest first.
@@ -123,7 +126,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn list_scans(&self) -> Result<Vec<ScanSummary>, Error> {
-        self.all(sqlx::query_as("select * from coordinator.list_scans()")).await
+        self.operator_rows("select * from coordinator.list_scans()", &[]).await
     }
 
     /// Where a scan's counters and rows disagree: kind, jobs outstanding, rows unfinished. Nowhere,
@@ -140,7 +143,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn cancel_scan(&self, scan: i32) -> Result<bool, Error> {
-        self.one(sqlx::query_scalar("select coordinator.cancel_scan($1)").bind(scan)).await
+        self.operator_value("select coordinator.cancel_scan($1)", &[bind(&scan)]).await
     }
 
     /// Pauses or resumes a scan, or one stage of it. False: nothing to change.
@@ -153,11 +156,9 @@ impl Coordinator {
         kind: Option<JobKind>,
         pause: bool,
     ) -> Result<bool, Error> {
-        let query = sqlx::query_scalar("select coordinator.pause_scan($1, $2, $3)")
-            .bind(scan)
-            .bind(kind.map(JobKind::as_str))
-            .bind(pause);
-        self.one(query).await
+        let sql = "select coordinator.pause_scan($1, $2, $3)";
+        self.operator_value(sql, &[bind(&scan), bind(&kind.map(JobKind::as_str)), bind(&pause)])
+            .await
     }
 
     /// Sets the fleet's icon requests a second. False: the scan has ended.
@@ -165,8 +166,8 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn set_rate(&self, scan: i32, rate: Option<i32>) -> Result<bool, Error> {
-        let query = sqlx::query_scalar("select coordinator.set_rate($1, $2)").bind(scan).bind(rate);
-        self.one(query).await
+        let sql = "select coordinator.set_rate($1, $2)";
+        self.operator_value(sql, &[bind(&scan), bind(&rate)]).await
     }
 
     /// Sets the longest that any run of a scan's jobs may take; none means by kind. False: the scan
@@ -177,10 +178,8 @@ impl Coordinator {
     pub async fn set_deadline(&self, scan: i32, deadline: Option<Duration>) -> Result<bool, Error> {
         let milliseconds =
             deadline.map(|deadline| i64::try_from(deadline.as_millis()).unwrap_or(i64::MAX));
-        let query = sqlx::query_scalar("select coordinator.set_deadline($1, $2)")
-            .bind(scan)
-            .bind(milliseconds);
-        self.one(query).await
+        let sql = "select coordinator.set_deadline($1, $2)";
+        self.operator_value(sql, &[bind(&scan), bind(&milliseconds)]).await
     }
 
     /// Reopens discarded jobs (all, of a kind, or one), or the icon jobs of the shards that hold
@@ -195,12 +194,12 @@ impl Coordinator {
         job_id: Option<i64>,
         outcome: Option<&str>,
     ) -> Result<i32, Error> {
-        let query = sqlx::query_scalar("select coordinator.retry_jobs($1, $2, $3, $4)")
-            .bind(scan)
-            .bind(kind.map(JobKind::as_str))
-            .bind(job_id)
-            .bind(outcome);
-        self.one(query).await
+        let sql = "select coordinator.retry_jobs($1, $2, $3, $4)";
+        self.operator_value(
+            sql,
+            &[bind(&scan), bind(&kind.map(JobKind::as_str)), bind(&job_id), bind(&outcome)],
+        )
+        .await
     }
 
     /// Takes back every lease, counting no crash: what `local` does with those of its own folder.
@@ -208,9 +207,8 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn revoke_leases(&self, scan: Option<i32>, reason: &str) -> Result<i32, Error> {
-        let query =
-            sqlx::query_scalar("select coordinator.revoke_leases($1, $2)").bind(scan).bind(reason);
-        self.one(query).await
+        let sql = "select coordinator.revoke_leases($1, $2)";
+        self.operator_value(sql, &[bind(&scan), bind(&reason)]).await
     }
 
     /// A job's history, in time order.
@@ -218,7 +216,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn job_history(&self, job_id: i64) -> Result<Vec<JobEvent>, Error> {
-        self.all(sqlx::query_as("select * from coordinator.job_history($1)").bind(job_id)).await
+        self.operator_rows("select * from coordinator.job_history($1)", &[bind(&job_id)]).await
     }
 
     /// The archives that a scan's rows refer to, as (shard, lease number).
@@ -234,7 +232,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn drop_scan(&self, scan: i32) -> Result<bool, Error> {
-        self.one(sqlx::query_scalar("select coordinator.drop_scan($1)").bind(scan)).await
+        self.operator_value("select coordinator.drop_scan($1)", &[bind(&scan)]).await
     }
 
     /// Gives back up to `limit` expired leases; any worker does this in passing.
@@ -242,7 +240,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn sweep(&self, limit: i32) -> Result<i32, Error> {
-        self.one(sqlx::query_scalar("select coordinator.sweep($1)").bind(limit)).await
+        self.operator_value("select coordinator.sweep($1)", &[bind(&limit)]).await
     }
 
     /// Whether a fence still holds its job.
@@ -254,18 +252,18 @@ impl Coordinator {
     }
 }
 
-async fn insert_scan(transaction: &mut Transaction, scan: &NewScan) -> Result<i32, Error> {
+async fn insert_scan(transaction: &Transaction, scan: &NewScan) -> Result<i32, Error> {
     let (paths, wanted): (Vec<&str>, Vec<Option<i64>>) =
         scan.files.iter().map(|(path, wanted)| (path.as_str(), *wanted)).unzip();
-    Ok(sqlx::query_scalar("select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)")
-        .bind(scan.scan_id)
-        .bind(&scan.crawl)
-        .bind(&scan.settings)
-        .bind(scan.lease_ms)
-        .bind(&scan.encoder)
-        .bind(paths)
-        .bind(wanted)
-        .persistent(false)
-        .fetch_one(&mut **transaction)
-        .await?)
+    let sql = "select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)";
+    let parameters = [
+        bind(&scan.scan_id),
+        bind(&scan.crawl),
+        bind(&scan.settings),
+        bind(&scan.lease_ms),
+        bind(&scan.encoder),
+        bind(&paths),
+        bind(&wanted),
+    ];
+    transaction.value(sql, &parameters).await
 }

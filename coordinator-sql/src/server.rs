@@ -1,74 +1,167 @@
-//! One Postgres server by its URL: how to connect to it, and what a failure to connect means.
+//! One Postgres server: how to connect to it, and what a failure to connect means.
 //!
+//! Invariant: nothing here waits longer than its caller allows. The password is looked up for each
+//! connection, since a token that serves as password is replaced every few minutes.
 //! Must not know: how many connections there are, or what is called over them.
 
 use std::{
-    str::FromStr,
-    sync::{Arc, atomic::AtomicBool},
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
-use sqlx::postgres::PgConnectOptions;
+use tokio::{task::JoinHandle, time::timeout};
+use tokio_postgres::{Client, Config, config::Host};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::error::Error;
+use crate::{
+    database_url::DatabaseUrl,
+    error::{Error, describe},
+    password_file::password_from_files,
+    tls,
+};
 
-/// The server, by its URL. The password file (`PGPASSFILE`, `~/.pgpass`) is read for each
-/// connection: where a token is the password, it is another one every few minutes.
-#[derive(Debug, Clone)]
+/// Port of Postgres where the URL and the environment name none.
+const DEFAULT_PORT: u16 = 5432;
+/// How long closing a connection may take; over a dead network the farewell never leaves.
+const CLOSE_TIME: Duration = Duration::from_secs(3);
+
+/// A server, by its URL.
 pub(crate) struct Server {
-    pub(crate) url: String,
-    pub(crate) application_name: String,
-    /// Whether it has let us in before.
-    pub(crate) was_let_in: Arc<AtomicBool>,
+    config: Config,
+    tls: MakeRustlsConnect,
+    /// Whether this server has accepted a connection before.
+    has_accepted: AtomicBool,
 }
 
-impl Server {
-    pub(crate) fn options(&self) -> Result<PgConnectOptions, Error> {
-        let options = PgConnectOptions::from_str(&self.url).map_err(|error| Error::Url {
-            url: without_password(&self.url),
-            reason: error.to_string(),
-        })?;
-        Ok(options
-            .application_name(&self.application_name)
-            // Poolers refuse what they do not know of; numbers travel in binary anyway.
-            .extra_float_digits(None)
-            .statement_cache_capacity(0))
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Server").field("config", &self.config).finish_non_exhaustive()
     }
 }
 
-/// What a failure to connect means. A refusal by a server that let us in before will pass: the
-/// password is being changed, or a token has ended before the next was there.
-pub(crate) fn connect_error(
-    options: &PgConnectOptions,
-    error: sqlx::Error,
-    was_let_in: bool,
-) -> Error {
-    let place = match options.get_socket() {
-        Some(socket) => socket.display().to_string(),
-        None => format!("{}:{}", options.get_host(), options.get_port()),
-    };
-    let place = format!("{place}/{}", options.get_database().unwrap_or_default());
-    let code = error.as_database_error().and_then(|d| d.code()).map(|c| c.to_string());
-    let user = options.get_username();
-    let (reason, transient) = match code.as_deref() {
-        Some("28P01") => (
-            format!("the password of user {user} was refused; correct it in DATABASE_URL"),
-            was_let_in,
-        ),
-        Some("28000") => (format!("user {user} may not connect: {error}"), was_let_in),
-        Some("3D000") => ("that database does not exist; create it first".to_owned(), false),
-        _ => (format!("{error}; is it running, and is --database-url right?"), true),
-    };
-    Error::Connect { place, reason, transient }
+/// A connection and the task that reads and writes its socket. Dropping it closes the socket
+/// immediately, without a farewell that a dead network would delay.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    driver: Driver,
 }
 
-/// A database URL that may be shown: the password is replaced by three dots.
-pub(crate) fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return "(not a URL)".into() };
-    match rest.rsplit_once('@') {
-        Some((user, host)) => {
-            let name = user.split_once(':').map_or(user, |(name, _)| name);
-            format!("{scheme}://{name}:...@{host}")
+#[derive(Debug)]
+struct Driver(JoinHandle<()>);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Connection {
+    /// Takes leave of the server, so that it ends the session without a wait.
+    pub(crate) async fn close(self) {
+        let Self { client, mut driver } = self;
+        // The driver ends when it has sent the farewell of a client that is gone.
+        drop(client);
+        let _ = timeout(CLOSE_TIME, &mut driver.0).await;
+    }
+}
+
+impl Server {
+    /// Reads the URL, the environment variables of libpq and the certificates.
+    ///
+    /// # Errors
+    /// [`Error::Url`] when the URL or a certificate file cannot be read.
+    pub(crate) fn new(url: &str, application_name: &str) -> Result<Self, Error> {
+        let DatabaseUrl { mut config, tls } = DatabaseUrl::parse(url)?;
+        config.application_name(application_name);
+        let connector = tls::client_config(&tls).map_err(|reason| Error::url(url, reason))?;
+        Ok(Self {
+            config,
+            tls: MakeRustlsConnect::new(connector),
+            has_accepted: AtomicBool::new(false),
+        })
+    }
+
+    /// Connects once.
+    ///
+    /// # Errors
+    /// [`Error::Connect`] with what to do.
+    pub(crate) async fn connect(&self) -> Result<Connection, Error> {
+        let mut config = self.config.clone();
+        if config.get_password().is_none()
+            && let Some(password) = self.password()
+        {
+            config.password(password);
         }
-        None => format!("{scheme}://{rest}"),
+        match config.connect(self.tls.clone()).await {
+            Ok((client, connection)) => {
+                self.has_accepted.store(true, Ordering::Relaxed);
+                let driver = tokio::spawn(async move {
+                    if let Err(error) = connection.await {
+                        tracing::debug!(%error, "a connection to Postgres ended");
+                    }
+                });
+                Ok(Connection { client, driver: Driver(driver) })
+            }
+            Err(error) => Err(self.refusal(&error)),
+        }
+    }
+
+    /// The error of a connection that was not made within `seconds`.
+    pub(crate) fn no_answer(&self, seconds: f32) -> Error {
+        let reason =
+            format!("no answer in {seconds} s; is it running, and is --database-url right?");
+        Error::Connect { place: self.place(), reason, transient: true }
+    }
+
+    fn password(&self) -> Option<String> {
+        let host = match self.config.get_hosts().first() {
+            Some(Host::Tcp(host)) => host.as_str(),
+            Some(Host::Unix(_)) | None => "localhost",
+        };
+        password_from_files(
+            host,
+            self.port(),
+            self.config.get_dbname().unwrap_or_default(),
+            self.user(),
+        )
+    }
+
+    fn port(&self) -> u16 {
+        self.config.get_ports().first().copied().unwrap_or(DEFAULT_PORT)
+    }
+
+    fn user(&self) -> &str {
+        self.config.get_user().unwrap_or_default()
+    }
+
+    /// Host, port and database, or the folder of the socket and the database.
+    fn place(&self) -> String {
+        let host = match self.config.get_hosts().first() {
+            Some(Host::Tcp(host)) => format!("{host}:{}", self.port()),
+            Some(Host::Unix(folder)) => folder.display().to_string(),
+            None => String::new(),
+        };
+        format!("{host}/{}", self.config.get_dbname().unwrap_or_default())
+    }
+
+    /// What a failure to connect means. A server that has accepted us before and refuses us now
+    /// will accept us again: the password is being changed, or a token has expired before the next
+    /// one was written.
+    fn refusal(&self, error: &tokio_postgres::Error) -> Error {
+        let was_accepted = self.has_accepted.load(Ordering::Relaxed);
+        let user = self.user();
+        let text = describe(error);
+        let (reason, transient) = match error.code().map(|code| code.code()) {
+            Some("28P01") => (
+                format!("the password of user {user} was refused; correct it in DATABASE_URL"),
+                was_accepted,
+            ),
+            Some("28000") => (format!("user {user} may not connect: {text}"), was_accepted),
+            Some("3D000") => ("that database does not exist; create it first".to_owned(), false),
+            _ => (format!("{text}; is it running, and is --database-url right?"), true),
+        };
+        Error::Connect { place: self.place(), reason, transient }
     }
 }

@@ -6,7 +6,6 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use sqlx::Connection;
 
 use crate::{
     drainer::Way,
@@ -82,12 +81,11 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
     let started = Instant::now();
     let url = server.url("ours", "everytab_worker");
     let children: Vec<Child> = (0..processes).map(|_| drainer(&url, way)).collect();
-    let mut session = server.session("ours").await;
+    let session = server.session("ours").await;
     let mut seen = std::collections::BTreeMap::new();
     let outstanding = "select outstanding from everytab.stages where scan = $1 and kind = 'search'";
     loop {
-        let left: i32 =
-            sqlx::query_scalar(outstanding).bind(scan).fetch_one(&mut session).await.unwrap();
+        let left: i32 = session.query_one(outstanding, &[&scan]).await.unwrap().get(0);
         if left == 0 {
             break;
         }
@@ -95,10 +93,10 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
             let waits = "select coalesce(wait_event_type || ':' || wait_event, 'cpu') \
                 || ' ' || substring(query from 'coordinator.(\\w+)') from pg_stat_activity \
                 where state = 'active' and pid <> pg_backend_pid() and datname = 'ours'";
-            let rows: Vec<Option<String>> =
-                sqlx::query_scalar(waits).fetch_all(&mut session).await.unwrap();
-            for row in rows.into_iter().flatten() {
-                *seen.entry(row).or_insert(0_u64) += 1;
+            for row in session.query(waits, &[]).await.unwrap() {
+                if let Some(wait) = row.get::<_, Option<String>>(0) {
+                    *seen.entry(wait).or_insert(0_u64) += 1;
+                }
             }
         }
         tokio::time::sleep(Duration::from_millis(if profile { 10 } else { 50 })).await;
@@ -109,7 +107,7 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
         drop(child.stdin.take());
         assert!(child.wait().unwrap().success(), "a drainer failed");
     }
-    session.close().await.unwrap();
+    drop(session);
     audit(server, scan, jobs);
     owner.close().await;
     if profile {

@@ -9,7 +9,7 @@ use std::{
 use everytab_coordinator::{ConnectSettings, Coordinator, JobKind, LeaseCursors, NewScan, Output};
 use everytab_postgres::{ADMIN_USER, PostgresSettings, PrivatePostgres};
 use serde_json::{Value, json};
-use sqlx::{Connection, PgConnection};
+use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
 /// The encoder that the scans fix.
@@ -69,8 +69,12 @@ impl Server {
         fs::read_to_string(self.postgres().log_file()).unwrap()
     }
 
-    pub(crate) async fn session(&self, database: &str) -> PgConnection {
-        PgConnection::connect(&self.url(database, ADMIN_USER)).await.unwrap()
+    /// A session of the owner; it ends when the client is dropped.
+    pub(crate) async fn session(&self, database: &str) -> Client {
+        let url = self.url(database, ADMIN_USER);
+        let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client
     }
 
     /// A migrated database, and its owner's way in.

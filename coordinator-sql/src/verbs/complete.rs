@@ -55,7 +55,7 @@ impl Coordinator {
         let (fences, stats): (Vec<Fence>, Vec<Value>) =
             leases.into_iter().map(|(lease, stats)| (lease.fence, stats)).unzip();
         let stats: Vec<&Value> = stats.iter().collect();
-        retry_transient(trust_until, || complete_flushed(&self.work, &fences, &stats)).await
+        retry_transient(trust_until, || complete_flushed(&self.work, &fences, &stats, || ())).await
     }
 
     async fn record_chunk(
@@ -69,14 +69,14 @@ impl Coordinator {
         if matches!(chunk, Chunk::Nothing) && is_last {
             return self.group_commit.complete(&self.work, fence, stats).await.map(Some);
         }
-        let mut transaction = self.begin().await?;
-        let held = record(&mut transaction, fence, number, chunk).await?;
+        let transaction = self.begin().await?;
+        let held = record(&transaction, fence, number, chunk).await?;
         if held && !is_last {
             transaction.commit().await?;
             return Ok(None);
         }
         // Where the lease is not held, complete knows whether it was lost or has completed.
-        let completion = complete_in(&mut transaction, fence, stats).await?;
+        let completion = complete_in(&transaction, fence, stats).await?;
         if completion == Completion::Recorded {
             transaction.commit().await?;
         }

@@ -3,12 +3,17 @@
 use std::time::Instant;
 
 use crate::{
+    bind::{bind, storable},
     coordinator::Coordinator,
     error::Error,
+    fences::fenced,
     job::{Fence, Lease},
-    statement::text,
     transient::retry_transient,
 };
+
+const RETRY: &str = "select coordinator.retry($1, $2, $3, $4)";
+const DISCARD: &str = "select coordinator.discard($1, $2, $3, $4)";
+const RELEASE: &str = "select coordinator.release($1, $2, $3, $4)";
 
 /// How giving up on a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +39,7 @@ impl Coordinator {
         error: &str,
         trust_until: Instant,
     ) -> Result<Failure, Error> {
-        retry_transient(trust_until, || self.end("retry", lease.fence, error)).await
+        retry_transient(trust_until, || self.end(RETRY, lease.fence, error)).await
     }
 
     /// Ends a job that cannot succeed.
@@ -47,7 +52,7 @@ impl Coordinator {
         error: &str,
         trust_until: Instant,
     ) -> Result<Failure, Error> {
-        retry_transient(trust_until, || self.end("discard", lease.fence, error)).await
+        retry_transient(trust_until, || self.end(DISCARD, lease.fence, error)).await
     }
 
     /// Gives a job back at once, and its attempt too.
@@ -60,15 +65,13 @@ impl Coordinator {
         reason: &str,
         trust_until: Instant,
     ) -> Result<Failure, Error> {
-        retry_transient(trust_until, || self.end("release", lease.fence, reason)).await
+        retry_transient(trust_until, || self.end(RELEASE, lease.fence, reason)).await
     }
 
-    async fn end(&self, verb: &str, fence: Fence, message: &str) -> Result<Failure, Error> {
-        let Fence { job_id, lease_number, token } = fence;
-        let message = text(message);
-        let sql =
-            format!("select coordinator.{verb}({job_id}, {lease_number}, '{token}', {message})");
-        match self.scalar::<String>(&sql).await?.as_str() {
+    async fn end(&self, sql: &str, fence: Fence, message: &str) -> Result<Failure, Error> {
+        let message = storable(message);
+        let result: String = self.value(sql, &fenced(&fence, [bind(&message)])).await?;
+        match result.as_str() {
             "retry" => Ok(Failure::Retry),
             "discarded" => Ok(Failure::Discarded),
             "released" => Ok(Failure::Released),

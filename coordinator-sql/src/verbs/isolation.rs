@@ -2,10 +2,9 @@
 
 use std::time::Instant;
 
-use sqlx::Row as _;
-
 use crate::{
-    coordinator::Coordinator, error::Error, job::Fence, statement::call, transient::retry_transient,
+    bind::bind, call::run, coordinator::Coordinator, error::Error, fences::fenced, job::Fence,
+    row::values, transient::retry_transient,
 };
 
 impl Coordinator {
@@ -19,11 +18,9 @@ impl Coordinator {
         item: i64,
         trust_until: Instant,
     ) -> Result<bool, Error> {
-        let Fence { job_id, lease_number, token } = fence;
-        let sql = format!(
-            "select coordinator.checkpoint_item({job_id}, {lease_number}, '{token}', {item})"
-        );
-        retry_transient(trust_until, || self.scalar(&sql)).await
+        let sql = "select coordinator.checkpoint_item($1, $2, $3, $4)";
+        let parameters = fenced(&fence, [bind(&item)]);
+        retry_transient(trust_until, || self.value(sql, &parameters)).await
     }
 
     /// The suspect items of a job, each of which a worker was handling when it died, with the
@@ -32,8 +29,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn load_suspects(&self, job_id: i64) -> Result<Vec<(i64, i32)>, Error> {
-        let sql = format!("select * from coordinator.load_suspects({job_id})");
-        let rows = call(&self.work, sql).await?;
-        rows.iter().map(|row| Ok((row.try_get("item")?, row.try_get("deaths")?))).collect()
+        let sql = "select item, deaths from coordinator.load_suspects($1)";
+        values(&run(&self.work, sql, &[bind(&job_id)]).await?)
     }
 }

@@ -2,15 +2,16 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use sqlx::{Row as _, postgres::PgRow};
+use tokio_postgres::Row;
 
 use crate::{
-    completion::arguments,
+    bind::bind,
+    call::run,
     coordinator::Coordinator,
     cursor::LeaseCursors,
     error::Error,
+    fences::Fences,
     job::{Fence, JobKind, Lease},
-    statement::{array, call, text, texts},
 };
 
 /// What a renewal tells.
@@ -38,15 +39,13 @@ impl Coordinator {
         encoder: &str,
         cursors: &LeaseCursors,
     ) -> Result<Vec<Lease>, Error> {
-        let sql = format!(
-            "select * from coordinator.lease({}, {}, {}, {}, {})",
-            text(worker_id),
-            texts(kinds.iter().map(|kind| kind.as_str()), "text"),
-            i32::try_from(wanted).unwrap_or(i32::MAX),
-            text(encoder),
-            array(kinds.iter().map(|kind| cursors.of(*kind)), "bigint"),
-        );
-        call(&self.work, sql).await?.iter().map(lease).collect()
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+        let wanted = i32::try_from(wanted).unwrap_or(i32::MAX);
+        let first_ids: Vec<i64> = kinds.iter().map(|kind| cursors.of(*kind)).collect();
+        let sql = "select * from coordinator.lease($1, $2, $3, $4, $5)";
+        let parameters =
+            [bind(&worker_id), bind(&names), bind(&wanted), bind(&encoder), bind(&first_ids)];
+        run(&self.work, sql, &parameters).await?.iter().map(lease).collect()
     }
 
     /// Renews the leases of a worker in one call, over a connection of its own.
@@ -54,19 +53,20 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked; the leases then run on until they expire.
     pub async fn renew(&self, worker_id: &str, fences: &[Fence]) -> Result<Renewal, Error> {
-        let sql =
-            format!("select * from coordinator.renew({}, {})", text(worker_id), arguments(fences));
+        let fences = Fences::from(fences);
+        let parameters = [vec![bind(&worker_id)], fences.and([])].concat();
+        let sql = "select * from coordinator.renew($1, $2, $3, $4)";
         let mut renewal = Renewal { live_workers: 1, ..Renewal::default() };
-        for row in call(&self.renewals, sql).await? {
+        for row in run(&self.renewals, sql, &parameters).await? {
             renewal.held.insert(row.try_get("job_id")?);
-            renewal.live_workers = row.try_get::<i32, _>("live_workers")?.unsigned_abs();
+            renewal.live_workers = row.try_get::<_, i32>("live_workers")?.unsigned_abs();
             renewal.rate = row.try_get("rate")?;
         }
         Ok(renewal)
     }
 }
 
-fn lease(row: &PgRow) -> Result<Lease, Error> {
+fn lease(row: &Row) -> Result<Lease, Error> {
     let fence = Fence {
         job_id: row.try_get("job_id")?,
         lease_number: row.try_get("lease_number")?,
@@ -77,7 +77,7 @@ fn lease(row: &PgRow) -> Result<Lease, Error> {
         fence,
         scan: row.try_get("scan")?,
         scan_id: row.try_get("scan_id")?,
-        kind: row.try_get::<&str, _>("kind")?.parse()?,
+        kind: row.try_get::<_, &str>("kind")?.parse()?,
         part: row.try_get("part")?,
         length: Duration::from_millis(milliseconds.unsigned_abs().into()),
         attempts: row.try_get("attempts")?,

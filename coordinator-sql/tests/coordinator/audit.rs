@@ -7,6 +7,7 @@ use everytab_coordinator::{Completion, Failure, JobKind, Lease, LeaseCursors};
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::TestRunner};
 use serde_json::json;
 
+use crate::session::query;
 use crate::setup::{Database, ENCODER, again, soon};
 
 /// One line a broken rule; none when all is well. What one counter or one row cannot show.
@@ -173,13 +174,12 @@ impl World {
     async fn is_current(&self, lease: &Lease) -> bool {
         let sql = "select exists (select from everytab.jobs where job_id = $1
             and lease_number = $2 and lease_token = $3 and state = 'leased')";
-        sqlx::query_scalar(sql)
+        query(sql)
             .bind(lease.fence.job_id)
             .bind(lease.fence.lease_number)
             .bind(lease.fence.token)
-            .fetch_one(&self.database.pool)
+            .value(&self.database.pool)
             .await
-            .unwrap()
     }
 
     fn pick(&mut self, index: Index) -> Option<(String, Lease)> {
@@ -314,14 +314,13 @@ impl World {
             Step::Expire(index) => {
                 if !self.held.is_empty() {
                     let (_, lease) = &self.held[index.index(self.held.len())];
-                    sqlx::query(
+                    query(
                         "update everytab.jobs set lease_until = now()
                                   where job_id = $1 and state = 'leased'",
                     )
                     .bind(lease.fence.job_id)
                     .execute(&self.database.pool)
-                    .await
-                    .unwrap();
+                    .await;
                 }
             }
             Step::Renew(holder) => self.renew(&format!("worker-{holder}")).await,

@@ -3,6 +3,7 @@
 
 use everytab_coordinator::{Contents, Coordinator, TableDigest};
 
+use crate::session::query;
 use crate::setup::{Database, sqlstate};
 
 async fn digests(coordinator: &Coordinator) -> Vec<TableDigest> {
@@ -68,13 +69,13 @@ async fn a_snapshot_holds_one_moment_for_everybody_who_reads_it() {
     database.start(3).await;
     assert_eq!(snapshot.digests().await.unwrap(), before);
     let other = snapshot.id.clone();
-    let mut session = database.session().await;
+    let session = database.session().await;
     let seen: i64 = {
         let begin =
             format!("begin isolation level repeatable read; set transaction snapshot '{other}'");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(begin)).execute(&mut session).await.unwrap();
-        let count = sqlx::query_scalar("select count(*) from everytab.scans");
-        count.fetch_one(&mut session).await.unwrap()
+        session.run(&begin).await;
+        let count = query("select count(*) from everytab.scans");
+        count.value(&session).await
     };
     assert_eq!(seen, of(&before, "scans").rows);
     snapshot.end().await.unwrap();

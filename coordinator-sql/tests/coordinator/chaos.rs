@@ -18,6 +18,7 @@ use everytab_coordinator::{
 };
 use serde_json::json;
 
+use crate::session::query;
 use crate::setup::{Database, ENCODER, again, soon};
 
 const WORKERS: u64 = 16;
@@ -52,13 +53,12 @@ impl Draws {
 async fn is_lost(database: &Database, fence: Fence) -> bool {
     let sql = "select not exists (select from everytab.jobs where job_id = $1
                and lease_number = $2 and lease_token = $3 and state = 'leased')";
-    sqlx::query_scalar(sql)
+    query(sql)
         .bind(fence.job_id)
         .bind(fence.lease_number)
         .bind(fence.token)
-        .fetch_one(&database.pool)
+        .value(&database.pool)
         .await
-        .unwrap()
 }
 
 async fn end(database: &Database, worker: &Coordinator, lease: Lease, fails: bool, table: &Table) {

@@ -11,12 +11,12 @@ use crate::setup::{
 /// Completes two jobs, the last of their stage, by two transactions of which the second waits.
 async fn complete_both_at_once(database: &Database, leases: Vec<Lease>) {
     let [first, second] = <[Lease; 2]>::try_from(leases).unwrap();
-    let (mut one, mut other) = (database.session().await, database.session().await);
-    sqlx::raw_sql("begin").execute(&mut one).await.unwrap();
-    assert_eq!(complete_in(&mut one, &first, json!({})).await, "recorded");
-    let waiting = tokio::spawn(async move { complete_in(&mut other, &second, json!({})).await });
+    let (one, other) = (database.session().await, database.session().await);
+    one.run("begin").await;
+    assert_eq!(complete_in(&one, &first, json!({})).await, "recorded");
+    let waiting = tokio::spawn(async move { complete_in(&other, &second, json!({})).await });
     until_someone_waits(database).await;
-    sqlx::raw_sql("commit").execute(&mut one).await.unwrap();
+    one.run("commit").await;
     assert_eq!(waiting.await.unwrap(), "recorded");
 }
 

@@ -2,24 +2,23 @@
 
 use everytab_coordinator::{Completion, Failure, JobKind, Lease, Output};
 use serde_json::json;
-use sqlx::PgConnection;
 
+use crate::session::{Session, query};
 use crate::setup::{Database, again, complete_in, page, soon, until_someone_waits};
 
 const COUNT_PAGES: &str = "select count(*) from everytab.pages where scan = $1";
 
 /// Sends one chunk of one page over a session whose transaction the test holds.
-async fn record_page(session: &mut PgConnection, lease: &Lease, chunk: i32) -> bool {
+async fn record_page(session: &Session, lease: &Lease, chunk: i32) -> bool {
     let sql = "select coordinator.record_pages($1, $2, $3, $4, '{0}', '{a.example}', '{t}', '{t}',
         '{none}', '{null}', '{ok}', '{A}', '{[]}', '{ok}')";
-    sqlx::query_scalar(sql)
+    query(sql)
         .bind(lease.fence.job_id)
         .bind(lease.fence.lease_number)
         .bind(lease.fence.token)
         .bind(chunk)
-        .fetch_one(session)
+        .value(session)
         .await
-        .unwrap()
 }
 
 #[tokio::test]
@@ -44,12 +43,12 @@ async fn a_chunk_sent_twice_is_recorded_once() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
-    let mut session = database.session().await;
-    assert!(record_page(&mut session, &lease, 1).await);
-    assert!(record_page(&mut session, &lease, 1).await);
+    let session = database.session().await;
+    assert!(record_page(&session, &lease, 1).await);
+    assert!(record_page(&session, &lease, 1).await);
     assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 1);
-    assert!(record_page(&mut session, &lease, 2).await);
-    assert!(record_page(&mut session, &lease, 1).await);
+    assert!(record_page(&session, &lease, 2).await);
+    assert!(record_page(&session, &lease, 1).await);
     assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 2);
 }
 
@@ -58,11 +57,11 @@ async fn the_chunks_of_a_new_lease_are_fresh_again() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let first = database.lease_one(JobKind::Warc).await;
-    let mut session = database.session().await;
-    assert!(record_page(&mut session, &first, 7).await);
+    let session = database.session().await;
+    assert!(record_page(&session, &first, 7).await);
     database.worker.release(first, "leaving", soon()).await.unwrap();
     let second = database.lease_one(JobKind::Warc).await;
-    assert!(record_page(&mut session, &second, 1).await);
+    assert!(record_page(&session, &second, 1).await);
     assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 2);
 }
 
@@ -71,8 +70,8 @@ async fn rows_of_a_lease_that_was_lost_are_never_read() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lost = database.lease_one(JobKind::Warc).await;
-    let mut session = database.session().await;
-    assert!(record_page(&mut session, &lost, 1).await);
+    let session = database.session().await;
+    assert!(record_page(&session, &lost, 1).await);
     database.expire_leases().await;
     let lease = database.lease_one(JobKind::Warc).await;
     let output = Output::Pages(vec![page(0, "b.example")]);
@@ -88,10 +87,10 @@ async fn rows_and_completion_are_there_together_or_not_at_all() {
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
     let before = database.contents().await;
-    let mut session = database.session().await;
-    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
-    assert!(record_page(&mut session, &lease, 1).await);
-    assert_eq!(complete_in(&mut session, &lease, json!({})).await, "recorded");
+    let session = database.session().await;
+    session.run("begin").await;
+    assert!(record_page(&session, &lease, 1).await);
+    assert_eq!(complete_in(&session, &lease, json!({})).await, "recorded");
     assert_eq!(database.contents().await, before, "seen before the commit");
     drop(session); // the connection breaks
     while database.contents().await != before {
@@ -133,13 +132,13 @@ async fn the_sweep_keeps_off_a_job_that_is_completing() {
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.expire_leases().await;
-    let mut session = database.session().await;
-    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
-    assert!(record_page(&mut session, &lease, 1).await);
+    let session = database.session().await;
+    session.run("begin").await;
+    assert!(record_page(&session, &lease, 1).await);
     assert_eq!(database.worker.sweep(100).await.unwrap(), 0);
     assert!(database.lease(JobKind::Warc, 1).await.is_empty());
-    assert_eq!(complete_in(&mut session, &lease, json!({})).await, "recorded");
-    sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
+    assert_eq!(complete_in(&session, &lease, json!({})).await, "recorded");
+    session.run("commit").await;
     assert_eq!(database.worker.sweep(100).await.unwrap(), 0);
     assert_eq!(database.state_of_job(lease.fence.job_id).await, "completed");
     database.assert_audited(scan).await;
@@ -151,13 +150,13 @@ async fn of_two_ends_of_one_lease_the_second_is_told() {
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
     let copy = again(&lease);
-    let mut session = database.session().await;
-    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
-    assert_eq!(complete_in(&mut session, &lease, json!({})).await, "recorded");
+    let session = database.session().await;
+    session.run("begin").await;
+    assert_eq!(complete_in(&session, &lease, json!({})).await, "recorded");
     let worker = database.worker.clone();
     let discarding = tokio::spawn(async move { worker.discard(copy, "no", soon()).await });
     until_someone_waits(&database).await;
-    sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
+    session.run("commit").await;
     assert_eq!(discarding.await.unwrap().unwrap(), Failure::Lost);
     assert_eq!(database.state_of_job(lease.fence.job_id).await, "completed");
     database.assert_audited(scan).await;

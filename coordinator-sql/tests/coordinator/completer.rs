@@ -74,8 +74,8 @@ async fn a_caller_that_goes_away_keeps_no_other_from_completing() {
     let database = Database::new().await;
     let scan = database.start(3).await;
     let leases = database.lease(JobKind::Index, 3).await;
-    let mut session = database.session().await;
-    sqlx::raw_sql("begin; lock table everytab.stages").execute(&mut session).await.unwrap();
+    let session = database.session().await;
+    session.run("begin; lock table everytab.stages").await;
     let mut calls = Vec::new();
     for lease in leases {
         let worker = database.worker.clone();
@@ -87,7 +87,7 @@ async fn a_caller_that_goes_away_keeps_no_other_from_completing() {
     // The first is at the counter with its transaction; the second waits for its turn.
     calls.remove(0).abort();
     calls.remove(0).abort();
-    sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
+    session.run("commit").await;
     assert_eq!(calls.remove(0).await.unwrap(), Completion::Recorded);
     database.assert_audited(scan).await;
     // The first was at the counter already and is completed; the second still holds its lease.

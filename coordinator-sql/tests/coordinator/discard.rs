@@ -2,6 +2,7 @@
 
 use everytab_coordinator::{Failure, JobKind};
 
+use crate::session::query;
 use crate::setup::{Database, kinds_before, soon};
 
 const STAGES: &str = "select kind::text, outstanding, done, discarded from everytab.stages s
@@ -58,13 +59,12 @@ async fn icons_of_a_discarded_icon_job_are_never_read() {
     let sql = "select coordinator.record_icons($1, $2, $3, 1, '{0}', '{0}', '{f}', '{32}', '{32}',
         '{9}', '{1}', '{0}', '{9}', '{null}', '{link_rel}', '{ok}', '{image/png}', '{null}',
         '{null}', '{https://a.example/}')";
-    let held: bool = sqlx::query_scalar(sql)
+    let held: bool = query(sql)
         .bind(lease.fence.job_id)
         .bind(lease.fence.lease_number)
         .bind(lease.fence.token)
-        .fetch_one(&database.pool)
-        .await
-        .unwrap();
+        .value(&database.pool)
+        .await;
     assert!(held);
     database.worker.discard(lease, "the store is full", soon()).await.unwrap();
     assert!(database.worker.load_bundle_shard(scan, 0).await.unwrap()[0].icon_urls.is_empty());

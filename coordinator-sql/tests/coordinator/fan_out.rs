@@ -3,22 +3,22 @@
 use everytab_coordinator::{Completion, JobKind, Lease};
 use serde_json::json;
 
+use crate::session::{Session, query};
 use crate::setup::{Database, complete_in, host, spread, until_someone_waits};
 
 /// Completes an index job with one host, inside the session's transaction.
-async fn complete_index(session: &mut sqlx::PgConnection, lease: &Lease, n: u32) -> String {
+async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {
     let host = host(spread(n, 2), n);
     let sql = "select coordinator.record_hosts($1, $2, $3, 1, array[$4], array[$5], '{t}',
         array[now()], array['w'], '{0}', '{1}')";
-    let held: bool = sqlx::query_scalar(sql)
+    let held: bool = query(sql)
         .bind(lease.fence.job_id)
         .bind(lease.fence.lease_number)
         .bind(lease.fence.token)
         .bind((host.hash ^ (1 << 63)).cast_signed())
         .bind(host.hostname)
-        .fetch_one(&mut *session)
-        .await
-        .unwrap();
+        .value(session)
+        .await;
     assert!(held);
     complete_in(session, lease, json!({"counts": {"hosts": 1}})).await
 }
@@ -29,24 +29,24 @@ async fn two_last_completers(database: &Database, first_ends: &'static str) -> i
     let scan = database.start(2).await;
     let leases = database.lease(JobKind::Index, 2).await;
     let [first, second] = leases.try_into().unwrap();
-    let (mut one, mut other) = (database.session().await, database.session().await);
-    sqlx::raw_sql("begin").execute(&mut one).await.unwrap();
+    let (one, other) = (database.session().await, database.session().await);
+    one.run("begin").await;
     // Another file: the same one would make the second wait for its name already.
-    assert_eq!(complete_index(&mut one, &first, 0).await, "recorded");
+    assert_eq!(complete_index(&one, &first, 0).await, "recorded");
     let waiting = tokio::spawn(async move {
-        sqlx::raw_sql("begin").execute(&mut other).await.unwrap();
-        let word = complete_index(&mut other, &second, 1).await;
-        sqlx::raw_sql("commit").execute(&mut other).await.unwrap();
+        other.run("begin").await;
+        let word = complete_index(&other, &second, 1).await;
+        other.run("commit").await;
         word
     });
     until_someone_waits(database).await;
-    sqlx::raw_sql(first_ends).execute(&mut one).await.unwrap();
+    one.run(first_ends).await;
     assert_eq!(waiting.await.unwrap(), "recorded");
     if first_ends == "rollback" {
         let index = "select outstanding from everytab.stages where scan = $1 and kind = 'index'";
         assert_eq!(database.value::<i32>(index, scan).await, 1);
         assert!(database.lease(JobKind::Warc, 9).await.is_empty(), "fanned out too early");
-        assert_eq!(complete_index(&mut one, &first, 0).await, "recorded");
+        assert_eq!(complete_index(&one, &first, 0).await, "recorded");
     }
     scan
 }

@@ -2,35 +2,32 @@
 
 use everytab_coordinator::{Coordinator, JobKind, NewScan};
 use serde_json::json;
-use sqlx::{Connection, PgConnection, Row};
 use uuid::Uuid;
 
+use crate::session::{Session, query};
 use crate::setup::{Database, sqlstate};
 
 const DENIED: &str = "42501";
 
-async fn refusal(connection: &mut PgConnection, sql: String) -> Option<String> {
-    let result = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(connection).await;
-    let error = result.err()?;
-    Some(error.as_database_error().unwrap().code().unwrap().into_owned())
+async fn refusal(connection: &Session, sql: String) -> Option<String> {
+    let error = connection.0.batch_execute(&sql).await.err()?;
+    Some(error.code().unwrap().code().to_owned())
 }
 
 #[tokio::test]
 async fn the_worker_reads_and_writes_no_table() {
     let database = Database::new().await;
     database.start(1).await;
-    let tables = sqlx::query(
-        "select relname, relkind::text from pg_class c
+    let tables: Vec<(String, String)> = query(
+        "select relname::text, relkind::text from pg_class c
         join pg_namespace n on n.oid = relnamespace
         where nspname = 'everytab' and relkind in ('r', 'p', 'S') order by 1",
     )
-    .fetch_all(&database.pool)
-    .await
-    .unwrap();
+    .rows(&database.pool)
+    .await;
     assert!(tables.len() > 15);
-    let mut worker = PgConnection::connect(&database.worker_url).await.unwrap();
-    for row in tables {
-        let (table, kind): (String, String) = (row.get(0), row.get(1));
+    let worker = Session::connect(&database.worker_url).await;
+    for (table, kind) in tables {
         let mut tried = vec![format!("select * from everytab.{table}")];
         if kind != "S" {
             tried.push(format!("delete from everytab.{table}"));
@@ -39,7 +36,7 @@ async fn the_worker_reads_and_writes_no_table() {
             tried.push(format!("copy everytab.{table} to stdout"));
         }
         for sql in tried {
-            let code = refusal(&mut worker, sql.clone()).await;
+            let code = refusal(&worker, sql.clone()).await;
             assert_eq!(code.as_deref(), Some(DENIED), "{sql}");
         }
     }
@@ -50,7 +47,7 @@ async fn the_worker_reads_and_writes_no_table() {
         "create schema mine",
         "set role postgres",
     ] {
-        assert_eq!(refusal(&mut worker, sql.into()).await.as_deref(), Some(DENIED), "{sql}");
+        assert_eq!(refusal(&worker, sql.into()).await.as_deref(), Some(DENIED), "{sql}");
     }
 }
 
@@ -58,14 +55,13 @@ async fn the_worker_reads_and_writes_no_table() {
 #[tokio::test]
 async fn the_worker_executes_these_functions_and_no_others() {
     let database = Database::new().await;
-    let mut allowed: Vec<(String,)> = sqlx::query_as(
-        "select proname from pg_proc p join pg_namespace n on n.oid = pronamespace
+    let mut allowed: Vec<(String,)> = query(
+        "select proname::text from pg_proc p join pg_namespace n on n.oid = pronamespace
           where nspname = 'coordinator' and has_function_privilege('everytab_worker', p.oid,
                 'execute')",
     )
-    .fetch_all(&database.pool)
-    .await
-    .unwrap();
+    .rows(&database.pool)
+    .await;
     allowed.sort();
     let allowed: Vec<&str> = allowed.iter().map(|(name,)| name.as_str()).collect();
     assert_eq!(
@@ -106,15 +102,14 @@ async fn the_worker_executes_these_functions_and_no_others() {
 #[tokio::test]
 async fn every_function_that_the_worker_may_call_runs_with_its_owners_rights() {
     let database = Database::new().await;
-    let unsafe_ones: Vec<(String,)> = sqlx::query_as(
-        "select proname from pg_proc p join pg_namespace n on n.oid = pronamespace
+    let unsafe_ones: Vec<(String,)> = query(
+        "select proname::text from pg_proc p join pg_namespace n on n.oid = pronamespace
           where nspname = 'coordinator' and has_function_privilege('everytab_worker', p.oid,
                 'execute')
             and not (prosecdef and proconfig @> array['search_path=everytab, pg_temp'])",
     )
-    .fetch_all(&database.pool)
-    .await
-    .unwrap();
+    .rows(&database.pool)
+    .await;
     assert_eq!(unsafe_ones, []);
 }
 
@@ -179,12 +174,12 @@ async fn the_worker_does_a_whole_scan() {
 async fn a_temporary_table_of_the_worker_changes_no_function() {
     let database = Database::new().await;
     database.start(1).await;
-    let mut session = PgConnection::connect(&database.worker_url).await.unwrap();
+    let session = Session::connect(&database.worker_url).await;
     for sql in ["create temporary table jobs (job_id bigint)", "create temporary table scans ()"] {
-        sqlx::raw_sql(sql).execute(&mut session).await.unwrap();
+        session.run(sql).await;
     }
     let sql = "select count(*) from coordinator.lease('mine', '{index}', 9, '', '{0}')";
-    let leased: i64 = sqlx::query_scalar(sql).fetch_one(&mut session).await.unwrap();
+    let leased: i64 = query(sql).value(&session).await;
     assert_eq!(leased, 1);
     assert!(database.lease(JobKind::Index, 9).await.is_empty());
 }

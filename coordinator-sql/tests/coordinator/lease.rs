@@ -3,6 +3,7 @@
 
 use everytab_coordinator::{JobKind, LeaseCursors};
 
+use crate::session::query;
 use crate::setup::{Database, ENCODER, LEASE_MS, WORKER_ID, soon, sqlstate};
 
 const ALL: &[JobKind] = &JobKind::ALL;
@@ -11,13 +12,13 @@ const ALL: &[JobKind] = &JobKind::ALL;
 async fn two_workers_that_lease_at_once_share_no_job() {
     let database = Database::new().await;
     database.start(5).await;
-    let mut session = database.session().await;
-    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
+    let session = database.session().await;
+    session.run("begin").await;
     let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', '{0}')";
-    let first: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&mut session).await.unwrap();
+    let first: Vec<i64> = query(sql).column(&session).await;
     // Neither waits for the open transaction nor takes what it holds.
     let second = database.lease(JobKind::Index, 5).await;
-    sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
+    session.run("commit").await;
     assert_eq!((first.len(), second.len()), (3, 2));
     assert!(second.iter().all(|lease| !first.contains(&lease.fence.job_id)));
     assert!(database.lease(JobKind::Index, 5).await.is_empty());
@@ -27,12 +28,12 @@ async fn two_workers_that_lease_at_once_share_no_job() {
 async fn jobs_of_a_lease_that_rolled_back_are_ready_again() {
     let database = Database::new().await;
     database.start(3).await;
-    let mut session = database.session().await;
-    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
+    let session = database.session().await;
+    session.run("begin").await;
     let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', '{0}')";
-    let first: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&mut session).await.unwrap();
+    let first: Vec<i64> = query(sql).column(&session).await;
     assert_eq!(first.len(), 3);
-    sqlx::raw_sql("rollback").execute(&mut session).await.unwrap();
+    session.run("rollback").await;
     assert_eq!(database.lease(JobKind::Index, 5).await.len(), 3);
 }
 

@@ -4,19 +4,14 @@ use everytab_coordinator::{HostRow, JobKind};
 use proptest::{collection::btree_set, prelude::*, test_runner::TestRunner};
 use serde_json::json;
 
+use crate::session::query;
 use crate::setup::{Database, LEASE_MS, host};
 
 /// Both ends of each shard, as unsigned hashes; none for a shard that no hash falls into.
 async fn bounds(database: &Database, scan: i32, shards: i32, span: u64) -> Vec<Option<(u64, u64)>> {
     let sql = "update everytab.scans set shards = $2, hash_span = $3::text::numeric
                 where scan = $1";
-    sqlx::query(sql)
-        .bind(scan)
-        .bind(shards)
-        .bind(span.to_string())
-        .execute(&database.pool)
-        .await
-        .unwrap();
+    query(sql).bind(scan).bind(shards).bind(span.to_string()).execute(&database.pool).await;
     let sql =
         "select b.lowest, b.highest from everytab.scans s, generate_series(0, s.shards - 1) n,
         coordinator.shard_bounds(s.scan, n) b where s.scan = $1 order by n";

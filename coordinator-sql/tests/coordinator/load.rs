@@ -3,6 +3,7 @@
 use everytab_coordinator::{HostRow, JobKind, Output, WarcHost};
 use serde_json::json;
 
+use crate::session::query;
 use crate::setup::{Database, host, page, soon};
 
 /// Captures of one hostname, `https`, age in seconds, WARC file, offset.
@@ -62,7 +63,7 @@ async fn captures_that_no_completed_lease_recorded_are_not_read() {
     // As a lost lease, and one that is discarded after its chunks, leave them.
     for (file, lease_number, hash) in [(done.part, 0, 7), (done.part, 2, 8), (discarded.part, 1, 9)]
     {
-        sqlx::query(
+        query(
             "with w as (insert into everytab.warc_files (path) values ('lost-' || $4)
              returning warc_file)
              insert into everytab.hosts select $1, $2, $3, $4, 'lost-' || $4, true, now(),
@@ -73,8 +74,7 @@ async fn captures_that_no_completed_lease_recorded_are_not_read() {
         .bind(lease_number)
         .bind(i64::from(hash))
         .execute(&database.pool)
-        .await
-        .unwrap();
+        .await;
     }
     database.complete_hosts(done, vec![host(1, 1)]).await;
     database.worker.discard(discarded, "bad", soon()).await.unwrap();

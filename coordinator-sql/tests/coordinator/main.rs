@@ -29,6 +29,7 @@ mod retry;
 mod schema;
 mod select;
 mod select_model;
+mod session;
 mod setup;
 mod status;
 mod sweep;

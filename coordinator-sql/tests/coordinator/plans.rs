@@ -2,14 +2,14 @@
 
 use everytab_coordinator::{Coordinator, JobKind};
 use everytab_postgres::{PrivatePostgres, shared_for_tests};
-use sqlx::Connection;
 
+use crate::session::{Session, query};
 use crate::setup::{Database, ENCODER, settings};
 
 /// A scan with 20,000 jobs of one kind, a tenth of them ended.
 async fn many_jobs(database: &Database) -> i32 {
     let scan = database.start_sharded(1).await;
-    sqlx::query(
+    query(
         "insert into everytab.jobs (scan, kind, part, state)
          select $1, 'icon', n, case when n < 2000 then 'completed' else 'pending' end
                 ::everytab.job_state
@@ -17,8 +17,7 @@ async fn many_jobs(database: &Database) -> i32 {
     )
     .bind(scan)
     .execute(&database.pool)
-    .await
-    .unwrap();
+    .await;
     scan
 }
 
@@ -106,10 +105,9 @@ async fn a_renewal_finds_its_jobs_by_an_index() {
 }
 
 /// Buffers that a statement touches, all that its functions do included.
-async fn buffers(session: &mut sqlx::PgConnection, sql: &str) -> i64 {
+async fn buffers(session: &Session, sql: &str) -> i64 {
     let sql = format!("explain (analyze, buffers, format json) {sql}");
-    let plan: serde_json::Value =
-        sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(session).await.unwrap();
+    let plan: serde_json::Value = query(sql).value(session).await;
     let count = |name: &str| plan[0]["Plan"][name].as_i64().unwrap();
     count("Shared Hit Blocks") + count("Shared Read Blocks")
 }
@@ -120,10 +118,10 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
     let scan = database.start_sharded(1).await;
     let insert = "insert into everytab.jobs (scan, kind, part)
                   select $1, 'icon', n from generate_series(1, 110000) n";
-    sqlx::query(insert).bind(scan).execute(&database.pool).await.unwrap();
-    let mut pinning = database.session().await;
+    query(insert).bind(scan).execute(&database.pool).await;
+    let pinning = database.session().await;
     for sql in ["begin isolation level repeatable read", "select count(*) from everytab.jobs"] {
-        sqlx::raw_sql(sql).execute(&mut pinning).await.unwrap();
+        pinning.run(sql).await;
     }
     // As leasing and completing them one by one would: two new versions of each row.
     for sql in [
@@ -140,27 +138,27 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
     let old = "select n_dead_tup >= 100000 and $1::bigint = 0 from pg_stat_all_tables
                 where relname = 'jobs' and schemaname = 'everytab'";
     assert!(database.value::<bool>(old, 0).await, "nothing keeps the old rows");
-    let mut session = database.session().await;
+    let session = database.session().await;
     let mut measured = Vec::new();
     for is_incremental in [false, true].into_iter().flat_map(|scan| [scan; 6]) {
         let cursor: i64 = match is_incremental {
             false => 0,
             true => {
                 let sql = "select max(job_id) from everytab.jobs where state = 'leased'";
-                sqlx::query_scalar(sql).fetch_one(&mut session).await.unwrap()
+                query(sql).value(&session).await
             }
         };
         let lease = format!(
             "select * from coordinator.lease('me', '{{icon}}', 1, '{ENCODER}', '{{{cursor}}}')"
         );
-        measured.push((is_incremental, buffers(&mut session, &lease).await));
+        measured.push((is_incremental, buffers(&session, &lease).await));
     }
     println!("buffers per lease call (is it incremental): {measured:?}");
     // The first calls of a session read the catalogs as well.
     for (is_incremental, buffers) in &measured[7..] {
         assert!(*is_incremental && *buffers <= 50, "{buffers} buffers: {measured:?}");
     }
-    sqlx::raw_sql("rollback").execute(&mut pinning).await.unwrap();
+    pinning.run("rollback").await;
 }
 
 #[tokio::test]
@@ -193,7 +191,7 @@ async fn renewals_stay_hot() {
         let leases = database.lease_as(&worker_id, &[JobKind::Icon], 8).await;
         held.push((worker_id, leases));
     }
-    let mut session = sqlx::PgConnection::connect(&database.owner_url).await.unwrap();
+    let session = Session::connect(&database.owner_url).await;
     let counters = "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables
                      where relname = 'jobs'";
     let mut measured = Vec::new();
@@ -202,20 +200,19 @@ async fn renewals_stay_hot() {
             for (worker_id, leases) in &held {
                 let sql = "select count(*) from coordinator.renew($1, $2, $3, $4)";
                 let fences = || leases.iter().map(|lease| lease.fence);
-                let kept: i64 = sqlx::query_scalar(sql)
-                    .bind(worker_id)
+                let kept: i64 = query(sql)
+                    .bind(worker_id.clone())
                     .bind(fences().map(|fence| fence.job_id).collect::<Vec<_>>())
                     .bind(fences().map(|fence| fence.lease_number).collect::<Vec<_>>())
                     .bind(fences().map(|fence| fence.token).collect::<Vec<_>>())
-                    .fetch_one(&mut session)
-                    .await
-                    .unwrap();
+                    .value(&session)
+                    .await;
                 assert_eq!(kept, 8);
             }
         }
         let flush = "select pg_stat_force_next_flush()";
-        sqlx::raw_sql(flush).execute(&mut session).await.unwrap();
-        measured.push(sqlx::query_as(counters).fetch_one(&mut session).await.unwrap());
+        session.run(flush).await;
+        measured.push(query(counters).row(&session).await);
     }
     let [(updates, hot), (all_updates, all_hot)]: [(i64, i64); 2] = measured.try_into().unwrap();
     let (updates, hot) = (all_updates - updates, all_hot - hot);

@@ -1,7 +1,6 @@
 //! Nothing needs a session, so a pooler in transaction mode may stand before Postgres.
 
-use sqlx::Row;
-
+use crate::session::query;
 use crate::setup::Database;
 
 /// What would outlive a transaction, or wait for one that a pooler gives to another client.
@@ -24,16 +23,14 @@ const OF_A_SESSION: [&str; 13] = [
 #[tokio::test]
 async fn no_function_does_what_needs_a_session() {
     let database = Database::new().await;
-    let functions = sqlx::query(
+    let functions: Vec<(String, String)> = query(
         "select p.proname::text, pg_get_functiondef(p.oid) from pg_proc p
           where p.pronamespace = 'coordinator'::regnamespace and p.prokind = 'f'",
     )
-    .fetch_all(&database.pool)
-    .await
-    .unwrap();
+    .rows(&database.pool)
+    .await;
     assert!(functions.len() > 40, "{}", functions.len());
-    for function in functions {
-        let (name, text): (String, String) = (function.get(0), function.get(1));
+    for (name, text) in functions {
         let code: String = text
             .lines()
             .map(|line| line.split("--").next().unwrap_or_default().to_lowercase() + "\n")

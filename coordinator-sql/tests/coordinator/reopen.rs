@@ -253,13 +253,13 @@ async fn a_retry_waits_for_a_completion_that_is_under_way() {
     database.discard(icon).await;
     database.work_on(&[JobKind::Icon]).await;
     let lease = database.lease_part(JobKind::BundleShard, 0).await;
-    let mut session = database.session().await;
-    sqlx::raw_sql("begin").execute(&mut session).await.unwrap();
-    assert_eq!(complete_in(&mut session, &lease, json!({})).await, "recorded");
+    let session = database.session().await;
+    session.run("begin").await;
+    assert_eq!(complete_in(&session, &lease, json!({})).await, "recorded");
     let owner = database.owner.clone();
     let retrying = tokio::spawn(async move { owner.retry_jobs(scan, None, None, None).await });
     crate::setup::until_someone_waits(&database).await;
-    sqlx::raw_sql("commit").execute(&mut session).await.unwrap();
+    session.run("commit").await;
     assert_eq!(retrying.await.unwrap().unwrap(), 1);
     database.assert_audited(scan).await;
     database.assert_closes_again(scan).await;

@@ -9,8 +9,10 @@ use everytab_coordinator::{
 };
 use everytab_postgres::{ADMIN_USER, TestServer, shared_for_tests};
 use serde_json::{Value, json};
-use sqlx::{Connection, FromRow, PgConnection, PgPool, postgres::PgRow};
+use tokio_postgres::types::FromSql;
 use uuid::Uuid;
+
+use crate::session::{FromRow, Session, Sessions, query};
 
 /// The encoder that the scans of these tests fix.
 pub(crate) const ENCODER: &str = "encoder";
@@ -29,7 +31,7 @@ pub(crate) struct Database {
     /// As the worker's role.
     pub(crate) worker: Coordinator,
     /// Plain SQL as the owner, to look behind the functions.
-    pub(crate) pool: PgPool,
+    pub(crate) pool: Sessions,
 }
 
 pub(crate) fn settings() -> ConnectSettings {
@@ -67,34 +69,33 @@ impl Database {
     pub(crate) async fn at(owner_url: String, worker_url: String, name: String) -> Self {
         let owner = Coordinator::connect(&owner_url, &settings()).await.unwrap();
         let worker = Coordinator::connect(&worker_url, &settings()).await.unwrap();
-        let pool = PgPool::connect_lazy(&owner_url).unwrap();
+        let pool = Sessions::new(&owner_url);
         Self { name, owner_url, worker_url, owner, worker, pool }
     }
 
     /// One more session of the owner, to hold transactions open.
-    pub(crate) async fn session(&self) -> PgConnection {
-        PgConnection::connect(&self.owner_url).await.unwrap()
+    pub(crate) async fn session(&self) -> Session {
+        Session::connect(&self.owner_url).await
     }
 
     pub(crate) async fn run(&self, sql: &'static str) {
-        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
+        self.pool.run(sql).await;
     }
 
     /// The rows of a query whose only parameter, if any, is a scan.
     pub(crate) async fn rows<T>(&self, sql: &'static str, scan: i32) -> Vec<T>
     where
-        T: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+        T: FromRow,
     {
-        sqlx::query_as(sql).bind(scan).fetch_all(&self.pool).await.unwrap()
+        query(sql).bind(scan).rows(&self.pool).await
     }
 
     /// The one value that a query gives for a number: a scan or a job.
     pub(crate) async fn value<T>(&self, sql: &'static str, number: impl Into<i64>) -> T
     where
-        T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres> + Send + Unpin,
+        T: for<'r> FromSql<'r>,
     {
-        let query = sqlx::query_scalar(sql).bind(number.into());
-        query.fetch_one(&self.pool).await.unwrap_or_else(|error| panic!("{sql}: {error}"))
+        query(sql).bind(number.into()).value(&self.pool).await
     }
 
     pub(crate) async fn state_of_scan(&self, scan: i32) -> String {
@@ -123,7 +124,7 @@ impl Database {
             "select count(*)::text from everytab.bundles",
             "select count(*)::text from everytab.warc_files",
         ] {
-            contents.push(sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap());
+            contents.push(query(sql).value(&self.pool).await);
         }
         contents
     }
@@ -255,17 +256,14 @@ impl Database {
 }
 
 /// Completes a job inside the session's transaction, which the caller has recorded its rows in.
-pub(crate) async fn complete_in(session: &mut PgConnection, lease: &Lease, stats: Value) -> String {
-    sqlx::query_scalar(
-        "select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]",
-    )
-    .bind(lease.fence.job_id)
-    .bind(lease.fence.lease_number)
-    .bind(lease.fence.token)
-    .bind(stats)
-    .fetch_one(session)
-    .await
-    .unwrap()
+pub(crate) async fn complete_in(session: &Session, lease: &Lease, stats: Value) -> String {
+    query("select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]")
+        .bind(lease.fence.job_id)
+        .bind(lease.fence.lease_number)
+        .bind(lease.fence.token)
+        .bind(stats)
+        .value(session)
+        .await
 }
 
 /// The kinds that come before one in the pipeline.
@@ -364,8 +362,8 @@ pub(crate) fn output_of(lease: &Lease) -> Output {
 
 /// The SQLSTATE of a refusal.
 pub(crate) fn sqlstate<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
-    match result {
-        Err(Error::Query(sqlx::Error::Database(error))) => error.code().unwrap().into_owned(),
+    match &result {
+        Err(error) if error.sqlstate().is_some() => error.sqlstate().unwrap().to_owned(),
         other => panic!("expected Postgres to refuse, got {other:?}"),
     }
 }

@@ -1,0 +1,189 @@
+//! The database URL: what `tokio-postgres` reads of it, and what it leaves to its callers, namely
+//! how certificates are verified and the environment variables of libpq.
+//!
+//! Source: libpq's connection strings and environment variables
+//! (<https://www.postgresql.org/docs/current/libpq-connect.html>).
+
+use std::{env, path::Path, str::FromStr as _};
+
+use tokio_postgres::{Config, config::SslMode};
+use url::form_urlencoded;
+
+use crate::error::{Error, describe};
+
+/// Folders in which packaged servers keep their sockets, in the order in which they are tried.
+const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/private/tmp", "/tmp"];
+
+/// A database URL, read.
+#[derive(Debug)]
+pub(crate) struct DatabaseUrl {
+    /// What `tokio-postgres` understands.
+    pub(crate) config: Config,
+    /// How the server's certificate is verified.
+    pub(crate) tls: TlsSettings,
+}
+
+/// How much of a server's certificate is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Verification {
+    /// Nothing: sslmode `disable`, `prefer` and `require`.
+    #[default]
+    None,
+    /// That a trusted authority has signed it: sslmode `verify-ca`.
+    Authority,
+    /// That a trusted authority has signed it for this hostname: sslmode `verify-full`.
+    Hostname,
+}
+
+/// What TLS needs besides `tokio-postgres`' own settings.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct TlsSettings {
+    pub(crate) verification: Verification,
+    /// PEM file of authorities that are trusted besides the system's.
+    pub(crate) root_certificates: Option<String>,
+    /// PEM file of our own certificate.
+    pub(crate) client_certificate: Option<String>,
+    /// PEM file of the key of our own certificate.
+    pub(crate) client_key: Option<String>,
+}
+
+impl DatabaseUrl {
+    /// Reads a URL; where it is silent the environment variables of libpq hold.
+    ///
+    /// # Errors
+    /// [`Error::Url`], without the password.
+    pub(crate) fn parse(url: &str) -> Result<Self, Error> {
+        let refuse = |reason: String| Error::url(url, reason);
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(refuse("the scheme is not postgres".into()));
+        }
+        let (url, parameters) = take_own_parameters(url);
+        let mut config = Config::from_str(&url).map_err(|error| refuse(describe(&error)))?;
+        let named = |names: &[&str], variable: &str| {
+            let found = parameters.iter().rev().find(|(name, _)| names.contains(&name.as_str()));
+            found.map(|(_, value)| value.clone()).or_else(|| variable_of(variable))
+        };
+        let mode = named(&["sslmode", "ssl-mode"], "PGSSLMODE");
+        let (ssl_mode, verification) =
+            ssl_mode(mode.as_deref().unwrap_or("prefer")).map_err(refuse)?;
+        config.ssl_mode(ssl_mode);
+        apply_environment(&mut config).map_err(refuse)?;
+        let tls = TlsSettings {
+            verification,
+            root_certificates: named(&["sslrootcert", "ssl-root-cert", "ssl-ca"], "PGSSLROOTCERT"),
+            client_certificate: named(&["sslcert", "ssl-cert"], "PGSSLCERT"),
+            client_key: named(&["sslkey", "ssl-key"], "PGSSLKEY"),
+        };
+        Ok(Self { config, tls })
+    }
+}
+
+/// The URL without the parameters that `tokio-postgres` does not know, and those.
+fn take_own_parameters(url: &str) -> (String, Vec<(String, String)>) {
+    let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), Vec::new()) };
+    let is_own = |pair: &&str| {
+        let name = pair.split('=').next().unwrap_or_default();
+        name.starts_with("ssl") && name != "sslnegotiation" || name == "statement-cache-capacity"
+    };
+    let (own, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_own);
+    let own = form_urlencoded::parse(own.join("&").as_bytes()).into_owned().collect();
+    let url = if others.is_empty() { base.into() } else { format!("{base}?{}", others.join("&")) };
+    (url, own)
+}
+
+fn ssl_mode(mode: &str) -> Result<(SslMode, Verification), String> {
+    match mode {
+        "disable" | "allow" => Ok((SslMode::Disable, Verification::None)),
+        "prefer" => Ok((SslMode::Prefer, Verification::None)),
+        "require" => Ok((SslMode::Require, Verification::None)),
+        "verify-ca" => Ok((SslMode::Require, Verification::Authority)),
+        "verify-full" => Ok((SslMode::Require, Verification::Hostname)),
+        other => Err(format!(
+            "sslmode {other} is none of disable, allow, prefer, require, verify-ca, verify-full"
+        )),
+    }
+}
+
+/// Fills in what the URL does not say.
+fn apply_environment(config: &mut Config) -> Result<(), String> {
+    if config.get_ports().is_empty()
+        && let Some(port) = variable_of("PGPORT")
+    {
+        config.port(port.parse().map_err(|_| format!("PGPORT {port} is not a port"))?);
+    }
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        let port = config.get_ports().first().copied().unwrap_or(5432);
+        let host = variable_of("PGHOSTADDR").or_else(|| variable_of("PGHOST"));
+        config.host(host.unwrap_or_else(|| default_host(port)));
+    }
+    if config.get_user().is_none() {
+        let user = variable_of("PGUSER").or_else(|| whoami::username().ok());
+        config.user(user.unwrap_or_else(|| "unknown".into()));
+    }
+    if config.get_password().is_none()
+        && let Some(password) = variable_of("PGPASSWORD")
+    {
+        config.password(password);
+    }
+    if config.get_dbname().is_none()
+        && let Some(database) = variable_of("PGDATABASE")
+    {
+        config.dbname(database);
+    }
+    if config.get_options().is_none()
+        && let Some(options) = variable_of("PGOPTIONS")
+    {
+        config.options(options);
+    }
+    Ok(())
+}
+
+/// The folder of a running server's socket, or else `localhost`.
+fn default_host(port: u16) -> String {
+    let socket = format!(".s.PGSQL.{port}");
+    let folder = SOCKET_FOLDERS.into_iter().find(|folder| Path::new(folder).join(&socket).exists());
+    folder.unwrap_or("localhost").to_owned()
+}
+
+fn variable_of(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use tokio_postgres::config::Host;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_and_its_port_come_from_parameters() {
+        let url = "postgres:///data%20base?host=%2Frun%2Fpg&port=6543&user=me&sslmode=disable";
+        let DatabaseUrl { config, tls } = DatabaseUrl::parse(url).unwrap();
+        assert_eq!(config.get_hosts(), [Host::Unix(PathBuf::from("/run/pg"))]);
+        assert_eq!(config.get_ports(), [6543]);
+        assert_eq!((config.get_user(), config.get_dbname()), (Some("me"), Some("data base")));
+        assert_eq!(config.get_ssl_mode(), SslMode::Disable);
+        assert_eq!(tls, TlsSettings::default());
+    }
+
+    #[test]
+    fn verification_and_authorities_are_read_from_the_url() {
+        let url = "postgres://u:p%40ss@db.example:1/d?sslmode=verify-full&application_name=x\
+                   &sslrootcert=/etc/ca%20file.pem";
+        let DatabaseUrl { config, tls } = DatabaseUrl::parse(url).unwrap();
+        assert_eq!(config.get_password(), Some(&b"p@ss"[..]));
+        assert_eq!(config.get_ssl_mode(), SslMode::Require);
+        assert_eq!(tls.verification, Verification::Hostname);
+        assert_eq!(tls.root_certificates.as_deref(), Some("/etc/ca file.pem"));
+    }
+
+    #[test]
+    fn a_refused_url_is_shown_without_its_password() {
+        for url in ["mysql://me:secret@h/d", "postgres://me:secret@h/d?sslmode=often"] {
+            let text = DatabaseUrl::parse(url).unwrap_err().to_string();
+            assert!(!text.contains("secret") && text.contains("me:...@h"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Rows of answers as values, by column name.
+
+use tokio_postgres::{Row, types::FromSql};
+
+use crate::error::Error;
+
+/// A value that one row of an answer holds.
+pub(crate) trait FromRow: Sized {
+    /// Reads the row's columns.
+    ///
+    /// # Errors
+    /// When a column is missing or has another type.
+    fn from_row(row: &Row) -> Result<Self, Error>;
+}
+
+/// Reads each field of a struct from the column of the same name.
+macro_rules! from_row {
+    ($type:ident { $($field:ident),* $(,)? }) => {
+        impl crate::row::FromRow for $type {
+            fn from_row(row: &tokio_postgres::Row) -> Result<Self, crate::error::Error> {
+                Ok(Self { $($field: row.try_get(stringify!($field))?),* })
+            }
+        }
+    };
+}
+pub(crate) use from_row;
+
+impl<A: Column> FromRow for (A,) {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        Ok((row.try_get(0)?,))
+    }
+}
+
+impl<A: Column, B: Column> FromRow for (A, B) {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        Ok((row.try_get(0)?, row.try_get(1)?))
+    }
+}
+
+impl<A: Column, B: Column, C: Column> FromRow for (A, B, C) {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
+    }
+}
+
+/// A value that one column holds and that does not borrow from its row.
+pub(crate) trait Column: for<'r> FromSql<'r> {}
+
+impl<T: for<'r> FromSql<'r>> Column for T {}
+
+/// Every row as a value.
+pub(crate) fn values<T: FromRow>(rows: &[Row]) -> Result<Vec<T>, Error> {
+    rows.iter().map(T::from_row).collect()
+}
+
+/// The first column of the first row.
+pub(crate) fn first<T: Column>(rows: &[Row]) -> Result<T, Error> {
+    let row = rows.first().ok_or_else(|| Error::Unexpected("no row".into()))?;
+    Ok(row.try_get(0)?)
+}

@@ -1,0 +1,170 @@
+//! Plain SQL of the tests, to look behind the functions: sessions, and a few that are shared.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio_postgres::{
+    Client, NoTls, Row,
+    types::{FromSql, ToSql, Type},
+};
+use uuid::Uuid;
+
+/// A connection. Dropping it rolls back what it has begun.
+pub(crate) struct Session(pub(crate) Client);
+
+impl Session {
+    pub(crate) async fn connect(url: &str) -> Self {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        Self(client)
+    }
+
+    /// Runs statements without parameters.
+    pub(crate) async fn run(&self, sql: &str) {
+        self.0.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+}
+
+/// Sessions of one database, each lent to one statement at a time.
+#[derive(Clone)]
+pub(crate) struct Sessions {
+    url: Arc<str>,
+    idle: Arc<Mutex<Vec<Session>>>,
+}
+
+impl Sessions {
+    pub(crate) fn new(url: &str) -> Self {
+        Self { url: url.into(), idle: Arc::default() }
+    }
+
+    async fn take(&self) -> Session {
+        let idle = self.idle.lock().pop();
+        match idle {
+            Some(session) => session,
+            None => Session::connect(&self.url).await,
+        }
+    }
+
+    pub(crate) async fn run(&self, sql: &str) {
+        let session = self.take().await;
+        session.run(sql).await;
+        self.idle.lock().push(session);
+    }
+}
+
+/// Where a query can run.
+pub(crate) trait Runs {
+    async fn rows_of(&self, query: &Query) -> Vec<Row>;
+}
+
+impl Runs for Session {
+    async fn rows_of(&self, query: &Query) -> Vec<Row> {
+        let parameters: Vec<_> = query
+            .parameters
+            .iter()
+            .map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone()))
+            .collect();
+        let rows = self.0.query_typed(&query.sql, &parameters).await;
+        rows.unwrap_or_else(|error| panic!("{}: {error:?}", query.sql))
+    }
+}
+
+impl Runs for Sessions {
+    async fn rows_of(&self, query: &Query) -> Vec<Row> {
+        let session = self.take().await;
+        let rows = session.rows_of(query).await;
+        self.idle.lock().push(session);
+        rows
+    }
+}
+
+/// A statement and its parameters.
+pub(crate) struct Query {
+    sql: String,
+    parameters: Vec<(Box<dyn ToSql + Sync + Send>, Type)>,
+}
+
+pub(crate) fn query(sql: impl Into<String>) -> Query {
+    Query { sql: sql.into(), parameters: Vec::new() }
+}
+
+impl Query {
+    pub(crate) fn bind<T: Typed>(mut self, value: T) -> Self {
+        self.parameters.push((Box::new(value), T::TYPE));
+        self
+    }
+
+    /// The first column of the only row.
+    pub(crate) async fn value<T: for<'r> FromSql<'r>>(self, session: &impl Runs) -> T {
+        let (value,) = self.row(session).await;
+        value
+    }
+
+    /// The first column of all rows.
+    pub(crate) async fn column<T: for<'r> FromSql<'r>>(self, session: &impl Runs) -> Vec<T> {
+        self.rows(session).await.into_iter().map(|(value,)| value).collect()
+    }
+
+    /// The only row.
+    pub(crate) async fn row<T: FromRow>(self, session: &impl Runs) -> T {
+        let sql = self.sql.clone();
+        self.rows(session).await.pop().unwrap_or_else(|| panic!("{sql}: no row"))
+    }
+
+    pub(crate) async fn rows<T: FromRow>(self, session: &impl Runs) -> Vec<T> {
+        session.rows_of(&self).await.iter().map(T::from_row).collect()
+    }
+
+    pub(crate) async fn execute(self, session: &impl Runs) {
+        session.rows_of(&self).await;
+    }
+}
+
+/// A parameter with the type that it is sent as.
+pub(crate) trait Typed: ToSql + Sync + Send + 'static {
+    const TYPE: Type;
+}
+
+macro_rules! typed {
+    ($($rust:ty => $postgres:ident),* $(,)?) => {
+        $(impl Typed for $rust {
+            const TYPE: Type = Type::$postgres;
+        })*
+    };
+}
+
+typed! {
+    i32 => INT4,
+    i64 => INT8,
+    String => TEXT,
+    Uuid => UUID,
+    Value => JSONB,
+    Vec<i32> => INT4_ARRAY,
+    Vec<i64> => INT8_ARRAY,
+    Vec<Uuid> => UUID_ARRAY,
+}
+
+/// A row as a tuple.
+pub(crate) trait FromRow {
+    fn from_row(row: &Row) -> Self;
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $column:tt),*)),* $(,)?) => {
+        $(impl<$($name: for<'r> FromSql<'r>),*> FromRow for ($($name,)*) {
+            fn from_row(row: &Row) -> Self {
+                ($(row.get::<_, $name>($column),)*)
+            }
+        })*
+    };
+}
+
+tuples! {
+    (A 0),
+    (A 0, B 1),
+    (A 0, B 1, C 2),
+    (A 0, B 1, C 2, D 3),
+    (A 0, B 1, C 2, D 3, E 4),
+    (A 0, B 1, C 2, D 3, E 4, F 5),
+}
