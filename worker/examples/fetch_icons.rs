@@ -7,11 +7,15 @@
 //!
 //!     fetch_icons LIST.txt [name=value ...]
 
-use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use everytab_fetcher::{
     FetchSettings, Fetcher, HostCandidates, RobotsPolicy, ShardOptions, ShardResult, Spool,

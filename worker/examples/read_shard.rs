@@ -9,12 +9,9 @@
 // A measuring program reads files and a clock, and a broken list is to stop it.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
-use std::collections::HashMap;
-use std::convert::Infallible;
-use std::io::Read;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Instant;
+use std::{
+    collections::HashMap, convert::Infallible, io::Read, path::Path, sync::Arc, time::Instant,
+};
 
 use bytes::Bytes;
 use everytab_coordinator::WarcHost;
@@ -25,8 +22,10 @@ use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+};
 use tokio_rustls::TlsAcceptor;
 
 /// Linux counts processor time in hundredths of a second.

@@ -4,8 +4,8 @@
 //! heap of each thread is grown and given back a page at a time, by a system call each.
 #![allow(unsafe_code)]
 
-/// Bytes by which each heap grows at a time; it keeps four times as many when they are free. Buffers of
-/// a few thousand connections fit into it.
+/// Bytes by which each heap grows at a time; it keeps four times as many when they are free.
+/// Buffers of a few thousand connections fit into it.
 const STEP_BYTES: libc::c_int = 4 << 20;
 
 /// Sets the allocator up. Must be called once, before the first thread is started.

@@ -61,16 +61,16 @@ impl Role {
     }
 }
 
-/// Whether robots.txt counts.
+/// Whether robots.txt is obeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Robots {
+pub enum RobotsOption {
     /// Ask before an origin's first icon, and obey
     Obey,
     /// Do not ask
     Off,
 }
 
-/// How strangers' URLs are fetched.
+/// How URLs from the web are fetched.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Fetching")]
 pub struct FetchArgs {
@@ -200,7 +200,7 @@ pub struct ScanOptionArgs {
     pub limit: Option<u64>,
     /// Whether robots.txt is asked and obeyed
     #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
-    pub robots: Robots,
+    pub robots: RobotsOption,
     /// Tabs of a bundle
     #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = ENTRIES_PER_BUNDLE,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -238,7 +238,7 @@ impl ScanOptionArgs {
     pub fn scan_options(&self) -> ScanOptions {
         ScanOptions {
             limit: self.limit,
-            obey_robots: self.robots == Robots::Obey,
+            obey_robots: self.robots == RobotsOption::Obey,
             entries_per_bundle: self.entries_per_bundle,
             icon_colours: self.icons,
             lease: self.lease,

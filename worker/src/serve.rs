@@ -11,25 +11,30 @@ mod range;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::future::Future;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::header::{self, HeaderMap, HeaderValue};
-use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
-use axum::response::Response;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    http::{
+        Method, StatusCode,
+        header::{self, HeaderMap, HeaderValue},
+        request::Parts,
+    },
+    response::Response,
+};
+use tokio::{net::TcpListener, task::JoinHandle};
 
 use self::headers::insert;
 
-/// What every answer carries, by lower-case names; the CDN is told the same.
+/// The headers of every answer, by lower-case names; the CDN is configured with the same file.
 const HEADERS: &str = include_str!("../../site/headers.json");
 
 /// The page for what is not there.

@@ -1,10 +1,10 @@
 //! Whether EC2 is about to take this machine away: the spot notice, and the state that its Auto
 //! Scaling group wants it in, by version 2 of the instance metadata service.
 //!
-//! A notice only asks for a drain, as a signal does. On a machine that is not an EC2 instance nothing
-//! is asked. Must not know: leases, jobs.
-//! Source: "Spot Instance interruption notices" (poll every 5 seconds) and "Retrieve the target
-//! lifecycle state through instance metadata" of the AWS guides.
+//! A notice only asks for a drain, as a signal does. On a machine that is not an EC2 instance
+//! nothing is asked. Must not know: leases, jobs. Source: "Spot Instance interruption notices"
+//! (poll every 5 seconds) and "Retrieve the target lifecycle state through instance metadata" of
+//! the AWS guides.
 
 #[cfg(feature = "ec2")]
 mod service;

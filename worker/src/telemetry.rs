@@ -1,7 +1,7 @@
 //! What a process reports about itself: log lines on stderr, metrics and traces for collectors.
 //!
-//! Lines are text for people or JSON for programs; a line that a job writes names job, shard and scan.
-//! Must not know: what jobs do.
+//! Lines are text for people or JSON for programs; a line that a job writes names job, shard and
+//! scan. Must not know: what jobs do.
 
 mod export;
 mod flood;
@@ -30,8 +30,8 @@ pub(crate) use export::serve_metrics;
 pub use metrics::metrics;
 pub(crate) use metrics::{begin_at_zero, scan_status};
 
-/// Log lines per call site that are written in ten seconds, unless `EVERYTAB_LOG_LIMIT` says otherwise:
-/// a healthy worker writes far fewer, and a flood of this size can still be read.
+/// Log lines per call site that are written in ten seconds, unless `EVERYTAB_LOG_LIMIT` says
+/// otherwise: a healthy worker writes far fewer, and a flood of this size can still be read.
 const LINES_PER_WINDOW: u32 = 1_000;
 /// Filters for libraries that log each failed request as an error.
 const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn,\
@@ -50,9 +50,10 @@ pub struct Telemetry {
     reporting: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Starts the telemetry of this process. `EVERYTAB_LOG` filters lines (such as `info`, `everytab_jobs=debug`), `default` is
-/// its default; `EVERYTAB_LOG_FORMAT=json` writes JSON; `EVERYTAB_LOG_LIMIT=N|off` says how many
-/// lines of one call site are written in ten seconds; `NO_COLOR` is obeyed. Must be called outside of a runtime.
+/// Starts the telemetry of this process. `EVERYTAB_LOG` filters lines (such as `info`,
+/// `everytab_jobs=debug`), `default` is its default; `EVERYTAB_LOG_FORMAT=json` writes JSON;
+/// `EVERYTAB_LOG_LIMIT=N|off` says how many lines of one call site are written in ten seconds;
+/// `NO_COLOR` is obeyed. Must be called outside of a runtime.
 ///
 /// # Errors
 /// When the environment asks for exporters that cannot be.

@@ -36,8 +36,8 @@ use crate::{
 
 /// Bundles that a job writes concurrently: a shard has about ten, of 110 KB each.
 const CONCURRENT_PUTS: usize = 16;
-/// Hosts whose icons a blocking thread converts in one batch: passing a batch to the thread and back
-/// costs as much as a third of an icon.
+/// Hosts whose icons a blocking thread converts in one batch: passing a batch to the thread and
+/// back costs as much as a third of an icon.
 const HOSTS_PER_BATCH: usize = 16;
 /// An archive of at most this many bytes is read whole, a larger one record by record; a shard's
 /// archive has about 5 MB.
@@ -305,8 +305,8 @@ const CRASHED: &str = "crashed";
 
 type Reason = &'static str;
 
-/// Converts each record. A record whose conversion panics gets the reason `crashed`; the others are not
-/// affected.
+/// Converts each record. A record whose conversion panics gets the reason `crashed`; the others are
+/// not affected.
 fn convert_all(
     records: Vec<(i64, Result<Bytes, Reason>)>,
     colours: Colours,

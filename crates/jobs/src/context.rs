@@ -8,8 +8,8 @@ use everytab_fetcher::Fetcher;
 use everytab_storage::{StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
 
-/// Attempts of one request to a store by a worker. With their pauses twelve attempts take about 50 s
-/// in the mean: a shorter outage mostly costs no attempt of a job.
+/// Attempts of one request to a store by a worker. With their pauses twelve attempts take about 50
+/// s in the mean: a shorter outage mostly costs no attempt of a job.
 pub const STORE_ATTEMPTS: u32 = 12;
 
 /// What every job of a worker is performed with; clones share it.

@@ -20,12 +20,13 @@ use crate::{
     stats::Stats,
 };
 
-/// Bytes of disk that the icons of one shard may take: 1,200 hosts at 30 KB an icon take about 90 MB.
+/// Bytes of disk that the icons of one shard may take: 1,200 hosts at 30 KB an icon take about 90
+/// MB.
 pub const SPOOL_BYTES: u64 = 2 << 30;
 
-/// Icon jobs that a worker performs concurrently at most, with this many requests in flight, so that
-/// a slow tail never idles the other requests: a shard is in its tail for half a minute, while the
-/// other shards use the requests that it does not.
+/// Icon jobs that a worker performs concurrently at most, with this many requests in flight, so
+/// that a slow tail never idles the other requests: a shard is in its tail for half a minute, while
+/// the other shards use the requests that it does not.
 pub const fn concurrent_jobs(in_flight: usize) -> usize {
     match in_flight / 25 {
         ..8 => 8,

@@ -17,8 +17,8 @@ use crate::{
     stats::Stats,
 };
 
-/// Index jobs that a worker performs concurrently: each waits for bytes ten times as long as it reads
-/// rows, and holds some 30 MB beside the captures that it found.
+/// Index jobs that a worker performs concurrently: each waits for bytes ten times as long as it
+/// reads rows, and holds some 30 MB beside the captures that it found.
 pub const CONCURRENT_JOBS: usize = 4;
 
 pub(crate) struct Index;

@@ -21,14 +21,14 @@ pub struct Assignment {
     pub kind: JobKind,
     /// The number of the shard, the index file or the hostname range.
     pub part: i32,
-    /// The number of the lease, which is part of the names of objects that are not a pure function of
-    /// their inputs.
+    /// The number of the lease, which is part of the names of objects that are not a pure function
+    /// of their inputs.
     pub lease_number: i32,
     /// The scan.
     pub info: ScanInfo,
     /// The scan's settings.
     pub settings: ScanSettings,
-    /// Beats with every item that was handled.
+    /// Grows with every item that was handled.
     pub heartbeat: Heartbeat,
     /// Whether items are handled one at a time, and where the current one is recorded.
     pub isolation: ItemIsolation,
@@ -80,8 +80,8 @@ pub enum JobError {
     /// The job cannot succeed.
     #[error("{0}")]
     Discard(String),
-    /// A disk or a store has no room, or this process has no free file descriptor. The job is given back
-    /// without counting an attempt, and the worker takes no jobs of the kind for a while.
+    /// A disk or a store has no room, or this process has no free file descriptor. The job is given
+    /// back without counting an attempt, and the worker takes no jobs of the kind for a while.
     #[error("{0}")]
     NoRoom(String),
     /// This machine or its network failed. The job is given back without counting an attempt.

@@ -1,7 +1,8 @@
 //! The jobs of a scan: one file per kind, and the registry.
 //!
-//! A job loads its input from Postgres, then it is performed with a [`Context`] (stores, the fetcher,
-//! a folder) and without a database, and hands back rows and counts, which one completion records.
+//! A job loads its input from Postgres, then it is performed with a [`Context`] (stores, the
+//! fetcher, a folder) and without a database, and hands back rows and counts, which one completion
+//! records.
 //!
 //! Must not know: scheduling.
 //!

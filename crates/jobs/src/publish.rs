@@ -98,8 +98,8 @@ impl Job for Publish {
     }
 }
 
-/// Publishes a scan. The site works at every moment: the manifest is replaced after everything that it
-/// names is written, and only if it is still the one that was read.
+/// Publishes a scan. The site works at every moment: the manifest is replaced after everything that
+/// it names is written, and only if it is still the one that was read.
 ///
 /// # Errors
 /// When a store refuses, or the site shows a later scan.

@@ -1,7 +1,9 @@
 //! `warc`: the home pages of a shard, each read by its range and understood.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use everytab_bundler::stats_names::{CountName, InputName, OutcomeName};

@@ -9,8 +9,8 @@ use everytab_postgres::PrivatePostgres;
 /// erased afterwards, and compares. One line of data for each fault.
 ///
 /// # Errors
-/// When there are faults, the list itself is damaged, or no Postgres can be started below the folder
-/// `temporary`.
+/// When there are faults, the list itself is damaged, or no Postgres can be started below the
+/// folder `temporary`.
 pub async fn verify_backup(
     from: &str,
     temporary: &Path,

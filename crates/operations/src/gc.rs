@@ -10,12 +10,11 @@ use std::{
     sync::Arc,
 };
 
-use everytab_bundler::object_names;
+use everytab_bundler::{Manifest, object_names};
 use everytab_coordinator::{Coordinator, ScanSummary};
 use everytab_jobs::scan_settings::ScanSettings;
 use everytab_storage::{ObjectInfo, Store, StoreSettings};
 use futures_util::StreamExt;
-use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::{error::OperationError, line_sink::LineSink};
@@ -57,14 +56,7 @@ fn has_ended(state: &str) -> bool {
     !matches!(state, "running" | "paused")
 }
 
-/// The part of the manifest that matters here; `jobs::Manifest` has the rest.
-#[derive(Deserialize)]
-struct Live {
-    scan: Uuid,
-    prefix: String,
-}
-
-/// What one call removes, or would.
+/// What a run of `gc` has removed so far, or would remove.
 struct Sweep<'a> {
     sink: &'a dyn LineSink,
     dry_run: bool,
@@ -133,7 +125,7 @@ async fn sweep_site(
     keep: u32,
     sweep: &mut Sweep<'_>,
 ) -> Result<Vec<Uuid>, OperationError> {
-    let Some(live) = live(&**site).await? else {
+    let Some(live) = published(&**site).await? else {
         sweep.sink.note(format_args!("{}: no manifest.json, so nothing of it is old", site.url()));
         return Ok(Vec::new());
     };
@@ -152,8 +144,8 @@ async fn sweep_site(
     let mut gone = Vec::new();
     for id in obsolete(&found, &known, live.scan, keep) {
         let prefix = object_names::scan_prefix(id);
-        // Somebody may have gone back to an older scan since.
-        let now = self::live(&**site).await?;
+        // An operator may have gone back to an older scan since the manifest was read.
+        let now = published(&**site).await?;
         if now.is_none_or(|now| now.scan == id || now.prefix == prefix) {
             sweep
                 .sink
@@ -177,9 +169,10 @@ fn slashed(store: &Arc<dyn Store>) -> String {
     format!("{}/", store.url().trim_end_matches('/'))
 }
 
-async fn live(site: &dyn Store) -> Result<Option<Live>, OperationError> {
+/// The manifest of a site; none where nothing is published.
+async fn published(site: &dyn Store) -> Result<Option<Manifest>, OperationError> {
     let Some(tagged) = site.get_tagged(object_names::MANIFEST).await? else { return Ok(None) };
-    serde_json::from_slice(&tagged.bytes).map(Some).map_err(|error| {
+    Manifest::read(&tagged.bytes).map(Some).map_err(|error| {
         OperationError::new(format!(
             "{}manifest.json is not understood ({error}), so nothing is removed",
             site.url()
@@ -330,7 +323,7 @@ mod tests {
             [(id(1), true), (id(2), false), (id(4), true), (id(6), true)].into();
         // 5 and 6 are the newest, 3 is live, 2 runs; 1 has ended, 4 too.
         assert_eq!(obsolete(&found, &known, id(3), 2), [id(4), id(1)]);
-        // 5 is newer than the live one and unknown here: somebody else's.
+        // 5 is newer than the live one and unknown here: another database's.
         assert_eq!(obsolete(&found, &known, id(3), 0), [id(6), id(4), id(1)]);
         assert_eq!(obsolete(&found, &HashMap::new(), id(6), 0).len(), 5);
         // A scan whose site was removed before may still have rows.

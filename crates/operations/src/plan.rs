@@ -1,6 +1,6 @@
 //! `plan`: what a scan of a crawl will take, before it is started.
 //!
-//! Invariants: what was measured and what is assumed are told apart, number by number; only one
+//! Invariants: each number says whether it was measured or assumed; only one
 //! row group of one index file is read. The shapes of shards and bundles are those of
 //! `coordinator.fan_out`.
 

@@ -12,8 +12,9 @@ use self::layout::{LABEL_COLUMNS, Optional, counted, fitting, wrapped};
 
 /// How often a person who watches sees where a scan stands.
 pub const STATUS_INTERVAL: Duration = Duration::from_secs(2);
-/// Counting all results of a large scan takes a second of Postgres; a program that watches waits this
-/// many times as long as the last answer took, so that watching costs at most a tenth of a core.
+/// Counting all results of a large scan takes a second of Postgres; a program that watches waits
+/// this many times as long as the last answer took, so that watching costs at most a tenth of a
+/// core.
 pub const STATUS_SHARE: u32 = 10;
 /// The longest bar, in columns, where the terminal has room for it.
 const MAX_BAR_CELLS: usize = 24;

@@ -49,7 +49,7 @@ impl FleetLimits {
         self.fetcher.set_rate(rate.map(|rate| f64::from(rate.max(1)) / f64::from(workers)));
     }
 
-    /// Forgets the number of live workers: without a lease this worker is not told of changes.
+    /// Forgets the number of live workers: without a lease this worker does not learn of changes.
     pub(crate) fn forget_live_workers(&self) {
         self.live_workers.store(0, Ordering::SeqCst);
     }

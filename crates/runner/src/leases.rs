@@ -18,8 +18,8 @@ use crate::{fleet_limits::FleetLimits, lease_outcome::LeaseOutcome, metrics};
 /// Renewals per lease: two may fail before the lease runs out.
 const RENEWALS_PER_LEASE: u32 = 3;
 /// A worker trusts a lease for 90 % of the time that Postgres grants, so that it stops before
-/// Postgres may give the job to another worker: the call's own way and the difference of the clocks'
-/// rates are far below a tenth.
+/// Postgres may give the job to another worker: the call's own way and the difference of the
+/// clocks' rates are far below a tenth.
 const TRUST_MARGIN_DIVISOR: u32 = 10;
 const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 
@@ -98,16 +98,16 @@ struct HeldLease {
     state: watch::Sender<TrustState>,
     heartbeat: Heartbeat,
     /// The count of the heartbeat when it was last seen to have grown, and when that was.
-    beats: u64,
+    last_count: u64,
     moved_at: Instant,
 }
 
 impl HeldLease {
     /// Whether the job has made progress within `stall_limit`.
     fn is_alive(&mut self, now: Instant, stall_limit: Duration) -> bool {
-        let beats = self.heartbeat.count();
-        if beats != self.beats {
-            (self.beats, self.moved_at) = (beats, now);
+        let count = self.heartbeat.count();
+        if count != self.last_count {
+            (self.last_count, self.moved_at) = (count, now);
         }
         now.saturating_duration_since(self.moved_at) <= stall_limit
     }
@@ -138,8 +138,9 @@ impl Leases {
         let now = Instant::now();
         let until = now + trusted(lease.length);
         let (state, receiver) = watch::channel(TrustState { until, end: None });
-        let (length, is_limited, beats) = (lease.length, lease.rate.is_some(), heartbeat.count());
-        let held = HeldLease { length, is_limited, state, heartbeat, beats, moved_at: now };
+        let (length, is_limited, last_count) =
+            (lease.length, lease.rate.is_some(), heartbeat.count());
+        let held = HeldLease { length, is_limited, state, heartbeat, last_count, moved_at: now };
         self.held.lock().insert(lease.fence, held);
         LeaseTrust(receiver)
     }

@@ -51,8 +51,8 @@ pub(crate) fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
 
-/// Adds 0 to every series of the counters for jobs of these kinds. A series that does not exist before
-/// its first event hides that event from queries for its rate.
+/// Adds 0 to every series of the counters for jobs of these kinds. A series that does not exist
+/// before its first event hides that event from queries for its rate.
 pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
     let instruments = instruments();
     for kind in kinds {

@@ -1,7 +1,8 @@
-//! The loop of a worker: it leases jobs, has each performed in a task, and waits while there are none.
+//! The loop of a worker: it leases jobs, has each performed in a task, and waits while there are
+//! none.
 //!
-//! It knows kinds of jobs and how many of each may be performed concurrently. Must not know: what a job
-//! does.
+//! It knows kinds of jobs and how many of each may be performed concurrently. Must not know: what a
+//! job does.
 
 use std::{
     collections::HashMap,
@@ -26,18 +27,18 @@ use crate::{
 
 /// How long a drain may take, unless the settings say otherwise: a spot notice gives two minutes.
 pub const DRAIN: Duration = Duration::from_secs(90);
-/// How long a job may make no progress before its lease is no longer renewed: longer than any single
-/// wait in it, of which the longest is a server's Retry-After of a minute.
+/// How long a job may make no progress before its lease is no longer renewed: longer than any
+/// single wait in it, of which the longest is a server's Retry-After of a minute.
 pub const STALL_LIMIT: Duration = Duration::from_secs(5 * 60);
 const _: () = assert!(STALL_LIMIT.as_secs() >= 3 * 60);
 
 /// Leases that one call takes: more would only wait here while other workers are idle.
 const LEASES_PER_CALL: u32 = 1;
-/// Lease calls that begin at the cursor before the next one that looks at all jobs and sweeps expired
-/// leases.
+/// Lease calls that begin at the cursor before the next one that looks at all jobs and sweeps
+/// expired leases.
 const INCREMENTAL_SCANS: u32 = 20;
-/// How long a worker without work waits before it asks again at first; the wait is doubled each time
-/// up to [`MAX_IDLE`].
+/// How long a worker without work waits before it asks again at first; the wait is doubled each
+/// time up to [`MAX_IDLE`].
 const MIN_IDLE: Duration = Duration::from_millis(200);
 /// The longest wait of a worker without work: 200 idle workers stay far below 100 queries a second.
 const MAX_IDLE: Duration = Duration::from_secs(8);
@@ -46,11 +47,11 @@ const _: () = assert!(MIN_IDLE.as_millis() <= MAX_IDLE.as_millis());
 const CAPACITY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a worker takes no jobs of a kind after there was no room for one.
 const NO_ROOM_PAUSE: Duration = Duration::from_secs(5);
-/// How long a worker takes no icon jobs after the network looked broken, before it asks the resolver
-/// about canaries.
+/// How long a worker takes no icon jobs after the network looked broken, before it asks the
+/// resolver about canaries.
 const CANARY_PAUSE: Duration = Duration::from_secs(3);
 
-/// What a worker is told to do.
+/// What a worker does, and how long it waits.
 #[derive(Debug, Clone)]
 pub struct WorkerSettings {
     /// Its name in leases.
@@ -205,8 +206,8 @@ impl Worker {
         self.settings.kinds.iter().copied().filter(free).collect()
     }
 
-    /// Whether a job of a kind has not handled its first item yet. Until then the permits that it will
-    /// take look free, and another lease would only keep a job from an idle worker.
+    /// Whether a job of a kind has not handled its first item yet. Until then the permits that it
+    /// will take look free, and another lease would only keep a job from an idle worker.
     fn is_starting(&self, kind: JobKind) -> bool {
         self.busy.values().any(|(busy, heartbeat)| *busy == kind && heartbeat.count() == 0)
     }
@@ -305,8 +306,8 @@ impl Worker {
         }
     }
 
-    /// After a failure of this machine's network, no icon jobs are taken until a look-up shows that the
-    /// network is back.
+    /// After a failure of this machine's network, no icon jobs are taken until a look-up shows that
+    /// the network is back.
     async fn try_network(&mut self) {
         if self.icons_paused_until.is_none_or(|until| Instant::now() < until) {
             return;
@@ -339,8 +340,8 @@ impl Worker {
     }
 }
 
-/// Waits until the requests in flight leave room for another shard's. Without this, permits that become
-/// free would stay unused for the length of a pause.
+/// Waits until the requests in flight leave room for another shard's. Without this, permits that
+/// become free would stay unused for the length of a pause.
 async fn room_for_requests(fetcher: Fetcher) {
     if fetcher.has_room() {
         return std::future::pending().await;

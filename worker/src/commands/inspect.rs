@@ -1,6 +1,6 @@
 //! `inspect`: how files and URLs are understood, one JSON object a line on stdout.
 //!
-//! Invariants: a line's fields are those of the contract, null where one does not apply; bad input
+//! Invariants: every line of a kind has the same fields, null where one does not apply; bad input
 //! is a line with `error`, and the command goes on; what is left out is counted on stderr. Files
 //! are read as far as they must be, never more than [`files::MAX_FILE_BYTES`].
 

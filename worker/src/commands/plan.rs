@@ -43,7 +43,7 @@ pub struct PlanArgs {
     assumed: AssumedArgs,
 }
 
-/// Hours and dollars of so many hosts, by measured rates and without a look at a crawl.
+/// A fleet whose hours and dollars are computed by measured rates, without reading a crawl.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Hours and dollars, without a crawl")]
 struct FleetArgs {

@@ -1,7 +1,7 @@
 //! Lines of data on standard output.
 //!
-//! Invariant: a reader that closes the pipe early (`| head`) neither ends a command halfway nor makes
-//! it fail; any other error of standard output does, because data would be lost.
+//! Invariant: a reader that closes the pipe early (`| head`) neither ends a command halfway nor
+//! makes it fail; any other error of standard output does, because data would be lost.
 
 use std::{
     fmt::{Arguments, Display},

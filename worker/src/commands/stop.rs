@@ -1,5 +1,5 @@
-//! SIGTERM and SIGINT: the first asks for a drain, the second ends the process immediately. A notice
-//! that EC2 takes the machine away asks for a drain too, and is not counted as a signal.
+//! SIGTERM and SIGINT: the first asks for a drain, the second ends the process immediately. A
+//! notice that EC2 takes the machine away asks for a drain too, and is not counted as a signal.
 
 use std::process;
 

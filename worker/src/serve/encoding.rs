@@ -5,8 +5,7 @@ use std::io::Write;
 use axum::http::header::{self, HeaderMap};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
-use tokio::fs::File;
-use tokio::io::AsyncReadExt;
+use tokio::{fs::File, io::AsyncReadExt};
 
 /// Files smaller than this fit into one packet, compressed or not.
 const MIN_BYTES: u64 = 1_000;

@@ -1,20 +1,24 @@
 //! One file as an answer: its type, its cache, its version, whole or a piece, packed or not.
 
-use std::io::SeekFrom;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::{io::SeekFrom, os::unix::fs::MetadataExt, path::Path};
 
-use axum::body::Body;
-use axum::http::header::{self, HeaderMap};
-use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
-use axum::response::Response;
+use axum::{
+    body::Body,
+    http::{
+        Method, StatusCode,
+        header::{self, HeaderMap},
+        request::Parts,
+    },
+    response::Response,
+};
 use bytes::BytesMut;
 use everytab_bundler::object_names;
 use futures_util::stream;
 use sha2::{Digest, Sha256};
-use tokio::fs::File;
-use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::{
+    fs::File,
+    io::{AsyncReadExt, AsyncSeekExt},
+};
 
 use super::{encoding, headers::insert, range};
 

@@ -1,10 +1,10 @@
 //! What a client of the server sees.
 
-use super::*;
 use axum::http::HeaderName;
 use everytab_bundler::object_names;
-use reqwest::Client;
-use reqwest::redirect::Policy;
+use reqwest::{Client, redirect::Policy};
+
+use super::*;
 
 struct Site {
     url: String,

@@ -1,4 +1,5 @@
-//! The instance metadata service in a program that was built without the feature `ec2`: never asked.
+//! The instance metadata service in a program that was built without the feature `ec2`: never
+//! asked.
 
 use url::Url;
 

@@ -1,7 +1,7 @@
 //! Limits the log lines per call site and window of time; lines beyond the limit are counted.
 //!
-//! Invariant: each suppressed line is counted once, and reported with its call site after the window.
-//! Must not know: what lines say.
+//! Invariant: each suppressed line is counted once, and reported with its call site after the
+//! window. Must not know: what lines say.
 
 use std::{
     collections::HashMap,

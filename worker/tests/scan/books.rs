@@ -76,14 +76,14 @@ impl Found {
         Self { files: published(site), outcomes }
     }
 
-    /// Of a scan by one worker that nobody disturbs.
+    /// The counts of a scan by one worker that nothing disturbs.
     pub(crate) fn undisturbed(database: &Database, crawl: &str, site: &Path) -> Self {
         database.start_scan(crawl, &SMALL_SHARDS);
         run(database.worker(&["--exit-when-done"])).expect_code(0);
         Self::of(database, site)
     }
 
-    /// Of the newest scan of a database.
+    /// The counts of the newest scan of a database.
     pub(crate) fn of(books: &dyn Books, site: &Path) -> Self {
         Self::new(site, &books.psql(OUTCOMES))
     }

@@ -1,5 +1,6 @@
 //! EC2's instance metadata service, version 2 and nothing older: a token by PUT with its life in
-//! seconds, which the answer repeats in a header, then questions that show it. What is not there is 404.
+//! seconds, which the answer repeats in a header, then questions that show it. What is not there is
+//! 404.
 
 use std::{
     collections::BTreeMap,

@@ -49,7 +49,7 @@ pub(super) struct Backup {
 /// All rows, in one dump.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rows {
-    /// Of the server that was dumped, such as 150018.
+    /// The version of the server that was dumped, such as 150018.
     pub(super) server_version: i32,
     /// Counts and digests of every table, as the dump saw them.
     pub(super) tables: Vec<TableDigest>,
@@ -135,8 +135,8 @@ impl Backup {
         let known = migrations();
         match self.migrations.iter().find(|name| !known.contains(&name.as_str())) {
             Some(newer) => Err(OperationError::new(format!(
-                "the backup has tables of {newer}, which this program does not know; restore it with \
-                 the program that made it, or a newer one"
+                "the backup has tables of {newer}, which this program does not know; restore it \
+                 with the program that made it, or a newer one"
             ))),
             None => Ok(()),
         }
@@ -238,7 +238,7 @@ pub(super) struct Journal {
     rows: Option<Rows>,
     objects: HashMap<String, Entry>,
     notes: u64,
-    /// Sizes of what the store has: a note is not enough where somebody deleted the object.
+    /// The sizes of the objects in the store: an object that a note names may have been deleted.
     held: HashMap<String, u64>,
 }
 

@@ -172,7 +172,7 @@ async fn restore_root(
     }
     let options = put_options(MANIFEST);
     let put = site.to.put_if(MANIFEST, bytes, Condition::Absent, options).await?;
-    // Somebody published meanwhile, or it was there already: either may stay.
+    // Another site was published meanwhile, or this one was there already: either stays.
     let (PutIf::Stored { .. } | PutIf::PreconditionFailed) = put;
     Ok(())
 }

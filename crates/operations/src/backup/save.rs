@@ -21,10 +21,11 @@ use super::{
 };
 use crate::{database, error::OperationError, line_sink::LineSink};
 
-/// What is copied is noted at least this often, and when so many objects are.
-const NOTE_EVERY: Duration = Duration::from_secs(2);
-/// See [`NOTE_EVERY`].
-const OBJECTS_A_NOTE: usize = 500;
+/// The copied objects are noted at least this often, so that a backup that is cut off loses a few
+/// seconds.
+const NOTE_INTERVAL: Duration = Duration::from_secs(2);
+/// The copied objects are noted at the latest when there are this many: a note of them has 100 KB.
+const OBJECTS_PER_NOTE: usize = 500;
 
 /// What a backup needs to know.
 #[derive(Debug)]
@@ -156,13 +157,13 @@ async fn save_objects(
     }))
     .buffer_unordered(COPIES_AT_ONCE);
     let mut unnoted = Vec::new();
-    let mut note_at = Instant::now() + NOTE_EVERY;
+    let mut note_at = Instant::now() + NOTE_INTERVAL;
     let failed = loop {
         let is_due = tokio::select! {
             copied = copies.next() => match copied {
                 Some(Ok(entry)) => {
                     unnoted.push(entry);
-                    unnoted.len() >= OBJECTS_A_NOTE
+                    unnoted.len() >= OBJECTS_PER_NOTE
                 }
                 Some(Err(failure)) => break Some(failure),
                 None => break None,
@@ -172,7 +173,7 @@ async fn save_objects(
         if is_due {
             journal.note_objects(&unnoted).await?;
             done.append(&mut unnoted);
-            note_at = Instant::now() + NOTE_EVERY;
+            note_at = Instant::now() + NOTE_INTERVAL;
         }
     };
     drop(copies);

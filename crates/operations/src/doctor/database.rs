@@ -58,7 +58,8 @@ async fn version(coordinator: &Coordinator) -> Check {
     }
 }
 
-/// Whoever can read the schema's digest executes the coordinator's functions, as a worker must.
+/// Checks the rights of this role. A role that can read the schema's digest may execute the
+/// functions of the coordinator, as a worker must.
 async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
     match coordinator.may_migrate().await {
         Ok(true) => Check::ok("rights", "may migrate and work"),

@@ -7,7 +7,7 @@ use everytab_jobs::icon::SPOOL_BYTES;
 
 use super::check::Check;
 
-/// Whether there is room for so many requests at once.
+/// Checks that open files and memory suffice for this many requests in flight.
 pub fn capacities(in_flight: usize) -> Vec<Check> {
     let check = |capacity: capacity::Capacity| {
         let found = capacity.said(in_flight);

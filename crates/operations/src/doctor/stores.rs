@@ -7,7 +7,8 @@ use uuid::Uuid;
 use super::check::{Check, NewestScan};
 use crate::{crawl, error::OperationError, gc::PROBES};
 
-/// The stores to be checked, as the options name them; what is absent is taken from the newest scan.
+/// The stores to be checked, as the options name them; what is absent is taken from the newest
+/// scan.
 #[derive(Debug, Default)]
 pub struct StoreOptions {
     /// The URL of the crawl's bucket.

@@ -127,7 +127,7 @@ pub(super) struct Cost {
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub(super) stages: Vec<Stage>,
-    /// warc, icon and bundle-shard on the same fleet at once.
+    /// The stages warc, icon and bundle-shard, which share the fleet and overlap.
     pub(super) together: Stage,
     /// From the first job to the published site.
     pub(super) hours: f64,
@@ -147,7 +147,7 @@ pub(super) struct Model {
 struct Use {
     cpu: f64,
     bytes_in: f64,
-    /// Slots of so many a worker, and how long they are taken in all.
+    /// The permits that a worker has for this, and the seconds that they are taken in all.
     slots: f64,
     slot_seconds: f64,
     rows: f64,

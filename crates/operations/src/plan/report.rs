@@ -23,7 +23,7 @@ pub(super) fn print(
     if !(options.core_speed.is_finite() && options.core_speed > 0.0) {
         return Err(OperationError::usage("--core-speed: give a number greater than zero"));
     }
-    // A worker keeps to what its memory is room for, whatever it is told.
+    // A worker never has more requests in flight than its memory has room for.
     let room = capacity::requests_in((machine.memory_gib * 1_073_741_824.0) as u64) as u64;
     let in_flight = options.in_flight.min(room);
     if in_flight < options.in_flight {

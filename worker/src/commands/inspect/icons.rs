@@ -15,10 +15,11 @@ use super::{
 };
 use crate::{
     cli_error::CliResult,
-    options::{FetchArgs, Robots},
+    options::{FetchArgs, RobotsOption},
 };
 
-/// URLs fetched at once; the lines stay in the order of the arguments.
+/// URLs that are fetched concurrently; the lines stay in the order of the arguments. A person who
+/// inspects some URLs waits for the slowest, and politeness limits each site anyway.
 const URLS_AT_ONCE: usize = 8;
 
 /// Options of `inspect url`.
@@ -29,7 +30,7 @@ pub(super) struct UrlArgs {
     urls: Vec<String>,
     /// Whether robots.txt is asked and obeyed
     #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
-    robots: Robots,
+    robots: RobotsOption,
     #[command(flatten)]
     fetch: FetchArgs,
 }
@@ -145,8 +146,8 @@ impl UrlLine {
 pub(super) async fn urls(args: UrlArgs) -> CliResult {
     args.fetch.warn();
     let robots = match args.robots {
-        Robots::Obey => RobotsPolicy::Obey,
-        Robots::Off => RobotsPolicy::Ignore,
+        RobotsOption::Obey => RobotsPolicy::Obey,
+        RobotsOption::Off => RobotsPolicy::Ignore,
     };
     let fetcher = Fetcher::new(args.fetch.settings())?;
     let fetches = args.urls.iter().map(|url| look_at(&fetcher, url, robots));
