@@ -67,6 +67,8 @@ pub enum LocalScanEnd {
 #[derive(Debug)]
 pub struct LocalScan {
     dir: PathBuf,
+    /// The folder as the options name it.
+    named_dir: PathBuf,
     postgres: PrivatePostgres,
 }
 
@@ -83,9 +85,10 @@ impl LocalScan {
     /// # Errors
     /// When the folder cannot be written, another process has it, or there is no Postgres.
     pub fn open(dir: &Path) -> Result<Self, OperationError> {
+        let named_dir = dir.to_owned();
         let dir = prepare_dir(dir)?;
         let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join("postgres")))?;
-        Ok(Self { dir, postgres })
+        Ok(Self { dir, named_dir, postgres })
     }
 
     /// Stops Postgres.
@@ -118,7 +121,7 @@ impl LocalScan {
         let plan = plan(options, &self.dir, internet.as_ref()).await?;
         prepare_folder("--archive", &plan.stores.archive)?;
         prepare_folder("--site", &plan.stores.site)?;
-        let number = find_or_start(options, &coordinator, &self.dir, &plan, sink).await?;
+        let number = find_or_start(options, &coordinator, &self.named_dir, &plan, sink).await?;
         let network = internet.as_ref().map(sample::network).transpose()?;
         let arguments = worker_arguments(network);
         if !*stop.borrow() {
