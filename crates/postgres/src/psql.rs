@@ -24,6 +24,7 @@ pub(crate) fn socket_in(socket_folder: &Path) -> PathBuf {
 }
 
 /// The value of the URL parameter `name`, if the URL is of the form that [`url`] writes.
+#[cfg(any(feature = "testing", test))]
 pub(crate) fn parameter_of(url: &str, name: &str) -> Option<String> {
     let query = url.strip_prefix("postgres:///")?.split_once('?')?.1;
     let value = query.split('&').find_map(|pair| {
@@ -47,7 +48,8 @@ fn encode(bytes: &[u8]) -> String {
 }
 
 /// Decodes percent-encoding; none if it is invalid or not UTF-8.
-pub(crate) fn decode(text: &str) -> Option<String> {
+#[cfg(any(feature = "testing", test))]
+fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
