@@ -28,7 +28,7 @@ impl dyn Store + '_ {
     /// Reads the object, has `change` say what it is to be, and writes that if the object is still
     /// the one that was read; otherwise waits with jitter and begins again, up to eight times.
     /// `change` gets `None` where there is no object. It may run several times, and must not
-    /// depend on having run before. Bytes that are there already are not written again.
+    /// depend on having run before.
     ///
     /// Over a network, a write may succeed although its answer is lost. Then `change` runs once
     /// more on what it wrote itself.
@@ -52,15 +52,13 @@ impl dyn Store + '_ {
                 tokio::time::sleep(backoff::jittered(earlier_tries)).await;
             }
             let before = self.get_tagged(key).await?;
-            let known = before.clone();
+            let condition = match &before {
+                Some(before) => Condition::Etag(before.etag.clone()),
+                None => Condition::Absent,
+            };
             let (bytes, value) = match change(before).await? {
                 ObjectChange::Keep(value) => return Ok(value),
                 ObjectChange::Write(bytes, value) => (bytes, value),
-            };
-            let condition = match known {
-                Some(known) if known.bytes == bytes => return Ok(value),
-                Some(known) => Condition::Etag(known.etag),
-                None => Condition::Absent,
             };
             if let PutIf::Stored { .. } = self.put_if(key, bytes, condition, options).await? {
                 return Ok(value);

@@ -113,8 +113,12 @@ impl<'a> SearchFiles<'a> {
         let edited = |before: Option<Tagged>| -> Result<ObjectChange<()>, OperationError> {
             let Some(before) = before else { return Ok(ObjectChange::Keep(())) };
             let mut lines = self.lines(key, &before.bytes)?;
+            let unchanged = lines.clone();
             change(&mut lines);
-            Ok(ObjectChange::Write(write_lines(&lines).into(), ()))
+            Ok(match lines == unchanged {
+                true => ObjectChange::Keep(()),
+                false => ObjectChange::Write(write_lines(&lines).into(), ()),
+            })
         };
         self.site.update(key, put_options(key), |before| ready(edited(before))).await
     }
@@ -132,13 +136,17 @@ impl<'a> SearchFiles<'a> {
         before: Option<Tagged>,
     ) -> Result<ObjectChange<()>, OperationError> {
         let Some(before) = before else { return Ok(ObjectChange::Keep(())) };
-        let count = read_index(&before.bytes).len();
-        let mut firsts = Vec::with_capacity(count);
-        for number in 0..count {
+        let before = read_index(&before.bytes);
+        let mut firsts = Vec::with_capacity(before.len());
+        for number in 0..before.len() {
             let file = self.file(range, number);
             let lines = self.lines(&file, &self.site.get(&file).await?)?;
             firsts.push(lines.first().map(|line| search_key(&line.hostname).into_owned()));
         }
-        Ok(ObjectChange::Write(write_index(&first_keys_of(&firsts)).into(), ()))
+        let after = first_keys_of(&firsts);
+        Ok(match after == before {
+            true => ObjectChange::Keep(()),
+            false => ObjectChange::Write(write_index(&after).into(), ()),
+        })
     }
 }
