@@ -1,7 +1,7 @@
 //! Invalidating paths of a CDN (CloudFront), so that it asks the site for them again.
 //!
 //! Owns that one call; the caller decides which paths and when. The request is signed by
-//! `aws-sigv4` and sent by reqwest: compiling CloudFront's SDK takes longer than all of this crate
+//! `aws-sigv4` and sent by reqwest, because all of CloudFront's SDK would be compiled for it
 //! (`docs/decisions/0033-cdn-without-its-sdk.md`). Credentials, profile and endpoint come from the
 //! SDK's usual chain (`aws-config`).
 
