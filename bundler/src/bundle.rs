@@ -26,7 +26,7 @@ pub struct Tab {
     pub title: String,
     /// The tab's icon; `None` where the host has none that can be shown.
     pub icon: Option<BundleIcon>,
-    /// True where the host allows that its page is shown in a frame of ours.
+    /// True if the host allows the site to show its page in an iframe.
     pub iframe_ok: bool,
 }
 

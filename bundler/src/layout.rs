@@ -13,8 +13,9 @@ pub fn spread(tabs: usize, bundles: usize) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn few_tabs_leave_empty_bundles_between() {

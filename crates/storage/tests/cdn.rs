@@ -4,8 +4,10 @@
 
 mod scripted;
 
-use everytab_storage::cdn::{CdnSettings, invalidate};
-use everytab_storage::{AccessKey, StorageErrorKind};
+use everytab_storage::{
+    AccessKey, StorageErrorKind,
+    cdn::{CdnSettings, invalidate},
+};
 use scripted::{Reply, Scripted};
 
 fn settings(endpoint: String) -> CdnSettings {

@@ -2,8 +2,7 @@
 
 mod scripted;
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use everytab_storage::{Condition, PutOptions, StorageErrorKind, Store, StoreSettings, open};

@@ -2,12 +2,15 @@
 
 mod scripted;
 
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
 use everytab_storage::{
     AccessKey, Condition, PutIf, PutOptions, StorageErrorKind, Store, StoreSettings, open,
 };
 use scripted::{Reply, Request, Scripted};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
 
 async fn store(server: &Scripted) -> Arc<dyn Store> {
     let settings = StoreSettings {

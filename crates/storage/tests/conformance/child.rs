@@ -1,8 +1,10 @@
 //! A writer in a process of its own, to be killed, to run as another user, or on a full disk.
 //! The parent runs this very test program again and names one ignored test.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use everytab_storage::{PutOptions, StoreSettings, open};
 

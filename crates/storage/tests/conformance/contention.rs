@@ -8,8 +8,7 @@ use everytab_storage::{
 };
 use tokio::task::JoinSet;
 
-use super::Place;
-use super::cases::pattern;
+use super::{Place, cases::pattern};
 
 /// As many clients as asked for, each with its own connection pool and files.
 async fn clients(place: &Place, count: usize) -> Vec<Arc<dyn Store>> {

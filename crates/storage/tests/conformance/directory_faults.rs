@@ -1,11 +1,15 @@
 //! What only a directory can suffer: killed writers, links, rights, a full disk.
 
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::Command;
+use std::{
+    fs,
+    io::Write,
+    os::unix::{
+        fs::{PermissionsExt, symlink},
+        process::CommandExt,
+    },
+    path::Path,
+    process::Command,
+};
 
 use bytes::Bytes;
 use everytab_storage::{Condition, PutIf, PutOptions, StorageErrorKind, StoreSettings, open};

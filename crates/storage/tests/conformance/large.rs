@@ -5,8 +5,7 @@ use std::io::Write;
 use bytes::Bytes;
 use everytab_storage::{PutOptions, StorageErrorKind};
 
-use super::Place;
-use super::cases::pattern;
+use super::{Place, cases::pattern};
 
 const MIB: usize = 1 << 20;
 

@@ -10,8 +10,7 @@ mod directory_faults;
 mod large;
 mod s3_faults;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use everytab_storage::{AccessKey, Store, StoreSettings, open};
 use everytab_testbed::s3::S3Server;

@@ -8,8 +8,7 @@ use everytab_storage::{
     open,
 };
 
-use super::cases::pattern;
-use super::{bucket, child, s3_settings};
+use super::{bucket, cases::pattern, child, s3_settings};
 
 /// Every call of a store, each with its error.
 async fn every_error(store: &dyn Store) -> Vec<StorageError> {
