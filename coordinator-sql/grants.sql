@@ -1,5 +1,5 @@
--- The worker's role executes what a worker needs and touches no table. Everything else is the
--- owner's: starting, cancelling and changing scans, and the blocklist.
+-- The worker's role executes the functions that a worker needs and touches no table. Everything else
+-- belongs to the owner: starting, cancelling and changing scans, and the blocklist.
 revoke all on schema everytab from public;
 revoke all on all tables in schema everytab from public;
 revoke all on all functions in schema coordinator from public;
@@ -11,7 +11,8 @@ grant execute on function
     coordinator.record_hosts, coordinator.record_pages, coordinator.record_icons,
     coordinator.record_bundles, coordinator.load_scan, coordinator.load_index,
     coordinator.load_warc, coordinator.load_icon, coordinator.load_blocklist,
-    coordinator.load_bundle_shard, coordinator.bundled_shards, coordinator.scan_outcomes,
-    coordinator.scan_progress, coordinator.scan_number, coordinator.scan_status,
-    coordinator.list_scans, coordinator.audit_scan, coordinator.job_history
+    coordinator.load_bundle_shard, coordinator.bundled_shards, coordinator.run_outcomes,
+    coordinator.run_progress, coordinator.scan_number, coordinator.scan_status,
+    coordinator.list_scans, coordinator.audit_run, coordinator.job_history,
+    coordinator.withheld_runs
     to everytab_worker;

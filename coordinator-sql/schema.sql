@@ -29,9 +29,16 @@ CREATE TYPE everytab.job_state AS ENUM (
     'discarded'
 );
 
--- Name: scan_state; Type: TYPE; Schema: everytab; Owner: -
+-- Name: run_kind; Type: TYPE; Schema: everytab; Owner: -
 
-CREATE TYPE everytab.scan_state AS ENUM (
+CREATE TYPE everytab.run_kind AS ENUM (
+    'scan',
+    'crawl'
+);
+
+-- Name: run_state; Type: TYPE; Schema: everytab; Owner: -
+
+CREATE TYPE everytab.run_state AS ENUM (
     'running',
     'paused',
     'finished',
@@ -41,29 +48,29 @@ CREATE TYPE everytab.scan_state AS ENUM (
 
 -- Name: advance(integer, everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.advance(p_scan integer, p_kind everytab.job_kind) RETURNS void
+CREATE FUNCTION coordinator.advance(p_run integer, p_kind everytab.job_kind) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
     if p_kind = 'index' then
-        perform coordinator.fan_out(p_scan);
+        perform coordinator.fan_out(p_run);
     elsif p_kind = 'bundle-shard' then
-        perform coordinator.open_stage(p_scan, 'search', coordinator.search_ranges());
+        perform coordinator.open_stage(p_run, 'search', coordinator.search_ranges());
     elsif p_kind = 'search' then
-        perform coordinator.open_stage(p_scan, 'publish', 1);
+        perform coordinator.open_stage(p_run, 'publish', 1);
     elsif p_kind = 'publish' then
-        update scans set finished_at = clock_timestamp(),
+        update runs set finished_at = clock_timestamp(),
                state = case when exists (select from stages st
-                                          where st.scan = p_scan and st.discarded > 0)
-                            then 'finished_with_discards' else 'finished' end::scan_state
-         where scan = p_scan and state in ('running', 'paused');
+                                          where st.run = p_run and st.discarded > 0)
+                            then 'finished_with_discards' else 'finished' end::run_state
+         where run = p_run and state in ('running', 'paused');
     end if;
 end $$;
 
--- Name: audit_scan(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: audit_run(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.audit_scan(p_scan integer) RETURNS TABLE(kind text, outstanding integer, unfinished integer)
+CREATE FUNCTION coordinator.audit_run(p_run integer) RETURNS TABLE(kind text, outstanding integer, unfinished integer)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -73,21 +80,20 @@ CREATE FUNCTION coordinator.audit_scan(p_scan integer) RETURNS TABLE(kind text, 
                count(*) filter (where j.state in ('pending', 'leased')
                                   and not (j.kind in ('search', 'publish')
                                            and j.not_before is not distinct from 'infinity'))
-                   as unfinished,
-               count(*) as known
-          from jobs j where j.scan = p_scan group by j.kind),
+                   as unfinished
+          from jobs j where j.run = p_run group by j.kind),
     expected as (
         select st.kind, st.outstanding,
                case when st.kind in ('icon', 'bundle-shard') and s.shards is not null
                     then s.shards - coalesce(r.ended, 0) - (
                         select count(*) from jobs w
-                         where w.scan = p_scan and w.kind = 'warc' and w.state = 'discarded'
-                           and not exists (select from jobs c where c.scan = p_scan
+                         where w.run = p_run and w.kind = 'warc' and w.state = 'discarded'
+                           and not exists (select from jobs c where c.run = p_run
                                               and c.kind = st.kind and c.part = w.part
                                               and c.state in ('completed', 'discarded')))
                     else coalesce(r.unfinished, 0) end::integer as unfinished
-          from stages st join scans s using (scan) left join rows r using (kind)
-         where st.scan = p_scan)
+          from stages st left join scans s on s.scan = st.run left join rows r using (kind)
+         where st.run = p_run)
     select e.kind::text, e.outstanding, e.unfinished from expected e
      where e.outstanding <> e.unfinished order by e.kind;
 $$;
@@ -98,12 +104,13 @@ CREATE FUNCTION coordinator.backup_scan(p_scan integer) RETURNS jsonb
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select to_jsonb(s) from scans s where s.scan = p_scan;
+    select to_jsonb(r) - array['run', 'kind', 'digests'] || r.digests || to_jsonb(s)
+      from scans s join runs r on r.run = s.scan where s.scan = p_scan;
 $$;
 
 -- Name: begin_chunk(bigint, integer, uuid, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT scan integer, OUT part integer) RETURNS record
+CREATE FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -113,7 +120,7 @@ begin
     fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
     held := fenced.job_id is not null;
     fresh := held and p_chunk > fenced.chunks;
-    scan := fenced.scan;
+    run := fenced.run;
     part := fenced.part;
     if fresh then
         update jobs j set chunks = p_chunk where j.job_id = p_job_id;
@@ -137,23 +144,23 @@ CREATE FUNCTION coordinator.bundled_shards(p_scan integer) RETURNS SETOF integer
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select j.part from jobs j
-     where j.scan = p_scan and j.kind = 'bundle-shard' and j.state = 'completed' order by j.part;
+     where j.run = p_scan and j.kind = 'bundle-shard' and j.state = 'completed' order by j.part;
 $$;
 
--- Name: cancel_scan(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: cancel_run(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.cancel_scan(p_scan integer) RETURNS boolean
+CREATE FUNCTION coordinator.cancel_run(p_run integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
     lock table jobs in exclusive mode;
-    update scans set state = 'cancelled', finished_at = clock_timestamp()
-     where scan = p_scan and state in ('running', 'paused');
+    update runs set state = 'cancelled', finished_at = clock_timestamp()
+     where run = p_run and state in ('running', 'paused');
     if not found then
         return false;
     end if;
-    perform coordinator.revoke_leases(p_scan, 'the scan was cancelled');
+    perform coordinator.revoke_leases(p_run, 'the scan was cancelled');
     return true;
 end $$;
 
@@ -165,7 +172,7 @@ CREATE TABLE everytab.jobs (
     lease_until timestamp with time zone,
     not_before timestamp with time zone,
     lease_token uuid,
-    scan integer NOT NULL,
+    run integer NOT NULL,
     kind everytab.job_kind NOT NULL,
     state everytab.job_state DEFAULT 'pending'::everytab.job_state NOT NULL,
     part integer NOT NULL,
@@ -221,7 +228,7 @@ CREATE FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer
 declare
     done bigint[];
     tokens uuid[];
-    scans integer[];
+    runs integer[];
     kinds job_kind[];
     parts integer[];
     stage record;
@@ -239,14 +246,14 @@ begin
                   and l.lease_token = shown.token and l.state = 'leased'
                   for no key update) j),
     recorded as (
-        insert into job_results (job_id, scan, lease_number, kind, part, worker_id, leased_at,
+        insert into job_results (job_id, run, lease_number, kind, part, worker_id, leased_at,
                                  token, stats)
-        select f.job_id, f.scan, f.lease_number, f.kind, f.part, f.worker_id, f.leased_at,
+        select f.job_id, f.run, f.lease_number, f.kind, f.part, f.worker_id, f.leased_at,
                f.lease_token, f.stats
           from fenced f)
-    select array_agg(f.job_id), array_agg(f.lease_token), array_agg(f.scan), array_agg(f.kind),
+    select array_agg(f.job_id), array_agg(f.lease_token), array_agg(f.run), array_agg(f.kind),
            array_agg(f.part)
-      into done, tokens, scans, kinds, parts from fenced f;
+      into done, tokens, runs, kinds, parts from fenced f;
 
     results := array(
         select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
@@ -264,17 +271,17 @@ begin
     perform coordinator.free_jobs(done, 'completed');
 
     for stage in
-        select e.scan, e.kind, array_agg(e.part order by e.part) as parts
-          from unnest(scans, kinds, parts) as e (scan, kind, part) group by 1, 2 order by 1, 2
+        select e.run, e.kind, array_agg(e.part order by e.part) as parts
+          from unnest(runs, kinds, parts) as e (run, kind, part) group by 1, 2 order by 1, 2
     loop
         if stage.kind in ('warc', 'icon') then
             perform coordinator.enqueue(
-                stage.scan,
+                stage.run,
                 case stage.kind when 'warc' then 'icon' else 'bundle-shard' end::job_kind,
                 stage.parts);
         end if;
         perform coordinator.decrement_outstanding(
-            stage.scan, stage.kind, 'completed', cardinality(stage.parts));
+            stage.run, stage.kind, 'completed', cardinality(stage.parts));
     end loop;
     return results;
 end $$;
@@ -300,7 +307,7 @@ end $$;
 
 -- Name: decrement_outstanding(integer, everytab.job_kind, everytab.job_state, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.decrement_outstanding(p_scan integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer) RETURNS void
+CREATE FUNCTION coordinator.decrement_outstanding(p_run integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -311,11 +318,11 @@ begin
        set outstanding = outstanding - p_amount,
            done = done + case p_ended_as when 'completed' then p_amount else 0 end,
            discarded = discarded + case p_ended_as when 'discarded' then p_amount else 0 end
-     where scan = p_scan and kind = p_kind
+     where run = p_run and kind = p_kind
     returning outstanding into strict remaining;
     if remaining = 0 then
-        update stages set finished_at = clock_timestamp() where scan = p_scan and kind = p_kind;
-        perform coordinator.advance(p_scan, p_kind);
+        update stages set finished_at = clock_timestamp() where run = p_run and kind = p_kind;
+        perform coordinator.advance(p_run, p_kind);
     end if;
 end $$;
 
@@ -334,18 +341,32 @@ begin
     end if;
     perform coordinator.free_jobs(
         array[p_job_id], 'discarded', p_attempts => least(fenced.attempts + 1, 32000));
-    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
-    values (p_job_id, fenced.scan, 'discard', p_lease_number, fenced.worker_id,
+    insert into job_events (job_id, run, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.run, 'discard', p_lease_number, fenced.worker_id,
             left(p_error, 1000));
     if fenced.kind = 'icon' then
-        perform coordinator.enqueue(fenced.scan, 'bundle-shard', array[fenced.part]);
+        perform coordinator.enqueue(fenced.run, 'bundle-shard', array[fenced.part]);
     end if;
-    perform coordinator.decrement_outstanding(fenced.scan, fenced.kind, 'discarded', 1);
+    perform coordinator.decrement_outstanding(fenced.run, fenced.kind, 'discarded', 1);
     if fenced.kind = 'warc' then
-        perform coordinator.decrement_outstanding(fenced.scan, 'icon', 'discarded', 1);
-        perform coordinator.decrement_outstanding(fenced.scan, 'bundle-shard', 'discarded', 1);
+        perform coordinator.decrement_outstanding(fenced.run, 'icon', 'discarded', 1);
+        perform coordinator.decrement_outstanding(fenced.run, 'bundle-shard', 'discarded', 1);
     end if;
     return 'discarded';
+end $$;
+
+-- Name: drop_run(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.drop_run(p_run integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    delete from job_events where run = p_run;
+    delete from job_results where run = p_run;
+    delete from jobs where run = p_run;
+    delete from stages where run = p_run;
+    delete from runs where run = p_run;
 end $$;
 
 -- Name: drop_scan(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -358,33 +379,31 @@ declare
     data_table text;
 begin
     lock table jobs in exclusive mode;
-    perform 1 from scans where scan = p_scan and state not in ('running', 'paused') for update;
+    perform 1 from scans s join runs r on r.run = s.scan
+      where s.scan = p_scan and r.state not in ('running', 'paused') for update of r;
     if not found then
         return false;
     end if;
     foreach data_table in array array['hosts', 'pages', 'icons'] loop
         execute format('drop table everytab.%I', data_table || '_' || p_scan);
     end loop;
-    delete from job_events where scan = p_scan;
-    delete from job_results where scan = p_scan;
     delete from bundles where scan = p_scan;
-    delete from jobs where scan = p_scan;
     delete from index_files where scan = p_scan;
     delete from scan_blocklist where scan = p_scan;
-    delete from stages where scan = p_scan;
     delete from scans where scan = p_scan;
+    perform coordinator.drop_run(p_scan);
     return true;
 end $$;
 
 -- Name: enqueue(integer, everytab.job_kind, integer[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.enqueue(p_scan integer, p_kind everytab.job_kind, p_parts integer[]) RETURNS void
+CREATE FUNCTION coordinator.enqueue(p_run integer, p_kind everytab.job_kind, p_parts integer[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    insert into jobs (scan, kind, part) select p_scan, p_kind, unnest(p_parts)
-    on conflict (scan, kind, part) do update
+    insert into jobs (run, kind, part) select p_run, p_kind, unnest(p_parts)
+    on conflict (run, kind, part) do update
        set state = 'pending', not_before = null, attempts = 0, crashes = 0
      where jobs.state <> 'leased';
 end $$;
@@ -418,13 +437,13 @@ begin
     hosts_per_bundle := (the_scan.settings ->> 'entries_per_bundle')::integer;
     select coalesce(sum((r.stats -> 'counts' ->> 'hosts')::bigint), 0) into host_count
       from job_results r join jobs j using (job_id, lease_number)
-     where r.scan = p_scan and r.kind = 'index' and j.state = 'completed';
+     where r.run = p_scan and r.kind = 'index' and j.state = 'completed';
     span := max_hash;
     if host_limit < host_count then
         select max(hash)::numeric + sign_bit, count(*) into span, host_count
           from (select distinct h.hash, h.hostname
                   from hosts h
-                  join jobs j on j.scan = h.scan and j.kind = 'index' and j.part = h.file
+                  join jobs j on j.run = h.scan and j.kind = 'index' and j.part = h.file
                    and j.lease_number = h.lease_number and j.state = 'completed'
                  where h.scan = p_scan order by h.hash, h.hostname limit host_limit) chosen;
     end if;
@@ -438,7 +457,7 @@ begin
                1, round(host_count::numeric / greatest(shard_count, 1) / hosts_per_bundle)::integer)
      where scan = p_scan;
     update stages set outstanding = shard_count, done = 0, discarded = 0, finished_at = null
-     where scan = p_scan and kind in ('icon', 'bundle-shard');
+     where run = p_scan and kind in ('icon', 'bundle-shard');
     perform coordinator.open_stage(p_scan, 'warc', shard_count);
     if shard_count = 0 then
         perform coordinator.advance(p_scan, 'bundle-shard');
@@ -510,9 +529,19 @@ CREATE FUNCTION coordinator.job_history(p_job_id bigint) RETURNS TABLE(at timest
      order by 1;
 $$;
 
--- Name: lease(text, text[], integer, text, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: kinds_that_need(text); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_encoder text, p_cursors bigint[]) RETURNS TABLE(job_id bigint, scan integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer)
+CREATE FUNCTION coordinator.kinds_that_need(p_digest text) RETURNS everytab.job_kind[]
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    select case p_digest
+        when 'encoder' then array['bundle-shard']::everytab.job_kind[]
+        else enum_range(null::everytab.job_kind) end;
+$$;
+
+-- Name: lease(text, text[], integer, jsonb, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) RETURNS TABLE(job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -533,12 +562,15 @@ begin
         perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select s.scan, s.scan_id, s.lease_ms, s.rate, asked.kind, asked.cursor,
+        select r.run, s.scan_id, r.lease_ms, r.rate, asked.kind, asked.cursor,
                case asked.cursor when 0 then lowest_priority else usual_priority end as priority
-          from scans s, unnest(p_kinds::job_kind[], p_cursors) as asked (kind, cursor)
-         where s.state = 'running' and asked.kind <> all (s.paused_kinds)
-           and (asked.kind <> 'bundle-shard' or s.encoder = p_encoder)
-         order by s.scan, asked.kind desc
+          from runs r
+          left join scans s on s.scan = r.run
+         cross join unnest(p_kinds::job_kind[], p_cursors) as asked (kind, cursor)
+         where r.state = 'running' and asked.kind <> all (r.paused_kinds)
+           and (r.digests <@ p_digests
+                or asked.kind <> all (coordinator.withheld_kinds(r.digests, p_digests)))
+         order by r.run, asked.kind desc
     loop
         exit when wanted <= 0;
         -- The update selects by an array: with a join the planner, which does not know the limit,
@@ -546,7 +578,7 @@ begin
         return query
         with ready as materialized (
             select r.job_id from jobs r
-             where r.scan = target.scan and r.kind = target.kind
+             where r.run = target.run and r.kind = target.kind
                and r.state = 'pending' and r.not_before is null
                and (r.priority, r.job_id) >= (target.priority, target.cursor)
              order by r.priority, r.job_id
@@ -559,7 +591,7 @@ begin
                lease_until = clock_timestamp() + target.lease_ms * interval '1 ms'
          where j.job_id = any (array(select ready.job_id from ready))
            and j.state = 'pending' and j.not_before is null
-        returning j.job_id, j.scan, target.scan_id, j.kind::text, j.part, j.lease_number,
+        returning j.job_id, j.run, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
                   coordinator.uses_isolation(j.crashes), target.rate;
         get diagnostics taken = row_count;
@@ -568,10 +600,10 @@ begin
             -- A lease call waits for no lock: while another transaction has the stage's row, the
             -- next full scan sets the time.
             update stages st set started_at = clock_timestamp()
-              from (select f.scan, f.kind from stages f
-                     where f.scan = target.scan and f.kind = target.kind and f.started_at is null
+              from (select f.run, f.kind from stages f
+                     where f.run = target.run and f.kind = target.kind and f.started_at is null
                        for no key update skip locked) fresh
-             where st.scan = fresh.scan and st.kind = fresh.kind;
+             where st.run = fresh.run and st.kind = fresh.kind;
         end if;
     end loop;
 end $$;
@@ -591,9 +623,10 @@ CREATE FUNCTION coordinator.list_scans() RETURNS TABLE(scan_id uuid, crawl text,
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select s.scan_id, s.crawl, s.state::text, sum(st.outstanding), sum(st.discarded), s.started_at,
-           s.finished_at
-      from scans s join stages st using (scan) group by s.scan order by s.scan desc;
+    select s.scan_id, s.crawl, r.state::text, sum(st.outstanding), sum(st.discarded), r.started_at,
+           r.finished_at
+      from scans s join runs r on r.run = s.scan join stages st on st.run = s.scan
+     group by s.scan, r.run order by s.scan desc;
 $$;
 
 -- Name: load_blocklist(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -617,7 +650,7 @@ declare
     icon_lease integer;
 begin
     select j.lease_number into icon_lease from jobs j
-     where j.scan = p_scan and j.kind = 'icon' and j.part = p_shard and j.state = 'completed';
+     where j.run = p_scan and j.kind = 'icon' and j.part = p_shard and j.state = 'completed';
     return query
     with usable as (
         select i.host_no,
@@ -640,7 +673,7 @@ begin
            icon_lease, coalesce(u.urls, '{}'), coalesce(u.offsets, '{}'),
            coalesce(u.lengths, '{}')
       from pages p
-      join jobs j on j.scan = p_scan and j.kind = 'warc' and j.part = p_shard
+      join jobs j on j.run = p_scan and j.kind = 'warc' and j.part = p_shard
        and j.state = 'completed' and j.lease_number = p.lease_number
       left join usable u on u.host_no = p.host_no
      where p.scan = p_scan and p.shard = p_shard
@@ -658,7 +691,7 @@ begin
     return query
     select p.host_no, p.hostname, p.candidates::text
       from pages p
-      join jobs j on j.scan = p_scan and j.kind = 'warc' and j.part = p_shard
+      join jobs j on j.run = p_scan and j.kind = 'warc' and j.part = p_shard
        and j.state = 'completed' and j.lease_number = p.lease_number
      where p.scan = p_scan and p.shard = p_shard
      order by p.host_no;
@@ -679,8 +712,8 @@ CREATE FUNCTION coordinator.load_scan(p_scan integer) RETURNS TABLE(scan_id uuid
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select s.scan_id, s.crawl, s.settings, s.shards, s.bundles_per_shard, s.started_at
-      from scans s where s.scan = p_scan;
+    select s.scan_id, s.crawl, s.settings, s.shards, s.bundles_per_shard, r.started_at
+      from scans s join runs r on r.run = s.scan where s.scan = p_scan;
 $$;
 
 -- Name: load_suspects(bigint); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -718,7 +751,7 @@ begin
                h.hash, h.hostname, h.https, w.path, h.warc_offset, h.warc_length,
                count(*) over (partition by h.hash, h.hostname collate "C") as captures
           from hosts h
-          join jobs j on j.scan = p_scan and j.kind = 'index' and j.part = h.file
+          join jobs j on j.run = p_scan and j.kind = 'index' and j.part = h.file
            and j.lease_number = h.lease_number and j.state = 'completed'
           join warc_files w using (warc_file)
          where h.scan = p_scan and h.hash between bounds.lowest and bounds.highest
@@ -740,7 +773,8 @@ CREATE FUNCTION coordinator.move_scan(p_scan integer, p_site text, p_archive tex
 begin
     update scans s
        set settings = s.settings || jsonb_build_object('site', p_site, 'archive', p_archive)
-     where s.scan = p_scan and s.state not in ('running', 'paused');
+      from runs r
+     where s.scan = p_scan and r.run = s.scan and r.state not in ('running', 'paused');
     if not found then
         raise exception 'scan % has not ended', p_scan using errcode = 'ET005';
     end if;
@@ -748,37 +782,37 @@ end $$;
 
 -- Name: open_stage(integer, everytab.job_kind, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.open_stage(p_scan integer, p_kind everytab.job_kind, p_parts integer) RETURNS void
+CREATE FUNCTION coordinator.open_stage(p_run integer, p_kind everytab.job_kind, p_parts integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
     update stages set outstanding = p_parts, done = 0, discarded = 0, finished_at = null
-     where scan = p_scan and kind = p_kind;
+     where run = p_run and kind = p_kind;
     perform coordinator.enqueue(
-        p_scan, p_kind, array(select generate_series(0, p_parts - 1)));
+        p_run, p_kind, array(select generate_series(0, p_parts - 1)));
     if p_parts = 0 then
-        perform coordinator.advance(p_scan, p_kind);
+        perform coordinator.advance(p_run, p_kind);
     end if;
 end $$;
 
--- Name: pause_scan(integer, text, boolean); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: pause_run(integer, text, boolean); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.pause_scan(p_scan integer, p_kind text, p_pause boolean) RETURNS boolean
+CREATE FUNCTION coordinator.pause_run(p_run integer, p_kind text, p_pause boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
     if p_kind is not null then
-        update scans
+        update runs
            set paused_kinds = case when p_pause then array_append(paused_kinds, p_kind::job_kind)
                                    else array_remove(paused_kinds, p_kind::job_kind) end
-         where scan = p_scan and state in ('running', 'paused')
+         where run = p_run and state in ('running', 'paused')
            and (p_kind::job_kind = any (paused_kinds)) <> p_pause;
     else
-        update scans set state = case when p_pause then 'paused' else 'running' end::scan_state
-         where scan = p_scan
-           and state = case when p_pause then 'running' else 'paused' end::scan_state;
+        update runs set state = case when p_pause then 'paused' else 'running' end::run_state
+         where run = p_run
+           and state = case when p_pause then 'running' else 'paused' end::run_state;
     end if;
     return found;
 end $$;
@@ -798,7 +832,7 @@ begin
     end if;
     insert into bundles (scan, shard, lease_number, first_bundle, bundles, tabs, with_icon, bytes,
                          digest)
-    values (chunk.scan, chunk.part, p_lease_number, p_first_bundle, p_bundles, p_tabs, p_with_icon,
+    values (chunk.run, chunk.part, p_lease_number, p_first_bundle, p_bundles, p_tabs, p_with_icon,
             p_bytes, p_digest);
     return true;
 end $$;
@@ -816,14 +850,14 @@ begin
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
-    -- Sorted, so that two workers that meet the same new files cannot deadlock.
+    -- Sorted, so that two workers that insert the same new files at the same time cannot deadlock.
     insert into warc_files (path)
     select distinct path from unnest(p_warc_paths) named (path)
      where not exists (select from warc_files known where known.path = named.path) order by path
     on conflict (path) do nothing;
     insert into hosts (scan, file, lease_number, hash, hostname, https, fetch_time, warc_file,
                        warc_offset, warc_length)
-    select chunk.scan, chunk.part, p_lease_number, h.hash, h.hostname, h.https, h.fetch_time,
+    select chunk.run, chunk.part, p_lease_number, h.hash, h.hostname, h.https, h.fetch_time,
            w.warc_file, h.warc_offset, h.warc_length
       from unnest(p_hashes, p_hostnames, p_https, p_fetch_times, p_warc_paths, p_offsets, p_lengths)
            as h (hash, hostname, https, fetch_time, path, warc_offset, warc_length)
@@ -847,7 +881,7 @@ begin
     insert into icons (scan, shard, lease_number, host_no, candidate_no, touch, width, height,
                        bytes, duration_ms, archive_offset, archive_length, sha256, source, outcome,
                        content_type, declared_type, declared_sizes, url)
-    select chunk.scan, chunk.part, p_lease_number, i.*
+    select chunk.run, chunk.part, p_lease_number, i.*
       from unnest(p_host_nos, p_candidate_nos, p_touch, p_widths, p_heights, p_bytes,
                   p_duration_ms, p_archive_offsets, p_archive_lengths, p_sha256, p_sources,
                   p_outcomes, p_content_types, p_declared_types, p_declared_sizes, p_urls) as i;
@@ -869,7 +903,7 @@ begin
     end if;
     insert into pages (scan, shard, lease_number, host_no, hostname, https, frameable, framing_rule,
                        charset, title_state, title, candidates, outcome)
-    select chunk.scan, chunk.part, p_lease_number, p.host_no, p.hostname, p.https, p.frameable,
+    select chunk.run, chunk.part, p_lease_number, p.host_no, p.hostname, p.https, p.frameable,
            p.framing_rule, p.charset, p.title_state, p.title, p.candidates::json, p.outcome
       from unnest(p_host_nos, p_hostnames, p_https, p_frameable, p_framing_rules, p_charsets,
                   p_title_states, p_titles, p_candidates, p_outcomes)
@@ -885,7 +919,7 @@ CREATE FUNCTION coordinator.referenced_archives(p_scan integer) RETURNS TABLE(sh
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select j.part, j.lease_number from jobs j
-     where j.scan = p_scan and j.kind = 'icon' and j.state = 'completed' order by 1;
+     where j.run = p_scan and j.kind = 'icon' and j.state = 'completed' order by 1;
 $$;
 
 -- Name: release(bigint, integer, uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -902,8 +936,8 @@ begin
         return 'lost';
     end if;
     perform coordinator.free_jobs(array[p_job_id], 'pending');
-    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
-    values (p_job_id, fenced.scan, 'release', p_lease_number, fenced.worker_id,
+    insert into job_events (job_id, run, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.run, 'release', p_lease_number, fenced.worker_id,
             left(p_reason, 1000));
     return 'released';
 end $$;
@@ -921,13 +955,13 @@ begin
     select count(distinct j.worker_id)::integer into workers from jobs j where j.state = 'leased';
     return query
     with mine as materialized (
-        select l.job_id, s.lease_ms, s.rate,
-               l.leased_at + coordinator.deadline(l.kind, l.crashes, s.deadline_ms) as latest
+        select l.job_id, r.lease_ms, r.rate,
+               l.leased_at + coordinator.deadline(l.kind, l.crashes, r.deadline_ms) as latest
           from jobs l
           join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
             on l.lease_number = shown.lease_number and l.lease_token = shown.token
            and l.job_id = shown.job_id
-          join scans s on s.scan = l.scan and s.state in ('running', 'paused')
+          join runs r on r.run = l.run and r.state in ('running', 'paused')
          where l.job_id = any (p_job_ids) and l.state = 'leased' and l.worker_id = p_worker_id
          order by l.job_id for no key update of l)
     update jobs j
@@ -940,7 +974,7 @@ end $$;
 
 -- Name: reopen(integer, bigint[], text); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.reopen(p_scan integer, p_job_ids bigint[], p_reason text) RETURNS integer
+CREATE FUNCTION coordinator.reopen(p_run integer, p_job_ids bigint[], p_reason text) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -950,38 +984,39 @@ declare
     ready bigint[];
     waiting bigint[];
 begin
-    insert into job_events (job_id, scan, event, lease_number, message)
-    select j.job_id, p_scan, 'reopened', j.lease_number, left(p_reason, 1000) from jobs j
-     where j.scan = p_scan and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
+    insert into job_events (job_id, run, event, lease_number, message)
+    select j.job_id, p_run, 'reopened', j.lease_number, left(p_reason, 1000) from jobs j
+     where j.run = p_run and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
     get diagnostics reopened = row_count;
     if reopened = 0 then
         return 0;
     end if;
     select min(j.kind) into first_kind from jobs j
-     where j.scan = p_scan and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
+     where j.run = p_run and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
 
     with again as materialized (
         select j.job_id, j.kind, j.part, j.state from jobs j
-         where j.scan = p_scan and j.job_id = any (p_job_ids)
+         where j.run = p_run and j.job_id = any (p_job_ids)
            and j.state in ('completed', 'discarded')),
-    -- The first kind that runs again, for each shard concerned.
+    -- The first kind that is performed again, for each shard concerned.
     shards as (
         select part, min(kind) as first from (
             select a.part, a.kind from again a where a.kind in ('warc', 'icon', 'bundle-shard')
             union all
             select generate_series(0, s.shards - 1), 'index' from scans s
-             where s.scan = p_scan and exists (select from again a where a.kind = 'index')) firsts
+             where s.scan = p_run
+               and exists (select from again a where a.kind = 'index')) firsts
          group by part),
-    -- Every job that runs again, with the state that its stage counted it in. A shard whose warc
-    -- job was discarded had its other jobs counted as discarded with it.
+    -- Every job that is performed again, with the state that its stage counted it in. A shard whose
+    -- warc job was discarded had its other jobs counted as discarded with it.
     moved as materialized (
         select j.job_id, k.kind, k.kind > s.first as waits,
                case when k.kind > 'warc' and w.state = 'discarded' then w.state
                     else j.state end as counted_as
           from shards s
          cross join unnest(enum_range('warc'::job_kind, 'bundle-shard')) k (kind)
-          left join jobs j on j.scan = p_scan and j.kind = k.kind and j.part = s.part
-          left join jobs w on w.scan = p_scan and w.kind = 'warc' and w.part = s.part
+          left join jobs j on j.run = p_run and j.kind = k.kind and j.part = s.part
+          left join jobs w on w.run = p_run and w.kind = 'warc' and w.part = s.part
          where k.kind >= s.first
         union all
         select a.job_id, a.kind, false, a.state from again a
@@ -993,7 +1028,7 @@ begin
           from (select m.kind, count(*) filter (where m.counted_as = 'completed') as done,
                        count(*) filter (where m.counted_as = 'discarded') as discarded
                   from moved m group by m.kind) c
-         where st.scan = p_scan and st.kind = c.kind)
+         where st.run = p_run and st.kind = c.kind)
     select array_agg(m.job_id) filter (where not m.waits),
            array_agg(m.job_id) filter (where m.waits)
       into ready, waiting from moved m where m.job_id is not null;
@@ -1003,25 +1038,25 @@ begin
     perform coordinator.free_jobs(
         waiting, 'pending', p_not_before => 'infinity', p_attempts => 0, p_crashes => 0,
         p_revoked => true);
-    perform coordinator.reset_closing_stages(p_scan, first_kind);
-    update scans set state = 'running', finished_at = null
-     where scan = p_scan and state in ('finished', 'finished_with_discards');
+    perform coordinator.reset_closing_stages(p_run, first_kind);
+    update runs set state = 'running', finished_at = null
+     where run = p_run and state in ('finished', 'finished_with_discards');
     return reopened;
 end $$;
 
 -- Name: reset_closing_stages(integer, everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.reset_closing_stages(p_scan integer, p_kind everytab.job_kind) RETURNS void
+CREATE FUNCTION coordinator.reset_closing_stages(p_run integer, p_kind everytab.job_kind) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
     perform coordinator.free_jobs(
         array(select j.job_id from jobs j
-               where j.scan = p_scan and j.kind in ('search', 'publish') and j.kind > p_kind),
+               where j.run = p_run and j.kind in ('search', 'publish') and j.kind > p_kind),
         'pending', p_not_before => 'infinity', p_attempts => 0, p_crashes => 0, p_revoked => true);
     update stages set outstanding = 0, done = 0, discarded = 0, finished_at = null
-     where scan = p_scan and kind in ('search', 'publish') and kind > p_kind;
+     where run = p_run and kind in ('search', 'publish') and kind > p_kind;
 end $$;
 
 -- Name: retry(bigint, integer, uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1032,7 +1067,7 @@ CREATE FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_tok
     AS $$
 declare
     -- The fifth failure discards: four back-offs outlast an outage of a minute or two, and a job
-    -- that fails for another reason must not keep the scan from ending.
+    -- that fails for another reason must not keep the run from ending.
     max_failures constant integer := 5;
     -- The first back-off is up to a sixtieth of a lease (5 s of 5 minutes); each next one doubles.
     backoffs_per_lease constant integer := 60;
@@ -1046,21 +1081,21 @@ begin
     if fenced.attempts + 1 >= max_failures then
         return coordinator.discard(p_job_id, p_lease_number, p_token, p_error);
     end if;
-    select greatest(s.lease_ms / backoffs_per_lease, 1) into first_backoff_ms
-      from scans s where s.scan = fenced.scan;
+    select greatest(r.lease_ms / backoffs_per_lease, 1) into first_backoff_ms
+      from runs r where r.run = fenced.run;
     perform coordinator.free_jobs(
         array[p_job_id], 'pending', p_attempts => fenced.attempts + 1,
         p_not_before => clock_timestamp()
             + first_backoff_ms * power(2, fenced.attempts) * random() * interval '1 ms');
-    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
-    values (p_job_id, fenced.scan, 'retry', p_lease_number, fenced.worker_id,
+    insert into job_events (job_id, run, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.run, 'retry', p_lease_number, fenced.worker_id,
             left(p_error, 1000));
     return 'retry';
 end $$;
 
 -- Name: retry_jobs(integer, text, bigint, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.retry_jobs(p_scan integer, p_kind text, p_job_id bigint, p_outcome text) RETURNS integer
+CREATE FUNCTION coordinator.retry_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -1068,23 +1103,23 @@ declare
     chosen bigint[];
 begin
     lock table jobs in exclusive mode;
-    perform 1 from scans s where s.scan = p_scan and s.state <> 'cancelled';
+    perform 1 from runs r where r.run = p_run and r.state <> 'cancelled';
     if not found then
         return 0;
     end if;
     select array_agg(j.job_id) into chosen from jobs j
-     where j.scan = p_scan and (p_job_id is null or j.job_id = p_job_id)
+     where j.run = p_run and (p_job_id is null or j.job_id = p_job_id)
        and (p_kind is null or j.kind = p_kind::job_kind)
        and case when p_outcome is null then j.state = 'discarded'
                 else j.kind = 'icon' and j.state in ('completed', 'discarded') and exists (
-                    select from icons i where i.scan = p_scan and i.shard = j.part
+                    select from icons i where i.scan = p_run and i.shard = j.part
                        and i.lease_number = j.lease_number and i.outcome = p_outcome) end;
-    return coordinator.reopen(p_scan, coalesce(chosen, '{}'), 'scan retry');
+    return coordinator.reopen(p_run, coalesce(chosen, '{}'), 'scan retry');
 end $$;
 
 -- Name: revoke_leases(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.revoke_leases(p_scan integer, p_reason text) RETURNS integer
+CREATE FUNCTION coordinator.revoke_leases(p_run integer, p_reason text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -1093,20 +1128,47 @@ declare
 begin
     lock table jobs in exclusive mode;
     with leased as materialized (
-        select j.job_id, j.scan, j.lease_number, j.worker_id from jobs j
-         where j.state = 'leased' and (p_scan is null or j.scan = p_scan)),
+        select j.job_id, j.run, j.lease_number, j.worker_id from jobs j
+         where j.state = 'leased' and (p_run is null or j.run = p_run)),
     noted as (
-        insert into job_events (job_id, scan, event, lease_number, worker_id, message)
-        select l.job_id, l.scan, 'revoked', l.lease_number + 1, l.worker_id, left(p_reason, 1000)
+        insert into job_events (job_id, run, event, lease_number, worker_id, message)
+        select l.job_id, l.run, 'revoked', l.lease_number + 1, l.worker_id, left(p_reason, 1000)
           from leased l)
     select array_agg(l.job_id) into revoked from leased l;
     perform coordinator.free_jobs(revoked, 'pending', p_revoked => true);
     return coalesce(cardinality(revoked), 0);
 end $$;
 
+-- Name: run_outcomes(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.run_outcomes(p_run integer) RETURNS TABLE(kind text, key text, name text, amount bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select r.kind::text, section.key, entry.key, sum(entry.value::bigint)::bigint
+      from job_results r
+      join jobs j on j.job_id = r.job_id and j.lease_number = r.lease_number
+       and j.state = 'completed'
+      cross join lateral jsonb_each(r.stats) section
+      cross join lateral jsonb_each_text(section.value) entry
+     where r.run = p_run and section.key in ('inputs', 'outcomes', 'counts')
+     group by 1, 2, 3;
+$$;
+
+-- Name: run_progress(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.run_progress() RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select coalesce(
+        (select 'running' from runs r where r.state in ('running', 'paused') limit 1),
+        (select r.state::text from runs r order by r.run desc limit 1));
+$$;
+
 -- Name: run_workers(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.run_workers(p_scan integer) RETURNS TABLE(worker_id text, leases integer, kinds text[], oldest_lease timestamp with time zone, jobs integer, items bigint, items_per_second double precision, errors integer, last_error text)
+CREATE FUNCTION coordinator.run_workers(p_run integer) RETURNS TABLE(worker_id text, leases integer, kinds text[], oldest_lease timestamp with time zone, jobs integer, items bigint, items_per_second double precision, errors integer, last_error text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -1115,19 +1177,19 @@ CREATE FUNCTION coordinator.run_workers(p_scan integer) RETURNS TABLE(worker_id 
         select j.worker_id, count(*)::integer as leases,
                array_agg(distinct j.kind order by j.kind)::text[] as kinds,
                min(j.leased_at) as oldest_lease
-          from jobs j where j.scan = p_scan and j.state = 'leased' group by 1),
+          from jobs j where j.run = p_run and j.state = 'leased' group by 1),
     done as (
         select r.worker_id, count(*)::integer as jobs,
                sum((select sum(i.value::bigint)
                       from jsonb_each_text(r.stats -> 'inputs') i))::bigint as items,
                greatest(min(r.leased_at), (select since from recent)) as since
           from job_results r
-         where r.scan = p_scan and r.ended_at > (select since from recent) group by 1),
+         where r.run = p_run and r.ended_at > (select since from recent) group by 1),
     failed as (
         select e.worker_id, count(*)::integer as errors,
                (array_agg(e.message order by e.at desc))[1] as last_error
           from job_events e
-         where e.scan = p_scan and e.at > (select since from recent) and e.worker_id is not null
+         where e.run = p_run and e.at > (select since from recent) and e.worker_id is not null
            and e.event in ('retry', 'discard', 'expired', 'release')
          group by 1)
     select worker_id, coalesce(leased.leases, 0), coalesce(leased.kinds, '{}'),
@@ -1149,33 +1211,6 @@ CREATE FUNCTION coordinator.scan_number(p_scan_id uuid) RETURNS integer
      order by s.scan desc limit 1;
 $$;
 
--- Name: scan_outcomes(integer); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.scan_outcomes(p_scan integer) RETURNS TABLE(kind text, key text, name text, amount bigint)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-    select r.kind::text, section.key, entry.key, sum(entry.value::bigint)::bigint
-      from job_results r
-      join jobs j on j.job_id = r.job_id and j.lease_number = r.lease_number
-       and j.state = 'completed'
-      cross join lateral jsonb_each(r.stats) section
-      cross join lateral jsonb_each_text(section.value) entry
-     where r.scan = p_scan and section.key in ('inputs', 'outcomes', 'counts')
-     group by 1, 2, 3;
-$$;
-
--- Name: scan_progress(); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.scan_progress() RETURNS text
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-    select coalesce(
-        (select 'running' from scans s where s.state in ('running', 'paused') limit 1),
-        (select s.state::text from scans s order by s.scan desc limit 1));
-$$;
-
 -- Name: scan_status(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
@@ -1183,26 +1218,26 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select jsonb_build_object(
-        'scan', s.scan_id, 'crawl', s.crawl, 'state', s.state, 'settings', s.settings,
-        'rate', s.rate, 'shards', s.shards, 'bundles_per_shard', s.bundles_per_shard,
-        'started_at', s.started_at, 'finished_at', s.finished_at, 'now', clock_timestamp(),
-        'outstanding', (select sum(st.outstanding) from stages st where st.scan = p_scan),
+        'scan', s.scan_id, 'crawl', s.crawl, 'state', r.state, 'settings', s.settings,
+        'rate', r.rate, 'shards', s.shards, 'bundles_per_shard', s.bundles_per_shard,
+        'started_at', r.started_at, 'finished_at', r.finished_at, 'now', clock_timestamp(),
+        'outstanding', (select sum(st.outstanding) from stages st where st.run = p_scan),
         'stages', (
             select jsonb_agg(jsonb_build_object(
                 'kind', st.kind, 'outstanding', st.outstanding, 'done', st.done,
-                'discarded', st.discarded, 'paused', st.kind = any (s.paused_kinds),
+                'discarded', st.discarded, 'paused', st.kind = any (r.paused_kinds),
                 'started_at', st.started_at, 'finished_at', st.finished_at,
-                'leased', (select count(*) from jobs j where j.scan = p_scan
+                'leased', (select count(*) from jobs j where j.run = p_scan
                               and j.kind = st.kind and j.state = 'leased'),
-                'delayed', (select count(*) from jobs j where j.scan = p_scan
+                'delayed', (select count(*) from jobs j where j.run = p_scan
                                and j.kind = st.kind and j.state = 'pending'
                                and j.not_before < 'infinity')) order by st.kind)
-              from stages st where st.scan = p_scan),
+              from stages st where st.run = p_scan),
         'outcomes', coalesce((
             select jsonb_object_agg(kind, sections) from (
                 select kind, jsonb_object_agg(key, names) as sections from (
                     select o.kind, o.key, jsonb_object_agg(o.name, o.amount) as names
-                      from coordinator.scan_outcomes(p_scan) o group by 1, 2) by_section
+                      from coordinator.run_outcomes(p_scan) o group by 1, 2) by_section
                  group by 1) by_kind), '{}'),
         'workers', coalesce((
             select jsonb_agg(
@@ -1218,7 +1253,7 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                            select e.worker_id from job_events e
                             where e.job_id = j.job_id and e.worker_id is not null
                             order by e.lease_number desc limit 1)) as holder
-                  from jobs j where j.scan = p_scan and j.state in ('pending', 'leased')
+                  from jobs j where j.run = p_scan and j.state in ('pending', 'leased')
                    and coordinator.uses_isolation(j.crashes)
                  order by j.crashes desc, j.job_id limit 10) c), '[]'),
         'errors', coalesce((
@@ -1226,15 +1261,15 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                 select ev.at, ev.event, j.kind, j.part, j.job_id, ev.worker_id as holder,
                        ev.message
                   from job_events ev join jobs j using (job_id)
-                 where ev.scan = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
+                 where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  order by ev.at desc limit 10) e), '[]'),
         'events', coalesce((
             select jsonb_object_agg(event, amount) from (
                 select ev.event, count(*) as amount from job_events ev
-                 where ev.scan = p_scan group by 1) counted), '{}'),
+                 where ev.run = p_scan group by 1) counted), '{}'),
         'drift', coalesce((
-            select jsonb_agg(to_jsonb(a)) from coordinator.audit_scan(p_scan) a), '[]'))
-      from scans s where s.scan = p_scan;
+            select jsonb_agg(to_jsonb(a)) from coordinator.audit_run(p_scan) a), '[]'))
+      from scans s join runs r on r.run = s.scan where s.scan = p_scan;
 $$;
 
 -- Name: schema_digest(); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1254,24 +1289,24 @@ CREATE FUNCTION coordinator.search_ranges() RETURNS integer
 
 -- Name: set_deadline(integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.set_deadline(p_scan integer, p_deadline_ms bigint) RETURNS boolean
+CREATE FUNCTION coordinator.set_deadline(p_run integer, p_deadline_ms bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    update scans set deadline_ms = p_deadline_ms
-     where scan = p_scan and state in ('running', 'paused');
+    update runs set deadline_ms = p_deadline_ms
+     where run = p_run and state in ('running', 'paused');
     return found;
 end $$;
 
 -- Name: set_rate(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.set_rate(p_scan integer, p_rate integer) RETURNS boolean
+CREATE FUNCTION coordinator.set_rate(p_run integer, p_rate integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    update scans set rate = p_rate where scan = p_scan and state in ('running', 'paused');
+    update runs set rate = p_rate where run = p_run and state in ('running', 'paused');
     return found;
 end $$;
 
@@ -1288,9 +1323,24 @@ CREATE FUNCTION coordinator.shard_bounds(p_scan integer, p_shard integer, OUT lo
               from scans s where s.scan = p_scan) unsigned;
 $$;
 
--- Name: start_scan(uuid, text, jsonb, integer, text, text[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: start_run(everytab.run_kind, integer, jsonb, everytab.job_kind[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.start_scan(p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_encoder text, p_files text[], p_max_captures bigint[]) RETURNS integer
+CREATE FUNCTION coordinator.start_run(p_kind everytab.run_kind, p_lease_ms integer, p_digests jsonb, p_job_kinds everytab.job_kind[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    new_run integer;
+begin
+    insert into runs (kind, lease_ms, digests) values (p_kind, p_lease_ms, p_digests)
+    returning run into new_run;
+    insert into stages (run, kind) select new_run, unnest(p_job_kinds);
+    return new_run;
+end $$;
+
+-- Name: start_scan(uuid, text, jsonb, integer, jsonb, text[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.start_scan(p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_digests jsonb, p_files text[], p_max_captures bigint[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -1301,13 +1351,14 @@ begin
     if coalesce(cardinality(p_files), 0) = 0 then
         raise exception 'crawl % has no index files', p_crawl using errcode = 'ET001';
     end if;
-    insert into scans (scan_id, crawl, settings, lease_ms, encoder)
-    values (p_scan_id, p_crawl, p_settings, p_lease_ms, p_encoder) returning scan into new_scan;
+    new_scan := coordinator.start_run(
+        'scan', p_lease_ms, p_digests, enum_range('index'::job_kind, 'publish'));
+    insert into scans (scan, scan_id, crawl, settings)
+    values (new_scan, p_scan_id, p_crawl, p_settings);
     foreach data_table in array array['hosts', 'pages', 'icons'] loop
         execute format('create table everytab.%I partition of everytab.%I for values in (%s)',
                        data_table || '_' || new_scan, data_table, new_scan);
     end loop;
-    insert into stages (scan, kind) select new_scan, unnest(enum_range(null::job_kind));
     insert into scan_blocklist (scan, kind, pattern)
     select new_scan, b.kind, b.pattern from blocklist b;
     insert into index_files (scan, file, path, max_captures)
@@ -1326,7 +1377,7 @@ CREATE FUNCTION coordinator.sweep(p_limit integer) RETURNS integer
 declare
     -- The first back-off after a crash is up to a sixtieth of a lease; each next one doubles.
     backoffs_per_lease constant integer := 60;
-    -- A poison item must be found within a scan, so a job never waits longer than this.
+    -- A poison item must be found within a run, so a job never waits longer than this.
     max_backoff constant interval := '10 minutes';
     -- 2 to this power is far beyond max_backoff, and the power does not overflow.
     max_doublings constant integer := 20;
@@ -1336,10 +1387,10 @@ declare
     swept integer := 0;
 begin
     for expired in
-        select j.job_id, j.scan, j.lease_number, j.worker_id, j.current_item, j.crashes,
-               s.lease_ms, j.leased_at + coordinator.deadline(j.kind, j.crashes, s.deadline_ms)
+        select j.job_id, j.run, j.lease_number, j.worker_id, j.current_item, j.crashes,
+               r.lease_ms, j.leased_at + coordinator.deadline(j.kind, j.crashes, r.deadline_ms)
                    as deadline
-          from jobs j join scans s using (scan)
+          from jobs j join runs r using (run)
          where j.state = 'leased' and j.lease_until < clock_timestamp()
          limit p_limit for no key update of j skip locked
     loop
@@ -1350,8 +1401,8 @@ begin
                     power(2, least(expired.crashes, max_doublings))
                         * expired.lease_ms / backoffs_per_lease * interval '1 ms',
                     max_backoff) end);
-        insert into job_events (job_id, scan, event, lease_number, worker_id, item, message)
-        values (expired.job_id, expired.scan, 'expired', expired.lease_number, expired.worker_id,
+        insert into job_events (job_id, run, event, lease_number, worker_id, item, message)
+        values (expired.job_id, expired.run, 'expired', expired.lease_number, expired.worker_id,
                 expired.current_item,
                 case when expired.deadline <= clock_timestamp() then 'the job met its deadline'
                      else 'the lease ran out' end
@@ -1386,6 +1437,33 @@ CREATE FUNCTION coordinator.uses_isolation(p_crashes integer) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
     select p_crashes >= 3;
+$$;
+
+-- Name: withheld_kinds(jsonb, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.withheld_kinds(p_wanted jsonb, p_offered jsonb) RETURNS everytab.job_kind[]
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    select coalesce(array_agg(distinct needing.kind), '{}')
+      from jsonb_each_text(p_wanted) as wanted (name, digest)
+     cross join lateral unnest(coordinator.kinds_that_need(wanted.name)) as needing (kind)
+     where p_offered ->> wanted.name is distinct from wanted.digest;
+$$;
+
+-- Name: withheld_runs(jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.withheld_runs(p_digests jsonb) RETURNS TABLE(run integer, scan_id uuid, digest text, wanted text, offered text, kinds text[])
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select r.run, s.scan_id, named.digest, named.wanted, p_digests ->> named.digest,
+           coordinator.kinds_that_need(named.digest)::text[]
+      from runs r
+      left join scans s on s.scan = r.run
+     cross join lateral jsonb_each_text(r.digests) as named (digest, wanted)
+     where r.state in ('running', 'paused')
+       and p_digests ->> named.digest is distinct from named.wanted
+     order by r.run, named.digest;
 $$;
 
 -- Name: blocklist; Type: TABLE; Schema: everytab; Owner: -
@@ -1477,7 +1555,7 @@ CREATE TABLE everytab.index_files (
 
 CREATE TABLE everytab.job_events (
     job_id bigint NOT NULL,
-    scan integer NOT NULL,
+    run integer NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL,
     event text NOT NULL,
     lease_number integer NOT NULL,
@@ -1492,7 +1570,7 @@ CREATE TABLE everytab.job_events (
 
 CREATE TABLE everytab.job_results (
     job_id bigint NOT NULL,
-    scan integer NOT NULL,
+    run integer NOT NULL,
     lease_number integer NOT NULL,
     kind everytab.job_kind NOT NULL,
     part integer NOT NULL,
@@ -1542,6 +1620,36 @@ CREATE TABLE everytab.pages (
 )
 PARTITION BY LIST (scan);
 
+-- Name: runs; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.runs (
+    run integer NOT NULL,
+    kind everytab.run_kind NOT NULL,
+    state everytab.run_state DEFAULT 'running'::everytab.run_state NOT NULL,
+    lease_ms integer NOT NULL,
+    rate integer,
+    deadline_ms bigint,
+    digests jsonb DEFAULT '{}'::jsonb NOT NULL,
+    paused_kinds everytab.job_kind[] DEFAULT '{}'::everytab.job_kind[] NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT runs_deadline_ms_check CHECK ((deadline_ms > 0)),
+    CONSTRAINT runs_digests_check CHECK ((jsonb_typeof(digests) = 'object'::text)),
+    CONSTRAINT runs_lease_ms_check CHECK (((lease_ms >= 10) AND (lease_ms <= 86400000))),
+    CONSTRAINT runs_rate_check CHECK ((rate > 0))
+);
+
+-- Name: runs_run_seq; Type: SEQUENCE; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.runs ALTER COLUMN run ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME everytab.runs_run_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: scan_blocklist; Type: TABLE; Schema: everytab; Owner: -
 
 CREATE TABLE everytab.scan_blocklist (
@@ -1557,41 +1665,19 @@ CREATE TABLE everytab.scans (
     scan_id uuid NOT NULL,
     crawl text NOT NULL,
     settings jsonb NOT NULL,
-    state everytab.scan_state DEFAULT 'running'::everytab.scan_state NOT NULL,
-    lease_ms integer NOT NULL,
-    encoder text NOT NULL,
-    rate integer,
     shards integer,
     bundles_per_shard integer,
     hash_span numeric(20,0),
-    started_at timestamp with time zone DEFAULT now() NOT NULL,
-    finished_at timestamp with time zone,
-    deadline_ms bigint,
-    paused_kinds everytab.job_kind[] DEFAULT '{}'::everytab.job_kind[] NOT NULL,
     CONSTRAINT scans_bundles_per_shard_check CHECK ((bundles_per_shard > 0)),
     CONSTRAINT scans_crawl_check CHECK (((length(crawl) >= 1) AND (length(crawl) <= 100))),
-    CONSTRAINT scans_deadline_ms_check CHECK ((deadline_ms > 0)),
     CONSTRAINT scans_hash_span_check CHECK ((hash_span >= (0)::numeric)),
-    CONSTRAINT scans_lease_ms_check CHECK (((lease_ms >= 10) AND (lease_ms <= 86400000))),
-    CONSTRAINT scans_rate_check CHECK ((rate > 0)),
     CONSTRAINT scans_shards_check CHECK ((shards >= 0))
-);
-
--- Name: scans_scan_seq; Type: SEQUENCE; Schema: everytab; Owner: -
-
-ALTER TABLE everytab.scans ALTER COLUMN scan ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME everytab.scans_scan_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
 );
 
 -- Name: stages; Type: TABLE; Schema: everytab; Owner: -
 
 CREATE TABLE everytab.stages (
-    scan integer NOT NULL,
+    run integer NOT NULL,
     kind everytab.job_kind NOT NULL,
     outstanding integer DEFAULT 0 NOT NULL,
     done integer DEFAULT 0 NOT NULL,
@@ -1648,15 +1734,20 @@ ALTER TABLE ONLY everytab.job_results
 ALTER TABLE ONLY everytab.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (job_id);
 
--- Name: jobs jobs_scan_kind_part_key; Type: CONSTRAINT; Schema: everytab; Owner: -
+-- Name: jobs jobs_run_kind_part_key; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.jobs
-    ADD CONSTRAINT jobs_scan_kind_part_key UNIQUE (scan, kind, part);
+    ADD CONSTRAINT jobs_run_kind_part_key UNIQUE (run, kind, part);
 
 -- Name: migrations migrations_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
+
+-- Name: runs runs_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.runs
+    ADD CONSTRAINT runs_pkey PRIMARY KEY (run);
 
 -- Name: scan_blocklist scan_blocklist_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
@@ -1676,7 +1767,7 @@ ALTER TABLE ONLY everytab.scans
 -- Name: stages stages_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.stages
-    ADD CONSTRAINT stages_pkey PRIMARY KEY (scan, kind);
+    ADD CONSTRAINT stages_pkey PRIMARY KEY (run, kind);
 
 -- Name: warc_files warc_files_path_key; Type: CONSTRAINT; Schema: everytab; Owner: -
 
@@ -1700,13 +1791,13 @@ CREATE INDEX icons_shard ON ONLY everytab.icons USING btree (shard);
 
 CREATE INDEX job_events_job ON everytab.job_events USING btree (job_id);
 
--- Name: job_events_scan; Type: INDEX; Schema: everytab; Owner: -
+-- Name: job_events_run; Type: INDEX; Schema: everytab; Owner: -
 
-CREATE INDEX job_events_scan ON everytab.job_events USING btree (scan, at);
+CREATE INDEX job_events_run ON everytab.job_events USING btree (run, at);
 
--- Name: job_results_scan; Type: INDEX; Schema: everytab; Owner: -
+-- Name: job_results_run; Type: INDEX; Schema: everytab; Owner: -
 
-CREATE INDEX job_results_scan ON everytab.job_results USING brin (scan) WITH (pages_per_range='16', autosummarize='on');
+CREATE INDEX job_results_run ON everytab.job_results USING brin (run) WITH (pages_per_range='16', autosummarize='on');
 
 -- Name: jobs_delayed; Type: INDEX; Schema: everytab; Owner: -
 
@@ -1718,32 +1809,37 @@ CREATE INDEX jobs_leased ON everytab.jobs USING btree (job_id) WHERE (state = 'l
 
 -- Name: jobs_ready; Type: INDEX; Schema: everytab; Owner: -
 
-CREATE INDEX jobs_ready ON everytab.jobs USING btree (scan, kind, priority, job_id) WHERE ((state = 'pending'::everytab.job_state) AND (not_before IS NULL));
+CREATE INDEX jobs_ready ON everytab.jobs USING btree (run, kind, priority, job_id) WHERE ((state = 'pending'::everytab.job_state) AND (not_before IS NULL));
 
 -- Name: pages_shard; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE INDEX pages_shard ON ONLY everytab.pages USING btree (shard);
 
+-- Name: scans scans_scan_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.scans
+    ADD CONSTRAINT scans_scan_fkey FOREIGN KEY (scan) REFERENCES everytab.runs(run);
+
 -- Name: SCHEMA coordinator; Type: ACL; Schema: -; Owner: -
 
 GRANT USAGE ON SCHEMA coordinator TO everytab_worker;
 
--- Name: FUNCTION advance(p_scan integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION advance(p_run integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.advance(p_scan integer, p_kind everytab.job_kind) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.advance(p_run integer, p_kind everytab.job_kind) FROM PUBLIC;
 
--- Name: FUNCTION audit_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION audit_run(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.audit_scan(p_scan integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.audit_scan(p_scan integer) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.audit_run(p_run integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.audit_run(p_run integer) TO everytab_worker;
 
 -- Name: FUNCTION backup_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.backup_scan(p_scan integer) FROM PUBLIC;
 
--- Name: FUNCTION begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT scan integer, OUT part integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT scan integer, OUT part integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer) FROM PUBLIC;
 
 -- Name: FUNCTION block(p_kind text, p_pattern text, p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1754,9 +1850,9 @@ REVOKE ALL ON FUNCTION coordinator.block(p_kind text, p_pattern text, p_reason t
 REVOKE ALL ON FUNCTION coordinator.bundled_shards(p_scan integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.bundled_shards(p_scan integer) TO everytab_worker;
 
--- Name: FUNCTION cancel_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION cancel_run(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.cancel_scan(p_scan integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.cancel_run(p_run integer) FROM PUBLIC;
 
 -- Name: FUNCTION check_fence(p_job_id bigint, p_lease_number integer, p_token uuid); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1776,22 +1872,26 @@ GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers i
 
 REVOKE ALL ON FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint) FROM PUBLIC;
 
--- Name: FUNCTION decrement_outstanding(p_scan integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION decrement_outstanding(p_run integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.decrement_outstanding(p_scan integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.decrement_outstanding(p_run integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer) FROM PUBLIC;
 
 -- Name: FUNCTION discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker;
 
+-- Name: FUNCTION drop_run(p_run integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.drop_run(p_run integer) FROM PUBLIC;
+
 -- Name: FUNCTION drop_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.drop_scan(p_scan integer) FROM PUBLIC;
 
--- Name: FUNCTION enqueue(p_scan integer, p_kind everytab.job_kind, p_parts integer[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION enqueue(p_run integer, p_kind everytab.job_kind, p_parts integer[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.enqueue(p_scan integer, p_kind everytab.job_kind, p_parts integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.enqueue(p_run integer, p_kind everytab.job_kind, p_parts integer[]) FROM PUBLIC;
 
 -- Name: FUNCTION fan_out(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1814,10 +1914,14 @@ REVOKE ALL ON FUNCTION coordinator.icon_order(p_touch boolean, p_content_type te
 REVOKE ALL ON FUNCTION coordinator.job_history(p_job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.job_history(p_job_id bigint) TO everytab_worker;
 
--- Name: FUNCTION lease(p_worker_id text, p_kinds text[], p_wanted integer, p_encoder text, p_cursors bigint[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION kinds_that_need(p_digest text); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_encoder text, p_cursors bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_encoder text, p_cursors bigint[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.kinds_that_need(p_digest text) FROM PUBLIC;
+
+-- Name: FUNCTION lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) TO everytab_worker;
 
 -- Name: FUNCTION list_blocked(); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1867,13 +1971,13 @@ GRANT ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) TO 
 
 REVOKE ALL ON FUNCTION coordinator.move_scan(p_scan integer, p_site text, p_archive text) FROM PUBLIC;
 
--- Name: FUNCTION open_stage(p_scan integer, p_kind everytab.job_kind, p_parts integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION open_stage(p_run integer, p_kind everytab.job_kind, p_parts integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.open_stage(p_scan integer, p_kind everytab.job_kind, p_parts integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.open_stage(p_run integer, p_kind everytab.job_kind, p_parts integer) FROM PUBLIC;
 
--- Name: FUNCTION pause_scan(p_scan integer, p_kind text, p_pause boolean); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION pause_run(p_run integer, p_kind text, p_pause boolean); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.pause_scan(p_scan integer, p_kind text, p_pause boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.pause_run(p_run integer, p_kind text, p_pause boolean) FROM PUBLIC;
 
 -- Name: FUNCTION record_bundles(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer, p_bytes bigint, p_digest bytea); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1909,45 +2013,45 @@ GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number intege
 REVOKE ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker;
 
--- Name: FUNCTION reopen(p_scan integer, p_job_ids bigint[], p_reason text); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION reopen(p_run integer, p_job_ids bigint[], p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.reopen(p_scan integer, p_job_ids bigint[], p_reason text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.reopen(p_run integer, p_job_ids bigint[], p_reason text) FROM PUBLIC;
 
--- Name: FUNCTION reset_closing_stages(p_scan integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION reset_closing_stages(p_run integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.reset_closing_stages(p_scan integer, p_kind everytab.job_kind) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.reset_closing_stages(p_run integer, p_kind everytab.job_kind) FROM PUBLIC;
 
 -- Name: FUNCTION retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker;
 
--- Name: FUNCTION retry_jobs(p_scan integer, p_kind text, p_job_id bigint, p_outcome text); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION retry_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.retry_jobs(p_scan integer, p_kind text, p_job_id bigint, p_outcome text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.retry_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text) FROM PUBLIC;
 
--- Name: FUNCTION revoke_leases(p_scan integer, p_reason text); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION revoke_leases(p_run integer, p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.revoke_leases(p_scan integer, p_reason text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.revoke_leases(p_run integer, p_reason text) FROM PUBLIC;
 
--- Name: FUNCTION run_workers(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION run_outcomes(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.run_workers(p_scan integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.run_outcomes(p_run integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.run_outcomes(p_run integer) TO everytab_worker;
+
+-- Name: FUNCTION run_progress(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.run_progress() FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.run_progress() TO everytab_worker;
+
+-- Name: FUNCTION run_workers(p_run integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.run_workers(p_run integer) FROM PUBLIC;
 
 -- Name: FUNCTION scan_number(p_scan_id uuid); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.scan_number(p_scan_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.scan_number(p_scan_id uuid) TO everytab_worker;
-
--- Name: FUNCTION scan_outcomes(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.scan_outcomes(p_scan integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.scan_outcomes(p_scan integer) TO everytab_worker;
-
--- Name: FUNCTION scan_progress(); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.scan_progress() FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.scan_progress() TO everytab_worker;
 
 -- Name: FUNCTION scan_status(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1963,21 +2067,25 @@ GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker;
 
 REVOKE ALL ON FUNCTION coordinator.search_ranges() FROM PUBLIC;
 
--- Name: FUNCTION set_deadline(p_scan integer, p_deadline_ms bigint); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION set_deadline(p_run integer, p_deadline_ms bigint); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.set_deadline(p_scan integer, p_deadline_ms bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.set_deadline(p_run integer, p_deadline_ms bigint) FROM PUBLIC;
 
--- Name: FUNCTION set_rate(p_scan integer, p_rate integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION set_rate(p_run integer, p_rate integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.set_rate(p_scan integer, p_rate integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.set_rate(p_run integer, p_rate integer) FROM PUBLIC;
 
 -- Name: FUNCTION shard_bounds(p_scan integer, p_shard integer, OUT lowest bigint, OUT highest bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.shard_bounds(p_scan integer, p_shard integer, OUT lowest bigint, OUT highest bigint) FROM PUBLIC;
 
--- Name: FUNCTION start_scan(p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_encoder text, p_files text[], p_max_captures bigint[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION start_run(p_kind everytab.run_kind, p_lease_ms integer, p_digests jsonb, p_job_kinds everytab.job_kind[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.start_scan(p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_encoder text, p_files text[], p_max_captures bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.start_run(p_kind everytab.run_kind, p_lease_ms integer, p_digests jsonb, p_job_kinds everytab.job_kind[]) FROM PUBLIC;
+
+-- Name: FUNCTION start_scan(p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_digests jsonb, p_files text[], p_max_captures bigint[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.start_scan(p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_digests jsonb, p_files text[], p_max_captures bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION sweep(p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1991,4 +2099,13 @@ REVOKE ALL ON FUNCTION coordinator.unblock(p_kind text, p_pattern text) FROM PUB
 -- Name: FUNCTION uses_isolation(p_crashes integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.uses_isolation(p_crashes integer) FROM PUBLIC;
+
+-- Name: FUNCTION withheld_kinds(p_wanted jsonb, p_offered jsonb); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.withheld_kinds(p_wanted jsonb, p_offered jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION withheld_runs(p_digests jsonb); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.withheld_runs(p_digests jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.withheld_runs(p_digests jsonb) TO everytab_worker;
 

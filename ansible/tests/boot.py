@@ -95,7 +95,7 @@ class Scan:
         return self.world.sql(statement, "everytab", quietly=True)
 
     def state(self):
-        return self.sql("select state from everytab.scans order by scan desc limit 1")
+        return self.sql("select state from everytab.runs order by run desc limit 1")
 
     def ended(self, kind):
         return int(self.sql(f"select coalesce(sum(done), 0) from everytab.stages "
@@ -113,7 +113,7 @@ def start(machines, scan, runcmd):
             machine.do(*command)
     wait_for("the scan", lambda: scan.state() == "running")
     # Slowly, so that every fault happens before the first bundle is made.
-    scan.sql("select coordinator.pause_scan(1, 'bundle-shard', true)")
+    scan.sql("select coordinator.pause_run(1, 'bundle-shard', true)")
     scan.sql("select coordinator.set_rate(1, 3)")
     for machine in machines:
         wait_for(f"{machine.name}'s start", lambda machine=machine: machine.unit(
@@ -207,7 +207,7 @@ def take_away(machine):
 
 def finish(world, scan, machines, gone):
     scan.sql("select coordinator.set_rate(1, null)")
-    scan.sql("select coordinator.pause_scan(1, 'bundle-shard', false)")
+    scan.sql("select coordinator.pause_run(1, 'bundle-shard', false)")
     wait_for("the scan's end", lambda: scan.state() not in ("running", "paused"))
     expect(scan.state() == "finished", f"the scan ended as {scan.state()}")
     for machine in machines:

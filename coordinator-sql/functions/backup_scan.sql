@@ -1,5 +1,7 @@
--- A scan's own row, as a backup keeps it. Null: there is no such scan.
+-- A scan and its run as one JSON object, as `backup` keeps it in backup.json; its keys are part of
+-- that format. Null: there is no such scan.
 create or replace function coordinator.backup_scan(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
-    select to_jsonb(s) from scans s where s.scan = p_scan;
+    select to_jsonb(r) - array['run', 'kind', 'digests'] || r.digests || to_jsonb(s)
+      from scans s join runs r on r.run = s.scan where s.scan = p_scan;
 $$;

@@ -3,7 +3,7 @@
 -- and a worker that lost the reply sends the same chunk again.
 create or replace function coordinator.begin_chunk(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
-    out held boolean, out fresh boolean, out scan integer, out part integer)
+    out held boolean, out fresh boolean, out run integer, out part integer)
 language plpgsql set search_path = everytab, pg_temp as $$
 declare
     fenced jobs;
@@ -11,7 +11,7 @@ begin
     fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
     held := fenced.job_id is not null;
     fresh := held and p_chunk > fenced.chunks;
-    scan := fenced.scan;
+    run := fenced.run;
     part := fenced.part;
     if fresh then
         update jobs j set chunks = p_chunk where j.job_id = p_job_id;

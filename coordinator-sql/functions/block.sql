@@ -1,5 +1,5 @@
--- Adds a pattern to the blocklist, or changes its reason. Scans that run keep the list they began
--- with.
+-- Adds a pattern to the blocklist, or changes its reason. A scan keeps the blocklist as it was when
+-- the scan started.
 create or replace function coordinator.block(p_kind text, p_pattern text, p_reason text)
 returns void language sql security definer set search_path = everytab, pg_temp as $$
     insert into blocklist (kind, pattern, reason) values (p_kind, p_pattern, p_reason)

@@ -9,7 +9,7 @@ returns text[] language plpgsql security definer set search_path = everytab, pg_
 declare
     done bigint[];
     tokens uuid[];
-    scans integer[];
+    runs integer[];
     kinds job_kind[];
     parts integer[];
     stage record;
@@ -27,14 +27,14 @@ begin
                   and l.lease_token = shown.token and l.state = 'leased'
                   for no key update) j),
     recorded as (
-        insert into job_results (job_id, scan, lease_number, kind, part, worker_id, leased_at,
+        insert into job_results (job_id, run, lease_number, kind, part, worker_id, leased_at,
                                  token, stats)
-        select f.job_id, f.scan, f.lease_number, f.kind, f.part, f.worker_id, f.leased_at,
+        select f.job_id, f.run, f.lease_number, f.kind, f.part, f.worker_id, f.leased_at,
                f.lease_token, f.stats
           from fenced f)
-    select array_agg(f.job_id), array_agg(f.lease_token), array_agg(f.scan), array_agg(f.kind),
+    select array_agg(f.job_id), array_agg(f.lease_token), array_agg(f.run), array_agg(f.kind),
            array_agg(f.part)
-      into done, tokens, scans, kinds, parts from fenced f;
+      into done, tokens, runs, kinds, parts from fenced f;
 
     results := array(
         select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
@@ -52,17 +52,17 @@ begin
     perform coordinator.free_jobs(done, 'completed');
 
     for stage in
-        select e.scan, e.kind, array_agg(e.part order by e.part) as parts
-          from unnest(scans, kinds, parts) as e (scan, kind, part) group by 1, 2 order by 1, 2
+        select e.run, e.kind, array_agg(e.part order by e.part) as parts
+          from unnest(runs, kinds, parts) as e (run, kind, part) group by 1, 2 order by 1, 2
     loop
         if stage.kind in ('warc', 'icon') then
             perform coordinator.enqueue(
-                stage.scan,
+                stage.run,
                 case stage.kind when 'warc' then 'icon' else 'bundle-shard' end::job_kind,
                 stage.parts);
         end if;
         perform coordinator.decrement_outstanding(
-            stage.scan, stage.kind, 'completed', cardinality(stage.parts));
+            stage.run, stage.kind, 'completed', cardinality(stage.parts));
     end loop;
     return results;
 end $$;

@@ -3,7 +3,7 @@
 -- statements of their own: a new statement sees everything that other transactions committed while
 -- this one waited for the lock of the counter's row.
 create or replace function coordinator.decrement_outstanding(
-    p_scan integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer)
+    p_run integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
     remaining integer;
@@ -12,10 +12,10 @@ begin
        set outstanding = outstanding - p_amount,
            done = done + case p_ended_as when 'completed' then p_amount else 0 end,
            discarded = discarded + case p_ended_as when 'discarded' then p_amount else 0 end
-     where scan = p_scan and kind = p_kind
+     where run = p_run and kind = p_kind
     returning outstanding into strict remaining;
     if remaining = 0 then
-        update stages set finished_at = clock_timestamp() where scan = p_scan and kind = p_kind;
-        perform coordinator.advance(p_scan, p_kind);
+        update stages set finished_at = clock_timestamp() where run = p_run and kind = p_kind;
+        perform coordinator.advance(p_run, p_kind);
     end if;
 end $$;

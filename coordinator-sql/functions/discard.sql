@@ -13,16 +13,16 @@ begin
     end if;
     perform coordinator.free_jobs(
         array[p_job_id], 'discarded', p_attempts => least(fenced.attempts + 1, 32000));
-    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
-    values (p_job_id, fenced.scan, 'discard', p_lease_number, fenced.worker_id,
+    insert into job_events (job_id, run, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.run, 'discard', p_lease_number, fenced.worker_id,
             left(p_error, 1000));
     if fenced.kind = 'icon' then
-        perform coordinator.enqueue(fenced.scan, 'bundle-shard', array[fenced.part]);
+        perform coordinator.enqueue(fenced.run, 'bundle-shard', array[fenced.part]);
     end if;
-    perform coordinator.decrement_outstanding(fenced.scan, fenced.kind, 'discarded', 1);
+    perform coordinator.decrement_outstanding(fenced.run, fenced.kind, 'discarded', 1);
     if fenced.kind = 'warc' then
-        perform coordinator.decrement_outstanding(fenced.scan, 'icon', 'discarded', 1);
-        perform coordinator.decrement_outstanding(fenced.scan, 'bundle-shard', 'discarded', 1);
+        perform coordinator.decrement_outstanding(fenced.run, 'icon', 'discarded', 1);
+        perform coordinator.decrement_outstanding(fenced.run, 'bundle-shard', 'discarded', 1);
     end if;
     return 'discarded';
 end $$;

@@ -2,11 +2,11 @@
 -- left alone. plpgsql, because its statement is planned once a session and each completed warc or
 -- icon job calls it.
 create or replace function coordinator.enqueue(
-    p_scan integer, p_kind everytab.job_kind, p_parts integer[])
+    p_run integer, p_kind everytab.job_kind, p_parts integer[])
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
-    insert into jobs (scan, kind, part) select p_scan, p_kind, unnest(p_parts)
-    on conflict (scan, kind, part) do update
+    insert into jobs (run, kind, part) select p_run, p_kind, unnest(p_parts)
+    on conflict (run, kind, part) do update
        set state = 'pending', not_before = null, attempts = 0, crashes = 0
      where jobs.state <> 'leased';
 end $$;

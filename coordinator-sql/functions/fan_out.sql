@@ -28,13 +28,13 @@ begin
     hosts_per_bundle := (the_scan.settings ->> 'entries_per_bundle')::integer;
     select coalesce(sum((r.stats -> 'counts' ->> 'hosts')::bigint), 0) into host_count
       from job_results r join jobs j using (job_id, lease_number)
-     where r.scan = p_scan and r.kind = 'index' and j.state = 'completed';
+     where r.run = p_scan and r.kind = 'index' and j.state = 'completed';
     span := max_hash;
     if host_limit < host_count then
         select max(hash)::numeric + sign_bit, count(*) into span, host_count
           from (select distinct h.hash, h.hostname
                   from hosts h
-                  join jobs j on j.scan = h.scan and j.kind = 'index' and j.part = h.file
+                  join jobs j on j.run = h.scan and j.kind = 'index' and j.part = h.file
                    and j.lease_number = h.lease_number and j.state = 'completed'
                  where h.scan = p_scan order by h.hash, h.hostname limit host_limit) chosen;
     end if;
@@ -48,7 +48,7 @@ begin
                1, round(host_count::numeric / greatest(shard_count, 1) / hosts_per_bundle)::integer)
      where scan = p_scan;
     update stages set outstanding = shard_count, done = 0, discarded = 0, finished_at = null
-     where scan = p_scan and kind in ('icon', 'bundle-shard');
+     where run = p_scan and kind in ('icon', 'bundle-shard');
     perform coordinator.open_stage(p_scan, 'warc', shard_count);
     if shard_count = 0 then
         perform coordinator.advance(p_scan, 'bundle-shard');

@@ -1,4 +1,4 @@
--- Whether a hostname was on the blocklist, itself or by a suffix, when the scan started.
+-- Whether a hostname is on the scan's blocklist, itself or by a domain suffix.
 create or replace function coordinator.host_blocked(p_scan integer, p_hostname text)
 returns boolean language sql stable set search_path = everytab, pg_temp as $$
     with labels as (select string_to_array(p_hostname, '.') as label)

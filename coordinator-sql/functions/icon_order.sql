@@ -1,8 +1,9 @@
--- The place of an icon among its host's, smallest first, as an array that compares by element:
--- apple-touch icons after all others; 32 px and more (SVG counts as 32) smallest first, then
--- smaller ones largest first, then unknown sizes (one side is not enough); not square after
--- square, SVG too; the format; the bytes. The URL, compared bytewise, settles the rest.
--- coordinator-sql/tests/coordinator/select_model.rs is its model, for tests.
+-- The rank of an icon among those of its host, as an array that Postgres compares element by
+-- element; the icon with the smallest array is the best. In this order: apple-touch icons come
+-- after all others; icons of 32 px and more come first, the smallest of them first (SVG counts as
+-- 32 px), then smaller ones, the largest first, then those of unknown size (one side alone is not
+-- enough); square before not square; then by format; then by bytes. The caller breaks ties by the
+-- URL, bytewise. coordinator-sql/tests/coordinator/select_model.rs is its model, for tests.
 create or replace function coordinator.icon_order(
     p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer)
 returns integer[] language sql immutable as $$

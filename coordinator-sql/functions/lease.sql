@@ -1,6 +1,6 @@
--- Leases up to p_wanted ready jobs of the given kinds to a worker, the furthest stage first.
--- p_encoder is the digest of the worker's icon encoder: bundle-shard jobs of a scan that fixed
--- another one are passed over.
+-- Leases up to p_wanted ready jobs of the given kinds to a worker: of the oldest run first, and of
+-- its furthest stage first. p_digests, {"encoder": "..."}, says what the worker's output depends
+-- on; kinds of job that need another digest than the worker's are passed over (withheld_kinds).
 --
 -- p_cursors, one per kind, is where the worker's last lease call found something: the lowest job id
 -- to look at. With a cursor the index scan skips the dead tuples of ended jobs that vacuum cannot
@@ -8,9 +8,9 @@
 -- jobs that came back are, and after a sweep. The worker asks for a full scan when an incremental
 -- one found nothing, and from time to time.
 create or replace function coordinator.lease(
-    p_worker_id text, p_kinds text[], p_wanted integer, p_encoder text, p_cursors bigint[])
+    p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[])
 returns table (
-    job_id bigint, scan integer, scan_id uuid, kind text, part integer, lease_number integer,
+    job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer,
     lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean,
     rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
@@ -31,12 +31,15 @@ begin
         perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select s.scan, s.scan_id, s.lease_ms, s.rate, asked.kind, asked.cursor,
+        select r.run, s.scan_id, r.lease_ms, r.rate, asked.kind, asked.cursor,
                case asked.cursor when 0 then lowest_priority else usual_priority end as priority
-          from scans s, unnest(p_kinds::job_kind[], p_cursors) as asked (kind, cursor)
-         where s.state = 'running' and asked.kind <> all (s.paused_kinds)
-           and (asked.kind <> 'bundle-shard' or s.encoder = p_encoder)
-         order by s.scan, asked.kind desc
+          from runs r
+          left join scans s on s.scan = r.run
+         cross join unnest(p_kinds::job_kind[], p_cursors) as asked (kind, cursor)
+         where r.state = 'running' and asked.kind <> all (r.paused_kinds)
+           and (r.digests <@ p_digests
+                or asked.kind <> all (coordinator.withheld_kinds(r.digests, p_digests)))
+         order by r.run, asked.kind desc
     loop
         exit when wanted <= 0;
         -- The update selects by an array: with a join the planner, which does not know the limit,
@@ -44,7 +47,7 @@ begin
         return query
         with ready as materialized (
             select r.job_id from jobs r
-             where r.scan = target.scan and r.kind = target.kind
+             where r.run = target.run and r.kind = target.kind
                and r.state = 'pending' and r.not_before is null
                and (r.priority, r.job_id) >= (target.priority, target.cursor)
              order by r.priority, r.job_id
@@ -57,7 +60,7 @@ begin
                lease_until = clock_timestamp() + target.lease_ms * interval '1 ms'
          where j.job_id = any (array(select ready.job_id from ready))
            and j.state = 'pending' and j.not_before is null
-        returning j.job_id, j.scan, target.scan_id, j.kind::text, j.part, j.lease_number,
+        returning j.job_id, j.run, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
                   coordinator.uses_isolation(j.crashes), target.rate;
         get diagnostics taken = row_count;
@@ -66,10 +69,10 @@ begin
             -- A lease call waits for no lock: while another transaction has the stage's row, the
             -- next full scan sets the time.
             update stages st set started_at = clock_timestamp()
-              from (select f.scan, f.kind from stages f
-                     where f.scan = target.scan and f.kind = target.kind and f.started_at is null
+              from (select f.run, f.kind from stages f
+                     where f.run = target.run and f.kind = target.kind and f.started_at is null
                        for no key update skip locked) fresh
-             where st.scan = fresh.scan and st.kind = fresh.kind;
+             where st.run = fresh.run and st.kind = fresh.kind;
         end if;
     end loop;
 end $$;

@@ -1,4 +1,4 @@
--- The blocklist, in order.
+-- The blocklist, sorted by kind and pattern.
 create or replace function coordinator.list_blocked()
 returns table (kind text, pattern text, reason text, added_at timestamptz)
 language sql stable security definer set search_path = everytab, pg_temp as $$

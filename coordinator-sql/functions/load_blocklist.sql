@@ -1,5 +1,5 @@
--- The hosts that were on the blocklist when the scan started, themselves or by a suffix: what an
--- icon job must not dial, whoever names it.
+-- The hostnames and domain suffixes of the scan's blocklist: an icon job requests nothing from
+-- these hosts, whichever page names them.
 create or replace function coordinator.load_blocklist(p_scan integer)
 returns table (kind text, pattern text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,6 @@
--- The pages of a shard in their order, each with its usable icons, best first (none where the icon
--- job was discarded), and the lease number that names the shard's archive. blocked: the title or
--- the hostname is on the scan's blocklist.
+-- The pages of a shard in order of host_no, each with its usable icons, the best first. A host has
+-- no icons where the icon job was discarded. archive_lease_number names the shard's archive object.
+-- blocked says whether the title or the hostname is on the scan's blocklist.
 create or replace function coordinator.load_bundle_shard(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, https boolean, frameable boolean, title text,
                blocked boolean, archive_lease_number integer, icon_urls text[],
@@ -11,7 +11,7 @@ declare
     icon_lease integer;
 begin
     select j.lease_number into icon_lease from jobs j
-     where j.scan = p_scan and j.kind = 'icon' and j.part = p_shard and j.state = 'completed';
+     where j.run = p_scan and j.kind = 'icon' and j.part = p_shard and j.state = 'completed';
     return query
     with usable as (
         select i.host_no,
@@ -34,7 +34,7 @@ begin
            icon_lease, coalesce(u.urls, '{}'), coalesce(u.offsets, '{}'),
            coalesce(u.lengths, '{}')
       from pages p
-      join jobs j on j.scan = p_scan and j.kind = 'warc' and j.part = p_shard
+      join jobs j on j.run = p_scan and j.kind = 'warc' and j.part = p_shard
        and j.state = 'completed' and j.lease_number = p.lease_number
       left join usable u on u.host_no = p.host_no
      where p.scan = p_scan and p.shard = p_shard

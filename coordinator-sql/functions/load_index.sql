@@ -1,4 +1,4 @@
--- The file of an index job, and how many captures at most are wanted of it (null: all).
+-- The input of an index job: its file, and how many captures at most are wanted of it (null: all).
 create or replace function coordinator.load_index(p_scan integer, p_file integer)
 returns table (path text, max_captures bigint)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,5 +1,6 @@
--- The hosts of a shard in their order (hash, hostname), one capture a hostname, picked by a total
--- order: https, newest fetch_time, WARC file name, offset. host_no is the place in that order.
+-- The hosts of a shard, sorted by hash and hostname, with one capture for each hostname. The
+-- capture is picked by a total order: https, newest fetch_time, WARC file name, offset. host_no is
+-- the position of the host in the shard, from 0.
 create or replace function coordinator.load_warc(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, https boolean, warc_path text, warc_offset bigint,
                warc_length bigint, blocked boolean, duplicates integer)
@@ -18,7 +19,7 @@ begin
                h.hash, h.hostname, h.https, w.path, h.warc_offset, h.warc_length,
                count(*) over (partition by h.hash, h.hostname collate "C") as captures
           from hosts h
-          join jobs j on j.scan = p_scan and j.kind = 'index' and j.part = h.file
+          join jobs j on j.run = p_scan and j.kind = 'index' and j.part = h.file
            and j.lease_number = h.lease_number and j.state = 'completed'
           join warc_files w using (warc_file)
          where h.scan = p_scan and h.hash between bounds.lowest and bounds.highest

@@ -2,14 +2,14 @@
 -- both in this transaction, so that the count does not pass zero early. A stage without jobs ends
 -- immediately.
 create or replace function coordinator.open_stage(
-    p_scan integer, p_kind everytab.job_kind, p_parts integer)
+    p_run integer, p_kind everytab.job_kind, p_parts integer)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
     update stages set outstanding = p_parts, done = 0, discarded = 0, finished_at = null
-     where scan = p_scan and kind = p_kind;
+     where run = p_run and kind = p_kind;
     perform coordinator.enqueue(
-        p_scan, p_kind, array(select generate_series(0, p_parts - 1)));
+        p_run, p_kind, array(select generate_series(0, p_parts - 1)));
     if p_parts = 0 then
-        perform coordinator.advance(p_scan, p_kind);
+        perform coordinator.advance(p_run, p_kind);
     end if;
 end $$;

@@ -1,4 +1,4 @@
--- Records what a bundle-shard job wrote. False: the lease is lost.
+-- Records what a bundle-shard job wrote. False: the lease is lost, and nothing was written.
 create or replace function coordinator.record_bundles(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer,
@@ -13,7 +13,7 @@ begin
     end if;
     insert into bundles (scan, shard, lease_number, first_bundle, bundles, tabs, with_icon, bytes,
                          digest)
-    values (chunk.scan, chunk.part, p_lease_number, p_first_bundle, p_bundles, p_tabs, p_with_icon,
+    values (chunk.run, chunk.part, p_lease_number, p_first_bundle, p_bundles, p_tabs, p_with_icon,
             p_bytes, p_digest);
     return true;
 end $$;

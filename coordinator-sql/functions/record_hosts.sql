@@ -1,4 +1,5 @@
--- Appends a fenced chunk of captures (at most 5,000) of an index job. False: the lease is lost.
+-- Appends a chunk of an index job's captures (the client sends at most 5,000 rows a chunk). False:
+-- the lease is lost, and nothing was written.
 create or replace function coordinator.record_hosts(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamptz[],
@@ -11,14 +12,14 @@ begin
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
-    -- Sorted, so that two workers that meet the same new files cannot deadlock.
+    -- Sorted, so that two workers that insert the same new files at the same time cannot deadlock.
     insert into warc_files (path)
     select distinct path from unnest(p_warc_paths) named (path)
      where not exists (select from warc_files known where known.path = named.path) order by path
     on conflict (path) do nothing;
     insert into hosts (scan, file, lease_number, hash, hostname, https, fetch_time, warc_file,
                        warc_offset, warc_length)
-    select chunk.scan, chunk.part, p_lease_number, h.hash, h.hostname, h.https, h.fetch_time,
+    select chunk.run, chunk.part, p_lease_number, h.hash, h.hostname, h.https, h.fetch_time,
            w.warc_file, h.warc_offset, h.warc_length
       from unnest(p_hashes, p_hostnames, p_https, p_fetch_times, p_warc_paths, p_offsets, p_lengths)
            as h (hash, hostname, https, fetch_time, path, warc_offset, warc_length)

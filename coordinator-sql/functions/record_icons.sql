@@ -1,4 +1,4 @@
--- Appends a fenced chunk of icons of an icon job. False: the lease is lost.
+-- Appends a chunk of an icon job's icons. False: the lease is lost, and nothing was written.
 create or replace function coordinator.record_icons(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[],
@@ -16,7 +16,7 @@ begin
     insert into icons (scan, shard, lease_number, host_no, candidate_no, touch, width, height,
                        bytes, duration_ms, archive_offset, archive_length, sha256, source, outcome,
                        content_type, declared_type, declared_sizes, url)
-    select chunk.scan, chunk.part, p_lease_number, i.*
+    select chunk.run, chunk.part, p_lease_number, i.*
       from unnest(p_host_nos, p_candidate_nos, p_touch, p_widths, p_heights, p_bytes,
                   p_duration_ms, p_archive_offsets, p_archive_lengths, p_sha256, p_sources,
                   p_outcomes, p_content_types, p_declared_types, p_declared_sizes, p_urls) as i;

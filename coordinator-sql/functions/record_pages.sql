@@ -1,4 +1,4 @@
--- Appends a fenced chunk of pages of a warc job. False: the lease is lost.
+-- Appends a chunk of a warc job's pages. False: the lease is lost, and nothing was written.
 create or replace function coordinator.record_pages(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[],
@@ -14,7 +14,7 @@ begin
     end if;
     insert into pages (scan, shard, lease_number, host_no, hostname, https, frameable, framing_rule,
                        charset, title_state, title, candidates, outcome)
-    select chunk.scan, chunk.part, p_lease_number, p.host_no, p.hostname, p.https, p.frameable,
+    select chunk.run, chunk.part, p_lease_number, p.host_no, p.hostname, p.https, p.frameable,
            p.framing_rule, p.charset, p.title_state, p.title, p.candidates::json, p.outcome
       from unnest(p_host_nos, p_hostnames, p_https, p_frameable, p_framing_rules, p_charsets,
                   p_title_states, p_titles, p_candidates, p_outcomes)

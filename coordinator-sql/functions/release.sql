@@ -11,8 +11,8 @@ begin
         return 'lost';
     end if;
     perform coordinator.free_jobs(array[p_job_id], 'pending');
-    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
-    values (p_job_id, fenced.scan, 'release', p_lease_number, fenced.worker_id,
+    insert into job_events (job_id, run, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.run, 'release', p_lease_number, fenced.worker_id,
             left(p_reason, 1000));
     return 'released';
 end $$;

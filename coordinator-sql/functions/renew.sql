@@ -1,6 +1,6 @@
 -- Extends the leases of one worker in one call, up to the deadline of their kind. Returns the jobs
 -- whose leases it still holds, each with the number of live workers (those that hold any lease) and
--- the rate of its scan, which the worker's politeness needs. Rows are locked in the order of job
+-- the rate of its run, which the worker's politeness needs. Rows are locked in the order of job
 -- ids, so that calls cannot deadlock.
 create or replace function coordinator.renew(
     p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
@@ -13,13 +13,13 @@ begin
     select count(distinct j.worker_id)::integer into workers from jobs j where j.state = 'leased';
     return query
     with mine as materialized (
-        select l.job_id, s.lease_ms, s.rate,
-               l.leased_at + coordinator.deadline(l.kind, l.crashes, s.deadline_ms) as latest
+        select l.job_id, r.lease_ms, r.rate,
+               l.leased_at + coordinator.deadline(l.kind, l.crashes, r.deadline_ms) as latest
           from jobs l
           join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
             on l.lease_number = shown.lease_number and l.lease_token = shown.token
            and l.job_id = shown.job_id
-          join scans s on s.scan = l.scan and s.state in ('running', 'paused')
+          join runs r on r.run = l.run and r.state in ('running', 'paused')
          where l.job_id = any (p_job_ids) and l.state = 'leased' and l.worker_id = p_worker_id
          order by l.job_id for no key update of l)
     update jobs j

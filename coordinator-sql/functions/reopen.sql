@@ -1,11 +1,11 @@
--- Makes ended jobs of a scan pending again. The jobs that read their output, directly or through
+-- Makes ended jobs of a run pending again. The jobs that read their output, directly or through
 -- others, wait at not_before = 'infinity' until they are enqueued again; workers that hold one of
 -- those lose the lease. The counters of the stages follow. An index job feeds all shards. Works by
 -- sets, because a scan has 25,000 shards: updating a counter's row once per shard in one
 -- transaction takes time in the square of their number. Returns how many jobs were reopened. The
 -- caller has locked the jobs.
 create or replace function coordinator.reopen(
-    p_scan integer, p_job_ids bigint[], p_reason text)
+    p_run integer, p_job_ids bigint[], p_reason text)
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare
     reopened integer;
@@ -13,38 +13,39 @@ declare
     ready bigint[];
     waiting bigint[];
 begin
-    insert into job_events (job_id, scan, event, lease_number, message)
-    select j.job_id, p_scan, 'reopened', j.lease_number, left(p_reason, 1000) from jobs j
-     where j.scan = p_scan and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
+    insert into job_events (job_id, run, event, lease_number, message)
+    select j.job_id, p_run, 'reopened', j.lease_number, left(p_reason, 1000) from jobs j
+     where j.run = p_run and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
     get diagnostics reopened = row_count;
     if reopened = 0 then
         return 0;
     end if;
     select min(j.kind) into first_kind from jobs j
-     where j.scan = p_scan and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
+     where j.run = p_run and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
 
     with again as materialized (
         select j.job_id, j.kind, j.part, j.state from jobs j
-         where j.scan = p_scan and j.job_id = any (p_job_ids)
+         where j.run = p_run and j.job_id = any (p_job_ids)
            and j.state in ('completed', 'discarded')),
-    -- The first kind that runs again, for each shard concerned.
+    -- The first kind that is performed again, for each shard concerned.
     shards as (
         select part, min(kind) as first from (
             select a.part, a.kind from again a where a.kind in ('warc', 'icon', 'bundle-shard')
             union all
             select generate_series(0, s.shards - 1), 'index' from scans s
-             where s.scan = p_scan and exists (select from again a where a.kind = 'index')) firsts
+             where s.scan = p_run
+               and exists (select from again a where a.kind = 'index')) firsts
          group by part),
-    -- Every job that runs again, with the state that its stage counted it in. A shard whose warc
-    -- job was discarded had its other jobs counted as discarded with it.
+    -- Every job that is performed again, with the state that its stage counted it in. A shard whose
+    -- warc job was discarded had its other jobs counted as discarded with it.
     moved as materialized (
         select j.job_id, k.kind, k.kind > s.first as waits,
                case when k.kind > 'warc' and w.state = 'discarded' then w.state
                     else j.state end as counted_as
           from shards s
          cross join unnest(enum_range('warc'::job_kind, 'bundle-shard')) k (kind)
-          left join jobs j on j.scan = p_scan and j.kind = k.kind and j.part = s.part
-          left join jobs w on w.scan = p_scan and w.kind = 'warc' and w.part = s.part
+          left join jobs j on j.run = p_run and j.kind = k.kind and j.part = s.part
+          left join jobs w on w.run = p_run and w.kind = 'warc' and w.part = s.part
          where k.kind >= s.first
         union all
         select a.job_id, a.kind, false, a.state from again a
@@ -56,7 +57,7 @@ begin
           from (select m.kind, count(*) filter (where m.counted_as = 'completed') as done,
                        count(*) filter (where m.counted_as = 'discarded') as discarded
                   from moved m group by m.kind) c
-         where st.scan = p_scan and st.kind = c.kind)
+         where st.run = p_run and st.kind = c.kind)
     select array_agg(m.job_id) filter (where not m.waits),
            array_agg(m.job_id) filter (where m.waits)
       into ready, waiting from moved m where m.job_id is not null;
@@ -66,8 +67,8 @@ begin
     perform coordinator.free_jobs(
         waiting, 'pending', p_not_before => 'infinity', p_attempts => 0, p_crashes => 0,
         p_revoked => true);
-    perform coordinator.reset_closing_stages(p_scan, first_kind);
-    update scans set state = 'running', finished_at = null
-     where scan = p_scan and state in ('finished', 'finished_with_discards');
+    perform coordinator.reset_closing_stages(p_run, first_kind);
+    update runs set state = 'running', finished_at = null
+     where run = p_run and state in ('finished', 'finished_with_discards');
     return reopened;
 end $$;

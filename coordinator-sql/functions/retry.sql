@@ -5,7 +5,7 @@ create or replace function coordinator.retry(
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- The fifth failure discards: four back-offs outlast an outage of a minute or two, and a job
-    -- that fails for another reason must not keep the scan from ending.
+    -- that fails for another reason must not keep the run from ending.
     max_failures constant integer := 5;
     -- The first back-off is up to a sixtieth of a lease (5 s of 5 minutes); each next one doubles.
     backoffs_per_lease constant integer := 60;
@@ -19,14 +19,14 @@ begin
     if fenced.attempts + 1 >= max_failures then
         return coordinator.discard(p_job_id, p_lease_number, p_token, p_error);
     end if;
-    select greatest(s.lease_ms / backoffs_per_lease, 1) into first_backoff_ms
-      from scans s where s.scan = fenced.scan;
+    select greatest(r.lease_ms / backoffs_per_lease, 1) into first_backoff_ms
+      from runs r where r.run = fenced.run;
     perform coordinator.free_jobs(
         array[p_job_id], 'pending', p_attempts => fenced.attempts + 1,
         p_not_before => clock_timestamp()
             + first_backoff_ms * power(2, fenced.attempts) * random() * interval '1 ms');
-    insert into job_events (job_id, scan, event, lease_number, worker_id, message)
-    values (p_job_id, fenced.scan, 'retry', p_lease_number, fenced.worker_id,
+    insert into job_events (job_id, run, event, lease_number, worker_id, message)
+    values (p_job_id, fenced.run, 'retry', p_lease_number, fenced.worker_id,
             left(p_error, 1000));
     return 'retry';
 end $$;

@@ -1,17 +1,17 @@
--- Takes back every lease of a scan (null: of all scans). The workers that held them are fenced off;
+-- Takes back every lease of a run (null: of all runs). The workers that held them are fenced off;
 -- no crash is counted. Returns how many leases there were.
-create or replace function coordinator.revoke_leases(p_scan integer, p_reason text)
+create or replace function coordinator.revoke_leases(p_run integer, p_reason text)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     revoked bigint[];
 begin
     lock table jobs in exclusive mode;
     with leased as materialized (
-        select j.job_id, j.scan, j.lease_number, j.worker_id from jobs j
-         where j.state = 'leased' and (p_scan is null or j.scan = p_scan)),
+        select j.job_id, j.run, j.lease_number, j.worker_id from jobs j
+         where j.state = 'leased' and (p_run is null or j.run = p_run)),
     noted as (
-        insert into job_events (job_id, scan, event, lease_number, worker_id, message)
-        select l.job_id, l.scan, 'revoked', l.lease_number + 1, l.worker_id, left(p_reason, 1000)
+        insert into job_events (job_id, run, event, lease_number, worker_id, message)
+        select l.job_id, l.run, 'revoked', l.lease_number + 1, l.worker_id, left(p_reason, 1000)
           from leased l)
     select array_agg(l.job_id) into revoked from leased l;
     perform coordinator.free_jobs(revoked, 'pending', p_revoked => true);

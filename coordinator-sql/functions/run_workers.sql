@@ -1,7 +1,7 @@
--- The workers of a scan: those that hold a lease, or had a job end in the last five minutes, well
+-- The workers of a run: those that hold a lease, or had a job end in the last five minutes, well
 -- or not. Jobs, items (a job's inputs), items a second and errors are those of the five minutes:
 -- long enough to hold a few jobs, short enough to show a worker that stopped.
-create or replace function coordinator.run_workers(p_scan integer)
+create or replace function coordinator.run_workers(p_run integer)
 returns table (
     worker_id text, leases integer, kinds text[], oldest_lease timestamptz, jobs integer,
     items bigint, items_per_second double precision, errors integer, last_error text)
@@ -11,19 +11,19 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
         select j.worker_id, count(*)::integer as leases,
                array_agg(distinct j.kind order by j.kind)::text[] as kinds,
                min(j.leased_at) as oldest_lease
-          from jobs j where j.scan = p_scan and j.state = 'leased' group by 1),
+          from jobs j where j.run = p_run and j.state = 'leased' group by 1),
     done as (
         select r.worker_id, count(*)::integer as jobs,
                sum((select sum(i.value::bigint)
                       from jsonb_each_text(r.stats -> 'inputs') i))::bigint as items,
                greatest(min(r.leased_at), (select since from recent)) as since
           from job_results r
-         where r.scan = p_scan and r.ended_at > (select since from recent) group by 1),
+         where r.run = p_run and r.ended_at > (select since from recent) group by 1),
     failed as (
         select e.worker_id, count(*)::integer as errors,
                (array_agg(e.message order by e.at desc))[1] as last_error
           from job_events e
-         where e.scan = p_scan and e.at > (select since from recent) and e.worker_id is not null
+         where e.run = p_run and e.at > (select since from recent) and e.worker_id is not null
            and e.event in ('retry', 'discard', 'expired', 'release')
          group by 1)
     select worker_id, coalesce(leased.leases, 0), coalesce(leased.kinds, '{}'),

@@ -1,30 +1,30 @@
--- Everything that `scan status` shows, as one JSON document whose keys are part of the contract:
+-- Everything that `scan status` shows, as one JSON document, whose keys other programs read:
 -- the scan, its stages with counts and outcomes, its workers, the jobs under poison-item isolation
 -- (careful), the last errors, and where counters and rows disagree (drift). A list holds at most 10
--- entries: what a person reads at once.
+-- entries, which is what a person reads.
 create or replace function coordinator.scan_status(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object(
-        'scan', s.scan_id, 'crawl', s.crawl, 'state', s.state, 'settings', s.settings,
-        'rate', s.rate, 'shards', s.shards, 'bundles_per_shard', s.bundles_per_shard,
-        'started_at', s.started_at, 'finished_at', s.finished_at, 'now', clock_timestamp(),
-        'outstanding', (select sum(st.outstanding) from stages st where st.scan = p_scan),
+        'scan', s.scan_id, 'crawl', s.crawl, 'state', r.state, 'settings', s.settings,
+        'rate', r.rate, 'shards', s.shards, 'bundles_per_shard', s.bundles_per_shard,
+        'started_at', r.started_at, 'finished_at', r.finished_at, 'now', clock_timestamp(),
+        'outstanding', (select sum(st.outstanding) from stages st where st.run = p_scan),
         'stages', (
             select jsonb_agg(jsonb_build_object(
                 'kind', st.kind, 'outstanding', st.outstanding, 'done', st.done,
-                'discarded', st.discarded, 'paused', st.kind = any (s.paused_kinds),
+                'discarded', st.discarded, 'paused', st.kind = any (r.paused_kinds),
                 'started_at', st.started_at, 'finished_at', st.finished_at,
-                'leased', (select count(*) from jobs j where j.scan = p_scan
+                'leased', (select count(*) from jobs j where j.run = p_scan
                               and j.kind = st.kind and j.state = 'leased'),
-                'delayed', (select count(*) from jobs j where j.scan = p_scan
+                'delayed', (select count(*) from jobs j where j.run = p_scan
                                and j.kind = st.kind and j.state = 'pending'
                                and j.not_before < 'infinity')) order by st.kind)
-              from stages st where st.scan = p_scan),
+              from stages st where st.run = p_scan),
         'outcomes', coalesce((
             select jsonb_object_agg(kind, sections) from (
                 select kind, jsonb_object_agg(key, names) as sections from (
                     select o.kind, o.key, jsonb_object_agg(o.name, o.amount) as names
-                      from coordinator.scan_outcomes(p_scan) o group by 1, 2) by_section
+                      from coordinator.run_outcomes(p_scan) o group by 1, 2) by_section
                  group by 1) by_kind), '{}'),
         'workers', coalesce((
             select jsonb_agg(
@@ -40,7 +40,7 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                            select e.worker_id from job_events e
                             where e.job_id = j.job_id and e.worker_id is not null
                             order by e.lease_number desc limit 1)) as holder
-                  from jobs j where j.scan = p_scan and j.state in ('pending', 'leased')
+                  from jobs j where j.run = p_scan and j.state in ('pending', 'leased')
                    and coordinator.uses_isolation(j.crashes)
                  order by j.crashes desc, j.job_id limit 10) c), '[]'),
         'errors', coalesce((
@@ -48,13 +48,13 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                 select ev.at, ev.event, j.kind, j.part, j.job_id, ev.worker_id as holder,
                        ev.message
                   from job_events ev join jobs j using (job_id)
-                 where ev.scan = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
+                 where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  order by ev.at desc limit 10) e), '[]'),
         'events', coalesce((
             select jsonb_object_agg(event, amount) from (
                 select ev.event, count(*) as amount from job_events ev
-                 where ev.scan = p_scan group by 1) counted), '{}'),
+                 where ev.run = p_scan group by 1) counted), '{}'),
         'drift', coalesce((
-            select jsonb_agg(to_jsonb(a)) from coordinator.audit_scan(p_scan) a), '[]'))
-      from scans s where s.scan = p_scan;
+            select jsonb_agg(to_jsonb(a)) from coordinator.audit_run(p_scan) a), '[]'))
+      from scans s join runs r on r.run = s.scan where s.scan = p_scan;
 $$;

@@ -1,9 +1,9 @@
--- Sets the longest that any run of a job of a scan may take (null: by kind). False: the scan has
+-- Sets how long one lease of a run's jobs may last in all (null: by kind). False: the run has
 -- ended.
-create or replace function coordinator.set_deadline(p_scan integer, p_deadline_ms bigint)
+create or replace function coordinator.set_deadline(p_run integer, p_deadline_ms bigint)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin
-    update scans set deadline_ms = p_deadline_ms
-     where scan = p_scan and state in ('running', 'paused');
+    update runs set deadline_ms = p_deadline_ms
+     where run = p_run and state in ('running', 'paused');
     return found;
 end $$;

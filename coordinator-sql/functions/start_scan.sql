@@ -1,8 +1,9 @@
--- Writes a scan and one index job a file, in one transaction, with a partition of each data table
--- and the blocklist as it is now. p_files are paths below the crawl's source; p_max_captures, of
--- the same length, says how many captures are wanted of each (null: all).
+-- Starts a scan: writes its run, the scan, one index job for each file, a partition of each data
+-- table, and a copy of the blocklist as it is now, in one transaction. p_files are paths below the
+-- crawl's source. p_max_captures, of the same length, limits how many captures are wanted of each
+-- file (null: all). Returns the scan's number.
 create or replace function coordinator.start_scan(
-    p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_encoder text,
+    p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_digests jsonb,
     p_files text[], p_max_captures bigint[])
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -12,13 +13,14 @@ begin
     if coalesce(cardinality(p_files), 0) = 0 then
         raise exception 'crawl % has no index files', p_crawl using errcode = 'ET001';
     end if;
-    insert into scans (scan_id, crawl, settings, lease_ms, encoder)
-    values (p_scan_id, p_crawl, p_settings, p_lease_ms, p_encoder) returning scan into new_scan;
+    new_scan := coordinator.start_run(
+        'scan', p_lease_ms, p_digests, enum_range('index'::job_kind, 'publish'));
+    insert into scans (scan, scan_id, crawl, settings)
+    values (new_scan, p_scan_id, p_crawl, p_settings);
     foreach data_table in array array['hosts', 'pages', 'icons'] loop
         execute format('create table everytab.%I partition of everytab.%I for values in (%s)',
                        data_table || '_' || new_scan, data_table, new_scan);
     end loop;
-    insert into stages (scan, kind) select new_scan, unnest(enum_range(null::job_kind));
     insert into scan_blocklist (scan, kind, pattern)
     select new_scan, b.kind, b.pattern from blocklist b;
     insert into index_files (scan, file, path, max_captures)

@@ -7,7 +7,7 @@ returns integer language plpgsql security definer set search_path = everytab, pg
 declare
     -- The first back-off after a crash is up to a sixtieth of a lease; each next one doubles.
     backoffs_per_lease constant integer := 60;
-    -- A poison item must be found within a scan, so a job never waits longer than this.
+    -- A poison item must be found within a run, so a job never waits longer than this.
     max_backoff constant interval := '10 minutes';
     -- 2 to this power is far beyond max_backoff, and the power does not overflow.
     max_doublings constant integer := 20;
@@ -17,10 +17,10 @@ declare
     swept integer := 0;
 begin
     for expired in
-        select j.job_id, j.scan, j.lease_number, j.worker_id, j.current_item, j.crashes,
-               s.lease_ms, j.leased_at + coordinator.deadline(j.kind, j.crashes, s.deadline_ms)
+        select j.job_id, j.run, j.lease_number, j.worker_id, j.current_item, j.crashes,
+               r.lease_ms, j.leased_at + coordinator.deadline(j.kind, j.crashes, r.deadline_ms)
                    as deadline
-          from jobs j join scans s using (scan)
+          from jobs j join runs r using (run)
          where j.state = 'leased' and j.lease_until < clock_timestamp()
          limit p_limit for no key update of j skip locked
     loop
@@ -31,8 +31,8 @@ begin
                     power(2, least(expired.crashes, max_doublings))
                         * expired.lease_ms / backoffs_per_lease * interval '1 ms',
                     max_backoff) end);
-        insert into job_events (job_id, scan, event, lease_number, worker_id, item, message)
-        values (expired.job_id, expired.scan, 'expired', expired.lease_number, expired.worker_id,
+        insert into job_events (job_id, run, event, lease_number, worker_id, item, message)
+        values (expired.job_id, expired.run, 'expired', expired.lease_number, expired.worker_id,
                 expired.current_item,
                 case when expired.deadline <= clock_timestamp() then 'the job met its deadline'
                      else 'the lease ran out' end

@@ -1,6 +1,6 @@
--- The tables of the coordinator. Data tables are append-only and partitioned by scan, so that an
--- old scan is dropped, never deleted row by row; only scans, stages, jobs and blocklist are
--- updated.
+-- The tables of the coordinator. The data tables (hosts, pages, icons) are append-only and
+-- partitioned by scan, so that an old scan is dropped by partition and not deleted row by row. Only
+-- scans, stages, jobs and blocklist are updated.
 
 create type everytab.job_kind as enum
     ('index', 'warc', 'icon', 'bundle-shard', 'search', 'publish');
@@ -36,9 +36,9 @@ create table everytab.stages (
     primary key (scan, kind)
 ) with (fillfactor = 10);
 
--- About 75,000 rows a scan, at most 150 bytes each: small and hot. Nothing is indexed that a
--- renewal changes, so renewals stay HOT. A job waits at not_before = 'infinity' while what
--- feeds it runs again.
+-- About 75,000 rows a scan, at most 150 bytes each: small, and updated often. No index holds a
+-- column that a renewal changes, so renewals are HOT updates. A job waits at not_before =
+-- 'infinity' while a job whose output it reads is performed again.
 create table everytab.jobs (
     job_id bigint generated always as identity primary key,
     leased_at timestamptz,
@@ -66,7 +66,7 @@ create index jobs_delayed on everytab.jobs (not_before)
     where state = 'pending' and not_before is not null;
 create index jobs_leased on everytab.jobs (job_id) where state = 'leased';
 
--- One row a completion. Counts are summed from here, never from the data tables.
+-- One row for each completion. Counts are summed from this table, never from the data tables.
 create table everytab.job_results (
     job_id bigint not null,
     scan integer not null,
@@ -82,7 +82,7 @@ create table everytab.job_results (
 );
 create index job_results_scan on everytab.job_results (scan, kind);
 
--- What befell a job besides completing: retry, release, expired, discard, reopened, revoked.
+-- What happened to a job besides completing: retry, release, expired, discard, reopened, revoked.
 create table everytab.job_events (
     job_id bigint not null,
     scan integer not null,
@@ -108,9 +108,10 @@ create table everytab.warc_files (
     path text not null unique check (length(path) <= 1000)
 );
 
--- Captures of home pages. Only rows of an index job's completed lease number are read; loading a
--- shard picks one capture a hostname. hash is SHA-256's first 8 bytes with the sign bit flipped,
--- so that signed order is the order of the unsigned number.
+-- Captures of home pages. Only rows with the lease number of a completed index job are read;
+-- loading a shard picks one capture for each hostname. hash is the first 8 bytes of the hostname's
+-- SHA-256 with the sign bit flipped, so that the order of signed numbers is that of the unsigned
+-- ones.
 create table everytab.hosts (
     scan integer not null,
     file integer not null,
@@ -186,7 +187,7 @@ create table everytab.blocklist (
     primary key (kind, pattern)
 );
 
--- The blocklist as it was when the scan started: what the bundles are a function of.
+-- A copy of the blocklist as it was when the scan started: the bundles depend on this copy only.
 create table everytab.scan_blocklist (
     scan integer not null,
     kind text not null,

@@ -75,8 +75,8 @@ pub struct Fence {
 pub struct Lease {
     /// The fence of this lease.
     pub fence: Fence,
-    /// The scan's number in this database.
-    pub scan: i32,
+    /// The number of the job's run in this database; a scan has the number of its run.
+    pub run: i32,
     /// The scan's id, which names its objects.
     pub scan_id: Uuid,
     /// What to do.

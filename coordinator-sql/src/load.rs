@@ -216,8 +216,8 @@ impl Coordinator {
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn scan_outcomes(&self, scan: i32) -> Result<Vec<OutcomeCount>, Error> {
-        self.rows("select * from coordinator.scan_outcomes($1)", scan, None).await
+    pub async fn run_outcomes(&self, run: i32) -> Result<Vec<OutcomeCount>, Error> {
+        self.rows("select * from coordinator.run_outcomes($1)", run, None).await
     }
 
     /// The rows that a statement reads, for a scan and possibly a part of it.

@@ -10,6 +10,7 @@ use crate::{
     bind::bind,
     call::Transaction,
     coordinator::Coordinator,
+    digests::Digests,
     error::Error,
     job::{Fence, JobKind},
     row::from_row,
@@ -26,8 +27,8 @@ pub struct NewScan {
     pub settings: Value,
     /// How long a lease lasts, in milliseconds.
     pub lease_ms: i32,
-    /// The digest of the icon encoder that bundles must come from.
-    pub encoder: String,
+    /// The digests that workers must share to perform the jobs that need them.
+    pub digests: Digests,
     /// The index files, below the crawl's source, and how many captures are wanted of each.
     pub files: Vec<(String, Option<i64>)>,
 }
@@ -129,35 +130,35 @@ impl Coordinator {
         self.operator_rows("select * from coordinator.list_scans()", &[]).await
     }
 
-    /// Where a scan's counters and rows disagree: kind, jobs outstanding, rows unfinished. Nowhere,
+    /// Where a run's counters and rows disagree: kind, jobs outstanding, rows unfinished. Nowhere,
     /// unless there is a bug.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn audit_scan(&self, scan: i32) -> Result<Vec<(String, i32, i32)>, Error> {
-        self.rows("select * from coordinator.audit_scan($1)", scan, None).await
+    pub async fn audit_run(&self, run: i32) -> Result<Vec<(String, i32, i32)>, Error> {
+        self.rows("select * from coordinator.audit_run($1)", run, None).await
     }
 
-    /// Ends a scan. False: it has ended already.
+    /// Ends a run. False: it has ended already.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn cancel_scan(&self, scan: i32) -> Result<bool, Error> {
-        self.operator_value("select coordinator.cancel_scan($1)", &[bind(&scan)]).await
+    pub async fn cancel_run(&self, run: i32) -> Result<bool, Error> {
+        self.operator_value("select coordinator.cancel_run($1)", &[bind(&run)]).await
     }
 
-    /// Pauses or resumes a scan, or one stage of it. False: nothing to change.
+    /// Pauses or resumes a run, or one stage of it. False: there is nothing to change.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn pause_scan(
+    pub async fn pause_run(
         &self,
-        scan: i32,
+        run: i32,
         kind: Option<JobKind>,
         pause: bool,
     ) -> Result<bool, Error> {
-        let sql = "select coordinator.pause_scan($1, $2, $3)";
-        self.operator_value(sql, &[bind(&scan), bind(&kind.map(JobKind::as_str)), bind(&pause)])
+        let sql = "select coordinator.pause_run($1, $2, $3)";
+        self.operator_value(sql, &[bind(&run), bind(&kind.map(JobKind::as_str)), bind(&pause)])
             .await
     }
 
@@ -255,13 +256,14 @@ impl Coordinator {
 async fn insert_scan(transaction: &Transaction, scan: &NewScan) -> Result<i32, Error> {
     let (paths, wanted): (Vec<&str>, Vec<Option<i64>>) =
         scan.files.iter().map(|(path, wanted)| (path.as_str(), *wanted)).unzip();
+    let digests = scan.digests.json();
     let sql = "select coordinator.start_scan($1, $2, $3, $4, $5, $6, $7)";
     let parameters = [
         bind(&scan.scan_id),
         bind(&scan.crawl),
         bind(&scan.settings),
         bind(&scan.lease_ms),
-        bind(&scan.encoder),
+        bind(&digests),
         bind(&paths),
         bind(&wanted),
     ];

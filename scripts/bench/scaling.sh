@@ -29,7 +29,7 @@ steady as (
 select (select count(*) from icon), (select sum(items) from icon),
        round(extract(epoch from (select max(ended_at) - min(leased_at) from icon)), 2),
        round((select items / nullif(extract(epoch from ended - begun), 0) from steady), 1),
-       round(extract(epoch from (select finished_at - started_at from everytab.scans)), 2)"
+       round(extract(epoch from (select finished_at - started_at from everytab.runs)), 2)"
 
 one_icons='' one_scan='' one_steady=''
 for workers in ${WORKERS:-1 2 4 8}; do

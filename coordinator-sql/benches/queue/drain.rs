@@ -83,7 +83,7 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
     let children: Vec<Child> = (0..processes).map(|_| drainer(&url, way)).collect();
     let session = server.session("ours").await;
     let mut seen = std::collections::BTreeMap::new();
-    let outstanding = "select outstanding from everytab.stages where scan = $1 and kind = 'search'";
+    let outstanding = "select outstanding from everytab.stages where run = $1 and kind = 'search'";
     loop {
         let left: i32 = session.query_one(outstanding, &[&scan]).await.unwrap().get(0);
         if left == 0 {
@@ -142,11 +142,11 @@ fn audit(server: &Server, scan: i32, jobs: u32) {
         "select (select count(*) from everytab.job_results where kind = 'search'),
                 (select count(distinct job_id) from everytab.job_results where kind = 'search'),
                 (select count(*) from everytab.jobs where kind = 'search' and state = 'completed'),
-                (select done from everytab.stages where scan = {scan} and kind = 'search'),
+                (select done from everytab.stages where run = {scan} and kind = 'search'),
                 (select count(*) from everytab.jobs where kind = 'publish')"
     );
     let found = server.sql("ours", &sql);
     assert_eq!(found, format!("{jobs}|{jobs}|{jobs}|{jobs}|1"), "the run was wrong");
-    let drift = server.sql("ours", &format!("select * from coordinator.audit_scan({scan})"));
+    let drift = server.sql("ours", &format!("select * from coordinator.audit_run({scan})"));
     assert!(drift.lines().all(|line| !line.starts_with("search")), "drift: {drift}");
 }

@@ -13,7 +13,7 @@ use everytab_coordinator::{
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::server::ENCODER;
+use crate::server::digests;
 
 /// Jobs at a time, as many as the peer's processes run.
 const CONCURRENCY: usize = 24;
@@ -85,29 +85,30 @@ pub(crate) async fn run(url: &str, way: Way) {
     std::process::exit(0);
 }
 
-/// Leases by short looks, and by a full one where that found nothing.
+/// Leases by incremental scans, and by a full one where that found nothing.
 struct Lessee {
     coordinator: Coordinator,
     holder: String,
-    hints: LeaseCursors,
+    cursors: LeaseCursors,
 }
 
 impl Lessee {
     fn new(coordinator: Coordinator, holder: String) -> Self {
-        Self { coordinator, holder, hints: LeaseCursors::default() }
+        Self { coordinator, holder, cursors: LeaseCursors::default() }
     }
 
     async fn lease(&mut self, wanted: usize) -> Vec<Lease> {
         let wanted = u32::try_from(wanted).unwrap();
         loop {
             let (holder, kinds) = (&self.holder, &[JobKind::Search]);
-            let asked = self.coordinator.lease(holder, kinds, wanted, ENCODER, &self.hints);
+            let digests = digests();
+            let asked = self.coordinator.lease(holder, kinds, wanted, &digests, &self.cursors);
             let leases = asked.await.unwrap();
             if !leases.is_empty() {
-                self.hints.note(&leases);
+                self.cursors.note(&leases);
                 return leases;
             }
-            self.hints = LeaseCursors::default();
+            self.cursors = LeaseCursors::default();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::{
     fleet_worker::{self, Pace},
     samples, say,
-    server::{self, ENCODER, Server, start_sharded},
+    server::{self, Server, digests, start_sharded},
     setting,
     timings::Timings,
 };
@@ -73,7 +73,7 @@ pub(crate) async fn run() {
     for worker in fleet {
         worker.await.unwrap();
     }
-    let drift = server.sql("ours", &format!("select * from coordinator.audit_scan({scan})"));
+    let drift = server.sql("ours", &format!("select * from coordinator.audit_run({scan})"));
     assert_eq!(drift, "", "counters and rows disagree");
     owner.close().await;
     server.end();
@@ -94,7 +94,7 @@ async fn bring_to_the_middle(server: &Server, pace: &Pace, workers: u32) {
                 let mut hints = LeaseCursors::default();
                 let holder = format!("beginning-{n}");
                 for _ in 0..share {
-                    let leased = coordinator.lease(&holder, &[kind], 1, ENCODER, &hints).await;
+                    let leased = coordinator.lease(&holder, &[kind], 1, &digests(), &hints).await;
                     let mut leases = leased.unwrap();
                     hints.note(&leases);
                     let lease = leases.remove(0);

@@ -14,7 +14,7 @@ use everytab_coordinator::{
 };
 use tokio::task::JoinSet;
 
-use crate::{samples, server::ENCODER, timings::Timings};
+use crate::{samples, server::digests, timings::Timings};
 
 /// How often a worker asks, as in crates/runner/src/worker.rs.
 const IDLE_AT_LEAST: Duration = Duration::from_millis(200);
@@ -111,7 +111,8 @@ impl Worker {
             if !kinds.is_empty() {
                 let begun = Instant::now();
                 let looked = if short_looks == 0 { LeaseCursors::default() } else { hints.clone() };
-                let leased = self.coordinator.lease(&self.holder, &kinds, 1, ENCODER, &looked);
+                let digests = digests();
+                let leased = self.coordinator.lease(&self.holder, &kinds, 1, &digests, &looked);
                 let leases = leased.await.unwrap();
                 self.timings.note(if leases.is_empty() { "lease (none)" } else { "lease" }, begun);
                 hints.note(&leases);
@@ -164,7 +165,7 @@ impl Worker {
 }
 
 async fn perform(coordinator: &Coordinator, timings: &Timings, lease: Lease, takes: Duration) {
-    let (kind, scan, part) = (lease.kind, lease.scan, lease.part);
+    let (kind, scan, part) = (lease.kind, lease.run, lease.part);
     let begun = Instant::now();
     while let Err(error) = load(coordinator, kind, scan, part).await {
         assert!(error.is_transient(), "{error}");

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::{
     say,
-    server::{ENCODER, Server},
+    server::{Server, digests},
     setting,
 };
 
@@ -26,7 +26,7 @@ pub(crate) async fn run() {
         crawl: "CC-MAIN-2026-01".into(),
         settings: json!({"entries_per_bundle": 120}),
         lease_ms: 300_000,
-        encoder: ENCODER.into(),
+        digests: digests(),
         files,
     };
     let begun = Instant::now();
@@ -34,7 +34,8 @@ pub(crate) async fn run() {
     tell("scan start, 300 index files", begun);
     let hosts = u64::from(shards) * 1_200 / FILES as u64;
     complete_all(&owner, JobKind::Index, FILES - 1, hosts).await;
-    let last = owner.lease("bench", &[JobKind::Index], 1, ENCODER, &LeaseCursors::default()).await;
+    let last =
+        owner.lease("bench", &[JobKind::Index], 1, &digests(), &LeaseCursors::default()).await;
     let begun = Instant::now();
     let stats = json!({"counts": {"hosts": hosts}});
     let lease = last.unwrap().remove(0);
@@ -50,25 +51,25 @@ pub(crate) async fn run() {
             "insert into everytab.icons (scan, shard, lease_number, host_no, candidate_no, touch,
                                      duration_ms, source, outcome, url)
          select scan, part, lease_number, 0, 0, false, 1, 'link_rel', 'timeout', 'https://a.example'
-           from everytab.jobs where scan = {number} and kind = 'icon';
+           from everytab.jobs where run = {number} and kind = 'icon';
          analyze"
         ),
     );
     for (what, sql) in [
         ("scan status", format!("select coordinator.scan_status({number})")),
-        ("audit", format!("select * from coordinator.audit_scan({number})")),
+        ("audit", format!("select * from coordinator.audit_run({number})")),
         (
             "scan retry --outcome: every icon job again",
             format!("select coordinator.retry_jobs({number}, null, null, 'timeout')"),
         ),
         ("revoking leases", format!("select coordinator.revoke_leases({number}, 'bench')")),
-        ("scan cancel", format!("select coordinator.cancel_scan({number})")),
+        ("scan cancel", format!("select coordinator.cancel_run({number})")),
     ] {
         let begun = Instant::now();
         server.sql("ours", &sql);
         tell(what, begun);
     }
-    let drift = server.sql("ours", &format!("select * from coordinator.audit_scan({number})"));
+    let drift = server.sql("ours", &format!("select * from coordinator.audit_run({number})"));
     assert_eq!(drift, "", "counters and rows disagree");
     owner.close().await;
     say("calibration", &server.calibration());
@@ -84,7 +85,7 @@ async fn complete_all(owner: &Coordinator, kind: JobKind, jobs: usize, hosts: u6
     let mut left = jobs;
     while left > 0 {
         let wanted = u32::try_from(left.min(500)).unwrap();
-        let leases = owner.lease("bench", &[kind], wanted, ENCODER, &hints).await.unwrap();
+        let leases = owner.lease("bench", &[kind], wanted, &digests(), &hints).await.unwrap();
         assert!(!leases.is_empty(), "{left} {kind} jobs are missing");
         hints.note(&leases);
         left -= leases.len();

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     samples, say,
-    server::{ENCODER, Server, start_sharded},
+    server::{Server, digests, start_sharded},
     setting,
 };
 
@@ -66,7 +66,7 @@ async fn record(url: Arc<str>, client: u32) -> Duration {
     let mut hints = LeaseCursors::default();
     loop {
         let kinds = &[JobKind::Icon];
-        let mut leases = coordinator.lease(&holder, kinds, 1, ENCODER, &hints).await.unwrap();
+        let mut leases = coordinator.lease(&holder, kinds, 1, &digests(), &hints).await.unwrap();
         hints.note(&leases);
         let Some(lease) = leases.pop() else { break };
         let begun = Instant::now();

@@ -6,14 +6,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{ConnectSettings, Coordinator, JobKind, LeaseCursors, NewScan, Output};
+use everytab_coordinator::{
+    ConnectSettings, Coordinator, Digests, JobKind, LeaseCursors, NewScan, Output,
+};
 use everytab_postgres::{ADMIN_USER, PostgresSettings, PrivatePostgres};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
-/// The encoder that the scans fix.
-pub(crate) const ENCODER: &str = "encoder";
+/// The digests that the scans fix.
+pub(crate) fn digests() -> Digests {
+    Digests { encoder: "encoder".into() }
+}
 
 /// A durable server in a folder beside the built program, which is on a disk.
 pub(crate) struct Server {
@@ -223,12 +227,12 @@ pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i3
         crawl: "CC-MAIN-2026-01".into(),
         settings: json!({"entries_per_bundle": 120}),
         lease_ms,
-        encoder: ENCODER.into(),
+        digests: digests(),
         files: vec![("file-0.parquet".into(), None)],
     };
     let number = owner.start_scan(&scan).await.unwrap();
     let lease = owner
-        .lease("bench", &[JobKind::Index], 1, ENCODER, &LeaseCursors::default())
+        .lease("bench", &[JobKind::Index], 1, &digests(), &LeaseCursors::default())
         .await
         .unwrap()
         .remove(0);

@@ -9,6 +9,7 @@ use crate::{
     call::run,
     coordinator::Coordinator,
     cursor::LeaseCursors,
+    digests::Digests,
     error::Error,
     fences::Fences,
     job::{Fence, JobKind, Lease},
@@ -26,8 +27,8 @@ pub struct Renewal {
 }
 
 impl Coordinator {
-    /// Leases up to `wanted` jobs of `kinds`, furthest stage first. `encoder` is this worker's
-    /// icon encoder digest; `cursors` say where to begin looking.
+    /// Leases up to `wanted` jobs of `kinds`, of the oldest run and the furthest stage first.
+    /// `digests` are this worker's; `cursors` say where to begin looking.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -36,15 +37,16 @@ impl Coordinator {
         worker_id: &str,
         kinds: &[JobKind],
         wanted: u32,
-        encoder: &str,
+        digests: &Digests,
         cursors: &LeaseCursors,
     ) -> Result<Vec<Lease>, Error> {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
         let wanted = i32::try_from(wanted).unwrap_or(i32::MAX);
         let first_ids: Vec<i64> = kinds.iter().map(|kind| cursors.of(*kind)).collect();
+        let digests = digests.json();
         let sql = "select * from coordinator.lease($1, $2, $3, $4, $5)";
         let parameters =
-            [bind(&worker_id), bind(&names), bind(&wanted), bind(&encoder), bind(&first_ids)];
+            [bind(&worker_id), bind(&names), bind(&wanted), bind(&digests), bind(&first_ids)];
         run(&self.work, sql, &parameters).await?.iter().map(lease).collect()
     }
 
@@ -75,7 +77,7 @@ fn lease(row: &Row) -> Result<Lease, Error> {
     let milliseconds: i32 = row.try_get("lease_ms")?;
     Ok(Lease {
         fence,
-        scan: row.try_get("scan")?,
+        run: row.try_get("run")?,
         scan_id: row.try_get("scan_id")?,
         kind: row.try_get::<_, &str>("kind")?.parse()?,
         part: row.try_get("part")?,

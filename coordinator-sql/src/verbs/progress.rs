@@ -21,7 +21,7 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn progress(&self) -> Result<Progress, Error> {
-        let state: Option<String> = self.value("select coordinator.scan_progress()", &[]).await?;
+        let state: Option<String> = self.value("select coordinator.run_progress()", &[]).await?;
         match state.as_deref() {
             None => Ok(Progress::NoScan),
             Some("running") => Ok(Progress::Running),

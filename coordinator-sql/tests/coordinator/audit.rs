@@ -8,21 +8,21 @@ use proptest::{collection::vec, prelude::*, sample::Index, test_runner::TestRunn
 use serde_json::json;
 
 use crate::session::query;
-use crate::setup::{Database, ENCODER, again, soon};
+use crate::setup::{Database, again, digests, soon};
 
 /// One line a broken rule; none when all is well. What one counter or one row cannot show.
 const BROKEN: &str = "
 with j as (
     select *, state = 'leased' or (state = 'pending' and not_before is distinct from 'infinity')
         as open, state in ('completed', 'discarded') as ended
-      from everytab.jobs where scan = $1),
-s as (select * from everytab.scans where scan = $1),
-st as (select * from everytab.stages where scan = $1),
+      from everytab.jobs where run = $1),
+s as (select * from everytab.scans s join everytab.runs r on r.run = s.scan where s.scan = $1),
+st as (select * from everytab.stages where run = $1),
 rows as (
     select kind, count(*) as known, count(*) filter (where state = 'completed') as completed,
            count(*) filter (where open) as open, count(*) filter (where ended) as ended
       from j group by kind)
-select 'drift in ' || a.kind from coordinator.audit_scan($1) a
+select 'drift in ' || a.kind from coordinator.audit_run($1) a
 union all
 select 'done is not completed rows: ' || st.kind from st left join rows using (kind)
  where st.done <> coalesce(rows.completed, 0)
@@ -194,7 +194,7 @@ impl World {
         let before: HashSet<i64> = before.into_iter().map(|(job_id,)| job_id).collect();
         let known = self.hints.entry(holder.to_owned()).or_default();
         let hints = if short { known.clone() } else { LeaseCursors::default() };
-        let leases = worker.lease(holder, kinds, wanted, ENCODER, &hints).await.unwrap();
+        let leases = worker.lease(holder, kinds, wanted, &digests(), &hints).await.unwrap();
         known.note(&leases);
         let given = leases.len();
         assert!(given <= usize::try_from(wanted).unwrap());
@@ -272,13 +272,13 @@ impl World {
         match step {
             Step::Pause { scan, kind, pause } => {
                 let kind = kind.map(|kind| *kind.get(&JobKind::ALL));
-                owner.pause_scan(self.scans[scan], kind, pause).await.unwrap();
+                owner.pause_run(self.scans[scan], kind, pause).await.unwrap();
             }
             Step::Revoke(scan) => {
                 owner.revoke_leases(Some(self.scans[scan]), "test").await.unwrap();
             }
             Step::Cancel => {
-                owner.cancel_scan(self.scans[1]).await.unwrap();
+                owner.cancel_run(self.scans[1]).await.unwrap();
             }
             Step::RetryJobs { scan, kind, by_outcome } => {
                 self.retry_jobs(scan, kind, by_outcome).await;
@@ -382,9 +382,9 @@ impl World {
     /// Everybody who holds a lease lets it run out; one worker that stays must reach the end.
     async fn finish(&mut self) {
         for scan in self.scans {
-            self.database.owner.pause_scan(scan, None, false).await.unwrap();
+            self.database.owner.pause_run(scan, None, false).await.unwrap();
         }
-        self.database.run("update everytab.scans set paused_kinds = '{}'").await;
+        self.database.run("update everytab.runs set paused_kinds = '{}'").await;
         self.held.clear();
         self.database.expire_leases().await;
         for _ in 0..200 {
@@ -394,7 +394,7 @@ impl World {
                 self.end(lease, "complete").await;
             }
             self.check().await;
-            let sql = "select count(*) from everytab.scans
+            let sql = "select count(*) from everytab.runs
                         where $1 = 0 and state in ('running', 'paused')";
             if self.database.value::<i64>(sql, 0).await == 0 {
                 break;

@@ -19,7 +19,7 @@ use everytab_coordinator::{
 use serde_json::json;
 
 use crate::session::query;
-use crate::setup::{Database, ENCODER, again, soon};
+use crate::setup::{Database, again, digests, soon};
 
 const WORKERS: u64 = 16;
 const LEASE_MS: i32 = 30;
@@ -100,7 +100,7 @@ async fn work(database: Arc<Database>, number: u64, renews: bool, table: Arc<Tab
     while !table.done.load(Ordering::SeqCst) {
         let kinds = &[JobKind::Index];
         let cursors = LeaseCursors::default();
-        let mut leases = worker.lease(&worker_id, kinds, 1, ENCODER, &cursors).await.unwrap();
+        let mut leases = worker.lease(&worker_id, kinds, 1, &digests(), &cursors).await.unwrap();
         let Some(lease) = leases.pop() else {
             tokio::time::sleep(Duration::from_millis(5)).await;
             continue;
@@ -127,7 +127,7 @@ async fn chaos(jobs: usize, renews: bool) {
         workers.spawn(work(Arc::clone(&database), number, renews, Arc::clone(&table)));
     }
     let unfinished = "select count(*) from everytab.jobs
-                       where scan = $1 and kind = 'index'
+                       where run = $1 and kind = 'index'
                          and state in ('pending', 'leased')";
     // Without renewal some jobs are never done in time: then this many sweeps are enough.
     for sweep in 0.. {
@@ -157,12 +157,12 @@ async fn chaos(jobs: usize, renews: bool) {
         stale.1
     );
     assert_eq!((twice, stale), (0, (0, 0)));
-    let results = "select count(*) from everytab.job_results where scan = $1 and kind = 'index'";
+    let results = "select count(*) from everytab.job_results where run = $1 and kind = 'index'";
     assert_eq!(database.value::<i64>(results, scan).await, recorded.len() as i64);
     database.assert_audited(scan).await;
     if renews {
         let discarded = "select count(*) from everytab.jobs
-                          where scan = $1 and kind = 'index' and state = 'discarded'";
+                          where run = $1 and kind = 'index' and state = 'discarded'";
         let discarded: i64 = database.value(discarded, scan).await;
         assert_eq!(recorded.len() as i64 + discarded, jobs as i64, "all jobs end");
     } else {

@@ -4,7 +4,7 @@ use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, LeaseCursors
 use serde_json::json;
 
 use crate::setup::{
-    Database, ENCODER, LEASE_MS, WORKER_ID, complete_in, output_of, settings, soon,
+    Database, LEASE_MS, WORKER_ID, complete_in, digests, output_of, settings, soon,
     until_someone_waits,
 };
 
@@ -26,7 +26,7 @@ async fn two_last_bundle_shards_open_the_search_once() {
     let scan = database.start_sharded(2).await;
     database.work_on(&[JobKind::Warc, JobKind::Icon]).await;
     complete_both_at_once(&database, database.lease(JobKind::BundleShard, 2).await).await;
-    let search = "select outstanding from everytab.stages where scan = $1 and kind = 'search'";
+    let search = "select outstanding from everytab.stages where run = $1 and kind = 'search'";
     assert_eq!(database.value::<i32>(search, scan).await, 28);
     assert_eq!(database.lease(JobKind::Search, 100).await.len(), 28);
     assert_eq!(database.worker.bundled_shards(scan).await.unwrap(), [0, 1]);
@@ -79,7 +79,7 @@ async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
     loop {
         let leases = fresh()
             .await
-            .lease(WORKER_ID, &JobKind::ALL, 9, ENCODER, &LeaseCursors::default())
+            .lease(WORKER_ID, &JobKind::ALL, 9, &digests(), &LeaseCursors::default())
             .await
             .unwrap();
         if leases.is_empty() {

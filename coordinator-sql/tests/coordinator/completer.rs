@@ -32,7 +32,7 @@ async fn forty_completions_that_meet_take_a_few_transactions() {
     let leases = database.lease(JobKind::Index, 40).await;
     let completions = complete_at_once(&database.worker, leases).await;
     assert_eq!(completions, vec![Completion::Recorded; 40]);
-    let sql = "select count(distinct xmin::text) from everytab.job_results where scan = $1";
+    let sql = "select count(distinct xmin::text) from everytab.job_results where run = $1";
     let transactions: i64 = database.value(sql, scan).await;
     assert!(transactions <= 10, "{transactions} transactions");
     database.assert_audited(scan).await;
@@ -49,7 +49,7 @@ async fn a_lost_lease_among_completions_that_meet_is_the_only_one_lost() {
         let expected = if place == 6 { Completion::Lost } else { Completion::Recorded };
         assert_eq!(completion, expected, "{place}");
     }
-    let sql = "select outstanding from everytab.stages where scan = $1 and kind = 'index'";
+    let sql = "select outstanding from everytab.stages where run = $1 and kind = 'index'";
     assert_eq!(database.value::<i32>(sql, scan).await, 1);
 }
 
@@ -92,7 +92,7 @@ async fn a_caller_that_goes_away_keeps_no_other_from_completing() {
     database.assert_audited(scan).await;
     // The first was at the counter already and is completed; the second still holds its lease.
     let sql = "select count(*) from everytab.jobs
-                where scan = $1 and kind = 'index' and state = 'leased'";
+                where run = $1 and kind = 'index' and state = 'leased'";
     assert_eq!(database.value::<i64>(sql, scan).await, 1);
 }
 

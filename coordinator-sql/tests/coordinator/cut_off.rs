@@ -17,7 +17,7 @@ use tokio::{
     net::{TcpListener, TcpStream, UnixStream},
 };
 
-use crate::setup::{Database, ENCODER, WORKER_ID, output_of, soon};
+use crate::setup::{Database, WORKER_ID, digests, output_of, soon};
 
 type Fatal = Arc<Mutex<Option<&'static str>>>;
 
@@ -116,7 +116,7 @@ async fn a_swallowed_call_ends_as_an_error_that_passes_and_the_next_one_goes_wel
     let worker = wire.connect().await;
     // Twice, since a pool of one connection would be used up by one that is never given back.
     for _ in 0..2 {
-        wire.swallow_at("scan_progress");
+        wire.swallow_at("run_progress");
         let error = worker.progress().await.unwrap_err();
         assert!(error.is_transient(), "{error}");
         worker.progress().await.unwrap();
@@ -153,7 +153,7 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
     let wire = Wire::before(&database).await;
     let cut_off = wire.connect().await;
     let mut leases = cut_off
-        .lease("cut off", &[JobKind::Index], 1, ENCODER, &LeaseCursors::default())
+        .lease("cut off", &[JobKind::Index], 1, &digests(), &LeaseCursors::default())
         .await
         .unwrap();
     let lease = leases.pop().unwrap();

@@ -6,7 +6,7 @@ use crate::session::query;
 use crate::setup::{Database, kinds_before, soon};
 
 const STAGES: &str = "select kind::text, outstanding, done, discarded from everytab.stages s
-                       where scan = $1 order by s.kind";
+                       where run = $1 order by s.kind";
 
 async fn discard_one(database: &Database, kind: JobKind) {
     let lease = database.lease_one(kind).await;

@@ -43,7 +43,7 @@ async fn two_last_completers(database: &Database, first_ends: &'static str) -> i
     one.run(first_ends).await;
     assert_eq!(waiting.await.unwrap(), "recorded");
     if first_ends == "rollback" {
-        let index = "select outstanding from everytab.stages where scan = $1 and kind = 'index'";
+        let index = "select outstanding from everytab.stages where run = $1 and kind = 'index'";
         assert_eq!(database.value::<i32>(index, scan).await, 1);
         assert!(database.lease(JobKind::Warc, 9).await.is_empty(), "fanned out too early");
         assert_eq!(complete_index(&one, &first, 0).await, "recorded");
@@ -52,11 +52,10 @@ async fn two_last_completers(database: &Database, first_ends: &'static str) -> i
 }
 
 async fn assert_two_shards(database: &Database, scan: i32) {
-    let sql =
-        "select kind::text, count(*) from everytab.jobs where scan = $1 group by 1 order by 1";
+    let sql = "select kind::text, count(*) from everytab.jobs where run = $1 group by 1 order by 1";
     let jobs: Vec<(String, i64)> = database.rows(sql, scan).await;
     assert_eq!(jobs, [("index".into(), 2), ("warc".into(), 2)]);
-    let sql = "select outstanding from everytab.stages where scan = $1 order by kind";
+    let sql = "select outstanding from everytab.stages where run = $1 order by kind";
     let outstanding: Vec<(i32,)> = database.rows(sql, scan).await;
     assert_eq!(outstanding, [(0,), (2,), (2,), (2,), (0,), (0,)]);
     let mut hostnames = Vec::new();
@@ -117,6 +116,6 @@ async fn shards_hold_at_most_1200_hosts_and_small_scans_one_bundle_each() {
         database.worker.complete(lease, &output, &stats, soon).await.unwrap();
         let info = database.worker.load_scan(scan).await.unwrap();
         assert_eq!((info.shards, info.bundles_per_shard), (Some(shards), Some(bundles)), "{hosts}");
-        assert!(database.owner.cancel_scan(scan).await.unwrap());
+        assert!(database.owner.cancel_run(scan).await.unwrap());
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::session::{Session, query};
-use crate::setup::{Database, sqlstate};
+use crate::setup::{Database, digests, sqlstate};
 
 const DENIED: &str = "42501";
 
@@ -67,7 +67,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
     assert_eq!(
         allowed,
         [
-            "audit_scan",
+            "audit_run",
             "bundled_shards",
             "checkpoint_item",
             "complete",
@@ -89,12 +89,13 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "release",
             "renew",
             "retry",
+            "run_outcomes",
+            "run_progress",
             "scan_number",
-            "scan_outcomes",
-            "scan_progress",
             "scan_status",
             "schema_digest",
             "sweep",
+            "withheld_runs",
         ]
     );
 }
@@ -119,14 +120,14 @@ async fn operate(worker: &Coordinator, scan: i32) -> Vec<String> {
         crawl: "c".into(),
         settings: json!({}),
         lease_ms: 1_000,
-        encoder: String::new(),
+        digests: digests(),
         files: vec![("f".into(), None)],
     };
     vec![
         sqlstate(worker.start_scan(&new_scan).await),
-        sqlstate(worker.cancel_scan(scan).await),
-        sqlstate(worker.pause_scan(scan, None, true).await),
-        sqlstate(worker.pause_scan(scan, Some(JobKind::Icon), true).await),
+        sqlstate(worker.cancel_run(scan).await),
+        sqlstate(worker.pause_run(scan, None, true).await),
+        sqlstate(worker.pause_run(scan, Some(JobKind::Icon), true).await),
         sqlstate(worker.set_rate(scan, Some(1)).await),
         sqlstate(worker.retry_jobs(scan, None, None, None).await),
         sqlstate(worker.revoke_leases(None, "mine").await),
@@ -166,7 +167,7 @@ async fn the_worker_does_a_whole_scan() {
     assert_eq!(database.worker.bundled_shards(scan).await.unwrap(), [0, 1]);
     assert_eq!(database.worker.list_scans().await.unwrap()[0].state, "finished");
     assert_eq!(database.worker.scan_number(None).await.unwrap(), Some(scan));
-    assert!(!database.worker.scan_outcomes(scan).await.unwrap().is_empty());
+    assert!(!database.worker.run_outcomes(scan).await.unwrap().is_empty());
 }
 
 /// A worker's role cannot shadow what the functions call.
@@ -178,7 +179,7 @@ async fn a_temporary_table_of_the_worker_changes_no_function() {
     for sql in ["create temporary table jobs (job_id bigint)", "create temporary table scans ()"] {
         session.run(sql).await;
     }
-    let sql = "select count(*) from coordinator.lease('mine', '{index}', 9, '', '{0}')";
+    let sql = "select count(*) from coordinator.lease('mine', '{index}', 9, '{}', '{0}')";
     let leased: i64 = query(sql).value(&session).await;
     assert_eq!(leased, 1);
     assert!(database.lease(JobKind::Index, 9).await.is_empty());

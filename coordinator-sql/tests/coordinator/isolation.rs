@@ -1,5 +1,5 @@
-//! Poison-item isolation: which item a worker was handling when it died. Deadlines: how long a lease
-//! may last in all.
+//! Poison-item isolation: which item a worker was handling when it died. Deadlines: how long a
+//! lease may last in all.
 
 use std::time::Duration;
 

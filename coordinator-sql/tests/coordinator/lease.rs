@@ -1,10 +1,10 @@
-//! Leasing: a job has one lease at a time, the furthest stage comes first, and nothing is leased that
-//! is paused or not for this worker.
+//! Leasing: a job has one lease at a time, the furthest stage comes first, and nothing is leased
+//! that is paused or not for this worker.
 
-use everytab_coordinator::{JobKind, LeaseCursors};
+use everytab_coordinator::{Digests, JobKind, LeaseCursors, WithheldRun};
 
 use crate::session::query;
-use crate::setup::{Database, ENCODER, LEASE_MS, WORKER_ID, soon, sqlstate};
+use crate::setup::{Database, LEASE_MS, WORKER_ID, digests, soon, sqlstate};
 
 const ALL: &[JobKind] = &JobKind::ALL;
 
@@ -14,7 +14,7 @@ async fn two_workers_that_lease_at_once_share_no_job() {
     database.start(5).await;
     let session = database.session().await;
     session.run("begin").await;
-    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', '{0}')";
+    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '{}', '{0}')";
     let first: Vec<i64> = query(sql).column(&session).await;
     // Neither waits for the open transaction nor takes what it holds.
     let second = database.lease(JobKind::Index, 5).await;
@@ -30,7 +30,7 @@ async fn jobs_of_a_lease_that_rolled_back_are_ready_again() {
     database.start(3).await;
     let session = database.session().await;
     session.run("begin").await;
-    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '', '{0}')";
+    let sql = "select job_id from coordinator.lease('one', '{index}', 3, '{}', '{0}')";
     let first: Vec<i64> = query(sql).column(&session).await;
     assert_eq!(first.len(), 3);
     session.run("rollback").await;
@@ -49,7 +49,7 @@ async fn many_workers_at_once_get_every_job_exactly_once() {
             let mut parts = Vec::new();
             loop {
                 let leases = coordinator
-                    .lease(&worker_id, ALL, 3, ENCODER, &LeaseCursors::default())
+                    .lease(&worker_id, ALL, 3, &digests(), &LeaseCursors::default())
                     .await
                     .unwrap();
                 if leases.is_empty() {
@@ -92,7 +92,7 @@ async fn a_lease_tells_what_the_job_is() {
     let scan = database.start(1).await;
     database.owner.set_rate(scan, Some(250)).await.unwrap();
     let lease = database.lease_one(JobKind::Index).await;
-    assert_eq!((lease.scan, lease.part, lease.attempts, lease.crashes), (scan, 0, 0, 0));
+    assert_eq!((lease.run, lease.part, lease.attempts, lease.crashes), (scan, 0, 0, 0));
     assert_eq!(lease.length.as_millis(), LEASE_MS.unsigned_abs().into());
     assert_eq!((lease.fence.lease_number, lease.rate), (1, Some(250)));
     let other = database.lease_any(9).await;
@@ -115,13 +115,13 @@ async fn a_paused_scan_is_passed_over_until_it_is_resumed() {
     let database = Database::new().await;
     let paused = database.start(1).await;
     let other = database.start(1).await;
-    assert!(database.owner.pause_scan(paused, None, true).await.unwrap());
-    assert!(!database.owner.pause_scan(paused, None, true).await.unwrap(), "already");
+    assert!(database.owner.pause_run(paused, None, true).await.unwrap());
+    assert!(!database.owner.pause_run(paused, None, true).await.unwrap(), "already");
     let leases = database.lease(JobKind::Index, 9).await;
-    assert_eq!(leases.iter().map(|lease| lease.scan).collect::<Vec<_>>(), [other]);
-    assert!(database.owner.pause_scan(paused, None, false).await.unwrap());
+    assert_eq!(leases.iter().map(|lease| lease.run).collect::<Vec<_>>(), [other]);
+    assert!(database.owner.pause_run(paused, None, false).await.unwrap());
     let leases = database.lease(JobKind::Index, 9).await;
-    assert_eq!(leases.iter().map(|lease| lease.scan).collect::<Vec<_>>(), [paused]);
+    assert_eq!(leases.iter().map(|lease| lease.run).collect::<Vec<_>>(), [paused]);
 }
 
 #[tokio::test]
@@ -130,10 +130,10 @@ async fn a_paused_stage_is_passed_over_and_the_others_are_not() {
     let scan = database.start_sharded(2).await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.complete(lease).await;
-    assert!(database.owner.pause_scan(scan, Some(JobKind::Icon), true).await.unwrap());
+    assert!(database.owner.pause_run(scan, Some(JobKind::Icon), true).await.unwrap());
     let leases = database.lease_any(9).await;
     assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [JobKind::Warc]);
-    assert!(database.owner.pause_scan(scan, Some(JobKind::Icon), false).await.unwrap());
+    assert!(database.owner.pause_run(scan, Some(JobKind::Icon), false).await.unwrap());
     assert_eq!(database.lease(JobKind::Icon, 9).await.len(), 1);
 }
 
@@ -142,29 +142,56 @@ async fn a_job_that_runs_may_end_while_its_scan_is_paused() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
-    database.owner.pause_scan(scan, None, true).await.unwrap();
+    database.owner.pause_run(scan, None, true).await.unwrap();
     assert!(database.holds(lease.fence).await);
     assert_eq!(database.complete(lease).await, everytab_coordinator::Completion::Recorded);
     assert!(database.lease(JobKind::Icon, 9).await.is_empty());
-    database.owner.pause_scan(scan, None, false).await.unwrap();
+    database.owner.pause_run(scan, None, false).await.unwrap();
     database.work().await;
     assert_eq!(database.state_of_scan(scan).await, "finished");
 }
 
 #[tokio::test]
-async fn another_encoder_takes_no_bundle_shard_but_all_else() {
+async fn a_worker_with_another_encoder_leases_no_bundle_shard_job_and_can_say_why() {
     let database = Database::new().await;
-    database.start_sharded(2).await;
+    let scan = database.start_sharded(2).await;
     database.work_on(&[JobKind::Warc]).await;
     let icon = database.lease_one(JobKind::Icon).await;
     database.complete(icon).await;
-    let leases = database
-        .worker
-        .lease(WORKER_ID, ALL, 9, "another encoder", &LeaseCursors::default())
-        .await
-        .unwrap();
+    let other = Digests { encoder: "another encoder".into() };
+    let cursors = LeaseCursors::default();
+    let leases = database.worker.lease(WORKER_ID, ALL, 9, &other, &cursors).await.unwrap();
     assert_eq!(leases.iter().map(|lease| lease.kind).collect::<Vec<_>>(), [JobKind::Icon]);
+    let withheld = WithheldRun {
+        scan_id: database.worker.load_scan(scan).await.unwrap().scan_id,
+        digest: "encoder".into(),
+        wanted: digests().encoder,
+        offered: Some(other.encoder.clone()),
+        kinds: vec!["bundle-shard".into()],
+    };
+    assert_eq!(database.worker.withheld_runs(&other).await.unwrap(), [withheld]);
+    assert_eq!(database.worker.withheld_runs(&digests()).await.unwrap(), []);
     assert_eq!(database.lease(JobKind::BundleShard, 9).await.len(), 1);
+    database.owner.cancel_run(scan).await.unwrap();
+    assert_eq!(database.worker.withheld_runs(&other).await.unwrap(), [], "the run has ended");
+}
+
+/// A newer program starts a run with a digest that this one does not know.
+#[tokio::test]
+async fn a_digest_that_a_worker_does_not_know_withholds_every_kind() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    let set = "update everytab.runs set digests = digests || '{\"fonts\": \"f1\"}'";
+    database.run(set).await;
+    assert!(database.lease_any(9).await.is_empty());
+    let withheld = database.worker.withheld_runs(&digests()).await.unwrap();
+    assert_eq!(withheld.len(), 1);
+    assert_eq!((withheld[0].digest.as_str(), withheld[0].offered.as_deref()), ("fonts", None));
+    assert_eq!(withheld[0].kinds.len(), JobKind::ALL.len());
+    let sql = "select count(*) from coordinator.lease('newer', '{index}', 9,
+        '{\"encoder\": \"encoder\", \"fonts\": \"f1\", \"more\": \"m\"}', '{0}')
+        where run = $1";
+    assert_eq!(database.value::<i64>(sql, scan).await, 1);
 }
 
 #[tokio::test]
@@ -178,7 +205,7 @@ async fn a_cursor_passes_over_lower_jobs_and_a_full_scan_finds_them() {
         database.worker.release(lease, "back", soon()).await.unwrap();
     }
     let kinds = &[JobKind::Index];
-    let leases = database.worker.lease(WORKER_ID, kinds, 9, ENCODER, &cursors).await.unwrap();
+    let leases = database.worker.lease(WORKER_ID, kinds, 9, &digests(), &cursors).await.unwrap();
     assert_eq!(leases.iter().map(|lease| lease.part).collect::<Vec<_>>(), [1, 2, 3]);
     let leases = database.lease_as(WORKER_ID, kinds, 9).await;
     assert_eq!(leases.iter().map(|lease| lease.part).collect::<Vec<_>>(), [0]);
@@ -189,8 +216,10 @@ async fn a_worker_id_that_is_too_long_is_refused() {
     let database = Database::new().await;
     database.start(1).await;
     let name = "h".repeat(41);
-    let result =
-        database.worker.lease(&name, &[JobKind::Index], 1, ENCODER, &LeaseCursors::default()).await;
+    let result = database
+        .worker
+        .lease(&name, &[JobKind::Index], 1, &digests(), &LeaseCursors::default())
+        .await;
     assert_eq!(sqlstate(result), "23514");
 }
 
@@ -199,8 +228,8 @@ async fn a_cancelled_scan_is_over_for_everyone() {
     let database = Database::new().await;
     let scan = database.start(2).await;
     let lease = database.lease_one(JobKind::Index).await;
-    assert!(database.owner.cancel_scan(scan).await.unwrap());
-    assert!(!database.owner.cancel_scan(scan).await.unwrap(), "already");
+    assert!(database.owner.cancel_run(scan).await.unwrap());
+    assert!(!database.owner.cancel_run(scan).await.unwrap(), "already");
     assert!(!database.holds(lease.fence).await);
     let before = database.contents().await;
     assert_eq!(database.complete(lease).await, everytab_coordinator::Completion::Lost);

@@ -33,3 +33,4 @@ mod session;
 mod setup;
 mod status;
 mod sweep;
+mod upgrade;

@@ -4,13 +4,13 @@ use everytab_coordinator::{Coordinator, JobKind};
 use everytab_postgres::{PrivatePostgres, shared_for_tests};
 
 use crate::session::{Session, query};
-use crate::setup::{Database, ENCODER, settings};
+use crate::setup::{Database, settings};
 
 /// A scan with 20,000 jobs of one kind, a tenth of them ended.
 async fn many_jobs(database: &Database) -> i32 {
     let scan = database.start_sharded(1).await;
     query(
-        "insert into everytab.jobs (scan, kind, part, state)
+        "insert into everytab.jobs (run, kind, part, state)
          select $1, 'icon', n, case when n < 2000 then 'completed' else 'pending' end
                 ::everytab.job_state
            from generate_series(1, 20000) n",
@@ -65,7 +65,7 @@ async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
     let text = include_str!("../../functions/lease.sql");
     let variables = [
         ("target.scan_id", "uuid"),
-        ("target.scan", "integer"),
+        ("target.run", "integer"),
         ("target.kind", "job_kind"),
         ("target.priority", "smallint"),
         ("target.cursor", "bigint"),
@@ -83,7 +83,7 @@ async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
 async fn a_sweep_walks_the_leased_index_and_the_delayed_one() {
     let text = include_str!("../../functions/sweep.sql");
     let variables = [("p_limit", "integer")];
-    let statement = prepared(text, ("select j.job_id, j.scan", "\n    loop"), &variables);
+    let statement = prepared(text, ("select j.job_id, j.run", "\n    loop"), &variables);
     assert_planned(&statement, "50", "jobs_leased").await;
     let statement = prepared(text, ("with due as materialized", ";"), &variables);
     assert_planned(&statement, "50", "jobs_delayed").await;
@@ -116,7 +116,7 @@ async fn buffers(session: &Session, sql: &str) -> i64 {
 async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_rows() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
-    let insert = "insert into everytab.jobs (scan, kind, part)
+    let insert = "insert into everytab.jobs (run, kind, part)
                   select $1, 'icon', n from generate_series(1, 110000) n";
     query(insert).bind(scan).execute(&database.pool).await;
     let pinning = database.session().await;
@@ -149,7 +149,8 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
             }
         };
         let lease = format!(
-            "select * from coordinator.lease('me', '{{icon}}', 1, '{ENCODER}', '{{{cursor}}}')"
+            "select * from coordinator.lease('me', '{{icon}}', 1, '{{\"encoder\": \"encoder\"}}',
+                                                '{{{cursor}}}')"
         );
         measured.push((is_incremental, buffers(&session, &lease).await));
     }
@@ -168,10 +169,10 @@ async fn a_job_row_takes_at_most_150_bytes() {
     let leases = database.lease_as(&"w".repeat(40), &[JobKind::Icon], 2_000).await;
     assert_eq!(leases.len(), 2_000);
     let sql = "select avg(pg_column_size(j.*))::float8 from everytab.jobs j
-                where scan = $1 and state = 'leased'";
+                where run = $1 and state = 'leased'";
     let leased: f64 = database.value(sql, scan).await;
     assert!((60.0..=150.0).contains(&leased), "{leased} bytes");
-    let sql = "select avg(pg_column_size(j.*))::float8 from everytab.jobs j where scan = $1";
+    let sql = "select avg(pg_column_size(j.*))::float8 from everytab.jobs j where run = $1";
     let all: f64 = database.value(sql, scan).await;
     assert!(all < leased, "{all} bytes");
 }

@@ -54,7 +54,7 @@ async fn calls_leave_nothing_behind_in_their_sessions() {
     let scan = database.start(2).await;
     database.work().await;
     database.worker.load_scan(scan).await.unwrap();
-    database.worker.scan_outcomes(scan).await.unwrap();
+    database.worker.run_outcomes(scan).await.unwrap();
     // Sessions end when they are closed; until then they show what they hold.
     let held: i64 = database
         .value(

@@ -21,14 +21,14 @@ impl Database {
     /// Works to the end, which must be without discards, and every closing job done once more.
     async fn assert_closes_again(&self, scan: i32) {
         let published = "select count(*) from everytab.job_results
-                          where scan = $1 and kind = 'publish'";
+                          where run = $1 and kind = 'publish'";
         let before: i64 = self.value(published, scan).await;
         assert_eq!(self.state_of_scan(scan).await, "running");
         self.work().await;
         self.assert_audited(scan).await;
         assert_eq!(self.state_of_scan(scan).await, "finished");
         assert_eq!(self.value::<i64>(published, scan).await, before + 1);
-        let discarded = "select sum(discarded) from everytab.stages where scan = $1";
+        let discarded = "select sum(discarded) from everytab.stages where run = $1";
         assert_eq!(self.value::<i64>(discarded, scan).await, 0);
     }
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use chrono::DateTime;
 use everytab_coordinator::{
-    BundleRow, Completion, ConnectSettings, Coordinator, Error, Fence, HostRow, IconRow, JobKind,
-    Lease, LeaseCursors, NewScan, Output, PageRow, schema_digest,
+    BundleRow, Completion, ConnectSettings, Coordinator, Digests, Error, Fence, HostRow, IconRow,
+    JobKind, Lease, LeaseCursors, NewScan, Output, PageRow, schema_digest,
 };
 use everytab_postgres::{ADMIN_USER, TestServer, shared_for_tests};
 use serde_json::{Value, json};
@@ -14,8 +14,6 @@ use uuid::Uuid;
 
 use crate::session::{FromRow, Session, Sessions, query};
 
-/// The encoder that the scans of these tests fix.
-pub(crate) const ENCODER: &str = "encoder";
 /// The worker that leases unless a test needs several.
 pub(crate) const WORKER_ID: &str = "worker";
 /// How long jobs are leased unless a test wants leases to run out.
@@ -32,6 +30,11 @@ pub(crate) struct Database {
     pub(crate) worker: Coordinator,
     /// Plain SQL as the owner, to look behind the functions.
     pub(crate) pool: Sessions,
+}
+
+/// The digests that the scans of these tests fix.
+pub(crate) fn digests() -> Digests {
+    Digests { encoder: "encoder".into() }
 }
 
 pub(crate) fn settings() -> ConnectSettings {
@@ -99,7 +102,7 @@ impl Database {
     }
 
     pub(crate) async fn state_of_scan(&self, scan: i32) -> String {
-        self.value("select state::text from everytab.scans where scan = $1", scan).await
+        self.value("select state::text from everytab.runs where run = $1", scan).await
     }
 
     pub(crate) async fn state_of_job(&self, job_id: i64) -> String {
@@ -112,10 +115,12 @@ impl Database {
         for sql in [
             "select coalesce(jsonb_agg(to_jsonb(t) order by t.job_id), '[]')::text
                from everytab.jobs t",
-            "select coalesce(jsonb_agg(to_jsonb(t) order by t.scan, t.kind), '[]')::text
+            "select coalesce(jsonb_agg(to_jsonb(t) order by t.run, t.kind), '[]')::text
                from everytab.stages t",
             "select coalesce(jsonb_agg(to_jsonb(t) order by t.scan), '[]')::text
                from everytab.scans t",
+            "select coalesce(jsonb_agg(to_jsonb(t) order by t.run), '[]')::text
+               from everytab.runs t",
             "select count(*)::text from everytab.job_results",
             "select count(*)::text from everytab.job_events",
             "select count(*)::text from everytab.hosts",
@@ -140,7 +145,7 @@ impl Database {
             crawl: "CC-MAIN-2026-01".into(),
             settings,
             lease_ms,
-            encoder: ENCODER.into(),
+            digests: digests(),
             files: (0..files).map(|file| (format!("file-{file}.parquet"), None)).collect(),
         };
         self.owner.start_scan(&scan).await.unwrap()
@@ -163,7 +168,7 @@ impl Database {
         wanted: u32,
     ) -> Vec<Lease> {
         let cursors = LeaseCursors::default();
-        self.worker.lease(worker_id, kinds, wanted, ENCODER, &cursors).await.unwrap()
+        self.worker.lease(worker_id, kinds, wanted, &digests(), &cursors).await.unwrap()
     }
 
     pub(crate) async fn lease(&self, kind: JobKind, wanted: u32) -> Vec<Lease> {
@@ -247,10 +252,10 @@ impl Database {
     /// Counters and rows agree, by the coordinator's own audit and by counting again here.
     pub(crate) async fn assert_audited(&self, scan: i32) {
         let drift: Vec<(String, i32, i32)> =
-            self.rows("select * from coordinator.audit_scan($1)", scan).await;
+            self.rows("select * from coordinator.audit_run($1)", scan).await;
         assert_eq!(drift, [], "(kind, outstanding, unfinished)");
-        let sql = "select count(*) from everytab.jobs j join everytab.stages s using (scan, kind)
-                    where j.scan = $1 and s.outstanding = 0 and j.state = 'leased'";
+        let sql = "select count(*) from everytab.jobs j join everytab.stages s using (run, kind)
+                    where j.run = $1 and s.outstanding = 0 and j.state = 'leased'";
         assert_eq!(self.value::<i64>(sql, scan).await, 0, "a leased job that nobody waits for");
     }
 }

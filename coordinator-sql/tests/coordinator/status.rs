@@ -107,9 +107,9 @@ async fn progress_tells_how_the_newest_scan_ended_and_runs_while_any_scan_does()
     assert_eq!(database.worker.progress().await.unwrap(), Progress::EndedWithDiscards);
     let second = database.start(1).await;
     assert_eq!(database.worker.progress().await.unwrap(), Progress::Running);
-    database.owner.pause_scan(second, None, true).await.unwrap();
+    database.owner.pause_run(second, None, true).await.unwrap();
     assert_eq!(database.worker.progress().await.unwrap(), Progress::Running, "paused");
-    database.owner.cancel_scan(second).await.unwrap();
+    database.owner.cancel_run(second).await.unwrap();
     assert_eq!(database.worker.progress().await.unwrap(), Progress::Ended);
     let listed = database.worker.list_scans().await.unwrap();
     let listed: Vec<_> = listed.iter().map(|scan| (scan.state.as_str(), scan.discarded)).collect();
@@ -186,8 +186,8 @@ async fn the_status_tells_of_each_worker_what_it_holds_does_and_fails_at() {
     database.worker.release(given_back, "the resolver does not answer", soon()).await.unwrap();
     database
         .run(
-            "insert into everytab.job_events (job_id, scan, at, event, lease_number, worker_id)
-                  select min(job_id), min(scan), now() - interval '1 h', 'expired', 1, 'long gone'
+            "insert into everytab.job_events (job_id, run, at, event, lease_number, worker_id)
+                  select min(job_id), min(run), now() - interval '1 h', 'expired', 1, 'long gone'
                     from everytab.jobs",
         )
         .await;

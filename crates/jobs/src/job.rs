@@ -45,12 +45,12 @@ impl Assignment {
         heartbeat: Heartbeat,
         isolation: ItemIsolation,
     ) -> Result<Self, JobError> {
-        let info = coordinator.load_scan(lease.scan).await?;
+        let info = coordinator.load_scan(lease.run).await?;
         let settings = serde_json::from_value(info.settings.clone()).map_err(|error| {
             JobError::Discard(format!("the scan's settings are not understood: {error}"))
         })?;
         Ok(Self {
-            scan: lease.scan,
+            scan: lease.run,
             kind: lease.kind,
             part: lease.part,
             lease_number: lease.fence.lease_number,

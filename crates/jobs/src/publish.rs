@@ -71,7 +71,7 @@ impl PublishRequest {
             info,
             settings,
             bundled: coordinator.bundled_shards(scan).await?,
-            outcomes: coordinator.scan_outcomes(scan).await?,
+            outcomes: coordinator.run_outcomes(scan).await?,
             status: coordinator.scan_status(scan).await?,
             force,
         })

@@ -285,7 +285,7 @@ async fn find_or_start(
             return Ok(newest);
         }
         if is_running {
-            coordinator.cancel_scan(newest).await?;
+            coordinator.cancel_run(newest).await?;
         }
     }
     let scan = scan_start::start(coordinator, &plan.crawl, &plan.stores, &options.scan).await?;

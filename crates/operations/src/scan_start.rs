@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use everytab_bundler::{object_names, takedown_list::listed_hosts};
-use everytab_coordinator::{Coordinator, NewScan};
+use everytab_coordinator::{Coordinator, Digests, NewScan};
 use everytab_icon::{png::Colours, test_vectors::encoder_digest_hex};
 use everytab_jobs::scan_settings::ScanSettings;
 use everytab_storage::StoreSettings;
@@ -176,7 +176,7 @@ async fn prepare(
         crawl: crawl.to_owned(),
         settings: serde_json::to_value(&settings)?,
         lease_ms: i32::try_from(options.lease.as_millis()).unwrap_or(i32::MAX),
-        encoder: encoder_digest_hex(),
+        digests: Digests { encoder: encoder_digest_hex() },
         files: crawl::wanted_files(files, options.limit),
     })
 }

@@ -7,14 +7,14 @@
 //!
 //! ```no_run
 //! # use std::time::Duration;
-//! # use everytab_coordinator::{Coordinator, Error, JobKind};
+//! # use everytab_coordinator::{Coordinator, Digests, Error, JobKind};
 //! # use everytab_jobs::Context;
 //! # use everytab_runner::{DRAIN, WorkerEnd, WorkerSettings, STALL_LIMIT, run, worker_id};
 //! # async fn example(coordinator: Coordinator, context: Context) -> Result<(), Error> {
 //! let settings = WorkerSettings {
 //!     worker_id: worker_id(),
 //!     kinds: vec![JobKind::Index, JobKind::Warc],
-//!     encoder: "the digest of this program's icon encoder".to_owned(),
+//!     digests: Digests { encoder: "the digest of this program's icon encoder".to_owned() },
 //!     exit_when_done: true,
 //!     drain: DRAIN,
 //!     stall_limit: STALL_LIMIT,
@@ -33,6 +33,7 @@ mod lease_outcome;
 mod leases;
 pub mod metrics;
 mod one_job;
+mod withheld;
 mod worker;
 mod worker_id;
 

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Coordinator, Error, JobKind, Lease, LeaseCursors, Progress};
+use everytab_coordinator::{Coordinator, Digests, Error, JobKind, Lease, LeaseCursors, Progress};
 use everytab_fetcher::{Fetcher, Heartbeat};
 use everytab_jobs::{Context, icon, index, search, warc};
 use tokio::{
@@ -23,6 +23,7 @@ use crate::{
     leases::Leases,
     metrics::{self, instruments},
     one_job::{JobEnd, perform_lease},
+    withheld::WithheldLog,
 };
 
 /// How long a drain may take, unless the settings say otherwise: a spot notice gives two minutes.
@@ -58,8 +59,8 @@ pub struct WorkerSettings {
     pub worker_id: String,
     /// The kinds that it takes.
     pub kinds: Vec<JobKind>,
-    /// The digest of its icon encoder.
-    pub encoder: String,
+    /// What the output of its jobs depends on besides their input.
+    pub digests: Digests,
     /// Whether it ends when the scan has.
     pub exit_when_done: bool,
     /// How long a drain may take.
@@ -109,10 +110,12 @@ pub async fn run(
         paused: HashMap::new(),
         canaries: Vec::new(),
         has_logged_idle: false,
+        withheld: WithheldLog::default(),
         cursors: LeaseCursors::default(),
         scans_before_full: 0,
         has_stalled: false,
     };
+    worker.withheld.refresh(&worker.coordinator, &worker.settings.digests).await;
     let end = worker.work(&mut stop).await;
     worker.drain().await;
     renewing.abort();
@@ -131,6 +134,7 @@ struct Worker {
     paused: HashMap<JobKind, Instant>,
     canaries: Vec<String>,
     has_logged_idle: bool,
+    withheld: WithheldLog,
     cursors: LeaseCursors,
     /// Incremental scans for jobs before the next full one.
     scans_before_full: u32,
@@ -215,13 +219,13 @@ impl Worker {
     /// Leases a job by an incremental scan; now and then, and after a scan that found nothing, by a
     /// full one.
     async fn lease(&mut self, kinds: &[JobKind]) -> Result<Vec<Lease>, Error> {
-        let WorkerSettings { worker_id, encoder, .. } = &self.settings;
+        let WorkerSettings { worker_id, digests, .. } = &self.settings;
         let is_full_scan = self.scans_before_full == 0;
         let cursors = match is_full_scan {
             true => LeaseCursors::default(),
             false => self.cursors.clone(),
         };
-        let asked = self.coordinator.lease(worker_id, kinds, LEASES_PER_CALL, encoder, &cursors);
+        let asked = self.coordinator.lease(worker_id, kinds, LEASES_PER_CALL, digests, &cursors);
         let leases = metrics::call("lease", asked).await?;
         self.cursors.note(&leases);
         self.scans_before_full = match leases.is_empty() {
@@ -245,6 +249,7 @@ impl Worker {
             Err(error) => return Err(error),
         };
         if !self.has_logged_idle {
+            self.withheld.refresh(&self.coordinator, &self.settings.digests).await;
             let kinds: Vec<&str> = self.settings.kinds.iter().map(|kind| kind.as_str()).collect();
             tracing::info!(kinds = kinds.join(","), ?progress, "no work now; waiting");
             self.has_logged_idle = true;

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
-use everytab_coordinator::Coordinator;
+use everytab_coordinator::{Coordinator, Digests};
 use everytab_fetcher::{Fetcher, capacity};
 use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_jobs::{Context, STORE_ATTEMPTS};
@@ -87,7 +87,7 @@ pub async fn run(args: RunArgs) -> CliResult {
     let settings = WorkerSettings {
         worker_id: worker_id(),
         kinds: Role::kinds(&args.roles),
-        encoder: encoder_digest_hex(),
+        digests: Digests { encoder: encoder_digest_hex() },
         exit_when_done: args.exit_when_done,
         drain: args.drain.unwrap_or(DRAIN),
         stall_limit: args.stall_limit.unwrap_or(STALL_LIMIT),

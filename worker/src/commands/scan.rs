@@ -177,7 +177,7 @@ pub async fn run(args: ScanArgs) -> CliResult {
         ScanCommand::List { database, json } => list(&database, json).await,
         ScanCommand::Cancel(scan) => {
             let (coordinator, number) = scan.find().await?;
-            said(coordinator.cancel_scan(number).await?, "cancelled", "it has ended already")
+            said(coordinator.cancel_run(number).await?, "cancelled", "it has ended already")
         }
         ScanCommand::Retry(args) => retry(args).await,
         ScanCommand::Pause(args) => pause(args, true).await,
@@ -306,7 +306,7 @@ async fn retry(args: RetryArgs) -> CliResult {
 
 async fn pause(args: StageArgs, pause: bool) -> CliResult {
     let (coordinator, number) = args.scan.find().await?;
-    let changed = coordinator.pause_scan(number, args.kind, pause).await?;
+    let changed = coordinator.pause_run(number, args.kind, pause).await?;
     let done = if pause { "paused" } else { "running" };
     said(changed, done, "the scan has ended or is so already")
 }

@@ -54,13 +54,13 @@ const OUTCOMES: &str = "
     select 'icon ' || i.shard || ' ' || i.host_no || ' ' || i.candidate_no || ' ' || i.url
            || ' = ' || i.outcome || ' ' || coalesce(encode(i.sha256, 'hex'), '')
       from everytab.icons i
-      join everytab.jobs j on j.scan = i.scan and j.kind = 'icon' and j.part = i.shard
+      join everytab.jobs j on j.run = i.scan and j.kind = 'icon' and j.part = i.shard
        and j.lease_number = i.lease_number and j.state = 'completed'
      where i.scan = (select max(scan) from everytab.scans)
     union all
     select 'warc ' || p.shard || ' ' || p.host_no || ' ' || p.hostname || ' = ' || p.outcome
       from everytab.pages p
-      join everytab.jobs j on j.scan = p.scan and j.kind = 'warc' and j.part = p.shard
+      join everytab.jobs j on j.run = p.scan and j.kind = 'warc' and j.part = p.shard
        and j.lease_number = p.lease_number and j.state = 'completed'
      where p.scan = (select max(scan) from everytab.scans)";
 
@@ -114,7 +114,7 @@ pub(crate) fn assert_sound(books: &dyn Books) {
     assert_eq!(status["state"], "finished", "{}", books.psql(why));
     assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
     let jobs = "select count(*) from everytab.jobs j
-                 where j.scan = (select max(scan) from everytab.scans)";
+                 where j.run = (select max(scan) from everytab.scans)";
     let one = |sql: &str| books.psql(&format!("{jobs} and {sql}"));
     assert_eq!(one("j.state <> 'completed'"), "0");
     let twice = "1 <> (select count(*) from everytab.job_results r where r.job_id = j.job_id)";
@@ -132,7 +132,7 @@ pub(crate) fn archives(books: &dyn Books, store: &Path) -> (BTreeSet<String>, BT
         files(&folder).into_keys().filter(|name| name.ends_with(".warc.gz")).collect();
     let sql = "select distinct i.shard || '-' || i.lease_number || '.warc.gz'
                  from everytab.icons i join everytab.jobs j
-                   on j.scan = i.scan and j.kind = 'icon' and j.part = i.shard
+                   on j.run = i.scan and j.kind = 'icon' and j.part = i.shard
                   and j.lease_number = i.lease_number and j.state = 'completed'
                 where i.archive_offset is not null
                   and i.scan = (select max(scan) from everytab.scans)";

@@ -26,6 +26,7 @@ mod instance_metadata;
 mod kills;
 mod migrating;
 mod netns;
+mod older_backup;
 mod operator;
 mod orders;
 mod outcomes;

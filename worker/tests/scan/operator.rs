@@ -130,7 +130,7 @@ fn commands_say_what_changed_refuse_nonsense_and_bear_a_reader_that_left() {
     assert!(said(&["scan", "status"], 0).contains("rate         7 requests/s"));
     assert_eq!(said(&["scan", "set", "rate=off"], 0), "rate=off\n");
     assert_eq!(said(&["scan", "set", "deadline=45m"], 0), "deadline=2700s\n");
-    assert_eq!(database.psql("select deadline_ms from everytab.scans").trim(), "2700000");
+    assert_eq!(database.psql("select deadline_ms from everytab.runs").trim(), "2700000");
     assert_eq!(said(&["scan", "set", "deadline=off"], 0), "deadline=off\n");
     assert!(said(&["scan", "pause", "--kind", "icons"], 2).contains("icons"));
     assert!(said(&["scan", "retry", "--kind", "icons"], 2).contains("icons"));

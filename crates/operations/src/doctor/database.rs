@@ -80,7 +80,7 @@ async fn audit(coordinator: &Coordinator) -> Result<Check, Error> {
     let mut found = Vec::new();
     for scan in newest {
         let Some(number) = coordinator.scan_number(Some(scan.scan_id)).await? else { continue };
-        for (kind, outstanding, unfinished) in coordinator.audit_scan(number).await? {
+        for (kind, outstanding, unfinished) in coordinator.audit_run(number).await? {
             found.push(format!(
                 "{} of {}: {outstanding} outstanding, {unfinished} rows unfinished",
                 kind, scan.scan_id

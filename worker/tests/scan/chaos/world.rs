@@ -255,7 +255,7 @@ impl World {
     }
 
     fn is_over(&self) -> bool {
-        let sql = "select state from everytab.scans order by scan desc limit 1";
+        let sql = "select state from everytab.runs order by run desc limit 1";
         let state = self.postgres().psql(&self.orders.database, sql).unwrap_or_default();
         state.starts_with("finished")
     }

@@ -1,5 +1,6 @@
--- Inputs, counts by outcome and other counts of each stage, summed over the completed jobs.
-create or replace function coordinator.scan_outcomes(p_scan integer)
+-- What the jobs of a run counted: their inputs, outcomes and other counts, summed by stage over the
+-- completed jobs.
+create or replace function coordinator.run_outcomes(p_run integer)
 returns table (kind text, key text, name text, amount bigint)
 language sql stable security definer set search_path = everytab, pg_temp as $$
     select r.kind::text, section.key, entry.key, sum(entry.value::bigint)::bigint
@@ -8,6 +9,6 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
        and j.state = 'completed'
       cross join lateral jsonb_each(r.stats) section
       cross join lateral jsonb_each_text(section.value) entry
-     where r.scan = p_scan and section.key in ('inputs', 'outcomes', 'counts')
+     where r.run = p_run and section.key in ('inputs', 'outcomes', 'counts')
      group by 1, 2, 3;
 $$;

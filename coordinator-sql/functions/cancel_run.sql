@@ -1,0 +1,15 @@
+-- Ends a run: none of its jobs is leased any more, and workers that hold one lose it at their next
+-- renewal or completion. False: there is no such run, or it has ended. The lock comes first, so
+-- that no job is leased or published meanwhile.
+create or replace function coordinator.cancel_run(p_run integer)
+returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
+begin
+    lock table jobs in exclusive mode;
+    update runs set state = 'cancelled', finished_at = clock_timestamp()
+     where run = p_run and state in ('running', 'paused');
+    if not found then
+        return false;
+    end if;
+    perform coordinator.revoke_leases(p_run, 'the scan was cancelled');
+    return true;
+end $$;

@@ -1,0 +1,36 @@
+//! Logs which jobs a worker does not get because its digests differ from those that a run fixed:
+//! without a word it would only seem idle.
+
+use everytab_coordinator::{Coordinator, Digests, WithheldRun};
+
+/// What was logged last, so that nothing is logged twice.
+#[derive(Debug, Default)]
+pub(crate) struct WithheldLog {
+    logged: Vec<WithheldRun>,
+}
+
+impl WithheldLog {
+    /// Asks Postgres which runs want other digests, and logs them if they changed.
+    pub(crate) async fn refresh(&mut self, coordinator: &Coordinator, digests: &Digests) {
+        let runs = match coordinator.withheld_runs(digests).await {
+            Ok(runs) if runs == self.logged => return,
+            Ok(runs) => runs,
+            Err(error) => {
+                tracing::warn!(%error, "which jobs are withheld from this worker is not known");
+                return;
+            }
+        };
+        for run in &runs {
+            tracing::warn!(
+                scan = %run.scan_id,
+                kinds = run.kinds.join(","),
+                digest = run.digest,
+                wanted = run.wanted,
+                offered = run.offered.as_deref(),
+                "this worker takes no jobs of these kinds of the scan: their output depends on a \
+                 digest that differs from this worker's"
+            );
+        }
+        self.logged = runs;
+    }
+}
