@@ -2,12 +2,14 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::error::Error;
 
 /// The kinds of job, in pipeline order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum JobKind {
     /// Reads one parquet file of the crawl's index.
     Index,

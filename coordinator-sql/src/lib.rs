@@ -32,6 +32,7 @@ mod rows;
 mod scans;
 mod schema;
 mod server;
+mod status;
 mod tls;
 mod transient;
 mod verbs;
@@ -48,4 +49,8 @@ pub use load::{BlockedHost, BundleHost, CrawlFile, IconHost, OutcomeCount, ScanI
 pub use rows::{BundleRow, HostRow, IconRow, Output, PageRow};
 pub use scans::{JobEvent, NewScan, ScanSummary};
 pub use schema::{migrations, schema_digest};
+pub use status::{
+    IsolatedJob, JobFailure, ScanState, ScanStatus, StageDrift, StageOutcomes, StageStatus,
+    Timestamp, WorkerStatus,
+};
 pub use verbs::{end::Failure, lease::Renewal, progress::Progress};

@@ -14,6 +14,7 @@ use crate::{
     error::Error,
     job::{Fence, JobKind},
     row::from_row,
+    status::{ScanState, ScanStatus},
 };
 
 /// A scan to start.
@@ -40,8 +41,8 @@ pub struct ScanSummary {
     pub scan_id: Uuid,
     /// The crawl.
     pub crawl: String,
-    /// running, paused, finished, finished_with_discards or cancelled.
-    pub state: String,
+    /// How far it has come.
+    pub state: ScanState,
     /// Jobs not ended.
     pub outstanding: i64,
     /// Jobs discarded.
@@ -114,12 +115,15 @@ impl Coordinator {
         self.operator_value(sql, &[bind(&scan_id)]).await
     }
 
-    /// All that `scan status` shows, as one JSON document.
+    /// All that `scan status` shows.
     ///
     /// # Errors
-    /// When Postgres cannot be asked.
-    pub async fn scan_status(&self, scan: i32) -> Result<Value, Error> {
-        self.operator_value("select coordinator.scan_status($1)", &[bind(&scan)]).await
+    /// When Postgres cannot be asked, or has no such scan.
+    pub async fn scan_status(&self, scan: i32) -> Result<ScanStatus, Error> {
+        let sql = "select coordinator.scan_status($1)";
+        let document: Value = self.operator_value(sql, &[bind(&scan)]).await?;
+        serde_json::from_value(document)
+            .map_err(|error| Error::Unexpected(format!("a status of another form ({error})")))
     }
 
     /// All scans, newest first.

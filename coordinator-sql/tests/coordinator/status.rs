@@ -1,12 +1,36 @@
 //! What a person sees: status, history, lists; and forgetting a scan.
 
-use everytab_coordinator::{Completion, JobKind, Output, Progress};
+use everytab_coordinator::{Completion, JobKind, Output, Progress, ScanStatus};
 use serde_json::{Value, json};
 
 use crate::setup::{Database, WORKER_ID, soon};
 
+/// The document that `scan status --json` prints.
 async fn status(database: &Database, scan: i32) -> Value {
-    database.worker.scan_status(scan).await.unwrap()
+    serde_json::to_value(database.worker.scan_status(scan).await.unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_status_is_written_as_postgres_wrote_it() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(3).await;
+    database.work_on(&[JobKind::Warc]).await;
+    let lease = database.lease_one(JobKind::Icon).await;
+    database.worker.retry(lease, "the store is full", soon()).await.unwrap();
+    database
+        .run(
+            "update everytab.jobs set crashes = 3, not_before = 'infinity' where attempts = 1;
+             update everytab.stages set outstanding = 7 where kind = 'icon'",
+        )
+        .await;
+    let _held = database.lease_one(JobKind::Icon).await;
+    let sql = "select coordinator.scan_status($1::integer)";
+    let written: Value = database.value(sql, scan).await;
+    for section in ["workers", "careful", "errors", "drift", "stages"] {
+        assert!(!written[section].as_array().unwrap().is_empty(), "{section}: {written}");
+    }
+    let read: ScanStatus = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(serde_json::to_value(read).unwrap().to_string(), written.to_string());
 }
 
 fn stage<'a>(status: &'a Value, kind: &str) -> &'a Value {

@@ -36,7 +36,6 @@ mod stats;
 pub use self::{
     context::{Context, STORE_ATTEMPTS},
     job::{Assignment, JobError, PerformedJob},
-    publish::duration_seconds,
     registry::perform_job,
     stats::Stats,
 };

@@ -3,7 +3,6 @@
 mod preview;
 mod scan_numbers;
 
-pub use self::scan_numbers::duration_seconds;
 use std::{
     collections::{BTreeMap, HashSet},
     future::ready,
@@ -19,7 +18,7 @@ use everytab_bundler::{
     stats_document::{ScanNumbers, stats_document},
     stats_names::{InputName, OutcomeName, StageName},
 };
-use everytab_coordinator::{Coordinator, OutcomeCount, Output, ScanInfo};
+use everytab_coordinator::{Coordinator, OutcomeCount, Output, ScanInfo, ScanStatus};
 use everytab_fetcher::Heartbeat;
 use everytab_storage::{
     ObjectChange, PutOptions, Store, Tagged,
@@ -53,7 +52,7 @@ pub struct PublishRequest {
     /// The scan's counts.
     pub outcomes: Vec<OutcomeCount>,
     /// The document of `scan status`, for the times of the stages.
-    pub status: Value,
+    pub status: ScanStatus,
     /// Whether a site of a later scan may be replaced.
     pub force: bool,
 }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use everytab_coordinator::{ConnectSettings, Coordinator};
+use everytab_coordinator::{ConnectSettings, Coordinator, ScanState, ScanStatus};
 use everytab_operations::{
     LineSink, OperationError, crawl, progress,
     scan_start::{self, ScanOptions, ScanStores, StartedScan},
@@ -13,7 +13,6 @@ use everytab_operations::{
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_runner::DRAIN;
 use everytab_testbed::Running;
-use serde_json::Value;
 use tokio::sync::watch;
 use url::Url;
 
@@ -136,7 +135,7 @@ impl LocalScan {
         for line in progress::summary(&status, sink.columns()) {
             sink.data(format_args!("{line}"))?;
         }
-        if matches!(status["state"].as_str(), Some("running" | "paused")) {
+        if status.state.is_open() {
             sink.note(format_args!("stopped; the same command goes on from here"));
             return Ok(LocalScanEnd::Stopped);
         }
@@ -266,7 +265,7 @@ async fn find_or_start(
         let wanted = serde_json::to_value(scan_start::settings(&plan.stores, &options.scan))?;
         let is_same = info.crawl == plan.crawl && info.settings == wanted;
         let status = coordinator.scan_status(newest).await?;
-        let is_running = matches!(status["state"].as_str(), Some("running" | "paused"));
+        let is_running = status.state.is_open();
         if is_running && !is_same && !options.again {
             return Err(OperationError::new(format!(
                 "{} holds an unfinished scan of {} with other settings: run the command that \
@@ -275,7 +274,7 @@ async fn find_or_start(
                 info.crawl
             )));
         }
-        let is_cancelled = status["state"] == "cancelled";
+        let is_cancelled = status.state == ScanState::Cancelled;
         if is_same && !is_cancelled && (is_running || !options.again) {
             // The cause of a discarded job may have been mended since.
             let again = coordinator.retry_jobs(newest, None, None, None).await?;
@@ -295,18 +294,16 @@ async fn find_or_start(
 }
 
 /// One line about the discarded jobs of a scan that ended with some.
-fn discards(status: &Value) -> Option<String> {
-    if status["state"] != "finished_with_discards" {
+fn discards(status: &ScanStatus) -> Option<String> {
+    if status.state != ScanState::FinishedWithDiscards {
         return None;
     }
-    let errors = status["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let last = errors.iter().find(|error| error["event"] == "discard");
-    let text = |name: &str| last.and_then(|last| last[name].as_str()).unwrap_or("unknown");
+    let last = status.errors.iter().find(|error| error.event == "discard");
     Some(format!(
         "error: {} jobs were discarded, the last one ({}) because: {}; put it right and run the \
          same command again",
-        status["events"]["discard"],
-        text("kind"),
-        text("message")
+        status.events_of("discard"),
+        last.map_or("unknown", |last| last.kind.as_str()),
+        last.and_then(|last| last.message.as_deref()).unwrap_or("unknown")
     ))
 }

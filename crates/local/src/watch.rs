@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use everytab_coordinator::Coordinator;
+use everytab_coordinator::{Coordinator, ScanStatus};
 use everytab_operations::{
     LineSink, OperationError,
     progress::{self, STATUS_SHARE},
 };
-use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::worker_processes::WorkerProcesses;
@@ -25,7 +24,7 @@ pub(crate) async fn watch_scan(
     processes: &WorkerProcesses,
     stop: &mut watch::Receiver<bool>,
     sink: &dyn LineSink,
-) -> Result<Value, OperationError> {
+) -> Result<ScanStatus, OperationError> {
     let mut said = String::new();
     loop {
         let asked_at = Instant::now();
@@ -38,14 +37,14 @@ pub(crate) async fn watch_scan(
                 said = line;
             }
         }
-        let is_running = matches!(status["state"].as_str(), Some("running" | "paused"));
+        let is_running = status.state.is_open();
         if !is_running || *stop.borrow() {
             return Ok(status);
         }
         if processes.restart_crashed()? {
             // They may have finished it since the status was read.
             let status = coordinator.scan_status(number).await?;
-            if matches!(status["state"].as_str(), Some("running" | "paused")) {
+            if status.state.is_open() {
                 return Err(OperationError::new(
                     "all workers have left, and the scan is not finished",
                 ));

@@ -48,12 +48,8 @@ impl KnownScan {
     }
 
     fn has_ended(&self) -> bool {
-        has_ended(&self.summary.state)
+        !self.summary.state.is_open()
     }
-}
-
-fn has_ended(state: &str) -> bool {
-    !matches!(state, "running" | "paused")
 }
 
 /// What a run of `gc` has removed so far, or would remove.
@@ -214,8 +210,8 @@ async fn sweep_archives(
     let listed = store.list_all(&prefix).await?;
     let referenced: HashMap<i32, i32> =
         coordinator.referenced_archives(scan.number).await?.into_iter().collect();
-    let state = coordinator.scan_status(scan.number).await?;
-    let has_ended = has_ended(state["state"].as_str().unwrap_or("running"));
+    // Asked again: the scan may have ended since it was listed.
+    let has_ended = !coordinator.scan_status(scan.number).await?.state.is_open();
     let garbage: Vec<ObjectInfo> = listed
         .into_iter()
         .filter(|object| {

@@ -2,11 +2,12 @@
 
 pub mod layout;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use chrono::{DateTime, Utc};
-use everytab_jobs::duration_seconds;
-use serde_json::{Map, Value};
+use everytab_coordinator::{
+    IsolatedJob, JobKind, ScanStatus, StageOutcomes, StageStatus, Timestamp, WorkerStatus,
+};
 
 use self::layout::{LABEL_COLUMNS, Optional, counted, fitting, wrapped};
 
@@ -31,7 +32,7 @@ type Labelled = (String, String);
 /// One stage as a line shows it.
 #[derive(Debug, Clone, PartialEq)]
 struct StageLine {
-    kind: String,
+    kind: JobKind,
     done: u64,
     discarded: u64,
     total: u64,
@@ -44,38 +45,26 @@ struct StageLine {
     eta_seconds: Option<f64>,
 }
 
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or(0)
+fn sum(amounts: &BTreeMap<String, i64>) -> u64 {
+    amounts.values().map(|amount| amount.unsigned_abs()).sum()
 }
 
-fn time(value: &Value) -> Option<DateTime<Utc>> {
-    value.as_str()?.parse().ok()
+fn amount(amounts: &BTreeMap<String, i64>, name: &str) -> u64 {
+    amounts.get(name).map_or(0, |amount| amount.unsigned_abs())
 }
 
-fn section<'a>(status: &'a Value, kind: &str, key: &str) -> Option<&'a Map<String, Value>> {
-    status["outcomes"][kind][key].as_object()
+fn stage_lines(status: &ScanStatus) -> Vec<StageLine> {
+    status.stages.iter().map(|stage| stage_line(status, stage)).collect()
 }
 
-fn sum(section: Option<&Map<String, Value>>) -> u64 {
-    section.map_or(0, |names| names.values().map(number).sum())
-}
-
-fn stage_lines(status: &Value) -> Vec<StageLine> {
-    let now = time(&status["now"]);
-    let stages = status["stages"].as_array().into_iter().flatten();
-    stages.map(|stage| stage_line(status, stage, now)).collect()
-}
-
-fn stage_line(status: &Value, stage: &Value, now: Option<DateTime<Utc>>) -> StageLine {
-    let kind = stage["kind"].as_str().unwrap_or_default().to_owned();
-    let (done, discarded) = (number(&stage["done"]), number(&stage["discarded"]));
-    let outstanding = number(&stage["outstanding"]);
-    let items = sum(section(status, &kind, "inputs"));
+fn stage_line(status: &ScanStatus, stage: &StageStatus) -> StageLine {
+    let StageStatus { kind, done, discarded, outstanding, .. } = *stage;
+    let items = sum(&status.outcomes_of(kind).inputs);
     let running = || {
-        let since = now? - time(&stage["started_at"])?;
+        let since = status.now.time()? - stage.started_at.as_ref()?.time()?;
         Some(since.as_seconds_f64().max(0.001))
     };
-    let seconds = duration_seconds(stage).or_else(running);
+    let seconds = stage.duration_seconds().or_else(running);
     let rate = |amount: u64| seconds.filter(|s| *s > 0.0).map(|s| amount as f64 / s);
     let eta_seconds = rate(done + discarded)
         .filter(|rate| *rate > 0.0 && outstanding > 0)
@@ -84,9 +73,9 @@ fn stage_line(status: &Value, stage: &Value, now: Option<DateTime<Utc>>) -> Stag
         done,
         discarded,
         total: done + discarded + outstanding,
-        leased: number(&stage["leased"]),
-        delayed: number(&stage["delayed"]),
-        paused: stage["paused"].as_bool().unwrap_or(false),
+        leased: stage.leased,
+        delayed: stage.delayed,
+        paused: stage.paused,
         items,
         per_second: rate(items),
         seconds,
@@ -96,9 +85,8 @@ fn stage_line(status: &Value, stage: &Value, now: Option<DateTime<Utc>>) -> Stag
 }
 
 /// The whole picture, as lines for a terminal of `columns`.
-pub fn picture(status: &Value, columns: usize) -> Vec<String> {
-    let text = |key: &str| status[key].as_str().unwrap_or("-").to_owned();
-    let title = format!("{}  {}  {}", text("scan"), text("crawl"), text("state"));
+pub fn picture(status: &ScanStatus, columns: usize) -> Vec<String> {
+    let title = format!("{}  {}  {}", status.scan_id, status.crawl, status.state);
     let mut lines = wrapped("scan", TITLE_COLUMNS, &title, columns);
     lines.push(String::new());
     for stage in stage_lines(status) {
@@ -122,7 +110,8 @@ fn bar_line(stage: &StageLine, columns: usize) -> String {
         total => usize::try_from(ended * cells as u64 / total).unwrap_or(cells).min(cells),
     };
     let bar = format!("{}{}", "█".repeat(filled), "░".repeat(cells - filled));
-    let first = format!("{:<LABEL_COLUMNS$}{bar} {ended:>6}/{:<6}", stage.kind, stage.total);
+    let kind = stage.kind.as_str();
+    let first = format!("{kind:<LABEL_COLUMNS$}{bar} {ended:>6}/{:<6}", stage.total);
     let mut optional = Vec::new();
     let mut add = |rank, text| optional.push(Optional { rank, text });
     if stage.items > 0 {
@@ -151,31 +140,36 @@ fn bar_line(stage: &StageLine, columns: usize) -> String {
     fitting(&first, &optional, columns)
 }
 
-fn outcome_lines(status: &Value, columns: usize) -> Vec<String> {
+fn outcome_lines(status: &ScanStatus, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for kind in ["warc", "icon", "bundle-shard"] {
-        let Some(outcomes) = section(status, kind, "outcomes") else { continue };
-        let inputs = sum(section(status, kind, "inputs"));
-        let ended = sum(Some(outcomes));
+    for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
+        let Some(StageOutcomes { inputs, outcomes, .. }) = status.outcomes.get(&kind) else {
+            continue;
+        };
+        if outcomes.is_empty() {
+            continue;
+        }
+        let (inputs, ended) = (sum(inputs), sum(outcomes));
         let mut by_amount: Vec<(String, u64)> =
-            outcomes.iter().map(|(name, amount)| (name.clone(), number(amount))).collect();
+            outcomes.iter().map(|(name, amount)| (name.clone(), amount.unsigned_abs())).collect();
         by_amount.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let check = if inputs == ended { "" } else { "  (does not add up!)" };
-        let head = format!("{kind:<LABEL_COLUMNS$}{inputs} = ");
+        let head = format!("{:<LABEL_COLUMNS$}{inputs} = ", kind.as_str());
         lines.push(counted(&head, &by_amount, check, columns));
     }
     lines
 }
 
 /// What fetching the icons took so far: names, connections, permissions.
-fn fetching_line(status: &Value) -> Option<Labelled> {
-    let counts = section(status, "icon", "counts")?;
-    let count = |name: &str| counts.get(name).map_or(0, number);
+fn fetching_line(status: &ScanStatus) -> Option<Labelled> {
+    let StageOutcomes { outcomes, counts, .. } = status.outcomes.get(&JobKind::Icon)?;
+    if counts.is_empty() {
+        return None;
+    }
+    let count = |name: &str| amount(counts, name);
     let lookups = count("lookups").max(1);
     let quick = ["1", "10", "100"].map(|ms| count(&format!("lookups_within_{ms}_ms")));
-    let refused = section(status, "icon", "outcomes")
-        .and_then(|outcomes| outcomes.get("robots_disallowed"))
-        .map_or(0, number);
+    let refused = amount(outcomes, "robots_disallowed");
     let text = format!(
         "{} look-ups, {} ms in the mean, {} % within 100 ms; {} connections, {} \
          requests over open ones; {} robots.txt asked for, {refused} icons refused",
@@ -189,119 +183,109 @@ fn fetching_line(status: &Value) -> Option<Labelled> {
     Some(("fetching".to_owned(), text))
 }
 
-fn worker_lines(status: &Value) -> Vec<Labelled> {
-    let now = time(&status["now"]);
-    let workers = status["workers"].as_array().into_iter().flatten();
+fn worker_lines(status: &ScanStatus) -> Vec<Labelled> {
+    let now = status.now.time();
+    let workers = status.workers.iter();
     let mut lines: Vec<Labelled> =
         workers.map(|worker| ("worker".to_owned(), worker_line(worker, now))).collect();
-    if let Some(rate) = status["rate"].as_u64() {
+    if let Some(rate) = status.rate {
         lines.push(("rate".to_owned(), format!("{rate} requests/s for all workers together")));
     }
-    for job in status["careful"].as_array().into_iter().flatten() {
-        lines.push(("careful".to_owned(), careful_line(job)));
+    for job in &status.isolated_jobs {
+        lines.push(("careful".to_owned(), isolated_line(job)));
     }
     lines
 }
 
-fn worker_line(worker: &Value, now: Option<DateTime<Utc>>) -> String {
-    let text = |name: &str| worker[name].as_str().unwrap_or("-").to_owned();
-    let kinds = worker["kinds"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let kinds: Vec<&str> = kinds.collect();
-    let mut line = format!("{}  {} leases", text("holder"), number(&worker["leases"]));
+fn worker_line(worker: &WorkerStatus, now: Option<DateTime<Utc>>) -> String {
+    let kinds: Vec<&str> = worker.kinds.iter().map(|kind| kind.as_str()).collect();
+    let mut line = format!("{}  {} leases", worker.worker_id, worker.leases);
     if !kinds.is_empty() {
         line.push_str(&format!(" ({})", kinds.join(", ")));
     }
-    if let Some(age) = now.zip(time(&worker["oldest_lease"])).map(|(now, at)| now - at) {
+    let oldest = worker.oldest_lease.as_ref().and_then(Timestamp::time);
+    if let Some(age) = now.zip(oldest).map(|(now, at)| now - at) {
         line.push_str(&format!("  oldest {}", short_time(age.as_seconds_f64())));
     }
-    let (jobs, rate) = (number(&worker["jobs"]), worker["items_per_second"].as_f64());
-    if let Some(rate) = rate.filter(|_| jobs > 0) {
-        line.push_str(&format!("  {jobs} jobs, {rate:.1} items/s lately"));
+    if let Some(rate) = worker.items_per_second.as_f64().filter(|_| worker.jobs > 0) {
+        line.push_str(&format!("  {} jobs, {rate:.1} items/s lately", worker.jobs));
     }
-    if number(&worker["errors"]) > 0 {
-        line.push_str(&format!("  {} errors: {}", number(&worker["errors"]), text("last_error")));
+    if worker.errors > 0 {
+        let last = worker.last_error.as_deref().unwrap_or("-");
+        line.push_str(&format!("  {} errors: {last}", worker.errors));
     }
     line
 }
 
-/// A job that has killed workers: it goes one item at a time.
-fn careful_line(job: &Value) -> String {
+/// A job that has killed workers: it is run one item at a time.
+fn isolated_line(job: &IsolatedJob) -> String {
     let mut line = format!(
         "job {} {} {}: {} crashes, {}",
-        number(&job["job_id"]),
-        job["kind"].as_str().unwrap_or("-"),
-        number(&job["part"]),
-        number(&job["crashes"]),
-        job["state"].as_str().unwrap_or("-")
+        job.job_id, job.kind, job.part, job.crashes, job.state
     );
-    if let Some(item) = job["in_hand"].as_i64() {
+    if let Some(item) = job.current_item {
         line.push_str(&format!(", item {item} in hand"));
     }
-    if let Some(holder) = job["holder"].as_str() {
-        line.push_str(&format!(", {holder}"));
+    if let Some(worker_id) = &job.worker_id {
+        line.push_str(&format!(", {worker_id}"));
     }
-    if let Some(at) = job["not_before"].as_str() {
-        line.push_str(&format!(", not before {at}"));
+    if let Some(at) = &job.not_before {
+        line.push_str(&format!(", not before {}", at.as_str()));
     }
     line
 }
 
-fn error_lines(status: &Value) -> Vec<Labelled> {
+fn error_lines(status: &ScanStatus) -> Vec<Labelled> {
     let mut lines = Vec::new();
-    for drift in status["drift"].as_array().into_iter().flatten() {
+    for drift in &status.drift {
         let text = format!(
             "{}: {} outstanding, {} rows unfinished; this is a bug, keep the database",
-            drift["kind"].as_str().unwrap_or("-"),
-            number(&drift["outstanding"]),
-            number(&drift["unfinished"])
+            drift.kind, drift.outstanding, drift.unfinished
         );
         lines.push(("DRIFT".to_owned(), text));
     }
-    for error in status["errors"].as_array().into_iter().flatten().take(5) {
+    for error in status.errors.iter().take(5) {
         let text = format!(
             "job {} {} {} ({}): {}",
-            number(&error["job_id"]),
-            error["kind"].as_str().unwrap_or("-"),
-            number(&error["part"]),
-            error["holder"].as_str().unwrap_or("-"),
-            error["message"].as_str().unwrap_or("-")
+            error.job_id,
+            error.kind,
+            error.part,
+            error.worker_id.as_deref().unwrap_or("-"),
+            error.message.as_deref().unwrap_or("-")
         );
-        lines.push((error["event"].as_str().unwrap_or("-").to_owned(), text));
+        lines.push((error.event.clone(), text));
     }
     lines
 }
 
 /// One line of the whole, for a log.
-pub fn line(status: &Value) -> String {
+pub fn line(status: &ScanStatus) -> String {
     let parts: Vec<String> = stage_lines(status)
         .iter()
         .filter(|stage| stage.total > 0)
         .map(|stage| format!("{} {}/{}", stage.kind, stage.done + stage.discarded, stage.total))
         .collect();
-    format!("{}: {}", status["state"].as_str().unwrap_or("-"), parts.join("  "))
+    format!("{}: {}", status.state, parts.join("  "))
 }
 
 /// The end of a scan in numbers, as lines of at most `columns`: hosts, pages, icons by outcome,
 /// bundles, seconds a stage.
-pub fn summary(status: &Value, columns: usize) -> Vec<String> {
-    let outcome = |kind: &str, name: &str| {
-        section(status, kind, "outcomes").map_or(0, |names| names.get(name).map_or(0, number))
-    };
-    let with_icon = outcome("bundle-shard", "tab_with_icon");
-    let tabs = with_icon + outcome("bundle-shard", "tab_without_icon");
-    let bundles = section(status, "bundle-shard", "counts")
-        .and_then(|counts| counts.get("bundles"))
-        .map_or(0, number);
+pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
+    let [warc, bundles] =
+        [JobKind::Warc, JobKind::BundleShard].map(|kind| status.outcomes_of(kind));
+    let with_icon = amount(&bundles.outcomes, "tab_with_icon");
+    let tabs = with_icon + amount(&bundles.outcomes, "tab_without_icon");
+    let bundles = amount(&bundles.counts, "bundles");
     let mut lines = vec![
-        format!("hosts    {}", sum(section(status, "warc", "inputs"))),
-        format!("pages    {} with a title", outcome("warc", "ok")),
+        format!("hosts    {}", sum(&warc.inputs)),
+        format!("pages    {} with a title", amount(&warc.outcomes, "ok")),
         format!("tabs     {tabs}, {with_icon} with an icon, in {bundles} bundles"),
     ];
     lines
         .extend(outcome_lines(status, columns).into_iter().filter(|line| line.starts_with("icon")));
     for stage in stage_lines(status).iter().filter(|stage| stage.total > 0) {
-        let first =
-            format!("{:<LABEL_COLUMNS$}{:>8.2} s", stage.kind, stage.seconds.unwrap_or(0.0));
+        let (kind, seconds) = (stage.kind.as_str(), stage.seconds.unwrap_or(0.0));
+        let first = format!("{kind:<LABEL_COLUMNS$}{seconds:>8.2} s");
         let rate = format!(" {:>8.0}/s", stage.per_second.unwrap_or(0.0));
         let items = format!(" {:>8} items", stage.items);
         let optional = [(2, items), (1, rate)].map(|(rank, text)| Optional { rank, text });
@@ -323,30 +307,45 @@ fn short_time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
+    /// A status with the given members, and nothing else in it.
+    fn status(members: Value) -> ScanStatus {
+        let mut status = json!({
+            "scan": "00000000-0000-0000-0000-000000000000", "crawl": "c", "state": "running",
+            "settings": {}, "rate": null, "shards": null, "bundles_per_shard": null,
+            "started_at": "2026-01-01T00:00:00Z", "finished_at": null,
+            "now": "2026-01-01T00:01:00Z", "outstanding": 0, "stages": [], "outcomes": {},
+            "workers": [], "careful": [], "errors": [], "events": {}, "drift": [],
+        });
+        for (name, value) in members.as_object().unwrap() {
+            status[name] = value.clone();
+        }
+        serde_json::from_value(status).unwrap()
+    }
+
     #[test]
     fn look_ups_connections_and_robots_are_shown_once_icons_were_fetched() {
-        let status = json!({"outcomes": {"icon": {
+        let status = status(json!({"outcomes": {"icon": {
             "inputs": {"candidates": 50},
             "outcomes": {"ok": 43, "robots_disallowed": 7},
             "counts": {"lookups": 20, "lookups_ms": 250, "lookups_within_1_ms": 3,
                        "lookups_within_10_ms": 5, "lookups_within_100_ms": 6,
                        "lookups_within_1000_ms": 6, "connections_tried": 21,
                        "connections_reused": 22, "robots_requests": 19},
-        }}});
+        }}}));
         let line = "fetching     20 look-ups, 12 ms in the mean, 70 % within 100 ms; 21 \
                     connections, 22 requests over open ones; 19 robots.txt asked for, 7 icons \
                     refused";
         assert!(picture(&status, usize::MAX).contains(&line.to_owned()));
-        assert_eq!(fetching_line(&json!({"outcomes": {}})), None);
+        assert_eq!(fetching_line(&super::tests::status(json!({}))), None);
     }
 
     #[test]
     fn a_worker_is_shown_with_what_it_holds_does_and_fails_at() {
-        let status = json!({
+        let status = status(json!({
             "now": "2026-01-01T00:01:00Z", "rate": 500,
             "workers": [
                 {"holder": "a:1:x", "leases": 2, "kinds": ["warc", "icon"], "jobs": 3,
@@ -357,7 +356,7 @@ mod tests {
             ],
             "careful": [{"job_id": 7, "kind": "icon", "part": 3, "state": "pending", "crashes": 4,
                          "holder": null, "in_hand": 5, "not_before": "2026-01-01T00:02:00Z"}],
-        });
+        }));
         let lines = worker_lines(&status);
         let lines: Vec<(&str, &str)> =
             lines.iter().map(|(label, text)| (label.as_str(), text.as_str())).collect();

@@ -40,14 +40,14 @@ pub async fn run(args: PublishArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     let number = scan_number(&coordinator, args.scan).await?;
     let request = PublishRequest::load(&coordinator, number, args.force).await?;
-    let state = request.status["state"].as_str().unwrap_or_default();
+    let state = request.status.state;
     let scan = request.info.scan_id;
     if request.info.shards.is_none() {
         return Err(CliError::new(format!(
             "scan {scan} is {state} and its hosts are not counted yet: there is nothing to publish"
         )));
     }
-    if !is_publishable(state) && !args.force {
+    if !state.is_publishable() && !args.force {
         return Err(CliError::new(format!(
             "scan {scan} is {state}; it publishes itself when it finishes. --force publishes what \
              there is"
@@ -58,10 +58,6 @@ pub async fn run(args: PublishArgs) -> CliResult {
     eprintln!("{} now shows scan {scan}: {} tabs", request.settings.site, manifest.hosts);
     stdout::line(serde_json::to_string(&manifest)?)?;
     Ok(Exit::Done)
-}
-
-fn is_publishable(state: &str) -> bool {
-    matches!(state, "finished" | "finished_with_discards")
 }
 
 /// A context of which only the stores are used. Its fetcher sends no request, so the machine's

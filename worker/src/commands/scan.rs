@@ -7,13 +7,13 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
-use everytab_coordinator::{Coordinator, JobKind};
+use everytab_coordinator::{Coordinator, JobKind, ScanState, ScanStatus};
 use everytab_operations::{
     crawl,
     progress::{self, STATUS_INTERVAL, STATUS_SHARE},
     scan_start::{self, ScanStores, StartedScan},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
@@ -235,11 +235,9 @@ async fn status(args: StatusArgs) -> CliResult {
         if !show(&status, &args)? {
             return Ok(Exit::Done);
         }
-        let state = status["state"].as_str().unwrap_or_default();
-        let has_ended = !matches!(state, "running" | "paused");
-        if !args.watch || has_ended {
-            return Ok(match state {
-                "finished_with_discards" if args.watch => Exit::Discards,
+        if !args.watch || !status.state.is_open() {
+            return Ok(match status.state {
+                ScanState::FinishedWithDiscards if args.watch => Exit::Discards,
                 _ => Exit::Done,
             });
         }
@@ -248,9 +246,9 @@ async fn status(args: StatusArgs) -> CliResult {
 }
 
 /// Prints a status. False: the reader has closed the pipe.
-fn show(status: &Value, args: &StatusArgs) -> Result<bool, CliError> {
+fn show(status: &ScanStatus, args: &StatusArgs) -> Result<bool, CliError> {
     if args.json {
-        stdout::print(format_args!("{status}\n"))
+        stdout::print(format_args!("{}\n", serde_json::to_value(status)?))
     } else if args.watch && Stream::Stdout.is_terminal() {
         frame::paint(Stream::Stdout, |size| progress::picture(status, size.columns))
             .map(|()| true)
@@ -267,7 +265,7 @@ async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
     for scan in coordinator.list_scans().await? {
         if as_json {
             stdout::line(json!({
-                "scan": scan.scan_id, "crawl": scan.crawl, "state": scan.state,
+                "scan": scan.scan_id, "crawl": scan.crawl, "state": scan.state.as_str(),
                 "outstanding": scan.outstanding, "discarded": scan.discarded,
                 "started_at": scan.started_at, "finished_at": scan.finished_at,
             }))?;
@@ -276,7 +274,7 @@ async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
                 "{}  {:<17} {:<22} {:>6} outstanding {:>4} discarded  {}",
                 scan.scan_id,
                 scan.crawl,
-                scan.state,
+                scan.state.as_str(),
                 scan.outstanding,
                 scan.discarded,
                 scan.started_at.format("%Y-%m-%d %H:%M")

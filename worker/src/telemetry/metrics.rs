@@ -7,13 +7,12 @@
 
 use std::sync::OnceLock;
 
-use everytab_coordinator::JobKind;
+use everytab_coordinator::{ScanState, ScanStatus};
 use everytab_fetcher::{
     instruments,
     metrics::{MetricKind, SLOTS},
 };
 use opentelemetry::{global, metrics::Meter};
-use serde_json::Value;
 
 pub use everytab_fetcher::metrics::{Metric, label};
 
@@ -83,23 +82,22 @@ pub(crate) fn begin_at_zero() {
 }
 
 /// Records where a scan stands, from the document of `scan status`.
-pub(crate) fn scan_status(status: &Value) {
+pub(crate) fn scan_status(status: &ScanStatus) {
     let metrics = metrics();
-    let running = u64::from(status["state"] == "running");
-    metrics.scan_running.record(running, &[]);
-    let length = |name: &str| status[name].as_array().map_or(0, Vec::len) as u64;
-    let workers = status["workers"].as_array().into_iter().flatten();
-    let at_work = workers.filter(|worker| worker["leases"].as_u64() > Some(0)).count();
+    metrics.scan_running.record(u64::from(status.state == ScanState::Running), &[]);
+    let at_work = status.workers.iter().filter(|worker| worker.leases > 0).count();
     metrics.scan_workers.record(at_work as u64, &[]);
-    metrics.scan_drift.record(length("drift"), &[]);
-    for stage in status["stages"].as_array().into_iter().flatten() {
-        let Some(kind) = stage["kind"].as_str().and_then(|kind| kind.parse::<JobKind>().ok())
-        else {
-            continue;
-        };
-        for state in ["outstanding", "leased", "delayed", "done", "discarded"] {
-            let labels = [label("kind", kind.as_str()), label("state", state)];
-            metrics.scan_jobs.record(stage[state].as_u64().unwrap_or(0), &labels);
+    metrics.scan_drift.record(status.drift.len() as u64, &[]);
+    for stage in &status.stages {
+        for (state, jobs) in [
+            ("outstanding", stage.outstanding),
+            ("leased", stage.leased),
+            ("delayed", stage.delayed),
+            ("done", stage.done),
+            ("discarded", stage.discarded),
+        ] {
+            let labels = [label("kind", stage.kind.as_str()), label("state", state)];
+            metrics.scan_jobs.record(jobs, &labels);
         }
     }
 }

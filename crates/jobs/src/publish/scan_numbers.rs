@@ -4,14 +4,13 @@ use everytab_bundler::{
     stats_document::{CountSection, FetchTotals, ScanNumbers, StageCount, StageTimes},
     stats_names::StageName,
 };
-use everytab_coordinator::OutcomeCount;
+use everytab_coordinator::{OutcomeCount, ScanStatus, StageStatus, Timestamp};
 use everytab_fetcher::{Outcome, StatsCounter};
-use serde_json::Value;
 
 /// The numbers of a scan, from its counts and the document of `scan status`.
-pub(crate) fn of(outcomes: &[OutcomeCount], status: &Value) -> ScanNumbers {
+pub(crate) fn of(outcomes: &[OutcomeCount], status: &ScanStatus) -> ScanNumbers {
     let counts: Vec<StageCount> = outcomes.iter().filter_map(stage_count).collect();
-    let stages = status["stages"].as_array().into_iter().flatten().map(stage_times).collect();
+    let stages = status.stages.iter().map(stage_times).collect();
     let fetches = fetch_totals(&counts);
     ScanNumbers { counts, stages, fetches }
 }
@@ -25,14 +24,15 @@ fn stage_count(count: &OutcomeCount) -> Option<StageCount> {
     })
 }
 
-fn stage_times(stage: &Value) -> StageTimes {
+fn stage_times(stage: &StageStatus) -> StageTimes {
+    let text = |time: &Option<Timestamp>| time.as_ref().map(|time| time.as_str().to_owned());
     StageTimes {
-        stage: stage["kind"].as_str().unwrap_or_default().to_owned(),
-        started_at: stage["started_at"].as_str().map(str::to_owned),
-        finished_at: stage["finished_at"].as_str().map(str::to_owned),
-        duration_seconds: duration_seconds(stage),
-        done: stage["done"].as_i64().unwrap_or_default(),
-        discarded: stage["discarded"].as_i64().unwrap_or_default(),
+        stage: stage.kind.as_str().to_owned(),
+        started_at: text(&stage.started_at),
+        finished_at: text(&stage.finished_at),
+        duration_seconds: stage.duration_seconds(),
+        done: i64::try_from(stage.done).unwrap_or(i64::MAX),
+        discarded: i64::try_from(stage.discarded).unwrap_or(i64::MAX),
     }
 }
 
@@ -59,11 +59,4 @@ fn fetch_totals(counts: &[StageCount]) -> FetchTotals {
         }
     }
     totals
-}
-
-/// Seconds between the first lease and the end of a stage; `None` while one of them is missing.
-pub fn duration_seconds(stage: &Value) -> Option<f64> {
-    let time = |value: &Value| value.as_str()?.parse::<chrono::DateTime<chrono::Utc>>().ok();
-    let duration = time(&stage["finished_at"])? - time(&stage["started_at"])?;
-    Some(duration.as_seconds_f64().max(0.0))
 }

@@ -6,7 +6,7 @@ use everytab_bundler::{
     object_names,
     page_files::{HASHED_FOLDERS, changing_keys},
 };
-use everytab_coordinator::{Coordinator, migrations};
+use everytab_coordinator::{Coordinator, ScanState, migrations};
 use everytab_jobs::scan_settings::ScanSettings;
 use everytab_storage::ObjectInfo;
 use futures_util::{StreamExt, stream};
@@ -45,7 +45,7 @@ async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Ope
     let row = coordinator.backup_scan(number).await?;
     let row = row.ok_or_else(|| OperationError::new("the scan was dropped meanwhile"))?;
     let (id, state) = (&row["scan_id"], row["state"].as_str().unwrap_or_default());
-    if matches!(state, "running" | "paused") {
+    if state.parse::<ScanState>()?.is_open() {
         return Err(OperationError::new(format!(
             "scan {id} is {state}; wait for its end, or `scan cancel` it, and back it up then"
         )));

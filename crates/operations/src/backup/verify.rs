@@ -5,7 +5,7 @@
 use std::{collections::HashSet, path::Path, sync::Arc};
 
 use everytab_bundler::object_names;
-use everytab_coordinator::{ConnectSettings, Coordinator};
+use everytab_coordinator::{ConnectSettings, Coordinator, ScanState};
 use everytab_storage::Store;
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
@@ -107,8 +107,8 @@ async fn missing_objects(
         .into_iter()
         .map(|(shard, lease)| Source::Archive.backup_key(&object_names::archive(id, shard, lease)))
         .collect();
-    let is_finished =
-        backup.scan["state"].as_str().is_some_and(|state| state.starts_with("finished"));
+    let state = backup.scan["state"].as_str().and_then(|state| state.parse::<ScanState>().ok());
+    let is_finished = state.is_some_and(ScanState::is_publishable);
     let number_of = |name: &str| backup.scan[name].as_i64().unwrap_or(0);
     if is_finished {
         let bundles = number_of("shards") * number_of("bundles_per_shard");

@@ -108,12 +108,12 @@ async fn newest_scan(coordinator: &Coordinator) -> Result<(Check, Option<NewestS
             return Ok((Check::fail("newest scan", found, "use the worker that started it"), None));
         }
     };
-    let drift = status["drift"].as_array().map_or(&[][..], Vec::as_slice);
-    let state = status["state"].as_str().unwrap_or("?");
+    let (drift, state) = (&status.drift, status.state);
     let check = if drift.is_empty() {
         Check::ok("newest scan", format!("{id} of {} is {state}, its counts agree", info.crawl))
     } else {
-        let drift: Vec<String> = drift.iter().map(ToString::to_string).collect();
+        let drift: Vec<String> =
+            drift.iter().map(|drift| serde_json::to_string(drift).unwrap_or_default()).collect();
         let found = format!("{id} is {state}, and counts disagree with rows: {}", drift.join(" "));
         Check::fail("newest scan", found, "report it; `scan retry` counts the closing jobs anew")
     };
