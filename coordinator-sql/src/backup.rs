@@ -29,28 +29,28 @@ const DIGESTS: &str = "
 pub struct TableDigest {
     /// The table, without its schema.
     pub table: String,
-    /// How many.
+    /// Number of rows.
     pub rows: i64,
-    /// A number that changes with any of them.
+    /// A number that changes when any row changes.
     pub digest: String,
 }
 
-/// What a database has of EveryTab.
+/// How much of EveryTab a database holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
-    /// Nothing: it was never migrated.
+    /// It was never migrated.
     Nothing,
-    /// The tables, and nothing in them that would be missed.
+    /// It has the tables, with no scan and no blocklist in them.
     EmptyTables,
-    /// Scans, or a blocklist.
+    /// It has scans, or a blocklist.
     Scans,
 }
 
-/// A moment of the database, held still by an open transaction.
+/// A snapshot of the database, kept by an open transaction.
 #[derive(Debug)]
 pub struct Snapshot {
     transaction: Transaction,
-    /// For `pg_dump --snapshot`.
+    /// Name of the snapshot, for `pg_dump --snapshot`.
     pub id: String,
 }
 
@@ -71,7 +71,7 @@ impl Snapshot {
         Ok(digests)
     }
 
-    /// Lets the database go on.
+    /// Ends the snapshot, so that Postgres may remove old rows again.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -81,7 +81,7 @@ impl Snapshot {
 }
 
 impl Coordinator {
-    /// Holds a moment of the database.
+    /// Opens a snapshot of the database.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -104,7 +104,7 @@ impl Coordinator {
         self.operator_value("select coordinator.backup_scan($1)", &[bind(&scan)]).await
     }
 
-    /// What there is of EveryTab, whatever version left it.
+    /// How much of EveryTab the database holds, of whatever version.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -117,7 +117,7 @@ impl Coordinator {
         Ok(if self.value(has_any, &[]).await? { Contents::Scans } else { Contents::EmptyTables })
     }
 
-    /// Removes tables with nothing in them, and the functions.
+    /// Removes empty tables, and the functions.
     ///
     /// # Errors
     /// When Postgres refuses.
@@ -128,7 +128,7 @@ impl Coordinator {
         transaction.commit().await
     }
 
-    /// Tells a scan that its site and its archive stand elsewhere.
+    /// Records that a scan's site and archive are stored elsewhere.
     ///
     /// # Errors
     /// When there is no such scan, or Postgres cannot be asked.

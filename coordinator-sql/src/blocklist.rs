@@ -7,13 +7,13 @@ use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
 /// An entry of the blocklist.
 #[derive(Debug, Clone)]
 pub struct BlockedPattern {
-    /// hostname, suffix or title.
+    /// What the pattern is: hostname, suffix or title.
     pub kind: String,
     /// The hostname, the domain suffix, or a pattern for titles with % and _.
     pub pattern: String,
-    /// Why.
+    /// Why the pattern was added.
     pub reason: Option<String>,
-    /// Since when.
+    /// When the pattern was added.
     pub added_at: DateTime<Utc>,
 }
 
@@ -35,7 +35,7 @@ impl Coordinator {
         self.operator_value::<bool>(sql, &parameters).await.map(drop)
     }
 
-    /// Takes a pattern off the blocklist. False: it was not on it.
+    /// Removes a pattern from the blocklist. False: it was not on it.
     ///
     /// # Errors
     /// When Postgres cannot be asked.

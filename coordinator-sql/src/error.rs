@@ -73,6 +73,19 @@ impl Error {
         }
     }
 
+    /// Whether the database has another schema than this program was built with: a function or a
+    /// column is missing, has other parameters, or may not be used by this role.
+    pub fn is_other_schema(&self) -> bool {
+        match self {
+            Self::NoSchema | Self::Schema { .. } => true,
+            Self::Query(_) => matches!(
+                self.sqlstate(),
+                Some("3F000" | "42501" | "42703" | "42704" | "42883" | "42P01")
+            ),
+            _ => false,
+        }
+    }
+
     /// The error of a URL that cannot be used, without its password.
     pub(crate) fn url(url: &str, reason: String) -> Self {
         Self::Url { url: without_password(url), reason }

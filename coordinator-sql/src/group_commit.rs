@@ -13,8 +13,6 @@
 //! If the transaction of a group fails, or the call that sent it is cancelled, each other caller
 //! completes its own job again. The fence makes that safe: a job is not completed twice.
 
-use std::sync::{self, PoisonError};
-
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard, oneshot};
 
@@ -31,8 +29,8 @@ const MAX_GROUP_JOBS: usize = 500;
 /// The completions of a coordinator's clones that wait for the next transaction.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCommit {
-    waiting: sync::Mutex<Vec<Waiting>>,
-    turn: Mutex<()>,
+    waiting: parking_lot::Mutex<Vec<Waiting>>,
+    leader: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -43,12 +41,7 @@ struct Waiting {
 }
 
 impl GroupCommit {
-    fn waiting(&self) -> sync::MutexGuard<'_, Vec<Waiting>> {
-        // Nothing panics between changes, so a poisoned list is whole.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Completes a job that records no rows, together with those that meet it.
+    /// Completes a job that records no rows, in one transaction with others that wait.
     pub(crate) async fn complete(
         &self,
         pool: &Pool,
@@ -57,20 +50,20 @@ impl GroupCommit {
     ) -> Result<Completion, Error> {
         let mut answer = self.join(fence, stats);
         let answered = loop {
-            let turn = tokio::select! {
+            let leading = tokio::select! {
                 biased;
                 answered = &mut answer => break answered,
-                turn = self.turn.lock() => turn,
+                leading = self.leader.lock() => leading,
             };
             if !self.is_waiting(fence) {
-                drop(turn);
+                drop(leading);
                 break answer.await;
             }
-            self.lead(pool, turn).await?;
+            self.lead(pool, leading).await?;
         };
         match answered {
             Ok(completion) => Ok(completion),
-            // Whoever took it along has failed, and says so to its own caller only.
+            // The call that led the group has failed, and reports that to its own caller only.
             Err(_) => {
                 let mut alone = complete_flushed(pool, &[fence], &[stats], || ()).await?;
                 alone.pop().ok_or(Error::Unexpected("no completion".into()))
@@ -80,35 +73,35 @@ impl GroupCommit {
 
     fn join(&self, fence: Fence, stats: &Value) -> oneshot::Receiver<Completion> {
         let (answer, receiver) = oneshot::channel();
-        self.waiting().push(Waiting { fence, stats: stats.clone(), answer });
+        self.waiting.lock().push(Waiting { fence, stats: stats.clone(), answer });
         receiver
     }
 
     fn is_waiting(&self, fence: Fence) -> bool {
-        self.waiting().iter().any(|waiting| waiting.fence == fence)
+        self.waiting.lock().iter().any(|waiting| waiting.fence == fence)
     }
 
-    /// Completes the first of what waits; the turn is the next one's while the log is flushed.
-    async fn lead(&self, pool: &Pool, turn: MutexGuard<'_, ()>) -> Result<(), Error> {
+    /// Completes what waits, up to [`MAX_GROUP_JOBS`]. The next call leads as soon as this one has
+    /// released the counter, while the log is flushed.
+    async fn lead(&self, pool: &Pool, leading: MutexGuard<'_, ()>) -> Result<(), Error> {
         let together: Vec<Waiting> = {
-            let mut waiting = self.waiting();
+            let mut waiting = self.waiting.lock();
             waiting.retain(|waiting| !waiting.answer.is_closed());
             let count = waiting.len().min(MAX_GROUP_JOBS);
             waiting.drain(..count).collect()
         };
         let fences: Vec<Fence> = together.iter().map(|waiting| waiting.fence).collect();
         let stats: Vec<&Value> = together.iter().map(|waiting| &waiting.stats).collect();
-        // The next group starts when this one has released the counter, while the log is flushed.
-        let flushed = complete_flushed(pool, &fences, &stats, || drop(turn)).await;
+        let flushed = complete_flushed(pool, &fences, &stats, || drop(leading)).await;
         match flushed {
             Ok(completions) => {
                 for (waiting, completion) in together.into_iter().zip(completions) {
-                    // Whoever asked may be gone; the job is completed all the same.
+                    // The caller may have been cancelled; its job is completed all the same.
                     let _ = waiting.answer.send(completion);
                 }
                 Ok(())
             }
-            // Of one, the error is its own; of several, it may be another's.
+            // The error of a single job is its caller's; in a group it may be another job's fault.
             Err(error) if together.len() == 1 => Err(error),
             Err(_) => Ok(()),
         }

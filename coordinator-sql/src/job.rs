@@ -72,7 +72,7 @@ pub struct Fence {
 }
 
 /// The right to work on a job for a time. Finishing consumes it.
-#[must_use = "a lease that is dropped keeps its job until it runs out"]
+#[must_use = "a lease that is dropped keeps its job until it expires"]
 #[derive(Debug)]
 pub struct Lease {
     /// The fence of this lease.
@@ -83,13 +83,13 @@ pub struct Lease {
     pub scan_id: Uuid,
     /// What to do.
     pub kind: JobKind,
-    /// Shard, index file or hostname range; 0 for publish.
+    /// Number of the job's shard, index file or hostname range; 0 for publish.
     pub part: i32,
-    /// How long the lease lasts unless renewed.
+    /// How long the lease lasts unless it is renewed.
     pub length: Duration,
-    /// Failures of earlier runs.
+    /// Earlier runs that failed.
     pub attempts: i32,
-    /// Earlier leases that ran out.
+    /// Earlier leases that expired.
     pub crashes: i32,
     /// Whether the job is performed under poison-item isolation: one item at a time, each written
     /// down before it is handled.

@@ -5,9 +5,9 @@
 //! and a recorded row are, and not what a job does.
 //!
 //! Every call has a limit and is one short transaction without a named statement, so that it works
-//! through a pooler in transaction mode and ends on a dead network. Errors that pass by themselves
-//! (a restart, a broken connection) are told apart from those that do not by
-//! [`Error::is_transient`].
+//! through a pooler in transaction mode and ends on a dead network. [`Error::is_transient`] tells
+//! errors that pass by themselves (a restart, a broken connection) from those that do not.
+//! `examples/one_job.rs` shows a job from its lease to its completion.
 
 mod backup;
 mod bind;
@@ -53,4 +53,4 @@ pub use status::{
     IsolatedJob, JobFailure, ScanState, ScanStatus, StageDrift, StageOutcomes, StageStatus,
     Timestamp, WorkerStatus,
 };
-pub use verbs::{end::Failure, lease::Renewal, progress::Progress};
+pub use verbs::{end::VerbResult, lease::Renewal, progress::Progress};

@@ -14,7 +14,7 @@ use crate::{
     transient::retry_transient,
 };
 
-/// How long a load is begun again after an error that passes: a restart or a broken connection
+/// How long a load is repeated after transient errors: a restart of Postgres or a broken connection
 /// must not cost a job an attempt.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -40,14 +40,14 @@ pub struct ScanInfo {
 pub struct CrawlFile {
     /// The parquet file, below the crawl's source.
     pub path: String,
-    /// Captures wanted of it at most.
+    /// Most captures wanted of the file; none means all.
     pub max_captures: Option<i64>,
 }
 
 /// A host of a warc job, with the capture that was picked.
 #[derive(Debug, Clone)]
 pub struct WarcHost {
-    /// The host's place in its shard.
+    /// Number of the host in its shard, from 0.
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
@@ -61,14 +61,14 @@ pub struct WarcHost {
     pub warc_length: i64,
     /// Whether the blocklist names the host.
     pub blocked: bool,
-    /// Captures of the same hostname that were passed over.
+    /// Number of other captures of the same hostname, which are not read.
     pub duplicates: i32,
 }
 
-/// A host, or all hosts below a domain, that must not be asked for anything.
+/// A host, or all hosts below a domain, that receives no request.
 #[derive(Debug, Clone)]
 pub struct BlockedHost {
-    /// `hostname` or `suffix`.
+    /// What the pattern is: `hostname` or `suffix`.
     pub kind: String,
     /// The hostname or the domain.
     pub pattern: String,
@@ -77,7 +77,7 @@ pub struct BlockedHost {
 /// A host of an icon job.
 #[derive(Debug, Clone)]
 pub struct IconHost {
-    /// The host's place in its shard.
+    /// Number of the host in its shard, from 0.
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
@@ -88,7 +88,7 @@ pub struct IconHost {
 /// A host of a bundle-shard job with its usable icons, best first.
 #[derive(Debug, Clone)]
 pub struct BundleHost {
-    /// The host's place in its shard.
+    /// Number of the host in its shard, from 0.
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
@@ -102,24 +102,24 @@ pub struct BundleHost {
     pub blocked: bool,
     /// The lease number that names the shard's archive; none where icons were discarded.
     pub archive_lease_number: Option<i32>,
-    /// The icons' URLs.
+    /// URLs of the icons.
     pub icon_urls: Vec<String>,
-    /// Where their records begin in the archive.
+    /// Offsets of the icons' records in the archive, in bytes.
     pub archive_offsets: Vec<i64>,
-    /// Their records' lengths.
+    /// Lengths of those records, in bytes.
     pub archive_lengths: Vec<i64>,
 }
 
-/// One number of a stage: of `inputs`, `outcomes` or `counts`.
+/// One number of a stage, summed over its completed jobs.
 #[derive(Debug, Clone)]
 pub struct OutcomeCount {
     /// The stage.
     pub kind: String,
-    /// inputs, outcomes or counts.
+    /// Section of the number: inputs, outcomes or counts.
     pub key: String,
-    /// What was counted.
+    /// Name of what was counted.
     pub name: String,
-    /// How many.
+    /// The sum.
     pub amount: i64,
 }
 

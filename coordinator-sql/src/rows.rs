@@ -4,9 +4,9 @@
 
 use chrono::{DateTime, Utc};
 
-/// Rows in one chunk at most; a transaction stays well under a second.
+/// Most rows in one chunk, so that its transaction stays well under a second.
 const MAX_CHUNK_ROWS: usize = 5_000;
-/// Bytes of text in one chunk at most.
+/// Most bytes of text in one chunk, so that a message stays small beside the client's memory.
 const MAX_CHUNK_BYTES: usize = 8 << 20;
 
 /// A capture of a home page.
@@ -28,10 +28,10 @@ pub struct HostRow {
     pub warc_length: i64,
 }
 
-/// What a home page told us.
+/// What a warc job read of a home page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRow {
-    /// The host's place in its shard.
+    /// Number of the host in its shard, from 0.
     pub host_no: i32,
     /// The hostname.
     pub hostname: String,
@@ -39,52 +39,52 @@ pub struct PageRow {
     pub https: bool,
     /// Whether an https page of another origin may frame it.
     pub frameable: bool,
-    /// The rule that decided.
+    /// The rule that decided whether the page may be framed.
     pub framing_rule: String,
     /// The page's encoding, by its WHATWG name; none when there is no page.
     pub charset: Option<String>,
-    /// ok, empty, absent or truncated.
+    /// State of the title: ok, empty, absent or truncated.
     pub title_state: String,
     /// The title as a tab shows it.
     pub title: Option<String>,
     /// The icon candidates, as JSON.
     pub candidates: String,
-    /// How the host ended.
+    /// Outcome of the host.
     pub outcome: String,
 }
 
-/// What fetching a candidate gave.
+/// The result of fetching one icon candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IconRow {
-    /// The host's place in its shard.
+    /// Number of the host in its shard, from 0.
     pub host_no: i32,
-    /// The candidate's place among the host's.
+    /// Number of the candidate among those of its host, from 0.
     pub candidate_no: i16,
     /// Whether it was declared as an apple-touch-icon.
     pub touch: bool,
-    /// Width of the best entry for 32 px.
+    /// Width in pixels of the entry that suits 32 px best, if the body is an image.
     pub width: Option<i32>,
-    /// Height of the best entry for 32 px.
+    /// Height in pixels of that entry.
     pub height: Option<i32>,
-    /// Size of the body in bytes.
+    /// Size of the body in bytes, if there is one.
     pub bytes: Option<i32>,
-    /// How long the fetch took.
+    /// How long the fetch took, in milliseconds.
     pub duration_ms: i32,
-    /// Where in the shard's archive the record with these bytes begins.
+    /// Offset in the shard's archive of the record with the body, in bytes.
     pub archive_offset: Option<i64>,
-    /// The length of that record.
+    /// Length of that record, in bytes.
     pub archive_length: Option<i64>,
-    /// SHA-256 of the body.
+    /// SHA-256 of the body, if there is one.
     pub sha256: Option<Vec<u8>>,
-    /// favicon_ico or link_rel.
+    /// Where the candidate comes from: favicon_ico or link_rel.
     pub source: String,
-    /// How the fetch ended.
+    /// Outcome of the fetch.
     pub outcome: String,
-    /// The type that the content shows.
+    /// Media type by the content, if it is an image.
     pub content_type: Option<String>,
-    /// The declared type.
+    /// Media type that the page declares.
     pub declared_type: Option<String>,
-    /// The declared sizes.
+    /// Sizes that the page declares.
     pub declared_sizes: Option<String>,
     /// The URL, at most 2,048 bytes.
     pub url: String,
@@ -93,15 +93,15 @@ pub struct IconRow {
 /// What a bundle-shard job wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleRow {
-    /// The shard's first bundle.
+    /// Number of the shard's first bundle.
     pub first_bundle: i32,
-    /// How many bundles.
+    /// Number of bundles.
     pub bundles: i32,
-    /// Tabs in them.
+    /// Number of tabs in them.
     pub tabs: i32,
-    /// Tabs with an icon.
+    /// Number of tabs with an icon.
     pub with_icon: i32,
-    /// Bytes of the bundles.
+    /// Size of the bundles in bytes.
     pub bytes: i64,
     /// SHA-256 of the bundles' bytes, in order.
     pub digest: [u8; 32],
@@ -110,19 +110,19 @@ pub struct BundleRow {
 /// What a job adds to the data tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Of an index job.
+    /// The captures that an index job picked.
     Hosts(Vec<HostRow>),
-    /// Of a warc job.
+    /// The pages that a warc job read.
     Pages(Vec<PageRow>),
-    /// Of an icon job.
+    /// The icons that an icon job fetched.
     Icons(Vec<IconRow>),
-    /// Of a bundle-shard job.
+    /// The bundles that a bundle-shard job wrote.
     Bundles(BundleRow),
-    /// Of a search or publish job.
+    /// No rows: search and publish jobs record none.
     Nothing,
 }
 
-/// A slice of an output that one transaction carries.
+/// The part of an output that one transaction records.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Chunk<'a> {
     Hosts(&'a [HostRow]),

@@ -20,11 +20,11 @@ use crate::{
 /// A scan to start.
 #[derive(Debug, Clone)]
 pub struct NewScan {
-    /// Its id, unique over all databases.
+    /// The scan's id, unique over all databases.
     pub scan_id: Uuid,
     /// The crawl.
     pub crawl: String,
-    /// Settings that every worker obeys from now to the scan's end.
+    /// Settings that every worker obeys until the scan ends.
     pub settings: Value,
     /// How long a lease lasts, in milliseconds.
     pub lease_ms: i32,
@@ -37,15 +37,15 @@ pub struct NewScan {
 /// A scan in a list.
 #[derive(Debug, Clone)]
 pub struct ScanSummary {
-    /// Its id.
+    /// The scan's id.
     pub scan_id: Uuid,
     /// The crawl.
     pub crawl: String,
     /// How far it has come.
     pub state: ScanState,
-    /// Jobs not ended.
+    /// Number of jobs that have not ended.
     pub outstanding: i64,
-    /// Jobs discarded.
+    /// Number of jobs discarded.
     pub discarded: i64,
     /// When it was started.
     pub started_at: DateTime<Utc>,
@@ -56,15 +56,15 @@ pub struct ScanSummary {
 /// One event of a job's history.
 #[derive(Debug, Clone)]
 pub struct JobEvent {
-    /// When.
+    /// When it happened.
     pub at: DateTime<Utc>,
-    /// What: completed, retry, release, expired, discard, reopened or revoked.
+    /// Its name: completed, retry, release, expired, discard, reopened or revoked.
     pub event: String,
-    /// Under which lease.
+    /// Number of the lease that it concerns.
     pub lease_number: i32,
     /// The worker that held the lease; none where no lease was held.
     pub worker_id: Option<String>,
-    /// Why, or the result.
+    /// The reason, or a completed job's statistics.
     pub message: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl Coordinator {
     }
 
     /// As [`Coordinator::start_scan`], unless there is or was a scan of the crawl (none: of any);
-    /// then it answers none. Of many who ask at the same moment one starts it.
+    /// then it answers none. Of many concurrent calls one starts the scan.
     ///
     /// # Errors
     /// When there are no files, or Postgres refuses.

@@ -12,27 +12,28 @@ use everytab_coordinator::{
 };
 use serde_json::json;
 use tokio::sync::Semaphore;
+use tokio_postgres::Client;
 
-use crate::server::digests;
+use crate::{batch, server::digests};
 
-/// Jobs at a time, as many as the peer's processes run.
+/// Jobs that one process works on concurrently, as many as the peer's processes do.
 const CONCURRENCY: usize = 24;
-/// Connections of a process, as many as the peer's have.
+/// Connections of one process, as many as the peer's have.
 const CONNECTIONS: u32 = 10;
-/// Jobs of a batch, as many as the peer takes at once.
+/// Jobs in a batch, as many as the peer fetches.
 const BATCH: usize = 500;
-/// Batches at a time: some are on their way while another is worked on.
+/// Batches that one process works on concurrently, so that the network is never idle.
 const BATCHES: usize = 3;
 
 /// How jobs are leased and completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Each job completes by itself and as soon as it is done, as a worker's jobs do: nothing is
-    /// leased ahead and nothing held back. Calls that meet in a process go together.
+    /// Each job is leased when there is room for it and completes when it is done, as a worker's
+    /// jobs do. Completions of one process that overlap in time share a transaction.
     Single,
-    /// Each job by a lease call and a transaction of its own.
+    /// Each job takes a lease call and a completing transaction of its own.
     Alone,
-    /// Many jobs a lease call, and all of them in one completion.
+    /// A lease call takes many jobs, and one transaction completes them all.
     Batched,
 }
 
@@ -62,20 +63,21 @@ impl Way {
 pub(crate) async fn run(url: &str, way: Way) {
     let settings = ConnectSettings { max_connections: CONNECTIONS, ..ConnectSettings::default() };
     let coordinator = Coordinator::connect(url, &settings).await.unwrap();
-    let holder = format!("drainer-{}", std::process::id());
+    let worker_id = format!("drainer-{}", std::process::id());
     match way {
         Way::Batched => {
             for _ in 0..BATCHES {
-                tokio::spawn(in_batches(coordinator.clone(), holder.clone()));
+                let session = batch::connect(url).await;
+                tokio::spawn(in_batches(coordinator.clone(), session, worker_id.clone()));
             }
         }
-        Way::Single => drop(tokio::spawn(one_by_one(coordinator, holder))),
+        Way::Single => drop(tokio::spawn(one_by_one(coordinator, worker_id))),
         Way::Alone => {
             for _ in 0..CONNECTIONS {
-                // A client of its own, so that no two of its calls ever meet.
+                // Each has a client of its own, so that no two completions share a transaction.
                 let settings = ConnectSettings { max_connections: 1, ..settings.clone() };
                 let coordinator = Coordinator::connect(url, &settings).await.unwrap();
-                tokio::spawn(alone(coordinator, holder.clone()));
+                tokio::spawn(alone(coordinator, worker_id.clone()));
             }
         }
     }
@@ -85,24 +87,24 @@ pub(crate) async fn run(url: &str, way: Way) {
     std::process::exit(0);
 }
 
-/// Leases by incremental scans, and by a full one where that found nothing.
+/// Leases by incremental scans, and by a full scan when one found nothing.
 struct Lessee {
     coordinator: Coordinator,
-    holder: String,
+    worker_id: String,
     cursors: LeaseCursors,
 }
 
 impl Lessee {
-    fn new(coordinator: Coordinator, holder: String) -> Self {
-        Self { coordinator, holder, cursors: LeaseCursors::default() }
+    fn new(coordinator: Coordinator, worker_id: String) -> Self {
+        Self { coordinator, worker_id, cursors: LeaseCursors::default() }
     }
 
     async fn lease(&mut self, wanted: usize) -> Vec<Lease> {
         let wanted = u32::try_from(wanted).unwrap();
         loop {
-            let (holder, kinds) = (&self.holder, &[JobKind::Search]);
+            let (worker_id, kinds) = (&self.worker_id, &[JobKind::Search]);
             let digests = digests();
-            let asked = self.coordinator.lease(holder, kinds, wanted, &digests, &self.cursors);
+            let asked = self.coordinator.lease(worker_id, kinds, wanted, &digests, &self.cursors);
             let leases = asked.await.unwrap();
             if !leases.is_empty() {
                 self.cursors.note(&leases);
@@ -114,21 +116,19 @@ impl Lessee {
     }
 }
 
-async fn in_batches(coordinator: Coordinator, holder: String) {
-    let mut lessee = Lessee::new(coordinator.clone(), holder);
+async fn in_batches(coordinator: Coordinator, session: Client, worker_id: String) {
+    let mut lessee = Lessee::new(coordinator, worker_id);
     loop {
         let leases = lessee.lease(BATCH).await;
-        let leases = leases.into_iter().map(|lease| (lease, json!({}))).collect();
-        let completions = coordinator.complete_all(leases, soon()).await.unwrap();
-        assert!(completions.iter().all(|completion| *completion == Completion::Recorded));
+        batch::complete(&session, leases, &json!({})).await;
     }
 }
 
-/// As a worker's loop does it: one that leases for all places that are free, and each job by
-/// itself completes and makes room.
-async fn one_by_one(coordinator: Coordinator, holder: String) {
+/// Leases as a worker's loop does: one call for all free permits. Each job completes by itself and
+/// returns its permit.
+async fn one_by_one(coordinator: Coordinator, worker_id: String) {
     let places = Arc::new(Semaphore::new(CONCURRENCY));
-    let mut lessee = Lessee::new(coordinator.clone(), holder);
+    let mut lessee = Lessee::new(coordinator.clone(), worker_id);
     loop {
         let mut room = Arc::clone(&places).acquire_owned().await.unwrap();
         while let Ok(more) = Arc::clone(&places).try_acquire_owned() {
@@ -144,8 +144,8 @@ async fn one_by_one(coordinator: Coordinator, holder: String) {
     }
 }
 
-async fn alone(coordinator: Coordinator, holder: String) {
-    let mut lessee = Lessee::new(coordinator.clone(), holder);
+async fn alone(coordinator: Coordinator, worker_id: String) {
+    let mut lessee = Lessee::new(coordinator.clone(), worker_id);
     loop {
         for lease in lessee.lease(1).await {
             complete(&coordinator, lease).await;

@@ -1,12 +1,13 @@
 //! The queue's benches, one program: `drain` beside a peer, `rows`, and the simulated `fleet`.
 //!
-//! Everything goes through the product's own functions, on a private and durable Postgres that
-//! goes afterwards. What was measured is printed as one JSON object a line on stdout, with what
-//! people want to read on stderr. Each run is audited: a figure of a wrong run is no figure.
+//! Everything goes through the product's own functions, on a private and durable Postgres that is
+//! removed afterwards. Measurements go to stdout, one JSON object a line; messages go to stderr.
+//! Each run is audited, and a run that fails the audit prints no figure.
 //! Settings are environment variables; docs/benchmarks.md lists them.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod batch;
 mod drain;
 mod drainer;
 mod fleet;
@@ -40,18 +41,18 @@ fn main() {
     });
 }
 
-/// A setting of the environment, or what holds without it.
+/// A setting from the environment, or its default.
 fn setting<T: FromStr>(name: &str, otherwise: T) -> T {
     let Ok(text) = env::var(name) else { return otherwise };
     text.parse().unwrap_or_else(|_| panic!("{name}={text} cannot be read"))
 }
 
-/// One line of what was measured.
+/// Prints one measurement.
 fn say(what: &str, figures: &Value) {
     println!("{}", json!({"what": what, "figures": figures}));
 }
 
-/// The middle one.
+/// The median; 0 of no values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()

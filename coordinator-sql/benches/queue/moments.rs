@@ -1,14 +1,15 @@
-//! The transactions that touch a whole scan at once, on a scan of 30 million hosts: how long each
-//! takes, and so how long anybody waits behind it.
+//! The transactions that touch a whole scan, on a scan of 30 million hosts: how long each takes, and
+//! so how long other transactions wait behind it.
 
 use std::time::Instant;
 
 use everytab_coordinator::{Coordinator, JobKind, LeaseCursors, NewScan, Output};
 use serde_json::json;
+use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::{
-    say,
+    batch, say,
     server::{Server, digests},
     setting,
 };
@@ -33,7 +34,8 @@ pub(crate) async fn run() {
     let number = owner.start_scan(&scan).await.unwrap();
     tell("scan start, 300 index files", begun);
     let hosts = u64::from(shards) * 1_200 / FILES as u64;
-    complete_all(&owner, JobKind::Index, FILES - 1, hosts).await;
+    let session = server.session("ours").await;
+    complete_all(&owner, &session, JobKind::Index, FILES - 1, hosts).await;
     let last =
         owner.lease("bench", &[JobKind::Index], 1, &digests(), &LeaseCursors::default()).await;
     let begun = Instant::now();
@@ -42,7 +44,7 @@ pub(crate) async fn run() {
     owner.complete(lease, &Output::Nothing, &stats, soon()).await.unwrap();
     tell(&format!("the last index job's completion: fan-out into {shards} shards"), begun);
     for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
-        complete_all(&owner, kind, shards as usize, 0).await;
+        complete_all(&owner, &session, kind, shards as usize, 0).await;
     }
     // One icon a shard, of an outcome that is retried.
     server.sql(
@@ -80,18 +82,23 @@ fn tell(what: &str, begun: Instant) {
     say("moment", &json!({"transaction": what, "ms": begun.elapsed().as_millis()}));
 }
 
-async fn complete_all(owner: &Coordinator, kind: JobKind, jobs: usize, hosts: u64) {
-    let mut hints = LeaseCursors::default();
+/// Leases and completes `jobs` jobs of a kind, each counting `hosts`.
+async fn complete_all(
+    owner: &Coordinator,
+    session: &Client,
+    kind: JobKind,
+    jobs: usize,
+    hosts: u64,
+) {
+    let mut cursors = LeaseCursors::default();
     let mut left = jobs;
     while left > 0 {
         let wanted = u32::try_from(left.min(500)).unwrap();
-        let leases = owner.lease("bench", &[kind], wanted, &digests(), &hints).await.unwrap();
+        let leases = owner.lease("bench", &[kind], wanted, &digests(), &cursors).await.unwrap();
         assert!(!leases.is_empty(), "{left} {kind} jobs are missing");
-        hints.note(&leases);
+        cursors.note(&leases);
         left -= leases.len();
-        let stats = json!({"counts": {"hosts": hosts}});
-        let leases = leases.into_iter().map(|lease| (lease, stats.clone())).collect();
-        owner.complete_all(leases, soon()).await.unwrap();
+        batch::complete(session, leases, &json!({"counts": {"hosts": hosts}})).await;
     }
 }
 

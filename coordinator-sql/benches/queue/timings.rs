@@ -2,10 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// All calls since the last reset.
@@ -14,17 +14,17 @@ pub(crate) struct Timings(Mutex<BTreeMap<&'static str, Vec<Duration>>>);
 
 impl Timings {
     pub(crate) fn note(&self, verb: &'static str, begun: Instant) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.entry(verb).or_default().push(begun.elapsed());
     }
 
     pub(crate) fn reset(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.0.lock().clear();
     }
 
     /// Calls, calls a second, and milliseconds at the median, the 99th percentile and at most.
     pub(crate) fn report(&self, elapsed: Duration) -> Vec<(&'static str, Value)> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let of_verb = |(verb, taken): (&&'static str, &mut Vec<Duration>)| {
             taken.sort_unstable();
             let at = |share: f64| {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use crate::{
-    completion::{Completion, complete_flushed, complete_in},
+    completion::{Completion, complete_in},
     coordinator::Coordinator,
     error::Error,
     job::{Fence, Lease},
@@ -16,7 +16,7 @@ use crate::{
 
 impl Coordinator {
     /// Completes a job: records `output` in fenced chunks, the last of them in one transaction with
-    /// the completion and what follows. Errors that pass are retried until `trust_until`, when
+    /// the completion and what follows. Transient errors are retried until `trust_until`, when
     /// the lease may no longer be trusted; a call whose reply was lost is not recorded twice.
     ///
     /// # Errors
@@ -40,22 +40,6 @@ impl Coordinator {
             }
         }
         Err(Error::Unexpected("a completion without an end".into()))
-    }
-
-    /// Completes jobs that record no rows, all in one transaction; one whose lease is lost does
-    /// not keep the others from it. Answers how each ended, in order.
-    ///
-    /// # Errors
-    /// When Postgres could not be asked until `trust_until`.
-    pub async fn complete_all(
-        &self,
-        leases: Vec<(Lease, Value)>,
-        trust_until: Instant,
-    ) -> Result<Vec<Completion>, Error> {
-        let (fences, stats): (Vec<Fence>, Vec<Value>) =
-            leases.into_iter().map(|(lease, stats)| (lease.fence, stats)).unzip();
-        let stats: Vec<&Value> = stats.iter().collect();
-        retry_transient(trust_until, || complete_flushed(&self.work, &fences, &stats, || ())).await
     }
 
     async fn record_chunk(

@@ -15,16 +15,16 @@ const RETRY: &str = "select coordinator.retry($1, $2, $3, $4)";
 const DISCARD: &str = "select coordinator.discard($1, $2, $3, $4)";
 const RELEASE: &str = "select coordinator.release($1, $2, $3, $4)";
 
-/// How giving up on a run ended.
+/// What `retry`, `discard` or `release` did to a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// The job will be tried again.
+pub enum VerbResult {
+    /// The job will be run again, after a pause.
     Retry,
-    /// That was the last try, or trying again cannot help.
+    /// The job is discarded: it had no attempt left, or another run cannot help.
     Discarded,
-    /// The job was given back, its attempt too.
+    /// The job can be leased again, and the run does not count as an attempt.
     Released,
-    /// The lease was lost; nothing was written.
+    /// The lease was lost, so nothing was written.
     Lost,
 }
 
@@ -38,7 +38,7 @@ impl Coordinator {
         lease: Lease,
         error: &str,
         trust_until: Instant,
-    ) -> Result<Failure, Error> {
+    ) -> Result<VerbResult, Error> {
         retry_transient(trust_until, || self.end(RETRY, lease.fence, error)).await
     }
 
@@ -51,7 +51,7 @@ impl Coordinator {
         lease: Lease,
         error: &str,
         trust_until: Instant,
-    ) -> Result<Failure, Error> {
+    ) -> Result<VerbResult, Error> {
         retry_transient(trust_until, || self.end(DISCARD, lease.fence, error)).await
     }
 
@@ -64,18 +64,18 @@ impl Coordinator {
         lease: Lease,
         reason: &str,
         trust_until: Instant,
-    ) -> Result<Failure, Error> {
+    ) -> Result<VerbResult, Error> {
         retry_transient(trust_until, || self.end(RELEASE, lease.fence, reason)).await
     }
 
-    async fn end(&self, sql: &str, fence: Fence, message: &str) -> Result<Failure, Error> {
+    async fn end(&self, sql: &str, fence: Fence, message: &str) -> Result<VerbResult, Error> {
         let message = storable(message);
         let result: String = self.value(sql, &fenced(&fence, [bind(&message)])).await?;
         match result.as_str() {
-            "retry" => Ok(Failure::Retry),
-            "discarded" => Ok(Failure::Discarded),
-            "released" => Ok(Failure::Released),
-            "lost" => Ok(Failure::Lost),
+            "retry" => Ok(VerbResult::Retry),
+            "discarded" => Ok(VerbResult::Discarded),
+            "released" => Ok(VerbResult::Released),
+            "lost" => Ok(VerbResult::Lost),
             other => Err(Error::Unexpected(format!("the end {other:?}"))),
         }
     }

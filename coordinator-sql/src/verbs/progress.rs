@@ -9,7 +9,7 @@ pub enum Progress {
     NoScan,
     /// A scan runs or is paused.
     Running,
-    /// The newest scan has ended well, or was cancelled.
+    /// The newest scan has finished without discarded jobs, or was cancelled.
     Ended,
     /// The newest scan has ended with discarded jobs.
     EndedWithDiscards,

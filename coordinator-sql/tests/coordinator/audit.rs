@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use everytab_coordinator::{Completion, Failure, JobKind, Lease, LeaseCursors};
+use everytab_coordinator::{Completion, JobKind, Lease, LeaseCursors, VerbResult};
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::TestRunner};
 use serde_json::json;
 
@@ -219,14 +219,14 @@ impl World {
             return;
         }
         let (failure, expected) = match verb {
-            "retry" => (worker.retry(lease, "failed", soon()).await, Failure::Retry),
-            "discard" => (worker.discard(lease, "bad", soon()).await, Failure::Discarded),
-            _ => (worker.release(lease, "leaving", soon()).await, Failure::Released),
+            "retry" => (worker.retry(lease, "failed", soon()).await, VerbResult::Retry),
+            "discard" => (worker.discard(lease, "bad", soon()).await, VerbResult::Discarded),
+            _ => (worker.release(lease, "leaving", soon()).await, VerbResult::Released),
         };
         let failure = failure.unwrap();
         let last_try = verb == "retry" && copy.attempts == 4;
-        let expected = if last_try { Failure::Discarded } else { expected };
-        assert_eq!(failure, if current { expected } else { Failure::Lost }, "{verb} {copy:?}");
+        let expected = if last_try { VerbResult::Discarded } else { expected };
+        assert_eq!(failure, if current { expected } else { VerbResult::Lost }, "{verb} {copy:?}");
         self.over.push((copy, false));
     }
 
@@ -252,7 +252,7 @@ impl World {
                     3 => worker.discard(again(lease), "late", soon()).await,
                     _ => worker.release(again(lease), "late", soon()).await,
                 };
-                assert_eq!(failure.unwrap(), Failure::Lost, "{lease:?}");
+                assert_eq!(failure.unwrap(), VerbResult::Lost, "{lease:?}");
             }
             _ => {}
         }
@@ -346,8 +346,7 @@ impl World {
             self.over.push((again(&lease), current));
             leases.push((lease, stats.clone()));
         }
-        let worker = &self.database.worker;
-        assert_eq!(worker.complete_all(leases, soon()).await.unwrap(), expected);
+        assert_eq!(self.database.complete_all(leases).await, expected);
     }
 
     async fn checkpoint_item(&self, index: Index, item: i64) {

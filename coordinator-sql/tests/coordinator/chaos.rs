@@ -14,7 +14,8 @@ use std::{
 };
 
 use everytab_coordinator::{
-    Completion, ConnectSettings, Coordinator, Failure, Fence, JobKind, Lease, LeaseCursors, Output,
+    Completion, ConnectSettings, Coordinator, Fence, JobKind, Lease, LeaseCursors, Output,
+    VerbResult,
 };
 use serde_json::json;
 
@@ -66,10 +67,10 @@ async fn end(database: &Database, worker: &Coordinator, lease: Lease, fails: boo
     let lost = is_lost(database, fence).await;
     if fails {
         let failure = worker.retry(lease, "failed", soon()).await.unwrap();
-        if lost && failure != Failure::Lost {
+        if lost && failure != VerbResult::Lost {
             table.stale_failures.fetch_add(1, Ordering::SeqCst);
         }
-        table.refused.fetch_add(usize::from(failure == Failure::Lost), Ordering::SeqCst);
+        table.refused.fetch_add(usize::from(failure == VerbResult::Lost), Ordering::SeqCst);
         return;
     }
     let copy = again(&lease);

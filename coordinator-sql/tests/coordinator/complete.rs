@@ -1,6 +1,6 @@
 //! Completing is one transaction, and a lost reply is not a second completion.
 
-use everytab_coordinator::{Completion, Failure, JobKind, Lease, Output};
+use everytab_coordinator::{Completion, JobKind, Lease, Output, VerbResult};
 use serde_json::json;
 
 use crate::session::{Session, query};
@@ -157,7 +157,7 @@ async fn of_two_ends_of_one_lease_the_second_is_told() {
     let discarding = tokio::spawn(async move { worker.discard(copy, "no", soon()).await });
     until_someone_waits(&database).await;
     session.run("commit").await;
-    assert_eq!(discarding.await.unwrap().unwrap(), Failure::Lost);
+    assert_eq!(discarding.await.unwrap().unwrap(), VerbResult::Lost);
     assert_eq!(database.state_of_job(lease.fence.job_id).await, "completed");
     database.assert_audited(scan).await;
 }
@@ -173,7 +173,7 @@ async fn a_lost_lease_is_told_so_in_one_call_with_the_current_one_of_its_job() {
     let stats = json!({"counts": {"hosts": 1}});
     let mut together = vec![(lost, stats.clone())];
     together.extend(leases.into_iter().map(|lease| (lease, stats.clone())));
-    let ends = database.worker.complete_all(together, soon()).await.unwrap();
+    let ends = database.complete_all(together).await;
     assert_eq!(ends, [Completion::Lost, Completion::Recorded, Completion::Recorded]);
     database.assert_audited(scan).await;
 }

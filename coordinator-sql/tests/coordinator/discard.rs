@@ -1,6 +1,6 @@
 //! A discarded job never blocks the rest.
 
-use everytab_coordinator::{Failure, JobKind};
+use everytab_coordinator::{JobKind, VerbResult};
 
 use crate::session::query;
 use crate::setup::{Database, kinds_before, soon};
@@ -10,7 +10,7 @@ const STAGES: &str = "select kind::text, outstanding, done, discarded from every
 
 async fn discard_one(database: &Database, kind: JobKind) {
     let lease = database.lease_one(kind).await;
-    assert_eq!(database.worker.discard(lease, "bad", soon()).await.unwrap(), Failure::Discarded);
+    assert_eq!(database.worker.discard(lease, "bad", soon()).await.unwrap(), VerbResult::Discarded);
 }
 
 async fn stages(database: &Database, scan: i32) -> Vec<(i32, i32, i32)> {

@@ -1,7 +1,7 @@
 //! Whoever lost a lease writes nothing, above all while the job runs under another's lease: then
 //! the state alone would let a stale holder in.
 
-use everytab_coordinator::{BundleRow, Completion, Failure, Fence, JobKind, Lease, Output};
+use everytab_coordinator::{BundleRow, Completion, Fence, JobKind, Lease, Output, VerbResult};
 use serde_json::json;
 
 use crate::setup::{Database, WORKER_ID, again, host, icon, kinds_before, page, soon, with_token};
@@ -43,12 +43,12 @@ async fn assert_shut_out(database: &Database, lost: &Lease, fence: Fence) {
     let output = two_chunks_of(lost.kind);
     let completion = worker.complete(stale(), &output, &json!({}), soon()).await.unwrap();
     assert_eq!(completion, Completion::Lost);
-    let all = worker.complete_all(vec![(stale(), json!({}))], soon()).await.unwrap();
+    let all = database.complete_all(vec![(stale(), json!({}))]).await;
     assert_eq!(all, [Completion::Lost]);
     assert!(!worker.checkpoint_item(fence, 1, soon()).await.unwrap());
-    assert_eq!(worker.retry(stale(), "late", soon()).await.unwrap(), Failure::Lost);
-    assert_eq!(worker.discard(stale(), "late", soon()).await.unwrap(), Failure::Lost);
-    assert_eq!(worker.release(stale(), "late", soon()).await.unwrap(), Failure::Lost);
+    assert_eq!(worker.retry(stale(), "late", soon()).await.unwrap(), VerbResult::Lost);
+    assert_eq!(worker.discard(stale(), "late", soon()).await.unwrap(), VerbResult::Lost);
+    assert_eq!(worker.release(stale(), "late", soon()).await.unwrap(), VerbResult::Lost);
     assert!(worker.renew(WORKER_ID, &[fence]).await.unwrap().held.is_empty());
     assert!(worker.renew("another", &[fence]).await.unwrap().held.is_empty());
     assert_eq!(database.contents().await, before, "{} {fence:?} wrote", lost.kind);

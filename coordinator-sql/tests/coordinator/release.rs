@@ -1,6 +1,6 @@
 //! Giving a job back at once, and its attempt too.
 
-use everytab_coordinator::{Failure, JobKind};
+use everytab_coordinator::{JobKind, VerbResult};
 
 use crate::setup::{Database, soon};
 
@@ -13,7 +13,7 @@ async fn a_released_job_is_ready_at_once_and_counts_nothing() {
         assert_eq!((lease.attempts, lease.crashes), (0, 0));
         assert_eq!(lease.fence.lease_number, round);
         let failure = database.worker.release(lease, "draining", soon()).await.unwrap();
-        assert_eq!(failure, Failure::Released);
+        assert_eq!(failure, VerbResult::Released);
         database.assert_audited(scan).await;
     }
     database.work().await;

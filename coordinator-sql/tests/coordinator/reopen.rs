@@ -1,7 +1,7 @@
 //! `scan retry`: whatever was discarded runs again, with all that it feeds, and ends in a new
 //! closing round.
 
-use everytab_coordinator::{Completion, Failure, JobKind, Lease};
+use everytab_coordinator::{Completion, JobKind, Lease, VerbResult};
 use serde_json::json;
 
 use crate::setup::{Database, again, complete_in, host, kinds_before, soon, spread};
@@ -9,7 +9,7 @@ use crate::setup::{Database, again, complete_in, host, kinds_before, soon, sprea
 impl Database {
     async fn discard(&self, lease: Lease) {
         let failure = self.worker.discard(lease, "bad", soon()).await.unwrap();
-        assert_eq!(failure, Failure::Discarded);
+        assert_eq!(failure, VerbResult::Discarded);
     }
 
     async fn retry_all(&self, scan: i32) -> i32 {

@@ -1,6 +1,6 @@
 //! A run that failed for a reason of ours: backed off, tried again, discarded at the fifth.
 
-use everytab_coordinator::{Failure, JobKind};
+use everytab_coordinator::{JobKind, VerbResult};
 
 use crate::setup::{Database, soon};
 
@@ -13,7 +13,7 @@ async fn a_failed_job_waits_longer_each_time_and_is_discarded_at_the_fifth() {
         assert_eq!((lease.attempts, lease.crashes), (attempt, 0));
         let job_id = lease.fence.job_id;
         let failure = database.worker.retry(lease, "no route", soon()).await.unwrap();
-        assert_eq!(failure, Failure::Retry);
+        assert_eq!(failure, VerbResult::Retry);
         let sql = "select extract(epoch from j.not_before - e.at)::float8
                      from everytab.jobs j join everytab.job_events e using (job_id)
                     where job_id = $1 order by e.at desc limit 1";
@@ -26,7 +26,7 @@ async fn a_failed_job_waits_longer_each_time_and_is_discarded_at_the_fifth() {
     let lease = database.lease_one(JobKind::Warc).await;
     let job_id = lease.fence.job_id;
     let failure = database.worker.retry(lease, "no route", soon()).await.unwrap();
-    assert_eq!(failure, Failure::Discarded);
+    assert_eq!(failure, VerbResult::Discarded);
     assert_eq!(database.state_of_job(job_id).await, "discarded");
     database.assert_audited(scan).await;
     let events = database.worker.job_history(job_id).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_long_error_with_a_zero_byte_is_kept_in_part() {
     let lease = database.lease_one(JobKind::Warc).await;
     let job_id = lease.fence.job_id;
     let error = format!("before\0after {}", "\u{1f426}".repeat(5_000));
-    assert_eq!(database.worker.retry(lease, &error, soon()).await.unwrap(), Failure::Retry);
+    assert_eq!(database.worker.retry(lease, &error, soon()).await.unwrap(), VerbResult::Retry);
     let history = database.worker.job_history(job_id).await.unwrap();
     let message = history[0].message.clone().unwrap();
     assert_eq!(message.chars().count(), 1_000);

@@ -143,6 +143,7 @@ typed! {
     Vec<i32> => INT4_ARRAY,
     Vec<i64> => INT8_ARRAY,
     Vec<Uuid> => UUID_ARRAY,
+    Vec<Value> => JSONB_ARRAY,
 }
 
 /// A row as a tuple.

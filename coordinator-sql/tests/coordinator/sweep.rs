@@ -78,7 +78,7 @@ async fn a_crash_does_not_count_as_an_attempt() {
     }
     let lease = database.lease_one(JobKind::Warc).await;
     let failure = database.worker.retry(lease, "first failure", soon()).await.unwrap();
-    assert_eq!(failure, everytab_coordinator::Failure::Retry);
+    assert_eq!(failure, everytab_coordinator::VerbResult::Retry);
 }
 
 #[tokio::test]

@@ -80,8 +80,9 @@ pub enum JobError {
     /// The job cannot succeed.
     #[error("{0}")]
     Discard(String),
-    /// A disk or a store has no room, or this process has no free file descriptor. The job is given
-    /// back without counting an attempt, and the worker takes no jobs of the kind for a while.
+    /// A disk or a store has no room, this process has no free file descriptor, or the database
+    /// has a schema of another version. The job is given back without counting an attempt, and the
+    /// worker takes no jobs of the kind for a while.
     #[error("{0}")]
     NoRoom(String),
     /// This machine or its network failed. The job is given back without counting an attempt.
@@ -109,8 +110,17 @@ impl From<StorageError> for JobError {
 }
 
 impl From<everytab_coordinator::Error> for JobError {
+    /// An error that passes by itself is worth another try. A schema of another version is no fault
+    /// of the job: the job is given back uncounted, for a worker of that version. What else Postgres
+    /// refuses it refuses again.
     fn from(error: everytab_coordinator::Error) -> Self {
-        Self::Retry(error.to_string())
+        if error.is_transient() {
+            Self::Retry(error.to_string())
+        } else if error.is_other_schema() {
+            Self::NoRoom(error.to_string())
+        } else {
+            Self::Discard(error.to_string())
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Completion, Coordinator, Error, Failure, JobKind, Lease};
+use everytab_coordinator::{Completion, Coordinator, Error, JobKind, Lease, VerbResult};
 use everytab_fetcher::{Heartbeat, ItemIsolation};
 use everytab_jobs::{Assignment, Context, JobError, PerformedJob, perform_job};
 use tracing::{Instrument as _, Span};
@@ -213,11 +213,11 @@ async fn complete(
     Ok(outcome)
 }
 
-fn outcome_of(failure: Failure) -> LeaseOutcome {
+fn outcome_of(failure: VerbResult) -> LeaseOutcome {
     match failure {
-        Failure::Retry => LeaseOutcome::Retry,
-        Failure::Discarded => LeaseOutcome::Discarded,
-        Failure::Released => LeaseOutcome::Released,
-        Failure::Lost => LeaseOutcome::Lost,
+        VerbResult::Retry => LeaseOutcome::Retry,
+        VerbResult::Discarded => LeaseOutcome::Discarded,
+        VerbResult::Released => LeaseOutcome::Released,
+        VerbResult::Lost => LeaseOutcome::Lost,
     }
 }
