@@ -9,9 +9,9 @@
 
 use std::time::Duration;
 
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join4};
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::Row;
+use tokio_postgres::{Client, Row};
 
 use crate::{
     bind::{Bound, bind},
@@ -111,6 +111,28 @@ pub(crate) async fn run_both(
     Ok(rows)
 }
 
+/// After how many milliseconds Postgres ends a statement, and a transaction that is idle.
+#[derive(Debug)]
+struct Limits {
+    statement_ms: String,
+    idle_ms: String,
+}
+
+impl Limits {
+    fn new(statement: Duration, idle: Duration) -> Self {
+        let milliseconds = |time: Duration| time.as_millis().to_string();
+        Self { statement_ms: milliseconds(statement), idle_ms: milliseconds(idle.min(statement)) }
+    }
+
+    /// Sets the limits for the open transaction. They end with it, so a pooler's next client never
+    /// sees them.
+    async fn set(&self, client: &Client) -> Result<(), tokio_postgres::Error> {
+        let sql = "select set_config('statement_timeout', $1, true),
+                          set_config('idle_in_transaction_session_timeout', $2, true)";
+        client.query_typed(sql, &[bind(&self.statement_ms), bind(&self.idle_ms)]).await.map(drop)
+    }
+}
+
 /// A transaction. Unless it is committed, closing its connection rolls it back.
 #[derive(Debug)]
 pub(crate) struct Transaction(Call);
@@ -139,29 +161,52 @@ impl Transaction {
         limit: Duration,
         idle: Duration,
     ) -> Result<Self, Error> {
-        // Local settings end with the transaction, so a pooler's next client never sees them.
-        const LIMITS: &str = "select set_config('statement_timeout', $1, true),
-            set_config('idle_in_transaction_session_timeout', $2, true)";
         let call = Call::new(pool, limit).await?;
         let client = call.connection.client()?;
-        let milliseconds = |time: Duration| time.as_millis().to_string();
-        let (limit, idle) = (milliseconds(limit), milliseconds(idle.min(limit)));
-        let values = [bind(&limit), bind(&idle)];
+        let limits = Limits::new(limit, idle);
         // Both are sent before the first answer is awaited: one round trip.
-        let both = try_join(client.batch_execute(begin), client.query_typed(LIMITS, &values));
+        let both = try_join(client.batch_execute(begin), limits.set(client));
         call.within(both).await?;
         Ok(Self(call))
     }
 
-    /// Reads by one statement in a worker's transaction.
-    pub(crate) async fn read(
+    /// Runs one statement in a worker's transaction of its own.
+    pub(crate) async fn once(
         pool: &Pool,
         sql: &str,
         values: &[Bound<'_>],
     ) -> Result<Vec<Row>, Error> {
-        let transaction = Self::begin(pool).await?;
-        let rows = transaction.rows(sql, values).await?;
-        transaction.commit().await?;
+        Self::once_within(pool, pool.call_time, sql, values).await
+    }
+
+    /// Runs one statement in an operator's transaction of its own.
+    pub(crate) async fn once_long(
+        pool: &Pool,
+        sql: &str,
+        values: &[Bound<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        Self::once_within(pool, OPERATOR_TIME, sql, values).await
+    }
+
+    async fn once_within(
+        pool: &Pool,
+        limit: Duration,
+        sql: &str,
+        values: &[Bound<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        let call = Call::new(pool, limit).await?;
+        let client = call.connection.client()?;
+        let limits = Limits::new(limit, IDLE_IN_TRANSACTION_TIME);
+        // All four are sent before the first answer is awaited: one round trip. When the statement
+        // fails, Postgres takes the commit for a rollback.
+        let all = try_join4(
+            client.batch_execute("begin"),
+            limits.set(client),
+            client.query_typed(sql, values),
+            client.batch_execute("commit"),
+        );
+        let (_, _, rows, _) = call.within(all).await?;
+        call.keep();
         Ok(rows)
     }
 

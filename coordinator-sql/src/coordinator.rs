@@ -142,10 +142,7 @@ impl Coordinator {
         sql: &str,
         parameters: &[Bound<'_>],
     ) -> Result<T, Error> {
-        let transaction = self.begin_long().await?;
-        let value = transaction.value(sql, parameters).await?;
-        transaction.commit().await?;
-        Ok(value)
+        first(&Transaction::once_long(&self.work, sql, parameters).await?)
     }
 
     /// All rows of a statement, in an operator's transaction.
@@ -154,9 +151,6 @@ impl Coordinator {
         sql: &str,
         parameters: &[Bound<'_>],
     ) -> Result<Vec<T>, Error> {
-        let transaction = self.begin_long().await?;
-        let rows = values(&transaction.rows(sql, parameters).await?)?;
-        transaction.commit().await?;
-        Ok(rows)
+        values(&Transaction::once_long(&self.work, sql, parameters).await?)
     }
 }

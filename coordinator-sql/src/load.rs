@@ -230,7 +230,7 @@ impl Coordinator {
         let mut parameters = vec![bind(&scan)];
         parameters.extend(part.as_ref().map(bind));
         // Reading changes nothing, so it can be repeated.
-        let read = || Transaction::read(&self.work, sql, &parameters);
+        let read = || Transaction::once(&self.work, sql, &parameters);
         values(&retry_transient(Instant::now() + PATIENCE, read).await?)
     }
 }
