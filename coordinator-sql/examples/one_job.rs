@@ -5,7 +5,7 @@
 use std::{error::Error, time::Instant};
 
 use everytab_coordinator::{
-    Completion, ConnectSettings, Coordinator, JobKind, LeaseCursors, NewScan, Output,
+    Completion, ConnectSettings, Coordinator, Digests, JobKind, LeaseCursors, NewScan, Output,
 };
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use serde_json::json;
@@ -25,7 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         crawl: "CC-MAIN-2026-01".into(),
         settings: json!({"entries_per_bundle": 120}),
         lease_ms: 300_000,
-        encoder: "digest of the icon encoder".into(),
+        digests: Digests { encoder: "digest of the icon encoder".into() },
         files: vec![("cc-index/part-0.parquet".into(), None)],
     };
     let number = owner.start_scan(&scan).await?;
@@ -35,7 +35,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let worker = Coordinator::connect(&url, &settings).await?;
     worker.check_schema().await?;
     let (kinds, cursors) = ([JobKind::Index], LeaseCursors::default());
-    for lease in worker.lease("worker-1", &kinds, 1, &scan.encoder, &cursors).await? {
+    for lease in worker.lease("worker-1", &kinds, 1, &scan.digests, &cursors).await? {
         println!("leased job {} ({} {})", lease.fence.job_id, lease.kind, lease.part);
         let trust_until = Instant::now() + lease.length;
         let stats = json!({"outcomes": {"ok": 1}, "counts": {"hosts": 0}});

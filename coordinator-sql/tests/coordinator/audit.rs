@@ -7,8 +7,10 @@ use everytab_coordinator::{Completion, JobKind, Lease, LeaseCursors, VerbResult}
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::TestRunner};
 use serde_json::json;
 
-use crate::session::query;
-use crate::setup::{Database, again, digests, soon};
+use crate::{
+    session::query,
+    setup::{Database, again, digests, soon},
+};
 
 /// One line a broken rule; none when all is well. What one counter or one row cannot show.
 const BROKEN: &str = "

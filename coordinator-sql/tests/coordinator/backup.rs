@@ -3,8 +3,10 @@
 
 use everytab_coordinator::{Contents, Coordinator, TableDigest};
 
-use crate::session::query;
-use crate::setup::{Database, sqlstate};
+use crate::{
+    session::query,
+    setup::{Database, sqlstate},
+};
 
 async fn digests(coordinator: &Coordinator) -> Vec<TableDigest> {
     let mut snapshot = coordinator.snapshot().await.unwrap();

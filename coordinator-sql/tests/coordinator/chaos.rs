@@ -19,8 +19,10 @@ use everytab_coordinator::{
 };
 use serde_json::json;
 
-use crate::session::query;
-use crate::setup::{Database, again, digests, soon};
+use crate::{
+    session::query,
+    setup::{Database, again, digests, soon},
+};
 
 const WORKERS: u64 = 16;
 const LEASE_MS: i32 = 30;

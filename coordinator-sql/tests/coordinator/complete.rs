@@ -3,8 +3,10 @@
 use everytab_coordinator::{Completion, JobKind, Lease, Output, VerbResult};
 use serde_json::json;
 
-use crate::session::{Session, query};
-use crate::setup::{Database, again, complete_in, page, soon, until_someone_waits};
+use crate::{
+    session::{Session, query},
+    setup::{Database, again, complete_in, page, soon, until_someone_waits},
+};
 
 const COUNT_PAGES: &str = "select count(*) from everytab.pages where scan = $1";
 

@@ -2,8 +2,10 @@
 
 use everytab_coordinator::{JobKind, VerbResult};
 
-use crate::session::query;
-use crate::setup::{Database, kinds_before, soon};
+use crate::{
+    session::query,
+    setup::{Database, kinds_before, soon},
+};
 
 const STAGES: &str = "select kind::text, outstanding, done, discarded from everytab.stages s
                        where run = $1 order by s.kind";

@@ -3,8 +3,10 @@
 use everytab_coordinator::{Completion, JobKind, Lease};
 use serde_json::json;
 
-use crate::session::{Session, query};
-use crate::setup::{Database, complete_in, host, spread, until_someone_waits};
+use crate::{
+    session::{Session, query},
+    setup::{Database, complete_in, host, spread, until_someone_waits},
+};
 
 /// Completes an index job with one host, inside the session's transaction.
 async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {

@@ -1,11 +1,13 @@
 //! The worker's role executes what a worker needs and touches no table.
 
-use everytab_coordinator::{Coordinator, JobKind, NewScan};
+use everytab_coordinator::{Coordinator, JobKind, NewScan, ScanState};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::session::{Session, query};
-use crate::setup::{Database, digests, sqlstate};
+use crate::{
+    session::{Session, query},
+    setup::{Database, digests, sqlstate},
+};
 
 const DENIED: &str = "42501";
 
@@ -165,7 +167,7 @@ async fn the_worker_does_a_whole_scan() {
     database.work().await;
     assert_eq!(database.worker.load_scan(scan).await.unwrap().shards, Some(2));
     assert_eq!(database.worker.bundled_shards(scan).await.unwrap(), [0, 1]);
-    assert_eq!(database.worker.list_scans().await.unwrap()[0].state, "finished");
+    assert_eq!(database.worker.list_scans().await.unwrap()[0].state, ScanState::Finished);
     assert_eq!(database.worker.scan_number(None).await.unwrap(), Some(scan));
     assert!(!database.worker.run_outcomes(scan).await.unwrap().is_empty());
 }

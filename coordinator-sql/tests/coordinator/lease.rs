@@ -3,8 +3,10 @@
 
 use everytab_coordinator::{Digests, JobKind, LeaseCursors, WithheldRun};
 
-use crate::session::query;
-use crate::setup::{Database, LEASE_MS, WORKER_ID, digests, soon, sqlstate};
+use crate::{
+    session::query,
+    setup::{Database, LEASE_MS, WORKER_ID, digests, soon, sqlstate},
+};
 
 const ALL: &[JobKind] = &JobKind::ALL;
 

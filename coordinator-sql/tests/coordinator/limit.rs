@@ -4,8 +4,10 @@ use everytab_coordinator::{HostRow, JobKind};
 use proptest::{collection::btree_set, prelude::*, test_runner::TestRunner};
 use serde_json::json;
 
-use crate::session::query;
-use crate::setup::{Database, LEASE_MS, host};
+use crate::{
+    session::query,
+    setup::{Database, LEASE_MS, host},
+};
 
 /// Both ends of each shard, as unsigned hashes; none for a shard that no hash falls into.
 async fn bounds(database: &Database, scan: i32, shards: i32, span: u64) -> Vec<Option<(u64, u64)>> {

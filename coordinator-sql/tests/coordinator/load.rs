@@ -3,8 +3,10 @@
 use everytab_coordinator::{HostRow, JobKind, Output, WarcHost};
 use serde_json::json;
 
-use crate::session::query;
-use crate::setup::{Database, host, page, soon};
+use crate::{
+    session::query,
+    setup::{Database, host, page, soon},
+};
 
 /// Captures of one hostname, `https`, age in seconds, WARC file, offset.
 fn capture(https: bool, age: i64, warc_path: &str, warc_offset: i64) -> HostRow {

@@ -3,8 +3,10 @@
 use everytab_coordinator::{Coordinator, Error, migrations, schema_digest};
 use everytab_postgres::{ADMIN_USER, shared_for_tests};
 
-use crate::schema::dump;
-use crate::setup::{Database, settings, sqlstate};
+use crate::{
+    schema::dump,
+    setup::{Database, settings, sqlstate},
+};
 
 async fn empty_database() -> (String, Coordinator) {
     let server = shared_for_tests();

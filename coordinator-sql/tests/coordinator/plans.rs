@@ -3,8 +3,10 @@
 use everytab_coordinator::{Coordinator, JobKind};
 use everytab_postgres::{PrivatePostgres, shared_for_tests};
 
-use crate::session::{Session, query};
-use crate::setup::{Database, settings};
+use crate::{
+    session::{Session, query},
+    setup::{Database, settings},
+};
 
 /// A scan with 20,000 jobs of one kind, a tenth of them ended.
 async fn many_jobs(database: &Database) -> i32 {

@@ -1,7 +1,6 @@
 //! Nothing needs a session, so a pooler in transaction mode may stand before Postgres.
 
-use crate::session::query;
-use crate::setup::Database;
+use crate::{session::query, setup::Database};
 
 /// What would outlive a transaction, or wait for one that a pooler gives to another client.
 const OF_A_SESSION: [&str; 13] = [

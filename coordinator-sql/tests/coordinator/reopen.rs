@@ -74,7 +74,7 @@ async fn only_what_was_asked_for_is_reopened() {
     assert_eq!(database.state_of_scan(scan).await, "finished");
 }
 
-/// Of jobs that feed one another only the first is ready; the others wait for it.
+/// When jobs feed one another, only the first is ready; the others wait for it.
 #[tokio::test]
 async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {
     let database = Database::new().await;

@@ -7,8 +7,10 @@ use proptest::test_runner::TestRunner;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::select_model::{Candidate, best_first};
-use crate::setup::{Database, icon, page, soon};
+use crate::{
+    select_model::{Candidate, best_first},
+    setup::{Database, icon, page, soon},
+};
 
 #[derive(Deserialize)]
 struct Case {

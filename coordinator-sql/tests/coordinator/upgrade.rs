@@ -8,8 +8,10 @@ use everytab_postgres::{ADMIN_USER, shared_for_tests};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::session::{Session, query};
-use crate::setup::{Database, digests, output_of, soon};
+use crate::{
+    session::{Session, query},
+    setup::{Database, digests, output_of, soon},
+};
 
 const BEFORE_RUNS: &str = include_str!("../fixtures/before_runs.sql");
 const FINISHED: i32 = 1;
