@@ -26,7 +26,7 @@ FUZZ_SECONDS ?= $(if $(filter command line environment,$(origin SECONDS)),$(SECO
 # Git checks the messages of this checkout's commits; nothing happens where there is no checkout.
 $(shell scripts/git/install.sh)
 # What a finding of scripts/lint/structure does to `make lint`: report or fail.
-STRUCTURE ?= report
+STRUCTURE ?= fail
 # Arguments for the program or test runner behind a target: make demo ARGS="--workers 3".
 ARGS ?=
 

@@ -1,5 +1,5 @@
--- The worker's role executes the functions that a worker needs and touches no table. Everything else
--- belongs to the owner: starting, cancelling and changing scans, and the blocklist.
+-- The worker's role executes the functions that a worker needs and touches no table. Everything
+-- else belongs to the owner: starting, cancelling and changing scans, and the blocklist.
 revoke all on schema everytab from public;
 revoke all on all tables in schema everytab from public;
 revoke all on all functions in schema coordinator from public;

@@ -48,7 +48,7 @@ pub enum Error {
     /// The client was closed before the call.
     #[error("Postgres: the client has closed its connections")]
     Closed,
-    /// A value from the database is not what the contract says.
+    /// Postgres answered with a value that this program does not know.
     #[error("Postgres answered {0}, which this program does not know")]
     Unexpected(String),
 }

@@ -1,4 +1,5 @@
-//! Reads any bytes as the HTTP message of a record: fields are well-formed, the body within its limit.
+//! Reads any bytes as the HTTP message of a record: fields are well-formed, the body within its
+//! limit.
 #![no_main]
 
 use everytab_commoncrawl::warc::{Limits, read_record};

@@ -1,5 +1,5 @@
-//! Converts any bytes as an icon: they give a small PNG that can be converted again, or a classified
-//! error.
+//! Converts any bytes as an icon: they give a small PNG that can be converted again, or a
+//! classified error.
 #![no_main]
 
 use everytab_icon::convert::{TabIcon, to_tab_icon};

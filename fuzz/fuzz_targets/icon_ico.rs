@@ -1,4 +1,5 @@
-//! Decodes any bytes that begin as an icon or a cursor: they give pixels or an error, within the time limit.
+//! Decodes any bytes that begin as an icon or a cursor: they give pixels or an error, within the
+//! time limit.
 #![no_main]
 
 use everytab_icon::Format;

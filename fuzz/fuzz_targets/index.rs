@@ -1,12 +1,13 @@
-//! Reads any bytes as a parquet file of the index: captures and counts add up, or it gives an error.
+//! Reads any bytes as a parquet file of the index: captures and counts add up, or it gives an
+//! error.
 #![no_main]
 
 use bytes::Bytes;
 use everytab_commoncrawl::index::{IndexOptions, read_bytes};
 use libfuzzer_sys::fuzz_target;
 
-// The reader turns panics of the parquet crate into errors. libFuzzer's panic hook would end the process
-// before that; without the hook an uncaught panic still ends it.
+// The reader turns panics of the parquet crate into errors. libFuzzer's panic hook would end the
+// process before that; without the hook an uncaught panic still ends it.
 static HOOK: std::sync::Once = std::sync::Once::new();
 
 fuzz_target!(|bytes: &[u8]| {

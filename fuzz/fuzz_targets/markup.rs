@@ -1,8 +1,9 @@
 //! Scans any bytes as markup: our scanner and a general HTML rewriter find the same.
 //!
-//! Inputs on which the two differ on purpose are skipped: foreign content, whose elements the rewriter
-//! does not track, and templates and framesets, which it ends with any surrounding element. So is an
-//! error of the rewriter: after `<iframe a=>`, without a value, it reads the text as markup.
+//! Inputs on which the two differ on purpose are skipped: foreign content, whose elements the
+//! rewriter does not track, and templates and framesets, which it ends with any surrounding
+//! element. So is an error of the rewriter: after `<iframe a=>`, without a value, it reads the text
+//! as markup.
 #![no_main]
 #![allow(dead_code, unreachable_pub, reason = "the modules are those of another crate")]
 

@@ -1,5 +1,5 @@
-//! Measures any bytes as an icon without decoding: the result is bounded and agrees with the decoder,
-//! also for the directory of an ICO and the root of an SVG.
+//! Measures any bytes as an icon without decoding: the result is bounded and agrees with the
+//! decoder, also for the directory of an ICO and the root of an SVG.
 #![no_main]
 
 use everytab_icon::{

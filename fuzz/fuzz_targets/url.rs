@@ -1,5 +1,5 @@
-//! Reads any text as a URL and any other as its redirect target: it is refused, or normalised to a form
-//! that reads back as itself, on an allowed port, without credentials and fragment.
+//! Reads any text as a URL and any other as its redirect target: it is refused, or normalised to a
+//! form that reads back as itself, on an allowed port, without credentials and fragment.
 #![no_main]
 
 use everytab_webpage::{

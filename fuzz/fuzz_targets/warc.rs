@@ -1,4 +1,5 @@
-//! Reads any bytes as an archive: the iteration ends, offsets grow, and responses are read as pages.
+//! Reads any bytes as an archive: the iteration ends, offsets grow, and responses are read as
+//! pages.
 #![no_main]
 
 use everytab_commoncrawl::warc::{Limits, Records};

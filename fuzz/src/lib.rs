@@ -1,5 +1,5 @@
-//! The checks for any bytes of one image format: they are decoded or refused, no decoder panics, and it
-//! takes no longer than a limit.
+//! The checks for any bytes of one image format: they are decoded or refused, no decoder panics,
+//! and it takes no longer than a limit.
 
 use everytab_icon::{Format, IconError, decode::decode, sniff::sniff};
 use libfuzzer_sys::Corpus;

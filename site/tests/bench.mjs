@@ -1,6 +1,6 @@
 // Measures the page beside a plain rendering (plain.js), in the same browser, over the same
-// sample site, in alternation: node bench.mjs [everytab|plain]. Main-thread times are that thread's CPU.
-// Numbers go to stdout: one object a run, at the end the medians of ROUNDS (3) runs of each.
+// sample site, in alternation: node bench.mjs [everytab|plain]. Main-thread times are that thread's
+// CPU. Numbers go to stdout: one object a run, at the end the medians of ROUNDS (3) runs of each.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

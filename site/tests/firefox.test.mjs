@@ -1,5 +1,5 @@
-// The page in Firefox: the most important checks of the Chromium tests. Skipped with a message if no
-// Firefox is installed.
+// The page in Firefox: the most important checks of the Chromium tests. Skipped with a message if
+// no Firefox is installed.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// Layout, motion, search and accessibility of the page in a real browser: at several sizes, light and
-// dark, in every style. Skipped with a message if a program it needs is not installed.
+// Layout, motion, search and accessibility of the page in a real browser: at several sizes, light
+// and dark, in every style. Skipped with a message if a program it needs is not installed.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

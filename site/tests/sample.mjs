@@ -1,5 +1,5 @@
-// Owns the sample site: a manifest and bundles of tabs whose names, titles and icons are generated from
-// a seed, so that the tests need no real site or logo.
+// Owns the sample site: a manifest and bundles of tabs whose names, titles and icons are generated
+// from a seed, so that the tests need no real site or logo.
 
 import * as zlib from "node:zlib";
 import { compareKeys, rangeOf, searchKey } from "../js/search-keys.js";

@@ -17,7 +17,7 @@ const search = `${folder}/site/scans/00000000-0000-0000-0000-000000000000/search
 const random = generator(30);
 const list = () => createInterface({ input: createReadStream(`${folder}/names.txt`) });
 
-/** A number of different prefixes of names, and some of no name, chosen in one pass over the list. */
+/** A number of prefixes of names, and some of no name, chosen in one pass over the list. */
 async function drawPrefixes(wished) {
   const count = 2 * wished;
   const names = [];

@@ -1,5 +1,5 @@
-// Owns visits of the page over a sample site: starts and closes a browser, a server and a page. Sites in
-// frames are simulated: no name but loopback is resolved.
+// Owns visits of the page over a sample site: starts and closes a browser, a server and a page.
+// Sites in frames are simulated: no name but loopback is resolved.
 
 import { Chromium } from "./chromium.mjs";
 import { serveSample } from "./server.mjs";

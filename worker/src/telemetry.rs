@@ -35,7 +35,8 @@ pub(crate) use metrics::{begin_at_zero, scan_status};
 const LINES_PER_WINDOW: u32 = 1_000;
 /// Filters for libraries that log each failed request as an error.
 const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,aws_config=warn,\
-                     tokio_postgres=warn,opentelemetry=warn,opentelemetry_sdk=warn,opentelemetry_otlp=warn";
+                     tokio_postgres=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
+                     opentelemetry_otlp=warn";
 
 /// The crates whose spans become traces.
 const TRACED_CRATES: [&str; 4] =

@@ -1,3 +1,5 @@
+//! The document has every name, and its numbers add up.
+
 use super::*;
 
 fn numbers() -> ScanNumbers {

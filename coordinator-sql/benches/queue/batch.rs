@@ -1,5 +1,5 @@
-//! Many completions in one transaction, as no worker makes them: a worker completes each job when it
-//! is done.
+//! Many completions in one transaction, as no worker makes them: a worker completes each job when
+//! it is done.
 
 use everytab_coordinator::Lease;
 use serde_json::Value;

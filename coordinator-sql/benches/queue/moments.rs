@@ -1,5 +1,5 @@
-//! The transactions that touch a whole scan, on a scan of 30 million hosts: how long each takes, and
-//! so how long other transactions wait behind it.
+//! The transactions that touch a whole scan, on a scan of 30 million hosts: how long each takes,
+//! and so how long other transactions wait behind it.
 
 use std::time::Instant;
 

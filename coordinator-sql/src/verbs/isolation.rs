@@ -8,7 +8,8 @@ use crate::{
 };
 
 impl Coordinator {
-    /// Writes down which item of a job the worker handles next. Errors that pass are retried until `trust_until`. False: the lease is lost.
+    /// Writes down which item of a job the worker handles next. Errors that pass are retried until
+    /// `trust_until`. False: the lease is lost.
     ///
     /// # Errors
     /// When Postgres could not be asked in time.

@@ -1,9 +1,7 @@
 //! Which icon of a host is best: the SQL passes the same table of cases as its model in Rust.
 
 use everytab_coordinator::{IconRow, JobKind, Output};
-use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
+use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde::Deserialize;
 use serde_json::json;
 

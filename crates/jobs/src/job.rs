@@ -111,8 +111,8 @@ impl From<StorageError> for JobError {
 
 impl From<everytab_coordinator::Error> for JobError {
     /// An error that passes by itself is worth another try. A schema of another version is no fault
-    /// of the job: the job is given back uncounted, for a worker of that version. What else Postgres
-    /// refuses it refuses again.
+    /// of the job: the job is given back uncounted, for a worker of that version. What else
+    /// Postgres refuses it refuses again.
     fn from(error: everytab_coordinator::Error) -> Self {
         if error.is_transient() {
             Self::Retry(error.to_string())

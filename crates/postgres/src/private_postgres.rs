@@ -48,7 +48,8 @@ impl PrivatePostgres {
     }
 
     /// The URL to connect to: `postgres:///database?host=/folder&port=..&user=..&sslmode=disable`,
-    /// as the client and psql read it. It names every part, so that `PGPORT` and its like change nothing.
+    /// as the client and psql read it. It names every part, so that `PGPORT` and its like change
+    /// nothing.
     pub fn url(&self, database: &str, user: &str) -> String {
         psql::url(&self.folders.socket_folder, database, user)
     }

@@ -1,7 +1,7 @@
 //! The closed list of behaviours of a host in the small internet, each with a stable name.
 //!
-//! A host has exactly one behaviour, chosen from the mix by (seed, hostname), so that an answer never
-//! depends on earlier requests. Must not know how a behaviour is implemented.
+//! A host has exactly one behaviour, chosen from the mix by (seed, hostname), so that an answer
+//! never depends on earlier requests. Must not know how a behaviour is implemented.
 
 use serde::{Deserialize, Serialize};
 

@@ -53,7 +53,8 @@ pub(super) enum PostgresProgramError {
     },
 }
 
-/// URL parameters that the client knows and libpq does not, with libpq's name; none: no such parameter.
+/// URL parameters that the client knows and libpq does not, with libpq's name; none: no such
+/// parameter.
 const OTHER_NAMES: [(&str, Option<&str>); 7] = [
     ("ssl-mode", Some("sslmode")),
     ("ssl-root-cert", Some("sslrootcert")),

@@ -78,6 +78,10 @@ pub fn wrapped(label: &str, indent: usize, text: &str, columns: usize) -> Vec<St
     let mut line = String::new();
     let mut gap = 0;
     for word in printable(text).split(' ') {
+        if word.is_empty() {
+            gap += 1;
+            continue;
+        }
         for (number, piece) in pieces(word, room).into_iter().enumerate() {
             let gap = if number == 0 { gap } else { 0 };
             if !line.is_empty() && width(&line) + gap + width(&piece) > room {
@@ -87,7 +91,7 @@ pub fn wrapped(label: &str, indent: usize, text: &str, columns: usize) -> Vec<St
             }
             line.push_str(&piece);
         }
-        gap = if word.is_empty() { gap + 1 } else { 1 };
+        gap = 1;
     }
     lines.push(line);
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
