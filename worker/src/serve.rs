@@ -87,8 +87,8 @@ pub async fn serve(
     address: SocketAddr,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
-    let listener = listen(address).await?;
-    serve_on(dir, listener, shutdown).await
+    let root = readable_folder(dir).await?;
+    serve_root(root, listen(address).await?, shutdown)
 }
 
 /// Serves the files of `dir` to those who connect to `listener`, until `shutdown` ends. Returns at
@@ -101,10 +101,21 @@ pub async fn serve_on(
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
-    let root = tokio::fs::canonicalize(&dir)
+    serve_root(readable_folder(dir).await?, listener, shutdown)
+}
+
+async fn readable_folder(dir: PathBuf) -> Result<PathBuf, ServeError> {
+    tokio::fs::canonicalize(&dir)
         .await
         .and_then(|root| std::fs::read_dir(&root).map(|_| root))
-        .map_err(|source| ServeError::Folder { dir, source })?;
+        .map_err(|source| ServeError::Folder { dir, source })
+}
+
+fn serve_root(
+    root: PathBuf,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<Serving, ServeError> {
     let address =
         listener.local_addr().map_err(|source| ServeError::Folder { dir: root.clone(), source })?;
     let site = Site { root, headers: headers() };

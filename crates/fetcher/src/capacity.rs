@@ -38,7 +38,7 @@ impl Capacity {
     /// What there is, and what this many requests in flight need, in words.
     pub fn said(&self, in_flight: usize) -> String {
         let wanted = self.each.saturating_mul(in_flight as u64).saturating_add(self.fixed);
-        let Capacity { has, unit, .. } = self;
+        let Self { has, unit, .. } = self;
         format!("the limit is {has}{unit}, --in-flight {in_flight} wants {wanted}{unit}")
     }
 }

@@ -137,19 +137,19 @@ impl Decoder {
     fn new(coding: Coding, max_bytes: usize) -> Self {
         let bounded = Bounded { bytes: Vec::new(), max_bytes, is_over: false };
         let unpacker: Box<dyn Unpack + Send> = match coding {
-            Coding::Identity => return Decoder::Identity(bounded),
+            Coding::Identity => return Self::Identity(bounded),
             Coding::Gzip => Box::new(GzDecoder::new(bounded)),
             Coding::Brotli => Box::new(BrotliDecoder::new(bounded, BROTLI_BUFFER_BYTES)),
         };
-        Decoder::Coded { unpacker, wire_left: max_bytes }
+        Self::Coded { unpacker, wire_left: max_bytes }
     }
 
     fn push(&mut self, piece: &[u8]) -> Result<(), Outcome> {
         match self {
-            Decoder::Identity(bounded) => {
+            Self::Identity(bounded) => {
                 bounded.write_all(piece).map_err(|_over| Outcome::BodyTooLarge)
             }
-            Decoder::Coded { unpacker, wire_left } => {
+            Self::Coded { unpacker, wire_left } => {
                 *wire_left = wire_left.checked_sub(piece.len()).ok_or(Outcome::BodyTooLarge)?;
                 unpacker.take(piece).map_err(|_| of_unpacking(unpacker.unpacked()))
             }
@@ -157,7 +157,7 @@ impl Decoder {
     }
 
     fn finish(self) -> Result<Bytes, Outcome> {
-        if let Decoder::Coded { mut unpacker, wire_left } = self {
+        if let Self::Coded { mut unpacker, wire_left } = self {
             // A body without bytes is empty, whatever coding is declared.
             if wire_left == unpacker.unpacked().max_bytes {
                 return Ok(Bytes::new());
@@ -170,8 +170,8 @@ impl Decoder {
 
     fn bytes_so_far(self) -> Bytes {
         match self {
-            Decoder::Identity(bounded) => bounded.bytes.into(),
-            Decoder::Coded { mut unpacker, .. } => {
+            Self::Identity(bounded) => bounded.bytes.into(),
+            Self::Coded { mut unpacker, .. } => {
                 std::mem::take(&mut unpacker.unpacked().bytes).into()
             }
         }

@@ -53,7 +53,7 @@ struct Attacker {
 }
 
 impl Attacker {
-    async fn start(attack: Attack) -> Attacker {
+    async fn start(attack: Attack) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let sent: Arc<AtomicUsize> = Arc::default();
@@ -64,7 +64,7 @@ impl Attacker {
                 tokio::spawn(serve(stream, attack.clone(), Arc::clone(&counter)));
             }
         });
-        Attacker { address, sent, _task: AbortOnDropHandle::new(task) }
+        Self { address, sent, _task: AbortOnDropHandle::new(task) }
     }
 }
 

@@ -74,7 +74,7 @@ fn acceptor() -> TlsAcceptor {
 }
 
 impl Attacker {
-    async fn start(first: Vec<u8>, then: Vec<u8>) -> Attacker {
+    async fn start(first: Vec<u8>, then: Vec<u8>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (sent, connections) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
@@ -107,7 +107,7 @@ impl Attacker {
                 });
             }
         });
-        Attacker { address, sent, connections, _task: AbortOnDropHandle::new(task) }
+        Self { address, sent, connections, _task: AbortOnDropHandle::new(task) }
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) struct TestDns {
 }
 
 impl TestDns {
-    pub(super) async fn start() -> TestDns {
+    pub(super) async fn start() -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("an address");
         let names: Arc<Mutex<HashMap<String, Name>>> = Arc::default();
@@ -60,7 +60,7 @@ impl TestDns {
                 }
             }
         });
-        TestDns { address, names, questions, _task: AbortOnDropHandle::new(task) }
+        Self { address, names, questions, _task: AbortOnDropHandle::new(task) }
     }
 
     pub(super) fn set(&self, name: &str, answer: Name) {
@@ -181,7 +181,7 @@ impl TestServer {
                 tokio::spawn(serve(stream, Arc::clone(&script), Arc::clone(&counts)));
             }
         });
-        TestServer { address, seen, _task: AbortOnDropHandle::new(task) }
+        Self { address, seen, _task: AbortOnDropHandle::new(task) }
     }
 }
 
@@ -244,7 +244,7 @@ pub(super) struct Silent {
 }
 
 impl Silent {
-    pub(super) async fn start() -> Silent {
+    pub(super) async fn start() -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind("127.0.0.1:0".parse().expect("an address")).expect("bound");
         let listener = socket.listen(1).expect("listening");
@@ -256,7 +256,7 @@ impl Silent {
         }
         assert!(attempts.iter().any(Result::is_err), "the queue is not full");
         let queued = attempts.into_iter().flatten().flatten().collect();
-        Silent { address, _listener: listener, _queued: queued }
+        Self { address, _listener: listener, _queued: queued }
     }
 }
 
@@ -370,13 +370,13 @@ pub(super) struct Net {
 }
 
 impl Net {
-    pub(super) async fn start(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Net {
+    pub(super) async fn start(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
         let (dns, server) = (TestDns::start().await, TestServer::start(script).await);
         for name in ["a.test", "b.test"] {
             dns.point(name, "127.0.0.1");
         }
         let settings = settings(&dns, server.address);
-        Net { dns, server, settings, robots: RobotsPolicy::Ignore }
+        Self { dns, server, settings, robots: RobotsPolicy::Ignore }
     }
 
     /// The options of a shard, with the robots policy of this test.
