@@ -25,6 +25,8 @@ const MIN_BAR_CELLS: usize = 8;
 const COUNT_COLUMNS: usize = 14;
 /// The column at which the text of the first line begins, behind `scan`.
 const TITLE_COLUMNS: usize = 5;
+/// The column at which the totals of a scan that has ended begin.
+const TOTALS_COLUMNS: usize = 9;
 
 /// A label and the text that stands behind it.
 type Labelled = (String, String);
@@ -276,11 +278,15 @@ pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
     let with_icon = amount(&bundles.outcomes, "tab_with_icon");
     let tabs = with_icon + amount(&bundles.outcomes, "tab_without_icon");
     let bundles = amount(&bundles.counts, "bundles");
-    let mut lines = vec![
-        format!("hosts    {}", sum(&warc.inputs)),
-        format!("pages    {} with a title", amount(&warc.outcomes, "ok")),
-        format!("tabs     {tabs}, {with_icon} with an icon, in {bundles} bundles"),
+    let totals = [
+        ("hosts", sum(&warc.inputs).to_string()),
+        ("pages", format!("{} with a title", amount(&warc.outcomes, "ok"))),
+        ("tabs", format!("{tabs}, {with_icon} with an icon, in {bundles} bundles")),
     ];
+    let mut lines: Vec<String> = totals
+        .iter()
+        .flat_map(|(label, text)| wrapped(label, TOTALS_COLUMNS, text, columns))
+        .collect();
     lines
         .extend(outcome_lines(status, columns).into_iter().filter(|line| line.starts_with("icon")));
     for stage in stage_lines(status).iter().filter(|stage| stage.total > 0) {

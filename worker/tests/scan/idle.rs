@@ -19,14 +19,19 @@ const LOOKS: usize = 8;
 /// 200 idle workers stay at 100 statements a second.
 const STATEMENTS_PER_WORKER_AND_SECOND: f64 = 0.5;
 
-/// Every statement counts, a BEGIN and a COMMIT too: the server's log tells them all.
+/// Every statement counts, a BEGIN and a COMMIT too: the server's log has them all. The values of
+/// its parameters, which the log has in a line of their own, stand behind a statement.
 fn statements(postgres: &PrivatePostgres) -> Vec<String> {
     let log = fs::read_to_string(postgres.log_file()).unwrap();
-    let of_workers = |line: &&str| {
-        line.starts_with("everytab_worker ")
-            && (line.contains("statement: ") || line.contains("execute "))
-    };
-    log.lines().filter(of_workers).map(str::to_owned).collect()
+    let mut statements: Vec<String> = Vec::new();
+    for line in log.lines().filter(|line| line.starts_with("everytab_worker ")) {
+        if line.contains("statement: ") || line.contains("execute ") {
+            statements.push(line.to_owned());
+        } else if let Some(statement) = statements.last_mut() {
+            statement.push_str(line);
+        }
+    }
+    statements
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn a_backup_of_the_version_before_runs_is_whole_and_comes_back() {
         serde_json::from_slice(&fs::read(backup.join("backup.json")).unwrap()).unwrap();
     for key in ["scan_id", "state", "shards", "bundles_per_shard", "started_at", "finished_at"] {
         let name = if key == "scan_id" { "scan" } else { key };
-        assert_eq!(shown[name], made["scan"][key], "{key}");
+        assert_eq!(shown[name], made["list"]["scan"][key], "{key}");
     }
     assert_eq!(shown["drift"], serde_json::json!([]));
     // A scan of this version can be published and backed up again.

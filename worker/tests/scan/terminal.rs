@@ -48,6 +48,8 @@ impl Session {
         let child = worker(arguments)
             .env_remove("COLUMNS")
             .env("TERM", "xterm-256color")
+            // Log lines pass above the frame as they are; here only the frame counts.
+            .env("EVERYTAB_LOG", "error")
             .stdin(Stdio::null())
             .stdout(terminal.try_clone().unwrap())
             .stderr(terminal)
