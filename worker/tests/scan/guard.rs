@@ -108,10 +108,10 @@ fn spellings(address: IpAddr) -> Vec<String> {
     ]
 }
 
-type Dialled = Arc<Mutex<BTreeSet<IpAddr>>>;
+pub(crate) type Dialled = Arc<Mutex<BTreeSet<IpAddr>>>;
 
 /// A network in which all addresses are here; those that are dialled.
-fn whole_world() -> Dialled {
+pub(crate) fn whole_world() -> Dialled {
     shell("ip route add local 0.0.0.0/0 dev lo; ip -6 route add local ::/0 dev lo").unwrap();
     let dialled = Dialled::default();
     for port in [80, 443] {
@@ -199,7 +199,7 @@ fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
 }
 
 /// The outcomes of `urls`, in their order; none where one is no URL.
-fn outcomes(options: &[&str], urls: &[String]) -> Vec<String> {
+pub(crate) fn outcomes(options: &[&str], urls: &[String]) -> Vec<String> {
     let options = ["inspect", "url", "--robots", "off"].iter().chain(options).chain(&["--"]);
     let arguments = options.copied().chain(urls.iter().map(String::as_str));
     let ended = run(worker(arguments));

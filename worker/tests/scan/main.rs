@@ -31,6 +31,7 @@ mod operator;
 mod orders;
 mod outcomes;
 mod over_the_wire;
+mod own_link;
 mod picture;
 mod places;
 mod poison;

@@ -67,8 +67,7 @@ impl DialRequest<'_> {
             let permits = self.acquire(*address).await?;
             self.scope.meter.dialled();
             let to_try = u32::try_from(addresses.len() - index).unwrap_or(1).max(1);
-            let began = Instant::now();
-            let connected = self.connect(endpoint, time_left / to_try).await;
+            let (began, connected) = self.connect_surely(endpoint, time_left / to_try).await;
             time_left = time_left.saturating_sub(began.elapsed());
             match connected {
                 Ok(stream) => {
@@ -97,6 +96,26 @@ impl DialRequest<'_> {
     async fn acquire(&mut self, address: IpAddr) -> Result<WirePermits, Trouble> {
         let (politeness, meter) = (&self.shared.politeness, self.scope.meter);
         WirePermits::acquire(politeness, meter, address, self.clock).await
+    }
+
+    /// Connects, and once more where the first attempt says that `endpoint` is unreachable: this
+    /// machine says the same of every address, three seconds after its own link was cut, and the
+    /// link may be whole again when it is checked. Returns also when the attempt that counts began.
+    async fn connect_surely(
+        &mut self,
+        endpoint: SocketAddr,
+        time: Duration,
+    ) -> (Instant, Result<TcpStream, Stop>) {
+        let began = Instant::now();
+        let connected = self.connect(endpoint, time).await;
+        if !matches!(connected, Err(Stop::Outcome(Outcome::ConnectUnreachable))) {
+            return (began, connected);
+        }
+        if let Err(trouble) = self.clock.wait(self.shared.connectivity.check()).await {
+            return (began, Err(trouble.into()));
+        }
+        self.scope.meter.dialled();
+        (Instant::now(), self.connect(endpoint, time).await)
     }
 
     async fn connect(&mut self, endpoint: SocketAddr, time: Duration) -> Result<TcpStream, Stop> {

@@ -1,0 +1,49 @@
+//! A link of this machine that fails and comes back is no outcome of the site that was asked.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+    thread,
+};
+
+use crate::{
+    guard::{outcomes, whole_world},
+    netns::{apart, shell},
+};
+
+/// The address of the site, which is public.
+const SITE: &str = "93.184.215.14";
+
+#[test]
+fn a_site_is_tried_again_when_the_link_comes_back_after_it_was_said_to_be_unreachable() {
+    apart(|has_network| {
+        if !has_network {
+            return;
+        }
+        whole_world();
+        // The site alone lies beyond a link on which nobody answers.
+        shell(&format!(
+            "ip link add near type veth peer name far
+             ip link set near up
+             ip link set far up
+             ip addr add 198.18.0.1/30 dev near
+             ip route add {SITE}/32 dev near table local"
+        ))
+        .unwrap();
+        // It tells of the moment at which the kernel gives the neighbour up, and fails connections.
+        let mut command = Command::new("ip");
+        let mut monitor =
+            command.args(["monitor", "neigh"]).stdout(Stdio::piped()).spawn().unwrap();
+        let events = BufReader::new(monitor.stdout.take().unwrap());
+        let mended = thread::spawn(move || {
+            // A thread of this one's is in its namespaces.
+            let failed = events.lines().map_while(Result::ok).find(|line| line.contains("FAILED"));
+            failed.map(|_| shell(&format!("ip route del {SITE}/32 dev near table local")).unwrap())
+        });
+        let found = outcomes(&[], &[format!("http://{SITE}/favicon.ico")]);
+        monitor.kill().unwrap();
+        monitor.wait().unwrap();
+        assert_eq!(mended.join().unwrap(), Some(()), "the connection never failed");
+        assert_eq!(found, ["not_image_other"]);
+    });
+}
