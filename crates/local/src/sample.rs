@@ -40,9 +40,13 @@ pub struct SampleNetwork {
     pub allow_ranges: Vec<IpNet>,
 }
 
-/// Starts a small internet whose scratch files go below `dir`.
-pub(crate) async fn start(sample: &SampleOptions, dir: &Path) -> Result<Running, OperationError> {
-    let scratch_dir = dir.join("small-internet");
+/// The small internet that `sample` means, with scratch files in `scratch_dir`.
+///
+/// Errors: the folder of the recording cannot be read, or there is no mix of that name.
+pub(crate) fn settings(
+    sample: &SampleOptions,
+    scratch_dir: PathBuf,
+) -> Result<Settings, OperationError> {
     let (content, behaviours) = match &sample.recording {
         None => (Content::Generated { hosts: sample.hosts }, Mix::light()),
         Some(folder) => {
@@ -53,13 +57,18 @@ pub(crate) async fn start(sample: &SampleOptions, dir: &Path) -> Result<Running,
         }
     };
     let behaviours = match &sample.mix {
-        Some(name) => Mix::named(name)?,
+        Some(name) => Mix::named(name)
+            .map_err(|error| OperationError::usage(format!("--sample-mix: {error}")))?,
         None => behaviours,
     };
     let latency = Latency { median: sample.latency.unwrap_or_default(), ..Latency::default() };
     let generated = Settings::generated(sample.seed, 0, scratch_dir);
-    let settings = Settings { content, behaviours, latency, ..generated };
-    Ok(SmallInternet::start(settings).await?)
+    Ok(Settings { content, behaviours, latency, ..generated })
+}
+
+/// Starts a small internet whose scratch files go below `dir`.
+pub(crate) async fn start(sample: &SampleOptions, dir: &Path) -> Result<Running, OperationError> {
+    Ok(SmallInternet::start(settings(sample, dir.join("small-internet"))?).await?)
 }
 
 /// How a worker reaches a small internet that runs.

@@ -24,6 +24,9 @@ use crate::{
 
 /// The database of the scans in the private Postgres.
 const DATABASE: &str = "everytab";
+/// What is said where the options name nothing to scan.
+const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
+                               a recorded one, or --crawl ID (latest is the newest) with --limit N";
 
 /// What is scanned on this machine, and where to.
 #[derive(Debug, Clone)]
@@ -46,6 +49,17 @@ pub struct LocalOptions {
     pub again: bool,
     /// What makes this scan different from another.
     pub scan: ScanOptions,
+}
+
+impl LocalOptions {
+    /// Checks what can be known to fail before anything is made or started.
+    fn check(&self) -> Result<(), OperationError> {
+        match &self.sample {
+            Some(sample) => sample::settings(sample, PathBuf::new()).map(drop),
+            None if self.crawl.is_some() => Ok(()),
+            None => Err(OperationError::usage(NOTHING_TO_SCAN)),
+        }
+    }
 }
 
 /// How a local scan ended.
@@ -82,8 +96,10 @@ impl LocalScan {
     /// long as the scan: the server ends with it.
     ///
     /// # Errors
-    /// When the folder cannot be written, another process has it, or there is no Postgres.
-    pub fn open(dir: &Path) -> Result<Self, OperationError> {
+    /// When the options name nothing to scan, the folder cannot be written, another process has it,
+    /// or there is no Postgres. Nothing is made then where the options are at fault.
+    pub fn open(dir: &Path, options: &LocalOptions) -> Result<Self, OperationError> {
+        options.check()?;
         let named_dir = dir.to_owned();
         let dir = prepare_dir(dir)?;
         let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join("postgres")))?;
@@ -220,12 +236,7 @@ async fn plan(
     let crawl = match (&options.crawl, internet) {
         (Some(crawl), _) => crawl::resolve(&source, is_public, crawl).await?,
         (None, Some(internet)) => internet.client.crawl.clone(),
-        (None, None) => {
-            return Err(OperationError::usage(
-                "what to scan? give --sample for a small internet, --sample DIR for a recorded \
-                 one, or --crawl ID (latest is the newest) with --limit N",
-            ));
-        }
+        (None, None) => return Err(OperationError::usage(NOTHING_TO_SCAN)),
     };
     let stores = ScanStores {
         source,

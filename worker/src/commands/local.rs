@@ -108,7 +108,7 @@ pub async fn run(args: LocalArgs) -> CliResult {
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
     // Workers and Postgres end with the thread that starts them: this one, which lives longest.
-    let scan = LocalScan::open(&args.dir)?;
+    let scan = LocalScan::open(&args.dir, &args.options())?;
     let result = scan_and_serve(&args, &scan, &processes, listener, stop).await;
     processes.kill();
     scan.close()?;

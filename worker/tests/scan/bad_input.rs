@@ -77,6 +77,25 @@ fn a_database_without_migration_says_what_to_run() {
 }
 
 #[test]
+fn a_local_scan_of_nothing_is_refused_before_anything_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing").display().to_string();
+    let nothing: [(&[&str], &str); 3] = [
+        (&[], "what to scan? give --sample"),
+        (&["--sample", &missing], &missing),
+        (&["--sample", "--sample-mix", "heavy"], "heavy"),
+    ];
+    for (arguments, named) in nothing {
+        let dir = folder.path().join("data");
+        let mut command = worker(["local", "--dir"]);
+        command.arg(&dir).args(arguments);
+        let ended = run(command).expect_code(2);
+        assert!(ended.stderr.contains(named), "{}", ended.stderr);
+        assert!(!dir.exists(), "{arguments:?} made the folder");
+    }
+}
+
+#[test]
 fn a_crawl_a_bucket_and_a_folder_that_do_not_exist_are_named_and_a_re_run_works() {
     let internet = internet(40, Mix::none());
     let s3 = internet.s3();
