@@ -14,6 +14,28 @@ use crate::error::{Error, describe};
 /// Folders in which packaged servers keep their sockets, in the order in which they are tried.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/private/tmp", "/tmp"];
 
+/// The parameters of a URL that `tokio-postgres` reads. It refuses any other.
+const CLIENT_PARAMETERS: [&str; 18] = [
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "dbname",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "options",
+    "password",
+    "port",
+    "sslnegotiation",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
+
 /// A database URL, read.
 #[derive(Debug)]
 pub(crate) struct DatabaseUrl {
@@ -67,6 +89,7 @@ impl DatabaseUrl {
         let (ssl_mode, verification) =
             ssl_mode(mode.as_deref().unwrap_or("prefer")).map_err(refuse)?;
         config.ssl_mode(ssl_mode);
+        apply_own_parameters(&mut config, &parameters);
         apply_environment(&mut config).map_err(refuse)?;
         let tls = TlsSettings {
             verification,
@@ -78,17 +101,29 @@ impl DatabaseUrl {
     }
 }
 
-/// The URL without the parameters that `tokio-postgres` does not know, and those.
+/// The URL with the parameters that `tokio-postgres` knows, and the others.
 fn take_own_parameters(url: &str) -> (String, Vec<(String, String)>) {
     let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), Vec::new()) };
-    let is_own = |pair: &&str| {
-        let name = pair.split('=').next().unwrap_or_default();
-        name.starts_with("ssl") && name != "sslnegotiation" || name == "statement-cache-capacity"
-    };
-    let (own, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_own);
+    let is_theirs = |pair: &&str| CLIENT_PARAMETERS.contains(&pair.split('=').next().unwrap_or(""));
+    let (theirs, own): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_theirs);
     let own = form_urlencoded::parse(own.join("&").as_bytes()).into_owned().collect();
-    let url = if others.is_empty() { base.into() } else { format!("{base}?{}", others.join("&")) };
+    let url = if theirs.is_empty() { base.into() } else { format!("{base}?{}", theirs.join("&")) };
     (url, own)
+}
+
+/// Sets what `options[NAME]=VALUE` says, which is `-c NAME=VALUE` of `options`. A parameter that
+/// nobody knows, such as those of other clients, is ignored with a warning.
+fn apply_own_parameters(config: &mut Config, parameters: &[(String, String)]) {
+    for (name, value) in parameters {
+        let setting = name.strip_prefix("options[").and_then(|name| name.strip_suffix(']'));
+        if let Some(setting) = setting {
+            let before = config.get_options().map(|options| format!("{options} "));
+            let value = value.replace('\\', r"\\").replace(' ', r"\ ");
+            config.options(format!("{}-c {setting}={value}", before.unwrap_or_default()));
+        } else if !name.starts_with("ssl") && name != "statement-cache-capacity" {
+            tracing::warn!("the parameter {name} of the database URL is not known and is ignored");
+        }
+    }
 }
 
 fn ssl_mode(mode: &str) -> Result<(SslMode, Verification), String> {
@@ -177,6 +212,14 @@ mod tests {
         assert_eq!(config.get_ssl_mode(), SslMode::Require);
         assert_eq!(tls.verification, Verification::Hostname);
         assert_eq!(tls.root_certificates.as_deref(), Some("/etc/ca file.pem"));
+    }
+
+    #[test]
+    fn settings_of_the_session_are_read_and_what_nobody_knows_is_ignored() {
+        let url = "postgres://h/d?gssencmode=disable&options=-c%20a%3D1\
+                   &options[search_path]=b%20c&options%5Bwork_mem%5D=1MB";
+        let DatabaseUrl { config, .. } = DatabaseUrl::parse(url).unwrap();
+        assert_eq!(config.get_options(), Some(r"-c a=1 -c search_path=b\ c -c work_mem=1MB"));
     }
 
     #[test]

@@ -86,6 +86,18 @@ impl Error {
         }
     }
 
+    /// Whether the same statement with the same values fails each time: Postgres refused a value
+    /// (SQLSTATE classes 22 and 23), or what it gave is not what this program reads.
+    pub fn is_fault_of_values(&self) -> bool {
+        match self {
+            Self::Unexpected(_) => true,
+            Self::Query(_) => {
+                self.sqlstate().is_some_and(|code| code.starts_with("22") || code.starts_with("23"))
+            }
+            _ => false,
+        }
+    }
+
     /// The error of a URL that cannot be used, without its password.
     pub(crate) fn url(url: &str, reason: String) -> Self {
         Self::Url { url: without_password(url), reason }

@@ -10,7 +10,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use everytab_coordinator::JobKind;
-use everytab_fetcher::FetchSettings;
+use everytab_fetcher::{FetchSettings, Fetcher};
 use everytab_icon::png::Colours;
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 #[cfg(feature = "local")]
@@ -18,6 +18,8 @@ use everytab_local::SampleNetwork;
 use everytab_operations::scan_start::ScanOptions;
 use ipnet::IpNet;
 use url::Url;
+
+use crate::cli_error::CliError;
 
 /// Which database.
 #[derive(Debug, Clone, Args)]
@@ -144,6 +146,19 @@ impl FetchArgs {
         }
     }
 
+    /// A fetcher with these settings.
+    ///
+    /// # Errors
+    /// When a setting makes no sense, or the file of authorities cannot be read.
+    pub fn fetcher(&self) -> Result<Fetcher, CliError> {
+        Fetcher::new(self.settings()).map_err(|error| match &self.ca_file {
+            Some(file) if error.to_string().contains(&*file.to_string_lossy()) => {
+                CliError::usage(format!("--ca-file {error}"))
+            }
+            _ => CliError::usage(error.to_string()),
+        })
+    }
+
     /// Says which settings are not for the open internet.
     pub fn warn(&self) {
         for range in &self.allow_ranges {
@@ -220,7 +235,8 @@ pub struct ScanOptionArgs {
           value_parser = parse_duration)]
     pub lease: Duration,
     /// CloudFront distribution to invalidate after publishing
-    #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID")]
+    #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID",
+          value_parser = parse_distribution)]
     pub distribution: Option<String>,
     /// Address at which people find the site, such as https://tabs.example/
     #[arg(long, env = "EVERYTAB_SITE_URL", value_name = "URL", value_parser = parse_site_url)]
@@ -258,6 +274,17 @@ fn parse_site_url(text: &str) -> Result<String, String> {
     }
     let slash = if url.path().ends_with('/') { "" } else { "/" };
     Ok(format!("{url}{slash}"))
+}
+
+/// The id of a CloudFront distribution, in a program that can invalidate one.
+pub fn parse_distribution(text: &str) -> Result<String, String> {
+    if !cfg!(feature = "cloudfront") {
+        return Err("this program was built without the feature `cloudfront`".to_owned());
+    }
+    let is_id = (1..=32).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric());
+    is_id
+        .then(|| text.to_owned())
+        .ok_or_else(|| format!("{text:?} is not the id of a distribution, such as E2QWRUHAPOMQZL"))
 }
 
 /// A mail address, or an https address.

@@ -30,12 +30,18 @@ use axum::{
     },
     response::Response,
 };
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    task::JoinHandle,
+};
 
 use self::headers::insert;
 
 /// The headers of every answer, by lower-case names; the CDN is configured with the same file.
 const HEADERS: &str = include_str!("../../site/headers.json");
+
+/// Connections that wait to be accepted, as `std` sets it.
+const BACKLOG: u32 = 128;
 
 /// The page for what is not there.
 const NOT_FOUND: &str = "404.html";
@@ -70,12 +76,33 @@ pub struct Serving {
     pub finished: JoinHandle<()>,
 }
 
-/// Listens on `address`, so that nothing else can take it before [`serve_on`] answers there.
-///
-/// # Errors
-/// When the address is taken or is not one of this machine's.
-pub async fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
-    TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, source })
+/// An address that is this process's, and on which it does not listen yet: who connects is refused.
+#[derive(Debug)]
+pub struct ReservedAddress {
+    socket: TcpSocket,
+    address: SocketAddr,
+}
+
+impl ReservedAddress {
+    /// Reserves `address`; port 0 takes any free one.
+    ///
+    /// # Errors
+    /// When the address is taken or is not one of this machine's.
+    pub fn new(address: SocketAddr) -> Result<Self, ServeError> {
+        let reserved = || {
+            let socket =
+                if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+            socket.set_reuseaddr(true)?;
+            socket.bind(address)?;
+            Ok(Self { address: socket.local_addr()?, socket })
+        };
+        reserved().map_err(|source| ServeError::Listen { address, source })
+    }
+
+    fn listen(self) -> Result<TcpListener, ServeError> {
+        let address = self.address;
+        self.socket.listen(BACKLOG).map_err(|source| ServeError::Listen { address, source })
+    }
 }
 
 /// Serves the files of `dir` on `address` until `shutdown` ends. Returns once it listens.
@@ -87,21 +114,19 @@ pub async fn serve(
     address: SocketAddr,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
-    let root = readable_folder(dir).await?;
-    serve_root(root, listen(address).await?, shutdown)
+    serve_root(readable_folder(dir).await?, ReservedAddress::new(address)?, shutdown)
 }
 
-/// Serves the files of `dir` to those who connect to `listener`, until `shutdown` ends. Returns at
-/// the beginning of that.
+/// Serves the files of `dir` on a reserved address until `shutdown` ends. Returns once it listens.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// When the folder cannot be read, or another process listens there by now.
 pub async fn serve_on(
     dir: PathBuf,
-    listener: TcpListener,
+    address: ReservedAddress,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
-    serve_root(readable_folder(dir).await?, listener, shutdown)
+    serve_root(readable_folder(dir).await?, address, shutdown)
 }
 
 async fn readable_folder(dir: PathBuf) -> Result<PathBuf, ServeError> {
@@ -113,11 +138,11 @@ async fn readable_folder(dir: PathBuf) -> Result<PathBuf, ServeError> {
 
 fn serve_root(
     root: PathBuf,
-    listener: TcpListener,
+    reserved: ReservedAddress,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
-    let address =
-        listener.local_addr().map_err(|source| ServeError::Folder { dir: root.clone(), source })?;
+    let address = reserved.address;
+    let listener = reserved.listen()?;
     let site = Site { root, headers: headers() };
     let router = Router::new().fallback(answer).with_state(Arc::new(site));
     let finished = tokio::spawn(async move {

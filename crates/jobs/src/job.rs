@@ -110,16 +110,17 @@ impl From<StorageError> for JobError {
 }
 
 impl From<everytab_coordinator::Error> for JobError {
-    /// An error that passes by itself is worth another try. A schema of another version is no fault
-    /// of the job: the job is given back uncounted, for a worker of that version. What else
-    /// Postgres refuses it refuses again.
+    /// A schema of another version is no fault of the job: the job is given back uncounted, for a
+    /// worker of that version. Values that Postgres refused it refuses again. Any other error may
+    /// pass, be it a lost connection or a disk of the server that cannot be read: the attempts of a
+    /// job are counted, so it is not tried for ever.
     fn from(error: everytab_coordinator::Error) -> Self {
-        if error.is_transient() {
-            Self::Retry(error.to_string())
-        } else if error.is_other_schema() {
+        if error.is_other_schema() {
             Self::NoRoom(error.to_string())
-        } else {
+        } else if error.is_fault_of_values() {
             Self::Discard(error.to_string())
+        } else {
+            Self::Retry(error.to_string())
         }
     }
 }

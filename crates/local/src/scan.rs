@@ -273,8 +273,8 @@ async fn find_or_start(
 ) -> Result<i32, OperationError> {
     if let Some(newest) = coordinator.scan_number(None).await? {
         let info = coordinator.load_scan(newest).await?;
-        let wanted = serde_json::to_value(scan_start::settings(&plan.stores, &options.scan))?;
-        let is_same = info.crawl == plan.crawl && info.settings == wanted;
+        let is_same = info.crawl == plan.crawl
+            && scan_start::settings_match(info.settings, &plan.stores, &options.scan)?;
         let status = coordinator.scan_status(newest).await?;
         let is_running = status.state.is_open();
         if is_running && !is_same && !options.again {

@@ -109,6 +109,20 @@ pub fn settings(stores: &ScanStores, options: &ScanOptions) -> ScanSettings {
     }
 }
 
+/// Whether `found`, the settings of a scan as some version of this program wrote them, are those
+/// that `stores` and `options` give.
+///
+/// # Errors
+/// When they are not the settings of a scan.
+pub fn settings_match(
+    found: serde_json::Value,
+    stores: &ScanStores,
+    options: &ScanOptions,
+) -> Result<bool, OperationError> {
+    let found: ScanSettings = serde_json::from_value(found)?;
+    Ok(found == settings(stores, options))
+}
+
 /// Starts a scan of `wanted`, a crawl's id or `latest`.
 ///
 /// # Errors

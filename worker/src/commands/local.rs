@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use everytab_local::{LocalOptions, LocalScan, LocalScanEnd, SampleOptions, WorkerProcesses};
-use tokio::{net::TcpListener, sync::watch};
+use tokio::sync::watch;
 use url::Url;
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         stop,
     },
     options::{FetchArgs, ScanOptionArgs, parse_duration},
-    serve,
+    serve::{self, ReservedAddress},
 };
 
 /// Options of `local`.
@@ -103,13 +103,14 @@ impl LocalArgs {
 /// # Errors
 /// When a part cannot be started, or the folder holds another unfinished scan.
 pub async fn run(args: LocalArgs) -> CliResult {
-    let listener = listen(&args).await?;
+    let address = reserve(&args)?;
+    check_worker(&args)?;
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
     // Workers and Postgres end with the thread that starts them: this one, which lives longest.
     let scan = LocalScan::open(&args.dir, &args.options())?;
-    let result = scan_and_serve(&args, &scan, &processes, listener, stop).await;
+    let result = scan_and_serve(&args, &scan, &processes, address, stop).await;
     processes.kill();
     scan.close()?;
     result
@@ -119,7 +120,7 @@ async fn scan_and_serve(
     args: &LocalArgs,
     scan: &LocalScan,
     processes: &WorkerProcesses,
-    listener: Option<TcpListener>,
+    address: Option<ReservedAddress>,
     stop: watch::Receiver<bool>,
 ) -> CliResult {
     let worker_arguments = |network| {
@@ -134,8 +135,8 @@ async fn scan_and_serve(
     let LocalScanEnd::Ended { site, discards } = end.await? else {
         return Ok(Exit::Drained);
     };
-    if let Some(listener) = listener {
-        serve(&site, listener, stop).await?;
+    if let Some(address) = address {
+        serve(&site, address, stop).await?;
     }
     Ok(match discards {
         Some(line) => {
@@ -146,14 +147,25 @@ async fn scan_and_serve(
     })
 }
 
-/// Listens where the page will be served, before the scan's work, so that an address that is taken
-/// is refused now and not at the end.
-async fn listen(args: &LocalArgs) -> Result<Option<TcpListener>, CliError> {
+/// Reserves the address where the page will be served, before the scan's work, so that one that is
+/// taken is refused now and not at the end.
+fn reserve(args: &LocalArgs) -> Result<Option<ReservedAddress>, CliError> {
     let Some(address) = args.serve.filter(|_| !args.exit_when_done) else { return Ok(None) };
     if let Some(site) = args.site.as_deref().filter(|site| site.starts_with("s3://")) {
         return Err(cannot_serve(site));
     }
-    Ok(Some(serve::listen(address).await?))
+    Ok(Some(ReservedAddress::new(address)?))
+}
+
+/// Checks what a worker would fail at, and be started again and again for.
+fn check_worker(args: &LocalArgs) -> Result<(), CliError> {
+    args.fetch.fetcher()?;
+    // Only one process can listen there, so several workers are not told of it.
+    let metrics = std::env::var("EVERYTAB_METRICS").ok().filter(|_| args.workers == 1);
+    if let Some(address) = metrics.and_then(|address| address.parse().ok()) {
+        ReservedAddress::new(address)?;
+    }
+    Ok(())
 }
 
 fn cannot_serve(site: &str) -> CliError {
@@ -162,7 +174,7 @@ fn cannot_serve(site: &str) -> CliError {
 
 async fn serve(
     site: &str,
-    listener: TcpListener,
+    address: ReservedAddress,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), CliError> {
     let dir = Url::parse(site)
@@ -172,7 +184,7 @@ async fn serve(
     let until = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
-    let serving = serve::serve_on(dir, listener, until).await?;
+    let serving = serve::serve_on(dir, address, until).await?;
     stdout::line(format_args!("page     http://{}/   (Ctrl-C ends)", serving.address))?;
     serving.finished.await?;
     Ok(())

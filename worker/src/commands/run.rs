@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, Digests};
-use everytab_fetcher::{Fetcher, capacity};
+use everytab_fetcher::capacity;
 use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_jobs::{Context, STORE_ATTEMPTS};
 use everytab_operations::database::connect_patiently;
@@ -76,12 +76,12 @@ pub async fn run(args: RunArgs) -> CliResult {
         telemetry::serve_metrics(address).await?;
     }
     let url = database::url(&args.database)?;
+    let context = context(&args.fetch, args.temporary.clone())?;
     let coordinator = tokio::select! {
         connected = connect_patiently(url, DATABASE_PATIENCE) => connected?,
         _ = stop.wait_for(|stop| *stop) => return Ok(Exit::Drained),
     };
     telemetry::begin_at_zero();
-    let context = context(&args.fetch, args.temporary.clone())?;
     let fetcher = context.fetcher.clone();
     everytab_fetcher::metrics::observe_in_flight(move || fetcher.in_flight());
     let settings = WorkerSettings {
@@ -131,7 +131,7 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
             fetch.in_flight = in_flight;
         }
     }
-    let fetcher = Fetcher::new(fetch.settings())?;
+    let fetcher = fetch.fetcher()?;
     let temporary = temporary.unwrap_or_else(std::env::temp_dir);
     std::fs::create_dir_all(&temporary).map_err(|error| {
         CliError::new(format!("no folder {}: {error}; set --temporary", temporary.display()))

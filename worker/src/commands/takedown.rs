@@ -6,6 +6,7 @@ use everytab_operations::takedown::{self, TakedownOptions};
 use crate::{
     cli_error::{CliResult, Exit},
     commands::stdout::StandardStreams,
+    options::parse_distribution,
 };
 
 /// Options of `takedown`.
@@ -21,7 +22,8 @@ pub struct TakedownArgs {
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
     /// CloudFront distribution to invalidate
-    #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID")]
+    #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID",
+          value_parser = parse_distribution)]
     distribution: Option<String>,
     /// Why; kept beside the hosts in blocklist.txt
     #[arg(long, env = "EVERYTAB_REASON")]

@@ -229,3 +229,18 @@ async fn what_is_not_there_is_said_by_the_sites_own_page() {
     assert_eq!(header_of(&gone, header::CONTENT_TYPE), "text/html; charset=utf-8");
     assert_eq!(gone.text().await.expect("text"), "<p>gone");
 }
+
+#[tokio::test]
+async fn a_reserved_address_is_taken_and_refuses_connections_until_it_is_served() {
+    let here = SocketAddr::from(([127, 0, 0, 1], 0));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("index.html"), "page").unwrap();
+    let reserved = ReservedAddress::new(here).unwrap();
+    let address = reserved.address;
+    let refused = tokio::net::TcpStream::connect(address).await.unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+    let serving = serve_on(folder.path().to_owned(), reserved, std::future::pending()).await;
+    assert_eq!(serving.unwrap().address, address);
+    tokio::net::TcpStream::connect(address).await.unwrap();
+    assert!(matches!(ReservedAddress::new(address), Err(ServeError::Listen { .. })));
+}

@@ -77,22 +77,37 @@ fn a_database_without_migration_says_what_to_run() {
 }
 
 #[test]
-fn a_local_scan_of_nothing_is_refused_before_anything_is_made() {
+fn what_a_local_scan_would_fail_at_is_refused_before_anything_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing").display().to_string();
-    let nothing: [(&[&str], &str); 3] = [
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap().to_string();
+    let wrong: [(&[&str], &str); 7] = [
         (&[], "what to scan? give --sample"),
         (&["--sample", &missing], &missing),
         (&["--sample", "--sample-mix", "heavy"], "heavy"),
+        (&["--sample", "--ca-file", &missing], "--ca-file"),
+        (&["--sample", "--user-agent", "a\nb"], "user agent"),
+        (&["--sample", "--distribution", "no id"], "no id"),
+        (&["--sample", "--serve", &taken], &taken),
     ];
-    for (arguments, named) in nothing {
-        let dir = folder.path().join("data");
+    let dir = folder.path().join("data");
+    let refused = |arguments: &[&str], metrics: Option<&str>, named: &str| {
         let mut command = worker(["local", "--dir"]);
         command.arg(&dir).args(arguments);
-        let ended = run(command).expect_code(2);
+        if let Some(metrics) = metrics {
+            command.env("EVERYTAB_METRICS", metrics);
+        }
+        let ended = run(command);
+        assert!(matches!(ended.code(), Some(1 | 2)), "{arguments:?}: {}", ended.stderr);
         assert!(ended.stderr.contains(named), "{}", ended.stderr);
         assert!(!dir.exists(), "{arguments:?} made the folder");
+    };
+    for (arguments, named) in wrong {
+        refused(arguments, None, named);
     }
+    refused(&["--sample"], Some(&taken), &taken);
+    refused(&["--sample"], Some("here"), "--metrics");
 }
 
 #[test]

@@ -52,7 +52,10 @@ fn a_backup_of_the_version_before_runs_is_whole_and_comes_back() {
         run(command).expect_code(0)
     };
     let stores = [url_of(&site), url_of(&archive)];
-    with_database(&["restore", "--from", &from, "--site", &stores[0], "--archive", &stores[1]]);
+    // The second time, it finds what the first one brought back.
+    for _ in 0..2 {
+        with_database(&["restore", "--from", &from, "--site", &stores[0], "--archive", &stores[1]]);
+    }
     assert_same(&objects(archive), &objects(backup.join("archive")), "archive");
     assert_same(&objects(site.clone()), &objects(backup.join("site")), "site");
 

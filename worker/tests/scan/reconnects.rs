@@ -160,3 +160,30 @@ fn a_worker_that_cannot_reach_postgres_ends_its_run_before_another_may_begin() {
     wire.mend();
     cut_off.finish().expect_code(0);
 }
+
+#[test]
+fn a_job_whose_input_postgres_could_not_read_is_tried_again() {
+    let internet = internet(20, Mix::none());
+    let dir = internet.folder.path().join("out");
+    let database = Database::new(&internet, Stores::folders(&internet, &dir));
+    database.start_scan(internet.crawl(), &[]);
+    // The server's disk fails twice. This is no fault of the statement or of its values.
+    database.psql(
+        "create sequence everytab.reads;
+         alter function coordinator.load_index(integer, integer) rename to load_index_whole;
+         create function coordinator.load_index(p_scan integer, p_file integer)
+         returns table (path text, max_captures bigint)
+         language plpgsql security definer set search_path = everytab, pg_temp as $$
+         begin
+             if nextval('reads') <= 2 then
+                 raise exception 'could not read block 7' using errcode = '58030';
+             end if;
+             return query select * from coordinator.load_index_whole(p_scan, p_file);
+         end $$",
+    );
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_eq!(database.status()["state"], "finished");
+    let attempts = database.psql("select max(attempts) from everytab.jobs where kind = 'index'");
+    assert_ne!(attempts.trim(), "0", "nothing failed");
+    assert!(database.psql("select last_value from everytab.reads").trim() > "2");
+}

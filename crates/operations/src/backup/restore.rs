@@ -89,10 +89,14 @@ async fn has_rows(coordinator: &Coordinator, backup: &Backup) -> Result<bool, Op
     if coordinator.contents().await? != Contents::Scans {
         return Ok(false);
     }
-    // What restoring changes besides: where the scan's objects are, and who migrated.
+    // What restoring changes besides: where the scan's objects are, and who migrated. Tables that
+    // the backup has not were made by a migration since.
+    let is_backed_up = |name: &str| backup.rows.tables.iter().any(|table| table.table == name);
     let others = |tables: &[everytab_coordinator::TableDigest]| {
         let mut tables = tables.to_vec();
-        tables.retain(|table| !matches!(table.table.as_str(), "scans" | "migrations"));
+        tables.retain(|table| {
+            is_backed_up(&table.table) && !matches!(table.table.as_str(), "scans" | "migrations")
+        });
         tables
     };
     let here = rows::digests(coordinator).await?;

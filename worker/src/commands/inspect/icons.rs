@@ -149,7 +149,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
         RobotsOption::Obey => RobotsPolicy::Obey,
         RobotsOption::Off => RobotsPolicy::Ignore,
     };
-    let fetcher = Fetcher::new(args.fetch.settings())?;
+    let fetcher = args.fetch.fetcher()?;
     let fetches = args.urls.iter().map(|url| look_at(&fetcher, url, robots));
     let mut fetches = stream::iter(fetches).buffered(URLS_AT_ONCE);
     let mut lines = Lines::new();
