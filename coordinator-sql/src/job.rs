@@ -41,6 +41,14 @@ impl JobKind {
             Self::Publish => "publish",
         }
     }
+
+    /// Whether a job of this kind works on one shard, whose number is then [`Lease::part`].
+    pub fn works_on_a_shard(self) -> bool {
+        match self {
+            Self::Warc | Self::Icon | Self::BundleShard => true,
+            Self::Index | Self::Search | Self::Publish => false,
+        }
+    }
 }
 
 impl fmt::Display for JobKind {

@@ -241,3 +241,12 @@ async fn a_cancelled_scan_is_over_for_everyone() {
     assert_eq!(database.state_of_scan(scan).await, "cancelled");
     database.assert_audited(scan).await;
 }
+
+#[tokio::test]
+async fn the_kinds_of_the_client_are_those_of_postgres_in_the_same_order() {
+    let database = Database::new().await;
+    let sql = "select string_agg(kind::text, ' ' order by kind)
+                 from unnest(enum_range(null::everytab.job_kind)) kind where $1 = 0";
+    let kinds = JobKind::ALL.map(JobKind::as_str).join(" ");
+    assert_eq!(database.value::<String>(sql, 0).await, kinds);
+}

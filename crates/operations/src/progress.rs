@@ -144,7 +144,7 @@ fn bar_line(stage: &StageLine, columns: usize) -> String {
 
 fn outcome_lines(status: &ScanStatus, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
+    for kind in JobKind::ALL.into_iter().filter(|kind| kind.works_on_a_shard()) {
         let Some(StageOutcomes { inputs, outcomes, .. }) = status.outcomes.get(&kind) else {
             continue;
         };

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{Completion, Coordinator, Error, JobKind, Lease, VerbResult};
+use everytab_coordinator::{Completion, Coordinator, Error, Lease, VerbResult};
 use everytab_fetcher::{Heartbeat, ItemIsolation};
 use everytab_jobs::{Assignment, Context, JobError, PerformedJob, perform_job};
 use tracing::{Instrument as _, Span};
@@ -38,7 +38,7 @@ pub(crate) enum JobEnd {
 
 /// The span of a job, which names the job on each of its log lines and in its trace.
 fn span_of(lease: &Lease) -> Span {
-    let has_shard = matches!(lease.kind, JobKind::Warc | JobKind::Icon | JobKind::BundleShard);
+    let has_shard = lease.kind.works_on_a_shard();
     tracing::info_span!(
         "job",
         kind = %lease.kind,
