@@ -87,7 +87,7 @@ mod tests {
             let status = StatusCode::from_u16(status).expect("a status");
             judge_head(status, &headers(pairs)).err()
         };
-        for (status, outcome) in [
+        let table = [
             (200, None),
             (206, None),
             (300, Some(Outcome::Http4xx)),
@@ -104,8 +104,13 @@ mod tests {
             (500, Some(Outcome::Http5xx)),
             (503, Some(Outcome::Http5xx)),
             (999, Some(Outcome::Http5xx)),
-        ] {
+        ];
+        for (status, outcome) in table {
             assert_eq!(of(status, &[]), outcome, "{status}");
+        }
+        for status in 400..=999 {
+            let outcome = of(status, &[]);
+            assert!(table.iter().any(|row| row.1 == outcome), "{outcome:?} is not in the table");
         }
         assert_eq!(of(302, &[("location", "/x")]), None);
         assert_eq!(of(403, &[("cf-mitigated", "challenge")]), Some(Outcome::HttpChallenge));
