@@ -22,7 +22,7 @@ impl Mix {
         Self { shares: Vec::new(), missing_favicon: 0, shared_address: 0 }
     }
 
-    /// A little of every behaviour, at rates near those of the real web.
+    /// A little of every behaviour but `DnsNeverAnswers`, at rates near those of the real web.
     #[must_use]
     pub fn light() -> Self {
         use Behaviour as B;
@@ -207,6 +207,16 @@ mod tests {
         assert_eq!(sum(&[B::ServerError, B::Unavailable]), 10_000);
         assert_eq!(sum(&[B::HtmlInsteadOfIcon, B::BrokenImage]), 40_000);
         assert_eq!(sum(&[B::TooLarge, B::TooLargeUnannounced]), 1_000);
+    }
+
+    #[test]
+    fn the_light_mix_has_every_behaviour_but_one() {
+        use Behaviour as B;
+        let mix = Mix::light();
+        let others = B::ALL.into_iter().filter(|b| ![B::Fine, B::DnsNeverAnswers].contains(b));
+        let without_share: Vec<B> = others.filter(|b| mix.share(*b) == 0).collect();
+        assert_eq!(without_share, []);
+        assert_eq!(mix.share(B::DnsNeverAnswers), 0);
     }
 
     #[test]
