@@ -95,7 +95,7 @@ pub struct Lease {
     pub part: i32,
     /// How long the lease lasts unless it is renewed.
     pub length: Duration,
-    /// Earlier runs that failed.
+    /// Earlier attempts that failed.
     pub attempts: i32,
     /// Earlier leases that expired.
     pub crashes: i32,

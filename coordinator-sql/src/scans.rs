@@ -175,8 +175,8 @@ impl Coordinator {
         self.operator_value(sql, &[bind(&scan), bind(&rate)]).await
     }
 
-    /// Sets the longest that any run of a scan's jobs may take; none means by kind. False: the scan
-    /// has ended.
+    /// Sets the longest that performing any job of a scan may take; none means by kind. False: the
+    /// scan has ended.
     ///
     /// # Errors
     /// When Postgres cannot be asked.

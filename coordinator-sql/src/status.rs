@@ -210,7 +210,7 @@ pub struct WorkerStatus {
     pub items: u64,
     /// Inputs of those jobs a second.
     pub items_per_second: Number,
-    /// Runs that failed, were given back or lost their lease.
+    /// Jobs that failed, were given back or lost their lease; a job counts each time.
     pub errors: u64,
     /// Why the last of them did.
     pub last_error: Option<String>,
@@ -239,7 +239,7 @@ pub struct IsolatedJob {
     pub not_before: Option<Timestamp>,
 }
 
-/// A run that failed, was given back or lost its lease.
+/// A lease that ended without output: its job failed or was given back, or it ran out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobFailure {
     /// When.

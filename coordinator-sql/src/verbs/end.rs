@@ -1,4 +1,4 @@
-//! `retry`, `discard` and `release`: ends of a run that record nothing.
+//! `retry`, `discard` and `release`: they end a lease and record no output.
 
 use std::time::Instant;
 
@@ -18,18 +18,18 @@ const RELEASE: &str = "select coordinator.release($1, $2, $3, $4)";
 /// What `retry`, `discard` or `release` did to a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerbResult {
-    /// The job will be run again, after a pause.
+    /// The job will be performed again, after a pause.
     Retry,
-    /// The job is discarded: it had no attempt left, or another run cannot help.
+    /// The job is discarded: it had no attempt left, or another attempt cannot help.
     Discarded,
-    /// The job can be leased again, and the run does not count as an attempt.
+    /// The job can be leased again, and this lease does not count as an attempt.
     Released,
     /// The lease was lost, so nothing was written.
     Lost,
 }
 
 impl Coordinator {
-    /// Gives up on a run for a reason of ours: tried again later, or discarded at the last try.
+    /// Ends a failed attempt at a job: it is tried again later, or discarded if this was the last.
     ///
     /// # Errors
     /// When Postgres could not be asked until `trust_until`; the lease then runs out by itself.

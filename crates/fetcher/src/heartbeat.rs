@@ -1,4 +1,4 @@
-//! A counter that grows while a run gets somewhere.
+//! A counter that grows while a job makes progress.
 //!
 //! Must not know: who reads it, and what a standstill leads to.
 
@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// Counts the steps of one run. Clones share the count.
+/// Counts the steps of a job under one lease. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub struct Heartbeat(Arc<AtomicU64>);
 

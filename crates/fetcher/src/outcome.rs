@@ -303,7 +303,7 @@ outcomes! {
     /// The owner asked to be left out.
     OptedOut "opted_out" FailedOther Never []
         NoAnswer Nothing No Counts No;
-    /// It was the current item of two runs that ended their process.
+    /// It was the current item when a process ended, twice.
     Crashed "crashed" FailedOther Never []
         NoAnswer Nothing No Counts No;
     /// The body is an image.

@@ -16,13 +16,13 @@ use crate::{
     warc::Warc,
 };
 
-async fn load_and_run<J: Job>(
+async fn load_and_perform<J: Job>(
     coordinator: &Coordinator,
     context: &Context,
     job: &Assignment,
 ) -> Result<PerformedJob, JobError> {
     let input = J::load(coordinator, job).instrument(tracing::info_span!("load")).await?;
-    J::perform(context, job, input).instrument(tracing::info_span!("run")).await
+    J::perform(context, job, input).instrument(tracing::info_span!("perform")).await
 }
 
 /// Loads the input of a job from Postgres, and performs it without a database.
@@ -35,11 +35,11 @@ pub async fn perform_job(
     job: &Assignment,
 ) -> Result<PerformedJob, JobError> {
     match job.kind {
-        JobKind::Index => load_and_run::<Index>(coordinator, context, job).await,
-        JobKind::Warc => load_and_run::<Warc>(coordinator, context, job).await,
-        JobKind::Icon => load_and_run::<Icon>(coordinator, context, job).await,
-        JobKind::BundleShard => load_and_run::<BundleShard>(coordinator, context, job).await,
-        JobKind::Search => load_and_run::<Search>(coordinator, context, job).await,
-        JobKind::Publish => load_and_run::<Publish>(coordinator, context, job).await,
+        JobKind::Index => load_and_perform::<Index>(coordinator, context, job).await,
+        JobKind::Warc => load_and_perform::<Warc>(coordinator, context, job).await,
+        JobKind::Icon => load_and_perform::<Icon>(coordinator, context, job).await,
+        JobKind::BundleShard => load_and_perform::<BundleShard>(coordinator, context, job).await,
+        JobKind::Search => load_and_perform::<Search>(coordinator, context, job).await,
+        JobKind::Publish => load_and_perform::<Publish>(coordinator, context, job).await,
     }
 }

@@ -219,7 +219,7 @@ fn worker_line(worker: &WorkerStatus, now: Option<DateTime<Utc>>) -> String {
     line
 }
 
-/// A job that has killed workers: it is run one item at a time.
+/// A job that has ended workers: it handles one item at a time.
 fn isolated_line(job: &IsolatedJob) -> String {
     let mut line = format!(
         "job {} {} {}: {} crashes, {}",

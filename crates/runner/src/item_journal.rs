@@ -1,6 +1,7 @@
-//! The item journal of a run in poison-item isolation, kept in Postgres.
+//! The item journal of a job in poison-item isolation, kept in Postgres.
 //!
-//! Invariant: a checkpoint returns only once Postgres has recorded the item under the run's fence.
+//! Invariant: a checkpoint returns only once Postgres has recorded the item under the lease's
+//! fence.
 //! Must not know: what an item is.
 
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use futures_util::future::BoxFuture;
 
 use crate::leases::LeaseTrust;
 
-/// The journal of one run.
+/// The journal of one job under one lease.
 pub(crate) struct PostgresJournal {
     coordinator: Coordinator,
     fence: Fence,
@@ -21,7 +22,7 @@ pub(crate) struct PostgresJournal {
 }
 
 impl PostgresJournal {
-    /// Loads the items that were current when earlier runs of the job ended their process.
+    /// Loads the items that were current when a process that performed the job ended.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -41,7 +42,7 @@ impl PostgresJournal {
         let until = self.trusted.until();
         match self.coordinator.checkpoint_item(self.fence, item, until).await {
             Ok(true) => self.heartbeat.beat(),
-            // The lease is lost: the run is about to be ended.
+            // The lease is lost: the job is about to be ended.
             Ok(false) => std::future::pending().await,
             Err(error) => {
                 tracing::warn!(%error, item, "the item is not handled: no checkpoint of it");

@@ -1,7 +1,7 @@
 //! One lease: its job is loaded and performed, and then one call of Postgres ends it.
 //!
 //! Invariant: whatever a job does, its lease is ended by exactly one call or runs out by itself.
-//! Must not know: which jobs run beside it.
+//! Must not know: which jobs are performed beside it.
 
 use std::{
     sync::Arc,

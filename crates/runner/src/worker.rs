@@ -65,7 +65,7 @@ pub struct WorkerSettings {
     pub exit_when_done: bool,
     /// How long a drain may take.
     pub drain: Duration,
-    /// How long a run may get nowhere before its lease is no longer renewed.
+    /// How long a job may make no progress before its lease is no longer renewed.
     pub stall_limit: Duration,
     /// Bundle-shard jobs at a time: one a core.
     pub bundle_jobs: usize,

@@ -64,8 +64,8 @@ enum ScanCommand {
     Set {
         #[command(flatten)]
         scan: OneScan,
-        /// NAME=VALUE; rate is the fleet's icon requests a second, deadline the longest that a run
-        /// of any job may take (off: an hour, icons two; careful runs 8 times that)
+        /// NAME=VALUE; rate is the fleet's icon requests a second, deadline the longest that
+        /// performing any job may take (off: an hour, icons two; a job in isolation 8 times that)
         #[arg(required = true)]
         settings: Vec<Setting>,
     },

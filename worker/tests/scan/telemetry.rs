@@ -186,7 +186,7 @@ fn a_collector_gets_the_metrics_and_a_trace_of_each_job() {
             .filter(|span| span.parent_span_id == root.span_id && span.trace_id == root.trace_id)
             .map(|span| span.name.as_str())
             .collect();
-        assert_eq!(children, BTreeSet::from(["load", "run", "complete"]), "{root:?}");
+        assert_eq!(children, BTreeSet::from(["load", "perform", "complete"]), "{root:?}");
     }
 
     // The last export has everything, for it comes at the end.

@@ -40,7 +40,7 @@ impl OriginGroup {
         Self { origin, url_nos: Vec::new(), not_before: None, is_later_pass: false }
     }
 
-    /// Whether one of the URLs was the current item of a run that ended its process.
+    /// Whether one of the URLs was the current item when a process ended.
     pub(crate) fn holds_suspect(&self, work: &ShardWork) -> bool {
         self.url_nos.iter().any(|url_no| work.isolation.is_suspect(item(*url_no)))
     }
