@@ -49,17 +49,19 @@ pub enum Role {
 impl Role {
     /// The job kinds of some roles, in pipeline order.
     pub fn kinds(roles: &[Self]) -> Vec<JobKind> {
-        let takes = |kind| {
-            roles.iter().any(|role| match role {
-                Self::All => true,
-                Self::Index => kind == JobKind::Index,
-                Self::Warc => kind == JobKind::Warc,
-                Self::Icons => kind == JobKind::Icon,
-                Self::Bundles => matches!(kind, JobKind::BundleShard | JobKind::Search),
-                Self::Publish => kind == JobKind::Publish,
-            })
-        };
+        let takes = |kind| roles.contains(&Self::All) || roles.contains(&Self::with_kind(kind));
         JobKind::ALL.into_iter().filter(|kind| takes(*kind)).collect()
+    }
+
+    /// The role that takes a kind of job, as `all` does.
+    const fn with_kind(kind: JobKind) -> Self {
+        match kind {
+            JobKind::Index => Self::Index,
+            JobKind::Warc => Self::Warc,
+            JobKind::Icon => Self::Icons,
+            JobKind::BundleShard | JobKind::Search => Self::Bundles,
+            JobKind::Publish => Self::Publish,
+        }
     }
 }
 
@@ -132,16 +134,27 @@ fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
 impl FetchArgs {
     /// The fetcher's settings, with a warning for each that lets it leave the public internet.
     pub fn settings(&self) -> FetchSettings {
+        // Every option by name: the compiler tells of one that is not passed on.
+        let Self {
+            in_flight,
+            user_agent,
+            dns,
+            ca_file,
+            allow_ranges,
+            deny_ranges,
+            dial_ports,
+            remember,
+        } = self.clone();
         let defaults = FetchSettings::default();
         FetchSettings {
-            dns: self.dns,
-            ca_file: self.ca_file.clone(),
-            allow_ranges: self.allow_ranges.clone(),
-            deny_ranges: self.deny_ranges.clone(),
-            dial_ports: self.dial_ports.iter().copied().collect::<BTreeMap<_, _>>(),
-            in_flight: self.in_flight.max(1),
-            user_agent: self.user_agent.clone().unwrap_or(defaults.user_agent.clone()),
-            remembers: self.remember == Remember::On,
+            dns,
+            ca_file,
+            allow_ranges,
+            deny_ranges,
+            dial_ports: dial_ports.into_iter().collect::<BTreeMap<_, _>>(),
+            in_flight: in_flight.max(1),
+            user_agent: user_agent.unwrap_or(defaults.user_agent.clone()),
+            remembers: remember == Remember::On,
             ..defaults
         }
     }
@@ -183,23 +196,34 @@ impl FetchArgs {
 
     /// The same options for another process.
     pub fn arguments(&self) -> Vec<String> {
-        let mut arguments = vec!["--in-flight".to_owned(), self.in_flight.to_string()];
+        // Every option by name: the compiler tells of one that is not passed on.
+        let Self {
+            in_flight,
+            user_agent,
+            dns,
+            ca_file,
+            allow_ranges,
+            deny_ranges,
+            dial_ports,
+            remember,
+        } = self;
+        let mut arguments = vec!["--in-flight".to_owned(), in_flight.to_string()];
         let mut add = |name: &str, value: Option<String>| {
             if let Some(value) = value {
                 arguments.extend([name.to_owned(), value]);
             }
         };
-        add("--user-agent", self.user_agent.clone());
-        add("--dns", self.dns.map(|address| address.to_string()));
-        add("--ca-file", self.ca_file.as_ref().map(|file| file.display().to_string()));
-        add("--remember", (self.remember == Remember::Off).then(|| "off".to_owned()));
-        for range in &self.allow_ranges {
+        add("--user-agent", user_agent.clone());
+        add("--dns", dns.map(|address| address.to_string()));
+        add("--ca-file", ca_file.as_ref().map(|file| file.display().to_string()));
+        add("--remember", (*remember == Remember::Off).then(|| "off".to_owned()));
+        for range in allow_ranges {
             add("--allow-range", Some(range.to_string()));
         }
-        for range in &self.deny_ranges {
+        for range in deny_ranges {
             add("--deny-range", Some(range.to_string()));
         }
-        for (from, to) in &self.dial_ports {
+        for (from, to) in dial_ports {
             add("--dial-port", Some(format!("{from}={to}")));
         }
         arguments
@@ -252,16 +276,29 @@ pub struct ScanOptionArgs {
 impl ScanOptionArgs {
     /// The same options as an operation takes them.
     pub fn scan_options(&self) -> ScanOptions {
+        // Every option by name: the compiler tells of one that is not passed on.
+        let Self {
+            limit,
+            robots,
+            entries_per_bundle,
+            icons,
+            bundle_format: _,
+            lease,
+            distribution,
+            site_url,
+            contact,
+            shuffle,
+        } = self.clone();
         ScanOptions {
-            limit: self.limit,
-            obey_robots: self.robots == RobotsOption::Obey,
-            entries_per_bundle: self.entries_per_bundle,
-            icon_colours: self.icons,
-            lease: self.lease,
-            distribution: self.distribution.clone(),
-            site_url: self.site_url.clone(),
-            contact: self.contact.clone(),
-            shuffle: self.shuffle,
+            limit,
+            obey_robots: robots == RobotsOption::Obey,
+            entries_per_bundle,
+            icon_colours: icons,
+            lease,
+            distribution,
+            site_url,
+            contact,
+            shuffle,
         }
     }
 }
@@ -322,7 +359,44 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Command, FromArgMatches as _};
+
     use super::*;
+
+    /// A value that is not the default of an option of [`FetchArgs`].
+    fn another_value(option: &str) -> &'static str {
+        match option {
+            "in-flight" => "7",
+            "user-agent" => "SomeBot/1.0 (+https://bot.example/)",
+            "dns" => "127.0.0.1:5353",
+            "ca-file" => "roots.pem",
+            "allow-range" => "10.0.0.0/8,fd00::/8",
+            "deny-range" => "192.0.2.0/24,2001:db8::/32",
+            "dial-port" => "80=18080,443=18443",
+            "remember" => "off",
+            other => panic!("--{other} is new: give it a value here that is not its default"),
+        }
+    }
+
+    fn parsed(command: &Command, arguments: &[String]) -> FetchArgs {
+        let name = ["everytab-worker".to_owned()];
+        let matches = command.clone().get_matches_from(name.iter().chain(arguments));
+        FetchArgs::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn another_process_gets_every_option_of_fetching() {
+        let command = FetchArgs::augment_args(Command::new("everytab-worker"));
+        let options = command.get_arguments().filter_map(|argument| argument.get_long());
+        let given: Vec<String> = options
+            .flat_map(|option| [format!("--{option}"), another_value(option).to_owned()])
+            .collect();
+        let args = parsed(&command, &given);
+        for option in given.iter().filter(|text| text.starts_with("--")) {
+            assert!(args.arguments().contains(option), "{option} is not passed on");
+        }
+        assert_eq!(format!("{:?}", parsed(&command, &args.arguments())), format!("{args:?}"));
+    }
 
     #[test]
     fn addresses_that_pages_show_are_checked() {
@@ -349,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_map_to_kinds_as_the_contract_says() {
+    fn each_kind_belongs_to_one_role_and_all_takes_every_kind() {
         assert_eq!(Role::kinds(&[Role::All]), JobKind::ALL);
         assert_eq!(Role::kinds(&[Role::Bundles]), [JobKind::BundleShard, JobKind::Search]);
         assert_eq!(Role::kinds(&[Role::Icons, Role::Index]), [JobKind::Index, JobKind::Icon]);

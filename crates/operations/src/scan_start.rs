@@ -95,17 +95,32 @@ pub struct StartedScan {
 
 /// The settings of a scan with these stores and options, as they are frozen when it is started.
 pub fn settings(stores: &ScanStores, options: &ScanOptions) -> ScanSettings {
+    // Every field by name: the compiler tells of an option that is not frozen with the scan.
+    let ScanStores { source, source_is_public, archive, site, private: _ } = stores.clone();
+    let ScanOptions {
+        limit,
+        obey_robots,
+        entries_per_bundle,
+        icon_colours,
+        lease: _,
+        distribution,
+        site_url,
+        contact,
+        shuffle,
+    } = options.clone();
     ScanSettings {
-        source_is_public: stores.source_is_public,
-        limit: options.limit,
-        entries_per_bundle: options.entries_per_bundle,
-        obey_robots: options.obey_robots,
-        icon_colours: options.icon_colours,
-        distribution: options.distribution.clone(),
-        site_url: options.site_url.clone(),
-        contact: options.contact.clone(),
-        seed: options.shuffle,
-        ..ScanSettings::new(stores.source.clone(), stores.archive.clone(), stores.site.clone())
+        source,
+        source_is_public,
+        archive,
+        site,
+        limit,
+        entries_per_bundle,
+        obey_robots,
+        icon_colours,
+        distribution,
+        site_url,
+        contact,
+        seed: shuffle,
     }
 }
 
