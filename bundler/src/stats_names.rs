@@ -1,7 +1,8 @@
 //! The names of all that jobs count: the keys of `stages` in `stats.json`.
 //!
-//! Each name stands here and nowhere else, so that a job cannot count under a name that nothing
-//! reads. Names are stable: the database stores them, and readers of `stats.json` know them.
+//! Each name stands here and nowhere else in Rust, but for the outcomes of fetches, which are
+//! `everytab_fetcher::Outcome`. So a job cannot count under a name that nothing reads. Names are
+//! stable: the database stores them, and readers of `stats.json` know them.
 
 macro_rules! names {
     (

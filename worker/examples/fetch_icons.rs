@@ -256,7 +256,7 @@ impl Totals {
         self.urls += shard.results.len();
         self.retried += shard.retried;
         self.bytes += shard.bytes_downloaded;
-        for (name, amount) in shard.counts.by_name() {
+        for (name, amount) in everytab_jobs::icon::counts_by_name(&shard.counts) {
             // A maximum is in the name of its count.
             let (name, value) = match name.rsplit_once('_') {
                 Some((most, value)) if most.starts_with("at_once_per") => {

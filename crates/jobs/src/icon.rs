@@ -1,6 +1,7 @@
 //! `icon`: fetches every candidate of a shard and archives what came back.
 
 mod archive;
+mod fetch_counts;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use everytab_fetcher::{
 };
 use everytab_storage::PutOptions;
 
+pub use self::fetch_counts::counts_by_name;
 use crate::{
     context::Context,
     job::{Assignment, Job, JobError, PerformedJob, blocking},
@@ -83,7 +85,7 @@ impl Job for Icon {
         stats.count(CountName::DedupHits, shard.dedup_hits as u64);
         stats.count(CountName::Retried, shard.retried as u64);
         stats.count(CountName::BytesDownloaded, shard.bytes_downloaded);
-        stats.count_all(shard.counts.by_name());
+        stats.count_all(counts_by_name(&shard.counts));
         let file = context
             .temporary
             .join(format!("{}-{}-{}.warc.gz", job.info.scan_id, job.part, job.lease_number));

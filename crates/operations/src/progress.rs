@@ -5,9 +5,11 @@ pub mod layout;
 use std::{collections::BTreeMap, time::Duration};
 
 use chrono::{DateTime, Utc};
+use everytab_bundler::stats_names::{CountName, OutcomeName};
 use everytab_coordinator::{
     IsolatedJob, JobKind, ScanStatus, StageOutcomes, StageStatus, Timestamp, WorkerStatus,
 };
+use everytab_fetcher::Outcome;
 
 use self::layout::{LABEL_COLUMNS, Optional, counted, fitting, wrapped};
 
@@ -168,19 +170,24 @@ fn fetching_line(status: &ScanStatus) -> Option<Labelled> {
     if counts.is_empty() {
         return None;
     }
-    let count = |name: &str| amount(counts, name);
-    let lookups = count("lookups").max(1);
-    let quick = ["1", "10", "100"].map(|ms| count(&format!("lookups_within_{ms}_ms")));
-    let refused = amount(outcomes, "robots_disallowed");
+    let count = |name: CountName| amount(counts, name.as_str());
+    let lookups = count(CountName::Lookups).max(1);
+    let quick = [
+        CountName::LookupsWithin1Ms,
+        CountName::LookupsWithin10Ms,
+        CountName::LookupsWithin100Ms,
+    ]
+    .map(count);
+    let refused = amount(outcomes, Outcome::RobotsDisallowed.as_str());
     let text = format!(
         "{} look-ups, {} ms in the mean, {} % within 100 ms; {} connections, {} \
          requests over open ones; {} robots.txt asked for, {refused} icons refused",
-        count("lookups"),
-        count("lookups_ms") / lookups,
+        count(CountName::Lookups),
+        count(CountName::LookupsMs) / lookups,
         quick.iter().sum::<u64>() * 100 / lookups,
-        count("connections_tried"),
-        count("connections_reused"),
-        count("robots_requests"),
+        count(CountName::ConnectionsTried),
+        count(CountName::ConnectionsReused),
+        count(CountName::RobotsRequests),
     );
     Some(("fetching".to_owned(), text))
 }
@@ -275,12 +282,14 @@ pub fn line(status: &ScanStatus) -> String {
 pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
     let [warc, bundles] =
         [JobKind::Warc, JobKind::BundleShard].map(|kind| status.outcomes_of(kind));
-    let with_icon = amount(&bundles.outcomes, "tab_with_icon");
-    let tabs = with_icon + amount(&bundles.outcomes, "tab_without_icon");
-    let bundles = amount(&bundles.counts, "bundles");
+    let with_icon = amount(&bundles.outcomes, OutcomeName::TabWithIcon.as_str());
+    let without_icon = amount(&bundles.outcomes, OutcomeName::TabWithoutIcon.as_str());
+    let (tabs, titles) =
+        (with_icon + without_icon, amount(&warc.outcomes, OutcomeName::Ok.as_str()));
+    let bundles = amount(&bundles.counts, CountName::Bundles.as_str());
     let totals = [
         ("hosts", sum(&warc.inputs).to_string()),
-        ("pages", format!("{} with a title", amount(&warc.outcomes, "ok"))),
+        ("pages", format!("{titles} with a title")),
         ("tabs", format!("{tabs}, {with_icon} with an icon, in {bundles} bundles")),
     ];
     let mut lines: Vec<String> = totals
