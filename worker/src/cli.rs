@@ -47,7 +47,7 @@ pub enum Command {
     Doctor(Box<doctor::DoctorArgs>),
     /// Estimate what a scan of a crawl will take
     Plan(plan::PlanArgs),
-    /// Take hosts off a published site at once
+    /// Take hosts off a published site immediately
     Takedown(takedown::TakedownArgs),
     /// Show how files and URLs are understood, one JSON object a line
     Inspect(Box<inspect::InspectArgs>),

@@ -55,7 +55,7 @@ impl Coordinator {
         retry_transient(trust_until, || self.end(DISCARD, lease.fence, error)).await
     }
 
-    /// Gives a job back at once, and its attempt too.
+    /// Gives a job back immediately, and its attempt too.
     ///
     /// # Errors
     /// As [`Coordinator::retry`].

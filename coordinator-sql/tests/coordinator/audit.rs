@@ -91,17 +91,17 @@ enum Step {
     Complete(Index, u8),
     /// So many leases, lost ones among them, by one call.
     CompleteAll(Index, u8),
-    /// Careful mode: takes an item of a lease in hand.
+    /// Poison-item isolation: checkpoints an item as the current one of a lease.
     Take(Index, i64),
     Retry(Index),
     Discard(Index),
     Release(Index),
-    /// Nobody renews that lease any more; its holder does not know.
+    /// A lease runs out without its worker's knowledge.
     Expire(Index),
     Renew(u8),
     /// The time of jobs that were backed off has come.
     Due,
-    /// What somebody who lost a lease, or has ended it, tries.
+    /// What a worker tries that lost a lease or has ended it.
     Late(Index, u8),
     RetryJobs {
         scan: usize,

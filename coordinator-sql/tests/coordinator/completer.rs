@@ -97,10 +97,10 @@ async fn a_caller_that_goes_away_keeps_no_other_from_completing() {
 }
 
 #[tokio::test]
-async fn whoever_is_told_that_a_job_is_completed_finds_it_on_the_disk() {
+async fn a_job_is_on_the_disk_when_its_worker_is_told_that_it_is_completed() {
     let folder = tempfile::tempdir().unwrap();
     let mut durable = PostgresSettings::new(folder.path().join("postgres"));
-    // Nobody else writes the log out meanwhile.
+    // No other process writes the log out meanwhile.
     durable.extra = vec![("wal_writer_delay".into(), "10s".into())];
     let server = PrivatePostgres::start(durable).unwrap();
     let (owner, worker) = (server.admin_url(), server.url("postgres", "everytab_worker"));

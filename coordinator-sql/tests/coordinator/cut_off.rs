@@ -170,7 +170,7 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
     while database.value::<i64>(sql, 0).await == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // Revoking needs the row's lock, which Postgres takes from whoever falls silent.
+    // Revoking needs the row's lock, which Postgres takes from a client that falls silent.
     assert_eq!(database.owner.revoke_leases(Some(scan), "test").await.unwrap(), 1);
     let next = database.lease_one(JobKind::Index).await;
     let completion = database.worker.complete(next, &output, &json!({}), soon()).await.unwrap();

@@ -1,5 +1,5 @@
-//! Whoever lost a lease writes nothing, above all while the job runs under another's lease: then
-//! the state alone would let a stale holder in.
+//! A worker that lost a lease writes nothing, above all while another worker has a lease of the
+//! job: then the state alone would let the first one in.
 
 use everytab_coordinator::{BundleRow, Completion, Fence, JobKind, Lease, Output, VerbResult};
 use serde_json::json;

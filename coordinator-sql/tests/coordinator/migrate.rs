@@ -1,4 +1,4 @@
-//! Migrating: again, at once, and what refuses a schema that is not this program's.
+//! Migrating: again, concurrently, and what refuses a schema that is not this program's.
 
 use everytab_coordinator::{Coordinator, Error, migrations, schema_digest};
 use everytab_postgres::{ADMIN_USER, shared_for_tests};

@@ -1,4 +1,4 @@
-//! Giving a job back at once, and its attempt too.
+//! Giving a job back immediately, and its attempt too.
 
 use everytab_coordinator::{JobKind, VerbResult};
 

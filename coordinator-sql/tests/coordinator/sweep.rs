@@ -1,4 +1,4 @@
-//! Leases that ran out: up for the next worker with nobody's help.
+//! Leases that ran out: the next worker that asks for jobs gets them, without an operator.
 
 use everytab_coordinator::{JobKind, Progress};
 use serde_json::json;

@@ -189,9 +189,9 @@ async fn tabs(
     }
     let mut tabs = Vec::with_capacity(shown.len());
     let mut hostnames = Vec::with_capacity(shown.len());
-    let at_once = if converter.isolation.is_on() { 1 } else { HOSTS_PER_BATCH };
+    let batch = if converter.isolation.is_on() { 1 } else { HOSTS_PER_BATCH };
     while !shown.is_empty() {
-        let some: Vec<_> = shown.drain(..at_once.min(shown.len())).collect();
+        let some: Vec<_> = shown.drain(..batch.min(shown.len())).collect();
         converter.convert_for(&some, &mut stats).await?;
         for (host, title) in some {
             let icon = converter.best_icon(&host).cloned();

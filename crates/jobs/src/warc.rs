@@ -73,11 +73,11 @@ pub async fn read_home_pages(
         .map(|host| read_member(Arc::clone(store), host, isolation.clone()))
         .collect();
     // In isolation a record is read when the one before it has been understood.
-    let (in_flight, at_once) = match isolation.is_on() {
+    let (in_flight, batch) = match isolation.is_on() {
         true => (1, 1),
         false => (CONCURRENT_RECORDS, PAGES_PER_BATCH),
     };
-    let mut reads = stream::iter(reads).buffer_unordered(in_flight).ready_chunks(at_once);
+    let mut reads = stream::iter(reads).buffer_unordered(in_flight).ready_chunks(batch);
     let mut rows = Vec::new();
     while let Some(come) = reads.next().await {
         let mut members = Vec::with_capacity(come.len());

@@ -79,7 +79,7 @@ pub async fn add(
         }
     }
     sink.note(format_args!(
-        "left out from the next `scan start` on; `takedown` changes a site at once"
+        "left out from the next `scan start` on; `takedown` changes a site immediately"
     ));
     Ok(())
 }

@@ -172,12 +172,9 @@ fn fetching_line(status: &ScanStatus) -> Option<Labelled> {
     }
     let count = |name: CountName| amount(counts, name.as_str());
     let lookups = count(CountName::Lookups).max(1);
-    let quick = [
-        CountName::LookupsWithin1Ms,
-        CountName::LookupsWithin10Ms,
-        CountName::LookupsWithin100Ms,
-    ]
-    .map(count);
+    let quick =
+        [CountName::LookupsWithin1Ms, CountName::LookupsWithin10Ms, CountName::LookupsWithin100Ms]
+            .map(count);
     let refused = amount(outcomes, Outcome::RobotsDisallowed.as_str());
     let text = format!(
         "{} look-ups, {} ms in the mean, {} % within 100 ms; {} connections, {} \
@@ -201,7 +198,7 @@ fn worker_lines(status: &ScanStatus) -> Vec<Labelled> {
         lines.push(("rate".to_owned(), format!("{rate} requests/s for all workers together")));
     }
     for job in &status.isolated_jobs {
-        lines.push(("careful".to_owned(), isolated_line(job)));
+        lines.push(("isolated".to_owned(), isolated_line(job)));
     }
     lines
 }
@@ -233,7 +230,7 @@ fn isolated_line(job: &IsolatedJob) -> String {
         job.job_id, job.kind, job.part, job.crashes, job.state
     );
     if let Some(item) = job.current_item {
-        line.push_str(&format!(", item {item} in hand"));
+        line.push_str(&format!(", current item {item}"));
     }
     if let Some(worker_id) = &job.worker_id {
         line.push_str(&format!(", {worker_id}"));
@@ -386,8 +383,8 @@ mod tests {
                 ("worker", "b:2:y  0 leases"),
                 ("rate", "500 requests/s for all workers together"),
                 (
-                    "careful",
-                    "job 7 icon 3: 4 crashes, pending, item 5 in hand, not before \
+                    "isolated",
+                    "job 7 icon 3: 4 crashes, pending, current item 5, not before \
                      2026-01-01T00:02:00Z"
                 ),
             ]

@@ -103,7 +103,7 @@ pub enum PostgresError {
         log: PathBuf,
     },
     /// A server could not be stopped.
-    #[error("Postgres (process {0}) does not stop, not even when told to end at once")]
+    #[error("Postgres (process {0}) does not stop, not even when told to end immediately")]
     DoesNotStop(u32),
     /// psql failed.
     #[error("psql: {0}")]

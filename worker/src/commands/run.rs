@@ -102,7 +102,7 @@ async fn work(
     settings: WorkerSettings,
     stop: tokio::sync::watch::Receiver<bool>,
 ) -> CliResult {
-    tracing::info!(holder = settings.worker_id, "worker started");
+    tracing::info!(worker_id = settings.worker_id, "worker started");
     let end = everytab_runner::run(coordinator, context, settings, stop).await?;
     tracing::info!(?end, "worker ended");
     match end {

@@ -69,7 +69,7 @@ enum ScanCommand {
         #[arg(required = true)]
         settings: Vec<Setting>,
     },
-    /// Show everything that befell a job
+    /// Show every event of a job
     History {
         #[command(flatten)]
         database: DatabaseArgs,
@@ -120,7 +120,7 @@ struct StartArgs {
     #[arg(long, env = "EVERYTAB_PRIVATE")]
     private: Option<String>,
     /// Start it unless the database has had a scan of this crawl (latest: any scan), whatever
-    /// became of that; many may ask at once
+    /// became of that; many may ask concurrently
     #[arg(long)]
     once: bool,
     #[command(flatten)]
@@ -358,7 +358,7 @@ async fn history(args: &DatabaseArgs, job: i64) -> CliResult {
     let coordinator = database::connect(args).await?;
     let events = coordinator.job_history(job).await?;
     if events.is_empty() {
-        return Err(CliError::new(format!("nothing has befallen a job {job} yet")));
+        return Err(CliError::new(format!("job {job} has no events yet, or there is no such job")));
     }
     for event in events {
         stdout::line(format_args!(

@@ -57,7 +57,7 @@ fn stop(at_second: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, Cl
                 at_second();
                 process::exit(i32::from(Exit::Drained as u8));
             }
-            tracing::info!("asked to stop; a second signal stops at once");
+            tracing::info!("asked to stop; a second signal stops immediately");
             asked.send_replace(true);
         }
     });

@@ -206,7 +206,7 @@ fn a_bit_that_flips_in_any_part_is_found_and_named() {
         assert!(said.contains(&name), "{name}: {said}");
         fs::write(&path, &whole).unwrap();
     }
-    // What is gone is named too, and all faults at once.
+    // What is gone is named too, and all faults together.
     let (first, second) = (starts("site/scans/"), starts("archive/archive/"));
     let bytes: Vec<(PathBuf, Vec<u8>)> = [&first, &second]
         .map(|name| (backup.join(name), fs::read(backup.join(name)).unwrap()))

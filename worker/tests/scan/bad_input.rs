@@ -267,7 +267,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: whoever still looks into it does not keep it.
+        // Lazily: a process that still has a file of it open does not keep it.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }

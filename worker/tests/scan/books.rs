@@ -1,5 +1,5 @@
 //! The books of a scan: what its rows, objects and counters say when it has ended, and that they
-//! agree with each other and with those of a scan that nobody disturbed.
+//! agree with each other and with those of an undisturbed scan.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

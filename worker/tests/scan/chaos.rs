@@ -1,5 +1,5 @@
 //! Scans under fire: four workers, and faults of every kind at random moments from a seed. The
-//! bytes, the outcomes and the books are those of a scan that nobody disturbed.
+//! bytes, the outcomes and the books are those of an undisturbed scan.
 //!
 //! Each storm has a thread with a network and mounts of its own (`netns`), where that may be made;
 //! elsewhere links and disks are left alone and a line says so. `CHAOS_SEED`, `FAULTS` and `HOSTS`

@@ -85,7 +85,7 @@ fn pass(client: &TcpStream, server: &str, shared: &Shared) {
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut from = &server;
-            // A broken connection ends both ways; whoever minds tries again.
+            // A broken connection ends both ways; the client tries again.
             let _ = std::io::copy(&mut from, &mut &*client);
             let _ = client.shutdown(Shutdown::Both);
         });

@@ -135,7 +135,7 @@ impl Uplink {
         shell(&format!("ip link set v{} up", self.number))
     }
 
-    /// The web has no route: connecting fails at once with ENETUNREACH.
+    /// The web has no route: connecting fails immediately with ENETUNREACH.
     pub(crate) fn lose_route(&self) -> io::Result<()> {
         self.inside("ip route del 127.0.0.0/8")
     }

@@ -111,7 +111,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
     }
 }
 
-/// What the lines of a panel mean: two rows of it; whoever wants the rest has Grafana.
+/// What the lines of a panel mean: two rows of it; Grafana shows the others.
 struct Key {
     left: f64,
     top: f64,

@@ -1,7 +1,7 @@
 //! An item whose handling ends the process costs that item, and nothing else.
 //!
-//! The killing is real and from outside: whoever asks for the item dies by SIGKILL before the
-//! answer comes, every time.
+//! The killing is real and from outside: the worker that asks for the item dies by SIGKILL before
+//! the answer comes, every time.
 
 use std::{thread, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     setup::{Running, run, tabs, wait_for},
 };
 
-/// Deaths that it may take: three until the job is careful, two an item, and some that a slow
+/// Deaths that it may take: three until the job is isolated, two an item, and some that a slow
 /// machine makes.
 const MOST_DEATHS: usize = 40;
 
@@ -47,7 +47,7 @@ fn undisturbed(internet: &Internet, more: &[&str]) -> (Value, Vec<Value>) {
 }
 
 #[test]
-fn a_page_that_kills_whoever_reads_it_costs_that_page_alone() {
+fn a_page_that_kills_its_reader_costs_that_page_alone() {
     let internet = internet(60, Mix::none());
     let (_, expected) = undisturbed(&internet, &[]);
     let (gate, stores) = internet.gated(internet.folder.path());
@@ -64,7 +64,7 @@ fn a_page_that_kills_whoever_reads_it_costs_that_page_alone() {
     let (hostname, range) = poison.trim().split_once(' ').unwrap();
     gate.arm("GET", range.to_owned().leak(), 0);
     let deaths = deaths_until_the_end(&database, || gate.take_held());
-    assert!(deaths >= 5, "three deaths until the job is careful, two of the item: {deaths}");
+    assert!(deaths >= 5, "three deaths until the job is isolated, two of the item: {deaths}");
 
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}");
@@ -79,7 +79,7 @@ fn a_page_that_kills_whoever_reads_it_costs_that_page_alone() {
 }
 
 #[test]
-fn an_icon_that_kills_whoever_fetches_it_costs_that_icon_alone() {
+fn an_icon_that_kills_its_fetcher_costs_that_icon_alone() {
     let internet = internet(15, Mix::none().with(Behaviour::Slow, 60_000));
     let (before, expected) = undisturbed(&internet, &["--robots", "off"]);
     let seen = || {
@@ -102,7 +102,7 @@ fn an_icon_that_kills_whoever_fetches_it_costs_that_icon_alone() {
         known = seen();
         is_poisoned
     });
-    assert!(deaths >= 5, "three deaths until the job is careful, two an item: {deaths}");
+    assert!(deaths >= 5, "three deaths until the job is isolated, two an item: {deaths}");
 
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}");

@@ -118,7 +118,7 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
                          where datname = current_database() and usename = 'everytab_worker'";
         most = most.max(pooled.psql(sessions).trim().parse::<usize>().unwrap());
         named += prepared_statements(&pooled.worker_url);
-        // Whoever has ended must have done so well, as is seen below.
+        // A worker that has ended must have done so well, as is seen below.
         let is_over =
             pooled.status()["state"] == "finished" || workers.iter_mut().all(Running::has_ended);
         is_over.then_some(())

@@ -108,7 +108,7 @@ fn workers_outlive_the_end_of_all_their_sessions_again_and_again() {
                         where datname = current_database() and usename = 'everytab_worker'";
             ended += database.psql(end).trim().parse::<u32>().unwrap();
         }
-        // Whoever has ended must have done so well, as is seen below.
+        // A worker that has ended must have done so well, as is seen below.
         let is_over = status["state"] == "finished" || workers.iter_mut().any(Running::has_ended);
         is_over.then_some(())
     });

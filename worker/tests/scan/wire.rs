@@ -12,7 +12,7 @@ use std::{
 
 #[derive(Debug, Default)]
 struct State {
-    /// New connections end at once.
+    /// New connections end immediately.
     is_refusing: bool,
     /// Bytes are taken and go nowhere.
     is_swallowing: bool,
@@ -49,7 +49,7 @@ impl Wire {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends every connection, and every later one at once.
+    /// Ends every connection, and every later one immediately.
     pub(crate) fn refuse(&self) {
         let mut state = self.state();
         state.is_refusing = true;

@@ -14,7 +14,7 @@ use crate::{error::OperationError, published_object::put_options};
 
 /// Objects that a backup or a restore copies concurrently; each takes at most [`IN_MEMORY_BYTES`]
 /// of memory.
-pub(super) const COPIES_AT_ONCE: usize = 8;
+pub(super) const CONCURRENT_COPIES: usize = 8;
 /// Objects up to this size are copied in memory, larger ones in such pieces through a file.
 pub(super) const IN_MEMORY_BYTES: u64 = 16 << 20;
 

@@ -14,7 +14,7 @@ use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
 use super::{
-    copy::{COPIES_AT_ONCE, Copier, open},
+    copy::{CONCURRENT_COPIES, Copier, open},
     format::{self, Backup, Entry, Source, settings_of},
     rows,
 };
@@ -140,7 +140,7 @@ async fn restore_objects(
             copiers.get(&source).ok_or_else(|| OperationError::new("no store for an object"))?;
         copier.restore(&**from, entry, key).await
     }))
-    .buffer_unordered(COPIES_AT_ONCE);
+    .buffer_unordered(CONCURRENT_COPIES);
     while let Some(copied) = copies.next().await {
         copied?;
     }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{
-    copy::{COPIES_AT_ONCE, Copier, Expected, open},
+    copy::{CONCURRENT_COPIES, Copier, Expected, open},
     format::{self, Backup, Entry, Journal, Source, settings_of},
     rows,
 };
@@ -155,7 +155,7 @@ async fn save_objects(
             copier.copy(&*from, &object.key, object.size, &key, Expected::Anything).await
         }
     }))
-    .buffer_unordered(COPIES_AT_ONCE);
+    .buffer_unordered(CONCURRENT_COPIES);
     let mut unnoted = Vec::new();
     let mut note_at = Instant::now() + NOTE_INTERVAL;
     let failed = loop {

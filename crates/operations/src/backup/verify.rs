@@ -11,7 +11,7 @@ use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
 use super::{
-    copy::{self, COPIES_AT_ONCE, open},
+    copy::{self, CONCURRENT_COPIES, open},
     format::{Backup, Source},
     rows,
 };
@@ -85,7 +85,7 @@ impl Verification {
 async fn damaged_objects(from: &dyn Store, backup: &Backup) -> Result<Vec<String>, OperationError> {
     let mut faults = Vec::new();
     let mut checks = stream::iter(backup.entries().map(|entry| copy::fault_of(from, entry)))
-        .buffered(COPIES_AT_ONCE);
+        .buffered(CONCURRENT_COPIES);
     while let Some(fault) = checks.next().await {
         faults.extend(fault?);
     }

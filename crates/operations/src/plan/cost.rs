@@ -224,8 +224,8 @@ impl Fleet<'_> {
 
     fn closing(&self) -> Stage {
         // A handful of jobs: more than a few workers do not help.
-        let at_once = self.workers.min(8.0);
-        let seconds = self.hosts / SEARCH_HOSTS_A_SECOND / at_once + 60.0;
+        let concurrent = self.workers.min(8.0);
+        let seconds = self.hosts / SEARCH_HOSTS_A_SECOND / concurrent + 60.0;
         Stage { name: "search, publish", seconds: [seconds, 0.0, 0.0, 0.0] }
     }
 }

@@ -81,7 +81,7 @@ fn table(options: &FleetToPlan, model: &Model, fleet: &Fleet<'_>) -> Vec<String>
     }
     lines.push(format!("  {:<24} {:>8}", "", "--------"));
     lines.push(format!(
-        "  {:<24} {:>8.2}  (at once {:.2}, bound by {})",
+        "  {:<24} {:>8.2}  (concurrently {:.2}, bound by {})",
         "in all, overlapping",
         model.hours,
         model.together.hours(),

@@ -40,7 +40,7 @@ fn read_at_most(input: impl Read, most: u64) -> Result<Vec<u8>, String> {
 }
 
 fn too_large(most: u64) -> String {
-    format!("it has more than the {} MiB that are read at once", most >> 20)
+    format!("it has more than the {} MiB that are read in one piece", most >> 20)
 }
 
 #[cfg(test)]

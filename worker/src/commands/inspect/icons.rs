@@ -20,7 +20,7 @@ use crate::{
 
 /// URLs that are fetched concurrently; the lines stay in the order of the arguments. A person who
 /// inspects some URLs waits for the slowest, and politeness limits each site anyway.
-const URLS_AT_ONCE: usize = 8;
+const CONCURRENT_URLS: usize = 8;
 
 /// Options of `inspect url`.
 #[derive(Debug, Args)]
@@ -151,7 +151,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
     };
     let fetcher = args.fetch.fetcher()?;
     let fetches = args.urls.iter().map(|url| look_at(&fetcher, url, robots));
-    let mut fetches = stream::iter(fetches).buffered(URLS_AT_ONCE);
+    let mut fetches = stream::iter(fetches).buffered(CONCURRENT_URLS);
     let mut lines = Lines::new();
     let mut printed = Ok(());
     while let Some(line) = fetches.next().await {

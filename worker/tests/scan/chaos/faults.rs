@@ -41,7 +41,7 @@ pub(crate) enum Fault {
     DiskFull,
     /// The store has no room, once.
     StoreFull,
-    /// Nobody listens where the resolver was.
+    /// No process listens where the resolver was.
     ResolverKilled,
     /// The resolver says nothing.
     ResolverSilent,

@@ -131,7 +131,7 @@ async fn join(client: TcpStream, shared: Arc<Shared>) {
         }
     };
     tokio::select! {
-        // Whoever minds a broken connection makes another.
+        // A client that needs the connection makes another.
         _ = both => {}
         _ = mode.wait_for(|mode| *mode == Mode::Broken) => {}
     }
@@ -235,7 +235,7 @@ fn refusal(status: u16) -> String {
     )
 }
 
-/// A name server's stand-in on a UDP port of 127.0.0.1; `Broken` means that nobody has the port.
+/// A mock name server on a UDP port of 127.0.0.1; `Broken` means that no process has the port.
 #[derive(Debug)]
 pub(crate) struct Names {
     pub(crate) address: SocketAddr,
