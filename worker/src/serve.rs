@@ -2,7 +2,8 @@
 //!
 //! Invariants: nothing outside the folder and nothing whose name begins with a dot is served; every
 //! answer carries the headers of `site/headers.json`, as the CDN's do; a changed file changes its
-//! `ETag`. Memory is bounded: large files go out in pieces. Must not know: what the objects mean.
+//! `ETag`. Memory is bounded: large files go out in pieces. Must not know: what is in an object;
+//! its content type and cache rule come by its name from `object_names`.
 
 mod encoding;
 mod file;
