@@ -80,11 +80,14 @@ pub enum JobError {
     /// The job cannot succeed.
     #[error("{0}")]
     Discard(String),
-    /// A disk or a store has no room, this process has no free file descriptor, or the database
-    /// has a schema of another version. The job is given back without counting an attempt, and the
-    /// worker takes no jobs of the kind for a while.
+    /// A disk or a store has no room, or this process has no free file descriptor. The job is given
+    /// back without counting an attempt, and the worker takes no jobs of the kind for a while.
     #[error("{0}")]
     NoRoom(String),
+    /// The database has a schema of another version. The job is given back without counting an
+    /// attempt, and the worker takes no jobs of the kind for a while.
+    #[error("{0}")]
+    OtherSchema(String),
     /// This machine or its network failed. The job is given back without counting an attempt.
     #[error("{trouble}")]
     Trouble {
@@ -116,7 +119,7 @@ impl From<everytab_coordinator::Error> for JobError {
     /// job are counted, so it is not tried for ever.
     fn from(error: everytab_coordinator::Error) -> Self {
         if error.is_other_schema() {
-            Self::NoRoom(error.to_string())
+            Self::OtherSchema(error.to_string())
         } else if error.is_fault_of_values() {
             Self::Discard(error.to_string())
         } else {

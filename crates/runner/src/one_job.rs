@@ -30,8 +30,9 @@ pub(crate) enum JobEnd {
     /// A failure of this machine or its network ended the job. The canaries are hostnames by which
     /// the resolver can be tried.
     Trouble { canaries: Vec<String> },
-    /// There was no room for the job on a disk, or no free file descriptor.
-    NoRoom,
+    /// The job was given back because of what this worker cannot change: there is no room for it,
+    /// or the database has a schema of another version.
+    GivenBack,
     /// The job made no progress, and may be stuck for good.
     Stalled,
 }
@@ -168,7 +169,11 @@ async fn end_lease(
         }
         Err(JobError::NoRoom(reason)) => {
             span.in_scope(|| tracing::error!(reason, "no room; the job is given back"));
-            ("release", release(coordinator, lease, &reason, until).await, JobEnd::NoRoom)
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
+        }
+        Err(JobError::OtherSchema(reason)) => {
+            span.in_scope(|| tracing::error!(reason, "another schema; the job is given back"));
+            ("release", release(coordinator, lease, &reason, until).await, JobEnd::GivenBack)
         }
         Err(JobError::Trouble { trouble, canaries }) => {
             span.in_scope(|| tracing::warn!(%trouble, "trouble of our own; the job is given back"));

@@ -46,8 +46,9 @@ const MAX_IDLE: Duration = Duration::from_secs(8);
 const _: () = assert!(MIN_IDLE.as_millis() <= MAX_IDLE.as_millis());
 /// How often a worker whose requests in flight are all taken checks whether they still are.
 const CAPACITY_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a worker takes no jobs of a kind after there was no room for one.
-const NO_ROOM_PAUSE: Duration = Duration::from_secs(5);
+/// How long a worker takes no jobs of a kind after it gave one back: for want of room, or because
+/// of the database's schema.
+const GIVEN_BACK_PAUSE: Duration = Duration::from_secs(5);
 /// How long a worker takes no icon jobs after the network looked broken, before it asks the
 /// resolver about canaries.
 const CANARY_PAUSE: Duration = Duration::from_secs(3);
@@ -299,8 +300,8 @@ impl Worker {
         match ended {
             JobEnd::Over => {}
             JobEnd::Stalled => self.has_stalled = true,
-            JobEnd::NoRoom => {
-                let until = Instant::now() + NO_ROOM_PAUSE;
+            JobEnd::GivenBack => {
+                let until = Instant::now() + GIVEN_BACK_PAUSE;
                 self.paused.extend(busy.map(|(kind, _)| (kind, until)));
             }
             JobEnd::Trouble { canaries } => {
