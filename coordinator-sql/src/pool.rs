@@ -121,9 +121,18 @@ impl Pool {
             Ok(Ok(object)) => Ok(object),
             Ok(Err(PoolError::Backend(error))) => Err(error),
             Ok(Err(_closed)) => Err(Error::Closed),
-            Err(_elapsed) => {
-                Err(self.connections.manager().0.no_answer(self.acquire_time.as_secs_f32()))
-            }
+            Err(_elapsed) => Err(self.none_in_time()),
+        }
+    }
+
+    /// Why no connection could be had in time. A connection counts once it was made, so where one
+    /// is missing, Postgres did not answer.
+    fn none_in_time(&self) -> Error {
+        let managed::Status { size, max_size, .. } = self.connections.status();
+        let (server, seconds) = (&self.connections.manager().0, self.acquire_time.as_secs_f32());
+        match size < max_size {
+            true => server.no_answer(seconds),
+            false => server.all_in_use(max_size, seconds),
         }
     }
 

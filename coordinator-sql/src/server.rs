@@ -115,6 +115,15 @@ impl Server {
         Error::Connect { place: self.place(), reason, transient: true }
     }
 
+    /// The error of a call for which none of this client's connections became free.
+    pub(crate) fn all_in_use(&self, connections: usize, seconds: f32) -> Error {
+        let reason = format!(
+            "none of the {connections} connections of this process became free in {seconds} s; \
+             Postgres answers slowly, or their calls wait for locks"
+        );
+        Error::Connect { place: self.place(), reason, transient: true }
+    }
+
     fn password(&self) -> Option<String> {
         let host = match self.config.get_hosts().first() {
             Some(Host::Tcp(host)) => host.as_str(),

@@ -1,5 +1,9 @@
 //! Nothing needs a session, so a pooler in transaction mode may stand before Postgres.
 
+use std::time::Duration;
+
+use everytab_coordinator::{ConnectSettings, Coordinator};
+
 use crate::{session::query, setup::Database};
 
 /// What would outlive a transaction, or wait for one that a pooler gives to another client.
@@ -71,4 +75,33 @@ async fn calls_leave_nothing_behind_in_their_sessions() {
         )
         .await;
     assert_eq!(open, 0);
+}
+
+#[tokio::test]
+async fn a_call_without_a_connection_says_that_all_are_in_use() {
+    let database = Database::new().await;
+    let settings = ConnectSettings {
+        max_connections: 1,
+        acquire_timeout: Duration::from_millis(100),
+        ..ConnectSettings::default()
+    };
+    let worker = Coordinator::connect(&database.worker_url, &settings).await.unwrap();
+    let lock = database.session().await;
+    lock.run("begin; lock table everytab.runs in access exclusive mode").await;
+    let first = worker.clone();
+    let waiting = tokio::spawn(async move { first.progress().await });
+    let sql = "select count(*) from pg_stat_activity
+                where datname = current_database() and wait_event_type = 'Lock' and $1 = 0";
+    while database.value::<i64>(sql, 0).await == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let error = worker.server_version().await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("none of the 1 connections of this process became free in 0.1 s"),
+        "{text}"
+    );
+    lock.run("rollback").await;
+    waiting.await.unwrap().unwrap();
 }
