@@ -24,6 +24,7 @@ pub mod icon;
 pub mod index;
 pub mod index_file;
 pub mod publish;
+pub mod resources;
 pub mod scan_settings;
 pub mod search;
 pub mod warc;

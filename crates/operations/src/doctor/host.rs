@@ -3,7 +3,7 @@
 use std::{io::Write, path::Path};
 
 use everytab_fetcher::{FetchSettings, Fetcher, Trouble, capacity};
-use everytab_jobs::icon::SPOOL_BYTES;
+use everytab_jobs::resources::SPOOL_BYTES;
 
 use super::check::Check;
 

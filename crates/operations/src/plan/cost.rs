@@ -6,7 +6,10 @@
 
 use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
 use everytab_fetcher::capacity;
-use everytab_jobs::{scan_settings::ENTRIES_PER_BUNDLE, warc};
+use everytab_jobs::{
+    resources::{CONCURRENT_RECORDS, CONCURRENT_WARC_JOBS},
+    scan_settings::ENTRIES_PER_BUNDLE,
+};
 
 use super::prices::{Database, Machine, Prices};
 
@@ -187,7 +190,7 @@ impl Fleet<'_> {
             &Use {
                 cpu: self.hosts * PAGE_CPU,
                 bytes_in: self.hosts * PAGE_BYTES,
-                slots: (warc::CONCURRENT_JOBS * warc::CONCURRENT_RECORDS) as f64,
+                slots: (CONCURRENT_WARC_JOBS * CONCURRENT_RECORDS) as f64,
                 slot_seconds: self.hosts * PAGE_LATENCY,
                 rows: self.hosts,
             },
