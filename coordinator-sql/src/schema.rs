@@ -17,7 +17,7 @@ pub fn schema_digest() -> String {
         digest.update([0]);
     }
     digest.update(GRANTS.as_bytes());
-    digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&digest.finalize()[..8])
 }
 
 /// The names of the migrations that this program knows, in the order in which they are applied.

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -12,6 +12,7 @@ use std::{
 use everytab_coordinator::{
     Completion, ConnectSettings, Coordinator, Error, Fence, JobKind, Lease, LeaseCursors,
 };
+use parking_lot::{Mutex, MutexGuard};
 use tokio::task::JoinSet;
 
 use crate::{samples, server::digests, timings::Timings};
@@ -154,13 +155,13 @@ impl Worker {
         self.running.spawn(async move {
             let fence = lease.fence;
             perform(&coordinator, &timings, lease, takes).await;
-            held.lock().unwrap_or_else(PoisonError::into_inner).remove(&fence);
+            held.lock().remove(&fence);
             kind
         });
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, HashMap<Fence, Instant>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held(&self) -> MutexGuard<'_, HashMap<Fence, Instant>> {
+        self.held.lock()
     }
 }
 
@@ -207,7 +208,7 @@ async fn renew_for_ever(
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let fences: Vec<Fence> = {
-            let held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            let held = held.lock();
             if !held.values().any(|since| since.elapsed() >= third) {
                 continue;
             }
@@ -216,7 +217,7 @@ async fn renew_for_ever(
         let begun = Instant::now();
         let renewal = coordinator.renew(&holder, &fences).await.unwrap();
         timings.note("renew", begun);
-        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = held.lock();
         for fence in fences {
             if let Some(since) = held.get_mut(&fence) {
                 assert!(renewal.held.contains(&fence.job_id), "a lease was lost");

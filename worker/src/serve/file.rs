@@ -134,8 +134,7 @@ async fn etag(file: &mut File, metadata: &std::fs::Metadata) -> std::io::Result<
         hasher.update(metadata.ino().to_be_bytes());
     }
     let digest = hasher.finalize();
-    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("\"{hex}\""))
+    Ok(format!("\"{}\"", hex::encode(&digest[..16])))
 }
 
 /// Whether the client already has this version (RFC 9110, 13.1.2: weak comparison).

@@ -9,7 +9,7 @@ use std::{
 use everytab_storage::{PutOptions, Store, StoreSettings};
 use sha2::{Digest, Sha256};
 
-use super::format::{Entry, hex};
+use super::format::Entry;
 use crate::{error::OperationError, published_object::put_options};
 
 /// Objects that a backup or a restore copies concurrently; each takes at most [`IN_MEMORY_BYTES`]
@@ -138,7 +138,7 @@ async fn digest_of(
         piece(&bytes)?;
         start += bytes.len() as u64;
     }
-    Ok(hex(&digest.finalize()))
+    Ok(hex::encode(digest.finalize()))
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn of(key: String, bytes: &[u8]) -> Self {
-        Self { key, size: bytes.len() as u64, sha256: hex(&Sha256::digest(bytes)) }
+        Self { key, size: bytes.len() as u64, sha256: hex::encode(Sha256::digest(bytes)) }
     }
 
     /// Whether these are the bytes that were backed up.
@@ -104,7 +104,7 @@ pub(super) async fn hex_of_file(path: &Path) -> Result<String, OperationError> {
         loop {
             let read = file.read(&mut piece)?;
             if read == 0 {
-                return Ok(hex(&digest.finalize()));
+                return Ok(hex::encode(digest.finalize()));
             }
             digest.update(piece.get(..read).unwrap_or_default());
         }
@@ -112,14 +112,10 @@ pub(super) async fn hex_of_file(path: &Path) -> Result<String, OperationError> {
     Ok(tokio::task::spawn_blocking(hashing).await??)
 }
 
-pub(super) fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// `{"sha256":"...","list":{...}}`: the list's own digest goes before it, so that a bit that
 /// flipped in the list is not taken for damage of what it lists.
 fn seal(list: &str) -> String {
-    let digest = hex(&Sha256::digest(list.as_bytes()));
+    let digest = hex::encode(Sha256::digest(list.as_bytes()));
     format!("{{\"sha256\":\"{digest}\",\"list\":{list}}}")
 }
 
