@@ -56,14 +56,30 @@ while IFS= read -r file; do
 done < <(tracked '*.rs' '*.sql' '*.js' '*.mjs' '*.css' '*.sh' '*.py' |
     grep -vE '^coordinator-sql/(schema\.sql$|tests/fixtures/)')
 
+# runs_an_example PACKAGE: whether one of its examples is run by `make test`: a block of Rust in a
+# comment or in the README that is part of the documentation, or a program with a test.
+runs_an_example() {
+    local package="$1" texts
+    grep -qE '^test = true' "$package/Cargo.toml" && [ -d "$package/examples" ] && return
+    mapfile -t texts < <(find "$package/src" -name '*.rs')
+    if grep -qE 'include_str!\("\.\./README\.md"\)' "${texts[@]}"; then
+        texts+=("$package/README.md")
+    fi
+    # Every second fence ends a block. What is behind the first says whether the block is run.
+    awk 'FNR == 1 { is_open = 0 }
+         match($0, /^ *(\/\/[\/!] )?```/) {
+             if (!is_open && substr($0, RSTART + RLENGTH) ~ /^(rust|should_panic)?$/) found = 1
+             is_open = !is_open
+         }
+         END { exit !found }' "${texts[@]}"
+}
+
 # A package can be used without reading it: a README, and an example that `make test` runs.
 while IFS= read -r manifest; do
     package="$(dirname "$manifest")"
     [[ "$package" != @(.|fuzz|worker) ]] || continue
     [ -f "$package/README.md" ] || complain "$package: has no README.md"
-    [ -d "$package/examples" ] ||
-        grep -rqE '^ *//[/!] ```|include_str!\("\.\./README\.md"\)' "$package/src" ||
-        complain "$package: has no example"
+    runs_an_example "$package" || complain "$package: has no example that is run"
 done < <(tracked '*Cargo.toml')
 
 # The first paragraph of a module is its design.

@@ -6,13 +6,14 @@
 //!
 //! Must not know: how a job does its work, the command line of this process.
 //!
-//! ```no_run
-//! # use everytab_operations::{LineSink, OperationError};
-//! # async fn example(sink: &dyn LineSink) -> Result<(), OperationError> {
-//! use std::path::Path;
-//!
-//! // Loads the rows into a Postgres of its own, reads every object, and compares.
-//! everytab_local::verify_backup("s3://backups/2026-05", Path::new("/tmp"), sink).await
+//! ```
+//! # #[tokio::main]
+//! # async fn main() -> std::io::Result<()> {
+//! // As `doctor` does: a private Postgres is started in a folder of its own, asked and stopped.
+//! let folder = tempfile::tempdir()?;
+//! let check = everytab_local::check_private_server(folder.path()).await;
+//! assert!(check.ok && check.found.ends_with("starts and stops"), "{}", check.text());
+//! # Ok(())
 //! # }
 //! ```
 
