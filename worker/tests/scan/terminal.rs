@@ -1,5 +1,5 @@
-//! What a person at a terminal sees of `local`: a frame that fits any width, follows a resize and
-//! leaves the terminal clean.
+//! What a person at a terminal sees of `local` and of `scan status --watch`: a frame that fits any
+//! width, follows a resize, lets log lines pass above it and leaves the terminal clean.
 //!
 //! The program runs on a pseudo-terminal whose output a terminal emulator (vt100) reads. Unlike a
 //! desktop's terminal it does not rewrap lines when it is resized. Must not know: what the lines
@@ -8,18 +8,26 @@
 use std::{
     fs::File,
     io::Read as _,
-    os::fd::{AsFd as _, OwnedFd},
-    process::{Child, ExitStatus, Stdio},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::process::ExitStatusExt as _,
+    },
+    process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     time::{Duration, Instant},
 };
 
+use everytab_testbed::Mix;
 use rustix::{
+    process::{Pid, Signal, kill_process},
     pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt},
     termios::{Winsize, tcsetwinsize},
 };
 
-use crate::setup::{LIMIT, folder, worker};
+use crate::{
+    places::{Database, Stores, internet},
+    setup::{LIMIT, Running, folder, run, worker},
+};
 
 const ROWS: u16 = 40;
 /// Lines that left the screen at the top and are kept for the test to read.
@@ -38,23 +46,35 @@ fn size(columns: u16) -> Winsize {
 }
 
 impl Session {
+    /// `local` or another command that starts from nothing. Log lines pass above the frame as they
+    /// are; here only the frame counts.
     fn start(arguments: &[&str], columns: u16) -> Self {
+        Self::of(worker(arguments), columns, "error")
+    }
+
+    /// `scan status --watch`.
+    fn watching(database: &Database, columns: u16, log: &str) -> Self {
+        Self::of(database.owner(&["scan", "status", "--watch"]), columns, log)
+    }
+
+    fn of(mut command: Command, columns: u16, log: &str) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let terminal = ioctl_tiocgptpeer(&master, flags).unwrap();
         tcsetwinsize(terminal.as_fd(), size(columns)).unwrap();
-        let child = worker(arguments)
+        let child = command
             .env_remove("COLUMNS")
             .env("TERM", "xterm-256color")
-            // Log lines pass above the frame as they are; here only the frame counts.
-            .env("EVERYTAB_LOG", "error")
+            .env("EVERYTAB_LOG", log)
             .stdin(Stdio::null())
             .stdout(terminal.try_clone().unwrap())
             .stderr(terminal)
             .spawn()
             .unwrap();
+        // The terminal closes with the program, not with this end of it.
+        drop(command);
         let mut reading = File::from(master.try_clone().unwrap());
         let (send, output) = channel();
         // Reading fails with EIO when the last process has closed the terminal.
@@ -91,6 +111,11 @@ impl Session {
             );
         }
         true
+    }
+
+    /// What Ctrl-C sends.
+    fn interrupt(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
     fn finish(&mut self) -> ExitStatus {
@@ -135,6 +160,24 @@ impl Drop for Session {
 
 fn headers(lines: &[String]) -> usize {
     lines.iter().filter(|line| line.starts_with("scan ")).count()
+}
+
+fn assert_clean(screen: &vt100::Screen, shown: &str) {
+    assert!(!screen.hide_cursor() && !screen.alternate_screen(), "{shown}");
+    assert_eq!(screen.fgcolor(), vt100::Color::Default, "{shown}");
+    assert_eq!(screen.cursor_position().1, 0, "{shown}");
+}
+
+/// Has every session paint a new frame for each of the rates, which the frame shows.
+fn repaint(database: &Database, sessions: &mut [Session], rates: std::ops::Range<u32>) {
+    for rate in rates {
+        run(database.owner(&["scan", "set", &format!("rate={rate}")])).expect_code(0);
+        let line = format!("rate         {rate} requests/s");
+        for session in &mut *sessions {
+            let is_shown = session.show_until(|screen| screen.contents().contains(&line));
+            assert!(is_shown, "{}", session.lines().join("\n"));
+        }
+    }
 }
 
 #[test]
@@ -189,15 +232,79 @@ fn the_display_follows_a_resize_and_ctrl_c_leaves_the_terminal_clean() {
         frames > 3
     }));
     assert!(session.wrapped_rows().is_empty(), "{}", session.lines().join("\n"));
-    let pid = rustix::process::Pid::from_child(&session.child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    session.interrupt();
     let status = session.finish();
     let lines = session.lines();
     let shown = lines.join("\n");
     assert_eq!(status.code(), Some(4), "{shown}");
     assert!(lines.last().unwrap().starts_with("stopped;"), "{shown}");
-    let screen = session.screen.screen();
-    assert!(!screen.hide_cursor() && !screen.alternate_screen(), "{shown}");
-    assert_eq!(screen.fgcolor(), vt100::Color::Default, "{shown}");
-    assert_eq!(screen.cursor_position().1, 0, "{shown}");
+    assert_clean(session.screen.screen(), &shown);
+}
+
+#[test]
+fn the_frame_of_scan_status_fits_any_width_and_is_painted_over_itself_until_ctrl_c() {
+    let internet = internet(60, Mix::none());
+    let (gate, database) = internet.held_scan();
+    let worker = Running::start(database.worker(&[]));
+    gate.wait_until_held();
+    let widths = [60, 80, 120, 200];
+    let mut sessions = widths.map(|columns| Session::watching(&database, columns, "error"));
+    repaint(&database, &mut sessions, 1..4);
+    for (columns, session) in widths.into_iter().zip(&mut sessions) {
+        session.interrupt();
+        let status = session.finish();
+        let lines = session.lines();
+        let shown = lines.join("\n");
+        assert_eq!(status.signal(), Some(Signal::INT.as_raw()), "{status}, {columns}:\n{shown}");
+        assert_eq!(headers(&lines), 1, "{columns} columns:\n{shown}");
+        for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
+            let is_bar = |line: &&String| line.starts_with(kind) && line.contains(['█', '░']);
+            let bars = lines.iter().filter(is_bar).count();
+            assert_eq!(bars, 1, "{columns} columns, {kind}:\n{shown}");
+        }
+        for label in ["worker ", "rate "] {
+            let labelled = lines.iter().filter(|line| line.starts_with(label)).count();
+            assert_eq!(labelled, 1, "{columns} columns, {label}:\n{shown}");
+        }
+        assert!(session.wrapped_rows().is_empty(), "{columns} columns:\n{shown}");
+        assert_clean(session.screen.screen(), &shown);
+    }
+    drop(worker);
+}
+
+#[test]
+fn log_lines_pass_above_the_frame() {
+    let internet = internet(20, Mix::none());
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    database.start_scan(internet.crawl(), &[]);
+    let widths = [60, 200];
+    // The client of the coordinator logs at this level that a connection ended.
+    let log = "everytab_coordinator=debug";
+    let mut sessions = widths.map(|columns| Session::watching(&database, columns, log));
+    repaint(&database, &mut sessions, 1..2);
+    database.psql(
+        "select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    // The beginning of the line, which is all that the narrow terminal has in one row.
+    let said = "a connection to";
+    for session in &mut sessions {
+        assert!(session.show_until(|screen| screen.contents().contains(said)));
+    }
+    repaint(&database, &mut sessions, 2..4);
+    for (columns, session) in widths.into_iter().zip(&mut sessions) {
+        session.interrupt();
+        session.finish();
+        let lines = session.lines();
+        let shown = lines.join("\n");
+        assert_eq!(headers(&lines), 1, "{columns} columns:\n{shown}");
+        let header = lines.iter().position(|line| line.starts_with("scan ")).unwrap();
+        let logged: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].contains(said)).collect();
+        assert!(!logged.is_empty(), "{columns} columns:\n{shown}");
+        assert!(logged.iter().all(|at| *at < header), "{columns} columns:\n{shown}");
+        // Nothing of an earlier frame is left between the log lines.
+        let rest = lines[..header].iter().filter(|line| line.contains(['█', '░']));
+        assert_eq!(rest.count(), 0, "{columns} columns:\n{shown}");
+        assert_clean(session.screen.screen(), &shown);
+    }
 }
