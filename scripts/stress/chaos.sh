@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Repeats the tests that kill, freeze, cut off or lose something: a race shows in one run of many.
-# Then storms over whole scans: the recorded sample, a large generated one, and every order.
+# Then chaos tests of whole scans: the recorded sample, a large generated one, and many orders.
 #
 #   ROUNDS=10 FAULTS=200 HOSTS=20000 CHAOS_SEED=1 scripts/stress/chaos.sh [test runner's options]
 #
-# ROUNDS=0 leaves the repetition out, FAULTS=0 the storms. The small tests are known by the words in
-# their names. Every test ends by itself (a storm after an hour at the latest). Stops at the first
-# round or storm that fails.
+# ROUNDS=0 leaves the repetition out, FAULTS=0 the chaos tests. The small tests are selected by words
+# in their names. Every test ends by itself (a chaos test after an hour at the latest). Stops at the
+# first round or test that fails.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -29,12 +29,12 @@ for round in $(seq "$rounds"); do
 done
 
 [ "$FAULTS" != 0 ] || exit 0
-# cargo's own runner: it shows what a storm did, and gives it all the time it needs.
-storm() {
+# cargo's own runner: it shows what the test did, and does not limit its time.
+chaos_test() {
     say "$1, CHAOS_SEED=$CHAOS_SEED"
     CHAOS_LONG=1 cargo test --quiet --locked --package everytab-worker --test scan -- \
         --include-ignored --nocapture --exact "$1"
 }
-storm orders::workers_order_and_memory_change_no_outcome_and_no_byte
-storm chaos::the_recorded_sample_under_fire_gives_the_bytes_of_an_undisturbed_scan
-storm chaos::a_large_scan_under_fire_writes_the_bytes_of_an_undisturbed_one
+chaos_test execution_order::worker_count_order_and_caches_change_no_outcome_and_no_byte
+chaos_test chaos::the_recorded_sample_with_faults_gives_the_bytes_of_an_undisturbed_scan
+chaos_test chaos::a_large_scan_with_faults_writes_the_bytes_of_an_undisturbed_one

@@ -1,9 +1,10 @@
-//! Fetches a list of icon URLs as icon jobs do, and says what it cost.
+//! Fetches a list of icon URLs as icon jobs do, and prints what it cost.
 //!
-//! The real fetcher over real shards: hosts by the hash of their names, bodies judged, hashed and
-//! spooled to disk, the next shard begun when slots are free, the later pass at each shard's end.
-//! What is missing of an icon job is Postgres and the archive. robots.txt is not asked for, and the
-//! limit per address is off: the programs beside it know neither.
+//! Runs the product's fetcher over shards: hosts are sorted by the hash of their names, bodies are
+//! judged, hashed and spooled to disk, the next shard begins when permits are free, and each shard
+//! ends with its later pass. Compared with an icon job, Postgres and the archive are missing.
+//! robots.txt is not requested and the limit per address is off, because the programs that this one
+//! is compared with have neither.
 //!
 //!     fetch_icons LIST.txt [name=value ...]
 
@@ -26,11 +27,12 @@ use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
 use url::Url;
 
-type Anything = Box<dyn std::error::Error + Send + Sync>;
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Hosts of a shard, as in a scan.
 const SHARD_HOSTS: usize = 1_200;
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Pause between two samples of the permits in use, and between two checks for a free permit.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 
 struct Options {
     list: String,
@@ -39,11 +41,11 @@ struct Options {
     spool: String,
     later_pass: bool,
     body_budget_bytes: Option<usize>,
-    /// The list again and again, for so long.
+    /// Repeat the list for so many minutes.
     minutes: Option<u64>,
 }
 
-fn main() -> Result<(), Anything> {
+fn main() -> Result<(), AnyError> {
     everytab_worker::allocator::settle();
     let options = options()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -53,7 +55,7 @@ fn main() -> Result<(), Anything> {
     runtime.block_on(fetch(options))
 }
 
-fn options() -> Result<Options, Anything> {
+fn options() -> Result<Options, AnyError> {
     let mut arguments = std::env::args().skip(1);
     let mut options = Options {
         list: arguments.next().ok_or("usage: fetch_icons LIST.txt [name=value ...]")?,
@@ -79,20 +81,20 @@ fn options() -> Result<Options, Anything> {
     Ok(options)
 }
 
-async fn fetch(options: Options) -> Result<(), Anything> {
+async fn fetch(options: Options) -> Result<(), AnyError> {
     let shards = shards(&std::fs::read_to_string(&options.list)?)?;
     let fetcher = Fetcher::new(settings(&options))?;
-    let used = Arc::new(Used::default());
-    let watching = tokio::spawn(watch(fetcher.clone(), Arc::clone(&used)));
+    let usage = Arc::new(Usage::default());
+    let sampling = tokio::spawn(sample(fetcher.clone(), Arc::clone(&usage)));
     let mut totals = Totals::default();
-    let mut running: JoinSet<Result<ShardResult, Anything>> = JoinSet::new();
+    let mut running: JoinSet<Result<ShardResult, AnyError>> = JoinSet::new();
     let began = Instant::now();
     let until = options.minutes.map(|minutes| began + Duration::from_secs(minutes * 60));
-    let rounds = if until.is_some() { usize::MAX } else { 1 };
+    let repetitions = if until.is_some() { usize::MAX } else { 1 };
     let in_time = |_: &_| until.is_none_or(|until| Instant::now() < until);
-    let again = (0..rounds).flat_map(|_| shards.iter().cloned());
+    let again = (0..repetitions).flat_map(|_| shards.iter().cloned());
     let mut waiting = again.enumerate().take_while(in_time);
-    let mut held = Held::default();
+    let mut resources = ResourceSamples::default();
     let mut is_over = false;
     while !is_over || !running.is_empty() {
         let most = everytab_jobs::icon::concurrent_jobs(options.in_flight);
@@ -117,22 +119,23 @@ async fn fetch(options: Options) -> Result<(), Anything> {
         tokio::select! {
             Some(done) = running.join_next() => match done? {
                 Ok(shard) => totals.add(&shard),
-                // The servers are away for a moment: our own trouble, and the shard runs again.
+                // The servers were unreachable for a moment. The shard runs again in the next
+                // repetition.
                 Err(_) if until.is_some() => totals.void += 1,
                 Err(error) => return Err(error),
             },
-            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = tokio::time::sleep(SAMPLE_INTERVAL) => {}
         }
         if until.is_some() {
-            held.look(began.elapsed(), &totals)?;
+            resources.sample(began.elapsed(), &totals)?;
         }
     }
     if until.is_some() {
-        held.judge()?;
+        resources.check_growth()?;
     }
     let seconds = began.elapsed().as_secs_f64();
-    watching.abort();
-    totals.print(seconds, &used)?;
+    sampling.abort();
+    totals.print(seconds, &usage)?;
     Ok(())
 }
 
@@ -148,7 +151,7 @@ fn settings(options: &Options) -> FetchSettings {
 }
 
 /// The URLs by host, the hosts by the hash of their names, cut into shards.
-fn shards(list: &str) -> Result<Vec<Vec<HostCandidates>>, Anything> {
+fn shards(list: &str) -> Result<Vec<Vec<HostCandidates>>, AnyError> {
     let mut hosts: HashMap<String, Vec<String>> = HashMap::new();
     for line in list.lines().filter(|line| !line.is_empty()) {
         let url = Url::parse(line)?;
@@ -173,65 +176,69 @@ fn shards(list: &str) -> Result<Vec<Vec<HostCandidates>>, Anything> {
     Ok(hosts.chunks(SHARD_HOSTS).map(<[HostCandidates]>::to_vec).collect())
 }
 
-/// Maxima and means that only looking again and again gives.
+/// Sampled usage: the number of samples, the sum of permits in use, and the most open files.
 #[derive(Default)]
-struct Used {
-    looks: AtomicU64,
-    slots: AtomicU64,
+struct Usage {
+    samples: AtomicU64,
+    permits: AtomicU64,
     most_files: AtomicU64,
 }
 
-async fn watch(fetcher: Fetcher, used: Arc<Used>) {
+async fn sample(fetcher: Fetcher, usage: Arc<Usage>) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        let looks = used.looks.fetch_add(1, Ordering::Relaxed);
-        used.slots.fetch_add(fetcher.in_flight().requests as u64, Ordering::Relaxed);
-        // Counting files is work: once a second.
-        if looks.is_multiple_of(20) {
+        tokio::time::sleep(SAMPLE_INTERVAL).await;
+        let samples = usage.samples.fetch_add(1, Ordering::Relaxed);
+        usage.permits.fetch_add(fetcher.in_flight().requests as u64, Ordering::Relaxed);
+        // Counting files takes time, so it is done once a second.
+        if samples.is_multiple_of(20) {
             let files = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-            used.most_files.fetch_max(files as u64, Ordering::Relaxed);
+            usage.most_files.fetch_max(files as u64, Ordering::Relaxed);
         }
     }
 }
 
-/// What the process held, a look every ten seconds.
+/// Memory, open files and tasks of the process, sampled every ten seconds.
 #[derive(Default)]
-struct Held {
-    looks: Vec<[u64; 3]>,
+struct ResourceSamples {
+    samples: Vec<[u64; 3]>,
     next: Duration,
 }
 
-impl Held {
+impl ResourceSamples {
     const NAMES: [&str; 3] = ["memory_kib", "open_files", "tasks"];
 
-    fn look(&mut self, elapsed: Duration, totals: &Totals) -> Result<(), Anything> {
+    fn sample(&mut self, elapsed: Duration, totals: &Totals) -> Result<(), AnyError> {
         if elapsed < self.next {
             return Ok(());
         }
         self.next = elapsed + Duration::from_secs(10);
         let files = std::fs::read_dir("/proc/self/fd")?.count() as u64;
         let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks() as u64;
-        let look = [memory_kib("VmRSS")?, files, tasks];
-        if self.looks.len().is_multiple_of(6) {
-            let [memory, files, tasks] = look;
+        let sample = [memory_kib("VmRSS")?, files, tasks];
+        if self.samples.len().is_multiple_of(6) {
+            let [memory, files, tasks] = sample;
             let (seconds, urls, void) = (elapsed.as_secs(), totals.urls, totals.void);
             eprintln!(
                 "{seconds} s: {urls} URLs, {void} shards void, {memory} KiB, {files} open files, \
                  {tasks} tasks"
             );
         }
-        self.looks.push(look);
+        self.samples.push(sample);
         Ok(())
     }
 
-    /// Compares what the last third of the looks saw at most with the third before it; the first is
-    /// for filling caches.
-    fn judge(&self) -> Result<(), Anything> {
-        let third = self.looks.len() / 3;
+    /// Compares the maxima of the last third of the samples with those of the second third. In the
+    /// first third caches fill.
+    ///
+    /// # Errors
+    /// When one of them grew by more than a fifth.
+    fn check_growth(&self) -> Result<(), AnyError> {
+        let third = self.samples.len() / 3;
         for (at, name) in Self::NAMES.iter().enumerate() {
-            let most = |looks: &[[u64; 3]]| looks.iter().map(|look| look[at]).max().unwrap_or(0);
-            let before = most(&self.looks[third..2 * third]);
-            let last = most(&self.looks[2 * third..]);
+            let most =
+                |samples: &[[u64; 3]]| samples.iter().map(|sample| sample[at]).max().unwrap_or(0);
+            let before = most(&self.samples[third..2 * third]);
+            let last = most(&self.samples[2 * third..]);
             println!("{name}: {before} at most in the second third, {last} in the last");
             if last > before + before / 5 {
                 return Err(format!("{name} grew").into());
@@ -257,7 +264,7 @@ impl Totals {
         self.retried += shard.retried;
         self.bytes += shard.bytes_downloaded;
         for (name, amount) in everytab_jobs::icon::counts_by_name(&shard.counts) {
-            // A maximum is in the name of its count.
+            // The name of such a count ends in a maximum.
             let (name, value) = match name.rsplit_once('_') {
                 Some((most, value)) if most.starts_with("at_once_per") => {
                     (most, value.parse().ok())
@@ -272,8 +279,9 @@ impl Totals {
         }
     }
 
-    fn print(&self, seconds: f64, used: &Used) -> Result<(), Anything> {
-        let looks = used.looks.load(Ordering::Relaxed).max(1);
+    fn print(&self, seconds: f64, usage: &Usage) -> Result<(), AnyError> {
+        let samples = usage.samples.load(Ordering::Relaxed).max(1);
+        let permits = usage.permits.load(Ordering::Relaxed);
         let document = serde_json::json!({
             "urls": self.urls,
             "seconds": seconds,
@@ -283,9 +291,9 @@ impl Totals {
             "retried": self.retried,
             "outcomes": self.outcomes,
             "counts": self.counts,
-            "slot_seconds": used.slots.load(Ordering::Relaxed) as f64 * seconds / looks as f64,
-            "mean_slots_in_use": used.slots.load(Ordering::Relaxed) / looks,
-            "most_open_files": used.most_files.load(Ordering::Relaxed),
+            "slot_seconds": permits as f64 * seconds / samples as f64,
+            "mean_slots_in_use": permits / samples,
+            "most_open_files": usage.most_files.load(Ordering::Relaxed),
             "peak_memory_kib": memory_kib("VmHWM")?,
         });
         writeln!(std::io::stdout(), "{document}")?;
@@ -293,8 +301,9 @@ impl Totals {
     }
 }
 
-/// User and system time of this process so far (proc(5): fields 14 and 15, in ticks of 10 ms).
-fn cpu_seconds() -> Result<f64, Anything> {
+/// User and system time of this process so far, in seconds (proc(5): fields 14 and 15, in ticks of
+/// 10 ms).
+fn cpu_seconds() -> Result<f64, AnyError> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let (_, after_name) = stat.rsplit_once(')').ok_or("/proc/self/stat")?;
     let ticks: u64 = after_name
@@ -306,8 +315,8 @@ fn cpu_seconds() -> Result<f64, Anything> {
     Ok(ticks as f64 / 100.0)
 }
 
-/// A line of /proc/self/status.
-fn memory_kib(name: &str) -> Result<u64, Anything> {
+/// A size in /proc/self/status, in KiB.
+fn memory_kib(name: &str) -> Result<u64, AnyError> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line")?;
     Ok(line.trim_start_matches(':').trim().trim_end_matches(" kB").parse()?)

@@ -1,9 +1,9 @@
 //! Times reading a columnar index file the way index jobs do: `scripts/bench/index.sh` runs it.
 //!
-//!     read_index STORE FILE [TIMES]    TIMES readers of one file concurrently, each as a job
+//!     read_index STORE FILE [TIMES]    TIMES concurrent readers of one file, each as a job
 //!
 //! Prints rows, captures, wall seconds, bytes read, bytes of the files, and ranges read.
-// A measuring program reads files and a clock, and a broken file is to stop it.
+// A measuring program reads files and a clock, and must stop at a broken file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::time::Instant;

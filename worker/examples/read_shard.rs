@@ -1,12 +1,12 @@
-//! Times a warc job's way from a store to rows: `scripts/bench/warc.sh` runs it.
+//! Times how a warc job reads pages from a store into rows: `scripts/bench/warc.sh` runs it.
 //!
-//!     read_shard serve LIST CORPUS [https]    an S3 endpoint for ranges, in memory, on loopback
-//!     read_shard read LIST CORPUS STORE REPEAT   the list's pages as two jobs read them
+//!     read_shard serve LIST CORPUS [https]      an S3 endpoint for ranges, in memory, on loopback
+//!     read_shard read LIST CORPUS STORE REPEAT  the list's pages as two jobs read them
 //!
-//! `serve` prints its address, and with https writes its certificate to `LIST.pem`. It checks no
-//! signature, and answers as S3 does, so that what it costs is not what is measured. It ends with
-//! its standard input.
-// A measuring program reads files and a clock, and a broken list is to stop it.
+//! `serve` prints its address, and with https writes its certificate to `LIST.pem`. It sends the
+//! headers that S3 sends, but checks no signature and keeps all files in memory, so that it costs
+//! little beside the reader that is measured. It ends when its standard input is closed.
+// A measuring program reads files and a clock, and must stop at a broken list.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{
@@ -48,7 +48,7 @@ async fn main() {
     }
 }
 
-/// The lines of a list as hosts, their files named as below the corpus.
+/// The lines of a list as hosts. Paths of WARC files are relative to the corpus.
 fn hosts(list: &str, corpus: &str) -> Vec<WarcHost> {
     let list = std::fs::read_to_string(list).unwrap();
     let lines = list.lines().enumerate();
@@ -69,7 +69,8 @@ fn hosts(list: &str, corpus: &str) -> Vec<WarcHost> {
     lines.map(host).collect()
 }
 
-/// Reads the list so many times, each time as two jobs, and prints what it took.
+/// Reads the list `repeat` times, each time as two concurrent jobs, and prints wall time, processor
+/// time and counts.
 async fn read(list: &str, corpus: &str, store: &str, repeat: &str) {
     let store = everytab_storage::open(store, &StoreSettings::default()).await.unwrap();
     let mut first = hosts(list, corpus);
@@ -77,7 +78,7 @@ async fn read(list: &str, corpus: &str, store: &str, repeat: &str) {
     let repeat: usize = repeat.parse().unwrap();
     let mut pages = 0;
     let mut titles = 0;
-    let mut lost = 0;
+    let mut without_page = 0;
     let (start, cpu) = (Instant::now(), cpu_seconds());
     for _ in 0..repeat {
         let (heartbeat, isolation) = (Heartbeat::default(), ItemIsolation::default());
@@ -89,14 +90,14 @@ async fn read(list: &str, corpus: &str, store: &str, repeat: &str) {
         for row in one.0.iter().chain(&two.0) {
             pages += 1;
             titles += usize::from(row.title.is_some());
-            lost += usize::from(row.title_state == "no_page");
+            without_page += usize::from(row.title_state == "no_page");
         }
     }
     let (seconds, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu);
-    println!("{seconds:.3} {cpu:.3} {pages} titles={titles} without_page={lost}");
+    println!("{seconds:.3} {cpu:.3} {pages} titles={titles} without_page={without_page}");
 }
 
-/// User and system time of this process.
+/// User and system time of this process, in seconds.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
@@ -105,7 +106,7 @@ fn cpu_seconds() -> f64 {
     ticks.map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>() / TICKS_PER_SECOND
 }
 
-/// A server's side of TLS, with a new certificate that `LIST.pem` holds.
+/// Settings of a TLS server with a new certificate, which is written to `LIST.pem`.
 fn certificate(list: &str) -> TlsAcceptor {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     std::fs::write(format!("{list}.pem"), made.cert.pem()).unwrap();
@@ -142,9 +143,9 @@ async fn serve(list: &str, corpus: &str, tls: Option<TlsAcceptor>) {
         let (files, tls) = (Arc::clone(&files), tls.clone());
         tokio::spawn(async move {
             match tls {
-                None => converse(socket, files).await,
+                None => serve_connection(socket, files).await,
                 Some(tls) => match tls.accept(socket).await {
-                    Ok(socket) => converse(socket, files).await,
+                    Ok(socket) => serve_connection(socket, files).await,
                     Err(error) => eprintln!("read_shard: {error}"),
                 },
             }
@@ -152,7 +153,7 @@ async fn serve(list: &str, corpus: &str, tls: Option<TlsAcceptor>) {
     }
 }
 
-async fn converse(socket: impl AsyncRead + AsyncWrite + Unpin, files: Files) {
+async fn serve_connection(socket: impl AsyncRead + AsyncWrite + Unpin, files: Files) {
     let answer = service_fn(move |request| {
         let answer = answer(&files, &request);
         async { Ok::<_, Infallible>(answer) }
@@ -160,7 +161,7 @@ async fn converse(socket: impl AsyncRead + AsyncWrite + Unpin, files: Files) {
     let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), answer).await;
 }
 
-/// As S3 answers, with the fields that it sends.
+/// Answers HEAD and range requests with the headers that S3 sends.
 fn answer(files: &Files, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let range = request.headers().get(header::RANGE).and_then(|range| range.to_str().ok());
     let range = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));

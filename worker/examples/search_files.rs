@@ -1,8 +1,10 @@
-//! Makes the search files of so many generated names by the code of the real jobs: parts as the
-//! `bundle-shard` jobs write them, merged by what the `search` jobs run.
+//! Makes the search files of NAMES generated hostnames with the code of the jobs: it writes parts
+//! as `bundle-shard` jobs do, and merges them as `search` jobs do.
 //!
-//! search_files NAMES FOLDER: prints seconds, seconds of the processor, counts and the most memory;
-//! leaves the site in FOLDER/site and the plain list of all names in FOLDER/names.txt.
+//!     search_files NAMES FOLDER
+//!
+//! Prints wall seconds, processor seconds, counts and peak memory. Leaves the site in FOLDER/site,
+//! and a plain list of all names in FOLDER/names.txt.
 
 use std::{
     error::Error,
@@ -23,10 +25,10 @@ use everytab_storage::{PutOptions, Store, StoreSettings};
 use everytab_testbed::Dice;
 use uuid::Uuid;
 
-/// As many as a shard of a real scan has.
-const HOSTS_A_SHARD: u64 = 1_200;
-/// Endings with their share in a thousand, as home pages of a crawl have them.
-const ENDINGS: [(&str, u64); 16] = [
+/// Hosts of a shard, as in a scan.
+const HOSTS_PER_SHARD: u64 = 1_200;
+/// Public suffixes, each with its share of a crawl's home pages in a thousand.
+const SUFFIXES: [(&str, u64); 16] = [
     ("com", 455),
     ("org", 62),
     ("net", 44),
@@ -56,10 +58,10 @@ const WORDS: [&str; 24] = [
     "sport", "center", "bau",
 ];
 
-/// A name that a person could have registered; the number keeps it from being another's.
+/// A hostname that looks like a registered one. `index` makes it unique.
 fn hostname(index: u64) -> String {
-    let mut chance = Dice::numbered(0, "hostname", index);
-    let prefix = match chance.below(100) {
+    let mut random = Dice::numbered(0, "hostname", index);
+    let prefix = match random.below(100) {
         0..45 => "www.",
         45..48 => "blog.",
         48..51 => "shop.",
@@ -67,25 +69,25 @@ fn hostname(index: u64) -> String {
         _ => "",
     };
     let mut name = String::new();
-    for _ in 0..2 + chance.below(3) {
-        name.push_str(SYLLABLES[chance.below(64) as usize]);
+    for _ in 0..2 + random.below(3) {
+        name.push_str(SYLLABLES[random.below(64) as usize]);
     }
-    if chance.below(3) == 0 {
-        name.push_str(if chance.below(2) == 0 { "-" } else { "" });
-        name.push_str(WORDS[chance.below(24) as usize]);
+    if random.below(3) == 0 {
+        name.push_str(if random.below(2) == 0 { "-" } else { "" });
+        name.push_str(WORDS[random.below(24) as usize]);
     }
-    let mut left = chance.below(1_000);
-    let ending = ENDINGS.iter().find(|(_, share)| {
+    let mut left = random.below(1_000);
+    let suffix = SUFFIXES.iter().find(|(_, share)| {
         let here = left < *share;
         left = left.saturating_sub(*share);
         here
     });
-    let ending = ending.map_or("com", |(ending, _)| ending);
-    if ending == "xn--p1ai" || chance.below(400) == 0 {
-        // Two Cyrillic letters that the number chooses, in front of the rest.
-        return format!("{prefix}xn--{}.{ending}", cyrillic(index));
+    let suffix = suffix.map_or("com", |(suffix, _)| suffix);
+    if suffix == "xn--p1ai" || random.below(400) == 0 {
+        // An internationalized label of eight Cyrillic letters that the index chooses.
+        return format!("{prefix}xn--{}.{suffix}", cyrillic(index));
     }
-    format!("{prefix}{name}{}.{ending}", base36(index))
+    format!("{prefix}{name}{}.{suffix}", base36(index))
 }
 
 fn base36(mut number: u64) -> String {
@@ -111,7 +113,7 @@ async fn write_parts(store: &dyn Store, names: u64, list: &Path) -> Result<i32, 
     let mut shard = 0;
     let mut first = 0;
     while first < names {
-        let count = HOSTS_A_SHARD.min(names - first);
+        let count = HOSTS_PER_SHARD.min(names - first);
         let mut entries = Vec::with_capacity(usize::try_from(count)?);
         for i in 0..count {
             let hostname = hostname(first + i);
@@ -128,17 +130,17 @@ async fn write_parts(store: &dyn Store, names: u64, list: &Path) -> Result<i32, 
     Ok(shard)
 }
 
-/// Seconds of the processor that this process has taken, and its most memory in MiB, as Linux says.
-fn spent() -> Result<(f64, u64), Box<dyn Error>> {
-    const TICKS_A_SECOND: f64 = 100.0;
+/// Processor time of this process in seconds, and its peak memory in MiB (proc(5)).
+fn resources_used() -> Result<(f64, u64), Box<dyn Error>> {
+    const TICKS_PER_SECOND: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let behind_name = stat.rsplit(") ").next().unwrap_or_default();
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
     let ticks: u64 =
-        behind_name.split(' ').skip(11).take(2).map(|number| number.parse().unwrap_or(0_u64)).sum();
+        after_name.split(' ').skip(11).take(2).map(|number| number.parse().unwrap_or(0_u64)).sum();
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib: u64 = peak.unwrap_or_default().trim().trim_end_matches(" kB").parse()?;
-    Ok((ticks as f64 / TICKS_A_SECOND, kib / 1024))
+    Ok((ticks as f64 / TICKS_PER_SECOND, kib / 1024))
 }
 
 #[tokio::main]
@@ -155,7 +157,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let site = everytab_storage::open(&open("site"), &StoreSettings::default()).await?;
     let begun = Instant::now();
     let shards = write_parts(&*archive, names, &folder.join("names.txt")).await?;
-    let (parts_cpu, parts_peak) = spent()?;
+    let (parts_cpu, parts_peak) = resources_used()?;
     println!(
         "{shards} parts written in {:.1} s, {parts_cpu:.1} s of the processor, {parts_peak} MiB",
         begun.elapsed().as_secs_f64()
@@ -172,7 +174,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         files += merged.files + 1;
         slowest = slowest.max(one.elapsed().as_secs_f64());
     }
-    let (cpu, peak) = spent()?;
+    let (cpu, peak) = resources_used()?;
     println!(
         "{hostnames} names in {files} files, merged in {:.1} s, {:.1} s of the processor, \
          {peak} MiB; slowest range {slowest:.1} s",

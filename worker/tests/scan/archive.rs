@@ -1,4 +1,4 @@
-//! The icon archive is WARC: our own reader and another one read every record.
+//! The icon archive is valid WARC: our reader and warcio read every record of it.
 
 use std::{path::Path, process::Command};
 
@@ -6,7 +6,7 @@ use everytab_commoncrawl::warc::{Limits, RecordType, Records};
 use everytab_testbed::{Behaviour, Mix};
 
 use crate::{
-    places::{Database, Stores, internet},
+    environment::{Database, Stores, internet},
     setup::{files, run},
 };
 
@@ -38,7 +38,8 @@ fn the_archive_opens_in_our_reader_and_in_another() {
         revisits += again;
         assert_eq!(kinds.len(), 1 + count(&[RecordType::Response, RecordType::Resource]) + again);
     }
-    // Each (shard, content) is one record; each further URL of the same content one revisit.
+    // A shard stores each content once, as a response or resource record. Each further URL with the
+    // same content is a revisit record.
     let sum = |sql: &str| database.psql(sql).trim().parse::<usize>().unwrap();
     let stored = "select sum((stats -> 'counts' ->> 'unique_icons_stored')::bigint)
                     from everytab.job_results where kind = 'icon'";

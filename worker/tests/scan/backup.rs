@@ -1,5 +1,5 @@
-//! Backups by the real programs: a scan comes back as it was, a copy that was cut off goes on, and
-//! any damage is found and named.
+//! `backup` and `restore` with the real `pg_dump` and `pg_restore`: a restored scan equals the
+//! original, an interrupted backup continues, and damage is found and named.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,13 +11,13 @@ use everytab_postgres::shared_for_tests;
 use everytab_testbed::Mix;
 
 use crate::{
-    gate::Gate,
-    places::{Database, Internet, Stores, internet},
+    environment::{Database, Internet, Stores, internet},
+    holding_proxy::HoldingProxy,
     setup::{Ended, Running, assert_same, files, published, run, wait_for, worker},
 };
 
-/// A finished scan of a few hosts.
-fn finished(internet: &Internet, stores: Stores) -> Database {
+/// Runs a scan of a few hosts to its end.
+fn finished_scan(internet: &Internet, stores: Stores) -> Database {
     let database = Database::new(internet, stores);
     database.start_scan(internet.crawl(), &["--entries-per-bundle", "20"]);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
@@ -26,12 +26,13 @@ fn finished(internet: &Internet, stores: Stores) -> Database {
 
 fn verify(database: &Database, place: &str) -> Ended {
     let mut command = database.owner(&["restore", "--verify", "--from", place]);
-    // Verifying needs no database but its own.
+    // `restore --verify` starts a private Postgres, so it needs no database URL.
     command.env_remove("DATABASE_URL");
     run(command)
 }
 
-/// Every row of a database but those that say where a scan's objects are and who migrated.
+/// All rows by table, without what a restore may change: the URLs of a scan's stores (column
+/// `settings`) and the table `migrations`.
 fn rows(name: &str) -> BTreeMap<String, String> {
     let psql = |sql: &str| shared_for_tests().psql(name, sql).unwrap();
     let tables = psql(
@@ -45,7 +46,7 @@ fn rows(name: &str) -> BTreeMap<String, String> {
     tables.lines().map(|table| (table.to_owned(), of(table))).collect()
 }
 
-/// The objects of a store in a folder.
+/// The objects of a store in a folder, by name.
 fn objects(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = files(folder);
     found.retain(|name, _| !name.starts_with('.'));
@@ -63,7 +64,7 @@ fn a_scan_comes_back_from_a_folder_and_from_s3_as_it_was() {
     let server = internet.s3();
     let mut stores = Stores::folders(&internet, dir);
     stores.s3 = Some(server.endpoint.clone());
-    let database = finished(&internet, stores);
+    let database = finished_scan(&internet, stores);
     let (site, archive) = (objects(&dir.join("site")), objects(&dir.join("archive")));
     for place in [url_of(&dir.join("backup")), "s3://everytab/backup".to_owned()] {
         let made = run(database.owner(&["backup", "--to", &place])).expect_code(0);
@@ -72,7 +73,7 @@ fn a_scan_comes_back_from_a_folder_and_from_s3_as_it_was() {
         assert!(whole.stderr.contains("the backup is whole"), "{}", whole.stderr);
         assert_eq!(whole.stdout, "");
 
-        // Into an empty database and other folders; then again, which changes nothing.
+        // Restore into an empty database and other folders, twice: the second time changes nothing.
         let name = shared_for_tests().fresh_database(None);
         let url = shared_for_tests().url(&name, "postgres");
         let home = dir.join(name.as_str());
@@ -94,7 +95,7 @@ fn a_scan_comes_back_from_a_folder_and_from_s3_as_it_was() {
             assert_same(&objects(&home.join("site")), &site, "site");
             assert_same(&objects(&home.join("archive")), &archive, "archive");
         }
-        // What is back is a scan: it can be asked about and published.
+        // The restored scan can be queried and published.
         let mut status = worker(["scan", "status", "--json"]);
         status.env("DATABASE_URL", &url);
         assert!(run(status).expect_code(0).stdout.contains("\"finished\""));
@@ -102,7 +103,7 @@ fn a_scan_comes_back_from_a_folder_and_from_s3_as_it_was() {
         publish.env("DATABASE_URL", &url);
         run(publish).expect_code(0);
         assert_same(&published(&home.join("site")), &published(&dir.join("site")), "published");
-        // A database with scans of its own is left alone.
+        // A database that holds other scans is not changed.
         let before = rows(&database.name);
         let refused = run(database.owner(&["restore", "--from", &place]));
         assert_eq!(refused.code(), Some(0), "its own scan, which is there already");
@@ -112,19 +113,19 @@ fn a_scan_comes_back_from_a_folder_and_from_s3_as_it_was() {
         let mut command = other.owner(&["restore", "--from", &place, "--site", &to_site]);
         command.args(["--archive", &to_archive]);
         if let Some(endpoint) = &database.stores.s3 {
-            crate::places::with_s3(&mut command, endpoint);
+            crate::environment::with_s3(&mut command, endpoint);
         }
         let refused = run(command).expect_code(1);
         assert!(refused.stderr.contains("give a new database"), "{}", refused.stderr);
     }
 }
 
-/// Kills a backup when some archives are copied, and runs it again.
-fn killed_in_mid_copy(to: &str, held: (&'static str, &'static str)) {
+/// Kills a backup after it has copied some archives, and runs it again.
+fn assert_killed_backup_continues(to: &str, held: (&'static str, &'static str)) {
     let internet = internet(150, Mix::none());
     let server = internet.s3();
-    let gate = Gate::before(&server.endpoint);
-    let database = finished(&internet, Stores::s3(&gate.endpoint));
+    let proxy = HoldingProxy::before(&server.endpoint);
+    let database = finished_scan(&internet, Stores::s3(&proxy.endpoint));
     let folder = internet.folder.path().join("backup");
     let to = to.replace("FOLDER", &url_of(&folder));
     let held_by = |name: &str| {
@@ -137,14 +138,14 @@ fn killed_in_mid_copy(to: &str, held: (&'static str, &'static str)) {
         all.keys().filter(|key| key.starts_with(name)).cloned().collect::<BTreeSet<_>>()
     };
     fs::create_dir_all(&folder).unwrap();
-    // All that is asked for of a kind, but the first three.
-    gate.arm(held.0, held.1, 3);
+    // Hold all matching requests but the first three.
+    proxy.hold(held.0, held.1, 3);
     let mut cut_off = Running::start(database.owner(&["backup", "--to", &to]));
-    gate.wait_until_held();
-    // The dump, and what was copied besides.
+    proxy.wait_until_held();
+    // One note of the dump, and one of the objects copied so far.
     wait_for("notes of what is copied", || (held_by("progress/0").len() >= 2).then_some(()));
     cut_off.kill();
-    gate.open();
+    proxy.release();
     assert!(held_by("backup.json").is_empty());
     let unfinished = run(database.owner(&["restore", "--verify", "--from", &to])).expect_code(1);
     assert!(unfinished.stderr.contains("no whole backup"), "{}", unfinished.stderr);
@@ -155,10 +156,10 @@ fn killed_in_mid_copy(to: &str, held: (&'static str, &'static str)) {
     assert!(numbers[0] > 0 && numbers[1] > 0, "copied and already there: {line}");
     assert!(held_by("progress/").is_empty());
     verify(&database, &to).expect_code(0);
-    // Nothing is lacking now.
+    // A third backup has nothing to copy but the objects whose names do not depend on their
+    // content.
     let third = run(database.owner(&["backup", "--to", &to])).expect_code(0);
     let line = third.stderr.lines().find(|line| line.starts_with("objects: ")).unwrap().to_owned();
-    // Those whose names outlive their content.
     let named_by_content = ["site/scans/", "site/css/", "site/js/"];
     let is_fixed = |key: &&String| !named_by_content.iter().any(|start| key.starts_with(start));
     let fixed = held_by("site/").iter().filter(is_fixed).count();
@@ -166,20 +167,20 @@ fn killed_in_mid_copy(to: &str, held: (&'static str, &'static str)) {
 }
 
 #[test]
-fn a_backup_to_a_folder_that_was_killed_copies_only_what_lacks() {
-    killed_in_mid_copy("FOLDER", ("GET", "/private/archive/"));
+fn a_backup_to_a_folder_that_was_killed_copies_only_what_is_missing() {
+    assert_killed_backup_continues("FOLDER", ("GET", "/private/archive/"));
 }
 
 #[test]
-fn a_backup_to_s3_that_was_killed_copies_only_what_lacks() {
-    killed_in_mid_copy("s3://everytab/backup", ("PUT", "/backup/archive/"));
+fn a_backup_to_s3_that_was_killed_copies_only_what_is_missing() {
+    assert_killed_backup_continues("s3://everytab/backup", ("PUT", "/backup/archive/"));
 }
 
 #[test]
 fn a_bit_that_flips_in_any_part_is_found_and_named() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
-    let database = finished(&internet, Stores::folders(&internet, dir));
+    let database = finished_scan(&internet, Stores::folders(&internet, dir));
     let backup = dir.join("backup");
     let place = url_of(&backup);
     run(database.owner(&["backup", "--to", &place])).expect_code(0);
@@ -206,7 +207,7 @@ fn a_bit_that_flips_in_any_part_is_found_and_named() {
         assert!(said.contains(&name), "{name}: {said}");
         fs::write(&path, &whole).unwrap();
     }
-    // What is gone is named too, and all faults together.
+    // Missing objects are named too, and one run names all faults.
     let (first, second) = (starts("site/scans/"), starts("archive/archive/"));
     let bytes: Vec<(PathBuf, Vec<u8>)> = [&first, &second]
         .map(|name| (backup.join(name), fs::read(backup.join(name)).unwrap()))
@@ -229,7 +230,7 @@ fn a_bit_that_flips_in_any_part_is_found_and_named() {
 fn an_object_that_was_lost_before_the_backup_is_named_by_the_rows() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
-    let database = finished(&internet, Stores::folders(&internet, dir));
+    let database = finished_scan(&internet, Stores::folders(&internet, dir));
     let archives = files(&dir.join("archive"));
     let lost = archives.keys().find(|name| name.ends_with(".warc.gz")).unwrap();
     fs::remove_file(dir.join("archive").join(lost)).unwrap();
@@ -267,13 +268,13 @@ fn what_cannot_be_backed_up_or_restored_is_said_in_one_line() {
     );
     let without_database = worker(["restore", "--from", &place]);
     says(without_database, 2, "no database");
-    // Programs that are not there, and those that are too old, are named.
+    // The error names a program that is missing.
     let mut without_tools = database.owner(&["backup", "--to", &place]);
     without_tools.env("EVERYTAB_PG_BIN", dir);
     says(without_tools, 1, "apt-get install postgresql-client-");
     run(database.owner(&["backup", "--to", &place])).expect_code(0);
     // A backup of another scan, and a damaged list, are not written over.
-    let other = finished(&internet, Stores::folders(&internet, &dir.join("other")));
+    let other = finished_scan(&internet, Stores::folders(&internet, &dir.join("other")));
     says(other.owner(&["backup", "--to", &place]), 1, "holds a backup of scan");
     let list = dir.join("backup/backup.json");
     let text = fs::read_to_string(&list).unwrap();

@@ -1,4 +1,5 @@
-//! What is wrong is said in one line that names it and what to do; mended, a re-run finishes.
+//! Each wrong input ends the program with one line that names it and what to do. Once the input is
+//! right, running the command again succeeds.
 
 use std::{fs, path::Path, process::Command};
 
@@ -7,20 +8,20 @@ use everytab_testbed::Mix;
 use serde_json::Value;
 
 use crate::{
+    environment::{Database, Internet, Stores, copy_folder, internet, unused_address, with_s3},
     netns, outcomes,
-    places::{Database, Internet, Stores, copy_folder, internet, nobody, with_s3},
     setup::{Ended, Running, assert_same, files, folder, published, run, tabs, wait_for, worker},
 };
 
-/// One line of error with all these words in it, and nothing of a crash.
+/// Asserts the exit code, and that stderr has one error line with all of `parts` and no panic.
 #[track_caller]
-fn refused(ended: Ended, code: i32, words: &[&str]) {
+fn assert_refused(ended: Ended, code: i32, parts: &[&str]) {
     let ended = ended.expect_code(code);
     let errors: Vec<&str> =
         ended.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
     let [line] = errors[..] else { panic!("{} error lines: {}", errors.len(), ended.stderr) };
-    for word in words {
-        assert!(line.contains(word), "no {word:?} in: {line}");
+    for part in parts {
+        assert!(line.contains(part), "no {part:?} in: {line}");
     }
     for crash in ["panicked", "backtrace", "RUST_BACKTRACE"] {
         assert!(!ended.stderr.contains(crash), "{}", ended.stderr);
@@ -33,13 +34,13 @@ fn status_of(database_url: &str) -> Ended {
 
 #[test]
 fn a_database_that_cannot_be_reached_is_named() {
-    let place = nobody().to_string();
+    let place = unused_address().to_string();
     let url = format!("postgres://someone:secret-word@{place}/everytab");
     let ended = status_of(&url);
     assert!(!ended.stderr.contains("secret-word"), "{}", ended.stderr);
-    refused(ended, 1, &[&place, "--database-url"]);
-    refused(run(worker(["scan", "status"])), 2, &["--database-url", "DATABASE_URL"]);
-    refused(status_of("nonsense"), 1, &["postgres://"]);
+    assert_refused(ended, 1, &[&place, "--database-url"]);
+    assert_refused(run(worker(["scan", "status"])), 2, &["--database-url", "DATABASE_URL"]);
+    assert_refused(status_of("nonsense"), 1, &["postgres://"]);
 }
 
 #[test]
@@ -58,9 +59,9 @@ fn a_wrong_password_is_named_and_not_shown() {
         |password: &str| format!("{}&password={password}", postgres.url("postgres", "someone"));
     let ended = status_of(&url("a-wrong-one"));
     assert!(!ended.stderr.contains("a-wrong-one"), "{}", ended.stderr);
-    refused(ended, 1, &["password", "someone", "DATABASE_URL"]);
-    // The right one gets further: to a database without our schema.
-    refused(status_of(&url("the-right-one")), 1, &["everytab-worker migrate"]);
+    assert_refused(ended, 1, &["password", "someone", "DATABASE_URL"]);
+    // With the right password the next error comes: the database has no schema of ours.
+    assert_refused(status_of(&url("the-right-one")), 1, &["everytab-worker migrate"]);
     postgres.stop().unwrap();
 }
 
@@ -69,11 +70,15 @@ fn a_database_without_migration_says_what_to_run() {
     let server = shared_for_tests();
     let name = server.fresh_database(None);
     let url = server.url(&name, "postgres");
-    refused(status_of(&url), 1, &["schema", "everytab-worker migrate"]);
-    refused(run(worker(["run", "--database-url", &url])), 1, &["everytab-worker migrate"]);
+    assert_refused(status_of(&url), 1, &["schema", "everytab-worker migrate"]);
+    assert_refused(run(worker(["run", "--database-url", &url])), 1, &["everytab-worker migrate"]);
     run(worker(["migrate", "--database-url", &url])).expect_code(0);
-    refused(status_of(&url), 1, &["no scan yet", "scan start"]);
-    refused(status_of(&server.url("no_such_database", "postgres")), 1, &["no_such_database"]);
+    assert_refused(status_of(&url), 1, &["no scan yet", "scan start"]);
+    assert_refused(
+        status_of(&server.url("no_such_database", "postgres")),
+        1,
+        &["no_such_database"],
+    );
 }
 
 #[test]
@@ -121,16 +126,16 @@ fn a_crawl_a_bucket_and_a_folder_that_do_not_exist_are_named_and_a_re_run_works(
         run(database.owner(&arguments))
     };
     let (crawl, source, site) = (internet.crawl(), "s3://crawl", "s3://everytab/site");
-    refused(start("CC-MAIN-1999-01", source, site), 1, &["CC-MAIN-1999-01", "--crawl"]);
-    refused(start("yesterday", source, site), 2, &["yesterday", "CC-MAIN-2026-05"]);
-    refused(start(crawl, "s3://no-such-bucket", site), 1, &["no-such-bucket"]);
-    refused(start(crawl, source, "s3://no-such-bucket/site"), 1, &["no-such-bucket"]);
-    refused(start(crawl, "ftp://somewhere", site), 1, &["ftp://somewhere", "s3://"]);
+    assert_refused(start("CC-MAIN-1999-01", source, site), 1, &["CC-MAIN-1999-01", "--crawl"]);
+    assert_refused(start("yesterday", source, site), 2, &["yesterday", "CC-MAIN-2026-05"]);
+    assert_refused(start(crawl, "s3://no-such-bucket", site), 1, &["no-such-bucket"]);
+    assert_refused(start(crawl, source, "s3://no-such-bucket/site"), 1, &["no-such-bucket"]);
+    assert_refused(start(crawl, "ftp://somewhere", site), 1, &["ftp://somewhere", "s3://"]);
     let mut wrong_keys = database.owner(&["scan", "start", "--crawl", crawl]);
     wrong_keys.args(database.stores.arguments()).env("AWS_SECRET_ACCESS_KEY", "another");
-    refused(run(wrong_keys), 1, &["s3://crawl", "secret key"]);
-    // Nothing of all that began a scan.
-    refused(run(database.owner(&["scan", "status"])), 1, &["no scan yet"]);
+    assert_refused(run(wrong_keys), 1, &["s3://crawl", "secret key"]);
+    // None of these commands started a scan.
+    assert_refused(run(database.owner(&["scan", "status"])), 1, &["no scan yet"]);
     start(crawl, source, site).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
 
@@ -143,10 +148,14 @@ fn a_crawl_a_bucket_and_a_folder_that_do_not_exist_are_named_and_a_re_run_works(
         with_s3(&mut command, &s3.endpoint);
         run(command)
     };
-    refused(local(&["--sample", &sample]), 1, &[&sample]);
-    refused(local(&["--sample", "/no/such/folder"]), 2, &["/no/such/folder", "--sample"]);
-    refused(local(&[]), 2, &["--sample", "--crawl"]);
-    refused(local(&["--source", "s3://no-such-bucket", "--crawl", crawl]), 1, &["no-such-bucket"]);
+    assert_refused(local(&["--sample", &sample]), 1, &[&sample]);
+    assert_refused(local(&["--sample", "/no/such/folder"]), 2, &["/no/such/folder", "--sample"]);
+    assert_refused(local(&[]), 2, &["--sample", "--crawl"]);
+    assert_refused(
+        local(&["--source", "s3://no-such-bucket", "--crawl", crawl]),
+        1,
+        &["no-such-bucket"],
+    );
     local(&["--sample", "--sample-hosts", "30", "--sample-mix", "none"]).expect_code(0);
 }
 
@@ -167,7 +176,7 @@ fn a_corrupt_gzip_member_costs_its_host_and_no_other() {
     let stats: Value =
         serde_json::from_slice(&fs::read(damaged.join("stats.json")).unwrap()).unwrap();
     assert_eq!(stats["stages"]["warc"]["outcomes"]["warc_corrupt"], 1, "{stats}");
-    outcomes::add_up(&damaged);
+    outcomes::assert_totals(&damaged);
     let urls = |site: &Path| -> Vec<String> {
         let mut urls: Vec<String> =
             tabs(site).iter().map(|tab| tab["url"].as_str().unwrap().to_owned()).collect();
@@ -180,7 +189,7 @@ fn a_corrupt_gzip_member_costs_its_host_and_no_other() {
     assert_eq!(others.len() + 1, urls(&whole).len(), "{hostname} was no tab before");
 }
 
-/// Damages the record of a host in the crawl; answers whose.
+/// Damages the WARC record of one host in the crawl, and returns the hostname.
 fn corrupt_a_member(bucket: &Path) -> String {
     let index = files(&bucket.join("cc-index"));
     let name = index.keys().find(|name| name.contains("subset=warc")).unwrap();
@@ -193,7 +202,7 @@ fn corrupt_a_member(bucket: &Path) -> String {
         let (offset, length) = (number("warc_record_offset"), number("warc_record_length"));
         let mut bytes = fs::read(&path).unwrap();
         let member = bytes.get_mut(offset..offset + length).unwrap();
-        // A page with a title, so that a tab is lost.
+        // Only a page with a title becomes a tab.
         if !member_has_title(member) {
             continue;
         }
@@ -219,10 +228,10 @@ fn member_has_title(member: &[u8]) -> bool {
 fn a_site_that_cannot_be_written_is_named_and_a_re_run_finishes() {
     let internet = internet(40, Mix::none());
     let dir = internet.folder.path();
-    // Root may write whatever a folder's mode says, but not into a file.
+    // Root may write into a folder whatever its mode, so a file stands where the folder should be.
     fs::write(dir.join("site"), "in the way").unwrap();
     let site = dir.join("site/of/tabs");
-    refused(local(&internet, &site).finish(), 1, &[&dir.join("site").display().to_string()]);
+    assert_refused(local(&internet, &site).finish(), 1, &[&dir.join("site").display().to_string()]);
     fs::remove_file(dir.join("site")).unwrap();
     local(&internet, &site).finish().expect_code(0);
     assert!(!published(&site).is_empty());
@@ -240,7 +249,7 @@ fn local(internet: &Internet, site: &Path) -> Running {
     Running::start(command)
 }
 
-/// A file system of so many kilobytes, unmounted when dropped.
+/// A file system of 64 KB, unmounted when dropped.
 struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
@@ -267,7 +276,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a process that still has a file of it open does not keep it.
+        // A lazy unmount succeeds even while a process has a file of it open.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
@@ -281,7 +290,7 @@ fn a_full_disk_is_named_and_with_room_again_the_scan_goes_on_to_the_same_bytes()
     let running = local(&internet, &site);
     let disk_name = small.display().to_string();
     wait_for("a line about the full disk", || {
-        let said = running.said();
+        let said = running.stderr_text();
         let named = said.lines().any(|line| line.contains(&disk_name) && line.contains("space"));
         named.then_some(())
     });
@@ -296,21 +305,21 @@ fn a_full_disk_is_named_and_with_room_again_the_scan_goes_on_to_the_same_bytes()
 }
 
 #[test]
-fn few_open_files_mean_a_warning_and_fewer_requests_at_once_and_the_same_scan() {
+fn few_open_files_mean_a_warning_and_fewer_concurrent_requests_and_the_same_scan() {
     let internet = internet(40, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);
     let mut command = database.worker(&["--exit-when-done", "--in-flight", "5000"]);
-    netns::few_files(&mut command, 600);
+    netns::limit_open_files(&mut command, 600);
     let ended = run(command).expect_code(0);
     let warning = "too little for --in-flight: open files: the limit is 600, --in-flight 5000 \
                    wants 20000; using 150";
     assert!(ended.stderr.contains(warning), "{}", ended.stderr);
     assert!(!ended.stderr.contains("Too many open files"), "{}", ended.stderr);
-    outcomes::add_up(&internet.folder.path().join("site"));
+    outcomes::assert_totals(&internet.folder.path().join("site"));
 
     let mut command = worker(["doctor", "--in-flight", "5000"]);
-    netns::few_files(&mut command, 600);
+    netns::limit_open_files(&mut command, 600);
     let ended = run(command);
     let line = ended.stdout.lines().find(|line| line.contains("open files")).unwrap_or_default();
     assert!(line.contains("FAIL") && line.contains("ulimit -n"), "{}", ended.stdout);
@@ -341,22 +350,22 @@ fn a_plan_without_a_crawl_says_what_bounds_each_stage_and_knows_its_machines() {
     assert!(usual["prices"]["date"].as_str().unwrap().starts_with("20"));
     let sources = usual["rates"].as_array().unwrap().iter();
     assert!(sources.map(|rate| rate["source"].as_str().unwrap()).all(|source| !source.is_empty()));
-    // The text has the same sum.
+    // The text output has the same total as the JSON.
     let text = plan(&["--workers", "8", "--instance", "c7g.large"]).expect_code(0);
     let line = text.stdout.lines().find(|line| line.trim_start().starts_with("a scan")).unwrap();
     assert!(line.contains(&format!("{:.2}", usual["dollars"].as_f64().unwrap())), "{line}");
     assert!(text.stderr.contains("remembered"), "{}", text.stderr);
-    // What docs/cost.md quotes is what is said.
+    // docs/cost.md quotes the program's output; the quoted table must be current.
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cost.md");
     let page = fs::read_to_string(page).unwrap();
     let table = text.stdout.lines().skip(1).take_while(|line| !line.contains(" GB come in"));
     for line in table.map(str::trim) {
         assert!(page.contains(line), "not in docs/cost.md: {line}");
     }
-    // A machine's memory bounds what is reckoned with.
+    // The plan uses no more requests in flight than the machine has memory for.
     let many = document(&["--workers", "8", "--in-flight", "20000"]);
     assert_eq!(many["in_flight"], 10_752, "{many}");
-    // What is not known is said with what is.
+    // An unknown machine is refused with a list of the known ones.
     for (arguments, what) in [
         (&["--instance", "c99.mega"][..], "c7g.large"),
         (&["--database-instance", "db.x"], "db.m7g.large"),

@@ -1,37 +1,37 @@
-//! Scans under fire: four workers, and faults of every kind at random moments from a seed. The
-//! bytes, the outcomes and the books are those of an undisturbed scan.
+//! Chaos tests: scans by four workers, with faults of every kind at random times drawn from a seed.
+//! The published bytes, the outcomes and the counters equal those of a scan without faults.
 //!
-//! Each storm has a thread with a network and mounts of its own (`netns`), where that may be made;
-//! elsewhere links and disks are left alone and a line says so. `CHAOS_SEED`, `FAULTS` and `HOSTS`
-//! make it another storm or a longer one; `scripts/stress/chaos.sh` does.
+//! Each test runs in a thread with a network and mounts of its own (`netns`). Where the kernel does
+//! not allow that, links and disks stay as they are and a line says so. `CHAOS_SEED`, `FAULTS` and
+//! `HOSTS` change the seed and the length; `scripts/stress/chaos.sh` sets them.
 
+mod chaos_environment;
+mod chaos_workers;
+pub(crate) mod fault_proxy;
 mod faults;
-mod fleet;
 mod report;
-pub(crate) mod wire;
-mod world;
 
 use std::time::{Duration, Instant};
 
 use everytab_testbed::{Behaviour, Latency, Mix, Settings};
 
 use crate::{
-    books::{self, Books as _, Found},
+    consistency::{self, ScanDatabase as _, ScanResult},
+    environment::{Database, Internet, Stores, internet_with},
     kills::processes_of,
-    netns::apart,
-    places::{Database, Internet, Stores, internet_of},
+    netns::in_own_namespaces,
     setup::{LIMIT, corpus},
 };
-use fleet::Member;
-use world::{Plan, World};
+use chaos_environment::{ChaosEnvironment, ChaosSettings};
+use chaos_workers::ChaosWorker;
 
-/// The variable's number, or another.
+/// The number in an environment variable, or `otherwise` if the variable is not set.
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }
 
-/// A bit of everything that the web does and that the same answers tell apart from our own
-/// trouble; hosts at shared addresses, some of which hang.
+/// Hosts with a little of every behaviour whose outcome does not depend on our own faults. Some
+/// share an address, and some of those never answer.
 fn mix() -> Mix {
     Mix::light()
         .with(Behaviour::NeverAnswers, 12_000)
@@ -40,18 +40,18 @@ fn mix() -> Mix {
         .with_shared_address(250_000)
 }
 
-/// How many faults, how long after each other, and by when all must be over.
-struct Storm {
+/// The number of faults, the pauses between them, and the time by which the scan must be over.
+struct ChaosTest {
     faults: usize,
     gap_ms: (u64, u64),
     limit: Duration,
-    plan: Plan,
+    settings: ChaosSettings,
 }
 
-impl Storm {
-    /// What `make test` has time for.
+impl ChaosTest {
+    /// A test of about two minutes, for `make test`.
     fn short() -> Self {
-        let plan = Plan {
+        let settings = ChaosSettings {
             workers: 4,
             lease: Duration::from_secs(2),
             seed: number("CHAOS_SEED", 20_261_121),
@@ -59,60 +59,64 @@ impl Storm {
             temporary_bytes: 16 << 20,
             arguments: vec!["--in-flight".to_owned(), "16".to_owned()],
         };
-        Self { faults: 24, gap_ms: (200, 700), limit: Duration::from_secs(240), plan }
+        Self { faults: 24, gap_ms: (200, 700), limit: Duration::from_secs(240), settings }
     }
 
-    /// A large scan: longer leases, longer freezes, room between the faults for jobs to end.
+    /// A test of a large scan: longer leases and freezes, and time for jobs to end between faults.
     fn long() -> Self {
         let short = Self::short();
-        let plan = Plan {
+        let settings = ChaosSettings {
             lease: Duration::from_secs(12),
             temporary_bytes: 128 << 20,
             arguments: vec!["--in-flight".to_owned(), "128".to_owned()],
-            ..short.plan
+            ..short.settings
         };
         let faults = usize::try_from(number("FAULTS", 200)).unwrap();
-        Self { faults, gap_ms: (800, 3_200), limit: Duration::from_secs(3_600), plan }
+        Self { faults, gap_ms: (800, 3_200), limit: Duration::from_secs(3_600), settings }
     }
 
-    fn rage(&self, internet: &Internet, has_network: bool) {
+    fn run(&self, internet: &Internet, has_network: bool) {
         let folder = internet.folder.path();
         let site = folder.join("s3/everytab/site");
         let began = Instant::now();
         let expected = undisturbed(internet);
         println!("undisturbed: {:.0?}", began.elapsed());
-        let mut world = World::new(internet, &self.plan, has_network);
+        let mut environment = ChaosEnvironment::new(internet, &self.settings, has_network);
         let began = Instant::now();
         let mut events = Vec::new();
-        while events.is_empty() || world.made.values().sum::<usize>() < self.faults {
-            world.start_scan(internet.crawl());
-            world.storm(self.faults, self.gap_ms, began + self.limit);
-            books::assert_sound(&world);
-            expected.assert_same(&Found::of(&world, &site), "undisturbed and under fire");
-            events.push(world.status()["events"].take());
+        while events.is_empty() || environment.fault_counts.values().sum::<usize>() < self.faults {
+            environment.start_scan(internet.crawl());
+            environment.run_with_faults(self.faults, self.gap_ms, began + self.limit);
+            consistency::assert_consistent(&environment);
+            expected.assert_same(&ScanResult::of(&environment, &site), "without and with faults");
+            events.push(environment.status()["events"].take());
         }
-        let collected = books::assert_collected(&world, &folder.join("s3/everytab/private"));
-        let table = report::table(&world, &events);
-        println!("{} scans under fire in {:.0?}\n{table}", events.len(), began.elapsed());
+        let collected = consistency::assert_garbage_collected(
+            &environment,
+            &folder.join("s3/everytab/private"),
+        );
+        let table = report::table(&environment, &events);
+        println!("{} scans with faults in {:.0?}\n{table}", events.len(), began.elapsed());
         println!("{collected} objects of lost leases were collected");
-        assert_eq!(report::heard(&world, "panicked at"), 0, "a worker panicked");
-        let folders: Vec<_> = world.members.iter().map(|member| member.temporary.clone()).collect();
-        drop(world);
+        assert_eq!(report::count_in_logs(&environment, "panicked at"), 0, "a worker panicked");
+        let folders: Vec<_> =
+            environment.workers.iter().map(|worker| worker.temporary.clone()).collect();
+        drop(environment);
         for folder in folders {
             assert_eq!(processes_of(&folder), Vec::<String>::new());
         }
     }
 }
 
-fn undisturbed(internet: &Internet) -> Found {
+fn undisturbed(internet: &Internet) -> ScanResult {
     let calm = internet.folder.path().join("undisturbed");
     let database = Database::new(internet, Stores::folders(internet, &calm));
-    Found::undisturbed(&database, internet.crawl(), &calm.join("site"))
+    ScanResult::undisturbed(&database, internet.crawl(), &calm.join("site"))
 }
 
-/// A generated internet that takes its time.
+/// A generated internet whose answers come after `latency`.
 fn generated(hosts: u64, mix: Mix, latency: Duration) -> Internet {
-    internet_of(|scratch| Settings {
+    internet_with(|scratch| Settings {
         behaviours: mix,
         latency: Latency { base: latency, ..Latency::default() },
         ..Settings::generated(7, hosts, scratch)
@@ -121,120 +125,127 @@ fn generated(hosts: u64, mix: Mix, latency: Duration) -> Internet {
 
 #[test]
 fn a_scan_whose_workers_are_killed_frozen_and_cut_off_writes_the_bytes_of_an_undisturbed_one() {
-    apart(|has_network| {
+    in_own_namespaces(|has_network| {
         let internet = generated(350, mix(), Duration::from_millis(60));
-        Storm::short().rage(&internet, has_network);
+        ChaosTest::short().run(&internet, has_network);
     });
 }
 
 #[test]
 #[ignore = "takes half an hour: scripts/stress/chaos.sh"]
-fn a_large_scan_under_fire_writes_the_bytes_of_an_undisturbed_one() {
-    apart(|has_network| {
+fn a_large_scan_with_faults_writes_the_bytes_of_an_undisturbed_one() {
+    in_own_namespaces(|has_network| {
         let mix = mix().with(Behaviour::StallsInBody, 1_000);
         let internet = generated(number("HOSTS", 20_000), mix, Duration::from_millis(20));
-        Storm::long().rage(&internet, has_network);
+        ChaosTest::long().run(&internet, has_network);
     });
 }
 
 #[test]
 #[ignore = "takes minutes: scripts/stress/chaos.sh"]
-fn the_recorded_sample_under_fire_gives_the_bytes_of_an_undisturbed_scan() {
+fn the_recorded_sample_with_faults_gives_the_bytes_of_an_undisturbed_scan() {
     let Some(corpus) = corpus() else { return };
-    apart(|has_network| {
-        let internet = internet_of(|scratch| Settings {
+    in_own_namespaces(|has_network| {
+        let internet = internet_with(|scratch| Settings {
             latency: Latency { base: Duration::from_millis(60), ..Latency::default() },
             ..Settings::recorded(7, corpus, scratch)
         });
-        // Leases that bear the longest freezes.
-        let short = Storm::short();
-        let plan = Plan { lease: Duration::from_secs(41), ..short.plan };
-        let storm = Storm { limit: Duration::from_secs(900), plan, ..short };
-        storm.rage(&internet, has_network);
+        // Leases that outlast the longest freezes.
+        let short = ChaosTest::short();
+        let settings = ChaosSettings { lease: Duration::from_secs(41), ..short.settings };
+        let test = ChaosTest { limit: Duration::from_secs(900), settings, ..short };
+        test.run(&internet, has_network);
     });
 }
 
 #[test]
 fn a_disk_that_is_full_for_a_while_costs_time_and_no_job() {
-    without_a_disk(Member::fill_disk, Member::free_disk);
+    assert_scan_survives_full_disk(ChaosWorker::fill_disk, ChaosWorker::free_disk);
 }
 
 #[test]
 fn a_disk_without_room_for_one_more_file_costs_time_and_no_job() {
-    without_a_disk(Member::take_all_files, Member::give_files_back);
+    assert_scan_survives_full_disk(ChaosWorker::take_all_files, ChaosWorker::give_files_back);
 }
 
-/// A scan whose only worker has no disk for six seconds while it fetches icons.
-fn without_a_disk(take: fn(&Member), give_back: fn(&Member)) {
-    apart(|has_network| {
+/// Runs a scan whose only worker cannot write to its disk for six seconds while it fetches icons.
+fn assert_scan_survives_full_disk(fill: fn(&ChaosWorker), free: fn(&ChaosWorker)) {
+    in_own_namespaces(|has_network| {
         if !has_network {
             return;
         }
         let internet = generated(110, Mix::none(), Duration::from_millis(150));
         let expected = undisturbed(&internet);
         let before = internet.running.counts().connections;
-        let plan = Plan { workers: 1, ..Storm::short().plan };
-        let mut world = World::new(&internet, &plan, has_network);
-        world.start_scan(internet.crawl());
+        let settings = ChaosSettings { workers: 1, ..ChaosTest::short().settings };
+        let mut environment = ChaosEnvironment::new(&internet, &settings, has_network);
+        environment.start_scan(internet.crawl());
         let deadline = Instant::now() + LIMIT;
-        world.go_on(deadline, |_| internet.running.counts().connections > before + 20);
-        take(world.members.first().unwrap());
-        let taken = Instant::now();
-        world.go_on(deadline, |_| taken.elapsed() > Duration::from_secs(6));
-        give_back(world.members.first().unwrap());
-        world.storm(0, (1, 1), deadline);
-        books::assert_sound(&world);
+        environment.run_until(deadline, |_| internet.running.counts().connections > before + 20);
+        fill(environment.workers.first().unwrap());
+        let filled = Instant::now();
+        environment.run_until(deadline, |_| filled.elapsed() > Duration::from_secs(6));
+        free(environment.workers.first().unwrap());
+        environment.run_with_faults(0, (1, 1), deadline);
+        consistency::assert_consistent(&environment);
         let site = internet.folder.path().join("s3/everytab/site");
-        expected.assert_same(&Found::of(&world, &site), "undisturbed and without a disk");
+        expected
+            .assert_same(&ScanResult::of(&environment, &site), "undisturbed and without a disk");
     });
 }
 
 #[test]
 fn few_open_files_cost_time_and_no_job() {
-    apart(|has_network| {
+    in_own_namespaces(|has_network| {
         let internet = generated(220, mix(), Duration::from_millis(20));
         let expected = undisturbed(&internet);
-        let plan =
-            Plan { workers: 2, few_files: 120, arguments: Vec::new(), ..Storm::short().plan };
-        let mut world = World::new(&internet, &plan, has_network);
-        for member in &mut world.members {
-            member.files = Some(plan.few_files);
+        let settings = ChaosSettings {
+            workers: 2,
+            few_files: 120,
+            arguments: Vec::new(),
+            ..ChaosTest::short().settings
+        };
+        let mut environment = ChaosEnvironment::new(&internet, &settings, has_network);
+        for worker in &mut environment.workers {
+            worker.files = Some(settings.few_files);
         }
-        world.start_scan(internet.crawl());
-        world.storm(0, (1, 1), Instant::now() + LIMIT);
-        books::assert_sound(&world);
+        environment.start_scan(internet.crawl());
+        environment.run_with_faults(0, (1, 1), Instant::now() + LIMIT);
+        consistency::assert_consistent(&environment);
         let site = internet.folder.path().join("s3/everytab/site");
-        expected.assert_same(&Found::of(&world, &site), "undisturbed and with few files");
-        println!("{}", world.status()["events"]);
+        expected
+            .assert_same(&ScanResult::of(&environment, &site), "undisturbed and with few files");
+        println!("{}", environment.status()["events"]);
     });
 }
 
 #[test]
-fn what_our_own_link_swallows_is_no_outcome() {
-    apart(|has_network| {
+fn packets_that_our_own_link_swallows_make_no_outcome() {
+    in_own_namespaces(|has_network| {
         if !has_network {
             return;
         }
         let mix = Mix::none().with(Behaviour::NotFound, 200_000).with_shared_address(300_000);
-        // Fewer hosts than the breaker needs to judge.
+        // Fewer hosts than the circuit breaker needs for a decision.
         let internet = generated(110, mix, Duration::from_millis(150));
         let expected = undisturbed(&internet);
         let before = internet.running.counts().connections;
         let arguments = vec!["--in-flight".to_owned(), "64".to_owned()];
-        let plan = Plan { workers: 1, arguments, ..Storm::short().plan };
-        let mut world = World::new(&internet, &plan, has_network);
-        world.start_scan(internet.crawl());
+        let settings = ChaosSettings { workers: 1, arguments, ..ChaosTest::short().settings };
+        let mut environment = ChaosEnvironment::new(&internet, &settings, has_network);
+        environment.start_scan(internet.crawl());
         let deadline = Instant::now() + LIMIT;
-        world.go_on(deadline, |_| internet.running.counts().connections > before + 20);
+        environment.run_until(deadline, |_| internet.running.counts().connections > before + 20);
         let swallowed = Instant::now();
-        world.swallow(0);
-        // Twice what it takes to give a URL up, and again in the later pass.
-        world.go_on(deadline, |_| swallowed.elapsed() > Duration::from_secs(24));
-        assert_ne!(world.status()["state"], "finished", "the link was cut too late");
-        world.find_route(0);
-        world.storm(0, (1, 1), deadline);
-        books::assert_sound(&world);
+        environment.swallow(0);
+        // Twice the time after which the fetcher gives up a URL, in the first and in the later
+        // pass.
+        environment.run_until(deadline, |_| swallowed.elapsed() > Duration::from_secs(24));
+        assert_ne!(environment.status()["state"], "finished", "the link was cut too late");
+        environment.find_route(0);
+        environment.run_with_faults(0, (1, 1), deadline);
+        consistency::assert_consistent(&environment);
         let site = internet.folder.path().join("s3/everytab/site");
-        expected.assert_same(&Found::of(&world, &site), "undisturbed and swallowed");
+        expected.assert_same(&ScanResult::of(&environment, &site), "undisturbed and swallowed");
     });
 }

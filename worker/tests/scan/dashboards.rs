@@ -1,4 +1,4 @@
-//! The dashboard and the alert rules against what a real scan shows to a real Prometheus.
+//! The dashboard and the alert rules, evaluated by a real Prometheus that scrapes a real scan.
 
 use std::{
     collections::BTreeSet,
@@ -13,8 +13,8 @@ use everytab_testbed::{Behaviour, Mix};
 use serde_json::Value;
 
 use crate::{
-    picture,
-    places::{Database, Internet, Stores, internet},
+    dashboard_svg,
+    environment::{Database, Internet, Stores, internet},
     scrape::{address_of, documented, get},
     setup::{Running, wait_for},
 };
@@ -65,15 +65,16 @@ fn dashboards_and_rules_use_only_metrics_that_there_are_and_the_dashboard_shows_
     assert_eq!(shown, known);
 }
 
-/// Debian's Prometheus; without it the test says so, or fails where it was asked for.
-fn prometheus() -> Option<()> {
+/// Whether `prometheus` and `promtool` are installed. If not, prints that the test is skipped, or
+/// fails if `EVERYTAB_DASHBOARDS` is set.
+fn has_prometheus() -> bool {
     let have = |name: &str| Command::new(name).arg("--version").output().is_ok();
     if have("prometheus") && have("promtool") {
-        return Some(());
+        return true;
     }
     assert!(std::env::var_os("EVERYTAB_DASHBOARDS").is_none(), "no prometheus and promtool");
     println!("skipped: no prometheus (make dashboards-check installs it)");
-    None
+    false
 }
 
 fn promtool(arguments: &[&str]) {
@@ -86,14 +87,14 @@ fn promtool(arguments: &[&str]) {
 
 #[test]
 fn promtool_accepts_the_rules_and_they_fire_when_they_should() {
-    if prometheus().is_none() {
+    if !has_prometheus() {
         return;
     }
     promtool(&["check", "rules", "alerts.yml"]);
     promtool(&["test", "rules", "alerts-test.yml"]);
 }
 
-/// A Prometheus that scrapes these every second, with our rules; its address.
+/// Starts a Prometheus with our rules that scrapes `targets` every second. Returns its address too.
 fn start_prometheus(dir: &Path, targets: &[String]) -> (Running, SocketAddr) {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let targets: Vec<String> = targets.iter().map(|target| format!("'{target}'")).collect();
@@ -113,7 +114,7 @@ fn start_prometheus(dir: &Path, targets: &[String]) -> (Running, SocketAddr) {
     (Running::start(command), address)
 }
 
-/// What Prometheus answers to a path with a query, and with more parameters.
+/// The answer of Prometheus to a path with a query and further parameters.
 fn ask_more(
     internet: &Internet,
     address: SocketAddr,
@@ -132,42 +133,42 @@ fn ask_more(
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{query}: {text}"))
 }
 
-/// What Prometheus answers to a path with a query.
+/// The answer of Prometheus to a path with a query.
 fn ask(internet: &Internet, address: SocketAddr, path: &str, query: &str) -> Value {
     ask_more(internet, address, path, query, "")
 }
 
-/// Draws what the dashboard's panels show from `start` to now, in seconds since 1970.
+/// Draws the panels of the dashboard as SVG, from `start` (seconds since 1970) to now.
 fn draw_the_dashboard(internet: &Internet, address: SocketAddr, start: f64) -> String {
     let text = fs::read_to_string(telemetry("dashboard.json")).unwrap();
     let dashboard: Value = serde_json::from_str(&text).unwrap();
     let end = now();
     let range = format!("&start={start}&end={end}&step=1");
-    let lines = |target: &Value| -> Vec<picture::Line> {
-        // A scrape a second: ten seconds are what four scrapes are to a real one.
+    let lines = |target: &Value| -> Vec<dashboard_svg::Line> {
+        // Grafana's $__rate_interval is four scrapes; ten seconds hold that many here.
         let expression = target["expr"].as_str().unwrap().replace("$__rate_interval", "10s");
         let answer = ask_more(internet, address, "query_range", &expression, &range);
         let series = answer["data"]["result"].as_array().unwrap();
-        let line = |one: &Value| picture::Line {
-            name: picture::legend(target["legendFormat"].as_str().unwrap(), &one["metric"]),
+        let line = |one: &Value| dashboard_svg::Line {
+            name: dashboard_svg::legend(target["legendFormat"].as_str().unwrap(), &one["metric"]),
             points: one["values"].as_array().unwrap().iter().filter_map(point).collect(),
         };
         series.iter().map(line).collect()
     };
     let panel = |panel: &Value| {
         let at = |name: &str| panel["gridPos"][name].as_f64().unwrap();
-        picture::Panel {
+        dashboard_svg::Panel {
             title: panel["title"].as_str().unwrap().to_owned(),
-            place: [at("x"), at("y"), at("w"), at("h")],
+            rectangle: [at("x"), at("y"), at("w"), at("h")],
             unit: panel["fieldConfig"]["defaults"]["unit"].as_str().unwrap_or_default().to_owned(),
             lines: panel["targets"].as_array().into_iter().flatten().flat_map(lines).collect(),
         }
     };
     let panels: Vec<_> = dashboard["panels"].as_array().unwrap().iter().map(panel).collect();
-    picture::draw(dashboard["title"].as_str().unwrap(), &panels, (start, end))
+    dashboard_svg::draw(dashboard["title"].as_str().unwrap(), &panels, (start, end))
 }
 
-/// A second and its value; a quantile of nothing is NaN, which is none.
+/// A point in time in seconds and its value. Nothing for NaN, which is the quantile of no samples.
 fn point(pair: &Value) -> Option<(f64, f64)> {
     let value: f64 = pair[1].as_str()?.parse().ok()?;
     value.is_finite().then_some((pair[0].as_f64()?, value))
@@ -179,7 +180,7 @@ fn now() -> f64 {
 
 #[test]
 fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
-    if prometheus().is_none() {
+    if !has_prometheus() {
         return;
     }
     let mix = Mix::none().with(Behaviour::Slow, 100_000).with(Behaviour::NotFound, 100_000);
@@ -191,7 +192,7 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
         database.owner(&["scan", "status", "--watch", "--json", "--metrics", "127.0.0.1:0"]);
     watching.env("EVERYTAB_LOG", "info");
     let watching = Running::start(watching);
-    // Slow enough that Prometheus sees the scan grow.
+    // The rate makes the scan last for several scrapes.
     crate::setup::run(database.owner(&["scan", "set", "rate=60"])).expect_code(0);
     let workers: Vec<Running> =
         (0..2).map(|_| Running::start(database.worker(&["--metrics", "127.0.0.1:0"]))).collect();
@@ -199,7 +200,7 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
     targets.push(address_of(&watching));
     let (mut prometheus, address) = start_prometheus(dir, &targets);
     wait_for("a Prometheus that answers", || {
-        assert!(!prometheus.has_ended(), "{}", prometheus.said());
+        assert!(!prometheus.has_ended(), "{}", prometheus.stderr_text());
         std::net::TcpStream::connect(address).ok()?;
         get(&internet, &format!("http://{address}/-/ready")).contains("is Ready").then_some(())
     });
@@ -208,7 +209,7 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
         let answer = ask(&internet, address, "query", &expression);
         assert_eq!(answer["status"], "success", "{expression}: {answer}");
         let series = answer["data"]["result"].as_array().unwrap();
-        // A quantile of nothing is NaN, which is no data.
+        // The quantile of no samples is NaN, which is no data.
         let number = |one: &Value| one["value"][1].as_str().is_some_and(|value| value != "NaN");
         series.iter().filter(|one| number(one)).count()
     };
@@ -226,7 +227,7 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
         if left.is_empty() {
             Some(())
         } else {
-            // Its own patience; what is left is named where it runs out.
+            // The message names the expressions that still have no data.
             let state = database.status()["state"].clone();
             assert!(state == "running" || state == "finished", "{state}: {left:?}");
             std::thread::sleep(std::time::Duration::from_millis(500));

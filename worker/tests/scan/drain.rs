@@ -1,10 +1,10 @@
-//! Leaving: when EC2 takes the machine, when a person insists, and when there is no database yet.
+//! Draining a worker: after a notice of EC2, after a second signal, and before it has a database.
 
 use everytab_testbed::Mix;
 
 use crate::{
+    environment::{Database, Stores, internet, stage, unused_address},
     instance_metadata::InstanceMetadata,
-    places::{Database, Stores, internet, nobody, stage},
     setup::{Running, published, run, wait_for, worker},
 };
 
@@ -16,14 +16,14 @@ fn a_spot_notice_drains_a_worker_as_a_signal_does() {
     let internet = internet(150, Mix::none());
     let (metadata, address) = InstanceMetadata::start(&internet.runtime);
     metadata.set(LIFECYCLE, "InService");
-    let (gate, database) = internet.held_scan();
+    let (proxy, database) = internet.held_scan();
     let url = format!("http://{address}");
     let more = ["--exit-when-done", "--drain", "300ms", "--instance-metadata", &url];
     let mut running = Running::start(database.worker(&more));
-    gate.wait_until_held();
-    // Three questions use a token up: the fourth is refused, and asked again with a fresh one.
+    proxy.wait_until_held();
+    // A token is good for three requests. The fourth is refused, and sent again with a new token.
     wait_for("a second token", || (metadata.counts().1 >= 2).then_some(()));
-    assert!(!running.has_ended(), "{}", running.said());
+    assert!(!running.has_ended(), "{}", running.stderr_text());
     assert!(stage(&database.status(), "warc")["leased"].as_u64() > Some(0));
     metadata.set(SPOT, r#"{"action": "terminate", "time": "2030-01-01T00:02:00Z"}"#);
     let ended = running.finish().expect_code(4);
@@ -37,13 +37,13 @@ fn a_spot_notice_drains_a_worker_as_a_signal_does() {
     let counted = "select coalesce(sum(attempts), 0) || ' ' || coalesce(sum(crashes), 0)
                      from everytab.jobs";
     assert_eq!(database.psql(counted).trim(), "0 0");
-    gate.open();
+    proxy.release();
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert!(!published(&internet.folder.path().join("site")).is_empty());
 }
 
 #[test]
-fn a_group_that_wants_the_machine_gone_drains_an_idle_worker_by_the_usual_variables() {
+fn an_auto_scaling_group_that_terminates_the_instance_drains_an_idle_worker() {
     let internet = internet(20, Mix::none());
     let (metadata, address) = InstanceMetadata::start(&internet.runtime);
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
@@ -69,17 +69,17 @@ fn a_metadata_service_that_does_not_answer_is_named_once_and_delays_nothing() {
     let internet = internet(20, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);
-    // It takes connections and never answers.
+    // This listener accepts connections and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     run(database.worker(&["--exit-when-done", "--instance-metadata", &url])).expect_code(0);
     assert_eq!(database.status()["state"], "finished");
 
-    let url = format!("http://{}", nobody());
+    let url = format!("http://{}", unused_address());
     let running = Running::start(database.worker(&["--instance-metadata", &url]));
-    let warnings = || running.said().matches("instance metadata cannot be read").count();
+    let warnings = || running.stderr_text().matches("instance metadata cannot be read").count();
     wait_for("the warning", || (warnings() > 0).then_some(()));
-    wait_for("an idle worker", || running.said().contains("no work now").then_some(()));
+    wait_for("an idle worker", || running.stderr_text().contains("no work now").then_some(()));
     running.terminate();
     let ended = running.finish().expect_code(4);
     assert_eq!(ended.stderr.matches("instance metadata cannot be read").count(), 1);
@@ -87,19 +87,19 @@ fn a_metadata_service_that_does_not_answer_is_named_once_and_delays_nothing() {
 }
 
 #[test]
-fn a_second_signal_stops_at_once_and_the_leases_run_out_by_themselves() {
+fn a_second_signal_stops_immediately_and_the_leases_expire() {
     let internet = internet(150, Mix::none());
-    let (gate, database) = internet.held_scan();
+    let (proxy, database) = internet.held_scan();
     let running = Running::start(database.worker(&["--exit-when-done", "--drain", "1h"]));
-    gate.wait_until_held();
+    proxy.wait_until_held();
     running.terminate();
-    wait_for("the drain", || running.said().contains("draining").then_some(()));
+    wait_for("the drain", || running.stderr_text().contains("draining").then_some(()));
     running.terminate();
-    // Only the second signal ends it: the gate is shut, and the drain lasts an hour.
+    // Only the second signal ends it: the proxy holds the requests, and the drain lasts an hour.
     running.finish().expect_code(4);
     let status = database.status();
     assert!(stage(&status, "warc")["leased"].as_u64() > Some(0), "{status}");
-    gate.open();
+    proxy.release();
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}");
@@ -108,20 +108,22 @@ fn a_second_signal_stops_at_once_and_the_leases_run_out_by_themselves() {
 }
 
 #[test]
-fn a_notice_is_no_signal_so_the_first_signal_after_it_still_lets_a_drain_finish() {
+fn the_first_signal_after_a_notice_still_lets_the_drain_finish() {
     let internet = internet(150, Mix::none());
     let (metadata, address) = InstanceMetadata::start(&internet.runtime);
-    let (gate, database) = internet.held_scan();
+    let (proxy, database) = internet.held_scan();
     let url = format!("http://{address}");
     let more = ["--exit-when-done", "--drain", "1h", "--instance-metadata", &url];
     let mut running = Running::start(database.worker(&more));
-    gate.wait_until_held();
+    proxy.wait_until_held();
     metadata.set(SPOT, r#"{"action": "terminate", "time": "2030-01-01T00:02:00Z"}"#);
-    wait_for("the drain", || running.said().contains("draining").then_some(()));
+    wait_for("the drain", || running.stderr_text().contains("draining").then_some(()));
     running.terminate();
-    wait_for("the signal's line", || running.said().contains("a second signal").then_some(()));
-    assert!(!running.has_ended(), "{}", running.said());
-    gate.open();
+    wait_for("the signal's line", || {
+        running.stderr_text().contains("a second signal").then_some(())
+    });
+    assert!(!running.has_ended(), "{}", running.stderr_text());
+    proxy.release();
     running.finish().expect_code(4);
     let status = database.status();
     assert_eq!(stage(&status, "warc")["leased"], 0, "{status}");
@@ -130,10 +132,12 @@ fn a_notice_is_no_signal_so_the_first_signal_after_it_still_lets_a_drain_finish(
 }
 
 #[test]
-fn a_worker_that_waits_for_its_database_can_be_asked_to_leave() {
-    let url = format!("postgres://nobody@{}/none", nobody());
+fn a_worker_that_waits_for_its_database_stops_at_a_signal() {
+    let url = format!("postgres://nobody@{}/none", unused_address());
     let running = Running::start(worker(["run", "--database-url", &url]));
-    wait_for("its first complaint", || running.said().contains("trying again").then_some(()));
+    wait_for("its first complaint", || {
+        running.stderr_text().contains("trying again").then_some(())
+    });
     running.terminate();
     running.finish().expect_code(4);
 }

@@ -1,6 +1,6 @@
-//! EC2's instance metadata service, version 2 and nothing older: a token by PUT with its life in
-//! seconds, which the answer repeats in a header, then questions that show it. What is not there is
-//! 404.
+//! A mock of EC2's instance metadata service, version 2 only: a client gets a token by PUT, with
+//! its lifetime in seconds, which the answer repeats in a header, and then sends it with each
+//! request. An item that is not set is 404.
 
 use std::{
     collections::BTreeMap,
@@ -16,21 +16,21 @@ use axum::{
 };
 use tokio::runtime::Runtime;
 
-/// Questions that a token is good for, so that tokens run out while a test watches.
-const USES_OF_A_TOKEN: u32 = 3;
+/// Requests that a token is good for. Few, so that tokens run out during a test.
+const REQUESTS_PER_TOKEN: u32 = 3;
 const TTL_HEADER: &str = "x-aws-ec2-metadata-token-ttl-seconds";
 const TOKEN_HEADER: &str = "x-aws-ec2-metadata-token";
 
 #[derive(Debug, Default)]
 struct Shared {
     items: BTreeMap<&'static str, &'static str>,
-    /// Tokens given out, with the uses left of each.
+    /// The requests left of each token that was given out.
     tokens: Vec<u32>,
     answered: usize,
     without_token: usize,
 }
 
-/// The service, which ends with its runtime.
+/// The mock service. It ends with its runtime.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InstanceMetadata(Arc<Mutex<Shared>>);
 
@@ -51,12 +51,12 @@ impl InstanceMetadata {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on this item is there.
+    /// Sets an item.
     pub(crate) fn set(&self, item: &'static str, value: &'static str) {
         self.shared().items.insert(item, value);
     }
 
-    /// Questions answered, tokens given out, and questions without a token.
+    /// The number of requests answered, tokens given out, and requests without a token.
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let shared = self.shared();
         (shared.answered, shared.tokens.len(), shared.without_token)
@@ -75,7 +75,7 @@ async fn give_token(
         return Err(StatusCode::FORBIDDEN);
     }
     let mut shared = service.shared();
-    shared.tokens.push(USES_OF_A_TOKEN);
+    shared.tokens.push(REQUESTS_PER_TOKEN);
     Ok(([(TTL_HEADER, seconds.to_string())], format!("token-{}", shared.tokens.len() - 1)))
 }
 

@@ -1,19 +1,19 @@
-//! kill -9 at the worst moments: the scan finishes with the bytes of an undisturbed one.
+//! Workers killed by SIGKILL in each stage: the scan finishes with the bytes of one without kills.
 
 use std::{fs, path::Path, thread, time::Duration};
 
 use everytab_testbed::{Behaviour, Mix};
 
 use crate::{
-    gate::Gate,
+    environment::{Database, Stores, internet, stage},
+    holding_proxy::HoldingProxy,
     outcomes,
-    places::{Database, Stores, internet, stage},
     setup::{Running, assert_same, folder, published, run, scan_locally, wait_for, worker},
 };
 
-/// A stage, and a request that only a job of it makes: method, part of the path, how many pass
-/// before one is held.
-const MOMENTS: [(&str, &str, &str, usize); 7] = [
+/// Where workers are killed: a stage, and a request that only its jobs send, with its method, a
+/// part of its path, and how many such requests pass before one is held.
+const KILL_POINTS: [(&str, &str, &str, usize); 7] = [
     ("index", "GET", "/cc-index/", 3),
     ("warc", "GET", "/segments/", 100),
     ("icon", "PUT", ".warc.gz", 0),
@@ -35,31 +35,31 @@ fn the_only_worker_killed_in_the_middle_of_each_stage_costs_nothing() {
         published(&undisturbed.join("site"))
     };
     let s3 = internet.s3();
-    let gate = Gate::before(&s3.endpoint);
-    let database = Database::new(&internet, Stores::s3(&gate.endpoint));
+    let proxy = HoldingProxy::before(&s3.endpoint);
+    let database = Database::new(&internet, Stores::s3(&proxy.endpoint));
     database.start_scan(internet.crawl(), &[]);
-    for (kind, method, part, passing) in MOMENTS {
-        gate.arm(method, part, passing);
+    for (kind, method, part, passing) in KILL_POINTS {
+        proxy.hold(method, part, passing);
         let mut running = Running::start(database.worker(&["--exit-when-done"]));
-        gate.wait_until_held();
+        proxy.wait_until_held();
         let status = database.status();
         assert!(stage(&status, kind)["leased"].as_u64() > Some(0), "{kind}: {status}");
         assert!(!running.has_ended(), "{kind}");
         running.kill();
-        gate.open();
+        proxy.release();
     }
     let ended = run(database.worker(&["--exit-when-done"])).expect_code(0);
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}\n{}", ended.stderr);
     assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
     let expired = status["events"]["expired"].as_u64().unwrap_or(0);
-    assert!(expired >= MOMENTS.len() as u64, "only {expired} leases ran out: {status}");
+    assert!(expired >= KILL_POINTS.len() as u64, "only {expired} leases ran out: {status}");
     let site = internet.folder.path().join("s3/everytab/site");
     assert_same(&expected, &published(&site), "undisturbed and killed");
-    outcomes::add_up(&site);
+    outcomes::assert_totals(&site);
 }
 
-/// Draws in 0..1000, each a function of the seed and its place.
+/// Pseudo-random numbers in 0..1000 that the seed determines.
 fn draws(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
@@ -71,7 +71,7 @@ fn draws(seed: u64) -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn local_killed_at_random_moments_goes_on_to_the_same_bytes_and_leaves_no_process() {
+fn local_killed_at_random_times_continues_to_the_same_bytes_and_leaves_no_process() {
     let (killed, undisturbed) = (folder(), folder());
     let sample = ["--sample", "--sample-hosts", "250", "--sample-mix", "none"];
     let dir = killed.path().display().to_string();
@@ -79,10 +79,10 @@ fn local_killed_at_random_moments_goes_on_to_the_same_bytes_and_leaves_no_proces
         let mut arguments = vec!["local", "--dir", &dir, "--workers", "2", "--exit-when-done"];
         arguments.extend(sample);
         let mut running = Running::start(worker(arguments));
-        // Once while Postgres starts, then in the scan.
+        // The first kill comes while Postgres starts, the others during the scan.
         if kill > 0 {
             wait_for("its first line about the scan", || {
-                running.said().contains(": index ").then_some(())
+                running.stderr_text().contains(": index ").then_some(())
             });
         }
         thread::sleep(Duration::from_millis(draw));
@@ -100,11 +100,12 @@ fn local_killed_at_random_moments_goes_on_to_the_same_bytes_and_leaves_no_proces
     scan_locally(undisturbed.path(), 1, &sample);
     let left = published(&killed.path().join("site"));
     assert_same(&left, &published(&undisturbed.path().join("site")), "killed and undisturbed");
-    outcomes::add_up(&killed.path().join("site"));
+    outcomes::assert_totals(&killed.path().join("site"));
     assert_eq!(processes_of(killed.path()), Vec::<String>::new());
 }
 
-/// Processes whose command line names the folder, or that work in it: workers and Postgres.
+/// The workers and Postgres processes of a folder: those whose command line names it, and those
+/// whose working directory is in it.
 pub(crate) fn processes_of(folder: &Path) -> Vec<String> {
     let name = folder.display().to_string();
     let mut found = Vec::new();
@@ -114,7 +115,7 @@ pub(crate) fn processes_of(folder: &Path) -> Vec<String> {
         if !is_process {
             continue;
         }
-        // It may end while it is looked at.
+        // The process may end meanwhile; then both are empty.
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         let works_in = fs::read_link(entry.path().join("cwd")).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! Whole scans by the real program: the same bytes however it is run, killed, stored and mended.
+//! Tests of whole scans by the real program: however it is run, killed and stored, it publishes the
+//! same bytes.
 //!
-//! Each test starts `everytab-worker` as a person or a unit file would, on a small internet on
-//! loopback and a private Postgres, and looks only at what the program leaves: exit codes, lines,
-//! objects. Everything waited for is bounded. Must not know the worker's modules.
+//! Each test starts `everytab-worker` as a person or a systemd unit would, with a small internet on
+//! loopback and a private Postgres. It checks only what the program leaves: exit codes, lines and
+//! objects. Every wait is bounded. Must not know the worker's modules.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,39 +11,39 @@
     reason = "a test that cannot go on has failed, and says where"
 )]
 
+mod address_guard;
 mod archive;
 mod backup;
 mod bad_input;
-mod books;
 mod chaos;
-mod cloud;
+mod cloudfront;
+mod concurrent_migrations;
+mod consistency;
+mod dashboard_svg;
 mod dashboards;
 mod drain;
-mod ends;
-mod gate;
-mod guard;
-mod idle;
+mod environment;
+mod execution_order;
+mod exit_codes;
+mod frozen_worker;
+mod holding_proxy;
+mod idle_workers;
 mod instance_metadata;
 mod kills;
-mod migrating;
 mod netns;
 mod older_backup;
 mod operator;
-mod orders;
 mod outcomes;
-mod over_the_wire;
 mod own_link;
-mod picture;
-mod places;
-mod poison;
+mod poison_items;
 mod pooler;
+mod postgres_proxy;
 mod public_source;
 mod reconnects;
+mod remote_stores;
 mod roles;
 mod same_bytes;
 mod scrape;
 mod setup;
 mod telemetry;
 mod terminal;
-mod wire;
-mod zombie;

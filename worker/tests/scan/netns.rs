@@ -1,10 +1,11 @@
-//! Network namespaces and mounts of this thread alone: links that a test may really cut.
+//! Network namespaces and mounts of one thread, so that a test can cut links and fill disks.
 //!
-//! [`enter`] gives the calling thread, and all that it starts from then on, a network of its own
-//! in which only loopback is up, and mounts that nobody else sees. An [`Uplink`] is one more
-//! namespace, joined to that by a pair of links, in which 127.0.0.0/8 lies beyond the link: there
-//! a worker reaches the test's servers as it would reach the internet, until the link is cut.
-//! Nothing has a name, so the kernel removes all of it when the last process of it ends.
+//! [`enter_namespaces`] gives the calling thread, and the processes that it starts, a network of
+//! its own in which only loopback is up, and mounts that no other process sees. A [`WorkerNetwork`]
+//! is one more namespace, connected to the first by two pairs of links, in which 127.0.0.0/8 is
+//! routed over a link: there a worker reaches the test's servers as it would reach the internet,
+//! until the test cuts the link. The namespaces have no names, so the kernel removes them with
+//! their last process.
 
 #![allow(unsafe_code, reason = "unshare and setns are calls that std does not have")]
 
@@ -20,16 +21,17 @@ use std::{
 };
 
 /// Gives this thread a network and mounts of its own.
-pub(crate) fn enter() -> io::Result<()> {
+pub(crate) fn enter_namespaces() -> io::Result<()> {
     unshare(libc::CLONE_NEWNET | libc::CLONE_NEWNS)?;
     shell("ip link set lo up && mount --make-rprivate /")
 }
 
-/// Runs a test in a thread with a network and mounts of its own, if it can be had.
-pub(crate) fn apart(test: impl FnOnce(bool) + Send) {
+/// Runs a test in a thread with a network and mounts of its own. The test is called with false if
+/// the kernel does not allow that.
+pub(crate) fn in_own_namespaces(test: impl FnOnce(bool) + Send) {
     let ended = std::thread::scope(|scope| {
         let body = || {
-            let entered = enter();
+            let entered = enter_namespaces();
             if let Err(error) = &entered {
                 println!("skipped: cut links and full disks: no namespaces here ({error})");
             }
@@ -43,26 +45,26 @@ pub(crate) fn apart(test: impl FnOnce(bool) + Send) {
 }
 
 fn unshare(what: libc::c_int) -> io::Result<()> {
-    // SAFETY: it takes flags alone and changes this thread's surroundings, not its memory.
+    // SAFETY: unshare takes only flags, and changes the thread's namespaces, not its memory.
     match unsafe { libc::unshare(what) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Runs a line in this thread's namespaces.
+/// Runs a line of shell in this thread's namespaces.
 pub(crate) fn shell(line: &str) -> io::Result<()> {
-    said(Command::new("sh").args(["-ec", line]), line)
+    run(Command::new("sh").args(["-ec", line]), line)
 }
 
-fn said(command: &mut Command, line: &str) -> io::Result<()> {
+fn run(command: &mut Command, line: &str) -> io::Result<()> {
     let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stderr);
     output.status.success().then_some(()).ok_or_else(|| io::Error::other(format!("{line}: {text}")))
 }
 
-/// A file system of so many bytes, and 300 files, at a folder, until [`unmount`] or the end of the
-/// thread's mounts.
+/// Mounts a file system for `bytes` bytes and 300 files at a folder. It stays until [`unmount`], or
+/// until the thread's mounts go.
 pub(crate) fn mount_small(folder: &Path, bytes: u64) -> io::Result<()> {
     shell(&format!(
         "mount -t tmpfs -o size={bytes},nr_inodes=300,mode=755 none '{}'",
@@ -74,25 +76,26 @@ pub(crate) fn unmount(folder: &Path) -> io::Result<()> {
     shell(&format!("umount -l '{}'", folder.display()))
 }
 
-/// The namespace of one worker. Beyond its link `eth0` is everything; beyond `void` nothing.
+/// The network namespace of one worker. Its link `eth0` leads to the test's servers, its link
+/// `void` drops all packets.
 #[derive(Debug)]
-pub(crate) struct Uplink {
+pub(crate) struct WorkerNetwork {
     number: u8,
     namespace: OwnedFd,
 }
 
-impl Uplink {
-    /// Makes one; `number` tells it from the others of this thread.
+impl WorkerNetwork {
+    /// Creates a namespace. `number` is unique in the thread.
     pub(crate) fn new(number: u8) -> io::Result<Self> {
         let made = std::thread::spawn(|| {
             unshare(libc::CLONE_NEWNET)?;
             File::open("/proc/thread-self/ns/net")
         });
         let namespace = made.join().map_err(|_| io::Error::other("no thread"))??.into();
-        let uplink = Self { number, namespace };
-        // SAFETY: it takes nothing and cannot fail.
+        let network = Self { number, namespace };
+        // SAFETY: gettid takes no argument and cannot fail.
         let here = unsafe { libc::gettid() };
-        uplink.inside(&format!(
+        network.inside(&format!(
             "ip link add eth0 type veth peer name v{number} netns {here}
              ip link add void type veth peer name w{number} netns {here}
              ip link set lo up
@@ -100,7 +103,7 @@ impl Uplink {
              ip addr add 10.77.{number}.2/30 dev eth0
              ip addr add 10.78.{number}.2/30 dev void"
         ))?;
-        // What comes in by v may go to loopback addresses; by w it is thrown away.
+        // Packets that arrive by v may go to loopback addresses; the kernel drops those by w.
         shell(&format!(
             "ip addr add 10.77.{number}.1/30 dev v{number}
              ip addr add 10.78.{number}.1/30 dev w{number}
@@ -108,39 +111,40 @@ impl Uplink {
              ip link set w{number} up
              echo 1 >/proc/sys/net/ipv4/conf/v{number}/route_localnet"
         ))?;
-        uplink.inside(
+        network.inside(
             "ip link set eth0 up
              ip link set void up
              echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet",
         )?;
-        uplink.set_routes()?;
-        Ok(uplink)
+        network.set_routes()?;
+        Ok(network)
     }
 
     fn set_routes(&self) -> io::Result<()> {
         let number = self.number;
-        // The test's own servers (Postgres, S3, names) are at 127.0.0.1, the web at the others.
+        // The test's own servers (Postgres, S3, DNS) are at 127.0.0.1, the web at the other
+        // addresses.
         self.inside(&format!(
             "ip route replace 127.0.0.0/8 via 10.77.{number}.1 src 10.77.{number}.2
              ip route replace 127.0.0.1/32 via 10.77.{number}.1 src 10.77.{number}.2"
         ))
     }
 
-    /// The link goes down at the far end: nothing arrives any more, this end is not told.
+    /// Cuts the link at the far end: no packet arrives any more, and the worker gets no error.
     pub(crate) fn cut(&self) -> io::Result<()> {
         shell(&format!("ip link set v{} down", self.number))
     }
 
-    pub(crate) fn mend(&self) -> io::Result<()> {
+    pub(crate) fn restore(&self) -> io::Result<()> {
         shell(&format!("ip link set v{} up", self.number))
     }
 
-    /// The web has no route: connecting fails immediately with ENETUNREACH.
+    /// Removes the route to the web: connecting fails immediately with ENETUNREACH.
     pub(crate) fn lose_route(&self) -> io::Result<()> {
         self.inside("ip route del 127.0.0.0/8")
     }
 
-    /// Packets to the web vanish; Postgres, S3 and the name server stay.
+    /// Drops packets to the web. Postgres, S3 and the name server stay reachable.
     pub(crate) fn swallow(&self) -> io::Result<()> {
         let number = self.number;
         self.inside(&format!(
@@ -157,10 +161,10 @@ impl Uplink {
         let mut command = Command::new("sh");
         command.args(["-ec", line]);
         self.confine(&mut command);
-        said(&mut command, line)
+        run(&mut command, line)
     }
 
-    /// Makes a command run in here.
+    /// Makes a command run in this namespace.
     pub(crate) fn confine(&self, command: &mut Command) {
         let namespace = self.namespace.as_raw_fd();
         // SAFETY: setns is a system call on a descriptor that lives as long as `self`, which
@@ -175,7 +179,7 @@ impl Uplink {
 }
 
 /// Makes a command run with a low limit of open files.
-pub(crate) fn few_files(command: &mut Command, files: u64) {
+pub(crate) fn limit_open_files(command: &mut Command, files: u64) {
     // SAFETY: setrlimit reads one rlimit from the address of one; it allocates nothing.
     unsafe {
         command.pre_exec(move || {

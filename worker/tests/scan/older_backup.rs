@@ -1,4 +1,4 @@
-//! A backup that an older version of the program made comes back as a scan of this version.
+//! A backup made by an older version of the program is restored as a scan of this version.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ fn url_of(folder: &Path) -> String {
     format!("file://{}", folder.display())
 }
 
-/// The objects of a store in a folder, without what marks it as a store.
+/// The objects of a store in a folder, without the file that marks it as a store.
 fn objects(folder: PathBuf) -> BTreeMap<String, Vec<u8>> {
     let mut found = files(&folder);
     found.retain(|name, _| !name.starts_with('.'));

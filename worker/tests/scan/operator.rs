@@ -1,16 +1,16 @@
-//! What an operator changes while workers work: the rate, a stage, the whole scan.
+//! Commands of an operator while workers run: the rate, a paused stage, a cancelled scan.
 
 use std::time::Instant;
 
 use everytab_testbed::Mix;
 
 use crate::{
+    environment::{Database, Internet, Stores, internet, stage},
     outcomes,
-    places::{Database, Internet, Stores, internet, stage},
     setup::{Running, assert_same, published, run, wait_for},
 };
 
-/// Requests for pages and icons that the small internet has had.
+/// The number of requests for pages and icons that the small internet has answered.
 fn requests(internet: &Internet) -> u64 {
     internet.running.counts().requests.values().sum()
 }
@@ -31,13 +31,13 @@ fn the_fleet_keeps_to_a_rate_and_takes_a_new_one_without_a_restart() {
     for _ in 0..16 {
         std::thread::sleep(std::time::Duration::from_millis(500));
         let seen = requests(&internet) - before;
-        // Read after the count: that makes the bound a little wider, never too narrow.
+        // The clock is read after the count, so the bound can only be too wide.
         let most = RATE * began.elapsed().as_secs_f64();
-        // A turn or two of each worker that were taken before the count and used after it.
+        // Each worker may send a few requests that the rate permitted before the first count.
         assert!(seen as f64 <= most + 6.0, "{seen} requests where {most} are allowed");
     }
     let paced = requests(&internet) - before;
-    assert!(paced > 0, "nothing was asked at all");
+    assert!(paced > 0, "no request was sent");
     assert_eq!(database.status()["state"], "running");
     run(database.owner(&["scan", "set", "rate=off"])).expect_code(0);
     for worker in workers {
@@ -46,12 +46,12 @@ fn the_fleet_keeps_to_a_rate_and_takes_a_new_one_without_a_restart() {
     let asked = requests(&internet) - before - paced;
     let took = began.elapsed().as_secs_f64() - 8.0;
     println!("{paced} requests in 8 s at rate=10, then {asked} in {took:.1} s without");
-    // A rate delays, it decides nothing.
+    // A rate delays requests; it changes no outcome.
     let free = Database::new(&internet, Stores::folders(&internet, &dir.join("free")));
     free.start_scan(internet.crawl(), &[]);
     run(free.worker(&["--exit-when-done"])).expect_code(0);
     assert_same(&published(&dir.join("free/site")), &published(&dir.join("out/site")), "paced");
-    outcomes::add_up(&dir.join("out/site"));
+    outcomes::assert_totals(&dir.join("out/site"));
 }
 
 #[test]
@@ -67,30 +67,32 @@ fn a_paused_stage_stands_still_while_the_others_go_on() {
         let warc = stage(&status, "warc");
         (warc["done"].as_u64() > Some(0) && warc["outstanding"] == 0).then_some(())
     });
-    wait_for("a worker without work", || worker.said().contains("no work now").then_some(()));
+    wait_for("a worker without work", || {
+        worker.stderr_text().contains("no work now").then_some(())
+    });
     let status = database.status();
     assert_eq!(stage(&status, "icon")["paused"], true);
     assert_eq!(stage(&status, "icon")["done"], 0, "{status}");
     assert_eq!(stage(&status, "icon")["leased"], 0, "{status}");
     let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
     assert!(shown.lines().any(|l| l.starts_with("icon") && l.ends_with("paused")), "{shown}");
-    // Twice is once, and says so.
+    // Pausing a paused stage changes nothing, and the program says so.
     let again = run(database.owner(&["scan", "pause", "--kind", "icon"])).expect_code(1);
     assert!(again.stderr.contains("nothing was changed"), "{}", again.stderr);
     run(database.owner(&["scan", "resume", "--kind", "icon"])).expect_code(0);
     worker.finish().expect_code(0);
     assert_eq!(database.status()["state"], "finished");
-    outcomes::add_up(&dir.join("site"));
+    outcomes::assert_totals(&dir.join("site"));
 }
 
 #[test]
 fn a_cancelled_scan_takes_its_leases_from_workers_at_work() {
     let internet = internet(150, Mix::none());
-    let (gate, database) = internet.held_scan();
+    let (proxy, database) = internet.held_scan();
     let worker = Running::start(database.worker(&["--exit-when-done"]));
-    gate.wait_until_held();
+    proxy.wait_until_held();
     run(database.owner(&["scan", "cancel"])).expect_code(0);
-    // The gate stays shut: only the loss of its leases ends the runs, and then the worker.
+    // The proxy still holds the requests: only the lost leases end the jobs, and then the worker.
     let ended = worker.finish().expect_code(0);
     assert!(ended.stderr.contains("the lease was lost"), "{}", ended.stderr);
     let status = database.status();
@@ -103,7 +105,7 @@ fn a_cancelled_scan_takes_its_leases_from_workers_at_work() {
 }
 
 #[test]
-fn commands_say_what_changed_refuse_nonsense_and_bear_a_reader_that_left() {
+fn commands_say_what_changed_refuse_wrong_values_and_survive_a_closed_pipe() {
     let internet = internet(40, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let said = |arguments: &[&str], code: i32| {
@@ -118,12 +120,12 @@ fn commands_say_what_changed_refuse_nonsense_and_bear_a_reader_that_left() {
     database.start_scan(internet.crawl(), &[]);
     let unknown = "00000000-0000-0000-0000-000000000000";
     assert!(said(&["scan", "status", "--scan", unknown], 1).contains("there is no scan 0000"));
-    for nonsense in
+    for wrong in
         ["rate=0", "rate=-1", "rate=many", "rate", "speed=1", "rate=99999999999", "deadline=soon"]
     {
-        // Nothing of a line is done if a part of it makes no sense.
-        let text = said(&["scan", "set", "rate=7", nonsense], 2);
-        assert!(text.contains(nonsense), "{text}");
+        // If one value is wrong, none is set.
+        let text = said(&["scan", "set", "rate=7", wrong], 2);
+        assert!(text.contains(wrong), "{text}");
     }
     assert_eq!(database.status()["rate"], serde_json::Value::Null);
     assert_eq!(said(&["scan", "set", "rate=7"], 0), "rate=7\n");
@@ -147,7 +149,7 @@ fn commands_say_what_changed_refuse_nonsense_and_bear_a_reader_that_left() {
     ] {
         assert!(said(arguments, 1).contains("nothing was changed"), "{arguments:?}");
     }
-    // A shell's pipe to a program that reads nothing.
+    // As in a shell's pipe to a program that reads nothing.
     for arguments in [
         &["scan", "list"][..],
         &["scan", "list", "--json"],
@@ -187,7 +189,7 @@ fn doctor_audits_the_scans_and_names_drift() {
 }
 
 #[test]
-fn of_many_machines_that_start_a_scan_once_one_does_and_late_ones_never_again() {
+fn of_many_machines_that_start_a_scan_with_once_one_starts_it_and_late_ones_start_none() {
     let internet = internet(60, Mix::none());
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, &dir.join("out")));
@@ -196,7 +198,7 @@ fn of_many_machines_that_start_a_scan_once_one_does_and_late_ones_never_again() 
         command.args(database.stores.arguments()).args(more);
         command
     };
-    // What each machine of a fleet does when it comes up.
+    // What each machine of a fleet does when it boots.
     let machines: Vec<(Running, Running)> = (0..6)
         .map(|_| (database.owner(&["migrate"]), start(internet.crawl(), &["--once"])))
         .map(|(migrate, start)| (Running::start(migrate), Running::start(start)))
@@ -209,12 +211,13 @@ fn of_many_machines_that_start_a_scan_once_one_does_and_late_ones_never_again() 
     assert_eq!(started, 1, "one machine started it, and said its id");
     let scans = || database.psql("select count(*) from everytab.scans").trim().to_owned();
     assert_eq!(scans(), "1");
-    // A machine that comes after the scan was cancelled starts nothing, by name or as the latest.
+    // A machine that starts after the scan was cancelled starts no other one, whether it names the
+    // crawl or asks for the latest.
     run(database.owner(&["scan", "cancel"])).expect_code(0);
     run(start(internet.crawl(), &["--once"])).expect_code(0);
     run(start("latest", &["--once"])).expect_code(0);
     assert_eq!(scans(), "1");
-    // A person may.
+    // Without --once a second scan of the crawl is started.
     run(start(internet.crawl(), &[])).expect_code(0);
     assert_eq!(scans(), "2");
 }

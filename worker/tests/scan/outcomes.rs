@@ -1,4 +1,4 @@
-//! Every input ends as data or as a counted, classified outcome.
+//! Every input of a scan is counted under exactly one outcome.
 
 use std::{fs, path::Path};
 
@@ -15,8 +15,8 @@ const FAILED: [&str; 6] = [
     "failed_other",
 ];
 
-/// Adds up a site's stats.json.
-pub(crate) fn add_up(site: &Path) {
+/// Fails unless the counts in a site's stats.json add up and agree with the manifest and the tabs.
+pub(crate) fn assert_totals(site: &Path) {
     let stats: Value = serde_json::from_slice(&fs::read(site.join("stats.json")).unwrap()).unwrap();
     let number = |name: &str| stats[name].as_u64().unwrap_or_else(|| panic!("{name}: {stats}"));
     let sum = |kind: &str, key: &str| -> u64 {
@@ -26,7 +26,7 @@ pub(crate) fn add_up(site: &Path) {
     for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
         let (inputs, outcomes) = (sum(kind, "inputs"), sum(kind, "outcomes"));
         assert_eq!(inputs, outcomes, "{kind}: {}", stats["stages"][kind]);
-        // publish writes this very document, so it is not over.
+        // The publish job writes this document, so it has not ended yet.
         assert!(inputs > 0 || kind == "publish", "{kind} had no input");
     }
     let failed: u64 = FAILED.into_iter().map(number).sum();

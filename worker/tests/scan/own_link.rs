@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    guard::{outcomes, whole_world},
-    netns::{apart, shell},
+    address_guard::{outcomes, serve_all_addresses},
+    netns::{in_own_namespaces, shell},
 };
 
 /// The address of the site, which is public.
@@ -16,11 +16,11 @@ const SITE: &str = "93.184.215.14";
 
 #[test]
 fn a_site_is_tried_again_when_the_link_comes_back_after_it_was_said_to_be_unreachable() {
-    apart(|has_network| {
+    in_own_namespaces(|has_network| {
         if !has_network {
             return;
         }
-        whole_world();
+        serve_all_addresses();
         // The site alone lies beyond a link on which nobody answers.
         shell(&format!(
             "ip link add near type veth peer name far

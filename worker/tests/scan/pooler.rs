@@ -1,4 +1,4 @@
-//! Workers behind PgBouncer in transaction mode, where each transaction may meet another session.
+//! Workers behind PgBouncer in transaction mode, where each transaction may get another session.
 
 use std::{
     fs::{self, File},
@@ -12,15 +12,15 @@ use everytab_postgres::shared_for_tests;
 use everytab_testbed::{Behaviour, Mix};
 
 use crate::{
+    environment::{Database, Stores, internet},
     outcomes,
-    places::{Database, Stores, internet},
     setup::{Running, assert_same, published, run, wait_for},
 };
 
-/// Sessions for all workers together: each of them has up to five connections of its own.
+/// Server sessions that all workers share; each worker has up to five client connections.
 const SESSIONS: usize = 4;
 
-/// A pooler before the shared Postgres, by its user; it ends with its test.
+/// A PgBouncer before the shared Postgres, run by the same user. It ends with its test.
 struct Pooler {
     child: Child,
     port: u16,
@@ -51,7 +51,8 @@ impl Pooler {
         let program = program()?;
         let socket = shared_for_tests().socket();
         let sockets = socket.parent().unwrap();
-        // Postgres's socket folder is its user's alone; PgBouncer too refuses to be root.
+        // Only the user of Postgres may enter its socket folder, and PgBouncer refuses to run as
+        // root.
         let owner = fs::metadata(sockets).unwrap();
         let folder = folder.join("pooler");
         fs::create_dir(&folder).unwrap();
@@ -71,7 +72,7 @@ impl Pooler {
         fs::write(&settings, text).unwrap();
         let log = folder.join("log");
         let mut command = Command::new("setpriv");
-        // The kernel ends it with this thread, however that ends.
+        // The kernel kills PgBouncer when this thread ends.
         command.args(["--pdeathsig", "KILL"]);
         if fs::metadata("/proc/self").unwrap().uid() == 0 {
             for path in [&folder, &users, &settings] {
@@ -83,11 +84,11 @@ impl Pooler {
         command.arg(program).arg(&settings).stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.stderr(File::create(&log).unwrap()).spawn().unwrap();
         let pooler = Self { child, port, log };
-        wait_for("the pooler", || pooler.said().contains("process up").then_some(()));
+        wait_for("the pooler", || pooler.log_text().contains("process up").then_some(()));
         Some(pooler)
     }
 
-    fn said(&self) -> String {
+    fn log_text(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
 
@@ -118,7 +119,7 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
                          where datname = current_database() and usename = 'everytab_worker'";
         most = most.max(pooled.psql(sessions).trim().parse::<usize>().unwrap());
         named += prepared_statements(&pooled.worker_url);
-        // A worker that has ended must have done so well, as is seen below.
+        // The exit codes of workers that have ended are checked below.
         let is_over =
             pooled.status()["state"] == "finished" || workers.iter_mut().all(Running::has_ended);
         is_over.then_some(())
@@ -134,14 +135,14 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
     let status = pooled.status();
     assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
     assert_eq!(status["events"], serde_json::json!({}), "{status}");
-    let said = pooler.said();
+    let said = pooler.log_text();
     assert!(!said.contains("ERROR") && !said.contains("unsupported"), "{said}");
     let site = dir.join("pooled/site");
     assert_same(&published(&dir.join("direct/site")), &published(&site), "direct and pooled");
-    outcomes::add_up(&site);
+    outcomes::assert_totals(&site);
 }
 
-/// Named statements of whatever session the pooler gives.
+/// The number of prepared statements in a session of the pooler.
 fn prepared_statements(url: &str) -> usize {
     let sql = "select count(*) from pg_prepared_statements";
     let mut psql = Command::new("psql");

@@ -1,7 +1,7 @@
 //! `--public` holds for every request to the crawl's bucket, the list of crawls included.
 //!
 //! The list was once read with the credentials of the environment, because the crawl was resolved
-//! before the option was looked at: a bucket that refuses strangers' keys answered 403.
+//! before the option was looked at: a bucket that refuses keys of other accounts answered 403.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -11,7 +11,7 @@ use std::{
 
 use crate::setup::{run, worker};
 
-/// Answers every request with 404, and gives the head of each.
+/// Starts a server that answers 404 to every request, and sends the head of each to the receiver.
 fn recorder() -> (String, mpsc::Receiver<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -22,7 +22,8 @@ fn recorder() -> (String, mpsc::Receiver<Vec<String>>) {
             let lines = BufReader::new(stream.try_clone().unwrap()).lines();
             let head: Vec<String> =
                 lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-            let answer = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            let answer =
+                "HTTP/1.1 404 Not ScanResult\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
             // The program may have closed the connection.
             let _ = stream.write_all(answer.as_bytes());
             if heads.send(head).is_err() {

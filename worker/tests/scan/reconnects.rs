@@ -1,5 +1,5 @@
-//! Postgres goes away in mid-scan: workers wait, come back by themselves, and lose nothing; and
-//! one that cannot reach it stops before another may begin.
+//! Outages of Postgres during a scan: workers wait, reconnect by themselves, and lose nothing. A
+//! worker that cannot reach Postgres stops its jobs before another worker may lease them.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -8,10 +8,10 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
 use everytab_testbed::{Behaviour, Mix};
 
 use crate::{
+    environment::{Database, Internet, Stores, internet, stage},
     outcomes,
-    places::{Database, Internet, Stores, internet, stage},
+    postgres_proxy::PostgresProxy,
     setup::{Running, assert_same, published, run, wait_for},
-    wire::Wire,
 };
 
 fn mixed_internet() -> Internet {
@@ -31,7 +31,7 @@ fn assert_whole(database: &Database, site: &Path, expected: &BTreeMap<String, Ve
     assert_eq!(status["state"], "finished", "{status}");
     assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
     assert_same(expected, &published(site), "undisturbed and cut off");
-    outcomes::add_up(site);
+    outcomes::assert_totals(site);
 }
 
 fn server(dir: &Path) -> PrivatePostgres {
@@ -40,45 +40,46 @@ fn server(dir: &Path) -> PrivatePostgres {
 }
 
 #[test]
-fn workers_outlive_a_failover_in_mid_scan() {
+fn workers_outlive_a_failover_during_a_scan() {
     let internet = mixed_internet();
     let expected = undisturbed(&internet);
     let dir = internet.folder.path().join("out");
-    let (gate, stores) = internet.gated(&dir);
-    let place = internet.folder.path().join("postgres");
-    let postgres = server(&place);
+    let (proxy, stores) = internet.behind_proxy(&dir);
+    let cluster = internet.folder.path().join("postgres");
+    let postgres = server(&cluster);
     let mut database = Database::on(&postgres, &internet, stores);
-    let wire = Wire::before(&postgres.socket());
-    // One worker sees its address refuse before another server takes it over, one the restart.
+    let postgres_proxy = PostgresProxy::before(&postgres.socket());
+    // One worker connects through a proxy that refuses, as in a failover; the other one directly,
+    // and so meets the restart.
     let direct = database.worker_url.clone();
     database.start_scan(internet.crawl(), &[]);
-    // There are more shards than one worker takes warc jobs at a time, so both have some.
-    gate.arm("GET", "/segments/", 1);
+    // There are more warc jobs than one worker performs concurrently, so both workers get some.
+    proxy.hold("GET", "/segments/", 1);
     let mut workers = vec![Running::start(database.worker(&["--exit-when-done"]))];
-    database.worker_url = wire.url(&database.name);
+    database.worker_url = postgres_proxy.url(&database.name);
     workers.push(Running::start(database.worker(&["--exit-when-done"])));
-    gate.wait_until_held();
+    proxy.wait_until_held();
     wait_for("two workers at work", || {
         let status = database.status();
         let holding = status["workers"].as_array().unwrap().iter();
         (holding.filter(|worker| worker["leases"].as_u64() > Some(0)).count() == 2).then_some(())
     });
-    wire.refuse();
+    postgres_proxy.refuse();
     postgres.stop().unwrap();
     for worker in &workers {
         wait_for("a line about it", || {
-            worker.said().contains("cannot connect to Postgres").then_some(())
+            worker.stderr_text().contains("cannot connect to Postgres").then_some(())
         });
         wait_for("the end of its runs", || {
-            worker.said().contains("could not be renewed in time").then_some(())
+            worker.stderr_text().contains("could not be renewed in time").then_some(())
         });
     }
-    let postgres = server(&place);
-    wire.mend();
-    gate.open();
+    let postgres = server(&cluster);
+    postgres_proxy.restore();
+    proxy.release();
     for worker in workers {
         let ended = worker.finish().expect_code(0);
-        // A pause between tries, so their number is small however fast they fail.
+        // Pauses between the tries keep their number small, however fast they fail.
         let tries = ended.stderr.matches("cannot connect to Postgres").count();
         assert!((1..300).contains(&tries), "{tries} tries\n{}", ended.stderr);
     }
@@ -101,14 +102,14 @@ fn workers_outlive_the_end_of_all_their_sessions_again_and_again() {
     wait_for("the end of the scan", || {
         let status = database.status();
         let stages = status["stages"].to_string();
-        // Once each time that something has moved, so that the scan comes to an end.
+        // Sessions are ended only after progress, so that the scan comes to an end.
         if stages != seen && ended < 60 {
             seen = stages;
             let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity
                         where datname = current_database() and usename = 'everytab_worker'";
             ended += database.psql(end).trim().parse::<u32>().unwrap();
         }
-        // A worker that has ended must have done so well, as is seen below.
+        // The exit codes of workers that have ended are checked below.
         let is_over = status["state"] == "finished" || workers.iter_mut().any(Running::has_ended);
         is_over.then_some(())
     });
@@ -120,27 +121,27 @@ fn workers_outlive_the_end_of_all_their_sessions_again_and_again() {
 }
 
 #[test]
-fn a_worker_that_cannot_reach_postgres_ends_its_run_before_another_may_begin() {
+fn a_worker_that_cannot_reach_postgres_ends_its_jobs_before_another_may_lease_them() {
     let internet = internet(100, Mix::none());
     let dir = internet.folder.path();
-    let (gate, stores) = internet.gated(&dir.join("cut-off"));
+    let (proxy, stores) = internet.behind_proxy(&dir.join("cut-off"));
     let mut database = Database::new(&internet, stores);
     let direct = database.worker_url.clone();
-    let wire = Wire::before(&shared_for_tests().socket());
-    database.worker_url = wire.url(&database.name);
-    // A tenth of the lease is what the worker keeps for itself.
-    database.start_scan_leasing(internet.crawl(), "10s");
-    gate.arm("GET", "/segments/", 5);
+    let postgres_proxy = PostgresProxy::before(&shared_for_tests().socket());
+    database.worker_url = postgres_proxy.url(&database.name);
+    // A worker ends its jobs when a tenth of the lease is left.
+    database.start_scan_with_lease(internet.crawl(), "10s");
+    proxy.hold("GET", "/segments/", 5);
     let mut cut_off = Running::start(database.worker(&["--exit-when-done"]));
-    gate.wait_until_held();
-    wire.swallow();
+    proxy.wait_until_held();
+    postgres_proxy.drop_bytes();
     database.worker_url = direct;
     let next = Running::start(database.worker(&["--exit-when-done"]));
-    wait_for("the next holder of the jobs", || {
+    wait_for("an expired lease", || {
         (database.status()["events"]["expired"].as_u64() > Some(0)).then_some(())
     });
     let line = wait_for("the end of the run", || {
-        let said = cut_off.said();
+        let said = cut_off.stderr_text();
         said.lines().find(|line| line.contains("could not be renewed in time")).map(String::from)
     });
     let time = line.split_whitespace().next().unwrap();
@@ -149,15 +150,15 @@ fn a_worker_that_cannot_reach_postgres_ends_its_run_before_another_may_begin() {
                    from everytab.job_events where event = 'expired'";
     let expired: DateTime<Utc> = database.psql(first).trim().parse().unwrap();
     assert!(run_ended < expired, "the run ended at {run_ended}, its lease at {expired}");
-    assert!(!cut_off.has_ended(), "{}", cut_off.said());
-    gate.open();
+    assert!(!cut_off.has_ended(), "{}", cut_off.stderr_text());
+    proxy.release();
     next.finish().expect_code(0);
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}");
     assert_eq!(stage(&status, "warc")["outstanding"], 0);
-    // Once told that its connections are dead, the worker goes on over new ones.
-    wire.refuse();
-    wire.mend();
+    // After its connections are closed, the worker continues over new ones.
+    postgres_proxy.refuse();
+    postgres_proxy.restore();
     cut_off.finish().expect_code(0);
 }
 

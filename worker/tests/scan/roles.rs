@@ -1,16 +1,17 @@
-//! Any mix of roles over any number of processes does a scan, each its own kinds alone.
+//! Workers with roles: each performs only jobs of its roles' kinds, and together they finish a
+//! scan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use everytab_testbed::Mix;
 
 use crate::{
+    environment::{Database, Stores, internet},
     outcomes,
-    places::{Database, Stores, internet},
     setup::{Running, published, run, wait_for},
 };
 
-/// Roles of a process, and the kinds that it then takes.
+/// The roles of a process, and the kinds of job that it then leases.
 const MIX: [(&str, &[&str]); 4] = [
     ("publish", &["publish"]),
     ("icons", &["icon"]),
@@ -26,10 +27,10 @@ fn processes_of_four_roles_finish_a_scan_together_each_with_its_own_kinds() {
     let start = |role: &str| Running::start(database.worker(&["--exit-when-done", "--role", role]));
     let workers: Vec<(Running, &[&str])> =
         MIX.iter().map(|(role, kinds)| (start(role), *kinds)).collect();
-    // There is no scan yet, and for most no work for long after: each says what it waits for.
+    // There is no scan yet: each worker logs the kinds that it waits for.
     for (worker, kinds) in &workers {
         let line = wait_for("a line about waiting", || {
-            let said = worker.said();
+            let said = worker.stderr_text();
             said.lines().find(|line| line.contains("no work now; waiting")).map(str::to_owned)
         });
         for kind in *kinds {
@@ -46,7 +47,7 @@ fn processes_of_four_roles_finish_a_scan_together_each_with_its_own_kinds() {
     assert_eq!(database.status()["state"], "finished");
     assert_eq!(done_by(&database), expected(&kinds_of));
     assert!(!published(&dir.join("site")).is_empty());
-    outcomes::add_up(&dir.join("site"));
+    outcomes::assert_totals(&dir.join("site"));
 }
 
 fn expected(kinds_of: &BTreeMap<u32, &[&str]>) -> BTreeMap<u32, BTreeSet<String>> {
@@ -54,7 +55,7 @@ fn expected(kinds_of: &BTreeMap<u32, &[&str]>) -> BTreeMap<u32, BTreeSet<String>
     kinds_of.iter().map(|(pid, kinds)| (*pid, names(kinds))).collect()
 }
 
-/// The kinds that each process has completed a job of.
+/// The kinds of the jobs that each process has completed.
 fn done_by(database: &Database) -> BTreeMap<u32, BTreeSet<String>> {
     let said = database
         .psql("select distinct split_part(worker_id, ':', 2), kind from everytab.job_results");
@@ -67,12 +68,14 @@ fn done_by(database: &Database) -> BTreeMap<u32, BTreeSet<String>> {
 }
 
 #[test]
-fn a_role_whose_work_is_done_waits_for_the_rest_and_a_cancelled_scan_ends_it_too() {
+fn a_role_without_work_waits_for_the_end_of_the_scan_and_a_cancelled_scan_ends_it_too() {
     let internet = internet(60, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);
     let mut index = Running::start(database.worker(&["--exit-when-done", "--role", "index"]));
-    wait_for("the end of its work", || index.said().contains("no work now; waiting").then_some(()));
+    wait_for("the end of its work", || {
+        index.stderr_text().contains("no work now; waiting").then_some(())
+    });
     let done: BTreeSet<String> = done_by(&database).into_values().flatten().collect();
     assert_eq!(done, BTreeSet::from(["index".to_owned()]));
     assert!(!index.has_ended(), "the scan is not over");

@@ -1,4 +1,5 @@
-//! The bundles and search files are a function of the crawl and the answers, not of who worked.
+//! The bundles and search files depend on the crawl and the web's answers, not on the number of
+//! workers.
 
 use std::{fs, thread};
 
@@ -14,20 +15,20 @@ use crate::{
 fn three_workers_and_one_write_the_same_bytes_of_the_recorded_sample() {
     let Some(corpus) = corpus() else { return };
     let sample = corpus.display().to_string();
-    let (three, one) = both_ways(&["--sample", &sample]);
+    let (three, one) = scan_with_three_and_one(&["--sample", &sample]);
     every_home_page_with_a_title_is_a_tab(&corpus, one.path());
-    outcomes::add_up(&one.path().join("site"));
-    outcomes::add_up(&three.path().join("site"));
+    outcomes::assert_totals(&one.path().join("site"));
+    outcomes::assert_totals(&three.path().join("site"));
 }
 
 #[test]
 fn three_workers_and_one_write_the_same_bytes_of_the_generated_sample() {
-    let (three, one) = both_ways(&["--sample", "--sample-hosts", "400"]);
-    outcomes::add_up(&one.path().join("site"));
-    outcomes::add_up(&three.path().join("site"));
+    let (three, one) = scan_with_three_and_one(&["--sample", "--sample-hosts", "400"]);
+    outcomes::assert_totals(&one.path().join("site"));
+    outcomes::assert_totals(&three.path().join("site"));
 }
 
-fn both_ways(sample: &[&str]) -> (tempfile::TempDir, tempfile::TempDir) {
+fn scan_with_three_and_one(sample: &[&str]) -> (tempfile::TempDir, tempfile::TempDir) {
     let (three, one) = (folder(), folder());
     thread::scope(|scope| {
         scope.spawn(|| scan_locally(three.path(), 3, sample));
@@ -38,7 +39,7 @@ fn both_ways(sample: &[&str]) -> (tempfile::TempDir, tempfile::TempDir) {
     (three, one)
 }
 
-/// The judges of the titles are two HTML parsers that agree; see the sample's README.
+/// The expected titles are those that two HTML parsers agree on; see the sample's README.
 fn every_home_page_with_a_title_is_a_tab(corpus: &std::path::Path, dir: &std::path::Path) {
     let read = |name: &str| -> Value {
         serde_json::from_slice(&fs::read(corpus.join("expected").join(name)).unwrap()).unwrap()
@@ -48,7 +49,7 @@ fn every_home_page_with_a_title_is_a_tab(corpus: &std::path::Path, dir: &std::pa
     let mut missing = Vec::new();
     let mut with_title = 0;
     for (host, records) in hosts.as_object().unwrap() {
-        // Which of several captures is the host's own is the index's choice: any will do.
+        // A host may have several captures; the index chooses one, so each title is right.
         let titles: Vec<String> = records
             .as_array()
             .unwrap()

@@ -1,4 +1,4 @@
-//! Reading a worker's metrics as Prometheus does, and the table of docs/metrics.md.
+//! Reads a worker's metrics as Prometheus does, and the table of docs/metrics.md.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,23 +6,23 @@ use std::{
 };
 
 use crate::{
-    places::Internet,
+    environment::Internet,
     setup::{Running, wait_for},
 };
 
-/// A series by its name and labels as they are written, with its value.
+/// The value of each series, by its name and labels as they are written.
 pub(crate) type Series = BTreeMap<String, f64>;
 
-/// The address that a run of the program serves metrics on.
+/// The address on which a running program serves its metrics.
 pub(crate) fn address_of(running: &Running) -> String {
     wait_for("an address with metrics", || {
-        let said = running.said();
+        let said = running.stderr_text();
         let rest = said.split_once("metrics on http://")?.1;
         rest.split_once("/metrics").map(|(address, _)| address.to_owned())
     })
 }
 
-/// The body that a server answers with.
+/// The body of the answer to a GET request.
 pub(crate) fn get(internet: &Internet, url: &str) -> String {
     internet.runtime.block_on(async {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -47,7 +47,7 @@ pub(crate) fn sum(series: &Series, name: &str, labels: &[&str]) -> f64 {
     chosen.filter(|(full, _)| labels.iter().all(|label| full.contains(label))).map(|it| it.1).sum()
 }
 
-/// The names in docs/metrics.md: OpenTelemetry's, each with Prometheus's.
+/// The metrics in docs/metrics.md: the name in OpenTelemetry, with the name in Prometheus.
 pub(crate) fn documented() -> BTreeMap<String, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
     let text = std::fs::read_to_string(path).unwrap();
@@ -59,7 +59,7 @@ pub(crate) fn documented() -> BTreeMap<String, String> {
     names.collect()
 }
 
-/// The names of metrics, without what a histogram adds to them.
+/// The names of the metrics, without the suffixes of histograms.
 pub(crate) fn names(series: &Series) -> BTreeSet<String> {
     let known: BTreeSet<String> = documented().into_values().collect();
     let plain = |full: &String| {

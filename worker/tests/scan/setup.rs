@@ -1,4 +1,4 @@
-//! Running the program, bounded; places for its files; what it published.
+//! Runs the program with a limit of time, makes folders for its files, and reads what it published.
 
 use std::{
     collections::BTreeMap,
@@ -12,23 +12,25 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Longer than anything here takes on a busy machine; a hang ends as a failure.
+/// Limit of every wait. Longer than anything here takes on a busy machine, so that a hang becomes a
+/// failure.
 pub(crate) const LIMIT: Duration = Duration::from_secs(240);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Waits until `ready` gives a value.
+/// Waits until `ready` returns a value, and fails after [`LIMIT`].
 pub(crate) fn wait_for<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     let give_up = Instant::now() + LIMIT;
     loop {
         if let Some(value) = ready() {
             return value;
         }
-        assert!(Instant::now() < give_up, "waited in vain for {what}");
+        assert!(Instant::now() < give_up, "waited too long for {what}");
         std::thread::sleep(POLL);
     }
 }
 
-/// The program with `arguments`, and nothing of this process's environment that it reads.
+/// A command that runs the program with `arguments`, without the environment variables of this
+/// process that the program reads.
 pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everytab-worker"));
     for (name, _) in std::env::vars_os() {
@@ -39,13 +41,13 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
             command.env_remove(&name);
         }
     }
-    // Whatever machine the tests run on, what it is told about itself is none of theirs.
+    // On an EC2 instance the tests must not read the metadata of that instance.
     command.env("EVERYTAB_INSTANCE_METADATA", "off");
     command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
     command
 }
 
-/// How a run of the program ended.
+/// Exit status and output of a program that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -58,7 +60,7 @@ impl Ended {
         self.status.code()
     }
 
-    /// Itself, if the exit code is the wanted one.
+    /// Fails unless the exit code is `code`.
     #[track_caller]
     pub(crate) fn expect_code(self, code: i32) -> Self {
         assert_eq!(self.code(), Some(code), "{}\n{}\n{}", self.status, self.stdout, self.stderr);
@@ -66,7 +68,7 @@ impl Ended {
     }
 }
 
-/// A run of the program under way; killed when dropped.
+/// A running program, which is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
@@ -109,12 +111,12 @@ impl Running {
         assert!(sent.success(), "SIG{name} to {pid}");
     }
 
-    /// What it has said on stderr so far.
-    pub(crate) fn said(&self) -> String {
+    /// What the program has written to stderr so far.
+    pub(crate) fn stderr_text(&self) -> String {
         text(&self.stderr)
     }
 
-    /// Waits for its end.
+    /// Waits until the program has ended.
     pub(crate) fn finish(mut self) -> Ended {
         let what = format!("the end of process {}", self.child.id());
         let status = wait_for(&what, || self.child.try_wait().unwrap());
@@ -130,7 +132,7 @@ impl Drop for Running {
     }
 }
 
-/// All of a file, without moving the place in it where the program writes.
+/// The content of a file. Does not move the file position, at which the program writes.
 fn text(file: &File) -> String {
     let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
     let mut bytes = vec![0; length];
@@ -150,7 +152,7 @@ pub(crate) fn folder() -> TempDir {
     folder
 }
 
-/// The recorded sample, or a plain line that it is not there.
+/// The folder of the recorded sample. If there is none, prints that the test is skipped.
 pub(crate) fn corpus() -> Option<PathBuf> {
     let dir = std::env::var_os("EVERYTAB_CORPUS").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus"),
@@ -163,7 +165,7 @@ pub(crate) fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// `local --sample ...` in `dir`, to its end, with exit code 0.
+/// Runs `local --sample ...` in `dir` to its end, and expects exit code 0.
 pub(crate) fn scan_locally(dir: &Path, workers: u16, sample: &[&str]) -> Ended {
     let (dir, workers) = (dir.display().to_string(), workers.to_string());
     let mut arguments = vec!["local", "--dir", &dir, "--workers", &workers, "--exit-when-done"];
@@ -216,7 +218,7 @@ pub(crate) fn tabs(site: &Path) -> Vec<Value> {
     tabs.collect()
 }
 
-/// Says which files differ, not what is in them.
+/// Fails if the files differ. The message names them, without their contents.
 #[track_caller]
 pub(crate) fn assert_same(
     left: &BTreeMap<String, Vec<u8>>,

@@ -1,5 +1,6 @@
-//! What a worker tells of itself: metrics to Prometheus, metrics and traces to a collector, lines
-//! with job, shard and scan. A real scrape of a real scan, and a collector that decodes what came.
+//! Telemetry of a worker: metrics for Prometheus, metrics and traces for an OTLP collector, and log
+//! lines with job, shard and scan. The metrics of a real scan are scraped, and a collector decodes
+//! what it receives.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,12 +18,12 @@ use prost::Message as _;
 use serde_json::Value;
 
 use crate::{
-    places::{Database, Internet, Stores, internet},
+    environment::{Database, Internet, Stores, internet},
     scrape::{address_of, documented, get, names, scrape, sum},
     setup::{Running, run, wait_for},
 };
 
-/// Series that `scan status` has and a worker has not.
+/// Whether `scan status` serves this metric, and a worker does not.
 fn is_of_a_scan(name: &str) -> bool {
     name.starts_with("everytab_scan_")
 }
@@ -31,7 +32,7 @@ fn is_of_a_scan(name: &str) -> bool {
 fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     let mix = Mix::none().with(Behaviour::NotFound, 100_000);
     let internet = internet(120, mix);
-    let (gate, database) = internet.held_scan();
+    let (proxy, database) = internet.held_scan();
     let watching = Running::start(
         database
             .owner(&["scan", "status", "--watch", "--json", "--metrics", "127.0.0.1:0"])
@@ -40,7 +41,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     let running = Running::start(database.worker(&["--metrics", "127.0.0.1:0"]));
     let address = address_of(&running);
     assert_eq!(get(&internet, &format!("http://{address}/healthz")), "ok\n");
-    gate.wait_until_held();
+    proxy.wait_until_held();
     wait_for("a warc job under way", || {
         let series = scrape(&internet, &address);
         (sum(&series, "everytab_jobs_running", &["kind=\"warc\""]) > 0.0).then_some(())
@@ -52,15 +53,15 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
         (leased > 0.0).then_some(series)
     });
     assert!(sum(&of_scan, "everytab_scan_running", &[]) > 0.5);
-    gate.open();
+    proxy.release();
     wait_for("the end of the scan", || (database.status()["state"] == "finished").then_some(()));
-    // The worker hears of it a moment after Postgres knows.
+    // The worker's counters change a moment after the database.
     let series = wait_for("the last job's end in the metrics", || {
         let series = scrape(&internet, &address);
         let labels = ["kind=\"publish\"", "end=\"recorded\""];
         (sum(&series, "everytab_jobs_ended_total", &labels) > 0.0).then_some(series)
     });
-    // What the metrics count is what Postgres has.
+    // The metrics agree with the rows in Postgres.
     for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
         let sql = format!(
             "select count(*) || ' ' || coalesce(sum((select sum(value::bigint) from jsonb_each_text(
@@ -78,7 +79,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     for name in ["everytab_fetch_body_bytes_total", "process_cpu_time_seconds_total"] {
         assert!(sum(&series, name, &[]) > 0.0, "{name}");
     }
-    // Both ways: nothing that is not written down, nothing written down that is not there.
+    // The documented metrics are exactly those that exist.
     let mut seen = names(&series);
     seen.extend(names(&of_scan));
     seen.remove("target_info");
@@ -90,7 +91,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
     watching.finish().expect_code(0);
 }
 
-/// Starting `scan` commands with the line that names the address.
+/// Makes `scan` commands log the line that names the address of the metrics.
 trait WithLog {
     fn with_log(self) -> Self;
 }
@@ -102,7 +103,7 @@ impl WithLog for std::process::Command {
     }
 }
 
-/// A collector that keeps what it is sent.
+/// An OTLP collector that keeps what it receives.
 #[derive(Clone, Default)]
 struct Collector {
     metrics: Arc<Mutex<Vec<ExportMetricsServiceRequest>>>,
@@ -164,17 +165,17 @@ fn a_collector_gets_the_metrics_and_a_trace_of_each_job() {
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.serve(&internet));
     run(command).expect_code(0);
 
-    // Jobs as Postgres has them, and as traces tell.
+    // The traces have the same jobs as Postgres.
     let sql = "select kind || ' ' || job_id || ' ' || lease_number from everytab.job_results";
     let jobs: BTreeSet<String> = database.psql(sql).lines().map(str::to_owned).collect();
     let spans = collector.spans();
     let roots: Vec<&Span> = spans.iter().filter(|span| span.name == "job").collect();
     let field = |span: &Span, key: &str| text_of(&span.attributes, key).unwrap_or_default();
-    let told: BTreeSet<String> = roots
+    let traced: BTreeSet<String> = roots
         .iter()
         .map(|span| ["kind", "job", "lease"].map(|key| field(span, key)).join(" "))
         .collect();
-    assert_eq!(told, jobs);
+    assert_eq!(traced, jobs);
     let scan = database.status()["scan"].as_str().unwrap().to_owned();
     for root in &roots {
         assert_eq!(field(root, "scan"), scan);
@@ -189,7 +190,7 @@ fn a_collector_gets_the_metrics_and_a_trace_of_each_job() {
         assert_eq!(children, BTreeSet::from(["load", "perform", "complete"]), "{root:?}");
     }
 
-    // The last export has everything, for it comes at the end.
+    // The last export comes at the end of the process, so it has every metric.
     let requests = collector.metrics.lock().unwrap();
     let last = requests.last().unwrap();
     let resource = last.resource_metrics[0].resource.as_ref().unwrap();
@@ -229,14 +230,14 @@ fn traces_are_sampled_as_the_standard_variables_say() {
 }
 
 #[test]
-fn a_collector_that_hangs_costs_a_worker_nothing_but_its_last_words() {
+fn a_collector_that_hangs_costs_a_worker_only_its_last_export() {
     let internet = internet(40, Mix::none());
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     database.start_scan(internet.crawl(), &[]);
-    // It takes connections, and never answers.
-    let deaf = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // This listener accepts connections and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut command = database.worker(&["--exit-when-done"]);
-    let endpoint = format!("http://{}", deaf.local_addr().unwrap());
+    let endpoint = format!("http://{}", silent.local_addr().unwrap());
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
     let ended = run(command).expect_code(0);
     assert!(ended.stderr.contains("the last telemetry was not sent"), "{}", ended.stderr);
@@ -279,11 +280,11 @@ fn lines_of_a_job_name_it_its_shard_and_its_scan() {
     let sql = "select j.job_id || ' ' || case when kind in ('index', 'search', 'publish') then
                       'null' else part::text end from everytab.job_results j";
     let expected: BTreeSet<String> = database.psql(sql).lines().map(str::to_owned).collect();
-    let told: BTreeSet<String> = completions
+    let logged: BTreeSet<String> = completions
         .iter()
         .map(|line| format!("{} {}", line["span"]["job"], line["span"]["shard"]))
         .collect();
-    assert_eq!(told, expected);
+    assert_eq!(logged, expected);
     for line in completions {
         assert_eq!(line["span"]["scan"], scan, "{line}");
         assert_eq!(line["fields"]["outcome"], "recorded", "{line}");

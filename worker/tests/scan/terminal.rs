@@ -95,7 +95,8 @@ impl Session {
         self.screen.screen_mut().set_size(ROWS, columns);
     }
 
-    /// Shows what was written until `is_enough`; false if the program closed the terminal first.
+    /// Feeds the program's output to the screen until `is_enough` is true. False if the program
+    /// closed the terminal first.
     fn show_until(&mut self, mut is_enough: impl FnMut(&vt100::Screen) -> bool) -> bool {
         let give_up = Instant::now() + LIMIT;
         while !is_enough(self.screen.screen()) {
@@ -106,7 +107,7 @@ impl Session {
             }
             assert!(
                 Instant::now() < give_up,
-                "waited in vain; shown:\n{}",
+                "waited too long; shown:\n{}",
                 self.lines().join("\n")
             );
         }
@@ -123,7 +124,7 @@ impl Session {
         self.child.wait().unwrap()
     }
 
-    /// All lines from the first that scrolled away to the cursor, without trailing spaces.
+    /// All lines from the first that scrolled off the screen to the last, without trailing spaces.
     fn lines(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         self.screen.screen_mut().set_scrollback(usize::MAX);
@@ -142,7 +143,7 @@ impl Session {
         lines.iter().map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// The rows on the screen that go on in the next one.
+    /// The rows on the screen that are wrapped into the next row.
     fn wrapped_rows(&self) -> Vec<String> {
         let screen = self.screen.screen();
         let rows = (0..ROWS).zip(screen.rows(0, screen.size().1));
@@ -152,7 +153,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // It has ended already where the test went well.
+        // If the test passed, the program has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

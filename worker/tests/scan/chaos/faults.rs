@@ -1,8 +1,9 @@
-//! The faults of a storm: what each does, to whom, and how it ends.
+//! The faults of a chaos test: what each does, to which target, and how it ends.
 
 use std::time::Duration;
 
-use super::{wire::Mode, world::World};
+use super::{chaos_environment::ChaosEnvironment, fault_proxy::Mode};
+use crate::netns::WorkerNetwork;
 
 /// One kind of fault.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -19,21 +20,21 @@ pub(crate) enum Fault {
     PostgresCrash,
     /// Every connection is ended by Postgres.
     BackendsTerminated,
-    /// Nothing passes between one worker and Postgres.
+    /// No byte passes between one worker and Postgres, and no error is reported.
     PostgresSilent,
-    /// Connections of one worker to Postgres break, new ones too.
+    /// Connections of one worker to Postgres break, and so do new ones.
     PostgresBroken,
-    /// The link of one worker is cut, with all that lies beyond it.
+    /// The link of one worker is cut: it reaches no server at all.
     LinkCut,
     /// One worker has no route to the web.
     NoRoute,
-    /// What one worker sends to the web vanishes.
+    /// All packets of one worker to the web are dropped.
     WebSwallowed,
     /// S3 answers 500.
     S3Errors,
     /// S3 answers 503 Slow Down.
     S3SlowDown,
-    /// S3 takes its time.
+    /// S3 answers slowly.
     S3Slow,
     /// S3 breaks connections.
     S3Resets,
@@ -41,15 +42,15 @@ pub(crate) enum Fault {
     DiskFull,
     /// The store has no room, once.
     StoreFull,
-    /// No process listens where the resolver was.
+    /// The port of the resolver is closed.
     ResolverKilled,
-    /// The resolver says nothing.
+    /// The resolver does not answer.
     ResolverSilent,
-    /// One worker is started anew with few open files.
+    /// One worker is restarted with a low limit of open files.
     FewFiles,
 }
 
-/// What a fault takes hold of; one thing has one fault at a time.
+/// What a fault affects. A target has one fault at a time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Target {
     Worker(usize),
@@ -82,9 +83,13 @@ impl Fault {
         Self::FewFiles,
     ];
 
-    /// What it takes hold of, if it can be made in this world now.
-    pub(crate) fn target(self, world: &World, worker: usize) -> Option<Target> {
-        let member = world.members.get(worker)?;
+    /// The target of the fault, if the fault is possible in this environment now.
+    pub(crate) fn target(
+        self,
+        environment: &ChaosEnvironment,
+        worker_index: usize,
+    ) -> Option<Target> {
+        let worker = environment.workers.get(worker_index)?;
         match self {
             Self::PostgresRestart | Self::PostgresCrash | Self::BackendsTerminated => {
                 Some(Target::Postgres)
@@ -93,87 +98,91 @@ impl Fault {
                 Some(Target::S3)
             }
             Self::ResolverKilled | Self::ResolverSilent => Some(Target::Resolver),
-            Self::LinkCut | Self::NoRoute | Self::WebSwallowed => {
-                (member.uplink.is_some() && member.is_running()).then_some(Target::Worker(worker))
-            }
+            Self::LinkCut | Self::NoRoute | Self::WebSwallowed => (worker.network.is_some()
+                && worker.is_running())
+            .then_some(Target::Worker(worker_index)),
             Self::DiskFull => {
-                (member.is_small && member.is_running()).then_some(Target::Worker(worker))
+                (worker.is_small && worker.is_running()).then_some(Target::Worker(worker_index))
             }
-            _ => member.is_running().then_some(Target::Worker(worker)),
+            _ => worker.is_running().then_some(Target::Worker(worker_index)),
         }
     }
 
-    /// Begins it; answers for how long it lasts.
-    pub(crate) fn begin(self, world: &mut World, worker: usize) -> Duration {
-        let (lease, few_files) = (world.lease, world.few_files);
-        let lasts = world.dice.between(1_000, 3_000);
-        let Some(member) = world.members.get_mut(worker) else { return Duration::ZERO };
+    /// Begins the fault, and returns how long it lasts.
+    pub(crate) fn begin(self, environment: &mut ChaosEnvironment, worker_index: usize) -> Duration {
+        let (lease, few_files) = (environment.lease, environment.few_files);
+        let lasts = environment.random.between(1_000, 3_000);
+        let Some(worker) = environment.workers.get_mut(worker_index) else { return Duration::ZERO };
         match self {
-            Self::Kill => member.kill(lasts / 4),
+            Self::Kill => worker.kill(lasts / 4),
             Self::FreezePastLease => {
-                member.signal("STOP");
+                worker.signal("STOP");
                 return lease + lasts / 2;
             }
             Self::FreezeWithinLease => {
-                member.signal("STOP");
+                worker.signal("STOP");
                 let most = lease.min(Duration::from_secs(30)) * 3 / 4;
-                return world.dice.between(300, u64::try_from(most.as_millis()).unwrap());
+                return environment.random.between(300, u64::try_from(most.as_millis()).unwrap());
             }
-            Self::PostgresRestart => world.restart_postgres("INT"),
-            Self::PostgresCrash => world.restart_postgres("QUIT"),
-            Self::BackendsTerminated => world.terminate_backends(),
-            Self::PostgresSilent => member.database.set(Mode::Silent),
-            Self::PostgresBroken => member.database.set(Mode::Broken),
-            Self::LinkCut => each(member.uplink.as_ref(), |uplink| uplink.cut()),
-            Self::NoRoute => each(member.uplink.as_ref(), |uplink| uplink.lose_route()),
+            Self::PostgresRestart => environment.restart_postgres("INT"),
+            Self::PostgresCrash => environment.restart_postgres("QUIT"),
+            Self::BackendsTerminated => environment.terminate_backends(),
+            Self::PostgresSilent => worker.database.set(Mode::Silent),
+            Self::PostgresBroken => worker.database.set(Mode::Broken),
+            Self::LinkCut => with_network(worker.network.as_ref(), |network| network.cut()),
+            Self::NoRoute => with_network(worker.network.as_ref(), |network| network.lose_route()),
             Self::WebSwallowed => {
-                each(member.uplink.as_ref(), |uplink| uplink.swallow());
+                with_network(worker.network.as_ref(), |network| network.swallow());
                 return lasts * 3;
             }
-            Self::S3Errors => world.s3.set(Mode::Refuse(500)),
-            Self::S3SlowDown => world.s3.set(Mode::Refuse(503)),
-            Self::S3Slow => world.s3.set(Mode::Slow(Duration::from_millis(150))),
-            Self::S3Resets => world.s3.set(Mode::Broken),
-            Self::StoreFull => world.s3.set(Mode::NoRoom),
-            Self::DiskFull => member.fill_disk(),
-            Self::ResolverKilled => world.names.set(Mode::Broken),
-            Self::ResolverSilent => world.names.set(Mode::Silent),
+            Self::S3Errors => environment.s3.set(Mode::Refuse(500)),
+            Self::S3SlowDown => environment.s3.set(Mode::Refuse(503)),
+            Self::S3Slow => environment.s3.set(Mode::Slow(Duration::from_millis(150))),
+            Self::S3Resets => environment.s3.set(Mode::Broken),
+            Self::StoreFull => environment.s3.set(Mode::NoRoom),
+            Self::DiskFull => worker.fill_disk(),
+            Self::ResolverKilled => environment.dns.set(Mode::Broken),
+            Self::ResolverSilent => environment.dns.set(Mode::Silent),
             Self::FewFiles => {
-                member.files = Some(few_files);
-                member.kill(Duration::ZERO);
+                worker.files = Some(few_files);
+                worker.kill(Duration::ZERO);
                 return lasts * 2;
             }
         }
         lasts
     }
 
-    /// Ends it.
-    pub(crate) fn end(self, world: &mut World, worker: usize) {
-        let Some(member) = world.members.get_mut(worker) else { return };
+    /// Ends the fault.
+    pub(crate) fn end(self, environment: &mut ChaosEnvironment, worker_index: usize) {
+        let Some(worker) = environment.workers.get_mut(worker_index) else { return };
         match self {
             Self::Kill | Self::PostgresRestart | Self::PostgresCrash | Self::BackendsTerminated => {
             }
-            Self::FreezePastLease | Self::FreezeWithinLease => member.signal("CONT"),
-            Self::PostgresSilent | Self::PostgresBroken => member.database.set(Mode::Pass),
-            Self::LinkCut => each(member.uplink.as_ref(), |uplink| uplink.mend()),
+            Self::FreezePastLease | Self::FreezeWithinLease => worker.signal("CONT"),
+            Self::PostgresSilent | Self::PostgresBroken => worker.database.set(Mode::Pass),
+            Self::LinkCut => with_network(worker.network.as_ref(), |network| network.restore()),
             Self::NoRoute | Self::WebSwallowed => {
-                each(member.uplink.as_ref(), |uplink| uplink.find_route());
+                with_network(worker.network.as_ref(), |network| network.find_route());
             }
             Self::S3Errors | Self::S3SlowDown | Self::S3Slow | Self::S3Resets | Self::StoreFull => {
-                world.s3.set(Mode::Pass)
+                environment.s3.set(Mode::Pass)
             }
-            Self::DiskFull => member.free_disk(),
-            Self::ResolverKilled | Self::ResolverSilent => world.names.set(Mode::Pass),
+            Self::DiskFull => worker.free_disk(),
+            Self::ResolverKilled | Self::ResolverSilent => environment.dns.set(Mode::Pass),
             Self::FewFiles => {
-                member.files = None;
-                member.kill(Duration::ZERO);
+                worker.files = None;
+                worker.kill(Duration::ZERO);
             }
         }
     }
 }
 
-fn each<T>(of: Option<&T>, act: impl FnOnce(&T) -> std::io::Result<()>) {
-    if let Some(of) = of {
-        act(of).unwrap();
+/// Calls `act` with the worker's network, if it has one of its own.
+fn with_network(
+    network: Option<&WorkerNetwork>,
+    act: impl FnOnce(&WorkerNetwork) -> std::io::Result<()>,
+) {
+    if let Some(network) = network {
+        act(network).unwrap();
     }
 }

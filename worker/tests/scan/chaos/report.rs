@@ -1,21 +1,23 @@
-//! What a storm was: the faults, and what became of workers and leases.
+//! A summary of a chaos test: the faults, and what became of workers and leases.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::world::World;
+use super::chaos_environment::ChaosEnvironment;
 
-/// How often things were said by workers that have ended.
-pub(crate) fn heard(world: &World, words: &str) -> usize {
-    world.said().map(|(_, said)| said.matches(words).count()).sum()
+/// How often a text occurs in the logs of workers that have ended.
+pub(crate) fn count_in_logs(environment: &ChaosEnvironment, text: &str) -> usize {
+    environment.ended_logs().map(|(_, log)| log.matches(text).count()).sum()
 }
 
-/// The faults, and what became of leases.
-pub(crate) fn table(world: &World, events: &[Value]) -> String {
-    let mut lines = vec!["faults made:".to_owned()];
-    lines.extend(world.made.iter().map(|(fault, made)| format!("  {made:4} {fault:?}")));
-    lines.push(format!("  {:4} in all", world.made.values().sum::<usize>()));
+/// The faults by kind, the events of leases, and what the workers reported.
+pub(crate) fn table(environment: &ChaosEnvironment, events: &[Value]) -> String {
+    let mut lines = vec!["faults injected:".to_owned()];
+    lines.extend(
+        environment.fault_counts.iter().map(|(fault, made)| format!("  {made:4} {fault:?}")),
+    );
+    lines.push(format!("  {:4} in all", environment.fault_counts.values().sum::<usize>()));
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for one in events {
         for (event, amount) in one.as_object().into_iter().flatten() {
@@ -26,9 +28,9 @@ pub(crate) fn table(world: &World, events: &[Value]) -> String {
     lines.push(format!("leases: {}", sums.join(", ")));
     lines.push(format!(
         "workers: {} refused commits, {} runs ended by a lost lease, {} started",
-        heard(world, "outcome=\"Lost\""),
-        heard(world, "the job was ended"),
-        world.said().count(),
+        count_in_logs(environment, "outcome=\"Lost\""),
+        count_in_logs(environment, "the job was ended"),
+        environment.ended_logs().count(),
     ));
     lines.join("\n")
 }

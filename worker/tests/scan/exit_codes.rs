@@ -1,20 +1,21 @@
-//! How a worker ends: 0 and 3 when the scan has, 4 when it was asked to leave.
+//! Exit codes of a worker: 0 or 3 when the scan has ended, 4 after a signal, 1 after a stalled job;
+//! and what each leaves in the queue.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path};
 
 use everytab_testbed::{Behaviour, Mix};
 
 use crate::{
-    places::{Database, Stores, copy_folder, internet, stage},
+    environment::{Database, Stores, copy_folder, internet, stage},
     setup::{Running, assert_same, files, published, run, wait_for},
 };
 
 #[test]
-fn a_worker_asked_to_leave_gives_its_leases_back_uncounted_and_exits_4() {
+fn a_worker_that_gets_a_signal_releases_its_leases_uncounted_and_exits_4() {
     let internet = internet(150, Mix::none());
-    let (gate, database) = internet.held_scan();
+    let (proxy, database) = internet.held_scan();
     let running = Running::start(database.worker(&["--exit-when-done", "--drain", "300ms"]));
-    gate.wait_until_held();
+    proxy.wait_until_held();
     assert!(stage(&database.status(), "warc")["leased"].as_u64() > Some(0));
     running.terminate();
     let ended = running.finish().expect_code(4);
@@ -25,13 +26,13 @@ fn a_worker_asked_to_leave_gives_its_leases_back_uncounted_and_exits_4() {
                      from everytab.jobs where kind = 'warc'";
     assert_eq!(database.psql(counted).trim(), "0 0");
     assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
-    gate.open();
+    proxy.release();
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert_eq!(database.status()["state"], "finished");
 }
 
 #[test]
-fn a_worker_asked_to_leave_finishes_what_it_can() {
+fn a_worker_that_gets_a_signal_finishes_the_jobs_that_it_can() {
     let slow = Mix::none().with(Behaviour::Slow, 500_000);
     let internet = internet(150, slow);
     let stores = Stores::folders(&internet, internet.folder.path());
@@ -50,7 +51,7 @@ fn a_worker_asked_to_leave_finishes_what_it_can() {
 }
 
 #[test]
-fn a_truncated_index_file_is_named_the_rest_is_scanned_and_a_retry_mends_it() {
+fn a_truncated_index_file_is_named_the_others_are_scanned_and_a_retry_completes_the_scan() {
     let internet = internet(250, Mix::none());
     let dir = internet.folder.path();
     let bucket = dir.join("damaged");
@@ -67,9 +68,9 @@ fn a_truncated_index_file_is_named_the_rest_is_scanned_and_a_retry_mends_it() {
     assert!(said.contains(&name), "{said}\n{}", ended.stderr);
     let line = ended.stderr.lines().find(|line| line.contains(&name)).unwrap_or_default();
     assert!(line.contains("discarded"), "{}", ended.stderr);
-    let with_a_hole = published(&dir.join("out/site"));
+    let without_file = published(&dir.join("out/site"));
 
-    // The fault mended, the discarded job is done again, and all that follows from it.
+    // With the file repaired, the discarded job and the jobs that depend on it are performed again.
     copy_folder(&internet.running.client.bucket_dir, &bucket);
     run(database.owner(&["scan", "retry"])).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
@@ -78,11 +79,11 @@ fn a_truncated_index_file_is_named_the_rest_is_scanned_and_a_retry_mends_it() {
     whole.start_scan(internet.crawl(), &[]);
     run(whole.worker(&["--exit-when-done"])).expect_code(0);
     let expected = published(&dir.join("whole/site"));
-    assert_ne!(expected, with_a_hole, "the damaged file held nothing");
-    assert_same(&expected, &published(&dir.join("out/site")), "whole and mended");
+    assert_ne!(expected, without_file, "the damaged file held nothing");
+    assert_same(&expected, &published(&dir.join("out/site")), "whole and repaired");
 }
 
-/// Cuts the middle one of the crawl's index files; answers its name.
+/// Truncates one of the crawl's index files to half, and returns its name.
 fn truncate_an_index_file(bucket: &Path) -> String {
     let found = files(&bucket.join("cc-index"));
     let (name, bytes) = found
@@ -95,14 +96,14 @@ fn truncate_an_index_file(bucket: &Path) -> String {
 }
 
 #[test]
-fn a_job_that_gets_nowhere_is_let_go_and_its_worker_leaves() {
+fn a_stalled_job_is_released_and_its_worker_ends() {
     let internet = internet(150, Mix::none());
-    let (gate, database) = internet.held_scan();
+    let (proxy, database) = internet.held_scan();
     let ended = run(database.worker(&["--exit-when-done", "--stall-limit", "1s"])).expect_code(1);
     assert!(ended.stderr.contains("it got nowhere for too long"), "{}", ended.stderr);
     let last = ended.stderr.lines().last().unwrap_or_default();
     assert!(last.starts_with("error: a job got nowhere"), "{last}");
-    gate.open();
+    proxy.release();
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let status = database.status();
     assert_eq!(status["state"], "finished");
@@ -117,16 +118,16 @@ fn publishing_again_writes_only_what_has_changed() {
     database.start_scan(internet.crawl(), &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let site = dir.join("site");
-    // A write puts another file in the place of the first.
-    let places = || -> BTreeMap<String, u64> {
+    // A write replaces the file, so its inode changes.
+    let inodes = || -> BTreeMap<String, u64> {
         let inode = |name: &String| fs::metadata(site.join(name)).unwrap().ino();
         files(&site).into_keys().map(|name| (name.clone(), inode(&name))).collect()
     };
     let written_by = |change: &dyn Fn()| -> Vec<String> {
-        let before = places();
+        let before = inodes();
         change();
         run(database.owner(&["publish"])).expect_code(0);
-        let after = places();
+        let after = inodes();
         after
             .into_iter()
             .filter(|(name, inode)| before.get(name) != Some(inode))

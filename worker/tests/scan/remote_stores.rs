@@ -1,10 +1,10 @@
-//! Where a scan reads and writes changes nothing in what it writes.
+//! A scan writes the same bytes whether its stores are folders, S3 or HTTP.
 
 use everytab_testbed::{Behaviour, Mix};
 
 use crate::{
+    environment::{Database, Stores, internet, with_s3},
     outcomes,
-    places::{Database, Stores, internet, with_s3},
     setup::{assert_same, published, run, worker},
 };
 
@@ -30,7 +30,7 @@ fn a_scan_over_s3_or_http_gives_the_bundles_of_one_over_folders() {
     local("over-s3", &Stores::s3(&s3.endpoint));
     let site = dir.join("s3/everytab/site");
     assert_same(&expected, &published(&site), "folders and S3");
-    outcomes::add_up(&site);
+    outcomes::assert_totals(&site);
     assert!(!dir.join("over-s3/site").exists(), "the site went to a folder as well");
 
     let over_http = Stores {
@@ -42,5 +42,5 @@ fn a_scan_over_s3_or_http_gives_the_bundles_of_one_over_folders() {
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let site = dir.join("over-http/site");
     assert_same(&expected, &published(&site), "folders and HTTP");
-    outcomes::add_up(&site);
+    outcomes::assert_totals(&site);
 }

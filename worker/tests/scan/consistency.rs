@@ -1,5 +1,5 @@
-//! The books of a scan: what its rows, objects and counters say when it has ended, and that they
-//! agree with each other and with those of an undisturbed scan.
+//! Checks of a scan that has ended: its rows, objects and counters agree with each other, and with
+//! those of a scan that ran without faults.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,26 +10,26 @@ use std::{
 use serde_json::Value;
 
 use crate::{
+    environment::Database,
     outcomes,
-    places::Database,
     setup::{assert_same, files, published, run},
 };
 
 /// A database that holds a scan.
-pub(crate) trait Books {
-    /// What the owner's psql says.
+pub(crate) trait ScanDatabase {
+    /// Runs a query as the owner; the output is psql's.
     fn psql(&self, sql: &str) -> String;
-    /// The program as the owner.
+    /// A command that runs the program as the owner of the database.
     fn owner(&self, arguments: &[&str]) -> Command;
 
-    /// `scan status --json`.
+    /// The document that `scan status --json` prints.
     fn status(&self) -> Value {
         let ended = run(self.owner(&["scan", "status", "--json"])).expect_code(0);
         serde_json::from_str(&ended.stdout).unwrap()
     }
 }
 
-impl Books for Database {
+impl ScanDatabase for Database {
     fn psql(&self, sql: &str) -> String {
         self.psql(sql)
     }
@@ -39,17 +39,17 @@ impl Books for Database {
     }
 }
 
-/// Options of `scan start` that make many jobs of few hosts.
+/// Options of `scan start` that divide few hosts into many jobs.
 pub(crate) const SMALL_SHARDS: [&str; 2] = ["--entries-per-bundle", "20"];
 
-/// What a scan found, by (shard, host, candidate), and what it published.
-pub(crate) struct Found {
+/// The outcome of each input of a scan, and the files that the scan published.
+pub(crate) struct ScanResult {
     files: BTreeMap<String, Vec<u8>>,
-    /// Warc and icon outcomes, each under the place of its input.
+    /// Outcomes of warc and icon jobs. The key is the kind, shard, host and candidate of the input.
     outcomes: BTreeMap<String, String>,
 }
 
-/// The rows of jobs that count, of the newest scan.
+/// The rows of the newest scan that belong to completed leases.
 const OUTCOMES: &str = "
     select 'icon ' || i.shard || ' ' || i.host_no || ' ' || i.candidate_no || ' ' || i.url
            || ' = ' || i.outcome || ' ' || coalesce(encode(i.sha256, 'hex'), '')
@@ -64,38 +64,39 @@ const OUTCOMES: &str = "
        and j.lease_number = p.lease_number and j.state = 'completed'
      where p.scan = (select max(scan) from everytab.scans)";
 
-impl Found {
+impl ScanResult {
     fn new(site: &Path, rows: &str) -> Self {
-        outcomes::add_up(site);
+        outcomes::assert_totals(site);
         let mut outcomes = BTreeMap::new();
         for row in rows.lines() {
-            let (place, outcome) = row.rsplit_once(" = ").unwrap();
-            let before = outcomes.insert(place.to_owned(), outcome.to_owned());
-            assert_eq!(before, None, "two rows of {place}");
+            let (input, outcome) = row.rsplit_once(" = ").unwrap();
+            let before = outcomes.insert(input.to_owned(), outcome.to_owned());
+            assert_eq!(before, None, "two rows of {input}");
         }
         Self { files: published(site), outcomes }
     }
 
-    /// The counts of a scan by one worker that nothing disturbs.
+    /// Starts a scan, runs it with one worker and without faults, and reads its result.
     pub(crate) fn undisturbed(database: &Database, crawl: &str, site: &Path) -> Self {
         database.start_scan(crawl, &SMALL_SHARDS);
         run(database.worker(&["--exit-when-done"])).expect_code(0);
         Self::of(database, site)
     }
 
-    /// The counts of the newest scan of a database.
-    pub(crate) fn of(books: &dyn Books, site: &Path) -> Self {
-        Self::new(site, &books.psql(OUTCOMES))
+    /// Reads the result of the newest scan of a database.
+    pub(crate) fn of(database: &dyn ScanDatabase, site: &Path) -> Self {
+        Self::new(site, &database.psql(OUTCOMES))
     }
 
-    /// Says where `other` differs, in outcomes first: they explain bytes.
+    /// Fails if `other` differs. Outcomes are compared first, because they explain differences of
+    /// bytes.
     pub(crate) fn assert_same(&self, other: &Self, what: &str) {
         let changed: Vec<String> = self
             .outcomes
             .iter()
-            .filter(|(place, outcome)| other.outcomes.get(*place) != Some(*outcome))
-            .map(|(place, outcome)| {
-                format!("{place}: {outcome}, then {:?}", other.outcomes.get(place))
+            .filter(|(input, outcome)| other.outcomes.get(*input) != Some(*outcome))
+            .map(|(input, outcome)| {
+                format!("{input}: {outcome}, then {:?}", other.outcomes.get(input))
             })
             .collect();
         let shown = changed.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
@@ -105,17 +106,18 @@ impl Found {
     }
 }
 
-/// What holds of the newest scan of a database once it has ended, whatever happened to it.
-pub(crate) fn assert_sound(books: &dyn Books) {
-    let status = books.status();
+/// Fails unless the newest scan has finished, its counters agree with its rows, and each job was
+/// completed exactly once.
+pub(crate) fn assert_consistent(database: &dyn ScanDatabase) {
+    let status = database.status();
     let why = "select count(*), event, min(left(message, 300)) from everytab.job_events
                 where event <> 'expired' group by event, left(message, 20)
                 order by 1 desc limit 20";
-    assert_eq!(status["state"], "finished", "{}", books.psql(why));
+    assert_eq!(status["state"], "finished", "{}", database.psql(why));
     assert_eq!(status["drift"].as_array().map(Vec::len), Some(0), "{}", status["drift"]);
     let jobs = "select count(*) from everytab.jobs j
                  where j.run = (select max(scan) from everytab.scans)";
-    let one = |sql: &str| books.psql(&format!("{jobs} and {sql}"));
+    let one = |sql: &str| database.psql(&format!("{jobs} and {sql}"));
     assert_eq!(one("j.state <> 'completed'"), "0");
     let twice = "1 <> (select count(*) from everytab.job_results r where r.job_id = j.job_id)";
     assert_eq!(one(twice), "0", "jobs were not completed exactly once");
@@ -124,9 +126,12 @@ pub(crate) fn assert_sound(books: &dyn Books) {
     assert_eq!(one(stale), "0", "a result of another lease than the job's");
 }
 
-/// Archive objects of the newest scan: those that rows refer to, and the others.
-pub(crate) fn archives(books: &dyn Books, store: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
-    let scan = books.status()["scan"].as_str().unwrap().to_owned();
+/// The archive objects of the newest scan: those that rows refer to, and the others.
+pub(crate) fn archive_objects(
+    database: &dyn ScanDatabase,
+    store: &Path,
+) -> (BTreeSet<String>, BTreeSet<String>) {
+    let scan = database.status()["scan"].as_str().unwrap().to_owned();
     let folder = store.join("archive").join(&scan);
     let there: BTreeSet<String> =
         files(&folder).into_keys().filter(|name| name.ends_with(".warc.gz")).collect();
@@ -136,16 +141,17 @@ pub(crate) fn archives(books: &dyn Books, store: &Path) -> (BTreeSet<String>, BT
                   and j.lease_number = i.lease_number and j.state = 'completed'
                 where i.archive_offset is not null
                   and i.scan = (select max(scan) from everytab.scans)";
-    let referenced: BTreeSet<String> = books.psql(sql).lines().map(str::to_owned).collect();
+    let referenced: BTreeSet<String> = database.psql(sql).lines().map(str::to_owned).collect();
     assert!(referenced.is_subset(&there), "referenced and not there: {referenced:?} {there:?}");
     let others = there.difference(&referenced).cloned().collect();
     (referenced, others)
 }
 
-/// `scan gc` leaves what is referenced, and nothing else.
-pub(crate) fn assert_collected(books: &dyn Books, store: &Path) -> usize {
-    let (referenced, others) = archives(books, store);
-    run(books.owner(&["scan", "gc"])).expect_code(0);
-    assert_eq!(archives(books, store), (referenced, BTreeSet::new()));
+/// Runs `scan gc` and fails unless it deletes exactly the archive objects that no row refers to.
+/// Returns their number.
+pub(crate) fn assert_garbage_collected(database: &dyn ScanDatabase, store: &Path) -> usize {
+    let (referenced, others) = archive_objects(database, store);
+    run(database.owner(&["scan", "gc"])).expect_code(0);
+    assert_eq!(archive_objects(database, store), (referenced, BTreeSet::new()));
     others.len()
 }

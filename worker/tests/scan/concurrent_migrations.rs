@@ -1,4 +1,4 @@
-//! Machines that come up together all migrate the same database.
+//! Machines that start at the same time all migrate the same database.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
 use crate::setup::{Running, folder, manifest, scan_locally, worker};
 
 #[test]
-fn machines_that_migrate_an_empty_database_at_once_leave_one_schema() {
+fn machines_that_migrate_an_empty_database_concurrently_leave_one_schema() {
     let name = shared_for_tests().fresh_database(None);
     let url = shared_for_tests().url(&name, "postgres");
     let migrate = || Running::start(worker(["migrate", "--database-url", &url]));

@@ -1,5 +1,5 @@
-//! The workers of a storm: processes of their own, each behind its own wires, started again when
-//! they end before the scan does.
+//! The workers of a chaos test: one process each, behind proxies of its own, restarted when it ends
+//! before the scan does.
 
 use std::{
     fs::{self, File},
@@ -8,56 +8,61 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::wire::{Mode, Proxy};
+use super::fault_proxy::{FaultProxy, Mode};
 use crate::{
-    netns::{self, Uplink},
-    places::with_s3,
+    environment::with_s3,
+    netns::{self, WorkerNetwork},
     setup::{Running, wait_for, worker},
 };
 
-const FILLING: &str = "everything-else";
+/// The file that fills a worker's disk.
+const FILL_FILE: &str = "fill";
 
-/// What all workers of a storm are started with.
+/// The options that all workers of a chaos test are started with.
 #[derive(Debug)]
-pub(crate) struct Orders {
-    /// Ordinary options of `run`.
+pub(crate) struct WorkerOptions {
+    /// Options of `run`.
     pub(crate) arguments: Vec<String>,
     /// The database's name.
     pub(crate) database: String,
-    /// Where S3 is.
+    /// The S3 endpoint.
     pub(crate) s3: String,
 }
 
-/// One place for a worker, and the worker in it.
+/// A worker process, and what its next start needs.
 #[derive(Debug)]
-pub(crate) struct Member {
-    /// Its own way to Postgres.
-    pub(crate) database: Proxy,
-    /// Its own way to everything, where namespaces can be made.
-    pub(crate) uplink: Option<Uplink>,
-    /// For its temporary files.
+pub(crate) struct ChaosWorker {
+    /// The proxy between this worker and Postgres.
+    pub(crate) database: FaultProxy,
+    /// The worker's network namespace, if the kernel allows one.
+    pub(crate) network: Option<WorkerNetwork>,
+    /// The folder of its temporary files.
     pub(crate) temporary: PathBuf,
-    /// Whether that is a small file system of its own.
+    /// Whether that folder is a small file system of its own.
     pub(crate) is_small: bool,
     /// The limit of open files from the next start on.
     pub(crate) files: Option<u64>,
     running: Option<Running>,
     start_at: Instant,
-    /// What ended workers said, with how they ended.
-    pub(crate) said: Vec<(String, String)>,
+    /// How each ended process ended, and its log.
+    pub(crate) ended_logs: Vec<(String, String)>,
 }
 
-impl Member {
-    pub(crate) fn new(database: Proxy, uplink: Option<Uplink>, temporary: PathBuf) -> Self {
+impl ChaosWorker {
+    pub(crate) fn new(
+        database: FaultProxy,
+        network: Option<WorkerNetwork>,
+        temporary: PathBuf,
+    ) -> Self {
         Self {
             database,
-            uplink,
+            network,
             temporary,
             is_small: false,
             files: None,
             running: None,
             start_at: Instant::now(),
-            said: Vec::new(),
+            ended_logs: Vec::new(),
         }
     }
 
@@ -71,22 +76,22 @@ impl Member {
         }
     }
 
-    /// kill -9, and another start after a while.
-    pub(crate) fn kill(&mut self, rest: Duration) {
+    /// Sends SIGKILL. The worker is restarted after `pause`.
+    pub(crate) fn kill(&mut self, pause: Duration) {
         if let Some(mut running) = self.running.take() {
             running.kill();
-            self.said.push(("killed".to_owned(), running.said()));
+            self.ended_logs.push(("killed".to_owned(), running.stderr_text()));
         }
-        self.start_at = Instant::now() + rest;
+        self.start_at = Instant::now() + pause;
     }
 
-    /// Writes to the worker's folder until there is no room.
+    /// Fills the worker's file system.
     pub(crate) fn fill_disk(&self) {
-        let mut file = File::create(self.temporary.join(FILLING)).unwrap();
+        let mut file = File::create(self.temporary.join(FILL_FILE)).unwrap();
         while file.write_all(&[1; 64 << 10]).is_ok() {}
     }
 
-    /// Makes files in the worker's folder until there can be none more.
+    /// Creates empty files in the worker's file system until it has no free inode.
     pub(crate) fn take_all_files(&self) {
         let name = |number: usize| self.temporary.join(format!("file-{number}"));
         let taken = (0..).take_while(|number| File::create(name(*number)).is_ok()).count();
@@ -102,42 +107,43 @@ impl Member {
     }
 
     pub(crate) fn free_disk(&self) {
-        fs::remove_file(self.temporary.join(FILLING)).unwrap();
+        fs::remove_file(self.temporary.join(FILL_FILE)).unwrap();
     }
 
-    fn start(&mut self, orders: &Orders) {
+    fn start(&mut self, options: &WorkerOptions) {
         let mut command = worker(["run", "--exit-when-done"]);
-        command.args(&orders.arguments).arg("--temporary").arg(&self.temporary);
+        command.args(&options.arguments).arg("--temporary").arg(&self.temporary);
         let place = self.database.address;
-        let url = format!("postgres://everytab_worker@{place}/{}?sslmode=disable", orders.database);
+        let url =
+            format!("postgres://everytab_worker@{place}/{}?sslmode=disable", options.database);
         command.env("DATABASE_URL", url);
-        with_s3(&mut command, &orders.s3);
-        if let Some(uplink) = &self.uplink {
-            uplink.confine(&mut command);
+        with_s3(&mut command, &options.s3);
+        if let Some(network) = &self.network {
+            network.confine(&mut command);
         }
         if let Some(files) = self.files {
-            netns::few_files(&mut command, files);
+            netns::limit_open_files(&mut command, files);
         }
         self.running = Some(Running::start(command));
     }
 
-    /// Starts a worker where there is none and its time has come; answers how the last one ended,
-    /// if it just did by itself.
-    pub(crate) fn tend(&mut self, orders: &Orders) -> Option<i32> {
+    /// Starts the worker if it is not running and its pause is over. Returns the exit code (-1: a
+    /// signal) if it has just ended by itself.
+    pub(crate) fn restart_if_ended(&mut self, options: &WorkerOptions) -> Option<i32> {
         if self.running.as_mut().is_some_and(Running::has_ended) {
             let ended = self.running.take()?.finish();
             let code = ended.code();
-            self.said.push((format!("{code:?}"), ended.stderr));
+            self.ended_logs.push((format!("{code:?}"), ended.stderr));
             self.start_at = Instant::now() + Duration::from_millis(300);
             return code.or(Some(-1));
         }
         if self.running.is_none() && Instant::now() >= self.start_at {
-            self.start(orders);
+            self.start(options);
         }
         None
     }
 
-    /// Waits until a worker that was left alone has ended.
+    /// Lets all bytes pass and waits until the worker has ended.
     pub(crate) fn wait_for_end(&mut self) {
         self.database.set(Mode::Pass);
         let Some(mut running) = self.running.take() else { return };
@@ -145,11 +151,11 @@ impl Member {
             running.has_ended().then_some(())
         });
         let ended = running.finish();
-        self.said.push((format!("{:?}", ended.code()), ended.stderr));
+        self.ended_logs.push((format!("{:?}", ended.code()), ended.stderr));
     }
 }
 
-impl Drop for Member {
+impl Drop for ChaosWorker {
     fn drop(&mut self) {
         self.running = None;
         if self.is_small {

@@ -1,7 +1,7 @@
-//! An item whose handling ends the process costs that item, and nothing else.
+//! Poison items: an item that ends each worker that handles it costs only that item.
 //!
-//! The killing is real and from outside: the worker that asks for the item dies by SIGKILL before
-//! the answer comes, every time.
+//! The test kills each worker with SIGKILL when the worker requests the item, before the answer
+//! comes.
 
 use std::{thread, time::Duration};
 
@@ -9,19 +9,19 @@ use everytab_testbed::{Behaviour, Mix};
 use serde_json::Value;
 
 use crate::{
+    environment::{Database, Internet, Stores, internet},
     outcomes,
-    places::{Database, Internet, Stores, internet},
     setup::{Running, run, tabs, wait_for},
 };
 
-/// Deaths that it may take: three until the job is isolated, two an item, and some that a slow
-/// machine makes.
-const MOST_DEATHS: usize = 40;
+/// Limit of killed workers: three until the job runs under isolation, two for each item, and some
+/// more on a slow machine.
+const MAX_DEATHS: usize = 40;
 
-/// Runs one worker after the other; each is killed as soon as `is_poisoned` says so. Answers how
-/// many died before one came to the end of the scan.
+/// Runs one worker after the other, and kills each when `is_poisoned` returns true. Returns how
+/// many were killed before one finished the scan.
 fn deaths_until_the_end(database: &Database, mut is_poisoned: impl FnMut() -> bool) -> usize {
-    for deaths in 0..MOST_DEATHS {
+    for deaths in 0..MAX_DEATHS {
         let mut running = Running::start(database.worker(&["--exit-when-done"]));
         let ended = wait_for("the worker's death or the scan's end", || {
             if running.has_ended() {
@@ -35,7 +35,7 @@ fn deaths_until_the_end(database: &Database, mut is_poisoned: impl FnMut() -> bo
         }
         running.kill();
     }
-    panic!("{MOST_DEATHS} workers died, and the scan is not finished");
+    panic!("{MAX_DEATHS} workers died, and the scan is not finished");
 }
 
 fn undisturbed(internet: &Internet, more: &[&str]) -> (Value, Vec<Value>) {
@@ -47,10 +47,10 @@ fn undisturbed(internet: &Internet, more: &[&str]) -> (Value, Vec<Value>) {
 }
 
 #[test]
-fn a_page_that_kills_its_reader_costs_that_page_alone() {
+fn a_page_that_kills_its_worker_costs_that_page_alone() {
     let internet = internet(60, Mix::none());
     let (_, expected) = undisturbed(&internet, &[]);
-    let (gate, stores) = internet.gated(internet.folder.path());
+    let (proxy, stores) = internet.behind_proxy(internet.folder.path());
     let database = Database::new(&internet, stores);
     database.start_scan(internet.crawl(), &[]);
     let mut index = Running::start(database.worker(&["--role", "index"]));
@@ -62,14 +62,14 @@ fn a_page_that_kills_its_reader_costs_that_page_alone() {
                     from everytab.hosts where warc_offset > 0 order by hash limit 1";
     let poison = database.psql(poison);
     let (hostname, range) = poison.trim().split_once(' ').unwrap();
-    gate.arm("GET", range.to_owned().leak(), 0);
-    let deaths = deaths_until_the_end(&database, || gate.take_held());
-    assert!(deaths >= 5, "three deaths until the job is isolated, two of the item: {deaths}");
+    proxy.hold("GET", range.to_owned().leak(), 0);
+    let deaths = deaths_until_the_end(&database, || proxy.take_held());
+    assert!(deaths >= 5, "three deaths until isolation, two of the item: {deaths}");
 
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}");
     assert_eq!(status["outcomes"]["warc"]["outcomes"]["crashed"], 1, "{status}");
-    outcomes::add_up(&internet.folder.path().join("site"));
+    outcomes::assert_totals(&internet.folder.path().join("site"));
     let left = tabs(&internet.folder.path().join("site"));
     let url = |tab: &Value| tab["url"].as_str().unwrap().to_owned();
     let lost: Vec<String> = expected.iter().filter(|tab| !left.contains(tab)).map(url).collect();
@@ -79,7 +79,7 @@ fn a_page_that_kills_its_reader_costs_that_page_alone() {
 }
 
 #[test]
-fn an_icon_that_kills_its_fetcher_costs_that_icon_alone() {
+fn an_icon_that_kills_its_worker_costs_that_icon_alone() {
     let internet = internet(15, Mix::none().with(Behaviour::Slow, 60_000));
     let (before, expected) = undisturbed(&internet, &["--robots", "off"]);
     let seen = || {
@@ -93,7 +93,7 @@ fn an_icon_that_kills_its_fetcher_costs_that_icon_alone() {
     database.start_scan(internet.crawl(), &["--robots", "off"]);
     let mut known = seen();
     let deaths = deaths_until_the_end(&database, || {
-        // What the dead one had sent is counted before the next one starts.
+        // Requests that the killed worker sent must be counted before the next worker starts.
         let now = seen();
         let is_poisoned = now > known;
         if is_poisoned {
@@ -102,7 +102,7 @@ fn an_icon_that_kills_its_fetcher_costs_that_icon_alone() {
         known = seen();
         is_poisoned
     });
-    assert!(deaths >= 5, "three deaths until the job is isolated, two an item: {deaths}");
+    assert!(deaths >= 5, "three deaths until isolation, two an item: {deaths}");
 
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}");
@@ -114,7 +114,7 @@ fn an_icon_that_kills_its_fetcher_costs_that_icon_alone() {
         "{}",
         status["outcomes"]["icon"]
     );
-    outcomes::add_up(&dir.join("site"));
+    outcomes::assert_totals(&dir.join("site"));
     let left = tabs(&dir.join("site"));
     assert_eq!(left.len(), expected.len(), "the host stays, without that icon");
     let changed = expected.iter().zip(&left).filter(|(before, after)| before != after).count();

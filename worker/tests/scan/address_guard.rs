@@ -1,8 +1,9 @@
-//! The address guard at the socket: in a network where every address of the world is this machine,
-//! and answers on ports 80 and 443, the program is asked for icons at addresses that are not the
-//! public internet, in every spelling and by every way. None of them is dialled.
+//! The address guard (protection against SSRF): the program never connects to an address that is
+//! not public. In a network namespace where every address belongs to this machine and ports 80 and
+//! 443 answer, the program fetches icons from such addresses in every spelling: directly, by name,
+//! and by a redirect.
 //!
-//! That the network would have answered is shown by addresses that are public.
+//! Public addresses are fetched too, which shows that the network does answer.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,12 +23,12 @@ use hickory_proto::{
 use ipnet::IpNet;
 
 use crate::{
-    netns::{apart, shell},
+    netns::{in_own_namespaces, shell},
     setup::{run, worker},
 };
 
-/// The rows of the IANA special-purpose registries that are not the public internet, multicast,
-/// and what clouds and providers put beside them.
+/// Ranges that are not public: rows of the IANA special-purpose registries, multicast, and the
+/// metadata addresses of cloud providers.
 const SPECIAL: [&str; 47] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -87,8 +88,8 @@ fn special_addresses() -> BTreeSet<IpAddr> {
     rows.flat_map(|row| [row.network(), row.broadcast()]).collect()
 }
 
-/// How URLs write an IPv4 address: with dots, as one number, in octal and hexadecimal, in fewer
-/// parts.
+/// The spellings of an IPv4 address in URLs: dotted, as one number, in octal and hexadecimal, in
+/// fewer parts.
 fn spellings(address: IpAddr) -> Vec<String> {
     let IpAddr::V4(address) = address else { return vec![format!("[{address}]")] };
     let [a, b, c, d] = address.octets();
@@ -108,15 +109,17 @@ fn spellings(address: IpAddr) -> Vec<String> {
     ]
 }
 
+/// The addresses that the program has connected to.
 pub(crate) type Dialled = Arc<Mutex<BTreeSet<IpAddr>>>;
 
-/// A network in which all addresses are here; those that are dialled.
-pub(crate) fn whole_world() -> Dialled {
+/// Routes all addresses to this machine, and serves ports 80 and 443. Returns the addresses that
+/// the program connects to.
+pub(crate) fn serve_all_addresses() -> Dialled {
     shell("ip route add local 0.0.0.0/0 dev lo; ip -6 route add local ::/0 dev lo").unwrap();
     let dialled = Dialled::default();
     for port in [80, 443] {
         for address in [SocketAddr::from(([0_u16; 8], port)), SocketAddr::from(([0; 4], port))] {
-            // Where the first takes IPv4 too, there is no room for the second, and no need.
+            // If the first listener takes IPv4 too, the second cannot be bound and is not needed.
             let Ok(listener) = TcpListener::bind(address) else { continue };
             let dialled = Arc::clone(&dialled);
             thread::spawn(move || {
@@ -129,7 +132,7 @@ pub(crate) fn whole_world() -> Dialled {
     dialled
 }
 
-/// `/to?URL` is a redirect there, everything else some bytes.
+/// Answers `/to?URL` with a redirect to that URL, and all else with four bytes.
 fn answer(mut stream: TcpStream, dialled: &Dialled) {
     dialled.lock().unwrap().insert(stream.local_addr().unwrap().ip().to_canonical());
     let mut head = [0; 4_096];
@@ -138,14 +141,14 @@ fn answer(mut stream: TcpStream, dialled: &Dialled) {
     let path = head.split(' ').nth(1).unwrap_or_default();
     let answer = match path.strip_prefix("/to?") {
         Some(location) => {
-            format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
+            format!("HTTP/1.1 302 ScanResult\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
         }
         None => "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nicon".to_owned(),
     };
     let _ = stream.write_all(answer.as_bytes());
 }
 
-/// Answers names with what `names` says of them.
+/// Serves the DNS records in `names`.
 fn resolve(names: BTreeMap<String, Vec<IpAddr>>) {
     let socket = UdpSocket::bind(RESOLVER).unwrap();
     thread::spawn(move || {
@@ -171,8 +174,8 @@ fn resolve(names: BTreeMap<String, Vec<IpAddr>>) {
     });
 }
 
-/// Every way to ask for a special address: by its spellings, by a name, by a name that has a public
-/// address too, and by a redirect from a public one.
+/// URLs that lead to the special addresses: by each spelling, by a name, by a name that has a
+/// public address too, and by a redirect from a public address.
 fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     let [public, _, public6, _] = PUBLIC.map(|text| text.parse::<IpAddr>().unwrap());
     let mut urls = Vec::new();
@@ -182,7 +185,7 @@ fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
             urls.push(format!("https://{spelling}/favicon.ico"));
             urls.push(format!("http://{public}/to?http://{spelling}/favicon.ico"));
         }
-        // Of the same family: the other one is not asked for where the first has an answer.
+        // A public address of the same family, since the resolver needs only one family.
         let beside = if address.is_ipv4() { public } else { public6 };
         for (label, addresses) in [
             ("alone", vec![address]),
@@ -198,7 +201,7 @@ fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     urls
 }
 
-/// The outcomes of `urls`, in their order; none where one is no URL.
+/// The outcomes of `urls`, in their order. An empty text for what is not a URL.
 pub(crate) fn outcomes(options: &[&str], urls: &[String]) -> Vec<String> {
     let options = ["inspect", "url", "--robots", "off"].iter().chain(options).chain(&["--"]);
     let arguments = options.copied().chain(urls.iter().map(String::as_str));
@@ -213,11 +216,11 @@ pub(crate) fn outcomes(options: &[&str], urls: &[String]) -> Vec<String> {
 
 #[test]
 fn no_connection_leaves_for_an_address_that_is_not_public() {
-    apart(|has_network| {
+    in_own_namespaces(|has_network| {
         if !has_network {
             return;
         }
-        let dialled = whole_world();
+        let dialled = serve_all_addresses();
         let mut names = BTreeMap::new();
         let urls = urls(&mut names);
         resolve(names);
@@ -234,23 +237,24 @@ fn no_connection_leaves_for_an_address_that_is_not_public() {
 
         for urls in urls.chunks(200) {
             for (url, outcome) in urls.iter().zip(outcomes(&options, urls)) {
-                // Some spellings are no URLs at all.
+                // Some spellings are not valid URLs; their outcome is empty.
                 let expected = ["ip_blocked", "redirect_blocked", "redirect_bad_scheme", ""];
                 assert!(expected.contains(&outcome.as_str()), "{url}: {outcome}");
             }
         }
-        let beyond: Vec<IpAddr> = dialled.lock().unwrap().difference(&public).copied().collect();
-        assert_eq!(beyond, Vec::<IpAddr>::new(), "dialled");
+        let not_public: Vec<IpAddr> =
+            dialled.lock().unwrap().difference(&public).copied().collect();
+        assert_eq!(not_public, Vec::<IpAddr>::new(), "dialled");
     });
 }
 
 #[test]
-fn a_range_that_is_allowed_opens_that_range_alone() {
-    apart(|has_network| {
+fn an_allowed_range_opens_that_range_alone() {
+    in_own_namespaces(|has_network| {
         if !has_network {
             return;
         }
-        let dialled = whole_world();
+        let dialled = serve_all_addresses();
         let urls = ["10.1.2.3", "10.2.0.1", "[::ffff:10.2.0.1]", "169.254.169.254", "127.0.0.1"];
         let urls = urls.map(|host| format!("http://{host}/favicon.ico"));
         let found = outcomes(&["--allow-range", "10.1.0.0/16"], &urls);

@@ -1,6 +1,6 @@
-//! A gate in front of an HTTP server: it passes all bytes on, until a client asks for what it is
-//! armed with; that request, and all that match after it, are held until the gate opens or the
-//! client dies. So a test kills a worker in the middle of a stage by cause, not by chance.
+//! A proxy in front of an HTTP server that holds chosen requests: a request that matches, and each
+//! later one, waits until the test releases it or the client ends. So a test can kill a worker
+//! while a certain request is under way, at the same point in each run.
 
 use std::{
     io::{Read as _, Write as _},
@@ -13,15 +13,17 @@ use crate::setup::wait_for;
 
 #[derive(Debug, Default)]
 struct State {
-    /// Method and part of the request's head, and how many such requests still pass.
-    armed: Option<(&'static str, &'static str, usize)>,
+    /// Which requests are held: their method, a part of their head, and how many such requests pass
+    /// before.
+    pattern: Option<(&'static str, &'static str, usize)>,
+    /// Requests held since the last call of `take_held`.
     held: usize,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    opened: Condvar,
+    released: Condvar,
 }
 
 impl Shared {
@@ -30,16 +32,16 @@ impl Shared {
     }
 }
 
-/// The gate; its threads end with their connections, the accepting one with the process.
+/// A proxy. Its threads end with their connections, the one that accepts ends with the process.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct HoldingProxy {
     /// `http://127.0.0.1:<port>`.
     pub(crate) endpoint: String,
     shared: Arc<Shared>,
 }
 
-impl Gate {
-    /// A gate before the server at `http://host:port`.
+impl HoldingProxy {
+    /// Starts a proxy before the server at `http://host:port`.
     pub(crate) fn before(endpoint: &str) -> Self {
         let server = endpoint.trim_start_matches("http://").trim_end_matches('/').to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -55,28 +57,28 @@ impl Gate {
         Self { endpoint, shared }
     }
 
-    /// Holds requests of this method whose head has `part` in it, after `passing` of them.
-    pub(crate) fn arm(&self, method: &'static str, part: &'static str, passing: usize) {
-        *self.shared.state() = State { armed: Some((method, part, passing)), held: 0 };
+    /// Holds requests of this method whose head contains `part`, all but the first `passing`.
+    pub(crate) fn hold(&self, method: &'static str, part: &'static str, passing: usize) {
+        *self.shared.state() = State { pattern: Some((method, part, passing)), held: 0 };
     }
 
     /// Waits until a request is held.
     pub(crate) fn wait_until_held(&self) {
-        let armed = self.shared.state().armed;
-        wait_for(&format!("a request like {armed:?}"), || {
+        let pattern = self.shared.state().pattern;
+        wait_for(&format!("a request like {pattern:?}"), || {
             (self.shared.state().held > 0).then_some(())
         });
     }
 
-    /// Whether a request is held since the last call; it stays held.
+    /// Whether a request was held since the last call. The request stays held.
     pub(crate) fn take_held(&self) -> bool {
         std::mem::take(&mut self.shared.state().held) > 0
     }
 
-    /// Lets everything pass.
-    pub(crate) fn open(&self) {
+    /// Releases all held requests, and holds no more.
+    pub(crate) fn release(&self) {
         *self.shared.state() = State::default();
-        self.shared.opened.notify_all();
+        self.shared.released.notify_all();
     }
 }
 
@@ -85,7 +87,7 @@ fn pass(client: &TcpStream, server: &str, shared: &Shared) {
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut from = &server;
-            // A broken connection ends both ways; the client tries again.
+            // After an error the client connects again if it needs to.
             let _ = std::io::copy(&mut from, &mut &*client);
             let _ = client.shutdown(Shutdown::Both);
         });
@@ -93,7 +95,7 @@ fn pass(client: &TcpStream, server: &str, shared: &Shared) {
         loop {
             let got = (&*client).read(&mut buffer).unwrap_or(0);
             let bytes = buffer.get(..got).unwrap_or_default();
-            if got == 0 || !admit(bytes, shared) || (&server).write_all(bytes).is_err() {
+            if got == 0 || !wait_if_held(bytes, shared) || (&server).write_all(bytes).is_err() {
                 break;
             }
         }
@@ -101,12 +103,13 @@ fn pass(client: &TcpStream, server: &str, shared: &Shared) {
     });
 }
 
-/// Waits while the request that starts in these bytes is held.
-fn admit(bytes: &[u8], shared: &Shared) -> bool {
+/// Waits while the request that starts in these bytes is held. False if it was held: its client has
+/// ended meanwhile or sends it again.
+fn wait_if_held(bytes: &[u8], shared: &Shared) -> bool {
     let head = bytes.get(..bytes.len().min(4_000)).unwrap_or_default();
     let head = String::from_utf8_lossy(head);
-    let is_meant = |state: &mut State| {
-        state.armed.as_mut().is_some_and(|(method, part, passing)| {
+    let is_held = |state: &mut State| {
+        state.pattern.as_mut().is_some_and(|(method, part, passing)| {
             let matches = head.starts_with(&format!("{method} ")) && head.contains(*part);
             let holds = matches && *passing == 0;
             *passing = passing.saturating_sub(usize::from(matches));
@@ -114,12 +117,11 @@ fn admit(bytes: &[u8], shared: &Shared) -> bool {
         })
     };
     let mut state = shared.state();
-    if is_meant(&mut state) {
+    if is_held(&mut state) {
         state.held += 1;
-        while state.armed.is_some() {
-            state = shared.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while state.pattern.is_some() {
+            state = shared.released.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        // Its client was killed meanwhile, or tries again.
         return false;
     }
     true

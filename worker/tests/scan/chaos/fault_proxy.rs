@@ -1,6 +1,6 @@
-//! Proxies that lose what passes: TCP to Postgres, HTTP to S3, UDP to the name server.
+//! Proxies that inject faults: TCP to Postgres, HTTP to S3, UDP to the name server.
 //!
-//! A proxy passes all bytes on until it is told otherwise. Its tasks end with the runtime.
+//! A proxy forwards all bytes until a test sets another [`Mode`]. Its tasks end with the runtime.
 
 use std::{
     io,
@@ -20,49 +20,49 @@ use tokio::{
     sync::watch,
 };
 
-/// What a proxy does with what passes.
+/// What a proxy does with the bytes between client and server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Mode {
-    /// Passes it on.
+    /// Forwards them.
     Pass,
-    /// Keeps it back: nothing moves, nothing is told.
+    /// Holds them back: neither side receives anything or sees an error.
     Silent,
     /// Breaks connections, old and new.
     Broken,
-    /// Answers two of three HTTP requests with this status, in S3's words.
+    /// Answers two of three HTTP requests with this status and an error document of S3.
     Refuse(u16),
-    /// Answers the next PUT that there is no room, once.
+    /// Answers the next PUT with 507 Insufficient Storage, once.
     NoRoom,
-    /// Passes each piece on after a time.
+    /// Forwards each piece after this pause.
     Slow(Duration),
 }
 
-/// Where a proxy leads.
+/// The server that a proxy forwards to.
 #[derive(Clone, Debug)]
-pub(crate) enum Server {
+pub(crate) enum Upstream {
     Tcp(String),
     Unix(PathBuf),
 }
 
 /// A proxy on a port of 127.0.0.1.
 #[derive(Debug)]
-pub(crate) struct Proxy {
+pub(crate) struct FaultProxy {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    server: Server,
+    server: Upstream,
     mode: watch::Sender<Mode>,
-    /// Bytes of which a client's piece is held back.
+    /// A client's piece that contains these bytes is held back.
     trap: watch::Sender<Option<&'static [u8]>>,
     trapped: AtomicU64,
     requests: AtomicU64,
 }
 
-impl Proxy {
-    pub(crate) fn before(runtime: &Runtime, server: Server) -> Self {
+impl FaultProxy {
+    pub(crate) fn before(runtime: &Runtime, server: Upstream) -> Self {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
@@ -77,7 +77,7 @@ impl Proxy {
             loop {
                 let Ok((client, _)) = listener.accept().await else { continue };
                 if *accepting.mode.borrow() == Mode::Broken {
-                    // Dropped with an answer still due: the client sees a reset.
+                    // Closing a connection with zero linger sends the client a reset.
                     let _ = client.set_zero_linger();
                     continue;
                 }
@@ -91,8 +91,8 @@ impl Proxy {
         self.shared.mode.send_replace(mode);
     }
 
-    /// From now on a piece from a client with these bytes in it is held back, and all after it on
-    /// its connection.
+    /// From now on, holds back each client's piece that contains these bytes, and all that follows
+    /// it on its connection.
     pub(crate) fn trap(&self, bytes: &'static [u8]) {
         self.shared.trap.send_replace(Some(bytes));
     }
@@ -101,37 +101,37 @@ impl Proxy {
         self.trapped() > 0
     }
 
-    /// How many pieces were held back so far.
+    /// The number of pieces held back so far.
     pub(crate) fn trapped(&self) -> u64 {
         self.shared.trapped.load(Ordering::SeqCst)
     }
 
-    /// What was held back goes on.
+    /// Forwards what was held back, and holds back nothing more.
     pub(crate) fn release(&self) {
         self.shared.trap.send_replace(None);
     }
 }
 
-/// Passes bytes both ways until one side ends or the proxy breaks.
+/// Forwards bytes both ways until one side ends or the mode becomes [`Mode::Broken`].
 async fn join(client: TcpStream, shared: Arc<Shared>) {
     let _ = client.set_nodelay(true);
     let mut mode = shared.mode.subscribe();
     let both = async {
         match &shared.server {
-            Server::Tcp(address) => {
+            Upstream::Tcp(address) => {
                 let server = TcpStream::connect(address).await?;
                 server.set_nodelay(true)?;
                 let (from_server, to_server) = server.into_split();
                 exchange(client, from_server, to_server, &shared).await
             }
-            Server::Unix(path) => {
+            Upstream::Unix(path) => {
                 let (from_server, to_server) = UnixStream::connect(path).await?.into_split();
                 exchange(client, from_server, to_server, &shared).await
             }
         }
     };
     tokio::select! {
-        // A client that needs the connection makes another.
+        // An error ends the connection; the client connects again if it needs to.
         _ = both => {}
         _ = mode.wait_for(|mode| *mode == Mode::Broken) => {}
     }
@@ -157,7 +157,7 @@ async fn exchange(
                 let mut to_client = to_client.lock().await;
                 to_client.write_all(refusal(status).as_bytes()).await?;
                 to_client.shutdown().await?;
-                // What is still coming would turn the answer into a reset.
+                // Closing with unread bytes would send a reset instead of the answer.
                 let mut nowhere = tokio::io::sink();
                 let drained = tokio::io::copy(&mut from_client, &mut nowhere);
                 let _ = tokio::time::timeout(Duration::from_secs(1), drained).await;
@@ -190,7 +190,7 @@ impl Shared {
         if let Mode::Slow(pause) = now {
             tokio::time::sleep(pause).await;
         }
-        // The sender lives as long as this does.
+        // It fails only if the sender is gone, and `self` owns the sender.
         let _ = mode.wait_for(|mode| *mode != Mode::Silent).await;
     }
 
@@ -235,14 +235,15 @@ fn refusal(status: u16) -> String {
     )
 }
 
-/// A mock name server on a UDP port of 127.0.0.1; `Broken` means that no process has the port.
+/// A proxy before a name server, on a UDP port of 127.0.0.1. In [`Mode::Broken`] the port is
+/// closed.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct DnsProxy {
     pub(crate) address: SocketAddr,
     mode: watch::Sender<Mode>,
 }
 
-impl Names {
+impl DnsProxy {
     pub(crate) fn before(runtime: &Runtime, server: SocketAddr) -> Self {
         let socket = runtime.block_on(UdpSocket::bind("127.0.0.1:0")).unwrap();
         let address = socket.local_addr().unwrap();
@@ -280,23 +281,23 @@ impl Names {
 async fn relay(socket: &Arc<UdpSocket>, server: SocketAddr, is_silent: bool) {
     let mut buffer = vec![0; 4_096];
     loop {
-        // A client that closed its port is reported here: not our trouble.
+        // The kernel reports here that a client closed its port; the next packet may be fine.
         let Ok((read, client)) = socket.recv_from(&mut buffer).await else { continue };
         if is_silent {
             continue;
         }
-        let question = buffer.get(..read).unwrap_or_default().to_vec();
+        let query = buffer.get(..read).unwrap_or_default().to_vec();
         let socket = Arc::clone(socket);
         tokio::spawn(async move {
             let asked = async {
                 let upstream = UdpSocket::bind("127.0.0.1:0").await?;
                 upstream.connect(server).await?;
-                upstream.send(&question).await?;
+                upstream.send(&query).await?;
                 let mut answer = vec![0; 4_096];
                 let read = upstream.recv(&mut answer).await?;
                 socket.send_to(answer.get(..read).unwrap_or_default(), client).await
             };
-            // Silence is passed on as silence.
+            // If the server does not answer, the client gets no answer either.
             let _ = tokio::time::timeout(Duration::from_secs(10), asked).await;
         });
     }

@@ -1,7 +1,7 @@
-//! The dashboard as a picture: its own panels, where it puts them, with what Prometheus answers.
+//! Draws the dashboard as SVG: its panels in their grid, with the series that the caller brings.
 //!
-//! It stands in for Grafana, whose looks it does not have. Must not know: where the numbers are
-//! from.
+//! A simple substitute for Grafana, so that a person can look at the dashboard. Must not know:
+//! where the numbers come from.
 
 use std::fmt::Write as _;
 
@@ -14,22 +14,23 @@ const COLOURS: [&str; 10] = [
     "#6b7785", "#88a83a",
 ];
 
-/// A line of a panel.
+/// A series of a panel.
 pub(crate) struct Line {
     pub(crate) name: String,
     /// Seconds and values.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// A panel's title, place (x, y, width and height of the grid), unit and lines.
+/// A panel with its title, rectangle (x, y, width and height in cells of the grid), unit and
+/// series.
 pub(crate) struct Panel {
     pub(crate) title: String,
-    pub(crate) place: [f64; 4],
+    pub(crate) rectangle: [f64; 4],
     pub(crate) unit: String,
     pub(crate) lines: Vec<Line>,
 }
 
-/// A label's text: `{{kind}} {{state}}` with the series' labels put in.
+/// A legend with the labels of a series filled in, such as `{{kind}} {{state}}`.
 pub(crate) fn legend(format: &str, labels: &Value) -> String {
     let mut parts = format.split("{{");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -41,9 +42,10 @@ pub(crate) fn legend(format: &str, labels: &Value) -> String {
     text
 }
 
-/// The whole picture; `seconds` is from where to where.
+/// Draws all panels. `seconds` is the first and the last point in time.
 pub(crate) fn draw(title: &str, panels: &[Panel], seconds: (f64, f64)) -> String {
-    let bottom = panels.iter().map(|panel| panel.place[1] + panel.place[3]).fold(0.0, f64::max);
+    let bottom =
+        panels.iter().map(|panel| panel.rectangle[1] + panel.rectangle[3]).fold(0.0, f64::max);
     let (width, height) = (24.0 * COLUMN, (bottom + 2.0) * ROW);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
@@ -59,7 +61,7 @@ pub(crate) fn draw(title: &str, panels: &[Panel], seconds: (f64, f64)) -> String
 }
 
 fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
-    let [x, y, width, height] = panel.place;
+    let [x, y, width, height] = panel.rectangle;
     let (left, top) = (x * COLUMN + 4.0, (y + 2.0) * ROW + 4.0);
     let (width, height) = (width * COLUMN - 8.0, height * ROW - 8.0);
     let title = escaped(&panel.title);
@@ -71,7 +73,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
         );
         return;
     }
-    // The largest come first, for the legend has room for some.
+    // The largest come first, because the legend has room for a few only.
     let mut lines: Vec<(f64, &Line)> = panel.lines.iter().map(|line| (line.most(), line)).collect();
     lines.sort_by(|a, b| b.0.total_cmp(&a.0));
     let most = lines.first().map(|line| line.0).filter(|most| *most > 0.0).unwrap_or(1.0);
@@ -95,8 +97,8 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
             amount(most * part, &panel.unit)
         );
     }
-    let mut key =
-        Key { left: plot_left, top: plot_top + plot_height + 16.0, width: plot_width, at: 0.0 };
+    let mut legend =
+        Legend { left: plot_left, top: plot_top + plot_height + 16.0, width: plot_width, at: 0.0 };
     for (number, (_, line)) in lines.iter().enumerate() {
         let colour = COLOURS[number % COLOURS.len()];
         let mut path = String::new();
@@ -107,20 +109,20 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
             let _ = write!(path, "{verb}{x:.0} {y:.0}");
         }
         let _ = writeln!(svg, "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\"/>");
-        key.add(svg, &line.name, colour);
+        legend.add(svg, &line.name, colour);
     }
 }
 
-/// What the lines of a panel mean: two rows of it; Grafana shows the others.
-struct Key {
+/// The legend of a panel. It has two rows; names that do not fit are left out.
+struct Legend {
     left: f64,
     top: f64,
     width: f64,
-    /// How far it is written, both rows as one.
+    /// The width written so far, both rows added.
     at: f64,
 }
 
-impl Key {
+impl Legend {
     fn add(&mut self, svg: &mut String, name: &str, colour: &str) {
         let wide = 6.0 * name.chars().count() as f64 + 14.0;
         let mut row = (self.at / self.width).floor();

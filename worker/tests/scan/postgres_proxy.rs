@@ -1,5 +1,5 @@
-//! A wire between workers and Postgres that a test cuts: TCP on one side, the server's socket on
-//! the other.
+//! A proxy between workers and Postgres whose connections a test can break: workers connect by TCP,
+//! the proxy connects to the server's unix socket.
 
 use std::{
     io::{Read, Write},
@@ -12,33 +12,33 @@ use std::{
 
 #[derive(Debug, Default)]
 struct State {
-    /// New connections end immediately.
+    /// New connections are closed immediately.
     is_refusing: bool,
-    /// Bytes are taken and go nowhere.
-    is_swallowing: bool,
+    /// Bytes are read and dropped.
+    is_dropping: bool,
     open: Vec<TcpStream>,
 }
 
-/// The wire; its threads end with their connections, the accepting one with the process.
+/// A proxy. Its threads end with their connections, the one that accepts ends with the process.
 #[derive(Debug, Clone)]
-pub(crate) struct Wire {
+pub(crate) struct PostgresProxy {
     port: u16,
     state: Arc<Mutex<State>>,
 }
 
-impl Wire {
+impl PostgresProxy {
     pub(crate) fn before(socket: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let wire = Self { port, state: Arc::default() };
-        let (accepting, socket) = (wire.clone(), socket.to_owned());
+        let proxy = Self { port, state: Arc::default() };
+        let (accepting, socket) = (proxy.clone(), socket.to_owned());
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let (wire, socket) = (accepting.clone(), socket.clone());
-                thread::spawn(move || wire.pass(&client, &socket));
+                let (proxy, socket) = (accepting.clone(), socket.clone());
+                thread::spawn(move || proxy.pass(&client, &socket));
             }
         });
-        wire
+        proxy
     }
 
     pub(crate) fn url(&self, database: &str) -> String {
@@ -49,7 +49,7 @@ impl Wire {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends every connection, and every later one immediately.
+    /// Closes every connection, and each later one immediately.
     pub(crate) fn refuse(&self) {
         let mut state = self.state();
         state.is_refusing = true;
@@ -58,15 +58,15 @@ impl Wire {
         }
     }
 
-    /// From now on no byte arrives, and nobody is told.
-    pub(crate) fn swallow(&self) {
-        self.state().is_swallowing = true;
+    /// From now on, drops all bytes without an error on either side.
+    pub(crate) fn drop_bytes(&self) {
+        self.state().is_dropping = true;
     }
 
-    /// Passes bytes again.
-    pub(crate) fn mend(&self) {
+    /// Forwards bytes again.
+    pub(crate) fn restore(&self) {
         let mut state = self.state();
-        (state.is_refusing, state.is_swallowing) = (false, false);
+        (state.is_refusing, state.is_dropping) = (false, false);
     }
 
     fn pass(&self, client: &TcpStream, socket: &PathBuf) {
@@ -88,8 +88,8 @@ impl Wire {
     fn copy(&self, mut from: impl Read, mut to: impl Write) {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(got @ 1..) = from.read(&mut buffer) {
-            let is_swallowed = self.state().is_swallowing;
-            if !is_swallowed && to.write_all(&buffer[..got]).is_err() {
+            let is_dropped = self.state().is_dropping;
+            if !is_dropped && to.write_all(&buffer[..got]).is_err() {
                 break;
             }
         }

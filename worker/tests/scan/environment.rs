@@ -1,4 +1,4 @@
-//! What scans of a fleet work on: a small internet, a database, S3, each of this process.
+//! What a scan in a test runs on: a small internet, a database, and stores in folders or S3.
 
 use std::{
     net::SocketAddr,
@@ -13,14 +13,14 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::{
-    gate::Gate,
+    holding_proxy::HoldingProxy,
     setup::{folder, run, worker},
 };
 
 const ACCESS_KEY: &str = "EVERYTABTEST";
 const SECRET_KEY: &str = "a-secret-of-tests-alone";
 
-/// A small internet that is up for as long as this lives.
+/// A small internet, which is stopped when this is dropped.
 pub(crate) struct Internet {
     // Fields drop in this order: the servers end before their runtime and their files.
     pub(crate) running: Running,
@@ -28,13 +28,13 @@ pub(crate) struct Internet {
     pub(crate) folder: TempDir,
 }
 
-/// A generated internet of so many hosts.
+/// Starts a generated internet of `hosts` hosts.
 pub(crate) fn internet(hosts: u64, behaviours: Mix) -> Internet {
-    internet_of(|scratch| Settings { behaviours, ..Settings::generated(7, hosts, scratch) })
+    internet_with(|scratch| Settings { behaviours, ..Settings::generated(7, hosts, scratch) })
 }
 
-/// An internet of these settings, which are given the folder to work in.
-pub(crate) fn internet_of(settings: impl FnOnce(PathBuf) -> Settings) -> Internet {
+/// Starts an internet with settings that `settings` makes for its scratch folder.
+pub(crate) fn internet_with(settings: impl FnOnce(PathBuf) -> Settings) -> Internet {
     let folder = folder();
     let runtime = Runtime::new().unwrap();
     let settings = settings(folder.path().join("small-internet"));
@@ -43,7 +43,7 @@ pub(crate) fn internet_of(settings: impl FnOnce(PathBuf) -> Settings) -> Interne
 }
 
 impl Internet {
-    /// An S3 endpoint with the crawl in the bucket `crawl` and an empty bucket `everytab`.
+    /// Starts an S3 endpoint with the crawl in the bucket `crawl` and an empty bucket `everytab`.
     pub(crate) fn s3(&self) -> S3Server {
         let dir = self.folder.path().join("s3");
         let start = S3Server::start(&dir, ACCESS_KEY, SECRET_KEY);
@@ -53,21 +53,21 @@ impl Internet {
         server
     }
 
-    /// Stores in sub-folders of `dir` whose crawl stands behind a gate.
-    pub(crate) fn gated(&self, dir: &Path) -> (Gate, Stores) {
-        let gate = Gate::before(&self.running.client.bucket_url);
-        let source = format!("{}/", gate.endpoint);
+    /// Stores in sub-folders of `dir`, with a proxy before the crawl's bucket.
+    pub(crate) fn behind_proxy(&self, dir: &Path) -> (HoldingProxy, Stores) {
+        let proxy = HoldingProxy::before(&self.running.client.bucket_url);
+        let source = format!("{}/", proxy.endpoint);
         let stores = Stores { source, ..Stores::folders(self, dir) };
-        (gate, stores)
+        (proxy, stores)
     }
 
-    /// A scan whose warc stage stands still behind a gate after a few records.
-    pub(crate) fn held_scan(&self) -> (Gate, Database) {
-        let (gate, stores) = self.gated(self.folder.path());
+    /// Starts a scan whose requests for WARC records are held after the first ten.
+    pub(crate) fn held_scan(&self) -> (HoldingProxy, Database) {
+        let (proxy, stores) = self.behind_proxy(self.folder.path());
         let database = Database::new(self, stores);
         database.start_scan(self.crawl(), &[]);
-        gate.arm("GET", "/segments/", 10);
-        (gate, database)
+        proxy.hold("GET", "/segments/", 10);
+        (proxy, database)
     }
 
     pub(crate) fn crawl(&self) -> &str {
@@ -88,7 +88,7 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Tells a run of the program where S3 is and with which keys.
+/// Sets the S3 endpoint and the credentials for a command.
 pub(crate) fn with_s3(command: &mut Command, endpoint: &str) {
     command
         .env("AWS_ENDPOINT_URL", endpoint)
@@ -103,6 +103,7 @@ pub(crate) struct Stores {
     pub(crate) source: String,
     pub(crate) archive: String,
     pub(crate) site: String,
+    /// The S3 endpoint, if a store is in S3.
     pub(crate) s3: Option<String>,
 }
 
@@ -121,7 +122,7 @@ impl Stores {
         }
     }
 
-    /// Everything in the buckets of [`Internet::s3`], as seen at `endpoint`.
+    /// All stores in the buckets of [`Internet::s3`], reached at `endpoint`.
     pub(crate) fn s3(endpoint: &str) -> Self {
         Self {
             source: "s3://crawl".to_owned(),
@@ -138,13 +139,13 @@ impl Stores {
     }
 }
 
-/// A migrated database of one test, and the program against it.
+/// A migrated database of one test, with commands of the program that use it.
 pub(crate) struct Database {
     pub(crate) name: String,
     owner_url: String,
-    /// Where workers connect: another place than the owner's for a pooler or a proxy in between.
+    /// The URL that workers connect to. A test changes it to put a pooler or a proxy in between.
     pub(crate) worker_url: String,
-    /// For a proxy in between.
+    /// The stores of its scans.
     pub(crate) stores: Stores,
     fetch: Vec<String>,
 }
@@ -164,7 +165,7 @@ impl Database {
         Self { name, owner_url, worker_url, stores, fetch }
     }
 
-    /// A database of a server that the test itself starts and stops.
+    /// Makes a database on a server that the test itself starts and stops.
     pub(crate) fn on(server: &PrivatePostgres, internet: &Internet, stores: Stores) -> Self {
         let name = "everytab".to_owned();
         server.psql("postgres", "create database everytab").unwrap();
@@ -175,7 +176,7 @@ impl Database {
         Self { name, owner_url, worker_url, stores, fetch }
     }
 
-    /// The program as the owner of the database.
+    /// A command that runs the program as the owner of the database.
     pub(crate) fn owner(&self, arguments: &[&str]) -> Command {
         let mut command = worker(arguments);
         command.env("DATABASE_URL", &self.owner_url);
@@ -185,21 +186,21 @@ impl Database {
         command
     }
 
-    /// `scan start` with more arguments.
+    /// Runs `scan start` with leases of two seconds and more arguments.
     pub(crate) fn start_scan(&self, crawl: &str, more: &[&str]) {
         let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", "2s"]);
         command.args(self.stores.arguments()).args(more);
         run(command).expect_code(0);
     }
 
-    /// `scan start` with leases of that length.
-    pub(crate) fn start_scan_leasing(&self, crawl: &str, lease: &str) {
+    /// Runs `scan start` with leases of the length `lease`.
+    pub(crate) fn start_scan_with_lease(&self, crawl: &str, lease: &str) {
         let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", lease]);
         command.args(self.stores.arguments());
         run(command).expect_code(0);
     }
 
-    /// `run`, as the role that may execute the coordinator's functions and nothing else.
+    /// A worker (`run`), as the role that may only execute the coordinator's functions.
     pub(crate) fn worker(&self, arguments: &[&str]) -> Command {
         let mut command = worker(["run"]);
         command.args(arguments).args(&self.fetch);
@@ -210,27 +211,27 @@ impl Database {
         command
     }
 
-    /// As [`worker`](Self::worker), with Postgres at another place.
-    pub(crate) fn worker_by(&self, place: SocketAddr, arguments: &[&str]) -> Command {
+    /// As [`worker`](Self::worker), connecting to Postgres through a proxy at `address`.
+    pub(crate) fn worker_through(&self, address: SocketAddr, arguments: &[&str]) -> Command {
         let mut command = self.worker(arguments);
-        let url = format!("postgres://everytab_worker@{place}/{}?sslmode=disable", self.name);
+        let url = format!("postgres://everytab_worker@{address}/{}?sslmode=disable", self.name);
         command.env("DATABASE_URL", url);
         command
     }
 
-    /// `scan status --json`.
+    /// The document that `scan status --json` prints.
     pub(crate) fn status(&self) -> Value {
         let ended = run(self.owner(&["scan", "status", "--json"])).expect_code(0);
         serde_json::from_str(&ended.stdout).unwrap()
     }
 
-    /// What the owner's psql says.
+    /// Runs a query as the owner; the output is psql's.
     pub(crate) fn psql(&self, sql: &str) -> String {
         shared_for_tests().psql(&self.name, sql).unwrap()
     }
 }
 
-/// The file of the socket that a server's URL names.
+/// The path of the unix socket that a server's URL names.
 pub(crate) fn socket_of(url: &str) -> PathBuf {
     let folder = url.split("host=").nth(1).and_then(|rest| rest.split('&').next()).unwrap();
     PathBuf::from(folder.replace("%2F", "/")).join(".s.PGSQL.5432")
@@ -242,8 +243,8 @@ pub(crate) fn stage<'a>(status: &'a Value, kind: &str) -> &'a Value {
     stages.iter().find(|stage| stage["kind"] == kind).unwrap_or_else(|| panic!("{kind}: {status}"))
 }
 
-/// An address on loopback where nobody listens.
-pub(crate) fn nobody() -> SocketAddr {
+/// An address on loopback with a closed port.
+pub(crate) fn unused_address() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()
 }

@@ -1,4 +1,4 @@
-//! A site in S3 behind CloudFront, as moto answers for them: objects, headers, invalidations.
+//! A site in S3 behind CloudFront, both mocked by moto: objects, headers, invalidations.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use everytab_testbed::Mix;
 use reqwest::header::HeaderMap;
 
 use crate::{
-    places::{Database, Internet, Stores, internet},
+    environment::{Database, Internet, Stores, internet},
     setup::{Running, run, wait_for},
 };
 
@@ -19,7 +19,7 @@ fn signed(service: &str) -> String {
     )
 }
 
-/// moto, with an empty site, an archive and a distribution.
+/// A moto server with an empty bucket for the site, one for the archive, and a distribution.
 struct Aws<'a> {
     internet: &'a Internet,
     client: reqwest::Client,
@@ -29,7 +29,7 @@ struct Aws<'a> {
 }
 
 impl<'a> Aws<'a> {
-    /// None where moto is not installed.
+    /// Starts moto. Returns nothing if moto is not installed.
     fn start(internet: &'a Internet) -> Option<Self> {
         let program = std::env::var("EVERYTAB_MOTO_SERVER").unwrap_or("moto_server".to_owned());
         let mut command = std::process::Command::new(&program);
@@ -50,19 +50,20 @@ impl<'a> Aws<'a> {
             distribution: String::new(),
         };
         wait_for("moto", || {
-            assert!(!aws.moto.has_ended(), "{}", aws.moto.said());
+            assert!(!aws.moto.has_ended(), "{}", aws.moto.stderr_text());
             std::net::TcpStream::connect(("127.0.0.1", port)).ok()
         });
         for bucket in [SITE, "everytab-archive"] {
-            aws.say("s3", aws.client.put(format!("{}/{bucket}", aws.endpoint)));
+            aws.request("s3", aws.client.put(format!("{}/{bucket}", aws.endpoint)));
         }
         let made = aws.cloudfront("", Some(DISTRIBUTION));
         aws.distribution = between(&made, "Id").remove(0);
         Some(aws)
     }
 
-    /// What a service answers, which must be a success.
-    fn say(&self, service: &str, request: reqwest::RequestBuilder) -> (HeaderMap, String) {
+    /// Sends a request to a service and returns headers and body of the answer, which must be a
+    /// success.
+    fn request(&self, service: &str, request: reqwest::RequestBuilder) -> (HeaderMap, String) {
         let request = request.header("Authorization", signed(service));
         self.internet.runtime.block_on(async {
             let answer = request.send().await.unwrap().error_for_status().unwrap();
@@ -76,26 +77,26 @@ impl<'a> Aws<'a> {
             Some(body) => self.client.post(url).header("Content-Type", "text/xml").body(body),
             None => self.client.get(url),
         };
-        self.say("cloudfront", request).1
+        self.request("cloudfront", request).1
     }
 
-    /// The site's objects, each with its content type and how long it may be kept.
+    /// The site's objects by name, each with its content type and its cache-control header.
     fn objects(&self) -> BTreeMap<String, (String, String)> {
         let list = format!("{}/{SITE}?list-type=2", self.endpoint);
-        let keys = between(&self.say("s3", self.client.get(list)).1, "Key");
+        let keys = between(&self.request("s3", self.client.get(list)).1, "Key");
         let header = |headers: &HeaderMap, name: &str| {
             headers.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
         };
         let looked = keys.into_iter().map(|key| {
             let url = format!("{}/{SITE}/{key}", self.endpoint);
-            let (headers, _) = self.say("s3", self.client.head(url));
+            let (headers, _) = self.request("s3", self.client.head(url));
             let found = (header(&headers, "content-type"), header(&headers, "cache-control"));
             (key, found)
         });
         looked.collect()
     }
 
-    /// The paths of each invalidation, sorted, in the order of their asking.
+    /// The sorted paths of each invalidation, in the order of the requests.
     fn invalidations(&self) -> Vec<Vec<String>> {
         let of = format!("/{}/invalidation", self.distribution);
         let ids = between(&self.cloudfront(&of, None), "Id");
@@ -107,9 +108,10 @@ impl<'a> Aws<'a> {
         paths.collect()
     }
 
-    /// How many requests moto has answered, and the objects of the site that it was given since.
+    /// The number of lines in moto's log, and the names of the objects that were put since the line
+    /// `before`.
     fn uploaded_since(&self, before: usize) -> (usize, Vec<String>) {
-        let said = self.moto.said();
+        let said = self.moto.stderr_text();
         let lines: Vec<&str> = said.lines().collect();
         let path = |line: &&str| {
             let path = line.split_once(&format!("\"PUT /{SITE}/"))?.1;
@@ -128,7 +130,7 @@ const DISTRIBUTION: &str = "<DistributionConfig><CallerReference>r</CallerRefere
     <ViewerProtocolPolicy>allow-all</ViewerProtocolPolicy></DefaultCacheBehavior>\
     <Comment>c</Comment><Enabled>true</Enabled></DistributionConfig>";
 
-/// What stands in each element of this name; there is nothing inside those that are asked for.
+/// The text of each element of this name. The elements must have no children.
 fn between(xml: &str, name: &str) -> Vec<String> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let parts = xml.split(&open).skip(1);
@@ -165,7 +167,7 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
         let (key, found) = named.next().unwrap_or_else(|| panic!("{start}*{end}: {objects:?}"));
         assert_eq!(found, &(kind.to_owned(), keep.to_owned()), "{key}");
     }
-    // All that may change under its name is forgotten, and nothing else is asked for.
+    // Exactly the objects whose content may change under the same name are invalidated.
     let asked = aws.invalidations();
     assert_eq!(asked.len(), 1, "{asked:?}");
     let changing: Vec<&String> =

@@ -1,0 +1,282 @@
+//! The servers and workers of a chaos test (a small internet, Postgres, S3, a name server), with a
+//! proxy before each server, and the loop that injects faults while a scan runs.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use everytab_postgres::{PostgresSettings, PrivatePostgres};
+use everytab_testbed::s3::S3Server;
+
+use super::{
+    chaos_workers::{ChaosWorker, WorkerOptions},
+    fault_proxy::{DnsProxy, FaultProxy, Upstream},
+    faults::{Fault, Target},
+};
+use crate::{
+    consistency::{SMALL_SHARDS, ScanDatabase},
+    environment::{Internet, Stores, socket_of, with_s3},
+    netns::{self, WorkerNetwork},
+    setup::{run, wait_for, worker},
+};
+
+const OWNER: &str = "postgres";
+
+/// Random numbers that a seed determines.
+#[derive(Debug)]
+pub(crate) struct SeededRandom(pub(crate) u64);
+
+impl SeededRandom {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        // Knuth's MMIX generator; its upper bits are the random ones.
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % bound.max(1)
+    }
+
+    pub(crate) fn between(&mut self, low_ms: u64, high_ms: u64) -> Duration {
+        let span = usize::try_from(high_ms.saturating_sub(low_ms)).unwrap();
+        Duration::from_millis(low_ms + self.below(span + 1) as u64)
+    }
+}
+
+/// How the servers and workers of a chaos test are set up.
+#[derive(Clone, Debug)]
+pub(crate) struct ChaosSettings {
+    pub(crate) workers: u8,
+    pub(crate) lease: Duration,
+    pub(crate) seed: u64,
+    /// The limit of open files of a worker that is started with few.
+    pub(crate) few_files: u64,
+    /// Size of the file system for each worker's temporary files.
+    pub(crate) temporary_bytes: u64,
+    /// More options of each worker.
+    pub(crate) arguments: Vec<String>,
+}
+
+/// All servers and workers of a chaos test.
+pub(crate) struct ChaosEnvironment {
+    pub(crate) workers: Vec<ChaosWorker>,
+    pub(crate) s3: FaultProxy,
+    pub(crate) dns: DnsProxy,
+    pub(crate) random: SeededRandom,
+    pub(crate) lease: Duration,
+    pub(crate) few_files: u64,
+    pub(crate) fault_counts: BTreeMap<Fault, usize>,
+    options: WorkerOptions,
+    stores: Stores,
+    postgres: Option<PrivatePostgres>,
+    postgres_dir: PathBuf,
+    s3_server: S3Server,
+    shuffle: u64,
+}
+
+impl ScanDatabase for ChaosEnvironment {
+    fn psql(&self, sql: &str) -> String {
+        self.postgres().psql(&self.options.database, sql).unwrap()
+    }
+
+    /// The owner's commands connect to Postgres and S3 directly, not through a proxy.
+    fn owner(&self, arguments: &[&str]) -> Command {
+        let mut command = worker(arguments);
+        command.env("DATABASE_URL", self.postgres().url(&self.options.database, OWNER));
+        with_s3(&mut command, &self.s3_server.endpoint);
+        command
+    }
+}
+
+struct ActiveFault {
+    fault: Fault,
+    worker_index: usize,
+    target: Target,
+    until: Instant,
+}
+
+impl ChaosEnvironment {
+    /// `has_network` says that this thread's network is its own ([`netns::enter_namespaces`]).
+    pub(crate) fn new(internet: &Internet, settings: &ChaosSettings, has_network: bool) -> Self {
+        let folder = internet.folder.path();
+        let postgres_dir = folder.join("postgres");
+        let postgres = start_postgres(&postgres_dir);
+        let database = "everytab";
+        make_database(&postgres, database);
+        let socket = Upstream::Unix(socket_of(&postgres.admin_url()));
+        let runtime = &internet.runtime;
+        let s3_server = internet.s3();
+        let s3_address = s3_server.endpoint.trim_start_matches("http://").to_owned();
+        let s3 = FaultProxy::before(runtime, Upstream::Tcp(s3_address));
+        let dns = DnsProxy::before(runtime, internet.running.client.dns);
+        let mut client = internet.running.client.clone();
+        client.dns = dns.address;
+        let mut arguments = client.arguments();
+        arguments.extend(settings.arguments.iter().cloned());
+        let workers = (1..=settings.workers).map(|number| {
+            let temporary = folder.join(format!("worker-{number}"));
+            fs::create_dir(&temporary).unwrap();
+            let network = has_network.then(|| WorkerNetwork::new(number).unwrap());
+            let postgres_proxy = FaultProxy::before(runtime, socket.clone());
+            let mut worker = ChaosWorker::new(postgres_proxy, network, temporary);
+            if has_network {
+                netns::mount_small(&worker.temporary, settings.temporary_bytes).unwrap();
+                worker.is_small = true;
+            }
+            worker
+        });
+        let endpoint = format!("http://{}", s3.address);
+        Self {
+            workers: workers.collect(),
+            dns,
+            random: SeededRandom(settings.seed),
+            lease: settings.lease,
+            few_files: settings.few_files,
+            fault_counts: BTreeMap::new(),
+            options: WorkerOptions { arguments, database: database.to_owned(), s3: endpoint },
+            stores: Stores::s3(&s3_server.endpoint),
+            s3,
+            postgres: Some(postgres),
+            postgres_dir,
+            s3_server,
+            shuffle: settings.seed,
+        }
+    }
+
+    fn postgres(&self) -> &PrivatePostgres {
+        self.postgres.as_ref().unwrap()
+    }
+
+    pub(crate) fn start_scan(&mut self, crawl: &str) {
+        self.shuffle += 1;
+        let lease = format!("{}ms", self.lease.as_millis());
+        let shuffle = self.shuffle.to_string();
+        let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", &lease]);
+        command.args(SMALL_SHARDS).args(["--shuffle", &shuffle]).args(self.stores.arguments());
+        run(command).expect_code(0);
+    }
+
+    /// Ends Postgres by a signal to its postmaster and starts it again.
+    pub(crate) fn restart_postgres(&mut self, signal: &str) {
+        let Some(postgres) = self.postgres.take() else { return };
+        let pid = postgres.pid().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
+        assert!(sent.success(), "SIG{signal} to Postgres");
+        wait_for("the end of Postgres", || (!postgres.is_running()).then_some(()));
+        drop(postgres);
+        self.postgres = Some(start_postgres(&self.postgres_dir));
+    }
+
+    pub(crate) fn terminate_backends(&self) {
+        let sql = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+                    where backend_type = 'client backend' and pid <> pg_backend_pid()";
+        self.psql(sql);
+    }
+
+    /// Runs a scan to its end, and injects faults at random until `wanted` were injected in all.
+    pub(crate) fn run_with_faults(&mut self, wanted: usize, gap_ms: (u64, u64), deadline: Instant) {
+        let mut active: Vec<ActiveFault> = Vec::new();
+        let mut next = Instant::now() + self.random.between(gap_ms.0, gap_ms.1);
+        let mut next_check = Instant::now();
+        loop {
+            let now = Instant::now();
+            assert!(now < deadline, "the scan does not end: {}", self.status());
+            for worker in &mut self.workers {
+                worker.restart_if_ended(&self.options);
+            }
+            while let Some(at) = active.iter().position(|one| one.until <= now) {
+                let ended = active.swap_remove(at);
+                ended.fault.end(self, ended.worker_index);
+            }
+            if now >= next_check {
+                if self.is_over() {
+                    break;
+                }
+                next_check = now + Duration::from_millis(200);
+            }
+            if now >= next && self.fault_counts.values().sum::<usize>() < wanted {
+                active.extend(self.begin_fault(&active));
+                next = Instant::now() + self.random.between(gap_ms.0, gap_ms.1);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        for ended in active {
+            ended.fault.end(self, ended.worker_index);
+        }
+        for worker in &mut self.workers {
+            worker.wait_for_end();
+        }
+    }
+
+    /// Begins a fault of one of the kinds injected least often so far, on a target that has none.
+    fn begin_fault(&mut self, active: &[ActiveFault]) -> Option<ActiveFault> {
+        let worker_index = self.random.below(self.workers.len());
+        let is_free = |target: &Target| active.iter().all(|one| one.target != *target);
+        let mut can: Vec<(usize, Fault, Target)> = Fault::ALL
+            .into_iter()
+            .filter_map(|fault| {
+                let target = fault.target(self, worker_index).filter(is_free)?;
+                Some((self.fault_counts.get(&fault).copied().unwrap_or(0), fault, target))
+            })
+            .collect();
+        let least = can.iter().map(|(made, ..)| *made).min()?;
+        can.retain(|(made, ..)| *made == least);
+        let (_, fault, target) = *can.get(self.random.below(can.len()))?;
+        let lasts = fault.begin(self, worker_index);
+        *self.fault_counts.entry(fault).or_default() += 1;
+        Some(ActiveFault { fault, worker_index, target, until: Instant::now() + lasts })
+    }
+
+    /// Runs the workers without faults until `enough` is true.
+    pub(crate) fn run_until(&mut self, deadline: Instant, enough: impl Fn(&Self) -> bool) {
+        while !enough(self) {
+            assert!(Instant::now() < deadline, "the scan makes no progress: {}", self.status());
+            for worker in &mut self.workers {
+                worker.restart_if_ended(&self.options);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// From now on, drops all packets that a worker sends to the web.
+    pub(crate) fn swallow(&self, worker_index: usize) {
+        self.network(worker_index).swallow().unwrap();
+    }
+
+    pub(crate) fn find_route(&self, worker_index: usize) {
+        self.network(worker_index).find_route().unwrap();
+    }
+
+    fn network(&self, worker_index: usize) -> &WorkerNetwork {
+        self.workers.get(worker_index).and_then(|worker| worker.network.as_ref()).unwrap()
+    }
+
+    fn is_over(&self) -> bool {
+        let sql = "select state from everytab.runs order by run desc limit 1";
+        let state = self.postgres().psql(&self.options.database, sql).unwrap_or_default();
+        state.starts_with("finished")
+    }
+
+    /// The logs of all workers that have ended, each with how it ended.
+    pub(crate) fn ended_logs(&self) -> impl Iterator<Item = &(String, String)> {
+        self.workers.iter().flat_map(|worker| &worker.ended_logs)
+    }
+}
+
+/// Starts a Postgres that keeps all commits if its processes crash, but not if the machine does.
+fn start_postgres(dir: &Path) -> PrivatePostgres {
+    let settings = PostgresSettings {
+        durable: false,
+        extra: vec![("synchronous_commit".to_owned(), "on".to_owned())],
+        ..PostgresSettings::new(dir)
+    };
+    PrivatePostgres::start(settings).unwrap()
+}
+
+fn make_database(postgres: &PrivatePostgres, name: &str) {
+    postgres.psql("postgres", &format!("create database \"{name}\"")).unwrap();
+    let url = postgres.url(name, OWNER);
+    run(worker(["migrate", "--database-url", &url])).expect_code(0);
+}

@@ -1,0 +1,138 @@
+//! A worker that is frozen (SIGSTOP) for longer than its lease and then continues: Postgres refuses
+//! its results, `scan gc` deletes the archive objects that it stored, and the published bytes are
+//! right.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use everytab_postgres::shared_for_tests;
+use everytab_testbed::{Behaviour, Mix, s3::S3Server};
+
+use crate::{
+    chaos::fault_proxy::{FaultProxy, Upstream},
+    consistency::{self, SMALL_SHARDS, ScanResult},
+    environment::{Database, Internet, Stores, internet, socket_of, with_s3},
+    setup::{Ended, Running, run, wait_for},
+};
+
+/// A scan whose stores are in S3, with a proxy before Postgres and one before S3. Only the worker
+/// that will be frozen uses the proxies.
+struct FrozenWorkerTest {
+    internet: Internet,
+    s3: S3Server,
+    to_s3: FaultProxy,
+    to_postgres: FaultProxy,
+    database: Database,
+    expected: ScanResult,
+}
+
+impl FrozenWorkerTest {
+    fn new() -> Self {
+        let internet = internet(120, Mix::none().with(Behaviour::NotFound, 100_000));
+        let calm = internet.folder.path().join("undisturbed");
+        let database = Database::new(&internet, Stores::folders(&internet, &calm));
+        let expected = ScanResult::undisturbed(&database, internet.crawl(), &calm.join("site"));
+        let s3 = internet.s3();
+        let address = s3.endpoint.trim_start_matches("http://").to_owned();
+        let to_s3 = FaultProxy::before(&internet.runtime, Upstream::Tcp(address));
+        let socket = Upstream::Unix(socket_of(&shared_for_tests().admin_url()));
+        let to_postgres = FaultProxy::before(&internet.runtime, socket);
+        let database = Database::new(&internet, Stores::s3(&s3.endpoint));
+        database.start_scan(internet.crawl(), &SMALL_SHARDS);
+        Self { internet, s3, to_s3, to_postgres, database, expected }
+    }
+
+    /// Runs the earlier stages with another worker, and starts the one that will be frozen.
+    fn start_worker(&self) -> Running {
+        let others = ["--role", "index,warc,bundles,publish"];
+        let mut before = Running::start(self.database.worker(&others));
+        wait_for("an icon job", || {
+            let ready = "select count(*) from everytab.jobs where kind = 'icon'";
+            (self.database.psql(ready) != "0").then_some(())
+        });
+        before.kill();
+        let place = self.to_postgres.address;
+        let mut command =
+            self.database.worker_through(place, &["--role", "icons", "--exit-when-done"]);
+        with_s3(&mut command, &format!("http://{}", self.to_s3.address));
+        Running::start(command)
+    }
+
+    /// Freezes the worker when a piece is trapped, has another worker finish the scan, and lets the
+    /// frozen one continue.
+    fn finish_without(&self, frozen: Running, trap: &FaultProxy) -> Ended {
+        wait_for("a trapped piece", || trap.has_trapped().then_some(()));
+        frozen.signal("STOP");
+        run(self.database.worker(&["--exit-when-done"])).expect_code(0);
+        self.to_s3.release();
+        self.to_postgres.release();
+        frozen.signal("CONT");
+        let ended = frozen.finish().expect_code(0);
+        consistency::assert_consistent(&self.database);
+        let folder = self.internet.folder.path();
+        let found = ScanResult::of(&self.database, &folder.join("s3/everytab/site"));
+        self.expected.assert_same(&found, "without and with a frozen worker");
+        ended
+    }
+
+    fn store(&self) -> PathBuf {
+        self.internet.folder.path().join("s3/everytab/private")
+    }
+
+    /// The frozen worker stored objects, and `scan gc` deletes them and no others.
+    fn assert_stored_objects_collected(&self) {
+        let (referenced, others) = consistency::archive_objects(&self.database, &self.store());
+        let first: BTreeSet<&String> =
+            others.iter().filter(|name| name.ends_with("-1.warc.gz")).collect();
+        assert!(!first.is_empty(), "{others:?} besides {referenced:?} at {}", self.s3.endpoint);
+        assert!(
+            consistency::assert_garbage_collected(&self.database, &self.store()) >= first.len()
+        );
+    }
+}
+
+#[test]
+fn a_worker_frozen_past_its_lease_in_an_upload_changes_nothing() {
+    let test = FrozenWorkerTest::new();
+    test.to_s3.trap(b".warc.gz?x-id=PutObject");
+    let frozen = test.start_worker();
+    let ended = test.finish_without(frozen, &test.to_s3);
+    assert!(ended.stderr.contains("the job was ended"), "{}", ended.stderr);
+    // An upload that the worker had sent before it froze may have arrived; no row refers to it.
+    consistency::assert_garbage_collected(&test.database, &test.store());
+}
+
+#[test]
+fn a_worker_frozen_past_its_lease_before_it_records_is_refused_and_its_archive_collected() {
+    let test = FrozenWorkerTest::new();
+    test.to_postgres.trap(b"coordinator.record_icons(");
+    let frozen = test.start_worker();
+    let ended = test.finish_without(frozen, &test.to_postgres);
+    assert!(ended.stderr.contains("outcome=\"lost\""), "{}", ended.stderr);
+    test.assert_stored_objects_collected();
+}
+
+#[test]
+fn a_worker_frozen_between_its_rows_and_its_completion_blocks_no_other_and_is_collected() {
+    let test = FrozenWorkerTest::new();
+    test.to_postgres.trap(b"coordinator.complete(");
+    let frozen = test.start_worker();
+    test.finish_without(frozen, &test.to_postgres);
+    test.assert_stored_objects_collected();
+}
+
+#[test]
+fn a_worker_frozen_before_its_commit_blocks_no_other_and_is_collected() {
+    let test = FrozenWorkerTest::new();
+    // Once all its jobs are uploading, the next commit is that of a completion.
+    test.to_s3.trap(b".warc.gz?x-id=PutObject");
+    let frozen = test.start_worker();
+    wait_for("the uploads of all its jobs", || {
+        let leased = "select count(*) from everytab.jobs where kind = 'icon' and state = 'leased'";
+        (test.database.psql(leased) == test.to_s3.trapped().to_string() && test.to_s3.has_trapped())
+            .then_some(())
+    });
+    test.to_postgres.trap(b"commit\0");
+    test.to_s3.release();
+    test.finish_without(frozen, &test.to_postgres);
+    test.assert_stored_objects_collected();
+}
