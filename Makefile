@@ -217,7 +217,7 @@ bench-queue: ## Drain no-op jobs beside a peer on one Postgres; rows a second (J
 .PHONY: bench-fleet
 bench-fleet: ## 200 workers' traffic against a Postgres of one core (FLEET_SECONDS=300)
 	@scripts/bench/queue.sh fleet
-	@scripts/bench/queue.sh moments
+	@scripts/bench/queue.sh whole-scan
 
 .PHONY: bench-scaling
 bench-scaling: ## Scans whose time is latency, by 1, 2, 4 and 8 workers (HOSTS=3000 IN_FLIGHT=12)
@@ -230,7 +230,7 @@ bench-transactions: ## The longest transactions of a scan (HOSTS=20000 WORKERS=2
 	@scripts/bench/transactions.sh $(ARGS)
 
 .PHONY: chaos
-chaos: ## Kill, freeze, cut off: many times, and in storms (ROUNDS=10 FAULTS=200 HOSTS=20000)
+chaos: ## Kill, freeze and cut off workers, again and again (ROUNDS=10 FAULTS=200 HOSTS=20000)
 	$(CARGO) build --quiet --locked --workspace --all-targets
 	scripts/stress/chaos.sh $(ARGS)
 

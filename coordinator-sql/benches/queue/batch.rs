@@ -20,7 +20,7 @@ pub(crate) async fn connect(url: &str) -> Client {
     client
 }
 
-/// Completes jobs that record no rows, all with the same statistics.
+/// Completes jobs that record no rows, each with the same statistics.
 pub(crate) async fn complete(client: &Client, leases: Vec<Lease>, stats: &Value) {
     let fences = || leases.iter().map(|lease| lease.fence);
     let job_ids: Vec<i64> = fences().map(|fence| fence.job_id).collect();

@@ -1,4 +1,5 @@
-//! No-op jobs drained by some processes, ours and the peer's in turn on the same server.
+//! Drains a queue of no-op jobs with several processes: ours and the peer's in turn, on the same
+//! server.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -8,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    drainer::Way,
+    drainer::LeaseMode,
     median,
     peer::Peer,
     say,
@@ -25,23 +26,23 @@ pub(crate) async fn run() {
     let server = Server::start(if profile { &preload } else { &[] });
     let peer = if setting("PEER", 1) > 0 { Peer::install() } else { None };
     say("calibration", &server.calibration());
-    for (way, jobs) in [
-        (Way::Batched, setting("JOBS", 200_000)),
-        (Way::Single, setting("SINGLE_JOBS", 30_000)),
-        (Way::Alone, setting("ALONE_JOBS", 10_000)),
+    for (mode, jobs) in [
+        (LeaseMode::Batched, setting("JOBS", 200_000)),
+        (LeaseMode::Single, setting("SINGLE_JOBS", 30_000)),
+        (LeaseMode::Alone, setting("ALONE_JOBS", 10_000)),
     ] {
         if jobs == 0 {
             continue;
         }
         let (mut own, mut other) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            let figures = drain(&server, jobs, processes, way, profile).await;
-            say(way.as_str(), &figures);
+            let figures = drain(&server, jobs, processes, mode, profile).await;
+            say(mode.as_str(), &figures);
             own.push(figures["jobs_per_s"].as_f64().unwrap());
             if let Some(peer) = &peer {
                 server.sql("postgres", "checkpoint");
                 let before = server.usage();
-                let mut figures = peer.drain(&server, jobs, processes, way == Way::Batched);
+                let mut figures = peer.drain(&server, jobs, processes, mode == LeaseMode::Batched);
                 let used = server.used_since(&before);
                 figures["server_cores"] = json!(used.cores);
                 figures["wal_bytes_per_job"] = json!(used.wal_bytes / i64::from(jobs));
@@ -53,7 +54,7 @@ pub(crate) async fn run() {
         let ratio = if peer.is_some() { json!(own / other) } else { Value::Null };
         say(
             "median",
-            &json!({"way": way.as_str(), "jobs_per_s": own, "peer_jobs_per_s": other,
+            &json!({"way": mode.as_str(), "jobs_per_s": own, "peer_jobs_per_s": other,
                               "ratio": ratio}),
         );
     }
@@ -61,14 +62,20 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Drains so many jobs in a fresh database and audits what came of them.
-async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bool) -> Value {
+/// Drains `jobs` jobs in a new database, audits the result, and returns the measurements.
+async fn drain(
+    server: &Server,
+    jobs: u32,
+    processes: u32,
+    mode: LeaseMode,
+    profile: bool,
+) -> Value {
     server.sql("postgres", "drop database if exists ours with (force)");
     let owner = server.migrated("ours").await;
     let scan = start_sharded(&owner, 1, 300_000).await;
     let begun = Instant::now();
-    // No-op jobs need a stage that nothing follows job by job: the search stage, whose end opens
-    // publish.
+    // The jobs are of the search stage, where the end of a job enqueues no other job. The end of
+    // the stage opens the publish stage.
     server.sql("ours", &format!("select coordinator.open_stage({scan}, 'search', {jobs})"));
     let enqueued = begun.elapsed();
     server.sql("ours", "analyze everytab.jobs");
@@ -80,9 +87,9 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
     let before = server.usage();
     let started = Instant::now();
     let url = server.url("ours", "everytab_worker");
-    let children: Vec<Child> = (0..processes).map(|_| drainer(&url, way)).collect();
+    let children: Vec<Child> = (0..processes).map(|_| drainer(&url, mode)).collect();
     let session = server.session("ours").await;
-    let mut seen = std::collections::BTreeMap::new();
+    let mut waits = std::collections::BTreeMap::new();
     let outstanding = "select outstanding from everytab.stages where run = $1 and kind = 'search'";
     loop {
         let left: i32 = session.query_one(outstanding, &[&scan]).await.unwrap().get(0);
@@ -90,12 +97,12 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
             break;
         }
         if profile {
-            let waits = "select coalesce(wait_event_type || ':' || wait_event, 'cpu') \
+            let sql = "select coalesce(wait_event_type || ':' || wait_event, 'cpu') \
                 || ' ' || substring(query from 'coordinator.(\\w+)') from pg_stat_activity \
                 where state = 'active' and pid <> pg_backend_pid() and datname = 'ours'";
-            for row in session.query(waits, &[]).await.unwrap() {
+            for row in session.query(sql, &[]).await.unwrap() {
                 if let Some(wait) = row.get::<_, Option<String>>(0) {
-                    *seen.entry(wait).or_insert(0_u64) += 1;
+                    *waits.entry(wait).or_insert(0_u64) += 1;
                 }
             }
         }
@@ -112,9 +119,9 @@ async fn drain(server: &Server, jobs: u32, processes: u32, way: Way, profile: bo
     owner.close().await;
     if profile {
         eprintln!("{}", server.sql("postgres", STATEMENTS));
-        let mut seen: Vec<_> = seen.into_iter().collect();
-        seen.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-        eprintln!("{seen:#?}");
+        let mut waits: Vec<_> = waits.into_iter().collect();
+        waits.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+        eprintln!("{waits:#?}");
     }
     let per_second = |elapsed: Duration| (f64::from(jobs) / elapsed.as_secs_f64()).round();
     json!({"jobs": jobs, "processes": processes, "enqueue_per_s": per_second(enqueued),
@@ -128,15 +135,15 @@ const STATEMENTS: &str = "select round(total_exec_time::numeric, 0), calls,
     left(regexp_replace(query, '\\s+', ' ', 'g'), 110)
     from pg_stat_statements order by total_exec_time desc limit 25";
 
-fn drainer(url: &str, way: Way) -> Child {
+fn drainer(url: &str, mode: LeaseMode) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["drainer", url, way.as_str()])
+        .args(["drainer", url, mode.as_str()])
         .stdin(Stdio::piped())
         .spawn()
         .unwrap()
 }
 
-/// Each job completed once, the counters at zero, one publish job opened.
+/// Fails unless each job was completed once, the counters are at zero, and one publish job exists.
 fn audit(server: &Server, scan: i32, jobs: u32) {
     let sql = format!(
         "select (select count(*) from everytab.job_results where kind = 'search'),

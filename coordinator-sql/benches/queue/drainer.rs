@@ -1,4 +1,4 @@
-//! One of the processes that drain: leases, does nothing, completes, until its stdin closes.
+//! One of the processes of `drain`: leases and completes no-op jobs until its stdin is closed.
 
 use std::{
     io::Read as _,
@@ -16,41 +16,41 @@ use tokio_postgres::Client;
 
 use crate::{batch, server::digests};
 
-/// Jobs that one process works on concurrently, as many as the peer's processes do.
+/// Jobs that one process performs concurrently, as many as a process of the peer.
 const CONCURRENCY: usize = 24;
 /// Connections of one process, as many as the peer's have.
 const CONNECTIONS: u32 = 10;
 /// Jobs in a batch, as many as the peer fetches.
 const BATCH: usize = 500;
-/// Batches that one process works on concurrently, so that the network is never idle.
+/// Batches that one process completes concurrently, so that Postgres never waits for the client.
 const BATCHES: usize = 3;
 
 /// How jobs are leased and completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// Each job is leased when there is room for it and completes when it is done, as a worker's
-    /// jobs do. Completions of one process that overlap in time share a transaction.
+pub(crate) enum LeaseMode {
+    /// As in a worker: each job is leased when there is a free permit, and completed when it is
+    /// done. Concurrent completions of one process share a transaction (group commit).
     Single,
-    /// Each job takes a lease call and a completing transaction of its own.
+    /// One lease call and one transaction that completes it for each job.
     Alone,
-    /// A lease call takes many jobs, and one transaction completes them all.
+    /// One lease call for many jobs, and one transaction that completes them all.
     Batched,
 }
 
-impl FromStr for Way {
+impl FromStr for LeaseMode {
     type Err = String;
 
-    fn from_str(word: &str) -> Result<Self, String> {
-        match word {
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
             "single" => Ok(Self::Single),
             "alone" => Ok(Self::Alone),
             "batched" => Ok(Self::Batched),
-            _ => Err(format!("no way {word}")),
+            _ => Err(format!("no mode {name}")),
         }
     }
 }
 
-impl Way {
+impl LeaseMode {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Single => "single",
@@ -60,19 +60,19 @@ impl Way {
     }
 }
 
-pub(crate) async fn run(url: &str, way: Way) {
+pub(crate) async fn run(url: &str, mode: LeaseMode) {
     let settings = ConnectSettings { max_connections: CONNECTIONS, ..ConnectSettings::default() };
     let coordinator = Coordinator::connect(url, &settings).await.unwrap();
     let worker_id = format!("drainer-{}", std::process::id());
-    match way {
-        Way::Batched => {
+    match mode {
+        LeaseMode::Batched => {
             for _ in 0..BATCHES {
                 let session = batch::connect(url).await;
                 tokio::spawn(in_batches(coordinator.clone(), session, worker_id.clone()));
             }
         }
-        Way::Single => drop(tokio::spawn(one_by_one(coordinator, worker_id))),
-        Way::Alone => {
+        LeaseMode::Single => drop(tokio::spawn(one_by_one(coordinator, worker_id))),
+        LeaseMode::Alone => {
             for _ in 0..CONNECTIONS {
                 // Each has a client of its own, so that no two completions share a transaction.
                 let settings = ConnectSettings { max_connections: 1, ..settings.clone() };
@@ -81,20 +81,20 @@ pub(crate) async fn run(url: &str, way: Way) {
             }
         }
     }
-    // The parent closes our stdin when the stage is done.
+    // The parent process closes our stdin when the stage is done.
     let stdin = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
     stdin.await.unwrap().unwrap();
     std::process::exit(0);
 }
 
-/// Leases by incremental scans, and by a full scan when one found nothing.
-struct Lessee {
+/// Leases by incremental scans, and by a full scan when an incremental one found nothing.
+struct Leaser {
     coordinator: Coordinator,
     worker_id: String,
     cursors: LeaseCursors,
 }
 
-impl Lessee {
+impl Leaser {
     fn new(coordinator: Coordinator, worker_id: String) -> Self {
         Self { coordinator, worker_id, cursors: LeaseCursors::default() }
     }
@@ -117,47 +117,48 @@ impl Lessee {
 }
 
 async fn in_batches(coordinator: Coordinator, session: Client, worker_id: String) {
-    let mut lessee = Lessee::new(coordinator, worker_id);
+    let mut leaser = Leaser::new(coordinator, worker_id);
     loop {
-        let leases = lessee.lease(BATCH).await;
+        let leases = leaser.lease(BATCH).await;
         batch::complete(&session, leases, &json!({})).await;
     }
 }
 
-/// Leases as a worker's loop does: one call for all free permits. Each job completes by itself and
-/// returns its permit.
+/// Leases as a worker's loop does: one call for all free permits. Each job is completed by a call
+/// of its own, and returns its permit.
 async fn one_by_one(coordinator: Coordinator, worker_id: String) {
-    let places = Arc::new(Semaphore::new(CONCURRENCY));
-    let mut lessee = Lessee::new(coordinator.clone(), worker_id);
+    let permits = Arc::new(Semaphore::new(CONCURRENCY));
+    let mut leaser = Leaser::new(coordinator.clone(), worker_id);
     loop {
-        let mut room = Arc::clone(&places).acquire_owned().await.unwrap();
-        while let Ok(more) = Arc::clone(&places).try_acquire_owned() {
-            room.merge(more);
+        let mut free = Arc::clone(&permits).acquire_owned().await.unwrap();
+        while let Ok(more) = Arc::clone(&permits).try_acquire_owned() {
+            free.merge(more);
         }
-        for lease in lessee.lease(room.num_permits()).await {
-            let (coordinator, place) = (coordinator.clone(), room.split(1));
+        for lease in leaser.lease(free.num_permits()).await {
+            let (coordinator, permit) = (coordinator.clone(), free.split(1));
             tokio::spawn(async move {
                 complete(&coordinator, lease).await;
-                drop(place);
+                drop(permit);
             });
         }
     }
 }
 
 async fn alone(coordinator: Coordinator, worker_id: String) {
-    let mut lessee = Lessee::new(coordinator.clone(), worker_id);
+    let mut leaser = Leaser::new(coordinator.clone(), worker_id);
     loop {
-        for lease in lessee.lease(1).await {
+        for lease in leaser.lease(1).await {
             complete(&coordinator, lease).await;
         }
     }
 }
 
 async fn complete(coordinator: &Coordinator, lease: Lease) {
-    let completion = coordinator.complete(lease, &Output::Nothing, &json!({}), soon()).await;
+    let completion = coordinator.complete(lease, &Output::Nothing, &json!({}), deadline()).await;
     assert_eq!(completion.unwrap(), Completion::Recorded);
 }
 
-fn soon() -> Instant {
+/// Until when a completion may be repeated.
+fn deadline() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }

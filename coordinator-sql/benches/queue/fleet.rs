@@ -1,9 +1,10 @@
-//! The queue traffic of 200 workers on a 30-million-host scan that takes six hours, against a
-//! Postgres that has one core; the workers are simulated on the other.
+//! Simulates the queue traffic of 200 workers during a scan of 30 million hosts that takes six
+//! hours, against a Postgres on one core. The workers run on the other core.
 //!
-//! A scan of 25,000 shards is begun and brought to its middle, so that every kind of job is there.
-//! Then each worker leases, loads, renews and completes as the real one does, with outputs as long
-//! as real ones, and only its jobs' work is a wait: as long as makes the scan last six hours.
+//! A scan of 25,000 shards is started, and so many jobs are completed that jobs of every kind are
+//! ready. Then each simulated worker leases, loads, renews and completes as a real one does, with
+//! outputs as long as real ones. Instead of a job's work it waits, as long as makes the scan last
+//! six hours.
 
 use std::{
     sync::{
@@ -26,7 +27,7 @@ use crate::{
 
 /// Shards of 30 million hosts.
 const SHARDS: u32 = 25_000;
-/// How long the scan takes.
+/// How long the simulated scan takes.
 const SCAN: Duration = Duration::from_secs(6 * 3_600);
 const LEASE_MS: i32 = 300_000;
 
@@ -42,7 +43,7 @@ pub(crate) async fn run() {
     let owner = server.migrated("ours").await;
     let scan = start_sharded(&owner, SHARDS, LEASE_MS).await;
     let pace = Pace::of(workers, SHARDS, SCAN);
-    bring_to_the_middle(&server, &pace, workers).await;
+    complete_first_jobs(&server, &pace, workers).await;
     eprintln!("fleet: {workers} workers, {} s", measured.as_secs());
     server.sql("ours", "vacuum analyze");
     server.sql("postgres", "checkpoint");
@@ -57,7 +58,7 @@ pub(crate) async fn run() {
             tokio::spawn(fleet_worker::work(url, number, pace, timings, stop))
         })
         .collect();
-    until_all_hold(&server, &pace, workers).await;
+    wait_until_all_lease(&server, &pace, workers).await;
     timings.reset();
     let log_begins = server.log().len();
     let before = (server.usage(), Counts::of(&server, scan));
@@ -79,10 +80,10 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Completes so many warc and icon jobs that the fleet finds its fill of every kind.
-async fn bring_to_the_middle(server: &Server, pace: &Pace, workers: u32) {
-    let bundles = pace.held(workers, JobKind::BundleShard) * 5 / 4 + 50;
-    let icons = pace.held(workers, JobKind::Icon) * 9 / 8 + 50;
+/// Completes so many warc and icon jobs that enough jobs of each kind are ready for the fleet.
+async fn complete_first_jobs(server: &Server, pace: &Pace, workers: u32) {
+    let bundles = pace.leases(workers, JobKind::BundleShard) * 5 / 4 + 50;
+    let icons = pace.leases(workers, JobKind::Icon) * 9 / 8 + 50;
     let url: Arc<str> = server.url("ours", "everytab_worker").into();
     for (kind, jobs) in [(JobKind::Warc, icons + bundles), (JobKind::Icon, bundles)] {
         eprintln!("fleet: {jobs} {kind} jobs to begin with");
@@ -91,12 +92,13 @@ async fn bring_to_the_middle(server: &Server, pace: &Pace, workers: u32) {
             tokio::spawn(async move {
                 let coordinator =
                     Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
-                let mut hints = LeaseCursors::default();
-                let holder = format!("beginning-{n}");
+                let mut cursors = LeaseCursors::default();
+                let worker_id = format!("beginning-{n}");
                 for _ in 0..share {
-                    let leased = coordinator.lease(&holder, &[kind], 1, &digests(), &hints).await;
+                    let leased =
+                        coordinator.lease(&worker_id, &[kind], 1, &digests(), &cursors).await;
                     let mut leases = leased.unwrap();
-                    hints.note(&leases);
+                    cursors.note(&leases);
                     let lease = leases.remove(0);
                     let output = samples::output(kind, lease.part);
                     let until = Instant::now() + Duration::from_secs(100);
@@ -113,22 +115,22 @@ async fn bring_to_the_middle(server: &Server, pace: &Pace, workers: u32) {
     }
 }
 
-/// Waits until the fleet holds as many leases as it will.
-async fn until_all_hold(server: &Server, pace: &Pace, workers: u32) {
-    let wanted: u32 = Pace::KINDS.iter().map(|kind| pace.held(workers, *kind)).sum();
+/// Waits until the fleet holds nearly all the leases that it has permits for, at most two minutes.
+async fn wait_until_all_lease(server: &Server, pace: &Pace, workers: u32) {
+    let wanted: u32 = Pace::KINDS.iter().map(|kind| pace.leases(workers, *kind)).sum();
     let sql = "select count(*) from everytab.jobs where state = 'leased'";
-    let patience = Instant::now() + Duration::from_secs(120);
+    let give_up = Instant::now() + Duration::from_secs(120);
     loop {
         let held = server.number("ours", sql);
-        if held * 100 >= i64::from(wanted) * 95 || Instant::now() > patience {
-            eprintln!("fleet: {held} leases are held ({wanted} places)");
+        if held * 100 >= i64::from(wanted) * 95 || Instant::now() > give_up {
+            eprintln!("fleet: {held} leases are held ({wanted} permits)");
             return;
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
 
-/// What the tables held at a moment.
+/// Counts and sizes of the tables at one time.
 struct Counts {
     completed: i64,
     icons: i64,
@@ -180,14 +182,14 @@ fn report(
         "verb", "calls", "/s", "p50 ms", "p99 ms", "max ms"
     );
     for (verb, figures) in timings.report(used.elapsed) {
-        let word = |name: &str| figures[name].to_string();
+        let text = |name: &str| figures[name].to_string();
         eprintln!(
             "{verb:<22}{:>9}{:>9}{:>10}{:>10}{:>10}",
-            word("calls"),
-            word("per_s"),
-            word("p50_ms"),
-            word("p99_ms"),
-            word("max_ms")
+            text("calls"),
+            text("per_s"),
+            text("p50_ms"),
+            text("p99_ms"),
+            text("max_ms")
         );
         say("verb", &json!({"verb": verb, "figures": figures}));
     }
@@ -229,7 +231,7 @@ fn report(
     );
 }
 
-/// What the server itself found slow.
+/// Reports the statements that Postgres logged as slow.
 fn slow_statements(log: &str) {
     let slow: Vec<&str> = log.lines().filter(|line| line.contains("duration: ")).collect();
     let vacuums = log.lines().filter(|line| line.contains("automatic vacuum of")).count();

@@ -1,4 +1,5 @@
-//! A simulated worker: leases, loads, renews and completes as the real one does; its jobs wait.
+//! A simulated worker: it leases, loads, renews and completes as a real one does, but its jobs only
+//! wait.
 
 use std::{
     collections::HashMap,
@@ -17,26 +18,29 @@ use tokio::task::JoinSet;
 
 use crate::{samples, server::digests, timings::Timings};
 
-/// How often a worker asks, as in crates/runner/src/worker.rs.
-const IDLE_AT_LEAST: Duration = Duration::from_millis(200);
-const IDLE_AT_MOST: Duration = Duration::from_secs(5);
-const SHORT_LOOKS: u32 = 20;
+/// Pause of an idle worker before its next lease call, doubled up to [`MAX_IDLE`], as in
+/// `crates/runner/src/worker.rs`.
+const MIN_IDLE: Duration = Duration::from_millis(200);
+/// Longest pause of an idle worker before its next lease call.
+const MAX_IDLE: Duration = Duration::from_secs(5);
+/// Lease calls with a cursor between two full scans, as in `crates/runner/src/worker.rs`.
+const INCREMENTAL_SCANS: u32 = 20;
 
-/// How long a job of each kind takes, so that the fleet makes the scan last as long as it does.
+/// How long a job of each kind takes, so that the scan lasts the wanted time.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
-    seconds_a_place: f64,
+    seconds_per_permit: f64,
 }
 
 impl Pace {
     pub(crate) const KINDS: [JobKind; 3] = [JobKind::Warc, JobKind::Icon, JobKind::BundleShard];
 
     pub(crate) fn of(workers: u32, shards: u32, scan: Duration) -> Self {
-        Self { seconds_a_place: scan.as_secs_f64() / f64::from(shards) * f64::from(workers) }
+        Self { seconds_per_permit: scan.as_secs_f64() / f64::from(shards) * f64::from(workers) }
     }
 
-    /// Jobs of a kind that a worker runs at a time.
-    fn places(kind: JobKind) -> u32 {
+    /// Jobs of a kind that a worker performs concurrently.
+    fn permits(kind: JobKind) -> u32 {
         match kind {
             JobKind::Warc => 2,
             JobKind::Icon => 8,
@@ -45,25 +49,26 @@ impl Pace {
     }
 
     /// Leases of a kind that the whole fleet holds.
-    pub(crate) fn held(&self, workers: u32, kind: JobKind) -> u32 {
-        workers * Self::places(kind)
+    pub(crate) fn leases(&self, workers: u32, kind: JobKind) -> u32 {
+        workers * Self::permits(kind)
     }
 
-    /// How long a job takes: all shards pass through all places of the fleet in the scan's time.
+    /// How long a job takes, so that all permits of the fleet together perform all shards in the
+    /// scan's time.
     fn job(&self, kind: JobKind) -> Duration {
-        Duration::from_secs_f64(self.seconds_a_place * f64::from(Self::places(kind)))
+        Duration::from_secs_f64(self.seconds_per_permit * f64::from(Self::permits(kind)))
     }
 }
 
 struct Worker {
     coordinator: Coordinator,
-    holder: String,
+    worker_id: String,
     pace: Pace,
     timings: Arc<Timings>,
     held: Arc<Mutex<HashMap<Fence, Instant>>>,
     running: JoinSet<JobKind>,
     busy: HashMap<JobKind, u32>,
-    /// The first jobs of each place are in the midst of their run.
+    /// Jobs started so far. The first jobs of a worker are shorter, as if they had begun earlier.
     begun: HashMap<JobKind, u32>,
 }
 
@@ -74,20 +79,20 @@ pub(crate) async fn work(
     timings: Arc<Timings>,
     stop: Arc<AtomicBool>,
 ) {
-    // A fleet comes up one by one.
+    // The workers of a fleet start one by one.
     tokio::time::sleep(Duration::from_millis(150) * number).await;
     let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
     let held = Arc::new(Mutex::new(HashMap::new()));
-    let holder = format!("worker-{number}");
-    let renewing = tokio::spawn(renew_for_ever(
+    let worker_id = format!("worker-{number}");
+    let renewing = tokio::spawn(renew_forever(
         coordinator.clone(),
-        holder.clone(),
+        worker_id.clone(),
         Arc::clone(&held),
         Arc::clone(&timings),
     ));
     let mut worker = Worker {
         coordinator,
-        holder,
+        worker_id,
         pace,
         timings,
         held,
@@ -103,27 +108,28 @@ pub(crate) async fn work(
 
 impl Worker {
     async fn work(&mut self, stop: &AtomicBool) {
-        let (mut hints, mut short_looks) = (LeaseCursors::default(), 0);
-        let mut pause = IDLE_AT_LEAST;
+        let (mut cursors, mut incremental_scans) = (LeaseCursors::default(), 0);
+        let mut pause = MIN_IDLE;
         while !stop.load(Ordering::Relaxed) {
             let free =
-                |kind: &JobKind| self.busy.get(kind).copied().unwrap_or(0) < Pace::places(*kind);
+                |kind: &JobKind| self.busy.get(kind).copied().unwrap_or(0) < Pace::permits(*kind);
             let kinds: Vec<JobKind> = Pace::KINDS.into_iter().filter(free).collect();
             if !kinds.is_empty() {
                 let begun = Instant::now();
-                let looked = if short_looks == 0 { LeaseCursors::default() } else { hints.clone() };
+                let from =
+                    if incremental_scans == 0 { LeaseCursors::default() } else { cursors.clone() };
                 let digests = digests();
-                let leased = self.coordinator.lease(&self.holder, &kinds, 1, &digests, &looked);
+                let leased = self.coordinator.lease(&self.worker_id, &kinds, 1, &digests, &from);
                 let leases = leased.await.unwrap();
                 self.timings.note(if leases.is_empty() { "lease (none)" } else { "lease" }, begun);
-                hints.note(&leases);
-                short_looks = match (leases.is_empty(), short_looks) {
+                cursors.note(&leases);
+                incremental_scans = match (leases.is_empty(), incremental_scans) {
                     (true, _) => 0,
-                    (false, 0) => SHORT_LOOKS,
+                    (false, 0) => INCREMENTAL_SCANS,
                     (false, left) => left - 1,
                 };
                 if !leases.is_empty() {
-                    pause = IDLE_AT_LEAST;
+                    pause = MIN_IDLE;
                     leases.into_iter().for_each(|lease| self.start(lease));
                     continue;
                 }
@@ -131,10 +137,10 @@ impl Worker {
             tokio::select! {
                 Some(ended) = self.running.join_next() => {
                     *self.busy.entry(ended.unwrap()).or_default() -= 1;
-                    pause = IDLE_AT_LEAST;
+                    pause = MIN_IDLE;
                 }
-                () = tokio::time::sleep(pause.mul_f64(0.5 + chance() / 2.0)) => {
-                    pause = (pause * 2).min(IDLE_AT_MOST);
+                () = tokio::time::sleep(pause.mul_f64(0.5 + random_share() / 2.0)) => {
+                    pause = (pause * 2).min(MAX_IDLE);
                 }
             }
         }
@@ -145,9 +151,9 @@ impl Worker {
         *self.busy.entry(kind).or_default() += 1;
         let begun = self.begun.entry(kind).or_default();
         *begun += 1;
-        let is_first = *begun <= Pace::places(kind);
-        // Between nine and eleven tenths, and of the first whatever is left of them.
-        let share = if is_first { chance() } else { 0.9 + chance() / 5.0 };
+        let is_first = *begun <= Pace::permits(kind);
+        // Between 0.9 and 1.1 of the time; for the first jobs any part of it.
+        let share = if is_first { random_share() } else { 0.9 + random_share() / 5.0 };
         let takes = self.pace.job(kind).mul_f64(share);
         self.held().insert(lease.fence, Instant::now());
         let (coordinator, timings) = (self.coordinator.clone(), Arc::clone(&self.timings));
@@ -197,13 +203,14 @@ async fn load(coordinator: &Coordinator, kind: JobKind, scan: i32, part: i32) ->
     Ok(())
 }
 
-/// Renews all leases of a worker when one has used up a third of its time.
-async fn renew_for_ever(
+/// Renews all leases of a worker when a third of the time of one has passed.
+async fn renew_forever(
     coordinator: Coordinator,
-    holder: String,
+    worker_id: String,
     held: Arc<Mutex<HashMap<Fence, Instant>>>,
     timings: Arc<Timings>,
 ) {
+    // A third of a lease of 300 s.
     let third = Duration::from_secs(100);
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -215,7 +222,7 @@ async fn renew_for_ever(
             held.keys().copied().collect()
         };
         let begun = Instant::now();
-        let renewal = coordinator.renew(&holder, &fences).await.unwrap();
+        let renewal = coordinator.renew(&worker_id, &fences).await.unwrap();
         timings.note("renew", begun);
         let mut held = held.lock();
         for fence in fences {
@@ -227,7 +234,7 @@ async fn renew_for_ever(
     }
 }
 
-/// Between 0 and 1.
-fn chance() -> f64 {
+/// A random number between 0 and 1.
+fn random_share() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }

@@ -1,4 +1,5 @@
-//! The queue's benches, one program: `drain` beside a peer, `rows`, and the simulated `fleet`.
+//! Benchmarks of the queue in one program: `drain` compares with a peer, `rows` records rows,
+//! `fleet` simulates workers, and `whole-scan` times the transactions that touch a whole scan.
 //!
 //! Everything goes through the product's own functions, on a private and durable Postgres that is
 //! removed afterwards. Measurements go to stdout, one JSON object a line; messages go to stderr.
@@ -12,29 +13,29 @@ mod drain;
 mod drainer;
 mod fleet;
 mod fleet_worker;
-mod moments;
 mod peer;
 mod rows;
 mod samples;
 mod server;
 mod timings;
+mod whole_scan;
 
 use std::{env, str::FromStr};
 
 use serde_json::{Value, json};
 
 fn main() {
-    let words: Vec<String> = env::args().skip(1).filter(|word| word != "--bench").collect();
+    let arguments: Vec<String> = env::args().skip(1).filter(|text| text != "--bench").collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["drain"] => drain::run().await,
             ["fleet"] => fleet::run().await,
-            ["moments"] => moments::run().await,
+            ["whole-scan"] => whole_scan::run().await,
             ["rows"] => rows::run().await,
-            ["drainer", url, way] => drainer::run(url, way.parse().unwrap()).await,
+            ["drainer", url, mode] => drainer::run(url, mode.parse().unwrap()).await,
             _ => {
-                eprintln!("usage: cargo bench --bench queue -- drain|rows|fleet|moments");
+                eprintln!("usage: cargo bench --bench queue -- drain|rows|fleet|whole-scan");
                 std::process::exit(2);
             }
         }
@@ -52,7 +53,7 @@ fn say(what: &str, figures: &Value) {
     println!("{}", json!({"what": what, "figures": figures}));
 }
 
-/// The median; 0 of no values.
+/// The median of the values; 0 if there are none.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()

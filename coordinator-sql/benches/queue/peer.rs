@@ -1,4 +1,4 @@
-//! The peer: graphile-worker draining no-op jobs, where `EVERYTAB_PEERS` holds its program.
+//! The peer that `drain` compares with: graphile-worker, if `EVERYTAB_PEERS` holds its program.
 
 use std::{
     fs,
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::server::Server;
 
-/// The peer's program, installed in a folder that goes afterwards.
+/// The peer's program, installed in a temporary folder.
 pub(crate) struct Peer(tempfile::TempDir);
 
 impl Peer {
-    /// None, with the reason on stderr, where it cannot be had.
+    /// Installs the peer with npm. If that is not possible, prints the reason and returns nothing.
     pub(crate) fn install() -> Option<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
         let peers = std::env::var_os("EVERYTAB_PEERS")
@@ -41,7 +41,7 @@ impl Peer {
         Some(Self(folder))
     }
 
-    /// Drains so many jobs in a database of its own; answers what it printed.
+    /// Drains `jobs` jobs in a database of the peer's own, and returns what the peer printed.
     pub(crate) fn drain(&self, server: &Server, jobs: u32, processes: u32, batched: bool) -> Value {
         server.sql("postgres", "drop database if exists peer with (force)");
         server.sql("postgres", "create database peer");

@@ -1,4 +1,4 @@
-//! Rows that completions record a second: icon jobs of 3,000 rows, eight clients.
+//! Measures how many rows completions record per second: icon jobs of 3,000 rows, eight clients.
 
 use std::{
     sync::Arc,
@@ -25,7 +25,7 @@ pub(crate) async fn run() {
     say("calibration", &server.calibration());
     let owner = server.migrated("ours").await;
     let scan = start_sharded(&owner, jobs, 300_000).await;
-    // Icon jobs follow warc jobs; here they are wanted by themselves.
+    // In a scan icon jobs follow warc jobs; here the stage is opened directly.
     server.sql("ours", &format!("select coordinator.open_stage({scan}, 'icon', {jobs})"));
     server.sql("postgres", "checkpoint");
     let url: Arc<str> = server.url("ours", "everytab_worker").into();
@@ -55,19 +55,20 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Completes until nothing is left; answers how long a completion took at most.
+/// Leases and completes jobs until none is left. Returns the longest time of a completion.
 async fn record(url: Arc<str>, client: u32) -> Duration {
     let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
-    let holder = format!("client-{client}");
+    let worker_id = format!("client-{client}");
     let mut longest = Duration::ZERO;
     let icons: Vec<_> = (0..ROWS).map(|n| samples::icon(7, n)).collect();
     let output = Output::Icons(icons);
     let stats = samples::stats();
-    let mut hints = LeaseCursors::default();
+    let mut cursors = LeaseCursors::default();
     loop {
         let kinds = &[JobKind::Icon];
-        let mut leases = coordinator.lease(&holder, kinds, 1, &digests(), &hints).await.unwrap();
-        hints.note(&leases);
+        let leased = coordinator.lease(&worker_id, kinds, 1, &digests(), &cursors).await;
+        let mut leases = leased.unwrap();
+        cursors.note(&leases);
         let Some(lease) = leases.pop() else { break };
         let begun = Instant::now();
         let until = begun + Duration::from_secs(60);

@@ -1,18 +1,18 @@
-//! Rows as a scan of the web records them: as many and as long, of no meaning.
+//! Generated rows, as many and as long as a scan of the web records.
 //!
-//! Lengths are those of a crawl's home pages: a title of some 45 bytes, 3.7 candidates of some 80
-//! bytes each with what was declared of them, URLs of 60 to 80 bytes, and hashes that compress as
-//! badly as hashes do.
+//! The lengths are those of a crawl's home pages: titles of about 45 bytes, 3.7 candidates of about
+//! 80 bytes with their declared type and sizes, URLs of 60 to 80 bytes, and hashes, which do not
+//! compress.
 
 use everytab_coordinator::{BundleRow, IconRow, JobKind, Output, PageRow};
 use serde_json::{Value, json};
 
-/// Hosts of a shard.
+/// Hosts per shard.
 pub(crate) const PAGES: i32 = 1_200;
-/// Icons of a shard: 3.7 a host.
+/// Icons per shard: 3.7 for each host.
 pub(crate) const ICONS: i32 = 4_440;
 
-/// What a job of the kind records for a shard.
+/// The output of a job of a kind for a shard.
 pub(crate) fn output(kind: JobKind, shard: i32) -> Output {
     match kind {
         JobKind::Warc => Output::Pages((0..PAGES).map(|n| page(shard, n)).collect()),
@@ -29,7 +29,7 @@ pub(crate) fn output(kind: JobKind, shard: i32) -> Output {
     }
 }
 
-/// Statistics as wide as a job's are.
+/// Statistics with as many fields as those of a job.
 pub(crate) fn stats() -> Value {
     let names = ["ok", "dns", "timeout", "refused", "reset", "http_4xx", "http_5xx", "not_image"];
     let outcomes: serde_json::Map<String, Value> =
@@ -40,7 +40,7 @@ pub(crate) fn stats() -> Value {
            "milliseconds": {"load": 21, "run": 61_202}})
 }
 
-/// A shard's `n`-th icons.
+/// The `n`-th icon of a shard.
 pub(crate) fn icon(shard: i32, n: i32) -> IconRow {
     let digest = digest(shard, n);
     let hex = hex(&digest, 6);
@@ -91,7 +91,7 @@ fn page(shard: i32, n: i32) -> PageRow {
     }
 }
 
-/// 32 bytes without a pattern (splitmix64).
+/// 32 pseudo-random bytes (splitmix64).
 fn digest(shard: i32, n: i32) -> [u8; 32] {
     let mut state = (u64::from(shard.unsigned_abs()) << 32) | u64::from(n.unsigned_abs());
     let mut bytes = [0; 32];

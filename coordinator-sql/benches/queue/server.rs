@@ -1,4 +1,4 @@
-//! The Postgres that is measured: private, durable, with its share of the processor and its log.
+//! The Postgres that is measured: a private, durable server, with its processor time and its log.
 
 use std::{
     fs,
@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
-/// The digests that the scans fix.
+/// The digests of the scans.
 pub(crate) fn digests() -> Digests {
     Digests { encoder: "encoder".into() }
 }
 
-/// A durable server in a folder beside the built program, which is on a disk.
+/// A durable server whose folder is beside the built program, so that it is on a disk.
 pub(crate) struct Server {
     postgres: Option<PrivatePostgres>,
 }
 
-/// What the server had used at a moment.
+/// What the server has used since its start, read at one time.
 pub(crate) struct Usage {
     at: Instant,
     processor: Duration,
@@ -32,7 +32,7 @@ pub(crate) struct Usage {
     commits: i64,
 }
 
-/// What it used between two moments.
+/// What the server used between two readings.
 pub(crate) struct Used {
     pub(crate) elapsed: Duration,
     pub(crate) cores: f64,
@@ -68,12 +68,12 @@ impl Server {
         text.parse().unwrap_or_else(|_| panic!("{sql}: {text}"))
     }
 
-    /// What the server has said.
+    /// The server's log.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.postgres().log_file()).unwrap()
     }
 
-    /// A session of the owner; it ends when the client is dropped.
+    /// Opens a session as the owner. It ends when the client is dropped.
     pub(crate) async fn session(&self, database: &str) -> Client {
         let url = self.url(database, ADMIN_USER);
         let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
@@ -81,7 +81,7 @@ impl Server {
         client
     }
 
-    /// A migrated database, and its owner's way in.
+    /// Makes a migrated database, and connects to it as the owner.
     pub(crate) async fn migrated(&self, database: &str) -> Coordinator {
         self.sql("postgres", &format!("create database {database}"));
         let url = self.url(database, ADMIN_USER);
@@ -90,7 +90,8 @@ impl Server {
         owner
     }
 
-    /// Select-1 transactions a second of two clients: how quiet the machine is.
+    /// Transactions per second of two clients that run `select 1`, which shows how quiet the
+    /// machine is.
     fn calibrate(&self) -> f64 {
         let url = self.url("postgres", ADMIN_USER);
         let script = std::env::temp_dir().join(format!("everytab-select-1-{}", process::id()));
@@ -108,12 +109,12 @@ impl Server {
         tps.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// What the machine gives at this moment: figures are worth nothing without it.
+    /// Measures the speed of the machine now. Results can be compared only if this is the same.
     pub(crate) fn calibration(&self) -> Value {
         json!({"select_1_per_s": self.calibrate().round(), "commit_ms": self.commit_ms()})
     }
 
-    /// Milliseconds of a commit that waits for the disk, one client.
+    /// Milliseconds of a commit of one client, which waits for the disk.
     fn commit_ms(&self) -> f64 {
         self.sql("postgres", "create table if not exists committed (n integer)");
         let sql = "do $$ begin for n in 1..500 loop insert into committed values (n); commit; \
@@ -144,9 +145,9 @@ impl Server {
         }
     }
 
-    /// Binds every process of the server to one core; those it starts inherit that.
+    /// Binds every process of the server to one core. Processes that it starts later inherit that.
     pub(crate) fn pin(&self, core: &str) {
-        for pid in family(self.postgres().pid()) {
+        for pid in with_children(self.postgres().pid()) {
             pin(pid, core);
         }
     }
@@ -169,14 +170,14 @@ impl Drop for Server {
 /// Binds a process with all its threads to a core.
 pub(crate) fn pin(pid: u32, core: &str) {
     let done = Command::new("taskset").args(["-acp", core, &pid.to_string()]).output().unwrap();
-    // One of the server's may have ended meanwhile.
+    // A process of the server may have ended meanwhile.
     if !done.status.success() {
         eprintln!("taskset: {}", String::from_utf8_lossy(&done.stderr).trim());
     }
 }
 
 /// A process and its children.
-fn family(parent: u32) -> Vec<u32> {
+fn with_children(parent: u32) -> Vec<u32> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| *pid == parent || stat(*pid).is_some_and(|stat| stat.parent == parent))
@@ -191,7 +192,7 @@ struct Stat {
 
 fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in brackets and may hold anything.
+    // The name is in parentheses and may contain spaces and parentheses.
     let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_whitespace().collect();
     let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
     Some(Stat {
@@ -207,20 +208,22 @@ pub(crate) fn own_processor_time() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Processor time of the server: of all that runs, and of what it has waited for.
+/// Processor time of the server: of its running processes, and of those that have ended and were
+/// waited for.
 fn processor_time(postmaster: u32) -> Duration {
-    let ticks: u64 = family(postmaster)
+    let ticks: u64 = with_children(postmaster)
         .into_iter()
         .filter_map(|pid| {
             let stat = stat(pid)?;
             Some(stat.own_ticks + if pid == postmaster { stat.reaped_ticks } else { 0 })
         })
         .sum();
-    // USER_HZ is 100 on every Linux that this runs on.
+    // A tick is 10 ms: USER_HZ is 100 on x86-64 and arm64.
     Duration::from_millis(ticks * 10)
 }
 
-/// Starts a scan whose counted hosts make so many shards: one index job says how many hosts.
+/// Starts a scan of `shards` shards: its one index job is completed with the matching number of
+/// hosts.
 pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i32) -> i32 {
     let scan = NewScan {
         scan_id: Uuid::new_v4(),
@@ -237,7 +240,7 @@ pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i3
         .unwrap()
         .remove(0);
     let stats = json!({"counts": {"hosts": u64::from(shards) * 1_200}});
-    let soon = Instant::now() + Duration::from_secs(600);
-    owner.complete(lease, &Output::Nothing, &stats, soon).await.unwrap();
+    let deadline = Instant::now() + Duration::from_secs(600);
+    owner.complete(lease, &Output::Nothing, &stats, deadline).await.unwrap();
     number
 }

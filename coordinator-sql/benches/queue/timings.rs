@@ -1,4 +1,4 @@
-//! How long calls took, by verb.
+//! Durations of calls by verb.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// All calls since the last reset.
+/// The durations of all calls since the last reset.
 #[derive(Default)]
 pub(crate) struct Timings(Mutex<BTreeMap<&'static str, Vec<Duration>>>);
 
@@ -22,14 +22,15 @@ impl Timings {
         self.0.lock().clear();
     }
 
-    /// Calls, calls a second, and milliseconds at the median, the 99th percentile and at most.
+    /// For each verb: calls, calls per second, and milliseconds at the median, the 99th percentile
+    /// and the maximum.
     pub(crate) fn report(&self, elapsed: Duration) -> Vec<(&'static str, Value)> {
         let mut all = self.0.lock();
         let of_verb = |(verb, taken): (&&'static str, &mut Vec<Duration>)| {
             taken.sort_unstable();
             let at = |share: f64| {
-                let place = (taken.len() as f64 * share) as usize;
-                let taken = taken.get(place.min(taken.len() - 1)).copied().unwrap_or_default();
+                let rank = (taken.len() as f64 * share) as usize;
+                let taken = taken.get(rank.min(taken.len() - 1)).copied().unwrap_or_default();
                 (taken.as_secs_f64() * 10_000.0).round() / 10.0
             };
             let per_second = taken.len() as f64 / elapsed.as_secs_f64();

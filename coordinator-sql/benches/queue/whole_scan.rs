@@ -1,5 +1,5 @@
-//! The transactions that touch a whole scan, on a scan of 30 million hosts: how long each takes,
-//! and so how long other transactions wait behind it.
+//! Times the transactions that touch a whole scan, on a scan of 30 million hosts. Other
+//! transactions may wait that long for their locks.
 
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ pub(crate) async fn run() {
     };
     let begun = Instant::now();
     let number = owner.start_scan(&scan).await.unwrap();
-    tell("scan start, 300 index files", begun);
+    report("scan start, 300 index files", begun);
     let hosts = u64::from(shards) * 1_200 / FILES as u64;
     let session = server.session("ours").await;
     complete_all(&owner, &session, JobKind::Index, FILES - 1, hosts).await;
@@ -41,12 +41,12 @@ pub(crate) async fn run() {
     let begun = Instant::now();
     let stats = json!({"counts": {"hosts": hosts}});
     let lease = last.unwrap().remove(0);
-    owner.complete(lease, &Output::Nothing, &stats, soon()).await.unwrap();
-    tell(&format!("the last index job's completion: fan-out into {shards} shards"), begun);
+    owner.complete(lease, &Output::Nothing, &stats, deadline()).await.unwrap();
+    report(&format!("the last index job's completion: fan-out into {shards} shards"), begun);
     for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
         complete_all(&owner, &session, kind, shards as usize, 0).await;
     }
-    // One icon a shard, of an outcome that is retried.
+    // One icon per shard, with an outcome that can be retried.
     server.sql(
         "ours",
         &format!(
@@ -69,7 +69,7 @@ pub(crate) async fn run() {
     ] {
         let begun = Instant::now();
         server.sql("ours", &sql);
-        tell(what, begun);
+        report(what, begun);
     }
     let drift = server.sql("ours", &format!("select * from coordinator.audit_run({number})"));
     assert_eq!(drift, "", "counters and rows disagree");
@@ -78,11 +78,12 @@ pub(crate) async fn run() {
     server.end();
 }
 
-fn tell(what: &str, begun: Instant) {
-    say("moment", &json!({"transaction": what, "ms": begun.elapsed().as_millis()}));
+/// Prints how long a transaction took.
+fn report(what: &str, begun: Instant) {
+    say("transaction", &json!({"name": what, "ms": begun.elapsed().as_millis()}));
 }
 
-/// Leases and completes `jobs` jobs of a kind, each counting `hosts`.
+/// Leases and completes `jobs` jobs of a kind, each with `hosts` hosts in its statistics.
 async fn complete_all(
     owner: &Coordinator,
     session: &Client,
@@ -102,6 +103,7 @@ async fn complete_all(
     }
 }
 
-fn soon() -> Instant {
+/// Until when a completion may be repeated.
+fn deadline() -> Instant {
     Instant::now() + std::time::Duration::from_secs(60)
 }
