@@ -2,12 +2,12 @@
 //!
 //! A backup holds `database.dump` (pg_dump, custom format), `site/<key>`, `archive/<key>`, and,
 //! written last, `backup.json`, which lists all of them with size and SHA-256, and every table with
-//! its rows and a digest of them. Until that is there, `progress/` remembers what is copied, so
-//! that a backup that was cut off goes on where it stopped.
+//! its rows and a digest of them. Until that object exists, notes in `progress/` list what has been
+//! copied, so that an interrupted backup continues where it stopped.
 //!
 //! Invariants: only a scan that has ended is backed up; memory is bounded, whatever the scan's
-//! size, but for the list itself (about 200 bytes an object); nothing is brought back that is not
-//! exactly what `backup.json` says.
+//! size, except for the list itself (about 200 bytes per object); a restore writes only objects
+//! whose size and digest are those in `backup.json`.
 
 mod copy;
 mod format;

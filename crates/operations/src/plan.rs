@@ -1,7 +1,7 @@
-//! `plan`: what a scan of a crawl will take, before it is started.
+//! `plan`: estimates what a scan of a crawl takes, before it is started.
 //!
-//! Invariants: each number says whether it was measured or assumed; only one
-//! row group of one index file is read. The shapes of shards and bundles are those of
+//! Invariants: each number says whether it was measured or assumed; only one row group of one index
+//! file is read, unless it holds no home page. Shards and bundles are divided as in
 //! `coordinator.fan_out`.
 
 mod cost;
@@ -17,7 +17,7 @@ use self::estimate::{Estimate, Line, estimate};
 pub use self::options::{Assumptions, CrawlToPlan, FleetToPlan};
 use crate::{crawl, error::OperationError, line_sink::LineSink};
 
-/// Reads the crawl's list and a sample, and gives the lines of what follows from them.
+/// Reads the crawl's list of index files and a sample of one, and prints the estimate.
 ///
 /// # Errors
 /// When the crawl or its index cannot be read.
@@ -31,14 +31,14 @@ pub async fn plan_crawl(
     let crawl = crawl::resolve(source, *source_is_public, &options.crawl).await?;
     let store = crawl::open(source, *source_is_public).await?;
     let files = crawl::index_files(&*store, &crawl).await?;
-    let of_the_crawl = files.len() as u64;
+    let file_count = files.len() as u64;
     let wanted = crawl::wanted_files(files, *limit);
     let sample = sample::read(&*store, &wanted).await?;
     let estimate = estimate(&sample, assumptions, *limit, *workers);
     if as_json {
-        sink.data(format_args!("{}", document(&crawl, of_the_crawl, options, &estimate)))?;
+        sink.data(format_args!("{}", document(&crawl, file_count, options, &estimate)))?;
     } else {
-        sink.data(format_args!("{crawl} in {source}: {of_the_crawl} index files"))?;
+        sink.data(format_args!("{crawl} in {source}: {file_count} index files"))?;
         for line in &estimate.lines {
             sink.data(format_args!("{}", text(line)))?;
         }
@@ -61,7 +61,7 @@ fn text(line: &Line) -> String {
     format!("  {:<28} {value:>14} {:<10} {}", line.name.replace('_', " "), line.unit, line.basis)
 }
 
-fn document(crawl: &str, of_the_crawl: u64, options: &CrawlToPlan, estimate: &Estimate) -> Value {
+fn document(crawl: &str, file_count: u64, options: &CrawlToPlan, estimate: &Estimate) -> Value {
     let mut numbers = Map::new();
     let mut bases = Map::new();
     for line in &estimate.lines {
@@ -69,12 +69,12 @@ fn document(crawl: &str, of_the_crawl: u64, options: &CrawlToPlan, estimate: &Es
         bases.insert(line.name.into(), Value::from(line.basis.as_str()));
     }
     serde_json::json!({
-        "crawl": crawl, "source": options.source, "index_files_of_the_crawl": of_the_crawl,
+        "crawl": crawl, "source": options.source, "index_files_of_the_crawl": file_count,
         "limit": options.limit, "workers": options.workers, "numbers": numbers, "basis": bases,
     })
 }
 
-/// Gives the lines of the hours and dollars of a fleet, by the measured rates and a table of
+/// Prints the hours and dollars that a fleet takes, computed from the measured rates and a table of
 /// `prices` in JSON.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Copying objects from store to store: hashed on the way, in bounded memory.
+//! Copies objects from store to store in bounded memory, and hashes them on the way.
 
 use std::{
     io::{Seek, SeekFrom, Write},
@@ -23,7 +23,7 @@ pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, OperationError> {
     Ok(everytab_storage::open(url, &StoreSettings::default()).await?)
 }
 
-/// Whether the bytes must be known ones before they are written.
+/// What the bytes of an object must be before they are written.
 pub(super) enum Expected<'a> {
     Anything,
     Exactly(&'a Entry),
@@ -40,14 +40,15 @@ impl Expected<'_> {
     }
 }
 
-/// Copies into one store.
+/// Copies objects into one store.
 pub(super) struct Copier {
     pub(super) to: Arc<dyn Store>,
     pub(super) temporary: PathBuf,
 }
 
 impl Copier {
-    /// Copies an object of `size` bytes; nothing is written that is not as expected.
+    /// Copies an object of `size` bytes, and returns its entry. Writes nothing if the bytes are not
+    /// as expected.
     pub(super) async fn copy(
         &self,
         from: &dyn Store,
@@ -76,7 +77,7 @@ impl Copier {
         Ok(Entry { key: to_key.to_owned(), size, sha256 })
     }
 
-    /// Brings an object of a backup back, unless it is there already.
+    /// Restores an object of a backup, unless the store has it already.
     pub(super) async fn restore(
         &self,
         from: &dyn Store,
@@ -95,7 +96,10 @@ impl Copier {
     }
 }
 
-/// Writes an object of a backup to a file, if it is what was backed up.
+/// Writes an object of a backup to a file.
+///
+/// # Errors
+/// When the object is not what was backed up.
 pub(super) async fn download(
     from: &dyn Store,
     entry: &Entry,
@@ -106,7 +110,7 @@ pub(super) async fn download(
     Expected::Exactly(entry).check(size, &sha256)
 }
 
-/// Reads an object of a backup and says what is wrong with it.
+/// Reads an object of a backup, and describes how it differs from its entry, if it does.
 pub(super) async fn fault_of(
     from: &dyn Store,
     entry: &Entry,
@@ -119,7 +123,7 @@ pub(super) async fn fault_of(
     Ok((!is_whole).then(|| entry.difference(found.size, &sha256)))
 }
 
-/// Reads an object piece by piece; answers its SHA-256 in hexadecimal.
+/// Reads an object piece by piece, and returns its SHA-256 in hexadecimal.
 async fn digest_of(
     store: &dyn Store,
     key: &str,
@@ -165,7 +169,7 @@ mod tests {
             let mut entry = Entry::of("a".into(), &bytes);
             copier.restore(&*from, &entry, "c").await.unwrap();
             assert_eq!(to.get("c").await.unwrap(), bytes);
-            // It is there already: the backup's bytes are not asked for again.
+            // The store has the object already, so the backup's is not read again.
             from.delete(&["a".into()]).await.unwrap();
             copier.restore(&*from, &entry, "c").await.unwrap();
             from.put("a", bytes.into(), PutOptions::default()).await.unwrap();

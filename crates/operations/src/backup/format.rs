@@ -1,4 +1,4 @@
-//! What a backup looks like, and the notes of one that is under way.
+//! The format of a backup, and the notes of a backup that has not ended.
 
 use std::{collections::HashMap, io::Read as _, path::Path, sync::Arc};
 
@@ -13,47 +13,53 @@ use sha2::{Digest, Sha256};
 
 use crate::error::OperationError;
 
-/// The object that makes a backup whole; written last.
+/// The list of a backup's objects. It is written last: a backup without it is not whole.
 pub(super) const LIST: &str = "backup.json";
-/// The version of this layout.
+/// The version of the format.
 pub(super) const FORMAT: u32 = 2;
-/// What publishing switches: it stands under a fixed name, and changes without changing its size.
+/// Whether publishing writes the object under the same name each time, so that it may change
+/// without changing its size.
 pub(super) fn is_fixed(key: &str) -> bool {
     !key.starts_with("scans/") && !is_hashed(key)
 }
 
+/// The prefix of the notes.
 const PROGRESS: &str = "progress/";
-const PROGRESS_OF: &str = "progress/of.json";
+/// The scan's row at the time of the notes.
+const PROGRESS_SCAN: &str = "progress/of.json";
 
 /// The settings in a scan's row.
+///
+/// # Errors
+/// When this program does not understand them.
 pub(super) fn settings_of(row: &Value) -> Result<ScanSettings, OperationError> {
     serde_json::from_value(row["settings"].clone()).map_err(|error| {
         OperationError::new(format!("the scan's settings are not understood: {error}"))
     })
 }
 
-/// What `backup.json` lists.
+/// The content of `backup.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Backup {
     pub(super) format: u32,
-    /// The migrations that made the tables.
+    /// The names of the migrations that made the tables.
     pub(super) migrations: Vec<String>,
-    /// The scan's own row.
+    /// The scan's row.
     pub(super) scan: Value,
-    /// The database.
+    /// The dump of the database.
     pub(super) rows: Rows,
-    /// What was published and archived, by name.
+    /// The objects of the site and the archive, sorted by name.
     pub(super) objects: Vec<Entry>,
 }
 
-/// All rows, in one dump.
+/// The rows of the database, in one dump.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rows {
-    /// The version of the server that was dumped, such as 150018.
+    /// The version of the server that was dumped, such as 150018 for 15.18.
     pub(super) server_version: i32,
     /// Counts and digests of every table, as the dump saw them.
     pub(super) tables: Vec<TableDigest>,
-    /// What pg_dump wrote, in custom format.
+    /// The object that pg_dump wrote, in custom format.
     pub(super) dump: Entry,
 }
 
@@ -62,9 +68,9 @@ pub(super) struct Rows {
 pub(super) struct Entry {
     /// Its name in the backup.
     pub(super) key: String,
-    /// In bytes.
+    /// Its size in bytes.
     pub(super) size: u64,
-    /// In lower-case hexadecimal.
+    /// Its SHA-256 in lower-case hexadecimal.
     pub(super) sha256: String,
 }
 
@@ -73,7 +79,10 @@ impl Entry {
         Self { key, size: bytes.len() as u64, sha256: hex::encode(Sha256::digest(bytes)) }
     }
 
-    /// Whether these are the bytes that were backed up.
+    /// Checks that these are the bytes that were backed up.
+    ///
+    /// # Errors
+    /// When they are not.
     pub(super) fn check(&self, bytes: &[u8]) -> Result<(), OperationError> {
         let found = Self::of(self.key.clone(), bytes);
         if found == *self { Ok(()) } else { Err(self.damaged(found.size, &found.sha256)) }
@@ -86,7 +95,7 @@ impl Entry {
         ))
     }
 
-    /// What is there in place of it.
+    /// Describes the object that was found instead.
     pub(super) fn difference(&self, size: u64, sha256: &str) -> String {
         format!(
             "{} has {size} bytes of sha256 {sha256}, backup.json says {} of {}",
@@ -112,14 +121,14 @@ pub(super) async fn hex_of_file(path: &Path) -> Result<String, OperationError> {
     Ok(tokio::task::spawn_blocking(hashing).await??)
 }
 
-/// `{"sha256":"...","list":{...}}`: the list's own digest goes before it, so that a bit that
-/// flipped in the list is not taken for damage of what it lists.
+/// Returns `{"sha256":"...","list":{...}}`. With the digest of the list, a bit that flipped in the
+/// list is not taken for damage of the objects that it lists.
 fn seal(list: &str) -> String {
     let digest = hex::encode(Sha256::digest(list.as_bytes()));
     format!("{{\"sha256\":\"{digest}\",\"list\":{list}}}")
 }
 
-/// The list in what [`seal`] made; none where it is anything else.
+/// The list in the text that [`seal`] made. Nothing if the text is anything else.
 fn unseal(sealed: &str) -> Option<&str> {
     let list = sealed.split_once(",\"list\":")?.1.strip_suffix('}')?;
     (seal(list) == sealed).then_some(list)
@@ -148,7 +157,7 @@ impl Backup {
         })
     }
 
-    /// The same, or none where no backup has come to its end.
+    /// Reads a backup's list; nothing if there is none.
     async fn read_if_whole(store: &dyn Store) -> Result<Option<Self>, OperationError> {
         let Some(tagged) = store.get_tagged(LIST).await? else { return Ok(None) };
         let about = |what: String| OperationError::new(format!("{LIST} in {} {what}", store.url()));
@@ -168,7 +177,7 @@ impl Backup {
         Ok(Some(backup))
     }
 
-    /// Every object that it lists.
+    /// All objects of the backup, the dump included.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
         std::iter::once(&self.rows.dump).chain(&self.objects)
     }
@@ -221,32 +230,33 @@ impl Source {
     }
 }
 
-/// One note of what is copied.
+/// One note of what has been copied.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Note {
     rows: Option<Rows>,
     objects: Vec<Entry>,
 }
 
-/// What is copied already, by an earlier backup of the same scan too.
+/// What has been copied already, also by an earlier backup of the same scan. Reads and writes the
+/// notes.
 pub(super) struct Journal {
     pub(super) store: Arc<dyn Store>,
     rows: Option<Rows>,
     objects: HashMap<String, Entry>,
     notes: u64,
-    /// The sizes of the objects in the store: an object that a note names may have been deleted.
-    held: HashMap<String, u64>,
+    /// The sizes of the objects in the store. An object that a note names may have been deleted.
+    stored: HashMap<String, u64>,
 }
 
 impl Journal {
-    /// Reads what is there of a backup of the scan with this row.
+    /// Reads the notes and the list of an earlier backup of the scan with this row.
     pub(super) async fn open(store: Arc<dyn Store>, row: &Value) -> Result<Self, OperationError> {
-        let held = store.list_all("").await?;
+        let stored = store.list_all("").await?;
         let mut journal = Self {
             rows: None,
             objects: HashMap::new(),
             notes: 0,
-            held: held.into_iter().map(|object| (object.key, object.size)).collect(),
+            stored: stored.into_iter().map(|object| (object.key, object.size)).collect(),
             store: Arc::clone(&store),
         };
         if let Some(whole) = Backup::read_if_whole(&*store).await? {
@@ -261,10 +271,10 @@ impl Journal {
                 journal.add(Note { rows: Some(whole.rows), objects: whole.objects });
             }
         }
-        let of = read_json::<Value>(&*store, PROGRESS_OF).await?;
+        let noted_row = read_json::<Value>(&*store, PROGRESS_SCAN).await?;
         let notes = store.list_all(PROGRESS).await?;
-        if of.as_ref() == Some(row) {
-            for note in notes.iter().filter(|note| note.key != PROGRESS_OF) {
+        if noted_row.as_ref() == Some(row) {
+            for note in notes.iter().filter(|note| note.key != PROGRESS_SCAN) {
                 journal.notes += 1;
                 if let Some(note) = read_json(&*store, &note.key).await? {
                     journal.add(note);
@@ -273,7 +283,7 @@ impl Journal {
         } else {
             let keys: Vec<String> = notes.into_iter().map(|note| note.key).collect();
             store.delete(&keys).await?;
-            write_json(&*store, PROGRESS_OF, row).await?;
+            write_json(&*store, PROGRESS_SCAN, row).await?;
         }
         Ok(journal)
     }
@@ -283,25 +293,25 @@ impl Journal {
         self.objects.extend(note.objects.into_iter().map(|entry| (entry.key.clone(), entry)));
     }
 
-    /// Rows that are dumped already.
+    /// The rows, if they are dumped already.
     pub(super) fn rows(&self) -> Option<&Rows> {
-        self.rows.as_ref().filter(|rows| self.holds(&rows.dump))
+        self.rows.as_ref().filter(|rows| self.is_stored(&rows.dump))
     }
 
-    /// An object that is copied already.
+    /// The entry of an object, if it is copied already.
     pub(super) fn object(&self, key: &str) -> Option<&Entry> {
-        self.objects.get(key).filter(|entry| self.holds(entry))
+        self.objects.get(key).filter(|entry| self.is_stored(entry))
     }
 
-    fn holds(&self, entry: &Entry) -> bool {
-        self.held.get(&entry.key) == Some(&entry.size)
+    fn is_stored(&self, entry: &Entry) -> bool {
+        self.stored.get(&entry.key) == Some(&entry.size)
     }
 
-    /// Before another dump is written over the one that was noted.
+    /// Forgets the noted dump. The caller does this before it writes another dump over it.
     pub(super) async fn forget_rows(&mut self) -> Result<(), OperationError> {
         if let Some(known) = self.rows.take() {
-            // A note wins over those before it, and over an earlier backup's list; a dump of no
-            // bytes is held by nobody.
+            // A note replaces earlier notes and the list of an earlier backup. This note names a
+            // dump of no bytes, which no store has.
             let dump = Entry { size: 0, ..known.dump };
             self.note(Note { rows: Some(Rows { dump, ..known }), objects: Vec::new() }).await?;
         }
@@ -309,7 +319,7 @@ impl Journal {
     }
 
     pub(super) async fn note_rows(&mut self, rows: &Rows) -> Result<(), OperationError> {
-        self.held.insert(rows.dump.key.clone(), rows.dump.size);
+        self.stored.insert(rows.dump.key.clone(), rows.dump.size);
         self.note(Note { rows: Some(rows.clone()), objects: Vec::new() }).await
     }
 
@@ -324,7 +334,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes the list, which makes the backup whole, and forgets the notes.
+    /// Writes the list, which makes the backup whole, and deletes the notes.
     pub(super) async fn finish(&self, backup: &Backup) -> Result<(), OperationError> {
         let sealed = Bytes::from(seal(&serde_json::to_string(backup)?));
         self.store.put(LIST, sealed, PutOptions::default()).await?;
@@ -339,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_in_a_backup_lead_back_to_their_stores() {
+    fn a_name_in_a_backup_gives_its_store_and_its_name_there() {
         let key = "scans/1/tabs/0.json";
         let site = Source::Site.backup_key(key);
         assert_eq!(site, "site/scans/1/tabs/0.json");
@@ -350,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_told_from_those_that_were_backed_up() {
+    fn bytes_that_were_not_backed_up_are_refused() {
         let entry = Entry::of("k".into(), b"abc");
         assert!(entry.check(b"abc").is_ok());
         let message = entry.check(b"abd").unwrap_err().message;

@@ -1,6 +1,6 @@
-//! Dumps a schema to a file and restores it, by the system's `pg_dump` and `pg_restore`.
+//! Dumps a schema to a file and restores it with the system's `pg_dump` and `pg_restore`.
 //!
-//! Works with any server, not only a private one. A password is passed in the environment, never on
+//! Works with any server, not only a private one. A password is passed in the environment, not on
 //! the command line, which every user of the machine can read. Owners and grants are not dumped:
 //! roles belong to a cluster, and migrating grants again.
 
@@ -12,10 +12,10 @@ use std::{
 
 use percent_encoding::percent_decode_str;
 
-/// Why a program of Postgres did not do its work.
+/// Why `pg_dump` or `pg_restore` failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PostgresProgramError {
-    /// No program of that name understands the server.
+    /// No installed program of that name is new enough for the server.
     #[error(
         "the server is Postgres {server}, and {}: apt-get install postgresql-client-{server}",
         newest.map_or_else(
@@ -25,37 +25,37 @@ pub(super) enum PostgresProgramError {
         )
     )]
     Missing {
-        /// The program.
+        /// The name of the program.
         name: &'static str,
         /// The server's major version.
         server: u32,
-        /// The newest major version found.
+        /// The newest major version installed. Nothing if no program of that name is installed.
         newest: Option<u32>,
     },
-    /// The program refused.
-    #[error("{name}: {complaint}")]
+    /// The program ended with an error.
+    #[error("{name}: {message}")]
     Refused {
-        /// The program.
+        /// The name of the program.
         name: &'static str,
-        /// Its last complaint.
-        complaint: String,
+        /// Its last error message.
+        message: String,
     },
-    /// The disk of the dump is full.
+    /// The disk of the dump is full. Holds the path of the dump.
     #[error("no space left on the disk of {}", .0.display())]
     DiskFull(PathBuf),
     /// The program could not be run.
     #[error("cannot run {}: {source}", path.display())]
     Run {
-        /// The program.
+        /// The path of the program.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// URL parameters that the client knows and libpq does not, with libpq's name; none: no such
-/// parameter.
-const OTHER_NAMES: [(&str, Option<&str>); 7] = [
+/// URL parameters that the coordinator's client knows and libpq does not, each with libpq's name of
+/// it, if libpq has such a parameter.
+const LIBPQ_NAMES: [(&str, Option<&str>); 7] = [
     ("ssl-mode", Some("sslmode")),
     ("ssl-root-cert", Some("sslrootcert")),
     ("ssl-ca", Some("sslrootcert")),
@@ -69,7 +69,7 @@ const OTHER_NAMES: [(&str, Option<&str>); 7] = [
 /// it. `server` is the server's major version. Blocks.
 ///
 /// # Errors
-/// There is no `pg_dump` for that server, or its first complaint.
+/// When there is no `pg_dump` for that server, or it fails.
 pub(super) fn dump_schema(
     url: &str,
     server: u32,
@@ -89,7 +89,7 @@ pub(super) fn dump_schema(
 /// one transaction. Blocks.
 ///
 /// # Errors
-/// There is no `pg_restore` for it, or its first complaint.
+/// When there is no `pg_restore` for it, or it fails.
 pub(super) fn restore_dump(
     url: &str,
     dumped_by: u32,
@@ -108,7 +108,7 @@ fn command(name: &'static str, url: &str, server: u32) -> Result<Command, Postgr
     if let Some(password) = password {
         command.env("PGPASSWORD", password);
     }
-    // The messages are read in English.
+    // Error messages are parsed, so they must be in English.
     command.env("LC_ALL", "C").env("PGAPPNAME", name);
     Ok(command)
 }
@@ -120,14 +120,15 @@ fn run(mut command: Command, name: &'static str, file: &Path) -> Result<(), Post
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    if said.contains("No space left on device") {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if stderr.contains("No space left on device") {
         return Err(PostgresProgramError::DiskFull(file.to_path_buf()));
     }
-    Err(PostgresProgramError::Refused { name, complaint: complaint_in(&said) })
+    Err(PostgresProgramError::Refused { name, message: error_message_in(&stderr) })
 }
 
-/// The oldest one that understands the server: what it writes is understood by most others.
+/// The oldest program that is new enough for the server, because most other versions can read what
+/// it writes.
 fn program(name: &'static str, server: u32) -> Result<PathBuf, PostgresProgramError> {
     let found: Vec<(u32, PathBuf)> = folders()
         .into_iter()
@@ -147,12 +148,13 @@ fn choose(
 ) -> Result<PathBuf, PostgresProgramError> {
     let newest = found.iter().map(|(major, _)| *major).max();
     let fit = found.into_iter().filter(|(major, _)| *major >= server);
-    // The first of several with one version: a wrapper in the PATH comes after the program.
+    // Of several with the same version, the first: wrappers in PATH come after the program itself.
     let oldest = fit.reduce(|best, next| if next.0 < best.0 { next } else { best });
     oldest.map(|(_, program)| program).ok_or(PostgresProgramError::Missing { name, server, newest })
 }
 
-/// Where Postgres's programs may be; the folder that `EVERYTAB_PG_BIN` names alone, if it is set.
+/// The folders that may hold Postgres's programs. Only the folder in `EVERYTAB_PG_BIN`, if that is
+/// set.
 fn folders() -> Vec<PathBuf> {
     if let Some(folder) = env::var_os("EVERYTAB_PG_BIN") {
         return vec![PathBuf::from(folder)];
@@ -175,14 +177,15 @@ fn major_in(version: &str) -> Option<u32> {
     number.get(..digits)?.parse().ok()
 }
 
-/// The last line that is marked as an error, without its mark; else the last line.
-fn complaint_in(output: &str) -> String {
-    let marks = ["FATAL: ", "ERROR: ", "error: "];
-    let marked =
-        |line: &str| marks.iter().find_map(|mark| Some(line.split_once(mark)?.1.trim().to_owned()));
+/// The last line with a prefix of an error, without the prefix; else the last line.
+fn error_message_in(output: &str) -> String {
+    let prefixes = ["FATAL: ", "ERROR: ", "error: "];
+    let without_prefix = |line: &str| {
+        prefixes.iter().find_map(|prefix| Some(line.split_once(prefix)?.1.trim().to_owned()))
+    };
     let lines = || output.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let last = || lines().next().unwrap_or("it said nothing").to_owned();
-    lines().find_map(marked).unwrap_or_else(last)
+    lines().find_map(without_prefix).unwrap_or_else(last)
 }
 
 fn decode(text: &str) -> Option<String> {
@@ -206,7 +209,7 @@ fn without_password(url: &str) -> (String, Option<String>) {
     let mut kept = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        match OTHER_NAMES.iter().find(|(other, _)| *other == name) {
+        match LIBPQ_NAMES.iter().find(|(other, _)| *other == name) {
             _ if name == "password" => password = decode(value),
             Some((_, Some(name))) => kept.push(format!("{name}={value}")),
             Some((_, None)) => {}
@@ -241,19 +244,19 @@ mod tests {
     }
 
     #[test]
-    fn versions_and_complaints_are_read_as_the_programs_print_them() {
+    fn versions_and_errors_are_read_as_the_programs_print_them() {
         assert_eq!(major_in("pg_dump (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n"), Some(15));
         assert_eq!(major_in("pg_restore (PostgreSQL) 18beta1"), Some(18));
         assert_eq!(major_in("mysqldump 8"), None);
         let said = "pg_restore: while PROCESSING TOC:\n\
                     pg_restore: error: could not execute query: ERROR:  type \"x\" exists\n";
-        assert_eq!(complaint_in(said), "type \"x\" exists");
-        assert_eq!(complaint_in("one\ntwo\n\n"), "two");
-        assert_eq!(complaint_in(""), "it said nothing");
+        assert_eq!(error_message_in(said), "type \"x\" exists");
+        assert_eq!(error_message_in("one\ntwo\n\n"), "two");
+        assert_eq!(error_message_in(""), "it said nothing");
     }
 
     #[test]
-    fn the_oldest_tool_that_understands_the_server_is_taken() {
+    fn the_oldest_program_that_is_new_enough_for_the_server_is_taken() {
         let found = |majors: &[u32]| {
             majors.iter().map(|major| (*major, PathBuf::from(format!("/{major}")))).collect()
         };

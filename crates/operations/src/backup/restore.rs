@@ -1,4 +1,4 @@
-//! Brings a backup back into a database and its stores.
+//! Restores a backup into a database and its stores.
 
 use std::{
     collections::HashMap,
@@ -23,26 +23,26 @@ use crate::{
     scan_start::ScanStores,
 };
 
-/// What a restore needs to know.
+/// Options of a restore.
 #[derive(Debug)]
 pub struct RestoreOptions {
-    /// The database to restore into; it must hold no scan of its own.
+    /// The URL of the database to restore into, which must hold no other scan.
     pub database_url: String,
     /// The URL of the store that holds the backup.
     pub from: String,
-    /// Where the site goes; without it, where it was.
+    /// The URL of the store for the site; without it, the store that the scan had.
     pub site: Option<String>,
-    /// Where the archives go; without it, where they were.
+    /// The URL of the store for the archives; without it, the store that the scan had.
     pub archive: Option<String>,
     /// A folder for temporary files, with room for the dump.
     pub temporary: PathBuf,
 }
 
-/// Brings a backup back; running it again finishes what was cut off.
+/// Restores a backup. Running it again completes an interrupted restore.
 ///
 /// # Errors
-/// When the database holds scans of its own, the backup is damaged or a newer program's, or a
-/// store or the database refuses.
+/// When the database holds other scans, the backup is damaged or was made by a newer program, or a
+/// store or the database fails.
 pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
     let RestoreOptions { database_url: url, temporary, .. } = &options;
     let from = open(&options.from).await?;
@@ -59,9 +59,9 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     };
     let ScanStores { archive, site, .. } = stores.absolute()?;
     let settings = ScanSettings { archive, site, ..settings };
-    let are_rows_back = has_rows(&coordinator, &backup).await?;
+    let has_rows_already = has_rows(&coordinator, &backup).await?;
     restore_objects(&from, &settings, &backup, temporary, sink).await?;
-    if !are_rows_back {
+    if !has_rows_already {
         if coordinator.contents().await? == Contents::EmptyTables {
             coordinator.remove_empty_tables().await?;
         }
@@ -83,16 +83,18 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     Ok(())
 }
 
-/// Whether an earlier restore of this very backup brought the rows back. A database with scans of
-/// its own is left alone.
+/// Whether an earlier restore of the same backup has restored the rows.
+///
+/// # Errors
+/// When the database holds other rows.
 async fn has_rows(coordinator: &Coordinator, backup: &Backup) -> Result<bool, OperationError> {
     if coordinator.contents().await? != Contents::Scans {
         return Ok(false);
     }
-    // What restoring changes besides: where the scan's objects are, and who migrated. Tables that
-    // the backup has not were made by a migration since.
+    // A restore changes two tables: `scans` (the URLs of the stores) and `migrations`. A table that is
+    // not in the backup was made by a migration since.
     let is_backed_up = |name: &str| backup.rows.tables.iter().any(|table| table.table == name);
-    let others = |tables: &[everytab_coordinator::TableDigest]| {
+    let unchanged = |tables: &[everytab_coordinator::TableDigest]| {
         let mut tables = tables.to_vec();
         tables.retain(|table| {
             is_backed_up(&table.table) && !matches!(table.table.as_str(), "scans" | "migrations")
@@ -100,7 +102,7 @@ async fn has_rows(coordinator: &Coordinator, backup: &Backup) -> Result<bool, Op
         tables
     };
     let here = rows::digests(coordinator).await?;
-    if rows::differences(&others(&backup.rows.tables), &others(&here)).is_empty() {
+    if rows::differences(&unchanged(&backup.rows.tables), &unchanged(&here)).is_empty() {
         return Ok(true);
     }
     Err(OperationError::new(
@@ -150,7 +152,7 @@ async fn restore_objects(
     }
 }
 
-/// Brings the page and its manifest back where no site is; one that is there stays.
+/// Restores the page and its manifest if the store has no site. A site that is there stays.
 async fn restore_root(
     from: &dyn Store,
     site: &Copier,
@@ -176,7 +178,7 @@ async fn restore_root(
     }
     let options = put_options(MANIFEST);
     let put = site.to.put_if(MANIFEST, bytes, Condition::Absent, options).await?;
-    // Another site was published meanwhile, or this one was there already: either stays.
+    // If the manifest exists meanwhile, it stays.
     let (PutIf::Stored { .. } | PutIf::PreconditionFailed) = put;
     Ok(())
 }

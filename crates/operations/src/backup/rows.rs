@@ -1,5 +1,5 @@
-//! The database to one object and back: `pg_dump` in custom format, and every table's digest as the
-//! same snapshot saw it.
+//! Saves the database as one object and loads it: a `pg_dump` in custom format, with a digest of
+//! every table in the same snapshot.
 
 use std::path::Path;
 
@@ -39,7 +39,8 @@ pub(super) async fn save(
     snapshot.end().await?;
     let size = file.as_file().metadata()?.len();
     let entry = Entry { key: DUMP.to_owned(), size, sha256: hex_of_file(file.path()).await? };
-    // Other rows under the same name: what is noted of the old dump must not outlive it.
+    // The new dump replaces the old one under the same name, so the note of the old one must go
+    // first.
     journal.forget_rows().await?;
     journal.store.put_file(DUMP, file.path(), PutOptions::default()).await?;
     sink.note(format_args!("rows: {count} in {} tables, dumped to {size} bytes", tables.len()));
@@ -67,8 +68,8 @@ fn major(server_version: i32) -> u32 {
     server_version.unsigned_abs() / 10_000
 }
 
-/// Loads a backup's rows into a database that has none of the tables. Answers in which tables they
-/// are not what was backed up.
+/// Loads a backup's rows into a database that has none of the tables. Returns one line for each
+/// table that differs from what was backed up.
 pub(super) async fn load(
     coordinator: &Coordinator,
     url: &str,
@@ -86,7 +87,7 @@ pub(super) async fn load(
     Ok(differences(&rows.tables, &digests(coordinator).await?))
 }
 
-/// What the tables hold now.
+/// The digests of the tables as they are now.
 pub(super) async fn digests(coordinator: &Coordinator) -> Result<Vec<TableDigest>, OperationError> {
     let mut snapshot = coordinator.snapshot().await?;
     let tables = snapshot.digests().await?;
@@ -94,7 +95,7 @@ pub(super) async fn digests(coordinator: &Coordinator) -> Result<Vec<TableDigest
     Ok(tables)
 }
 
-/// One line for each table that is not as it was.
+/// One line for each table that differs.
 pub(super) fn differences(expected: &[TableDigest], found: &[TableDigest]) -> Vec<String> {
     let mut lines = Vec::new();
     for table in expected {
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn each_table_that_differs_is_named_with_what_differs() {
+    fn each_table_that_differs_is_named_with_the_difference() {
         let expected = [table("a", 1, "1"), table("b", 2, "2"), table("c", 3, "3")];
         assert!(differences(&expected, &expected).is_empty());
         let found = [table("a", 1, "9"), table("b", 4, "2"), table("d", 0, "0")];

@@ -1,4 +1,4 @@
-//! Makes a backup, or finishes one that was cut off.
+//! Makes a backup, or completes an interrupted one.
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -21,26 +21,29 @@ use super::{
 };
 use crate::{database, error::OperationError, line_sink::LineSink};
 
-/// The copied objects are noted at least this often, so that a backup that is cut off loses a few
-/// seconds.
+/// Copied objects are noted at least this often, so that an interrupted backup loses a few seconds
+/// of work.
 const NOTE_INTERVAL: Duration = Duration::from_secs(2);
-/// The copied objects are noted at the latest when there are this many: a note of them has 100 KB.
+/// Most copied objects in one note, which has 100 KB with this many.
 const OBJECTS_PER_NOTE: usize = 500;
 
-/// What a backup needs to know.
+/// Options of a backup.
 #[derive(Debug)]
 pub struct BackupOptions {
-    /// The database of the scan.
+    /// The URL of the database that holds the scan.
     pub database_url: String,
-    /// The scan; without it, the newest.
+    /// The id of the scan; without it, the newest scan.
     pub scan: Option<Uuid>,
-    /// The URL of the store for the backup, which holds nothing else.
+    /// The URL of the store for the backup, which must hold nothing else.
     pub to: String,
     /// A folder for temporary files, with room for a dump of the database.
     pub temporary: PathBuf,
 }
 
-/// The row of a scan that has ended and is whole.
+/// The row of a scan.
+///
+/// # Errors
+/// When the scan has not ended.
 async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, OperationError> {
     let row = coordinator.backup_scan(number).await?;
     let row = row.ok_or_else(|| OperationError::new("the scan was dropped meanwhile"))?;
@@ -53,10 +56,11 @@ async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Ope
     Ok(row)
 }
 
-/// Copies a scan; running it again finishes what was cut off, or brings it up to date.
+/// Copies a scan. Running it again completes an interrupted backup, or updates one.
 ///
 /// # Errors
-/// When the scan runs, another backup is in the place, or a store or the database refuses.
+/// When the scan is running, the store holds a backup of another scan, or a store or the database
+/// fails.
 pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
     let BackupOptions { database_url, scan, to: url, temporary } = options;
     let coordinator = database::connect(&database_url).await?;
@@ -84,8 +88,8 @@ pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), O
     Ok(())
 }
 
-/// What is published and archived of a scan. What the site's root has belongs to it only while
-/// the manifest names it.
+/// The objects of a scan in the site and the archive. The objects in the site's root belong to the
+/// scan only while the manifest names it.
 async fn wanted_objects(
     coordinator: &Coordinator,
     number: i32,

@@ -1,6 +1,6 @@
-//! Verifies a backup: whether it would come back as it was, without a place to bring it to.
+//! Verifies that a backup can be restored, without restoring its objects.
 //!
-//! The caller brings the empty database that the rows are loaded into.
+//! The caller provides an empty database, into which the rows are loaded.
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// A backup that is being verified: what is wrong with it so far.
+/// A verification of a backup, with the faults found so far.
 #[derive(Debug)]
 pub struct Verification {
     from: Arc<dyn Store>,
@@ -26,10 +26,10 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Reads the backup at the URL `from`: its list, and every object that the list names.
+    /// Reads the list of the backup at the URL `from`, and compares every object with the list.
     ///
     /// # Errors
-    /// When there is no whole backup, its list is damaged, or it is of a newer program.
+    /// When there is no whole backup, its list is damaged, or a newer program made it.
     pub async fn read(from: &str) -> Result<Self, OperationError> {
         let from = open(from).await?;
         let backup = Backup::read(&*from).await?;
@@ -38,16 +38,17 @@ impl Verification {
         Ok(Self { from, backup, faults })
     }
 
-    /// Whether the dump of the rows is what the list says. If not, the rows cannot be loaded.
+    /// Whether the dump of the rows is as listed. If not, the rows cannot be loaded.
     pub fn is_dump_whole(&self) -> bool {
         !self.faults.iter().any(|fault| fault.starts_with(&self.backup.rows.dump.key))
     }
 
-    /// Loads the rows into the empty database at `url`, compares them with the list, and asks them
-    /// which objects there must be. `temporary` is a folder with room for the dump.
+    /// Loads the rows into the empty database at `url`, compares them with the list, and compares
+    /// the listed objects with those that the rows refer to. `temporary` is a folder with room for
+    /// the dump.
     ///
     /// # Errors
-    /// When the database or the store refuses. A difference is a fault, not an error.
+    /// When the database or the store fails. A difference is a fault, not an error.
     pub async fn load_rows(&mut self, url: &str, temporary: &Path) -> Result<(), OperationError> {
         let coordinator = Coordinator::connect(url, &ConnectSettings::default()).await?;
         let differences = rows::load(&coordinator, url, &*self.from, &self.backup, temporary);
@@ -58,7 +59,7 @@ impl Verification {
         Ok(())
     }
 
-    /// Gives one line of data for each fault, and a note where there is none.
+    /// Prints one line of data for each fault, or a note if there is none.
     ///
     /// # Errors
     /// When there are faults.
@@ -92,7 +93,7 @@ async fn damaged_objects(from: &dyn Store, backup: &Backup) -> Result<Vec<String
     Ok(faults)
 }
 
-/// Archives and bundles that the rows speak of and the list has not.
+/// One line for each archive and bundle that the rows refer to and the list does not have.
 async fn missing_objects(
     coordinator: &Coordinator,
     backup: &Backup,

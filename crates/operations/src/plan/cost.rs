@@ -1,8 +1,8 @@
-//! Hours and dollars of a scan on machines of a kind, from rates that were measured. Pure.
+//! A model of the hours and dollars of a scan on a fleet, from measured rates. Pure.
 //!
-//! Invariants: a stage takes as long as its scarcest resource, and says which that is; from warc on
-//! the stages share the fleet, so together they take as long as the resource that all of them use
-//! up first. Every rate says where it was measured or that it is assumed.
+//! Invariants: a stage takes as long as its scarcest resource, and names it. From warc on the
+//! stages share the fleet, so together they take as long as their scarcest resource needs for all
+//! of them. Every rate says where it was measured, or that it is assumed.
 
 use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
 use everytab_fetcher::capacity;
@@ -14,10 +14,10 @@ use everytab_jobs::{
 use super::prices::{Database, Machine, Prices};
 
 const HOUR: f64 = 3_600.0;
-const HOURS_A_MONTH: f64 = 730.0;
+const HOURS_PER_MONTH: f64 = 730.0;
 const GB: f64 = 1e9;
 
-/// A rate, and where it is from.
+/// A rate, with its unit and its source.
 pub(super) struct Rate {
     pub(super) name: &'static str,
     pub(super) value: f64,
@@ -28,7 +28,7 @@ pub(super) struct Rate {
 macro_rules! rates {
     ($($name:ident $value:literal $unit:literal $source:literal;)+) => {
         $(const $name: f64 = $value;)+
-        /// All rates, which `plan --hosts --json` lists.
+        /// All rates. `plan --hosts --json` lists them.
         pub(super) const RATES: &[Rate] = &[$(Rate {
             name: stringify!($name), value: $value, unit: $unit, source: $source,
         },)+];
@@ -64,19 +64,19 @@ rates! {
     ARCHIVE_DAYS 5.0 "days" "assumed: until it is backed up or dropped";
 }
 
-/// What is to be scanned, and on what.
+/// The hosts to scan, and the machines that scan them.
 #[derive(Debug, Clone)]
 pub(super) struct Fleet<'a> {
     pub(super) hosts: f64,
     pub(super) workers: f64,
     pub(super) in_flight: f64,
-    /// A vCPU's speed, of a core of the machine that the rates were measured on.
+    /// The speed of a vCPU, as a multiple of a core of the machine that the rates were measured on.
     pub(super) core_speed: f64,
     pub(super) machine: &'a Machine,
     pub(super) database: &'a Database,
 }
 
-/// What can be scarce.
+/// A resource that can bound a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Resource {
     Cpu,
@@ -98,7 +98,8 @@ impl Resource {
     }
 }
 
-/// A stage: seconds that the whole fleet needs of each resource, in the order of [`Resource::ALL`].
+/// A stage, with the seconds that the whole fleet needs for each resource, in the order of
+/// [`Resource::ALL`].
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     pub(super) name: &'static str,
@@ -112,21 +113,21 @@ impl Stage {
 
     pub(super) fn bound_by(&self) -> Resource {
         let scarcest = Resource::ALL.into_iter().zip(self.seconds);
-        // There are four; the default is never taken.
+        // There are four resources, so the default is never used.
         scarcest.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(Resource::Cpu, |(resource, _)| resource)
     }
 }
 
-/// One line of dollars.
+/// What is paid for one thing.
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
     pub(super) name: &'static str,
     pub(super) dollars: f64,
-    /// The same with spot machines.
+    /// Dollars if the workers are spot instances.
     pub(super) spot: f64,
 }
 
-/// All of it.
+/// The result of the model.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub(super) stages: Vec<Stage>,
@@ -137,35 +138,36 @@ pub(super) struct Model {
     pub(super) costs: Vec<Cost>,
     pub(super) dollars: f64,
     pub(super) spot_dollars: f64,
-    /// Gigabytes that a worker's requests take at most.
+    /// Most memory of a worker's requests in gigabytes.
     pub(super) memory_gb: f64,
     pub(super) icons: f64,
     pub(super) sent_gb: f64,
     pub(super) received_gb: f64,
-    /// Keeping the site, without visitors.
+    /// Dollars per month to store the site, without visitors.
     pub(super) hosting_month: f64,
 }
 
-/// What the stages use of the fleet.
-struct Use {
+/// The resources that a stage uses.
+struct ResourceUse {
     cpu: f64,
     bytes_in: f64,
-    /// The permits that a worker has for this, and the seconds that they are taken in all.
-    slots: f64,
-    slot_seconds: f64,
+    /// Permits that each worker has for the stage.
+    permits: f64,
+    /// Seconds that permits are held, summed over all items.
+    permit_seconds: f64,
     rows: f64,
 }
 
 impl Fleet<'_> {
-    fn stage(&self, name: &'static str, used: &Use) -> Stage {
+    fn stage(&self, name: &'static str, used: &ResourceUse) -> Stage {
         let bits_a_second = self.machine.network_gbit * 1e9 * self.workers;
-        let slots = (used.slots * self.workers).max(1.0);
+        let permits = (used.permits * self.workers).max(1.0);
         Stage {
             name,
             seconds: [
                 used.cpu / (self.machine.vcpus * self.workers * self.core_speed),
                 used.bytes_in * 8.0 / bits_a_second,
-                used.slot_seconds / slots,
+                used.permit_seconds / permits,
                 used.rows * ROW_DATABASE_CPU / (self.database.vcpus * self.core_speed),
             ],
         }
@@ -174,11 +176,11 @@ impl Fleet<'_> {
     fn index(&self) -> Stage {
         self.stage(
             "index",
-            &Use {
+            &ResourceUse {
                 cpu: self.hosts * INDEX_ROWS_A_HOST / INDEX_ROWS_A_CPU_SECOND,
                 bytes_in: self.hosts * INDEX_BYTES_A_HOST,
-                slots: 1.0,
-                slot_seconds: 0.0,
+                permits: 1.0,
+                permit_seconds: 0.0,
                 rows: self.hosts,
             },
         )
@@ -187,11 +189,11 @@ impl Fleet<'_> {
     fn warc(&self) -> Stage {
         self.stage(
             "warc",
-            &Use {
+            &ResourceUse {
                 cpu: self.hosts * PAGE_CPU,
                 bytes_in: self.hosts * PAGE_BYTES,
-                slots: (CONCURRENT_WARC_JOBS * CONCURRENT_RECORDS) as f64,
-                slot_seconds: self.hosts * PAGE_LATENCY,
+                permits: (CONCURRENT_WARC_JOBS * CONCURRENT_RECORDS) as f64,
+                permit_seconds: self.hosts * PAGE_LATENCY,
                 rows: self.hosts,
             },
         )
@@ -201,12 +203,12 @@ impl Fleet<'_> {
         let robots = self.hosts * ROBOTS_A_HOST;
         self.stage(
             "icon",
-            &Use {
+            &ResourceUse {
                 cpu: (icons + robots) * FETCH_CPU,
                 bytes_in: icons * ICON_BYTES
                     + self.hosts * CONNECTIONS_A_HOST * CONNECTION_BYTES_IN,
-                slots: self.in_flight * SLOTS_IN_USE,
-                slot_seconds: icons * FETCH_SLOT + robots * ROBOTS_SLOT,
+                permits: self.in_flight * SLOTS_IN_USE,
+                permit_seconds: icons * FETCH_SLOT + robots * ROBOTS_SLOT,
                 rows: icons,
             },
         )
@@ -215,33 +217,33 @@ impl Fleet<'_> {
     fn bundle(&self, icons: f64) -> Stage {
         self.stage(
             "bundle-shard",
-            &Use {
+            &ResourceUse {
                 cpu: self.hosts * TAB_CPU,
                 bytes_in: icons * ICON_BYTES,
-                slots: 1.0,
-                slot_seconds: 0.0,
+                permits: 1.0,
+                permit_seconds: 0.0,
                 rows: 0.0,
             },
         )
     }
 
     fn closing(&self) -> Stage {
-        // A handful of jobs: more than a few workers do not help.
+        // There are few closing jobs, so that more than 8 workers do not help.
         let concurrent = self.workers.min(8.0);
         let seconds = self.hosts / SEARCH_HOSTS_A_SECOND / concurrent + 60.0;
         Stage { name: "search, publish", seconds: [seconds, 0.0, 0.0, 0.0] }
     }
 }
 
-/// The hours and dollars of a scan.
+/// Computes the hours and dollars of a scan.
 pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     let icons = fleet.hosts * ICONS_A_HOST;
     let pipeline = [fleet.warc(), fleet.icon(icons), fleet.bundle(icons)];
     let mut together = Stage { name: "warc to bundle-shard", seconds: [0.0; 4] };
-    for (place, resource) in Resource::ALL.into_iter().enumerate() {
-        let each = pipeline.iter().map(|stage| stage.seconds[place]);
-        // Warc and icon jobs have slots of their own.
-        together.seconds[place] = match resource {
+    for (index, resource) in Resource::ALL.into_iter().enumerate() {
+        let each = pipeline.iter().map(|stage| stage.seconds[index]);
+        // Warc and icon jobs have permits of their own, so they do not compete for them.
+        together.seconds[index] = match resource {
             Resource::InFlight => each.fold(0.0, f64::max),
             _ => each.sum(),
         };
@@ -278,10 +280,10 @@ fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f6
     let same = |name, dollars: f64| Cost { name, dollars, spot: dollars };
     let machines = worker_hours * fleet.machine.hour;
     let beside = prices.public_address_hour.price
-        + WORKER_DISK_GB * prices.worker_disk_gb_month.price / HOURS_A_MONTH;
+        + WORKER_DISK_GB * prices.worker_disk_gb_month.price / HOURS_PER_MONTH;
     let database_hours = hours + SPARE_HOURS;
     let database = database_hours
-        * (fleet.database.hour + DATABASE_GB * prices.database_gb_month.price / HOURS_A_MONTH);
+        * (fleet.database.hour + DATABASE_GB * prices.database_gb_month.price / HOURS_PER_MONTH);
     let shards = (fleet.hosts / 1_200.0).ceil();
     let bundles = fleet.hosts / f64::from(ENTRIES_PER_BUNDLE);
     let searches = fleet.hosts / HOSTNAMES_PER_FILE as f64;
@@ -319,7 +321,7 @@ mod tests {
     fn a_stage_is_bound_by_what_runs_out_first() {
         let usual = modelled(30e6, 8.0, 512.0, "c7g.large");
         assert_eq!(stage(&usual, "icon").bound_by(), Resource::InFlight);
-        // Twice the requests in flight, half the time, until the processor is what is scarce.
+        // Twice the requests in flight halve the time, until the processor is the bound.
         let twice = modelled(30e6, 8.0, 1_024.0, "c7g.large");
         let ratio = stage(&usual, "icon").hours() / stage(&twice, "icon").hours();
         assert!((ratio - 2.0).abs() < 1e-6, "{ratio}");
@@ -327,7 +329,7 @@ mod tests {
         assert_eq!(stage(&many, "icon").bound_by(), Resource::Cpu);
         let by_cpu = many.icons * FETCH_CPU + 30e6 * FETCH_CPU;
         assert!((stage(&many, "icon").hours() - by_cpu / 4.0 / HOUR).abs() < 1e-6);
-        // A fleet that is large enough waits for the one Postgres.
+        // A large fleet is bound by Postgres.
         let fleet = modelled(30e6, 500.0, 2_000.0, "c7g.2xlarge");
         assert_eq!(fleet.together.bound_by(), Resource::Postgres);
         assert_eq!(stage(&fleet, "index").bound_by(), Resource::Postgres);

@@ -1,29 +1,29 @@
-//! From a sample and assumptions to numbers, each with what it rests on. Pure.
+//! Estimates the numbers of a scan from a sample and assumptions, each with its basis. Pure.
 
 use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
 use serde_json::Value;
 
 use super::{options::Assumptions, sample::Sample};
 
-/// Hosts of a shard, and shards at least, as `coordinator.fan_out` has them.
-const HOSTS_A_SHARD: u64 = 1_200;
-/// See [`HOSTS_A_SHARD`].
-const SHARDS_AT_LEAST: u64 = 256;
-/// Hostname ranges of the search index, as `coordinator.search_ranges` has them.
+/// Most hosts of a shard, the same as in `coordinator.fan_out`.
+const MAX_HOSTS_PER_SHARD: u64 = 1_200;
+/// Least number of shards of a scan, the same as in `coordinator.fan_out`.
+const MIN_SHARDS: u64 = 256;
+/// Hostname ranges of the search index, the same as in `coordinator.search_ranges`.
 const SEARCH_RANGES: u64 = 28;
-/// Columns that the index job reads of a row group: each is a range of its own.
+/// Columns of a row group that an index job reads, with one request each.
 const INDEX_COLUMNS: u64 = 12;
 
-/// What a number rests on.
+/// How a number was obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Basis {
     /// Read from the crawl.
     Measured,
     /// Extrapolated from the sample.
     Sampled,
-    /// An option.
+    /// Taken from an option.
     Assumed,
-    /// Follows from the others.
+    /// Computed from the other numbers.
     Derived,
 }
 
@@ -44,7 +44,7 @@ impl std::fmt::Display for Basis {
     }
 }
 
-/// A count, or an amount with decimals.
+/// A value of the estimate: a count, or an amount with decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
     Count(u64),
@@ -69,7 +69,7 @@ impl Number {
     }
 }
 
-/// One number of the plan.
+/// One number of the estimate, with its unit and basis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) name: &'static str,
@@ -78,7 +78,7 @@ pub(super) struct Line {
     pub(super) basis: Basis,
 }
 
-/// The plan.
+/// The numbers of a plan, in the order in which they are printed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Estimate {
     pub(super) lines: Vec<Line>,
@@ -94,7 +94,7 @@ impl Estimate {
     }
 }
 
-/// What a scan of the sampled crawl takes.
+/// Estimates what a scan of the sampled crawl takes.
 pub(super) fn estimate(
     sample: &Sample,
     assumed: &Assumptions,
@@ -103,8 +103,7 @@ pub(super) fn estimate(
 ) -> Estimate {
     let mut plan = Estimate::default();
     let read = index_reading(sample);
-    let in_all = read.hosts;
-    let hosts = limit.unwrap_or(u64::MAX).min(in_all);
+    let hosts = limit.unwrap_or(u64::MAX).min(read.hosts);
     let shape = Shape::of(hosts, u64::from(assumed.entries_per_bundle));
     let icons = times(hosts, assumed.icons_per_host);
     let record_bytes = ratio(sample.record_bytes, sample.captures);
@@ -126,7 +125,7 @@ pub(super) fn estimate(
     plan
 }
 
-/// What the index stage reads.
+/// What the index stage reads: bytes, the hosts that it finds, and requests.
 struct IndexReading {
     bytes: u64,
     hosts: u64,
@@ -142,9 +141,9 @@ fn index_reading(sample: &Sample) -> IndexReading {
         Some(wanted) if sample.captures > 0 => groups_for(wanted).min(sample.row_groups as f64),
         _ => sample.row_groups as f64,
     };
-    // Files differ in size: what one gives stands for as many bytes as it has.
-    let like_sampled = ratio(sample.file_bytes, sample.sampled_bytes);
-    let groups = groups_of_a_file * like_sampled;
+    // Files differ in size. The sample is scaled by bytes, not by files.
+    let scale = ratio(sample.file_bytes, sample.sampled_bytes);
+    let groups = groups_of_a_file * scale;
     let captures = sample.max_captures.unwrap_or(u64::MAX);
     IndexReading {
         bytes: whole(per_group(sample.read_bytes) * groups),
@@ -153,7 +152,7 @@ fn index_reading(sample: &Sample) -> IndexReading {
     }
 }
 
-/// How a number of hosts is divided.
+/// How a number of hosts is divided into shards and bundles.
 #[derive(Debug, PartialEq, Eq)]
 struct Shape {
     shards: u64,
@@ -162,11 +161,11 @@ struct Shape {
 
 impl Shape {
     fn of(hosts: u64, entries_per_bundle: u64) -> Self {
-        let small = HOSTS_A_SHARD.min(hosts.div_ceil(SHARDS_AT_LEAST));
-        let hosts_a_shard = small.max(entries_per_bundle).max(1);
-        let shards = hosts.div_ceil(hosts_a_shard);
-        let of_a_shard = ratio(hosts, shards) / entries_per_bundle.max(1) as f64;
-        Self { shards, bundles: shards * whole(of_a_shard.round()).max(1) }
+        let small = MAX_HOSTS_PER_SHARD.min(hosts.div_ceil(MIN_SHARDS));
+        let hosts_per_shard = small.max(entries_per_bundle).max(1);
+        let shards = hosts.div_ceil(hosts_per_shard);
+        let bundles_per_shard = ratio(hosts, shards) / entries_per_bundle.max(1) as f64;
+        Self { shards, bundles: shards * whole(bundles_per_shard.round()).max(1) }
     }
 }
 
@@ -185,14 +184,14 @@ fn hours(
         ("icon_hours", "icons_a_second", icons, assumed.icons_per_second),
         ("bundle_hours", "tabs_a_second", hosts, assumed.tabs_per_second),
     ];
-    let mut in_all = 0.0;
+    let mut sum = 0.0;
     for (hours, rate, amount, per_second) in stages {
         plan.amount(rate, per_second, "a worker", Basis::Assumed);
         let taken = amount as f64 / per_second / workers.max(1) as f64 / 3_600.0;
         plan.amount(hours, taken, "hours", Basis::Derived);
-        in_all += taken;
+        sum += taken;
     }
-    plan.amount("hours", in_all, "hours", Basis::Derived);
+    plan.amount("hours", sum, "hours", Basis::Derived);
 }
 
 fn storage(
@@ -208,11 +207,12 @@ fn storage(
     let archive_bytes = times(icons, assumed.bytes_per_icon);
     plan.count("bundle_bytes", bundle_bytes, "bytes", Basis::Assumed);
     plan.count("archive_bytes", archive_bytes, "bytes", Basis::Assumed);
-    // Two objects a shard (archive, search part), the bundles, the search files with an index a
-    // range, and a dozen of the page.
+    // Two objects per shard (archive, search part), the bundles, the search files with an index per
+    // range, and about twelve files of the page.
     let search_files = hosts.div_ceil(HOSTNAMES_PER_FILE as u64) + 2 * SEARCH_RANGES;
     let puts = 2 * shape.shards + shape.bundles + search_files + 12;
-    // The archive's size and bytes, and of each search part a header and lines a range.
+    // Per shard, two requests for the archive (size and bytes), and for each range two for the
+    // search part (header and lines).
     let gets = 2 * shape.shards + 2 * SEARCH_RANGES * shape.shards;
     plan.count("crawl_gets", read.requests + sample.files + hosts, "requests", Basis::Derived);
     plan.count("store_puts", puts, "requests", Basis::Derived);
@@ -221,8 +221,8 @@ fn storage(
         + gets as f64 / 1e3 * assumed.dollars_per_1000_gets;
     plan.amount("store_request_dollars", dollars, "dollars", Basis::Derived);
     let gigabytes = (bundle_bytes + archive_bytes) as f64 / 1e9;
-    let a_month = gigabytes * assumed.dollars_per_gb_month;
-    plan.amount("storage_dollars_a_month", a_month, "dollars", Basis::Derived);
+    let per_month = gigabytes * assumed.dollars_per_gb_month;
+    plan.amount("storage_dollars_a_month", per_month, "dollars", Basis::Derived);
 }
 
 fn ratio(amount: u64, of: u64) -> f64 {
@@ -233,9 +233,9 @@ fn times(amount: u64, factor: f64) -> u64 {
     whole(amount as f64 * factor)
 }
 
-/// Not below zero; what is no number counts as none.
+/// Rounds to a whole number. A negative amount and NaN become 0.
 fn whole(amount: f64) -> u64 {
-    // A cast of a float saturates.
+    // The cast saturates.
     amount.round() as u64
 }
 
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// The sizes that the design plans for.
+    /// A sample with the sizes of a whole crawl, for which the product is designed.
     fn whole_crawl() -> Sample {
         Sample {
             path: "x".into(),

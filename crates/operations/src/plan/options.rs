@@ -1,10 +1,10 @@
-//! What `plan` is asked, and what is assumed where nothing can be measured beforehand.
+//! Options of `plan`, and the assumptions for what cannot be measured before a scan.
 
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 
 use crate::error::OperationError;
 
-/// A crawl whose scan is estimated.
+/// The crawl and the scan to estimate.
 #[derive(Debug, Clone)]
 pub struct CrawlToPlan {
     /// The crawl's id, or `latest`.
@@ -13,15 +13,15 @@ pub struct CrawlToPlan {
     pub source: String,
     /// Whether an S3 bucket is read without credentials.
     pub source_is_public: bool,
-    /// Hosts wanted at most; without it, all.
+    /// Most hosts to scan; without it, all.
     pub limit: Option<u64>,
     /// How many workers do the scan.
     pub workers: u64,
-    /// What cannot be measured.
+    /// Numbers that cannot be measured before the scan.
     pub assumptions: Assumptions,
 }
 
-/// A fleet whose hours and dollars are computed by measured rates, without a look at a crawl.
+/// A fleet whose hours and dollars are computed from measured rates, without reading a crawl.
 #[derive(Debug, Clone)]
 pub struct FleetToPlan {
     /// Hosts to be scanned.
@@ -34,11 +34,11 @@ pub struct FleetToPlan {
     pub database_instance: String,
     /// Requests in flight per worker.
     pub in_flight: u64,
-    /// How fast a vCPU is, as a multiple of a core of the machine that the rates were measured on.
+    /// The speed of a vCPU, as a multiple of a core of the machine that the rates were measured on.
     pub core_speed: f64,
 }
 
-/// What cannot be measured beforehand.
+/// Assumed numbers of a scan, which cannot be measured before it.
 #[derive(Debug, Clone)]
 pub struct Assumptions {
     /// Tabs per bundle.

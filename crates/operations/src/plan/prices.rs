@@ -1,6 +1,6 @@
-//! What things cost: a table with its date, which the caller brings as JSON (`worker/prices.json`).
+//! The table of prices, with its date, which the caller reads from JSON (`worker/prices.json`).
 //!
-//! Must not know: what is bought.
+//! Must not know: what a scan uses.
 
 use std::collections::BTreeMap;
 
@@ -8,49 +8,50 @@ use serde::Deserialize;
 
 use crate::error::OperationError;
 
-/// A price or a share.
+/// A price in dollars or a share, with its basis.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Price {
     pub(super) price: f64,
-    /// seen or remembered.
+    /// `seen` if the price was read from its provider when the table was written, else
+    /// `remembered`.
     pub(super) basis: String,
 }
 
-/// A machine for a worker.
+/// A type of machine for workers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Machine {
     pub(super) vcpus: f64,
     pub(super) memory_gib: f64,
-    /// What it may always take in, in Gbit/s; more for minutes only.
+    /// Sustained network bandwidth in Gbit/s. Bursts of minutes are faster.
     pub(super) network_gbit: f64,
-    /// Dollars an hour, on demand.
+    /// Dollars per hour, on demand.
     pub(super) hour: f64,
     pub(super) basis: String,
 }
 
-/// A machine for Postgres.
+/// A type of machine for Postgres.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Database {
     pub(super) vcpus: f64,
-    /// Dollars an hour.
+    /// Dollars per hour.
     pub(super) hour: f64,
     pub(super) basis: String,
 }
 
-/// The table.
+/// The table of prices.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Prices {
-    /// The month in which it was written down.
+    /// The month in which the table was written, such as 2026-01.
     pub(super) date: String,
     pub(super) region: String,
     pub(super) about: String,
     workers: BTreeMap<String, Machine>,
     databases: BTreeMap<String, Database>,
-    /// A spot machine's price as a share of the same on demand.
+    /// The price of a spot instance, as a share of the price on demand.
     pub(super) spot_share: Price,
     pub(super) public_address_hour: Price,
     pub(super) worker_disk_gb_month: Price,
@@ -58,23 +59,33 @@ pub(super) struct Prices {
     pub(super) store_gb_month: Price,
     pub(super) thousand_puts: Price,
     pub(super) thousand_gets: Price,
-    /// Gigabytes sent to the internet, beyond those that are free a month.
+    /// Dollars per gigabyte sent to the internet, beyond the free ones.
     pub(super) sent_gb: Price,
+    /// Gigabytes per month that may be sent to the internet for free.
     pub(super) sent_gb_free: Price,
 }
 
 impl Prices {
-    /// The table that a JSON document holds.
+    /// Reads the table from a JSON document.
+    ///
+    /// # Errors
+    /// When the document is not such a table.
     pub(super) fn read(json: &str) -> Result<Self, OperationError> {
         Ok(serde_json::from_str(json)?)
     }
 
-    /// A worker's machine by its name.
+    /// The type of a worker's machine by its name.
+    ///
+    /// # Errors
+    /// When it has no price. The message lists those that have one.
     pub(super) fn machine(&self, name: &str) -> Result<&Machine, OperationError> {
         self.workers.get(name).ok_or_else(|| unknown("--instance", name, self.workers.keys()))
     }
 
-    /// Postgres's machine by its name.
+    /// The type of Postgres's machine by its name.
+    ///
+    /// # Errors
+    /// When it has no price. The message lists those that have one.
     pub(super) fn database(&self, name: &str) -> Result<&Database, OperationError> {
         let known = self.databases.get(name);
         known.ok_or_else(|| unknown("--database-instance", name, self.databases.keys()))
@@ -100,7 +111,7 @@ mod tests {
     const PRICES: &str = include_str!("../../../../worker/prices.json");
 
     #[test]
-    fn every_price_is_a_number_and_says_what_it_rests_on() {
+    fn every_price_is_a_positive_number_and_says_its_basis() {
         let prices = Prices::read(PRICES).unwrap();
         let machines = prices.workers.values().map(|it| (it.hour, it.basis.as_str()));
         let databases = prices.databases.values().map(|it| (it.hour, it.basis.as_str()));
@@ -129,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_machines_are_told_from_known_ones() {
+    fn an_unknown_machine_is_refused_with_a_list_of_the_known_ones() {
         let prices = Prices::read(PRICES).unwrap();
         assert!((prices.machine("c7g.large").unwrap().vcpus - 2.0).abs() < 1e-9);
         let said = prices.machine("c9x.huge").unwrap_err().message;

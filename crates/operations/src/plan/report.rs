@@ -1,4 +1,4 @@
-//! `plan --hosts`: the model's hours and dollars, as a person or a program reads them.
+//! Prints the hours and dollars of the model for `plan --hosts`, as a table or as JSON.
 
 use everytab_fetcher::capacity;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{error::OperationError, line_sink::LineSink};
 
-/// Gives the lines of what a fleet takes.
+/// Prints what a scan takes on a fleet.
 pub(super) fn print(
     options: &FleetToPlan,
     prices: &str,
@@ -23,12 +23,12 @@ pub(super) fn print(
     if !(options.core_speed.is_finite() && options.core_speed > 0.0) {
         return Err(OperationError::usage("--core-speed: give a number greater than zero"));
     }
-    // A worker never has more requests in flight than its memory has room for.
-    let room = capacity::requests_in((machine.memory_gib * 1_073_741_824.0) as u64) as u64;
-    let in_flight = options.in_flight.min(room);
+    // A worker has no more requests in flight than its memory allows.
+    let max_in_flight = capacity::requests_in((machine.memory_gib * 1_073_741_824.0) as u64) as u64;
+    let in_flight = options.in_flight.min(max_in_flight);
     if in_flight < options.in_flight {
         sink.note(format_args!(
-            "warning: {} has memory for {room} requests in flight of a worker; that is what is \
+            "warning: {} has memory for {max_in_flight} requests in flight of a worker; that is what is \
              reckoned with",
             options.instance
         ));
@@ -113,7 +113,8 @@ fn row(stage: &Stage, model: &Model) -> String {
     )
 }
 
-/// A stage's part of all dollars, by its hours of all the stages' one after another.
+/// A stage's share of the dollars, in proportion to its hours. The hours of all stages are summed
+/// as if they ran one after another.
 fn share(stage: &Stage, model: &Model) -> (f64, f64) {
     let all: f64 = model.stages.iter().map(Stage::hours).sum();
     let part = stage.hours() / all;

@@ -1,4 +1,4 @@
-//! What one index file says: its row groups, and the home pages of the first of them.
+//! A sample of one index file: the number of its row groups, and the home pages of the first.
 
 use std::collections::HashSet;
 
@@ -12,37 +12,40 @@ use crate::{crawl::WantedFile, error::OperationError};
 /// Index files whose sizes are requested concurrently; the public bucket answers in about 50 ms, so
 /// that the sizes of 300 files take about a second.
 const CONCURRENT_HEADS: usize = 16;
-/// Row groups read at most, where the first ones hold no home page: 60 MB each.
-const GROUPS_AT_MOST: u64 = 4;
+/// Most row groups that are read if the first ones hold no home page; each has about 60 MB.
+const MAX_ROW_GROUPS: u64 = 4;
 
-/// What was read of the crawl.
+/// What was read from the crawl.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sample {
-    /// The file that was looked into.
+    /// The path of the sampled file.
     pub(super) path: String,
-    /// Files that a scan reads, and bytes of all of them.
+    /// Index files that a scan reads.
     pub(super) files: u64,
-    /// See `files`.
+    /// Bytes of all these files.
     pub(super) file_bytes: u64,
-    /// Captures that a scan with a limit takes at most.
+    /// Most captures of a scan with a limit. Nothing if the scan has no limit.
     pub(super) max_captures: Option<u64>,
-    /// Bytes of the file, and its row groups.
+    /// Bytes of the sampled file.
     pub(super) sampled_bytes: u64,
-    /// See `sampled_bytes`.
+    /// Row groups of the sampled file.
     pub(super) row_groups: u64,
-    /// Row groups that were read, and bytes of the needed columns in them.
+    /// Row groups that were read.
     pub(super) groups_read: u64,
-    /// See `groups_read`.
+    /// Bytes of the needed columns in these row groups.
     pub(super) read_bytes: u64,
-    /// Captures in them, and distinct hostnames among those.
+    /// Captures in these row groups.
     pub(super) captures: u64,
-    /// See `captures`.
+    /// Distinct hostnames of these captures.
     pub(super) hosts: u64,
     /// Bytes of the WARC records of the captures.
     pub(super) record_bytes: u64,
 }
 
-/// Asks for the size of every file, and reads the first row group of the one in the middle.
+/// Requests the size of every file, and reads the first row group of the one in the middle.
+///
+/// # Errors
+/// When there is no file, or one cannot be read.
 pub(super) async fn read(
     store: &dyn Store,
     files: &[WantedFile],
@@ -72,14 +75,14 @@ async fn size(store: &dyn Store, path: &str) -> Result<u64, OperationError> {
     })
 }
 
-/// Reads the first row group, and the next ones as long as there is no home page in them.
+/// Reads the first row group, and further ones until one holds a home page.
 async fn first_groups(
     store: &dyn Store,
     path: &str,
     sample: &mut Sample,
 ) -> Result<(), IndexFileError> {
     let mut hosts = HashSet::new();
-    for groups in 1..=GROUPS_AT_MOST {
+    for groups in 1..=MAX_ROW_GROUPS {
         let options = IndexOptions { max_row_groups: Some(groups), ..IndexOptions::default() };
         let mut file = IndexFile::new(store, path, sample.sampled_bytes, options);
         loop {
