@@ -1,8 +1,8 @@
-//! `inspect`: how files and URLs are understood, one JSON object a line on stdout.
+//! `inspect`: prints how the product reads files and URLs, as one JSON object per line on stdout.
 //!
 //! Invariants: every line of a kind has the same fields, null where one does not apply; bad input
-//! is a line with `error`, and the command goes on; what is left out is counted on stderr. Files
-//! are read as far as they must be, never more than [`files::MAX_FILE_BYTES`].
+//! gives a line with `error`, and the command continues; records that are skipped are counted on
+//! stderr. No more of a file is read than needed, and never more than [`files::MAX_FILE_BYTES`].
 
 mod files;
 mod icons;
@@ -18,18 +18,18 @@ use std::{
 use clap::{Args, Subcommand};
 use url::Url;
 
-use self::lines::{Lines, ended};
+use self::lines::{Lines, command_result};
 use crate::cli_error::{CliError, CliResult};
 
 /// Options of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     #[command(subcommand)]
-    what: What,
+    input: Input,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Input {
     /// Home pages in files of the crawl's index
     Index {
         /// Parquet files
@@ -64,14 +64,16 @@ enum What {
 /// Inspects each input in turn.
 ///
 /// # Errors
-/// When stdout cannot be written, or an option makes no sense. Bad input is exit code 1.
+/// When stdout cannot be written, or an option is wrong. After bad input the exit code is 1.
 pub async fn run(args: InspectArgs) -> CliResult {
-    let printed = match args.what {
-        What::Url(args) => return icons::urls(args).await,
-        What::Index { files } => blocking(move |lines| index::print(&files, lines)).await?,
-        What::Warc { files } => blocking(move |lines| pages::print_archives(&files, lines)).await?,
-        What::Icon { files } => blocking(move |lines| icons::print(&files, lines)).await?,
-        What::Page { files, url } => {
+    let printed = match args.input {
+        Input::Url(args) => return icons::urls(args).await,
+        Input::Index { files } => blocking(move |lines| index::print(&files, lines)).await?,
+        Input::Warc { files } => {
+            blocking(move |lines| pages::print_archives(&files, lines)).await?
+        }
+        Input::Icon { files } => blocking(move |lines| icons::print(&files, lines)).await?,
+        Input::Page { files, url } => {
             let url = Url::parse(&url).map_err(|error| {
                 CliError::usage(format!(
                     "--url {url:?}: {error}; give one like https://example.com/"
@@ -80,10 +82,10 @@ pub async fn run(args: InspectArgs) -> CliResult {
             blocking(move |lines| pages::print_pages(&files, &url, lines)).await?
         }
     };
-    ended(printed)
+    command_result(printed)
 }
 
-/// Runs the printing where it may block.
+/// Runs `print` on a thread that may block. Returns whether an input failed.
 async fn blocking(
     print: impl FnOnce(&mut Lines) -> io::Result<()> + Send + 'static,
 ) -> Result<io::Result<bool>, CliError> {

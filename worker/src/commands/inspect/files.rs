@@ -1,15 +1,18 @@
-//! Files that are read into memory as a whole, gzipped or not, up to a limit.
+//! Reads whole files into memory, gzipped or not, up to a limit.
 
 use std::{fs::File, io::Read, path::Path};
 
 use flate2::read::MultiGzDecoder;
 
-/// A file that must be in memory as a whole, such as an archive, is refused beyond this.
+/// Largest file that is read into memory, such as a WARC file.
 pub(super) const MAX_FILE_BYTES: u64 = 4 << 30;
-/// A page or an icon, unpacked, is refused beyond this.
+/// Largest page or icon, after unpacking.
 pub(super) const MAX_SMALL_FILE_BYTES: u64 = 256 << 20;
 
-/// A file as a whole, or one line that says why not.
+/// Reads a whole file of at most `most` bytes.
+///
+/// # Errors
+/// One line that says why the file cannot be read.
 pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;
@@ -22,7 +25,7 @@ pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     read_at_most(file, most)
 }
 
-/// As [`read_file`]; what begins as gzip is unpacked, and the limit is on what comes out.
+/// As [`read_file`], but unpacks a gzip file. The limit also holds for the unpacked bytes.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let bytes = read_file(path, most)?;
     if !bytes.starts_with(&[0x1f, 0x8b]) {
@@ -34,13 +37,13 @@ pub(super) fn read_unpacked(path: &Path, most: u64) -> Result<Vec<u8>, String> {
 
 fn read_at_most(input: impl Read, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    // A pipe has no length to look at beforehand.
+    // The length of a pipe is not known before it is read.
     input.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
 }
 
 fn too_large(most: u64) -> String {
-    format!("it has more than the {} MiB that are read in one piece", most >> 20)
+    format!("it has more than the {} MiB that are read into memory", most >> 20)
 }
 
 #[cfg(test)]
@@ -50,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_larger_than_the_limit_is_refused_packed_or_not() {
+    fn a_file_larger_than_the_limit_is_refused_packed_or_not() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("page.html.gz");
         let file = File::create(&path).unwrap();

@@ -1,4 +1,4 @@
-//! `inspect icon` and `inspect url`: what an icon is, and the tab icon it becomes.
+//! `inspect icon` and `inspect url`: describes an icon and the tab icon made of it.
 
 use std::{io, path::PathBuf};
 
@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 
 use super::{
     files::{MAX_SMALL_FILE_BYTES, read_file},
-    lines::{Lines, ended},
+    lines::{Lines, command_result},
 };
 use crate::{
     cli_error::CliResult,
     options::{FetchArgs, RobotsOption},
 };
 
-/// URLs that are fetched concurrently; the lines stay in the order of the arguments. A person who
-/// inspects some URLs waits for the slowest, and politeness limits each site anyway.
+/// URLs that are fetched concurrently. A person inspects few URLs, and politeness limits the
+/// requests to each site anyway. The lines are printed in the order of the arguments.
 const CONCURRENT_URLS: usize = 8;
 
 /// Options of `inspect url`.
@@ -35,7 +35,7 @@ pub(super) struct UrlArgs {
     fetch: FetchArgs,
 }
 
-/// A file that could not be read, with the fields of [`IconReport`].
+/// The line of a file that could not be read. It has the fields of [`IconReport`].
 #[derive(Serialize)]
 struct Unreadable {
     file: String,
@@ -80,7 +80,7 @@ pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
     Ok(())
 }
 
-/// One icon URL: how the fetch went, and what came of it.
+/// The line of one icon URL: how it was fetched, and the icon.
 #[derive(Default, Serialize)]
 struct UrlLine {
     url: String,
@@ -123,7 +123,7 @@ impl UrlLine {
         self
     }
 
-    fn with_way(mut self, fetched: &Fetched) -> Self {
+    fn with_fetch(mut self, fetched: &Fetched) -> Self {
         let hop = |hop: &everytab_fetcher::Hop| {
             let (url, address) = (&hop.url, hop.address);
             json!({"url": url, "address": address, "status": hop.status})
@@ -142,7 +142,8 @@ impl UrlLine {
     }
 }
 
-/// Fetches and prints; our own trouble (no resolver, no route) is an input that failed.
+/// Fetches the URLs and prints a line for each. A URL that cannot be requested for a reason of ours
+/// (no resolver, no route) counts as an input that failed.
 pub(super) async fn urls(args: UrlArgs) -> CliResult {
     args.fetch.warn();
     let robots = match args.robots {
@@ -150,7 +151,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
         RobotsOption::Off => RobotsPolicy::Ignore,
     };
     let fetcher = args.fetch.fetcher()?;
-    let fetches = args.urls.iter().map(|url| look_at(&fetcher, url, robots));
+    let fetches = args.urls.iter().map(|url| inspect_url(&fetcher, url, robots));
     let mut fetches = stream::iter(fetches).buffered(CONCURRENT_URLS);
     let mut lines = Lines::new();
     let mut printed = Ok(());
@@ -159,28 +160,28 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
             Some(_) => lines.print(&line),
             None => lines.fail(&line),
         };
-        // A person waits for each line, so none stays in the buffer.
+        // Each line is flushed, because a person waits for it.
         printed = printed.and_then(|()| io::Write::flush(&mut lines.out));
         if printed.is_err() {
             break;
         }
     }
-    ended(printed.map(|()| lines.has_failed))
+    command_result(printed.map(|()| lines.has_failed))
 }
 
-async fn look_at(fetcher: &Fetcher, url: &str, robots: RobotsPolicy) -> UrlLine {
+async fn inspect_url(fetcher: &Fetcher, url: &str, robots: RobotsPolicy) -> UrlLine {
     let line = UrlLine::new(url);
     if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
         return match data_bytes(url) {
-            Ok(bytes) => judged(line, bytes).await,
+            Ok(bytes) => with_body(line, bytes).await,
             Err(outcome) => UrlLine { outcome: Some(outcome.as_str()), ..line },
         };
     }
     match fetcher.fetch_one(url, robots).await {
         Ok(fetched) => {
-            let line = line.with_way(&fetched);
+            let line = line.with_fetch(&fetched);
             if fetched.outcome == everytab_fetcher::Outcome::Ok {
-                judged(line, fetched.body.to_vec()).await
+                with_body(line, fetched.body.to_vec()).await
             } else {
                 UrlLine { outcome: Some(fetched.outcome.as_str()), ..line }
             }
@@ -189,8 +190,9 @@ async fn look_at(fetcher: &Fetcher, url: &str, robots: RobotsPolicy) -> UrlLine 
     }
 }
 
-/// Decoding may take a while: not on the runtime's threads.
-async fn judged(line: UrlLine, bytes: Vec<u8>) -> UrlLine {
+/// Adds the outcome and the icon of a body to a line. Decoding may take long, so it runs on a
+/// thread that may block.
+async fn with_body(line: UrlLine, bytes: Vec<u8>) -> UrlLine {
     let url = line.url.clone();
     let judging = tokio::task::spawn_blocking(move || {
         let (outcome, _) = judge(&bytes);

@@ -1,4 +1,4 @@
-//! Standard output as `inspect` writes it: one JSON object a line.
+//! The output of `inspect`: one JSON object per line on stdout.
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::cli_error::{CliError, CliResult, Exit};
 
-/// The result of the command. A closed pipe is no failure: the reader has seen enough.
-pub(super) fn ended(printed: io::Result<bool>) -> CliResult {
+/// The result of the command. A closed pipe is not a failure: its reader needs no more lines.
+pub(super) fn command_result(printed: io::Result<bool>) -> CliResult {
     match printed {
         Ok(false) => Ok(Exit::Done),
         Ok(true) => Ok(Exit::Failed),
@@ -16,7 +16,7 @@ pub(super) fn ended(printed: io::Result<bool>) -> CliResult {
     }
 }
 
-/// Stdout, a JSON object a line.
+/// Stdout, buffered, with one JSON object per line.
 pub(super) struct Lines {
     pub(super) out: BufWriter<Stdout>,
     /// Whether an input failed as a whole.
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn a_closed_pipe_is_no_failure() {
-        assert_eq!(ended(Err(ErrorKind::BrokenPipe.into())).unwrap(), Exit::Done);
-        assert_eq!(ended(Ok(true)).unwrap(), Exit::Failed);
-        assert!(ended(Err(ErrorKind::StorageFull.into())).is_err());
+        assert_eq!(command_result(Err(ErrorKind::BrokenPipe.into())).unwrap(), Exit::Done);
+        assert_eq!(command_result(Ok(true)).unwrap(), Exit::Failed);
+        assert!(command_result(Err(ErrorKind::StorageFull.into())).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `inspect warc` and `inspect page`: what home pages say.
+//! `inspect warc` and `inspect page`: prints what is read from home pages.
 
 use std::{collections::BTreeMap, io, path::PathBuf};
 
@@ -12,10 +12,10 @@ use super::{
     lines::Lines,
 };
 
-/// The rule of framing that says a response is no HTML.
+/// The framing rule of a response that is not HTML.
 const NOT_HTML: &str = "not_html";
 
-/// One line a response record or page.
+/// The line of a response record or a page.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct PageLine {
     offset: Option<u64>,
@@ -47,7 +47,7 @@ impl PageLine {
         Self { error: Some(error), ..Self::default() }
     }
 
-    /// Fills in what the page says.
+    /// Fills in what was read from the page.
     fn with_page(mut self, page: Page) -> Self {
         let has_title = page.title.state != TitleState::Absent;
         self.frameable =
@@ -93,7 +93,8 @@ pub(super) fn print_archives(files: &[PathBuf], lines: &mut Lines) -> io::Result
     Ok(())
 }
 
-/// The line of a response or of an unreadable record; of other records, their kind.
+/// The line of a response or of an unreadable record. For a record of another kind, an error with
+/// the kind.
 fn line(offset: u64, record: Result<Record, WarcError>) -> Result<PageLine, String> {
     let at = PageLine { offset: Some(offset), ..PageLine::default() };
     let record = match record {
@@ -126,7 +127,8 @@ pub(super) fn print_pages(files: &[PathBuf], url: &Url, lines: &mut Lines) -> io
         match read_unpacked(path, MAX_SMALL_FILE_BYTES) {
             Ok(body) => {
                 let line = PageLine { url: Some(url.to_string()), ..PageLine::default() };
-                // A file has no headers: the bytes alone say the charset, and framing is unknown.
+                // A file has no HTTP headers, so the charset comes from the bytes, and framing is
+                // unknown.
                 lines.print(&line.with_page(understand(url.as_str(), &[], &body)))?;
             }
             Err(error) => {
