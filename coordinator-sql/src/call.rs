@@ -17,7 +17,7 @@ use crate::{
     bind::{Bound, bind},
     error::Error,
     pool::{Pool, Pooled},
-    row::{Column, first},
+    row::{ColumnValue, first},
 };
 
 /// Limit of a worker's call. Its statements take milliseconds; but when Postgres comes back after
@@ -113,12 +113,12 @@ pub(crate) async fn run_both(
 
 /// After how many milliseconds Postgres ends a statement, and a transaction that is idle.
 #[derive(Debug)]
-struct Limits {
+struct CallLimits {
     statement_ms: String,
     idle_ms: String,
 }
 
-impl Limits {
+impl CallLimits {
     fn new(statement: Duration, idle: Duration) -> Self {
         let milliseconds = |time: Duration| time.as_millis().to_string();
         Self { statement_ms: milliseconds(statement), idle_ms: milliseconds(idle.min(statement)) }
@@ -163,7 +163,7 @@ impl Transaction {
     ) -> Result<Self, Error> {
         let call = Call::new(pool, limit).await?;
         let client = call.connection.client()?;
-        let limits = Limits::new(limit, idle);
+        let limits = CallLimits::new(limit, idle);
         // Both are sent before the first answer is awaited: one round trip.
         let both = try_join(client.batch_execute(begin), limits.set(client));
         call.within(both).await?;
@@ -196,7 +196,7 @@ impl Transaction {
     ) -> Result<Vec<Row>, Error> {
         let call = Call::new(pool, limit).await?;
         let client = call.connection.client()?;
-        let limits = Limits::new(limit, IDLE_IN_TRANSACTION_TIME);
+        let limits = CallLimits::new(limit, IDLE_IN_TRANSACTION_TIME);
         // All four are sent before the first answer is awaited: one round trip. When the statement
         // fails, Postgres takes the commit for a rollback.
         let all = try_join4(
@@ -216,7 +216,7 @@ impl Transaction {
     }
 
     /// Runs a statement that answers one value.
-    pub(crate) async fn value<T: Column>(
+    pub(crate) async fn value<T: ColumnValue>(
         &self,
         sql: &str,
         values: &[Bound<'_>],

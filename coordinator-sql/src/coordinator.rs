@@ -11,9 +11,9 @@ use crate::{
     error::Error,
     group_commit::GroupCommit,
     pool::Pool,
-    row::{Column, FromRow, first, values},
+    row::{ColumnValue, FromRow, first, values},
     schema::schema_digest,
-    server::Server,
+    server::PostgresServer,
 };
 
 /// How to connect.
@@ -57,7 +57,7 @@ impl Coordinator {
     /// # Errors
     /// [`Error::Url`] for a URL that is none, [`Error::Connect`] with what to do otherwise.
     pub async fn connect(url: &str, settings: &ConnectSettings) -> Result<Self, Error> {
-        let server = Arc::new(Server::new(url, &settings.application_name)?);
+        let server = Arc::new(PostgresServer::new(url, &settings.application_name)?);
         let pool = |size, call_time| {
             Pool::new(Arc::clone(&server), size, settings.acquire_timeout, call_time)
         };
@@ -128,7 +128,7 @@ impl Coordinator {
     }
 
     /// The one value of a statement, in a worker's call.
-    pub(crate) async fn value<T: Column>(
+    pub(crate) async fn value<T: ColumnValue>(
         &self,
         sql: &str,
         parameters: &[Bound<'_>],
@@ -137,7 +137,7 @@ impl Coordinator {
     }
 
     /// The one value of a statement, in an operator's transaction.
-    pub(crate) async fn operator_value<T: Column>(
+    pub(crate) async fn operator_value<T: ColumnValue>(
         &self,
         sql: &str,
         parameters: &[Bound<'_>],

@@ -47,7 +47,7 @@ pub(crate) struct DatabaseUrl {
 
 /// How much of a server's certificate is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Verification {
+pub(crate) enum TlsVerification {
     /// Nothing: sslmode `disable`, `prefer` and `require`.
     #[default]
     None,
@@ -60,7 +60,7 @@ pub(crate) enum Verification {
 /// What TLS needs besides `tokio-postgres`' own settings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsSettings {
-    pub(crate) verification: Verification,
+    pub(crate) verification: TlsVerification,
     /// PEM file of authorities that are trusted besides the system's.
     pub(crate) root_certificates: Option<String>,
     /// PEM file of our own certificate.
@@ -126,13 +126,13 @@ fn apply_own_parameters(config: &mut Config, parameters: &[(String, String)]) {
     }
 }
 
-fn ssl_mode(mode: &str) -> Result<(SslMode, Verification), String> {
+fn ssl_mode(mode: &str) -> Result<(SslMode, TlsVerification), String> {
     match mode {
-        "disable" | "allow" => Ok((SslMode::Disable, Verification::None)),
-        "prefer" => Ok((SslMode::Prefer, Verification::None)),
-        "require" => Ok((SslMode::Require, Verification::None)),
-        "verify-ca" => Ok((SslMode::Require, Verification::Authority)),
-        "verify-full" => Ok((SslMode::Require, Verification::Hostname)),
+        "disable" | "allow" => Ok((SslMode::Disable, TlsVerification::None)),
+        "prefer" => Ok((SslMode::Prefer, TlsVerification::None)),
+        "require" => Ok((SslMode::Require, TlsVerification::None)),
+        "verify-ca" => Ok((SslMode::Require, TlsVerification::Authority)),
+        "verify-full" => Ok((SslMode::Require, TlsVerification::Hostname)),
         other => Err(format!(
             "sslmode {other} is none of disable, allow, prefer, require, verify-ca, verify-full"
         )),
@@ -210,7 +210,7 @@ mod tests {
         let DatabaseUrl { config, tls } = DatabaseUrl::parse(url).unwrap();
         assert_eq!(config.get_password(), Some(&b"p@ss"[..]));
         assert_eq!(config.get_ssl_mode(), SslMode::Require);
-        assert_eq!(tls.verification, Verification::Hostname);
+        assert_eq!(tls.verification, TlsVerification::Hostname);
         assert_eq!(tls.root_certificates.as_deref(), Some("/etc/ca file.pem"));
     }
 

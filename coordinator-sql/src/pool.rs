@@ -14,7 +14,7 @@ use tokio_postgres::Client;
 
 use crate::{
     error::Error,
-    server::{Connection, Server},
+    server::{PostgresServer, ServerConnection},
 };
 
 /// A connection idle for longer is closed: a pooler or a firewall may have forgotten it.
@@ -32,12 +32,12 @@ const MAX_CONNECT_PAUSE: Duration = Duration::from_secs(1);
 /// A connection in the pool, and when a call over it last ended well.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    pub(crate) connection: Connection,
+    pub(crate) connection: ServerConnection,
     used_at: Instant,
 }
 
 #[derive(Debug)]
-struct Manager(Arc<Server>);
+struct Manager(Arc<PostgresServer>);
 
 impl managed::Manager for Manager {
     type Type = Kept;
@@ -74,7 +74,7 @@ pub(crate) struct Pooled {
 
 impl Pool {
     pub(crate) fn new(
-        server: Arc<Server>,
+        server: Arc<PostgresServer>,
         size: u32,
         acquire_time: Duration,
         call_time: Duration,

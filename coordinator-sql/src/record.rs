@@ -6,7 +6,7 @@ use crate::{
     error::Error,
     fences::fenced,
     job::Fence,
-    rows::{BundleRow, Chunk, HostRow, IconRow, PageRow},
+    rows::{BundleRow, HostRow, IconRow, PageRow, RowChunk},
 };
 
 /// One column of the rows, as an array.
@@ -21,15 +21,15 @@ pub(crate) async fn record(
     transaction: &Transaction,
     fence: Fence,
     number: i32,
-    chunk: Chunk<'_>,
+    chunk: RowChunk<'_>,
 ) -> Result<bool, Error> {
     let chunk_of = ChunkOf { transaction, fence, number };
     match chunk {
-        Chunk::Nothing => Ok(true),
-        Chunk::Hosts(rows) => hosts(&chunk_of, rows).await,
-        Chunk::Pages(rows) => pages(&chunk_of, rows).await,
-        Chunk::Icons(rows) => icons(&chunk_of, rows).await,
-        Chunk::Bundles(row) => bundles(&chunk_of, row).await,
+        RowChunk::Nothing => Ok(true),
+        RowChunk::Hosts(rows) => hosts(&chunk_of, rows).await,
+        RowChunk::Pages(rows) => pages(&chunk_of, rows).await,
+        RowChunk::Icons(rows) => icons(&chunk_of, rows).await,
+        RowChunk::Bundles(row) => bundles(&chunk_of, row).await,
     }
 }
 

@@ -25,28 +25,28 @@ macro_rules! from_row {
 }
 pub(crate) use from_row;
 
-impl<A: Column> FromRow for (A,) {
+impl<A: ColumnValue> FromRow for (A,) {
     fn from_row(row: &Row) -> Result<Self, Error> {
         Ok((row.try_get(0)?,))
     }
 }
 
-impl<A: Column, B: Column> FromRow for (A, B) {
+impl<A: ColumnValue, B: ColumnValue> FromRow for (A, B) {
     fn from_row(row: &Row) -> Result<Self, Error> {
         Ok((row.try_get(0)?, row.try_get(1)?))
     }
 }
 
-impl<A: Column, B: Column, C: Column> FromRow for (A, B, C) {
+impl<A: ColumnValue, B: ColumnValue, C: ColumnValue> FromRow for (A, B, C) {
     fn from_row(row: &Row) -> Result<Self, Error> {
         Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
     }
 }
 
 /// A value that one column holds and that does not borrow from its row.
-pub(crate) trait Column: for<'r> FromSql<'r> {}
+pub(crate) trait ColumnValue: for<'r> FromSql<'r> {}
 
-impl<T: for<'r> FromSql<'r>> Column for T {}
+impl<T: for<'r> FromSql<'r>> ColumnValue for T {}
 
 /// Every row as a value.
 pub(crate) fn values<T: FromRow>(rows: &[Row]) -> Result<Vec<T>, Error> {
@@ -54,7 +54,7 @@ pub(crate) fn values<T: FromRow>(rows: &[Row]) -> Result<Vec<T>, Error> {
 }
 
 /// The first column of the first row.
-pub(crate) fn first<T: Column>(rows: &[Row]) -> Result<T, Error> {
+pub(crate) fn first<T: ColumnValue>(rows: &[Row]) -> Result<T, Error> {
     let row = rows.first().ok_or_else(|| Error::Unexpected("no row".into()))?;
     Ok(row.try_get(0)?)
 }

@@ -124,7 +124,7 @@ pub enum Output {
 
 /// The part of an output that one transaction records.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Chunk<'a> {
+pub(crate) enum RowChunk<'a> {
     Hosts(&'a [HostRow]),
     Pages(&'a [PageRow]),
     Icons(&'a [IconRow]),
@@ -134,19 +134,21 @@ pub(crate) enum Chunk<'a> {
 
 impl Output {
     /// The output in order, in chunks of bounded rows and bytes; never empty.
-    pub(crate) fn chunks(&self) -> Vec<Chunk<'_>> {
-        let chunks: Vec<Chunk<'_>> = match self {
+    pub(crate) fn chunks(&self) -> Vec<RowChunk<'_>> {
+        let chunks: Vec<RowChunk<'_>> = match self {
             Self::Hosts(rows) => split(rows, |row| row.hostname.len() + row.warc_path.len() + 64)
-                .map(Chunk::Hosts)
+                .map(RowChunk::Hosts)
                 .collect(),
             Self::Pages(rows) => {
-                split(rows, |row| row.candidates.len() + 512).map(Chunk::Pages).collect()
+                split(rows, |row| row.candidates.len() + 512).map(RowChunk::Pages).collect()
             }
-            Self::Icons(rows) => split(rows, |row| row.url.len() + 256).map(Chunk::Icons).collect(),
-            Self::Bundles(row) => vec![Chunk::Bundles(row)],
-            Self::Nothing => vec![Chunk::Nothing],
+            Self::Icons(rows) => {
+                split(rows, |row| row.url.len() + 256).map(RowChunk::Icons).collect()
+            }
+            Self::Bundles(row) => vec![RowChunk::Bundles(row)],
+            Self::Nothing => vec![RowChunk::Nothing],
         };
-        if chunks.is_empty() { vec![Chunk::Nothing] } else { chunks }
+        if chunks.is_empty() { vec![RowChunk::Nothing] } else { chunks }
     }
 }
 

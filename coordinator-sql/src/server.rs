@@ -27,23 +27,26 @@ const DEFAULT_PORT: u16 = 5432;
 const CLOSE_TIME: Duration = Duration::from_secs(3);
 
 /// A server, by its URL.
-pub(crate) struct Server {
+pub(crate) struct PostgresServer {
     config: Config,
     tls: MakeRustlsConnect,
     /// Whether this server has accepted a connection before.
     has_accepted: AtomicBool,
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for PostgresServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Server").field("config", &self.config).finish_non_exhaustive()
+        formatter
+            .debug_struct("PostgresServer")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
     }
 }
 
 /// A connection and the task that reads and writes its socket. Dropping it closes the socket
 /// immediately, without a farewell that a dead network would delay.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct ServerConnection {
     pub(crate) client: Client,
     driver: Driver,
 }
@@ -57,7 +60,7 @@ impl Drop for Driver {
     }
 }
 
-impl Connection {
+impl ServerConnection {
     /// Takes leave of the server, so that it ends the session without a wait.
     pub(crate) async fn close(self) {
         let Self { client, mut driver } = self;
@@ -67,7 +70,7 @@ impl Connection {
     }
 }
 
-impl Server {
+impl PostgresServer {
     /// Reads the URL, the environment variables of libpq and the certificates.
     ///
     /// # Errors
@@ -87,7 +90,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Connect`] with what to do.
-    pub(crate) async fn connect(&self) -> Result<Connection, Error> {
+    pub(crate) async fn connect(&self) -> Result<ServerConnection, Error> {
         let mut config = self.config.clone();
         if config.get_password().is_none()
             && let Some(password) = self.password()
@@ -102,7 +105,7 @@ impl Server {
                         tracing::debug!(%error, "a connection to Postgres ended");
                     }
                 });
-                Ok(Connection { client, driver: Driver(driver) })
+                Ok(ServerConnection { client, driver: Driver(driver) })
             }
             Err(error) => Err(self.refusal(&error)),
         }

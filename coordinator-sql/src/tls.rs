@@ -16,7 +16,7 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _},
 };
 
-use crate::database_url::{TlsSettings, Verification};
+use crate::database_url::{TlsSettings, TlsVerification};
 
 /// The client's TLS settings.
 ///
@@ -25,9 +25,9 @@ use crate::database_url::{TlsSettings, Verification};
 pub(crate) fn client_config(settings: &TlsSettings) -> Result<ClientConfig, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match settings.verification {
-        Verification::None => Arc::new(AcceptAny(Arc::clone(&provider))),
-        Verification::Authority => Arc::new(AnyHostname(authorities(settings, &provider)?)),
-        Verification::Hostname => authorities(settings, &provider)?,
+        TlsVerification::None => Arc::new(AnyCertificate(Arc::clone(&provider))),
+        TlsVerification::Authority => Arc::new(AnyHostname(authorities(settings, &provider)?)),
+        TlsVerification::Hostname => authorities(settings, &provider)?,
     };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -77,9 +77,9 @@ fn read(path: &str) -> Result<Vec<u8>, String> {
 
 /// Accepts any certificate whose key the server has.
 #[derive(Debug)]
-struct AcceptAny(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for AcceptAny {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _certificate: &CertificateDer<'_>,

@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     job::{Fence, Lease},
     record::record,
-    rows::{Chunk, Output},
+    rows::{Output, RowChunk},
     transient::retry_transient,
 };
 
@@ -46,11 +46,11 @@ impl Coordinator {
         &self,
         fence: Fence,
         number: i32,
-        chunk: Chunk<'_>,
+        chunk: RowChunk<'_>,
         is_last: bool,
         stats: &Value,
     ) -> Result<Option<Completion>, Error> {
-        if matches!(chunk, Chunk::Nothing) && is_last {
+        if matches!(chunk, RowChunk::Nothing) && is_last {
             return self.group_commit.complete(&self.work, fence, stats).await.map(Some);
         }
         let transaction = self.begin().await?;

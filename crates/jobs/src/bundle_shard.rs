@@ -59,7 +59,7 @@ impl Job for BundleShard {
     ) -> Result<PerformedJob, JobError> {
         let bundles = job.info.bundles_per_shard.unwrap_or(1);
         let first_bundle = job.part.saturating_mul(bundles);
-        let archive = Archive::open(context, job, &hosts).await?;
+        let archive = ShardArchive::open(context, job, &hosts).await?;
         let converter = Converter {
             archive,
             colours: job.settings.icon_colours,
@@ -123,13 +123,13 @@ pub(crate) async fn put_bundle(
 }
 
 /// A shard's archive: in memory when it is of ordinary size, else read record by record.
-enum Archive {
+enum ShardArchive {
     Absent,
     Whole(Bytes),
     Remote(Arc<dyn Store>, String),
 }
 
-impl Archive {
+impl ShardArchive {
     async fn open(
         context: &Context,
         job: &Assignment,
@@ -216,7 +216,7 @@ async fn tabs(
 
 /// Converts icons; an item is a record of the archive, by its offset.
 struct Converter<'a> {
-    archive: Archive,
+    archive: ShardArchive,
     colours: Colours,
     heartbeat: &'a Heartbeat,
     isolation: &'a ItemIsolation,

@@ -85,7 +85,7 @@ pub async fn read_home_pages(
             let (host, member) = read?;
             stats.count(CountName::DuplicateCaptures, host.duplicates.unsigned_abs().into());
             stats.count(CountName::BytesRead, member.bytes());
-            missing += usize::from(matches!(member, Member::Missing));
+            missing += usize::from(matches!(member, RequestedMember::Missing));
             members.push((host, member));
         }
         let beating = heartbeat.clone();
@@ -122,14 +122,14 @@ const WARC_CORRUPT: &str = OutcomeName::WarcCorrupt.as_str();
 const CRASHED: &str = OutcomeName::Crashed.as_str();
 const NOT_A_RESPONSE: &str = OutcomeName::NotAResponse.as_str();
 
-enum Member {
+enum RequestedMember {
     Bytes(Bytes),
     Missing,
     OptedOut,
     Crashed,
 }
 
-impl Member {
+impl RequestedMember {
     fn bytes(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -142,56 +142,61 @@ async fn read_member(
     store: Arc<dyn Store>,
     host: WarcHost,
     isolation: ItemIsolation,
-) -> Result<(WarcHost, Member), StorageError> {
+) -> Result<(WarcHost, RequestedMember), StorageError> {
     if host.blocked {
-        return Ok((host, Member::OptedOut));
+        return Ok((host, RequestedMember::OptedOut));
     }
     let item = i64::from(host.host_no);
     if isolation.has_crashed(item) {
-        return Ok((host, Member::Crashed));
+        return Ok((host, RequestedMember::Crashed));
     }
     isolation.checkpoint_item(item).await;
     let start = host.warc_offset.unsigned_abs();
     let end = start.saturating_add(host.warc_length.unsigned_abs());
     match store.get_range(&host.warc_path, start..end).await {
-        Ok(bytes) => Ok((host, Member::Bytes(bytes))),
+        Ok(bytes) => Ok((host, RequestedMember::Bytes(bytes))),
         // The file is missing, or ends before the record begins.
         Err(error)
             if matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Invalid) =>
         {
-            Ok((host, Member::Missing))
+            Ok((host, RequestedMember::Missing))
         }
         Err(error) => Err(error),
     }
 }
 
 #[derive(Default)]
-struct Counts {
+struct PageCounts {
     candidates: u64,
     left_out: u64,
 }
 
 /// A row for each member. A member whose handling panics gets the outcome `crashed`; the others are
 /// not affected.
-fn page_rows(members: &[(WarcHost, Member)], heartbeat: &Heartbeat) -> Vec<(PageRow, Counts)> {
-    let row = |(host, member): &(WarcHost, Member)| {
+fn page_rows(
+    members: &[(WarcHost, RequestedMember)],
+    heartbeat: &Heartbeat,
+) -> Vec<(PageRow, PageCounts)> {
+    let row = |(host, member): &(WarcHost, RequestedMember)| {
         let row = catch_unwind(AssertUnwindSafe(|| page_row(host, member)));
         heartbeat.beat();
-        row.unwrap_or_else(|_| (without_page(host, CRASHED), Counts::default()))
+        row.unwrap_or_else(|_| (without_page(host, CRASHED), PageCounts::default()))
     };
     members.iter().map(row).collect()
 }
 
-fn page_row(host: &WarcHost, member: &Member) -> (PageRow, Counts) {
+fn page_row(host: &WarcHost, member: &RequestedMember) -> (PageRow, PageCounts) {
     let bytes = match member {
-        Member::Bytes(bytes) => bytes,
-        Member::Missing => return (without_page(host, WARC_MISSING), Counts::default()),
-        Member::OptedOut => return (without_page(host, OPTED_OUT), Counts::default()),
-        Member::Crashed => return (without_page(host, CRASHED), Counts::default()),
+        RequestedMember::Bytes(bytes) => bytes,
+        RequestedMember::Missing => {
+            return (without_page(host, WARC_MISSING), PageCounts::default());
+        }
+        RequestedMember::OptedOut => return (without_page(host, OPTED_OUT), PageCounts::default()),
+        RequestedMember::Crashed => return (without_page(host, CRASHED), PageCounts::default()),
     };
     match read_page(host, bytes) {
         Ok(page) => with_page(host, &page),
-        Err(outcome) => (without_page(host, outcome), Counts::default()),
+        Err(outcome) => (without_page(host, outcome), PageCounts::default()),
     }
 }
 
@@ -214,7 +219,7 @@ pub(crate) fn home_url(hostname: &str, https: bool) -> String {
     format!("{}://{hostname}", if https { "https" } else { "http" })
 }
 
-fn with_page(host: &WarcHost, page: &Page) -> (PageRow, Counts) {
+fn with_page(host: &WarcHost, page: &Page) -> (PageRow, PageCounts) {
     let Candidates { list, left_out } = candidates(page);
     let short_hints = |candidate: Candidate| Candidate {
         declared_type: candidate.declared_type.as_deref().map(short),
@@ -222,7 +227,7 @@ fn with_page(host: &WarcHost, page: &Page) -> (PageRow, Counts) {
         ..candidate
     };
     let list: Vec<Candidate> = list.into_iter().map(short_hints).collect();
-    let counts = Counts {
+    let counts = PageCounts {
         candidates: list.len() as u64,
         left_out: (left_out.duplicate
             + left_out.scheme

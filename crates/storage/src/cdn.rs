@@ -29,7 +29,7 @@ const TRY_TIMEOUT: Duration = Duration::from_secs(30);
 const ACTION: &str = "invalidate";
 
 /// Why a try failed.
-struct FailedTry {
+struct CdnFailure {
     error: StorageError,
     /// True if the same request may succeed in some seconds.
     is_transient: bool,
@@ -94,14 +94,14 @@ fn client() -> reqwest::Result<Client> {
 async fn answer(
     place: &str,
     sent: reqwest::Result<reqwest::Response>,
-) -> Result<String, FailedTry> {
+) -> Result<String, CdnFailure> {
     let broken = |error: &reqwest::Error| {
         let cause = match error.is_timeout() {
             true => "no answer in time; try again".to_owned(),
             false => format!("{}; check the endpoint and the network", describe(error)),
         };
         let error = StorageError::new(StorageErrorKind::Unreachable, ACTION, place, cause);
-        FailedTry { error, is_transient: true }
+        CdnFailure { error, is_transient: true }
     };
     let response = sent.map_err(|error| broken(&error))?;
     let status = response.status();
@@ -110,7 +110,7 @@ async fn answer(
         return Ok(element(&xml, "Id").unwrap_or_default().to_owned());
     }
     let is_transient = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-    Err(FailedTry { error: refusal(place, status, &xml), is_transient })
+    Err(CdnFailure { error: refusal(place, status, &xml), is_transient })
 }
 
 fn refusal(place: &str, status: StatusCode, xml: &str) -> StorageError {

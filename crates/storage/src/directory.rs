@@ -29,7 +29,7 @@ use crate::{
     settings::StoreSettings,
     store::{Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged, none_if_missing},
 };
-use commit::Content;
+use commit::NewContent;
 use root::Root;
 
 /// A store in a directory.
@@ -102,7 +102,7 @@ impl Store for Directory {
 
     async fn put(&self, key: &str, bytes: Bytes, _: PutOptions) -> Result<(), StorageError> {
         self.blocking(key, move |root, key| {
-            root.commit(key, &Content::Bytes(&bytes), None).map(|_| ())
+            root.commit(key, &NewContent::Bytes(&bytes), None).map(|_| ())
         })
         .await
     }
@@ -110,7 +110,7 @@ impl Store for Directory {
     async fn put_file(&self, key: &str, file: &Path, _: PutOptions) -> Result<(), StorageError> {
         let file = file.to_path_buf();
         self.blocking(key, move |root, key| {
-            root.commit(key, &Content::File(&file), None).map(|_| ())
+            root.commit(key, &NewContent::File(&file), None).map(|_| ())
         })
         .await
     }
@@ -123,7 +123,7 @@ impl Store for Directory {
         _: PutOptions,
     ) -> Result<PutIf, StorageError> {
         self.blocking(key, move |root, key| {
-            root.commit(key, &Content::Bytes(&bytes), Some(&condition))
+            root.commit(key, &NewContent::Bytes(&bytes), Some(&condition))
         })
         .await
     }

@@ -33,7 +33,7 @@ use crate::{
         starts_past_the_end,
     },
 };
-use answer::{Answer, Wanted};
+use answer::{ObjectAnswer, Wanted};
 
 /// Requests in flight to all HTTPS stores of this process. Common Crawl asks for no more than 50
 /// connections to its mirror, and each request has one.
@@ -108,7 +108,7 @@ impl HttpsStore {
     }
 
     /// Sends requests until one answer is whole, or all tries are used.
-    async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<Answer, StorageError> {
+    async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<ObjectAnswer, StorageError> {
         let address = self.address(key)?;
         let place = self.place(key);
         let mut attempt = 1;

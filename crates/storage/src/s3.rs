@@ -33,7 +33,7 @@ use crate::{
     },
 };
 use bucket::Bucket;
-use multipart::{PART_BYTES, Source};
+use multipart::{PART_BYTES, UploadSource};
 use ranges::{Ranges, SdkRetry};
 
 /// A store in an S3 bucket.
@@ -107,7 +107,7 @@ impl Store for S3Store {
 
     async fn put(&self, key: &str, bytes: Bytes, options: PutOptions) -> Result<(), StorageError> {
         if bytes.len() as u64 > PART_BYTES {
-            return self.bucket.put_parts(key, &Source::Bytes(bytes), options).await;
+            return self.bucket.put_parts(key, &UploadSource::Bytes(bytes), options).await;
         }
         self.bucket.put_once(key, bytes, None, options).await.map(|_| ())
     }
@@ -118,7 +118,7 @@ impl Store for S3Store {
         file: &Path,
         options: PutOptions,
     ) -> Result<(), StorageError> {
-        let source = Source::open(file).await?;
+        let source = UploadSource::open(file).await?;
         if source.length() > PART_BYTES {
             return self.bucket.put_parts(key, &source, options).await;
         }

@@ -68,7 +68,7 @@ impl Counters {
     }
 
     /// Counts a connection until the value is dropped.
-    pub(crate) fn connection(&self, address: IpAddr) -> Connection {
+    pub(crate) fn connection(&self, address: IpAddr) -> CountedConnection {
         let mut state = self.lock();
         let OpenConnections { counts, open_per_address, .. } = &mut *state;
         counts.connections += 1;
@@ -76,7 +76,7 @@ impl Counters {
         counts.most_connections = counts.most_connections.max(counts.open_connections);
         raise(open_per_address, address, &mut counts.most_per_address);
         drop(state);
-        Connection { counters: self.clone(), address, host: None }
+        CountedConnection { counters: self.clone(), address, host: None }
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenConnections> {
@@ -86,13 +86,13 @@ impl Counters {
 
 /// One open connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct CountedConnection {
     counters: Counters,
     address: IpAddr,
     host: Option<String>,
 }
 
-impl Connection {
+impl CountedConnection {
     /// Records the host that the connection is for; only the first call has an effect.
     pub(crate) fn is_for(&mut self, host: &str) {
         if self.host.is_none() {
@@ -105,7 +105,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         let mut state = self.counters.lock();
         state.counts.open_connections = state.counts.open_connections.saturating_sub(1);

@@ -21,7 +21,7 @@ pub(crate) struct Drawn {
 
 /// The formats that a path can name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Format {
+enum DrawnFormat {
     Png,
     Ico,
     Gif,
@@ -31,7 +31,7 @@ enum Format {
     Svg,
 }
 
-impl Format {
+impl DrawnFormat {
     fn content_type(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -51,9 +51,9 @@ pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     let mut dice = Dice::new(seed, &["icon", host, path]);
     // Some servers have a PNG under the name of an ICO: clients must look at the bytes.
     let format = match format {
-        Format::Ico if dice.permille(120) => Format::Png,
-        Format::Png if dice.permille(15) => Format::Jpeg,
-        Format::Jpeg if dice.permille(50) => Format::Png,
+        DrawnFormat::Ico if dice.permille(120) => DrawnFormat::Png,
+        DrawnFormat::Png if dice.permille(15) => DrawnFormat::Jpeg,
+        DrawnFormat::Jpeg if dice.permille(50) => DrawnFormat::Png,
         other => other,
     };
     let size = size_of(path).unwrap_or_else(|| {
@@ -62,13 +62,13 @@ pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     });
     let motif = Motif::of_host(seed, host);
     let body = match format {
-        Format::Svg => motif.svg(size),
-        Format::Ico => ico::encode(&motif, &mut dice),
-        Format::Png => encode::png(&motif, size, &mut dice)?,
-        Format::Gif => encode::by_library(&motif, size, image::ImageFormat::Gif)?,
-        Format::Jpeg => encode::by_library(&motif, size, image::ImageFormat::Jpeg)?,
-        Format::Bmp => encode::by_library(&motif, size, image::ImageFormat::Bmp)?,
-        Format::Webp => encode::by_library(&motif, size, image::ImageFormat::WebP)?,
+        DrawnFormat::Svg => motif.svg(size),
+        DrawnFormat::Ico => ico::encode(&motif, &mut dice),
+        DrawnFormat::Png => encode::png(&motif, size, &mut dice)?,
+        DrawnFormat::Gif => encode::by_library(&motif, size, image::ImageFormat::Gif)?,
+        DrawnFormat::Jpeg => encode::by_library(&motif, size, image::ImageFormat::Jpeg)?,
+        DrawnFormat::Bmp => encode::by_library(&motif, size, image::ImageFormat::Bmp)?,
+        DrawnFormat::Webp => encode::by_library(&motif, size, image::ImageFormat::WebP)?,
     };
     Some(Drawn { content_type: format.content_type(), body })
 }
@@ -76,16 +76,18 @@ pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
 /// Bytes that begin with the signature of the path's format but are no image.
 pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     let mut dice = Dice::new(seed, &["broken icon", host, path]);
-    let format = format_of(path).unwrap_or(Format::Png);
+    let format = format_of(path).unwrap_or(DrawnFormat::Png);
     let start: &[u8] = match format {
-        Format::Png => b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x20\0\0\0\x20\x08\x06\0\0\0",
+        DrawnFormat::Png => b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x20\0\0\0\x20\x08\x06\0\0\0",
         // One entry, whose offset is far outside the file.
-        Format::Ico => b"\0\0\x01\0\x01\0\x20\x20\0\0\x01\0\x20\0\xff\xff\xff\x7f\xff\xff\xff\x7f",
-        Format::Gif => b"GIF89a\x20\0\x20\0\xf7\0\0",
-        Format::Jpeg => b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0",
-        Format::Bmp => b"BM\0\x10\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0",
-        Format::Webp => b"RIFF\0\x10\0\0WEBPVP8L",
-        Format::Svg => {
+        DrawnFormat::Ico => {
+            b"\0\0\x01\0\x01\0\x20\x20\0\0\x01\0\x20\0\xff\xff\xff\x7f\xff\xff\xff\x7f"
+        }
+        DrawnFormat::Gif => b"GIF89a\x20\0\x20\0\xf7\0\0",
+        DrawnFormat::Jpeg => b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0",
+        DrawnFormat::Bmp => b"BM\0\x10\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0",
+        DrawnFormat::Webp => b"RIFF\0\x10\0\0WEBPVP8L",
+        DrawnFormat::Svg => {
             b"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><path d=\""
         }
     };
@@ -97,18 +99,18 @@ pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     Drawn { content_type: format.content_type(), body }
 }
 
-fn format_of(path: &str) -> Option<Format> {
+fn format_of(path: &str) -> Option<DrawnFormat> {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     Some(match extension {
-        Some("png") => Format::Png,
-        Some("ico" | "cur") => Format::Ico,
-        Some("gif") => Format::Gif,
-        Some("jpg" | "jpeg") => Format::Jpeg,
-        Some("bmp") => Format::Bmp,
-        Some("webp") => Format::Webp,
-        Some("svg") => Format::Svg,
-        None if name.contains("icon") || name.contains("logo") => Format::Png,
+        Some("png") => DrawnFormat::Png,
+        Some("ico" | "cur") => DrawnFormat::Ico,
+        Some("gif") => DrawnFormat::Gif,
+        Some("jpg" | "jpeg") => DrawnFormat::Jpeg,
+        Some("bmp") => DrawnFormat::Bmp,
+        Some("webp") => DrawnFormat::Webp,
+        Some("svg") => DrawnFormat::Svg,
+        None if name.contains("icon") || name.contains("logo") => DrawnFormat::Png,
         _ => return None,
     })
 }

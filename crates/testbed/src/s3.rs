@@ -63,7 +63,7 @@ impl S3Server {
         let folder = s3s_fs::FileSystem::new(dir).map_err(|error| failed(format!("{error:?}")))?;
         let mut builder = S3ServiceBuilder::new(folder);
         builder.set_auth(SimpleAuth::from_single(access_key, secret_key));
-        let bucket_server = Arc::new(BucketServer {
+        let buckets = Arc::new(Buckets {
             dir: dir.to_path_buf(),
             locks: (0..KEY_LOCKS).map(|_| RwLock::new(())).collect(),
             service: builder.build(),
@@ -75,7 +75,7 @@ impl S3Server {
         Ok(Self {
             endpoint: format!("http://{address}"),
             dir: dir.to_path_buf(),
-            accepting: tokio::spawn(accept(listener, bucket_server)),
+            accepting: tokio::spawn(accept(listener, buckets)),
         })
     }
 
@@ -92,7 +92,7 @@ impl Drop for S3Server {
     }
 }
 
-async fn accept(listener: TcpListener, bucket_server: Arc<BucketServer>) {
+async fn accept(listener: TcpListener, buckets: Arc<Buckets>) {
     // Dropping this task ends all connections.
     let mut connections = JoinSet::new();
     loop {
@@ -107,9 +107,9 @@ async fn accept(listener: TcpListener, bucket_server: Arc<BucketServer>) {
             },
             Some(_) = connections.join_next() => continue,
         };
-        let bucket_server = Arc::clone(&bucket_server);
+        let buckets = Arc::clone(&buckets);
         connections.spawn(async move {
-            let service = service_fn(move |request| Arc::clone(&bucket_server).answer(request));
+            let service = service_fn(move |request| Arc::clone(&buckets).answer(request));
             let served = Builder::new(TokioExecutor::new())
                 .serve_connection(TokioIo::new(socket), service)
                 .await;
@@ -120,13 +120,13 @@ async fn accept(listener: TcpListener, bucket_server: Arc<BucketServer>) {
     }
 }
 
-struct BucketServer {
+struct Buckets {
     dir: PathBuf,
     locks: Vec<RwLock<()>>,
     service: S3Service,
 }
 
-impl BucketServer {
+impl Buckets {
     async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,

@@ -22,7 +22,7 @@ use crate::{
     address::{self, Reception},
     behaviour::Behaviour,
     certificates::Certificates,
-    counters::Connection,
+    counters::CountedConnection,
     internet::Internet,
     listeners::Listener,
 };
@@ -86,7 +86,7 @@ async fn handshake(
     stream: TcpStream,
     certificates: &Certificates,
     internet: &Arc<Internet>,
-    mut connection: Connection,
+    mut connection: CountedConnection,
 ) -> io::Result<()> {
     let acceptor = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), stream);
     let Ok(start) = timeout(HANDSHAKE_TIMEOUT, acceptor).await? else { return Ok(()) };

@@ -3,7 +3,7 @@
 //! Sources: Fetch, "extract a MIME type"; MIME Sniffing, "parse a MIME type". A header that does
 //! not parse is ignored; it is never an error.
 
-use crate::header_values::{self, Headers};
+use crate::header_values::{self, HeaderList};
 
 /// A parsed MIME type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) struct ContentType {
 
 /// Returns the MIME type of a response. Of several `Content-Type` headers the last one that parses
 /// counts; without a charset of its own it keeps that of an earlier one with the same essence.
-pub(crate) fn extract(headers: &Headers) -> Option<ContentType> {
+pub(crate) fn extract(headers: &HeaderList) -> Option<ContentType> {
     let joined = header_values::combined(headers, "content-type")?;
     let mut result: Option<ContentType> = None;
     for value in header_values::split(&joined) {

@@ -13,7 +13,7 @@ use url::Url;
 use crate::{
     content_type::ContentType,
     frame_ancestors::{self, AncestorList, ViewerMatch},
-    header_values::{self, Headers},
+    header_values::{self, HeaderList},
 };
 
 /// Number of bytes that are kept of the deciding header, for people who read reports.
@@ -90,7 +90,7 @@ pub fn iframe_ok(protocol: &str, framing: &Framing, viewer: Option<&Url>) -> boo
 /// Evaluates the headers of a response.
 pub(crate) fn evaluate(
     page: Option<&Url>,
-    headers: &Headers,
+    headers: &HeaderList,
     content_type: Option<&ContentType>,
 ) -> Framing {
     if headers.is_empty() {

@@ -4,10 +4,10 @@
 //! the code point of the same number), so that no byte is lost or refused.
 
 /// Headers in order of arrival, with duplicates: name and value of each.
-pub(crate) type Headers = [(String, Vec<u8>)];
+pub(crate) type HeaderList = [(String, Vec<u8>)];
 
 /// Returns all values of the header `name`, joined by `", "`, or `None` if there is none.
-pub(crate) fn combined(headers: &Headers, name: &str) -> Option<String> {
+pub(crate) fn combined(headers: &HeaderList, name: &str) -> Option<String> {
     let mut joined: Option<String> = None;
     for value in lines(headers, name) {
         match &mut joined {
@@ -22,7 +22,7 @@ pub(crate) fn combined(headers: &Headers, name: &str) -> Option<String> {
 }
 
 /// Iterates over the raw values of the header `name`, in order.
-pub(crate) fn lines<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+pub(crate) fn lines<'a>(headers: &'a HeaderList, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     headers
         .iter()
         .filter(move |(field, _)| field.eq_ignore_ascii_case(name))

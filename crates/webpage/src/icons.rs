@@ -10,7 +10,7 @@ use encoding_rs::{Encoding, UTF_8};
 use serde::Serialize;
 use url::Url;
 
-use crate::{charset::Charset, data_url, markup::LinkSpan, tokens::Span};
+use crate::{charset::Charset, data_url, markup::LinkSpan, tokens::ByteRange};
 
 /// Greatest length in bytes of an `href`; longer ones are left out and counted. The longest that
 /// can become a candidate has 16 KiB after decoding its character references.
@@ -110,7 +110,7 @@ pub(crate) struct LinkReader<'a> {
 
 impl LinkReader<'_> {
     /// Returns the text of an attribute, `None` if it is absent or longer than `max_bytes`.
-    pub(crate) fn text(&self, span: Option<&Span>, max_bytes: usize) -> Option<String> {
+    pub(crate) fn text(&self, span: Option<&ByteRange>, max_bytes: usize) -> Option<String> {
         let bytes = self.html.get(span?.clone())?;
         (bytes.len() <= max_bytes).then(|| attribute_text(&self.charset.decode_piece(bytes)))
     }
@@ -137,7 +137,7 @@ impl LinkReader<'_> {
     }
 
     /// Returns the start of an attribute that describes the icon.
-    fn hint(&self, span: Option<&Span>) -> Option<String> {
+    fn hint(&self, span: Option<&ByteRange>) -> Option<String> {
         let text = self.text(span, MAX_HREF_BYTES)?;
         Some(shortened(&text).to_owned())
     }

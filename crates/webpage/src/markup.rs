@@ -13,7 +13,7 @@ use encoding_rs::Encoding;
 use crate::{
     nesting::{ElementKind, Nesting},
     prescan,
-    tokens::{Attributes, RawText, Span, Tag, Tokens},
+    tokens::{Attributes, ByteRange, RawText, Tag, Tokens},
 };
 
 /// Greatest number of icon links that are kept per page; further ones are counted. At most 50
@@ -30,7 +30,7 @@ pub(crate) enum TitleSpan {
     /// The title element contains text.
     Text {
         /// The range of the text.
-        span: Span,
+        span: ByteRange,
         /// True if an end tag closes the element.
         closed: bool,
     },
@@ -42,11 +42,11 @@ pub(crate) enum TitleSpan {
 pub(crate) struct LinkSpan {
     /// Byte offset of the tag.
     pub(crate) at: usize,
-    pub(crate) rel: Option<Span>,
-    pub(crate) href: Option<Span>,
-    pub(crate) mime: Option<Span>,
-    pub(crate) sizes: Option<Span>,
-    pub(crate) media: Option<Span>,
+    pub(crate) rel: Option<ByteRange>,
+    pub(crate) href: Option<ByteRange>,
+    pub(crate) mime: Option<ByteRange>,
+    pub(crate) sizes: Option<ByteRange>,
+    pub(crate) media: Option<ByteRange>,
 }
 
 /// The elements of a page that count.
@@ -55,7 +55,7 @@ pub(crate) struct Markup {
     /// The first title element.
     pub(crate) title: TitleSpan,
     /// The `href` of the first `base` element that has one.
-    pub(crate) base: Option<Span>,
+    pub(crate) base: Option<ByteRange>,
     /// Icon links in tree order, at most [`MAX_LINKS`].
     pub(crate) links: Vec<LinkSpan>,
     /// Number of icon links beyond [`MAX_LINKS`].
@@ -129,7 +129,7 @@ impl<'a> MarkupReader<'a> {
         Self { html, is_icon, wants_meta, has_title: false, awaits_text: false, markup }
     }
 
-    fn bytes(&self, span: &Span) -> &'a [u8] {
+    fn bytes(&self, span: &ByteRange) -> &'a [u8] {
         self.html.get(span.clone()).unwrap_or_default()
     }
 
@@ -150,7 +150,7 @@ impl<'a> MarkupReader<'a> {
     }
 
     /// Reads the text of the element whose start tag was read last.
-    fn raw_text(&mut self, tag: &Tag, text: Span) {
+    fn raw_text(&mut self, tag: &Tag, text: ByteRange) {
         if !std::mem::take(&mut self.awaits_text) {
             return;
         }
@@ -219,13 +219,13 @@ impl<'a> MarkupReader<'a> {
     }
 
     /// Returns the range of the value of the first attribute with the wanted name.
-    fn attribute(&self, tag: &Tag, wanted: &[u8]) -> Option<Span> {
+    fn attribute(&self, tag: &Tag, wanted: &[u8]) -> Option<ByteRange> {
         let mut attributes = self.attributes(tag);
         attributes.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
     }
 
     /// Decodes the character references of a value, which is expected to be ASCII.
-    fn unescaped(&self, span: &Span) -> Cow<'a, [u8]> {
+    fn unescaped(&self, span: &ByteRange) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {
             return Cow::Borrowed(bytes);

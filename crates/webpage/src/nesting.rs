@@ -5,7 +5,7 @@
 //! no other elements, so it assumes that an end tag finds its element below foreign content. It
 //! keeps at most [`MAX_DEPTH`] elements: it ignores the start and the end of deeper ones.
 
-use crate::tokens::{Span, Tag};
+use crate::tokens::{ByteRange, Tag};
 
 /// Greatest nesting that is tracked. Browsers keep a few hundred levels; real SVG drawings have
 /// about a dozen.
@@ -39,7 +39,7 @@ enum OpenKind {
 #[derive(Debug)]
 struct OpenElement {
     kind: OpenKind,
-    name: Span,
+    name: ByteRange,
 }
 
 /// The open elements that decide the meaning of tags.

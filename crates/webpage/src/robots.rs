@@ -33,11 +33,11 @@ pub struct RobotsTxt {
 struct Group {
     /// Product tokens in lower case, `*` for all crawlers.
     agents: Vec<String>,
-    rules: Vec<Rule>,
+    rules: Vec<PathRule>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Rule {
+struct PathRule {
     allow: bool,
     /// The rule in normal form, not empty.
     pattern: String,
@@ -45,7 +45,7 @@ struct Rule {
     as_written: Option<String>,
 }
 
-impl Rule {
+impl PathRule {
     /// Makes a rule. Returns `None` for an empty value, which has no effect.
     fn new(allow: bool, value: &[u8]) -> Option<Self> {
         let pattern = normal_form(value, Side::Rule, Form::Normal);
@@ -82,7 +82,7 @@ impl RobotsTxt {
         let mut rules_began = true;
         for record in records(bytes) {
             match record {
-                Record::Agent(agent) => {
+                RobotsLine::Agent(agent) => {
                     if std::mem::take(&mut rules_began) {
                         robots.groups.push(Group::default());
                     }
@@ -90,13 +90,13 @@ impl RobotsTxt {
                         group.agents.push(agent);
                     }
                 }
-                Record::Rule { allow, value } => {
+                RobotsLine::Rule { allow, value } => {
                     // Rules before the first group have no effect.
                     let Some(group) = robots.groups.last_mut() else { continue };
                     rules_began = true;
-                    group.rules.extend(Rule::new(allow, value));
+                    group.rules.extend(PathRule::new(allow, value));
                     if let Some(folder) = value_of_folder(value).filter(|_| allow) {
-                        group.rules.extend(Rule::new(allow, &folder));
+                        group.rules.extend(PathRule::new(allow, &folder));
                     }
                 }
             }
@@ -169,18 +169,18 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
-enum Record<'a> {
+enum RobotsLine<'a> {
     Agent(String),
     Rule { allow: bool, value: &'a [u8] },
 }
 
 /// Iterates over the lines that have an effect.
-fn records(file: &[u8]) -> impl Iterator<Item = Record<'_>> {
+fn records(file: &[u8]) -> impl Iterator<Item = RobotsLine<'_>> {
     without_mark(file).split(|byte| matches!(byte, b'\n' | b'\r')).filter_map(record)
 }
 
 /// Parses a line. Returns `None` for a comment, an invalid line, or a record of another kind.
-fn record(line: &[u8]) -> Option<Record<'_>> {
+fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
     let line = line.get(..MAX_LINE_BYTES).unwrap_or(line);
     let line = line.split(|byte| *byte == b'#').next()?.trim_ascii();
     let colon = line.iter().position(|byte| *byte == b':');
@@ -195,7 +195,7 @@ fn record(line: &[u8]) -> Option<Record<'_>> {
     let key_is =
         |names: &[&str]| names.iter().any(|name| key.eq_ignore_ascii_case(name.as_bytes()));
     if key_is(&["user-agent", "useragent", "user agent"]) {
-        return Some(Record::Agent(product_token(value)));
+        return Some(RobotsLine::Agent(product_token(value)));
     }
     let allow = key_is(&["allow"]);
     // Misspellings that the parser of Google accepts.
@@ -203,7 +203,7 @@ fn record(line: &[u8]) -> Option<Record<'_>> {
     if !allow && !key_is(&disallow) {
         return None;
     }
-    Some(Record::Rule { allow, value })
+    Some(RobotsLine::Rule { allow, value })
 }
 
 /// Returns the folder of an allow rule for its index file: like in the parser of Google, a rule for

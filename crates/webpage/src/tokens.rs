@@ -10,7 +10,7 @@ use std::ops::Range;
 use memchr::{memchr, memmem};
 
 /// A range of byte offsets into the page.
-pub(crate) type Span = Range<usize>;
+pub(crate) type ByteRange = Range<usize>;
 
 /// The position of a complete tag. A tag that the end of the page cuts off is none.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ impl Tag {
 
     /// Returns the range of the name.
     #[inline]
-    pub(crate) fn name_span(&self) -> Span {
+    pub(crate) fn name_span(&self) -> ByteRange {
         self.start + 1 + usize::from(self.is_end_tag)..self.name_end
     }
 
@@ -134,7 +134,7 @@ impl<'a> Tokens<'a> {
 
     /// Skips the text of the element whose start tag was just read, and its end tag. Returns the
     /// range of the text.
-    pub(crate) fn skip_raw_text(&mut self, raw: &RawText) -> Span {
+    pub(crate) fn skip_raw_text(&mut self, raw: &RawText) -> ByteRange {
         let start = self.at;
         let end = raw.length(self.rest()).map_or(self.html.len(), |length| start + length);
         self.at = end;
@@ -155,7 +155,7 @@ pub(crate) struct Attributes<'a> {
 }
 
 impl<'a> Iterator for Attributes<'a> {
-    type Item = (&'a [u8], Span);
+    type Item = (&'a [u8], ByteRange);
 
     fn next(&mut self) -> Option<Self::Item> {
         let skipped = |from: usize, skips: fn(u8) -> bool| {

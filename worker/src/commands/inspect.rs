@@ -25,11 +25,11 @@ use crate::cli_error::{CliError, CliResult};
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     #[command(subcommand)]
-    input: Input,
+    command: InspectCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Input {
+enum InspectCommand {
     /// Home pages in files of the crawl's index
     Index {
         /// Parquet files
@@ -66,14 +66,18 @@ enum Input {
 /// # Errors
 /// When stdout cannot be written, or an option is wrong. After bad input the exit code is 1.
 pub async fn run(args: InspectArgs) -> CliResult {
-    let printed = match args.input {
-        Input::Url(args) => return icons::urls(args).await,
-        Input::Index { files } => blocking(move |lines| index::print(&files, lines)).await?,
-        Input::Warc { files } => {
+    let printed = match args.command {
+        InspectCommand::Url(args) => return icons::urls(args).await,
+        InspectCommand::Index { files } => {
+            blocking(move |lines| index::print(&files, lines)).await?
+        }
+        InspectCommand::Warc { files } => {
             blocking(move |lines| pages::print_archives(&files, lines)).await?
         }
-        Input::Icon { files } => blocking(move |lines| icons::print(&files, lines)).await?,
-        Input::Page { files, url } => {
+        InspectCommand::Icon { files } => {
+            blocking(move |lines| icons::print(&files, lines)).await?
+        }
+        InspectCommand::Page { files, url } => {
             let url = Url::parse(&url).map_err(|error| {
                 CliError::usage(format!(
                     "--url {url:?}: {error}; give one like https://example.com/"

@@ -18,14 +18,14 @@ const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// A page, still compressed.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct ColumnPage {
     pub(super) header: PageHeader,
     pub(super) body: Bytes,
 }
 
 /// A column chunk of which some bytes have been supplied.
 #[derive(Debug, Default)]
-pub(super) struct Chunk {
+pub(super) struct ColumnChunk {
     /// The first bytes that are in no page yet.
     front: Bytes,
     /// The bytes after `front`, in the pieces in which they were supplied.
@@ -35,14 +35,14 @@ pub(super) struct Chunk {
     /// Number of rows of the row group.
     rows: u64,
     /// The dictionary page, until it is opened.
-    pub(super) dictionary: Option<Page>,
+    pub(super) dictionary: Option<ColumnPage>,
     /// Data pages that have not been read to their end.
-    pub(super) pages: VecDeque<Page>,
+    pub(super) pages: VecDeque<ColumnPage>,
     /// Number of rows of all data pages that have been supplied.
     pub(super) rows_here: u64,
 }
 
-impl Chunk {
+impl ColumnChunk {
     /// Makes a chunk that has `bytes` bytes in the file and `rows` rows.
     pub(super) fn new(bytes: u64, rows: u64) -> Self {
         Self { missing_bytes: bytes, rows, ..Self::default() }
@@ -71,7 +71,7 @@ impl Chunk {
         Ok(())
     }
 
-    fn keep(&mut self, page: Page) -> Result<(), String> {
+    fn keep(&mut self, page: ColumnPage) -> Result<(), String> {
         match page.header.kind {
             PageKind::Dictionary if self.dictionary.is_none() && self.rows_here == 0 => {
                 self.dictionary = Some(page);
@@ -89,7 +89,7 @@ impl Chunk {
     }
 
     /// Returns the next page, `None` if it is not complete yet.
-    fn take_page(&mut self) -> Result<Option<Page>, String> {
+    fn take_page(&mut self) -> Result<Option<ColumnPage>, String> {
         let (header, length) = loop {
             match page_header(&self.front) {
                 Ok(found) => break found,
@@ -113,7 +113,7 @@ impl Chunk {
             }
         }
         let body = self.front.split_to(end).slice(length..);
-        Ok(Some(Page { header, body }))
+        Ok(Some(ColumnPage { header, body }))
     }
 
     /// Appends the later pieces to `front`. Returns false if there are none.

@@ -7,11 +7,11 @@
 use bytes::Bytes;
 
 use super::{
-    chunk::Chunk,
+    chunk::ColumnChunk,
     error::IndexError,
     inflate::{Codec, Inflater},
     page::{Dictionary, OpenPage, Width},
-    windows::Progress,
+    windows::ColumnProgress,
 };
 
 /// How a column is read.
@@ -31,7 +31,7 @@ pub(super) struct ColumnReading {
 pub(super) struct Column {
     reading: ColumnReading,
     codec: Codec,
-    chunk: Chunk,
+    chunk: ColumnChunk,
     dictionary: Dictionary,
     page: OpenPage,
     is_open: bool,
@@ -44,7 +44,7 @@ impl Column {
         Self {
             reading,
             codec: Codec::None,
-            chunk: Chunk::default(),
+            chunk: ColumnChunk::default(),
             dictionary: Dictionary::default(),
             page: OpenPage::default(),
             is_open: false,
@@ -59,7 +59,7 @@ impl Column {
     /// Starts the next row group, with a chunk of `bytes` bytes and `rows` rows.
     pub(super) fn enter(&mut self, codec: Codec, bytes: u64, rows: u64) {
         self.codec = codec;
-        self.chunk = Chunk::new(bytes, rows);
+        self.chunk = ColumnChunk::new(bytes, rows);
         self.dictionary = Dictionary::default();
         self.is_open = false;
         self.first_row = 0;
@@ -70,8 +70,8 @@ impl Column {
     }
 
     /// Returns how many rows can be read.
-    pub(super) fn progress(&self) -> Progress {
-        Progress { rows: self.chunk.rows_here, waiting_bytes: self.chunk.waiting_bytes() }
+    pub(super) fn progress(&self) -> ColumnProgress {
+        ColumnProgress { rows: self.chunk.rows_here, waiting_bytes: self.chunk.waiting_bytes() }
     }
 
     /// Returns the stored bytes of the value of `row`, `None` for null.

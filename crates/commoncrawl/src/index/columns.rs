@@ -16,7 +16,7 @@ use super::{
     error::IndexError,
     inflate::{Codec, Inflater},
     page::Width,
-    windows::Progress,
+    windows::ColumnProgress,
 };
 
 /// A needed column.
@@ -158,7 +158,7 @@ impl Columns {
     }
 
     /// Returns the progress of each column, in the order of [`leaves`](Self::leaves).
-    pub(super) fn progress(&self) -> Vec<Progress> {
+    pub(super) fn progress(&self) -> Vec<ColumnProgress> {
         self.needed.iter().map(|needed| needed.column.progress()).collect()
     }
 

@@ -5,7 +5,7 @@
 //! returned as its stored bytes. Must not know: what a value means.
 
 use super::{
-    chunk::Page,
+    chunk::ColumnPage,
     hybrid::{Hybrid, OutOfValues},
     inflate::{Codec, Inflater, split_levels},
     thrift::PageKind,
@@ -50,7 +50,7 @@ pub(super) struct Dictionary {
 impl Dictionary {
     /// Decompresses a dictionary page.
     pub(super) fn open(
-        page: &Page,
+        page: &ColumnPage,
         width: Width,
         codec: Codec,
         inflater: &mut Inflater,
@@ -135,7 +135,7 @@ impl OpenPage {
     /// Opens another page and reuses the buffers of this one.
     pub(super) fn open(
         &mut self,
-        page: &Page,
+        page: &ColumnPage,
         width: Width,
         is_optional: bool,
         codec: Codec,
@@ -190,7 +190,7 @@ impl OpenPage {
     /// Opens only the levels of a page, which say which rows have a value.
     pub(super) fn open_levels(
         &mut self,
-        page: &Page,
+        page: &ColumnPage,
         codec: Codec,
         inflater: &mut Inflater,
     ) -> Result<(), String> {

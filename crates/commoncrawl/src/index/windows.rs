@@ -31,7 +31,7 @@ pub(super) struct Window {
 
 /// How far a column has been read in the current row group.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Progress {
+pub(super) struct ColumnProgress {
     /// Number of rows in complete pages.
     pub(super) rows: u64,
     /// Number of bytes of an incomplete page.
@@ -94,13 +94,13 @@ impl Windows {
     /// Returns the next window, `None` after the last one. `progress` is the progress of the
     /// columns in the current row group. If the row group is complete, it is the first window of
     /// the next one.
-    pub(super) fn next(&mut self, mut progress: Vec<Progress>) -> Option<Window> {
+    pub(super) fn next(&mut self, mut progress: Vec<ColumnProgress>) -> Option<Window> {
         while self.left.iter().all(Range::is_empty) || self.rows() == 0 {
             self.row_groups.pop_front()?;
             self.left = self.chunks();
             progress.clear();
         }
-        progress.resize(self.left.len(), Progress::default());
+        progress.resize(self.left.len(), ColumnProgress::default());
         let row_group = *self.row_groups.front()?;
         let rows = self.rows();
         let chunks = self.chunks();
@@ -205,7 +205,7 @@ mod tests {
             window.pieces.into_iter().map(|(_, _, index)| index).collect()
         };
         assert_eq!(places(windows.next(vec![]).unwrap()), [0, 1]);
-        let ahead = |rows| Progress { rows, waiting_bytes: 0 };
+        let ahead = |rows| ColumnProgress { rows, waiting_bytes: 0 };
         assert_eq!(places(windows.next(vec![ahead(100), ahead(900)]).unwrap()), [0]);
         assert_eq!(places(windows.next(vec![ahead(800), ahead(900)]).unwrap()), [0, 1]);
     }
@@ -226,7 +226,7 @@ mod tests {
             let mut got = vec![vec![0; lengths.len()]; row_groups];
             let mut count = 0_u64;
             loop {
-                let progress = leaves.iter().map(|leaf| Progress {
+                let progress = leaves.iter().map(|leaf| ColumnProgress {
                     rows: rows[*leaf] * count % 1_000,
                     waiting_bytes: rows[*leaf],
                 });

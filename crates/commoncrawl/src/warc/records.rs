@@ -25,11 +25,11 @@ pub struct Records<'a> {
     archive: &'a [u8],
     position: usize,
     limits: Limits,
-    member: Option<Member<'a>>,
+    member: Option<OpenMember<'a>>,
 }
 
 #[derive(Debug)]
-struct Member<'a> {
+struct OpenMember<'a> {
     start: usize,
     reader: BufReader<GzDecoder<&'a [u8]>>,
 }
@@ -46,7 +46,7 @@ impl<'a> Records<'a> {
         self.archive.get(self.position..).unwrap_or_default()
     }
 
-    fn next_in_member(&mut self, mut member: Member<'a>) -> Option<Item> {
+    fn next_in_member(&mut self, mut member: OpenMember<'a>) -> Option<Item> {
         let start = member.start;
         let read = record::read(&mut member.reader, self.limits).and_then(|read| {
             let Some((record, unread)) = read else { return Ok(None) };
@@ -125,7 +125,7 @@ impl Iterator for Records<'_> {
                 return Some(self.next_plain());
             }
             let reader = BufReader::new(GzDecoder::new(rest));
-            self.member = Some(Member { start: self.position, reader });
+            self.member = Some(OpenMember { start: self.position, reader });
         }
     }
 }

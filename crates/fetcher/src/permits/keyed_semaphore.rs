@@ -18,11 +18,11 @@ use tokio::sync::Notify;
 
 /// Permits by key. The caller says how many a key has whenever it asks for one.
 pub(crate) struct KeyedSemaphore<K: Hash + Eq + Clone> {
-    entries: Mutex<HashMap<K, Arc<Entry>>>,
+    entries: Mutex<HashMap<K, Arc<KeyState>>>,
 }
 
 #[derive(Default)]
-struct Entry {
+struct KeyState {
     held: AtomicUsize,
     released: Notify,
 }
@@ -30,7 +30,7 @@ struct Entry {
 /// A permit of a key, or a place in the queue for one. Dropping it gives it back.
 pub(crate) struct KeyedPermit<K: Hash + Eq + Clone> {
     semaphore: Arc<KeyedSemaphore<K>>,
-    entry: Arc<Entry>,
+    entry: Arc<KeyState>,
     key: K,
     /// Permits held when this one was acquired, this one included; 0 while it waits.
     held: usize,

@@ -37,16 +37,16 @@ enum Rules {
     Dead(Outcome),
 }
 
-type Cell = Arc<OnceCell<Rules>>;
+type RulesCell = Arc<OnceCell<Rules>>;
 
-struct Entry {
-    cell: Cell,
+struct CachedRules {
+    cell: RulesCell,
     bytes: usize,
 }
 
 /// The rules known in one shard.
 pub(crate) struct RobotsCache {
-    entries: Mutex<LruCache<String, Entry>>,
+    entries: Mutex<LruCache<String, CachedRules>>,
 }
 
 impl RobotsCache {
@@ -113,13 +113,13 @@ impl RobotsCache {
     }
 
     /// The cell of an origin, made if there is none.
-    fn cell(&self, origin: &str) -> Cell {
+    fn cell(&self, origin: &str) -> RulesCell {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(origin) {
             return Arc::clone(&entry.cell);
         }
-        let cell = Cell::default();
-        entries.put(origin.to_owned(), Entry { cell: Arc::clone(&cell), bytes: ENTRY_BYTES });
+        let cell = RulesCell::default();
+        entries.put(origin.to_owned(), CachedRules { cell: Arc::clone(&cell), bytes: ENTRY_BYTES });
         cell
     }
 

@@ -36,7 +36,7 @@ pub struct Payload {
 /// Bytes in memory above which the caller that added some has to write them.
 const PENDING_BYTES: usize = 256 * 1024;
 
-struct Contents {
+struct SpoolState {
     end: u64,
     /// The bytes before `end` that are not in the file yet.
     pending: Vec<u8>,
@@ -47,7 +47,7 @@ struct Contents {
 pub struct Spool {
     file: File,
     max_bytes: u64,
-    contents: Mutex<Contents>,
+    contents: Mutex<SpoolState>,
 }
 
 impl Spool {
@@ -57,7 +57,8 @@ impl Spool {
     /// When the file cannot be made.
     pub fn create(folder: &Path, max_bytes: u64) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
-        let contents = Mutex::new(Contents { end: 0, pending: Vec::new(), bodies: HashMap::new() });
+        let contents =
+            Mutex::new(SpoolState { end: 0, pending: Vec::new(), bodies: HashMap::new() });
         Ok(Self { file, max_bytes, contents })
     }
 
@@ -113,7 +114,7 @@ impl Spool {
         self.contents.lock().end
     }
 
-    fn append(&self, contents: &mut Contents, bytes: &[u8]) -> io::Result<Span> {
+    fn append(&self, contents: &mut SpoolState, bytes: &[u8]) -> io::Result<Span> {
         let span = Span { offset: contents.end, bytes: bytes.len() };
         let end = contents.end.saturating_add(bytes.len() as u64);
         if end > self.max_bytes {

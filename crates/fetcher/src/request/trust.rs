@@ -46,7 +46,7 @@ impl Trust {
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
                 .build()
                 .ok();
-        let accept = Arc::new(AcceptAny { provider: Arc::clone(&provider) });
+        let accept = Arc::new(AnyHandshake { provider: Arc::clone(&provider) });
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|e| format!("TLS: {e}"))?
@@ -131,11 +131,11 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 
 /// Accepts every certificate during the handshake; [`Trust::examine`] judges it afterwards.
 #[derive(Debug)]
-struct AcceptAny {
+struct AnyHandshake {
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for AcceptAny {
+impl ServerCertVerifier for AnyHandshake {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

@@ -4,7 +4,7 @@
 //! offset of the pixels. Invariant: nothing is allocated for sides above the limit. Sources: MS-WMF
 //! 2.2.2, and how browsers show the files of bmpsuite.
 
-use super::dib_rows::{Rows, decode_rle, decode_rows};
+use super::dib_rows::{DibRows, decode_rle, decode_rows};
 use crate::{
     limits::MAX_SIDE_PIXELS,
     little_endian::{read_u16, read_u32},
@@ -150,7 +150,7 @@ impl DibHeader {
         if fourth_byte_is_alpha && masks[3] == 0 && self.bits == 32 {
             masks[3] = 0xFF00_0000 & !(masks[0] | masks[1] | masks[2]);
         }
-        let rows = Rows {
+        let rows = DibRows {
             width: self.width as usize,
             height: height as usize,
             top_down: self.top_down,

@@ -4,7 +4,7 @@
 //! error, never a half-filled picture. Must not know: headers.
 
 /// The layout of the rows, as the header describes it.
-pub(crate) struct Rows {
+pub(crate) struct DibRows {
     /// Width in pixels, at least 1.
     pub(crate) width: usize,
     /// Height in pixels, at least 1.
@@ -19,7 +19,7 @@ pub(crate) struct Rows {
     pub(crate) masks: [u32; 4],
 }
 
-impl Rows {
+impl DibRows {
     /// Returns the row of the picture, counted from the top, that is stored as number `stored`.
     fn row(&self, stored: usize) -> usize {
         if self.top_down { stored } else { self.height - 1 - stored }
@@ -59,7 +59,7 @@ impl Channel {
 }
 
 /// Decodes uncompressed rows, each padded to a multiple of 4 bytes.
-pub(crate) fn decode_rows(rows: &Rows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
+pub(crate) fn decode_rows(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
     let stride = (rows.width * rows.bits).div_ceil(32) * 4;
     let row_bytes = (rows.width * rows.bits).div_ceil(8);
     // Many files omit the padding after the last row.
@@ -103,9 +103,10 @@ fn packed(channels: &[Channel; 4], pixel: u32) -> [u8; 4] {
 
 /// Decodes run-length encoding of 4 or 8 bits per pixel. Pixels that no run covers are transparent,
 /// as in browsers.
-pub(crate) fn decode_rle(rows: &Rows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
+pub(crate) fn decode_rle(rows: &DibRows, data: &[u8]) -> Result<Vec<u8>, &'static str> {
     const SHORT: &str = "run lengths end too soon";
-    let mut canvas = Canvas { rows, rgba: vec![0; rows.width * rows.height * 4], x: 0, stored: 0 };
+    let mut canvas =
+        RleCanvas { rows, rgba: vec![0; rows.width * rows.height * 4], x: 0, stored: 0 };
     let mut rest = data;
     while canvas.stored < rows.height {
         let Some(([count, value], after)) = rest.split_first_chunk::<2>() else {
@@ -149,8 +150,8 @@ fn literal_index(bytes: &[u8], index: usize, bits: usize) -> usize {
 }
 
 /// The picture while runs are drawn.
-struct Canvas<'a> {
-    rows: &'a Rows,
+struct RleCanvas<'a> {
+    rows: &'a DibRows,
     rgba: Vec<u8>,
     /// Column of the next pixel.
     x: usize,
@@ -158,7 +159,7 @@ struct Canvas<'a> {
     stored: usize,
 }
 
-impl Canvas<'_> {
+impl RleCanvas<'_> {
     /// Sets the next pixel of the row. Pixels beyond the right edge are ignored.
     fn put(&mut self, index: usize) {
         if self.x < self.rows.width && self.stored < self.rows.height {
@@ -173,9 +174,9 @@ impl Canvas<'_> {
 mod tests {
     use super::*;
 
-    fn rows(bits: usize, width: usize, height: usize) -> Rows {
+    fn rows(bits: usize, width: usize, height: usize) -> DibRows {
         let palette = (0..16).map(|index| [index * 16, 0, index]).collect();
-        Rows { width, height, top_down: true, bits, palette, masks: [0xF800, 0x07E0, 0x1F, 0] }
+        DibRows { width, height, top_down: true, bits, palette, masks: [0xF800, 0x07E0, 0x1F, 0] }
     }
 
     #[test]

@@ -27,7 +27,7 @@ const ENTRY_BYTES: usize = 16;
 
 /// One picture of the file, with the sides from its own header.
 #[derive(Debug, Clone, Copy)]
-struct Entry<'a> {
+struct DirectoryEntry<'a> {
     /// The file from the first byte of the picture to its end: the length in the directory is often
     /// wrong, mostly 0.
     payload: &'a [u8],
@@ -38,7 +38,7 @@ struct Entry<'a> {
     bits: u32,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> DirectoryEntry<'a> {
     fn read(file: &'a [u8], index: usize) -> Option<Self> {
         let entry = file.get(HEADER_BYTES + index * ENTRY_BYTES..)?.get(..ENTRY_BYTES)?;
         let (length, offset) = (read_u32(entry, 8)? as usize, read_u32(entry, 12)? as usize);
@@ -114,11 +114,11 @@ fn png_bits(payload: &[u8]) -> Option<u32> {
 }
 
 /// Returns the usable entries, best first.
-fn entries(file: &[u8]) -> Vec<Entry<'_>> {
+fn entries(file: &[u8]) -> Vec<DirectoryEntry<'_>> {
     let claimed = read_u16(file, 4).map_or(0, usize::from);
     let read = 0..claimed.min(MAX_ENTRIES);
-    let mut entries: Vec<_> = read.filter_map(|index| Entry::read(file, index)).collect();
-    entries.sort_by_key(Entry::rank);
+    let mut entries: Vec<_> = read.filter_map(|index| DirectoryEntry::read(file, index)).collect();
+    entries.sort_by_key(DirectoryEntry::rank);
     entries
 }
 

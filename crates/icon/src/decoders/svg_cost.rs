@@ -69,7 +69,7 @@ pub(crate) fn check_document(document: &Document) -> Result<(), IconError> {
 
 /// The cost of drawing an element with everything below it.
 #[derive(Clone, Copy)]
-struct Cost {
+struct NodeCost {
     /// Number of drawn elements.
     drawn: u64,
     /// Levels of nesting below the element.
@@ -80,11 +80,11 @@ struct CostCounter<'a, 'input> {
     references: References<'a, 'input>,
     /// The cost of each visited node; `None` while it is being computed. A node found in that state
     /// refers to itself.
-    known: HashMap<NodeId, Option<Cost>>,
+    known: HashMap<NodeId, Option<NodeCost>>,
 }
 
 impl<'a, 'input> CostCounter<'a, 'input> {
-    fn visit(&mut self, node: Node<'a, 'input>, depth: usize) -> Result<Cost, IconError> {
+    fn visit(&mut self, node: Node<'a, 'input>, depth: usize) -> Result<NodeCost, IconError> {
         match self.known.get(&node.id()) {
             Some(None) => return Err(refused("a reference to itself")),
             Some(Some(cost)) if depth + cost.height > MAX_DEPTH => {
@@ -100,7 +100,7 @@ impl<'a, 'input> CostCounter<'a, 'input> {
         let own = 1 + attribute_bytes as u64 / 32;
         // Children and targets of `use` are drawn once, paints once for each element that inherits
         // them.
-        let (mut cost, mut painted) = (Cost { drawn: own, height: 0 }, 1u64);
+        let (mut cost, mut painted) = (NodeCost { drawn: own, height: 0 }, 1u64);
         let mut once = 0u64;
         for child in node.children().filter(Node::is_element) {
             let child = self.visit(child, depth + 1)?;

@@ -21,7 +21,7 @@ pub(crate) enum Reference {
 }
 
 /// The last part of a selector, and the element that the rule refers to.
-struct Rule {
+struct StyleRule {
     /// `.class`, `#id`, a tag name, or `*`.
     matches: String,
     reference: Reference,
@@ -33,7 +33,7 @@ struct Rule {
 pub(crate) struct References<'a, 'input> {
     /// Elements by id. Ids should be unique; if they are not, all elements with an id count.
     by_id: HashMap<&'a str, Vec<Node<'a, 'input>>>,
-    rules: Vec<Rule>,
+    rules: Vec<StyleRule>,
     rule_count: usize,
 }
 
@@ -65,7 +65,7 @@ impl<'a, 'input> References<'a, 'input> {
             for selector in selectors.split(',') {
                 self.rule_count += 1;
                 for (reference, target) in &found {
-                    self.rules.push(Rule {
+                    self.rules.push(StyleRule {
                         matches: last_part(selector).to_owned(),
                         reference: *reference,
                         target: target.clone(),

@@ -9,7 +9,7 @@ use std::{
 use everytab_storage::{PutOptions, Store, StoreSettings};
 use sha2::{Digest, Sha256};
 
-use super::format::Entry;
+use super::format::BackupObject;
 use crate::{error::OperationError, published_object::put_options};
 
 /// Objects that a backup or a restore copies concurrently; each takes at most [`IN_MEMORY_BYTES`]
@@ -26,7 +26,7 @@ pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, OperationError> {
 /// What the bytes of an object must be before they are written.
 pub(super) enum Expected<'a> {
     Anything,
-    Exactly(&'a Entry),
+    Exactly(&'a BackupObject),
 }
 
 impl Expected<'_> {
@@ -56,14 +56,14 @@ impl Copier {
         size: u64,
         to_key: &str,
         expected: Expected<'_>,
-    ) -> Result<Entry, OperationError> {
+    ) -> Result<BackupObject, OperationError> {
         let options = match expected {
             Expected::Anything => PutOptions::default(),
             Expected::Exactly(_) => put_options(to_key),
         };
         if size <= IN_MEMORY_BYTES {
             let bytes = from.get(key).await?;
-            let entry = Entry::of(to_key.to_owned(), &bytes);
+            let entry = BackupObject::of(to_key.to_owned(), &bytes);
             expected.check(entry.size, &entry.sha256)?;
             self.to.put(to_key, bytes, options).await?;
             return Ok(entry);
@@ -74,14 +74,14 @@ impl Copier {
         file.flush()?;
         file.seek(SeekFrom::Start(0))?;
         self.to.put_file(to_key, file.path(), options).await?;
-        Ok(Entry { key: to_key.to_owned(), size, sha256 })
+        Ok(BackupObject { key: to_key.to_owned(), size, sha256 })
     }
 
     /// Restores an object of a backup, unless the store has it already.
     pub(super) async fn restore(
         &self,
         from: &dyn Store,
-        entry: &Entry,
+        entry: &BackupObject,
         key: &str,
     ) -> Result<(), OperationError> {
         let there = self.to.head(key).await?;
@@ -102,7 +102,7 @@ impl Copier {
 /// When the object is not what was backed up.
 pub(super) async fn download(
     from: &dyn Store,
-    entry: &Entry,
+    entry: &BackupObject,
     mut to: &std::fs::File,
 ) -> Result<(), OperationError> {
     let size = from.head(&entry.key).await?.map_or(0, |found| found.size);
@@ -113,7 +113,7 @@ pub(super) async fn download(
 /// Reads an object of a backup, and describes how it differs from its entry, if it does.
 pub(super) async fn fault_of(
     from: &dyn Store,
-    entry: &Entry,
+    entry: &BackupObject,
 ) -> Result<Option<String>, OperationError> {
     let Some(found) = from.head(&entry.key).await? else {
         return Ok(Some(format!("{} is missing", entry.key)));
@@ -163,10 +163,10 @@ mod tests {
             let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
             from.put("a", bytes.clone().into(), PutOptions::default()).await.unwrap();
             let copied = copier.copy(&*from, "a", size as u64, "b", Expected::Anything).await;
-            assert_eq!(copied.unwrap(), Entry::of("b".into(), &bytes));
+            assert_eq!(copied.unwrap(), BackupObject::of("b".into(), &bytes));
             assert_eq!(to.get("b").await.unwrap(), bytes);
 
-            let mut entry = Entry::of("a".into(), &bytes);
+            let mut entry = BackupObject::of("a".into(), &bytes);
             copier.restore(&*from, &entry, "c").await.unwrap();
             assert_eq!(to.get("c").await.unwrap(), bytes);
             // The store has the object already, so the backup's is not read again.

@@ -47,25 +47,25 @@ pub(super) struct Backup {
     /// The scan's row.
     pub(super) scan: Value,
     /// The dump of the database.
-    pub(super) rows: Rows,
+    pub(super) rows: DumpedRows,
     /// The objects of the site and the archive, sorted by name.
-    pub(super) objects: Vec<Entry>,
+    pub(super) objects: Vec<BackupObject>,
 }
 
 /// The rows of the database, in one dump.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Rows {
+pub(super) struct DumpedRows {
     /// The version of the server that was dumped, such as 150018 for 15.18.
     pub(super) server_version: i32,
     /// Counts and digests of every table, as the dump saw them.
     pub(super) tables: Vec<TableDigest>,
     /// The object that pg_dump wrote, in custom format.
-    pub(super) dump: Entry,
+    pub(super) dump: BackupObject,
 }
 
 /// One object of the backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct BackupObject {
     /// Its name in the backup.
     pub(super) key: String,
     /// Its size in bytes.
@@ -74,7 +74,7 @@ pub(super) struct Entry {
     pub(super) sha256: String,
 }
 
-impl Entry {
+impl BackupObject {
     pub(super) fn of(key: String, bytes: &[u8]) -> Self {
         Self { key, size: bytes.len() as u64, sha256: hex::encode(Sha256::digest(bytes)) }
     }
@@ -178,7 +178,7 @@ impl Backup {
     }
 
     /// All objects of the backup, the dump included.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = &BackupObject> {
         std::iter::once(&self.rows.dump).chain(&self.objects)
     }
 }
@@ -204,12 +204,12 @@ async fn write_json(
 
 /// Which store of the scan an object belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Source {
+pub(super) enum StoreKind {
     Site,
     Archive,
 }
 
-impl Source {
+impl StoreKind {
     fn folder(self) -> &'static str {
         match self {
             Self::Site => "site/",
@@ -233,16 +233,16 @@ impl Source {
 /// One note of what has been copied.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Note {
-    rows: Option<Rows>,
-    objects: Vec<Entry>,
+    rows: Option<DumpedRows>,
+    objects: Vec<BackupObject>,
 }
 
 /// What has been copied already, also by an earlier backup of the same scan. Reads and writes the
 /// notes.
 pub(super) struct Journal {
     pub(super) store: Arc<dyn Store>,
-    rows: Option<Rows>,
-    objects: HashMap<String, Entry>,
+    rows: Option<DumpedRows>,
+    objects: HashMap<String, BackupObject>,
     notes: u64,
     /// The sizes of the objects in the store. An object that a note names may have been deleted.
     stored: HashMap<String, u64>,
@@ -294,16 +294,16 @@ impl Journal {
     }
 
     /// The rows, if they are dumped already.
-    pub(super) fn rows(&self) -> Option<&Rows> {
+    pub(super) fn rows(&self) -> Option<&DumpedRows> {
         self.rows.as_ref().filter(|rows| self.is_stored(&rows.dump))
     }
 
     /// The entry of an object, if it is copied already.
-    pub(super) fn object(&self, key: &str) -> Option<&Entry> {
+    pub(super) fn object(&self, key: &str) -> Option<&BackupObject> {
         self.objects.get(key).filter(|entry| self.is_stored(entry))
     }
 
-    fn is_stored(&self, entry: &Entry) -> bool {
+    fn is_stored(&self, entry: &BackupObject) -> bool {
         self.stored.get(&entry.key) == Some(&entry.size)
     }
 
@@ -312,18 +312,22 @@ impl Journal {
         if let Some(known) = self.rows.take() {
             // A note replaces earlier notes and the list of an earlier backup. This note names a
             // dump of no bytes, which no store has.
-            let dump = Entry { size: 0, ..known.dump };
-            self.note(Note { rows: Some(Rows { dump, ..known }), objects: Vec::new() }).await?;
+            let dump = BackupObject { size: 0, ..known.dump };
+            self.note(Note { rows: Some(DumpedRows { dump, ..known }), objects: Vec::new() })
+                .await?;
         }
         Ok(())
     }
 
-    pub(super) async fn note_rows(&mut self, rows: &Rows) -> Result<(), OperationError> {
+    pub(super) async fn note_rows(&mut self, rows: &DumpedRows) -> Result<(), OperationError> {
         self.stored.insert(rows.dump.key.clone(), rows.dump.size);
         self.note(Note { rows: Some(rows.clone()), objects: Vec::new() }).await
     }
 
-    pub(super) async fn note_objects(&mut self, objects: &[Entry]) -> Result<(), OperationError> {
+    pub(super) async fn note_objects(
+        &mut self,
+        objects: &[BackupObject],
+    ) -> Result<(), OperationError> {
         self.note(Note { rows: None, objects: objects.to_vec() }).await
     }
 
@@ -351,17 +355,17 @@ mod tests {
     #[test]
     fn a_name_in_a_backup_gives_its_store_and_its_name_there() {
         let key = "scans/1/tabs/0.json";
-        let site = Source::Site.backup_key(key);
+        let site = StoreKind::Site.backup_key(key);
         assert_eq!(site, "site/scans/1/tabs/0.json");
-        assert_eq!(Source::of(&site), Some((Source::Site, key)));
-        let archive = Source::Archive.backup_key("archive/1/0-1.warc.gz");
-        assert_eq!(Source::of(&archive), Some((Source::Archive, "archive/1/0-1.warc.gz")));
-        assert_eq!(Source::of("database.dump"), None);
+        assert_eq!(StoreKind::of(&site), Some((StoreKind::Site, key)));
+        let archive = StoreKind::Archive.backup_key("archive/1/0-1.warc.gz");
+        assert_eq!(StoreKind::of(&archive), Some((StoreKind::Archive, "archive/1/0-1.warc.gz")));
+        assert_eq!(StoreKind::of("database.dump"), None);
     }
 
     #[test]
     fn bytes_that_were_not_backed_up_are_refused() {
-        let entry = Entry::of("k".into(), b"abc");
+        let entry = BackupObject::of("k".into(), b"abc");
         assert!(entry.check(b"abc").is_ok());
         let message = entry.check(b"abd").unwrap_err().message;
         assert!(message.contains("damaged") && message.contains('k'), "{message}");
@@ -385,7 +389,7 @@ mod tests {
         let url = folder.path().display().to_string();
         let store = everytab_storage::open(&url, &Default::default()).await.unwrap();
         let row = serde_json::json!({"scan_id": "a", "finished_at": 1});
-        let entry = Entry::of("site/x".into(), b"x");
+        let entry = BackupObject::of("site/x".into(), b"x");
         store.put(&entry.key, Bytes::from_static(b"x"), PutOptions::default()).await.unwrap();
         let mut journal = Journal::open(Arc::clone(&store), &row).await.unwrap();
         journal.note_objects(std::slice::from_ref(&entry)).await.unwrap();

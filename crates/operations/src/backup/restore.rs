@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::{
     copy::{CONCURRENT_COPIES, Copier, open},
-    format::{self, Backup, Entry, Source, settings_of},
+    format::{self, Backup, BackupObject, StoreKind, settings_of},
     rows,
 };
 use crate::{
@@ -119,18 +119,18 @@ async fn restore_objects(
     sink: &dyn LineSink,
 ) -> Result<(), OperationError> {
     let copiers = HashMap::from([
-        (Source::Site, Copier { to: open(&settings.site).await?, temporary: temporary.into() }),
+        (StoreKind::Site, Copier { to: open(&settings.site).await?, temporary: temporary.into() }),
         (
-            Source::Archive,
+            StoreKind::Archive,
             Copier { to: open(&settings.archive).await?, temporary: temporary.into() },
         ),
     ]);
     let mut root = Vec::new();
     let mut copies = Vec::new();
     for entry in &backup.objects {
-        let (source, key) = Source::of(&entry.key)
+        let (source, key) = StoreKind::of(&entry.key)
             .ok_or_else(|| OperationError::new(format!("backup.json lists {:?}", entry.key)))?;
-        if source == Source::Site && format::is_fixed(key) {
+        if source == StoreKind::Site && format::is_fixed(key) {
             root.push((key, entry));
         } else {
             copies.push((source, key, entry));
@@ -146,7 +146,7 @@ async fn restore_objects(
     while let Some(copied) = copies.next().await {
         copied?;
     }
-    match copiers.get(&Source::Site) {
+    match copiers.get(&StoreKind::Site) {
         Some(site) => restore_root(&**from, site, &root, sink).await,
         None => Ok(()),
     }
@@ -156,7 +156,7 @@ async fn restore_objects(
 async fn restore_root(
     from: &dyn Store,
     site: &Copier,
-    root: &[(&str, &Entry)],
+    root: &[(&str, &BackupObject)],
     sink: &dyn LineSink,
 ) -> Result<(), OperationError> {
     let Some((_, manifest)) = root.iter().find(|(key, _)| *key == MANIFEST) else {

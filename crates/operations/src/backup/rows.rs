@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 use super::{
     copy::download,
-    format::{Backup, Entry, Journal, Rows, hex_of_file},
+    format::{Backup, BackupObject, DumpedRows, Journal, hex_of_file},
     postgres_programs,
 };
 use crate::{error::OperationError, line_sink::LineSink};
@@ -24,7 +24,7 @@ pub(super) async fn save(
     temporary: &Path,
     journal: &mut Journal,
     sink: &dyn LineSink,
-) -> Result<Rows, OperationError> {
+) -> Result<DumpedRows, OperationError> {
     let version = coordinator.server_version().await?;
     let mut snapshot = coordinator.snapshot().await?;
     let tables = snapshot.digests().await?;
@@ -38,13 +38,14 @@ pub(super) async fn save(
     let file = dump(&snapshot, url, version, temporary).await?;
     snapshot.end().await?;
     let size = file.as_file().metadata()?.len();
-    let entry = Entry { key: DUMP.to_owned(), size, sha256: hex_of_file(file.path()).await? };
+    let entry =
+        BackupObject { key: DUMP.to_owned(), size, sha256: hex_of_file(file.path()).await? };
     // The new dump replaces the old one under the same name, so the note of the old one must go
     // first.
     journal.forget_rows().await?;
     journal.store.put_file(DUMP, file.path(), PutOptions::default()).await?;
     sink.note(format_args!("rows: {count} in {} tables, dumped to {size} bytes", tables.len()));
-    let rows = Rows { server_version: version, tables, dump: entry };
+    let rows = DumpedRows { server_version: version, tables, dump: entry };
     journal.note_rows(&rows).await?;
     Ok(rows)
 }

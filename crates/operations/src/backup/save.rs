@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::{
     copy::{CONCURRENT_COPIES, Copier, Expected, open},
-    format::{self, Backup, Entry, Journal, Source, settings_of},
+    format::{self, Backup, BackupObject, Journal, StoreKind, settings_of},
     rows,
 };
 use crate::{database, error::OperationError, line_sink::LineSink};
@@ -95,7 +95,7 @@ async fn wanted_objects(
     number: i32,
     row: &Value,
     settings: &ScanSettings,
-) -> Result<Vec<(Source, ObjectInfo)>, OperationError> {
+) -> Result<Vec<(StoreKind, ObjectInfo)>, OperationError> {
     let id: Uuid = serde_json::from_value(row["scan_id"].clone())?;
     let site = open(&settings.site).await?;
     let archive = open(&settings.archive).await?;
@@ -103,17 +103,17 @@ async fn wanted_objects(
     let mut add = |source, listed: Vec<ObjectInfo>| {
         wanted.extend(listed.into_iter().map(|object| (source, object)));
     };
-    add(Source::Site, site.list_all(&object_names::scan_prefix(id)).await?);
+    add(StoreKind::Site, site.list_all(&object_names::scan_prefix(id)).await?);
     let manifest = site.get_tagged(object_names::MANIFEST).await?;
     let is_live = manifest
         .and_then(|tagged| serde_json::from_slice::<Value>(&tagged.bytes).ok())
         .is_some_and(|manifest| manifest["scan"] == row["scan_id"]);
     if is_live {
         for folder in HASHED_FOLDERS {
-            add(Source::Site, site.list_all(folder).await?);
+            add(StoreKind::Site, site.list_all(folder).await?);
         }
         for key in changing_keys() {
-            add(Source::Site, site.head(&key).await?.into_iter().collect());
+            add(StoreKind::Site, site.head(&key).await?.into_iter().collect());
         }
     }
     let prefix = object_names::archive_prefix(id);
@@ -126,26 +126,26 @@ async fn wanted_objects(
         .collect();
     let referenced: std::collections::HashSet<String> = referenced.into_iter().collect();
     let is_wanted = |key: &str| !key.ends_with(".warc.gz") || referenced.contains(key);
-    add(Source::Archive, listed.into_iter().filter(|object| is_wanted(&object.key)).collect());
+    add(StoreKind::Archive, listed.into_iter().filter(|object| is_wanted(&object.key)).collect());
     Ok(wanted)
 }
 
 async fn save_objects(
     settings: &ScanSettings,
     copier: &Copier,
-    wanted: Vec<(Source, ObjectInfo)>,
+    wanted: Vec<(StoreKind, ObjectInfo)>,
     journal: &mut Journal,
     sink: &dyn LineSink,
-) -> Result<Vec<Entry>, OperationError> {
+) -> Result<Vec<BackupObject>, OperationError> {
     let stores = HashMap::from([
-        (Source::Site, open(&settings.site).await?),
-        (Source::Archive, open(&settings.archive).await?),
+        (StoreKind::Site, open(&settings.site).await?),
+        (StoreKind::Archive, open(&settings.archive).await?),
     ]);
     let mut done = Vec::with_capacity(wanted.len());
     let mut left = Vec::new();
     for (source, object) in wanted {
         let key = source.backup_key(&object.key);
-        let is_fixed = source == Source::Site && format::is_fixed(&object.key);
+        let is_fixed = source == StoreKind::Site && format::is_fixed(&object.key);
         match journal.object(&key).filter(|entry| entry.size == object.size && !is_fixed) {
             Some(entry) => done.push(entry.clone()),
             None => left.push((source, object, key)),

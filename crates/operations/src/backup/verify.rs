@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{
     copy::{self, CONCURRENT_COPIES, open},
-    format::{Backup, Source},
+    format::{Backup, StoreKind},
     rows,
 };
 use crate::{error::OperationError, line_sink::LineSink};
@@ -106,7 +106,9 @@ async fn missing_objects(
         .referenced_archives(number)
         .await?
         .into_iter()
-        .map(|(shard, lease)| Source::Archive.backup_key(&object_names::archive(id, shard, lease)))
+        .map(|(shard, lease)| {
+            StoreKind::Archive.backup_key(&object_names::archive(id, shard, lease))
+        })
         .collect();
     let state = backup.scan["state"].as_str().and_then(|state| state.parse::<ScanState>().ok());
     let is_finished = state.is_some_and(ScanState::is_publishable);
@@ -114,7 +116,7 @@ async fn missing_objects(
     if is_finished {
         let bundles = number_of("shards") * number_of("bundles_per_shard");
         expected
-            .extend((0..bundles).map(|n| Source::Site.backup_key(&object_names::bundle(id, n))));
+            .extend((0..bundles).map(|n| StoreKind::Site.backup_key(&object_names::bundle(id, n))));
     }
     let listed: HashSet<&str> = backup.objects.iter().map(|entry| entry.key.as_str()).collect();
     let is_missing = |key: &String| !listed.contains(key.as_str());

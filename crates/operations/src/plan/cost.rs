@@ -78,14 +78,14 @@ pub(super) struct Fleet<'a> {
 
 /// A resource that can bound a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Resource {
+pub(super) enum FleetResource {
     Cpu,
     Network,
     InFlight,
     Postgres,
 }
 
-impl Resource {
+impl FleetResource {
     pub(super) const ALL: [Self; 4] = [Self::Cpu, Self::Network, Self::InFlight, Self::Postgres];
 
     pub(super) fn text(self) -> &'static str {
@@ -99,7 +99,7 @@ impl Resource {
 }
 
 /// A stage, with the seconds that the whole fleet needs for each resource, in the order of
-/// [`Resource::ALL`].
+/// [`FleetResource::ALL`].
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     pub(super) name: &'static str,
@@ -111,10 +111,12 @@ impl Stage {
         self.seconds.iter().copied().fold(0.0, f64::max) / HOUR
     }
 
-    pub(super) fn bound_by(&self) -> Resource {
-        let scarcest = Resource::ALL.into_iter().zip(self.seconds);
+    pub(super) fn bound_by(&self) -> FleetResource {
+        let scarcest = FleetResource::ALL.into_iter().zip(self.seconds);
         // There are four resources, so the default is never used.
-        scarcest.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(Resource::Cpu, |(resource, _)| resource)
+        scarcest
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map_or(FleetResource::Cpu, |(resource, _)| resource)
     }
 }
 
@@ -240,11 +242,11 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     let icons = fleet.hosts * ICONS_A_HOST;
     let pipeline = [fleet.warc(), fleet.icon(icons), fleet.bundle(icons)];
     let mut together = Stage { name: "warc to bundle-shard", seconds: [0.0; 4] };
-    for (index, resource) in Resource::ALL.into_iter().enumerate() {
+    for (index, resource) in FleetResource::ALL.into_iter().enumerate() {
         let each = pipeline.iter().map(|stage| stage.seconds[index]);
         // Warc and icon jobs have permits of their own, so they do not compete for them.
         together.seconds[index] = match resource {
-            Resource::InFlight => each.fold(0.0, f64::max),
+            FleetResource::InFlight => each.fold(0.0, f64::max),
             _ => each.sum(),
         };
     }
@@ -320,19 +322,19 @@ mod tests {
     #[test]
     fn a_stage_is_bound_by_what_runs_out_first() {
         let usual = modelled(30e6, 8.0, 512.0, "c7g.large");
-        assert_eq!(stage(&usual, "icon").bound_by(), Resource::InFlight);
+        assert_eq!(stage(&usual, "icon").bound_by(), FleetResource::InFlight);
         // Twice the requests in flight halve the time, until the processor is the bound.
         let twice = modelled(30e6, 8.0, 1_024.0, "c7g.large");
         let ratio = stage(&usual, "icon").hours() / stage(&twice, "icon").hours();
         assert!((ratio - 2.0).abs() < 1e-6, "{ratio}");
         let many = modelled(30e6, 2.0, 100_000.0, "c7g.large");
-        assert_eq!(stage(&many, "icon").bound_by(), Resource::Cpu);
+        assert_eq!(stage(&many, "icon").bound_by(), FleetResource::Cpu);
         let by_cpu = many.icons * FETCH_CPU + 30e6 * FETCH_CPU;
         assert!((stage(&many, "icon").hours() - by_cpu / 4.0 / HOUR).abs() < 1e-6);
         // A large fleet is bound by Postgres.
         let fleet = modelled(30e6, 500.0, 2_000.0, "c7g.2xlarge");
-        assert_eq!(fleet.together.bound_by(), Resource::Postgres);
-        assert_eq!(stage(&fleet, "index").bound_by(), Resource::Postgres);
+        assert_eq!(fleet.together.bound_by(), FleetResource::Postgres);
+        assert_eq!(stage(&fleet, "index").bound_by(), FleetResource::Postgres);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use everytab_fetcher::capacity;
 use serde_json::{Value, json};
 
 use super::{
-    cost::{Fleet, Model, RATES, Resource, Stage, model},
+    cost::{Fleet, FleetResource, Model, RATES, Stage, model},
     options::FleetToPlan,
     prices::Prices,
 };
@@ -28,8 +28,8 @@ pub(super) fn print(
     let in_flight = options.in_flight.min(max_in_flight);
     if in_flight < options.in_flight {
         sink.note(format_args!(
-            "warning: {} has memory for {max_in_flight} requests in flight of a worker; that is what is \
-             reckoned with",
+            "warning: {} has memory for {max_in_flight} requests in flight of a worker; that is what \
+             is reckoned with",
             options.instance
         ));
     }
@@ -123,7 +123,7 @@ fn share(stage: &Stage, model: &Model) -> (f64, f64) {
 
 fn document(options: &FleetToPlan, in_flight: u64, model: &Model, prices: &Prices) -> Value {
     let of_stage = |stage: &Stage| {
-        let seconds: serde_json::Map<String, Value> = Resource::ALL
+        let seconds: serde_json::Map<String, Value> = FleetResource::ALL
             .into_iter()
             .zip(stage.seconds)
             .map(|(resource, seconds)| (resource.text().to_owned(), json!(rounded(seconds))))

@@ -23,7 +23,7 @@ const TRIES_AGAINST_DELETIONS: u32 = 16;
 
 /// Where the bytes of a new object come from.
 #[derive(Debug)]
-pub(super) enum Content<'a> {
+pub(super) enum NewContent<'a> {
     Bytes(&'a [u8]),
     File(&'a Path),
 }
@@ -33,7 +33,7 @@ impl Root {
     pub(super) fn commit(
         &self,
         key: &str,
-        content: &Content<'_>,
+        content: &NewContent<'_>,
         condition: Option<&Condition>,
     ) -> Result<PutIf, StorageError> {
         let shown = self.path.join(key);
@@ -66,7 +66,7 @@ impl Root {
         if self.durable {
             sync_folder(&target).map_err(fault)?;
         }
-        let Content::Bytes(bytes) = content else {
+        let NewContent::Bytes(bytes) = content else {
             return Ok(PutIf::Stored { etag: String::new() });
         };
         let metadata = unfinished.file.metadata().map_err(fault)?;
@@ -137,12 +137,12 @@ impl Root {
     }
 }
 
-fn fill(file: &mut File, content: &Content<'_>, shown: &Path) -> Result<(), StorageError> {
+fn fill(file: &mut File, content: &NewContent<'_>, shown: &Path) -> Result<(), StorageError> {
     match content {
-        Content::Bytes(bytes) => {
+        NewContent::Bytes(bytes) => {
             file.write_all(bytes).map_err(|error| io_error::from_io("write", shown, &error))
         }
-        Content::File(path) => {
+        NewContent::File(path) => {
             let mut source =
                 File::open(path).map_err(|error| io_error::from_io("read", path, &error))?;
             // The kernel copies in pieces: memory is bounded whatever the size.

@@ -34,7 +34,7 @@ pub(super) enum Wanted {
 
 /// The checked answer to a request.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ObjectAnswer {
     /// The bytes; none for a HEAD request.
     pub(super) bytes: Bytes,
     /// Length of the whole object for a HEAD request, else of the bytes.
@@ -47,7 +47,7 @@ pub(super) async fn read(
     place: &str,
     response: Response,
     wanted: &Wanted,
-) -> Result<Answer, StorageError> {
+) -> Result<ObjectAnswer, StorageError> {
     let header = |name| response.headers().get(name)?.to_str().ok();
     let etag = header(ETAG).map(str::to_owned);
     let announced: Option<u64> = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
@@ -57,7 +57,7 @@ pub(super) async fn read(
                 let cause = "the server does not tell its length";
                 StorageError::new(StorageErrorKind::Other, "read", place, cause)
             })?;
-            return Ok(Answer { bytes: Bytes::new(), size, etag });
+            return Ok(ObjectAnswer { bytes: Bytes::new(), size, etag });
         }
         Wanted::Whole { most } => {
             if let Some(size) = announced.filter(|size| size > most) {
@@ -71,7 +71,7 @@ pub(super) async fn read(
         }
         Wanted::Range(range) => read_range(place, response, range).await?,
     };
-    Ok(Answer { size: bytes.len() as u64, bytes, etag })
+    Ok(ObjectAnswer { size: bytes.len() as u64, bytes, etag })
 }
 
 /// The bytes of a range from an answer with status 206, or with status 200 from a server that

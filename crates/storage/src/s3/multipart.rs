@@ -32,12 +32,12 @@ const PARTS_IN_FLIGHT: usize = 3;
 
 /// Where the bytes of an upload come from. A part is read when its upload begins.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum UploadSource {
     Bytes(Bytes),
     File { path: PathBuf, length: u64 },
 }
 
-impl Source {
+impl UploadSource {
     pub(super) async fn open(path: &Path) -> Result<Self, StorageError> {
         let metadata = tokio::fs::metadata(path).await.map_err(|error| unreadable(path, &error))?;
         Ok(Self::File { path: path.to_path_buf(), length: metadata.len() })
@@ -88,7 +88,7 @@ impl Bucket {
     pub(super) async fn put_parts(
         &self,
         key: &str,
-        source: &Source,
+        source: &UploadSource,
         options: PutOptions,
     ) -> Result<(), StorageError> {
         let full = self.full(key)?;
@@ -121,7 +121,7 @@ impl Bucket {
     async fn send_parts(
         &self,
         key: &str,
-        source: &Source,
+        source: &UploadSource,
         upload: &Upload,
     ) -> Result<(), StorageError> {
         let part_bytes = PART_BYTES.max(source.length().div_ceil(MAX_PARTS));
@@ -151,7 +151,7 @@ impl Bucket {
     async fn send_part(
         &self,
         key: &str,
-        source: &Source,
+        source: &UploadSource,
         upload: &Upload,
         index: u64,
         range: Range<u64>,

@@ -12,9 +12,9 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{
-    index::IndexFile,
+    index::IndexFileWriter,
     names::World,
-    site::{self, Capture, Subset},
+    site::{self, GeneratedCapture, Subset},
     version::CRAWL,
     warc::WarcFile,
 };
@@ -96,7 +96,7 @@ fn warc_name(subset: Subset, part: u64, file: u64) -> String {
 
 /// The files of one subset of a part.
 struct SubsetFiles {
-    index: IndexFile,
+    index: IndexFileWriter,
     warcs: Vec<WarcFile>,
 }
 
@@ -109,7 +109,7 @@ impl SubsetFiles {
             }
             Ok(path)
         };
-        let index = IndexFile::create(&make_folder(&index_name(subset, part))?)?;
+        let index = IndexFileWriter::create(&make_folder(&index_name(subset, part))?)?;
         let warcs = (0..files_of(subset))
             .map(|file| {
                 let name = warc_name(subset, part, file);
@@ -119,7 +119,12 @@ impl SubsetFiles {
         Ok(Self { index, warcs })
     }
 
-    fn add(&mut self, capture: &Capture, seed: u64, segment: &str) -> Result<(), TestbedError> {
+    fn add(
+        &mut self,
+        capture: &GeneratedCapture,
+        seed: u64,
+        segment: &str,
+    ) -> Result<(), TestbedError> {
         let files = self.warcs.len() as u64;
         let file = Dice::new(seed, &["warc file", &capture.url(), &capture.date()]).below(files);
         // `file` is below the number of files, and there is always at least one.

@@ -21,7 +21,7 @@ use parquet::{
     schema::types::{Type, TypePtr},
 };
 
-use super::{site::Capture, warc::Written};
+use super::{site::GeneratedCapture, warc::WrittenRecord};
 use crate::error::TestbedError;
 
 /// The rows of a row group: few, so that a file has several.
@@ -30,10 +30,10 @@ const ROW_GROUP_ROWS: usize = 16_384;
 const PRESENT: i16 = 1;
 
 /// An index file that is being written.
-pub(super) struct IndexFile {
+pub(super) struct IndexFileWriter {
     path: PathBuf,
     writer: SerializedFileWriter<File>,
-    columns: Vec<ColumnChunk>,
+    columns: Vec<ColumnChunkWriter>,
     rows: usize,
 }
 
@@ -124,7 +124,7 @@ impl<'a> From<Option<&'a str>> for Cell<'a> {
 }
 
 /// The values of one column in the row group being filled, and which rows have one.
-struct ColumnChunk {
+struct ColumnChunkWriter {
     values: ChunkValues,
     /// A definition level a row; none where the column is required.
     levels: Option<Vec<i16>>,
@@ -136,7 +136,7 @@ enum ChunkValues {
     Int64(Vec<i64>),
 }
 
-impl ColumnChunk {
+impl ColumnChunkWriter {
     fn new((_, kind, required): &(&str, ColumnKind, bool)) -> Self {
         let values = match kind.physical() {
             PhysicalType::INT64 => ChunkValues::Int64(Vec::new()),
@@ -178,7 +178,7 @@ impl ColumnChunk {
     }
 }
 
-impl IndexFile {
+impl IndexFileWriter {
     pub(super) fn create(path: &Path) -> Result<Self, TestbedError> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::GZIP(GzipLevel::default()))
@@ -195,8 +195,8 @@ impl IndexFile {
     /// Adds the row of a capture. Rows must come sorted by `url_surtkey`.
     pub(super) fn row(
         &mut self,
-        capture: &Capture,
-        written: &Written,
+        capture: &GeneratedCapture,
+        written: &WrittenRecord,
         warc_name: &str,
         segment: &str,
     ) -> Result<(), TestbedError> {
@@ -232,8 +232,8 @@ impl IndexFile {
     }
 }
 
-fn empty_columns() -> Vec<ColumnChunk> {
-    COLUMNS.iter().map(ColumnChunk::new).collect()
+fn empty_columns() -> Vec<ColumnChunkWriter> {
+    COLUMNS.iter().map(ColumnChunkWriter::new).collect()
 }
 
 fn schema() -> Result<TypePtr, ParquetError> {
@@ -256,9 +256,9 @@ fn parquet_error(path: &Path) -> impl FnOnce(ParquetError) -> TestbedError {
 }
 
 fn push_row(
-    columns: &mut [ColumnChunk],
-    capture: &Capture,
-    written: &Written,
+    columns: &mut [ColumnChunkWriter],
+    capture: &GeneratedCapture,
+    written: &WrittenRecord,
     warc_name: &str,
     segment: &str,
 ) {

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use super::{
     icon_links,
-    text::{self, Charset, Declared, Script},
+    text::{self, Declared, PageCharset, Script},
 };
 use crate::dice::Dice;
 
 /// A page as a crawler stores it.
-pub(super) struct Page {
+pub(super) struct GeneratedPage {
     pub(super) content_type: String,
     /// Other header fields.
     pub(super) headers: Vec<(&'static str, String)>,
@@ -20,7 +20,7 @@ pub(super) struct Page {
 }
 
 /// The page of a host, chosen by the dice.
-pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> Page {
+pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> GeneratedPage {
     let script = text::of_suffix(suffix, dice);
     let charset = text::charset(script, dice);
     let html = html(host, script, &charset, dice);
@@ -41,10 +41,10 @@ pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> Page {
     };
     let headers = framing_headers(host, dice);
     let (name, language) = (charset.encoding.name(), script.language);
-    Page { content_type, headers, body, charset: name, language }
+    GeneratedPage { content_type, headers, body, charset: name, language }
 }
 
-fn html(host: &str, script: &Script, charset: &Charset, dice: &mut Dice) -> String {
+fn html(host: &str, script: &Script, charset: &PageCharset, dice: &mut Dice) -> String {
     let mut html = String::new();
     html.push_str(dice.pick(&["<!DOCTYPE html>\n", "<!doctype html>", "", DOCTYPE_XHTML]));
     html.push_str("<html>\n<head>\n");

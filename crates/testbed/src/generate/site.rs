@@ -30,7 +30,7 @@ impl Subset {
 
 /// One response that the crawler stored.
 #[derive(Clone, Debug)]
-pub(super) struct Capture {
+pub(super) struct GeneratedCapture {
     pub(super) subset: Subset,
     pub(super) surt: String,
     pub(super) https: bool,
@@ -50,7 +50,7 @@ pub(super) struct Capture {
     pub(super) language: Option<&'static str>,
 }
 
-impl Capture {
+impl GeneratedCapture {
     pub(super) fn url(&self) -> String {
         let scheme = if self.https { "https" } else { "http" };
         let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
@@ -82,7 +82,7 @@ fn clock(second: u64) -> [u64; 4] {
 
 /// All captures of the host with this number (of both hosts, if it is the even number of twins), in
 /// the order of the index: by key, then by time.
-pub(super) fn captures(world: &World, index: u64) -> Vec<Capture> {
+pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     let mut found = of_host(world, index);
     if world.are_twins(index) {
         found.extend(of_host(world, index + 1));
@@ -91,7 +91,7 @@ pub(super) fn captures(world: &World, index: u64) -> Vec<Capture> {
     found
 }
 
-fn of_host(world: &World, index: u64) -> Vec<Capture> {
+fn of_host(world: &World, index: u64) -> Vec<GeneratedCapture> {
     let host = world.name(index);
     let suffix = world.suffix(index);
     let mut dice = Dice::numbered(world.seed, "captures", index);
@@ -99,7 +99,7 @@ fn of_host(world: &World, index: u64) -> Vec<Capture> {
     let mut found = Vec::new();
     let mut html = |https, path: &str, query, dice: &mut Dice| {
         let page = page::page(&host, suffix, dice);
-        found.push(Capture {
+        found.push(GeneratedCapture {
             mime: "text/html",
             content_type: page.content_type,
             headers: page.headers,
@@ -141,8 +141,8 @@ fn blank(
     path: &str,
     query: Option<String>,
     dice: &mut Dice,
-) -> Capture {
-    Capture {
+) -> GeneratedCapture {
+    GeneratedCapture {
         subset,
         surt: surt::of_url(host, path, query.as_deref()),
         https,
@@ -163,37 +163,42 @@ fn blank(
 }
 
 /// Adds rows that look like home pages in all columns but one.
-fn add_oddities(host: &str, found: &mut Vec<Capture>, dice: &mut Dice) {
+fn add_oddities(host: &str, found: &mut Vec<GeneratedCapture>, dice: &mut Dice) {
     let plain = b"Hello.\n".to_vec();
     if dice.permille(10) {
         let mut row = blank(Subset::Warc, true, host, "/", None, dice);
         row.port = Some(8_443);
         row.surt = row.surt.replacen(')', ":8443)", 1);
-        found.push(Capture { body: plain.clone(), ..row });
+        found.push(GeneratedCapture { body: plain.clone(), ..row });
     }
     if dice.permille(10) {
         let row = blank(Subset::Warc, true, host, "/", None, dice);
         let (mime, content_type) = ("application/pdf", "application/pdf".to_owned());
-        found.push(Capture { mime, content_type, body: plain, ..row });
+        found.push(GeneratedCapture { mime, content_type, body: plain, ..row });
     }
 }
 
-fn add_other_subsets(host: &str, has_https: bool, found: &mut Vec<Capture>, dice: &mut Dice) {
+fn add_other_subsets(
+    host: &str,
+    has_https: bool,
+    found: &mut Vec<GeneratedCapture>,
+    dice: &mut Dice,
+) {
     let moved = b"<html><head><title>301 Moved Permanently</title></head></html>\n".to_vec();
     if has_https && dice.permille(400) {
         let row = blank(Subset::CrawlDiagnostics, false, host, "/", None, dice);
         let redirect = Some(format!("https://{host}/"));
-        found.push(Capture { status: 301, redirect, body: moved, ..row });
+        found.push(GeneratedCapture { status: 301, redirect, body: moved, ..row });
     }
     if dice.permille(150) {
         let row = blank(Subset::CrawlDiagnostics, has_https, host, "/missing", None, dice);
-        found.push(Capture { status: 404, body: b"Not found\n".to_vec(), ..row });
+        found.push(GeneratedCapture { status: 404, body: b"Not found\n".to_vec(), ..row });
     }
     if dice.permille(700) {
         let row = blank(Subset::RobotsTxt, has_https, host, "/robots.txt", None, dice);
         let (mime, content_type) = ("text/plain", "text/plain".to_owned());
         let body = b"User-agent: *\nDisallow:\n".to_vec();
-        found.push(Capture { mime, content_type, body, ..row });
+        found.push(GeneratedCapture { mime, content_type, body, ..row });
     }
 }
 
@@ -208,7 +213,7 @@ mod tests {
         let mut index = 0;
         while index < 400 {
             let rows = captures(&world, index);
-            let home = |row: &&Capture| {
+            let home = |row: &&GeneratedCapture| {
                 row.subset == Subset::Warc
                     && row.path == "/"
                     && row.query.is_none()

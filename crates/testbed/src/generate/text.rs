@@ -234,14 +234,14 @@ pub(super) enum Declared {
 }
 
 /// The charset of a page: label, encoding, and where it is declared.
-pub(super) struct Charset {
+pub(super) struct PageCharset {
     pub(super) label: &'static str,
     pub(super) encoding: &'static Encoding,
     pub(super) declared: Declared,
 }
 
 /// Chooses a charset: UTF-8 for 88 % of the pages, else one of the script's own.
-pub(super) fn charset(script: &Script, dice: &mut Dice) -> Charset {
+pub(super) fn charset(script: &Script, dice: &mut Dice) -> PageCharset {
     let label = if dice.permille(120) { dice.pick(script.legacy) } else { "utf-8" };
     let encoding = Encoding::for_label(label.as_bytes()).unwrap_or(encoding_rs::UTF_8);
     let ways = [
@@ -256,7 +256,7 @@ pub(super) fn charset(script: &Script, dice: &mut Dice) -> Charset {
         Declared::ByteOrderMark if encoding != encoding_rs::UTF_8 => Declared::Both,
         declared => declared,
     };
-    Charset { label, encoding, declared }
+    PageCharset { label, encoding, declared }
 }
 
 #[cfg(test)]

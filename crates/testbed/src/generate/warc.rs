@@ -11,7 +11,7 @@ use flate2::{Compression, write::GzEncoder};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use super::site::Capture;
+use super::site::GeneratedCapture;
 use crate::error::TestbedError;
 
 /// A WARC file that is being written.
@@ -25,7 +25,7 @@ pub(super) struct WarcFile {
 
 /// What the index says about a record.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct WrittenRecord {
     pub(super) offset: u64,
     pub(super) length: u64,
     /// The SHA-1 of the payload, in base 32.
@@ -53,7 +53,10 @@ impl WarcFile {
     }
 
     /// Writes the `response` record of a capture.
-    pub(super) fn response(&mut self, capture: &Capture) -> Result<Written, TestbedError> {
+    pub(super) fn response(
+        &mut self,
+        capture: &GeneratedCapture,
+    ) -> Result<WrittenRecord, TestbedError> {
         let http = http_head(capture);
         let record_id = record_id(&[&capture.url(), &capture.date()]);
         let digest = base32(&Sha1::digest(&capture.body));
@@ -74,7 +77,7 @@ impl WarcFile {
         let offset = self.offset;
         let parts = [head.as_bytes(), http.as_bytes(), &capture.body, b"\r\n\r\n"];
         let length = self.member(&parts)?;
-        Ok(Written { offset, length, digest, record_id })
+        Ok(WrittenRecord { offset, length, digest, record_id })
     }
 
     /// Writes the bytes that are still in memory.
@@ -98,7 +101,7 @@ impl WarcFile {
     }
 }
 
-fn http_head(capture: &Capture) -> String {
+fn http_head(capture: &GeneratedCapture) -> String {
     let status = capture.status;
     let reason = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
     let mut head = format!("HTTP/1.1 {status} {}\r\n", reason.unwrap_or_default());

@@ -47,7 +47,7 @@ pub(crate) struct Web {
 }
 
 /// What all connections share.
-struct Site {
+struct TrackSite {
     plan: Arc<TrackPlan>,
     tally: Arc<Tally>,
     favicons: Vec<Vec<u8>>,
@@ -64,7 +64,7 @@ impl Web {
             .leaf(&format!("*.{}", super::plan::DOMAIN), Behaviour::Fine)
             .ok_or_else(|| broken("no certificate".to_owned()))?;
         let tls = |error: rustls::Error| broken(format!("TLS: {error}"));
-        let site = Arc::new(Site {
+        let site = Arc::new(TrackSite {
             plan: Arc::clone(plan),
             tally: Arc::clone(tally),
             favicons: drawn("/favicon.ico"),
@@ -109,7 +109,7 @@ fn bind(port: u16) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-async fn accept(listener: TcpListener, is_tls: bool, site: Arc<Site>) {
+async fn accept(listener: TcpListener, is_tls: bool, site: Arc<TrackSite>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -125,7 +125,7 @@ async fn accept(listener: TcpListener, is_tls: bool, site: Arc<Site>) {
     }
 }
 
-async fn receive(stream: TcpStream, is_tls: bool, site: &Site) -> io::Result<()> {
+async fn receive(stream: TcpStream, is_tls: bool, site: &TrackSite) -> io::Result<()> {
     stream.set_nodelay(true)?;
     if !is_tls {
         return serve(stream, site).await;
@@ -139,7 +139,10 @@ async fn receive(stream: TcpStream, is_tls: bool, site: &Site) -> io::Result<()>
     serve(stream, site).await
 }
 
-async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, site: &Site) -> io::Result<()> {
+async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    site: &TrackSite,
+) -> io::Result<()> {
     let mut buffer = Vec::with_capacity(1_024);
     loop {
         let end = loop {
@@ -210,7 +213,7 @@ fn read_head(head: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// Every URL has different bytes, so that no client gains by storing equal icons once.
-fn icon_answer(site: &Site, host: usize, icon: usize) -> Vec<u8> {
+fn icon_answer(site: &TrackSite, host: usize, icon: usize) -> Vec<u8> {
     let answers = if icon == 0 { &site.favicons } else { &site.pictures };
     let mut bytes = answers[(host * 7 + icon) % answers.len()].clone();
     mark(&mut bytes, host, icon);
@@ -225,7 +228,7 @@ fn mark(bytes: &mut [u8], host: usize, icon: usize) {
 
 async fn slowly<S: AsyncWrite + Unpin>(
     stream: &mut S,
-    site: &Site,
+    site: &TrackSite,
     host: usize,
     icon: usize,
 ) -> io::Result<()> {

@@ -14,7 +14,9 @@ use super::{
     reply::{Answer, Ending},
     silence::keep_silent,
 };
-use crate::{behaviour::Behaviour, counters::Connection, internet::Internet, request::Request};
+use crate::{
+    behaviour::Behaviour, counters::CountedConnection, internet::Internet, request::Request,
+};
 
 /// A request head longer than this, in bytes, ends the connection.
 const MAX_HEAD_BYTES: usize = 16 * 1_024;
@@ -28,7 +30,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     tls_host: Option<String>,
     internet: &Arc<Internet>,
-    mut connection: Connection,
+    mut connection: CountedConnection,
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     while let Some(head) = read_head(&mut stream, &mut buffer).await? {

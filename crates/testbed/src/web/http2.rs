@@ -15,7 +15,7 @@ use super::{
     answer,
     reply::{Answer, Ending},
 };
-use crate::{counters::Connection, internet::Internet, request::Request};
+use crate::{counters::CountedConnection, internet::Internet, request::Request};
 
 /// The interval of pings: a connection whose client does not answer them is closed.
 const PING_EVERY: Duration = Duration::from_secs(30);
@@ -25,7 +25,7 @@ pub(crate) async fn serve<S>(
     stream: S,
     host: String,
     internet: &Arc<Internet>,
-    connection: Connection,
+    connection: CountedConnection,
 ) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

@@ -16,7 +16,7 @@ use lol_html::{
 use crate::{
     markup::{LinkSpan, MAX_LINKS, Markup, TitleSpan},
     prescan,
-    tokens::Span,
+    tokens::ByteRange,
 };
 
 /// Memory in bytes that the tokenizer may use, enough for about 150,000 open elements. Of a page
@@ -92,7 +92,7 @@ fn element<'h, 'a: 'h>(
 struct OpenTitle {
     /// True if it may be an SVG or MathML title. RCDATA text proves that it is an HTML title.
     in_foreign: bool,
-    text: Option<Span>,
+    text: Option<ByteRange>,
 }
 
 struct OracleReader<'a> {
@@ -102,7 +102,7 @@ struct OracleReader<'a> {
     in_foreign: bool,
     open_title: Option<OpenTitle>,
     title: Option<TitleSpan>,
-    base: Option<Span>,
+    base: Option<ByteRange>,
     links: Vec<LinkSpan>,
     links_left_out: usize,
     meta_encoding: Option<&'static Encoding>,
@@ -124,7 +124,7 @@ impl<'a> OracleReader<'a> {
         }
     }
 
-    fn bytes(&self, span: &Span) -> &'a [u8] {
+    fn bytes(&self, span: &ByteRange) -> &'a [u8] {
         self.html.get(span.clone()).unwrap_or_default()
     }
 
@@ -142,7 +142,7 @@ impl<'a> OracleReader<'a> {
         }
     }
 
-    fn title_text(&mut self, span: Span, kind: TextType) {
+    fn title_text(&mut self, span: ByteRange, kind: TextType) {
         let Some(open) = &mut self.open_title else { return };
         if kind != TextType::RCData {
             self.open_title = None;
@@ -233,7 +233,7 @@ impl<'a> OracleReader<'a> {
     }
 
     /// Decodes the character references of a value, which is expected to be ASCII.
-    fn unescaped(&self, span: &Span) -> Cow<'a, [u8]> {
+    fn unescaped(&self, span: &ByteRange) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {
             return Cow::Borrowed(bytes);
@@ -255,15 +255,16 @@ impl<'a> OracleReader<'a> {
 }
 
 /// Returns the range of the value of an attribute, empty if it has no value.
-fn value(attribute: &Attribute<'_>) -> Span {
+fn value(attribute: &Attribute<'_>) -> ByteRange {
     attribute.value_source_location().map_or(0..0, |span| span.bytes())
 }
 
 /// Returns the parts of the page that were found, for comparison. The two readers may represent an
 /// empty range differently, so the bytes are compared instead of the ranges.
 pub(crate) fn visible_parts<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
-    let bytes =
-        |span: &Option<Span>| span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default());
+    let bytes = |span: &Option<ByteRange>| {
+        span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default())
+    };
     let title = match &markup.title {
         TitleSpan::Absent => None,
         TitleSpan::Empty => Some(&[][..]),
