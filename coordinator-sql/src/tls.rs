@@ -75,7 +75,8 @@ fn read(path: &str) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("{path}: {error}"))
 }
 
-/// Accepts any certificate whose key the server has.
+/// Accepts any certificate, but only if the server proves that it has the key. The fetcher's
+/// `AnyHandshake` does not ask for that proof.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -2,6 +2,9 @@
 //!
 //! A folder counts only if it holds both `initdb` and `postgres`: client packages put a
 //! `pg_config` and `psql` in folders that have no server.
+//!
+//! `crates/operations/src/backup/postgres_programs.rs` searches the same folders for `pg_dump` and
+//! `pg_restore`; the fleet's program must not link this crate.
 
 use std::{
     collections::BTreeSet,

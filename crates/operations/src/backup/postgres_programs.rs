@@ -3,6 +3,9 @@
 //! Works with any server, not only a private one. A password is passed in the environment, not on
 //! the command line, which every user of the machine can read. Owners and grants are not dumped:
 //! roles belong to a cluster, and migrating grants again.
+//!
+//! `crates/postgres/src/binaries.rs` searches the same folders for the server's programs, and chooses
+//! by other rules. The fleet's program must not link that crate, so the list of folders is in both.
 
 use std::{
     env, fs,
