@@ -333,6 +333,8 @@ CREATE FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_t
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
+    -- The column is a smallint; a job with more attempts stays at this count.
+    max_attempts constant integer := 32000;
     fenced jobs;
 begin
     fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
@@ -340,10 +342,10 @@ begin
         return 'lost';
     end if;
     perform coordinator.free_jobs(
-        array[p_job_id], 'discarded', p_attempts => least(fenced.attempts + 1, 32000));
+        array[p_job_id], 'discarded', p_attempts => least(fenced.attempts + 1, max_attempts));
     insert into job_events (job_id, run, event, lease_number, worker_id, message)
     values (p_job_id, fenced.run, 'discard', p_lease_number, fenced.worker_id,
-            left(p_error, 1000));
+            left(p_error, coordinator.max_message_characters()));
     if fenced.kind = 'icon' then
         perform coordinator.enqueue(fenced.run, 'bundle-shard', array[fenced.part]);
     end if;
@@ -764,6 +766,12 @@ begin
       from chosen c order by 1;
 end $$;
 
+-- Name: max_message_characters(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.max_message_characters() RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS $$ select 1000 $$;
+
 -- Name: move_scan(integer, text, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.move_scan(p_scan integer, p_site text, p_archive text) RETURNS void
@@ -938,7 +946,7 @@ begin
     perform coordinator.free_jobs(array[p_job_id], 'pending');
     insert into job_events (job_id, run, event, lease_number, worker_id, message)
     values (p_job_id, fenced.run, 'release', p_lease_number, fenced.worker_id,
-            left(p_reason, 1000));
+            left(p_reason, coordinator.max_message_characters()));
     return 'released';
 end $$;
 
@@ -985,7 +993,9 @@ declare
     waiting bigint[];
 begin
     insert into job_events (job_id, run, event, lease_number, message)
-    select j.job_id, p_run, 'reopened', j.lease_number, left(p_reason, 1000) from jobs j
+    select j.job_id, p_run, 'reopened', j.lease_number,
+           left(p_reason, coordinator.max_message_characters())
+      from jobs j
      where j.run = p_run and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
     get diagnostics reopened = row_count;
     if reopened = 0 then
@@ -1089,7 +1099,7 @@ begin
             + first_backoff_ms * power(2, fenced.attempts) * random() * interval '1 ms');
     insert into job_events (job_id, run, event, lease_number, worker_id, message)
     values (p_job_id, fenced.run, 'retry', p_lease_number, fenced.worker_id,
-            left(p_error, 1000));
+            left(p_error, coordinator.max_message_characters()));
     return 'retry';
 end $$;
 
@@ -1132,7 +1142,8 @@ begin
          where j.state = 'leased' and (p_run is null or j.run = p_run)),
     noted as (
         insert into job_events (job_id, run, event, lease_number, worker_id, message)
-        select l.job_id, l.run, 'revoked', l.lease_number + 1, l.worker_id, left(p_reason, 1000)
+        select l.job_id, l.run, 'revoked', l.lease_number + 1, l.worker_id,
+               left(p_reason, coordinator.max_message_characters())
           from leased l)
     select array_agg(l.job_id) into revoked from leased l;
     perform coordinator.free_jobs(revoked, 'pending', p_revoked => true);
@@ -1172,6 +1183,8 @@ CREATE FUNCTION coordinator.run_workers(p_run integer) RETURNS TABLE(worker_id t
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
+    -- Limit recent = 5 minutes: long enough to hold a few jobs, short enough to show that a worker
+    -- stopped.
     with recent as (select clock_timestamp() - interval '5 minutes' as since),
     leased as (
         select j.worker_id, count(*)::integer as leases,
@@ -1255,6 +1268,7 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                             order by e.lease_number desc limit 1)) as holder
                   from jobs j where j.run = p_scan and j.state in ('pending', 'leased')
                    and coordinator.uses_isolation(j.crashes)
+                 -- Limit isolated_jobs = 10: a person reads no more of them.
                  order by j.crashes desc, j.job_id limit 10) c), '[]'),
         'errors', coalesce((
             select jsonb_agg(to_jsonb(e)) from (
@@ -1262,6 +1276,7 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                        ev.message
                   from job_events ev join jobs j using (job_id)
                  where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
+                 -- Limit errors = 10: a person reads the newest; `scan history` shows all of a job.
                  order by ev.at desc limit 10) e), '[]'),
         'events', coalesce((
             select jsonb_object_agg(event, amount) from (
@@ -1436,6 +1451,8 @@ end $$;
 CREATE FUNCTION coordinator.uses_isolation(p_crashes integer) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
+    -- Limit min_crashes = 3: two crashes of a job happen by chance when machines are taken away;
+    -- three make one of its items a suspect.
     select p_crashes >= 3;
 $$;
 
@@ -1966,6 +1983,10 @@ GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_wor
 
 REVOKE ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) TO everytab_worker;
+
+-- Name: FUNCTION max_message_characters(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.max_message_characters() FROM PUBLIC;
 
 -- Name: FUNCTION move_scan(p_scan integer, p_site text, p_archive text); Type: ACL; Schema: coordinator; Owner: -
 

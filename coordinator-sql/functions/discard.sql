@@ -5,6 +5,8 @@ create or replace function coordinator.discard(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
+    -- The column is a smallint; a job with more attempts stays at this count.
+    max_attempts constant integer := 32000;
     fenced jobs;
 begin
     fenced := coordinator.check_fence(p_job_id, p_lease_number, p_token);
@@ -12,10 +14,10 @@ begin
         return 'lost';
     end if;
     perform coordinator.free_jobs(
-        array[p_job_id], 'discarded', p_attempts => least(fenced.attempts + 1, 32000));
+        array[p_job_id], 'discarded', p_attempts => least(fenced.attempts + 1, max_attempts));
     insert into job_events (job_id, run, event, lease_number, worker_id, message)
     values (p_job_id, fenced.run, 'discard', p_lease_number, fenced.worker_id,
-            left(p_error, 1000));
+            left(p_error, coordinator.max_message_characters()));
     if fenced.kind = 'icon' then
         perform coordinator.enqueue(fenced.run, 'bundle-shard', array[fenced.part]);
     end if;

@@ -13,6 +13,6 @@ begin
     perform coordinator.free_jobs(array[p_job_id], 'pending');
     insert into job_events (job_id, run, event, lease_number, worker_id, message)
     values (p_job_id, fenced.run, 'release', p_lease_number, fenced.worker_id,
-            left(p_reason, 1000));
+            left(p_reason, coordinator.max_message_characters()));
     return 'released';
 end $$;

@@ -14,7 +14,9 @@ declare
     waiting bigint[];
 begin
     insert into job_events (job_id, run, event, lease_number, message)
-    select j.job_id, p_run, 'reopened', j.lease_number, left(p_reason, 1000) from jobs j
+    select j.job_id, p_run, 'reopened', j.lease_number,
+           left(p_reason, coordinator.max_message_characters())
+      from jobs j
      where j.run = p_run and j.job_id = any (p_job_ids) and j.state in ('completed', 'discarded');
     get diagnostics reopened = row_count;
     if reopened = 0 then

@@ -27,6 +27,6 @@ begin
             + first_backoff_ms * power(2, fenced.attempts) * random() * interval '1 ms');
     insert into job_events (job_id, run, event, lease_number, worker_id, message)
     values (p_job_id, fenced.run, 'retry', p_lease_number, fenced.worker_id,
-            left(p_error, 1000));
+            left(p_error, coordinator.max_message_characters()));
     return 'retry';
 end $$;

@@ -11,7 +11,8 @@ begin
          where j.state = 'leased' and (p_run is null or j.run = p_run)),
     noted as (
         insert into job_events (job_id, run, event, lease_number, worker_id, message)
-        select l.job_id, l.run, 'revoked', l.lease_number + 1, l.worker_id, left(p_reason, 1000)
+        select l.job_id, l.run, 'revoked', l.lease_number + 1, l.worker_id,
+               left(p_reason, coordinator.max_message_characters())
           from leased l)
     select array_agg(l.job_id) into revoked from leased l;
     perform coordinator.free_jobs(revoked, 'pending', p_revoked => true);

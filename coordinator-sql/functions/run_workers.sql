@@ -1,11 +1,12 @@
 -- The workers of a run: those that hold a lease, or had a job end in the last five minutes, well
--- or not. Jobs, items (a job's inputs), items a second and errors are those of the five minutes:
--- long enough to hold a few jobs, short enough to show a worker that stopped.
+-- or not. Jobs, items (a job's inputs), items a second and errors are those of the five minutes.
 create or replace function coordinator.run_workers(p_run integer)
 returns table (
     worker_id text, leases integer, kinds text[], oldest_lease timestamptz, jobs integer,
     items bigint, items_per_second double precision, errors integer, last_error text)
 language sql stable security definer set search_path = everytab, pg_temp as $$
+    -- Limit recent = 5 minutes: long enough to hold a few jobs, short enough to show that a worker
+    -- stopped.
     with recent as (select clock_timestamp() - interval '5 minutes' as since),
     leased as (
         select j.worker_id, count(*)::integer as leases,

@@ -13,8 +13,11 @@ use everytab_jobs::{
 
 use super::prices::{Database, Machine, Prices};
 
+/// Seconds of an hour.
 const HOUR: f64 = 3_600.0;
+/// Hours of an average month, by which providers compute prices per month.
 const HOURS_PER_MONTH: f64 = 730.0;
+/// Bytes of a gigabyte.
 const GB: f64 = 1e9;
 
 /// A rate, with its unit and its source.
