@@ -25,7 +25,7 @@ use rustix::{
 };
 
 use crate::{
-    places::{Database, Stores, internet},
+    environment::{Database, Stores, internet},
     setup::{LIMIT, Running, folder, run, worker},
 };
 
