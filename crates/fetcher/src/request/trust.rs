@@ -129,9 +129,9 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// Accepts every certificate and every signature during the handshake; [`Trust::examine`] judges the
-/// certificate afterwards. The verifier of `coordinator-sql/src/tls.rs` accepts any certificate too,
-/// but verifies signatures.
+/// Accepts every certificate and every signature during the handshake; [`Trust::examine`] judges
+/// the certificate afterwards. The verifier of `coordinator-sql/src/tls.rs` accepts any certificate
+/// too, but verifies signatures.
 #[derive(Debug)]
 struct AnyHandshake {
     provider: Arc<CryptoProvider>,

@@ -4,8 +4,9 @@
 //! the command line, which every user of the machine can read. Owners and grants are not dumped:
 //! roles belong to a cluster, and migrating grants again.
 //!
-//! `crates/postgres/src/binaries.rs` searches the same folders for the server's programs, and chooses
-//! by other rules. The fleet's program must not link that crate, so the list of folders is in both.
+//! `crates/postgres/src/binaries.rs` searches the same folders for the server's programs, and
+//! chooses by other rules. The fleet's program must not link that crate, so the list of folders is
+//! in both.
 
 use std::{
     env, fs,

@@ -91,8 +91,8 @@ async fn has_rows(coordinator: &Coordinator, backup: &Backup) -> Result<bool, Op
     if coordinator.contents().await? != Contents::Scans {
         return Ok(false);
     }
-    // A restore changes two tables: `scans` (the URLs of the stores) and `migrations`. A table that is
-    // not in the backup was made by a migration since.
+    // A restore changes two tables: `scans` (the URLs of the stores) and `migrations`. A table that
+    // is not in the backup was made by a migration since.
     let is_backed_up = |name: &str| backup.rows.tables.iter().any(|table| table.table == name);
     let unchanged = |tables: &[everytab_coordinator::TableDigest]| {
         let mut tables = tables.to_vec();

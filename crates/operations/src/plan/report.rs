@@ -28,8 +28,8 @@ pub(super) fn print(
     let in_flight = options.in_flight.min(max_in_flight);
     if in_flight < options.in_flight {
         sink.note(format_args!(
-            "warning: {} has memory for {max_in_flight} requests in flight of a worker; that is what \
-             is reckoned with",
+            "warning: {} has memory for {max_in_flight} requests in flight of a worker; that is \
+             what is reckoned with",
             options.instance
         ));
     }
