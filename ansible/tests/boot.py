@@ -300,7 +300,7 @@ def published(world):
 
 
 def reference(world, program):
-    """The same from one machine that nothing befell, by the operators' program: it has `local`."""
+    """The same from one machine without a fault, by the operators' program: it has `local`."""
     folder = os.path.join(world.work, "reference")
     os.makedirs(folder, mode=0o755)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
