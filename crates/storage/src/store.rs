@@ -175,6 +175,6 @@ pub(crate) fn too_large(place: &str, size: u64, most: u64) -> StorageError {
         StorageErrorKind::Invalid,
         "read",
         place,
-        format!("{size} bytes are more than the {most} read at once; read it in ranges"),
+        format!("{size} bytes are more than the {most} read in one piece; read it in ranges"),
     )
 }
