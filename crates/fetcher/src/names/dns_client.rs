@@ -138,7 +138,7 @@ async fn read(socket: Arc<UdpSocket>, pending: Pending) {
     }
 }
 
-/// Whether a message answers exactly this question, letter case included.
+/// Whether a message answers exactly this question. Letter case does not count.
 fn is_answer_to(message: &Message, query: &Query) -> bool {
     let [answered] = message.queries.as_slice() else { return false };
     answered.query_type() == query.query_type()
