@@ -29,7 +29,7 @@ fn vetted(text: &str) -> Option<Url> {
     assert_eq!(vet_url(url.as_str()).as_ref(), Ok(&url));
     if let Some(address) = literal_address(&url) {
         // An address literal, in any spelling, is an address here and is never sent to a resolver.
-        is_public(address);
+        let _ = is_public(address);
     } else {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');
         assert!(host.parse::<std::net::IpAddr>().is_err(), "{url}");
