@@ -141,7 +141,7 @@ fn answer(mut stream: TcpStream, dialled: &Dialled) {
     let path = head.split(' ').nth(1).unwrap_or_default();
     let answer = match path.strip_prefix("/to?") {
         Some(location) => {
-            format!("HTTP/1.1 302 ScanResult\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
+            format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
         }
         None => "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nicon".to_owned(),
     };

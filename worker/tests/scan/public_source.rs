@@ -22,8 +22,7 @@ fn recorder() -> (String, mpsc::Receiver<Vec<String>>) {
             let lines = BufReader::new(stream.try_clone().unwrap()).lines();
             let head: Vec<String> =
                 lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-            let answer =
-                "HTTP/1.1 404 Not ScanResult\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            let answer = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
             // The program may have closed the connection.
             let _ = stream.write_all(answer.as_bytes());
             if heads.send(head).is_err() {
