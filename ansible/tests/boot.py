@@ -126,6 +126,8 @@ def start(machines, scan, runcmd):
 def look_at(machine):
     """What must hold of a booted machine besides the worker."""
     expect(machine.unit("ActiveState", unit="unbound.service")["ActiveState"] == "active", "Unbound")
+    # The unit tries again until the metadata service answers.
+    wait_for(f"{machine.name}'s token", lambda: machine.ask("ls", "/run/everytab/pgpass").strip())
     pgpass = machine.ask("stat", "-c", "%a %U", "/run/everytab/pgpass").strip()
     expect(pgpass == "600 everytab", f"the token is the worker's alone, not {pgpass}")
     for path, user in (("/etc/everytab/scan.env", "everytab"),

@@ -38,7 +38,12 @@ fn a_scan_over_s3_or_http_gives_the_bundles_of_one_over_folders() {
         ..Stores::folders(&internet, &dir.join("over-http"))
     };
     let database = Database::new(&internet, over_http);
-    database.start_scan("latest", &[]);
+    // Over HTTP nothing can be listed, and the list of crawls is on another server.
+    let mut latest = database.owner(&["scan", "start", "--crawl", "latest"]);
+    latest.args(database.stores.arguments());
+    let refused = run(latest).expect_code(1);
+    assert!(refused.stderr.contains("name a crawl with --crawl"), "{}", refused.stderr);
+    database.start_scan(internet.crawl(), &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     let site = dir.join("over-http/site");
     assert_same(&expected, &published(&site), "folders and HTTP");

@@ -4,7 +4,7 @@
 //! subsets; `collinfo.json` is an array of objects with an `id`. Invariant: the same lists give the
 //! same results in the same order. Must not know: where the lists come from.
 
-use std::io::Read;
+use std::{collections::BTreeSet, io::Read};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -88,22 +88,27 @@ struct Collection {
     id: String,
 }
 
+/// The folder in the bucket that holds a folder for each crawl.
+pub const COLLECTIONS: &str = "cc-index/collections/";
+
 /// Returns the ids of the crawls in a `collinfo.json`, newest first. Other ids are ignored.
 pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
     let collections: Vec<Collection> =
         serde_json::from_slice(collinfo).map_err(|error| ListError::Crawls(error.to_string()))?;
-    let mut ids: Vec<String> = collections.into_iter().map(|collection| collection.id).collect();
-    ids.retain(|id| is_crawl_id(id));
-    // CC-MAIN-<year>-<week, two digits>: alphabetical order is chronological.
-    ids.sort_unstable_by(|a, b| b.cmp(a));
-    ids.dedup();
+    let ids = newest_first(collections.iter().map(|collection| collection.id.as_str()));
     if ids.is_empty() { Err(ListError::Crawls("it names no crawl".into())) } else { Ok(ids) }
 }
 
-/// Returns the id of the newest crawl in a `collinfo.json`.
-pub fn newest_crawl_id(collinfo: &[u8]) -> Result<String, ListError> {
-    let newest = crawl_ids(collinfo)?.into_iter().next();
-    newest.ok_or_else(|| ListError::Crawls("it names no crawl".into()))
+/// Returns the ids of the crawls of which there is an object below [`COLLECTIONS`], newest first.
+/// `keys` are names of objects; other names are ignored.
+pub fn crawl_ids_of_keys<'a>(keys: impl Iterator<Item = &'a str>) -> Vec<String> {
+    newest_first(keys.filter_map(|key| Some(key.strip_prefix(COLLECTIONS)?.split_once('/')?.0)))
+}
+
+fn newest_first<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
+    // CC-MAIN-<year>-<week, two digits>: alphabetical order is chronological.
+    let ids: BTreeSet<&str> = ids.filter(|id| is_crawl_id(id)).collect();
+    ids.into_iter().rev().map(str::to_owned).collect()
 }
 
 /// Returns true if `id` has the form of the id of a crawl, such as `CC-MAIN-2026-05`: `CC-MAIN-`,
@@ -190,14 +195,29 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_crawl_is_found_whatever_the_order() {
+    fn crawls_are_found_by_their_folders() {
+        let keys = [
+            "cc-index/collections/CC-MAIN-2026-04/indexes/cdx-00000.gz",
+            "cc-index/collections/CC-MAIN-2026-05/metadata.yaml",
+            "cc-index/collections/CC-MAIN-2026-04/metadata.yaml",
+            "cc-index/collections/CC-NEWS/metadata.yaml",
+            "cc-index/collections/index.html",
+            "cc-index/table/cc-main/warc/crawl=CC-MAIN-2026-06/x",
+        ];
+        assert_eq!(crawl_ids_of_keys(keys.into_iter()), ["CC-MAIN-2026-05", "CC-MAIN-2026-04"]);
+        assert!(crawl_ids_of_keys([].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn crawls_are_sorted_newest_first_whatever_the_order() {
         let collinfo = br#"[{"id":"CC-MAIN-2025-51","name":"December 2025"},
             {"id":"CC-MAIN-2026-05","cdx-api":"x"},{"id":"CC-MAIN-2026-04"},{"id":"NEWS"},
             {"id":"CC-MAIN-2009-2010"}]"#;
-        assert_eq!(newest_crawl_id(collinfo).unwrap(), "CC-MAIN-2026-05");
-        assert_eq!(crawl_ids(collinfo).unwrap().len(), 4);
+        let newest_first =
+            ["CC-MAIN-2026-05", "CC-MAIN-2026-04", "CC-MAIN-2025-51", "CC-MAIN-2009-2010"];
+        assert_eq!(crawl_ids(collinfo).unwrap(), newest_first);
         for bad in ["", "{}", "[]", r#"[{"id":5}]"#, r#"[{"id":"CC-MAIN-../x"}]"#] {
-            assert!(matches!(newest_crawl_id(bad.as_bytes()), Err(ListError::Crawls(_))), "{bad}");
+            assert!(matches!(crawl_ids(bad.as_bytes()), Err(ListError::Crawls(_))), "{bad}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The lists that name a crawl and its files: `crawl-data/CRAWL/*.paths.gz` and `collinfo.json`.
+//! What names a crawl and its files: `crawl-data/CRAWL/*.paths.gz`, and the folder of its indexes.
 
 use std::{
     fs::{self, File},
@@ -31,23 +31,14 @@ pub(crate) fn write_paths(
     write().map_err(TestbedError::file(&path))
 }
 
-/// Writes `collinfo.json`: the crawls, newest first.
-pub(crate) fn write_collinfo(bucket: &Path, crawls: &[String]) -> Result<(), TestbedError> {
-    let mut newest_first: Vec<&String> = crawls.iter().collect();
-    newest_first.sort();
-    newest_first.reverse();
-    let rows: Vec<_> = newest_first
-        .iter()
-        .map(|crawl| {
-            serde_json::json!({
-                "id": crawl,
-                "name": format!("Small internet {crawl}"),
-                "timegate": format!("https://index.commoncrawl.org/{crawl}/"),
-                "cdx-api": format!("https://index.commoncrawl.org/{crawl}-index"),
-            })
-        })
-        .collect();
-    let path = bucket.join("collinfo.json");
-    let text = format!("{:#}\n", serde_json::Value::Array(rows));
-    fs::write(&path, text).map_err(TestbedError::file(&path))
+/// Writes `cc-index/collections/CRAWL/metadata.yaml`. By such folders the bucket tells which crawls
+/// there are: the list of crawls (`collinfo.json`) is on Common Crawl's index server alone.
+pub(crate) fn write_collections(bucket: &Path, crawls: &[String]) -> Result<(), TestbedError> {
+    for crawl in crawls {
+        let folder = bucket.join("cc-index/collections").join(crawl);
+        fs::create_dir_all(&folder).map_err(TestbedError::file(&folder))?;
+        let path = folder.join("metadata.yaml");
+        fs::write(&path, format!("crawl: {crawl}\n")).map_err(TestbedError::file(&path))?;
+    }
+    Ok(())
 }

@@ -87,7 +87,7 @@ fn link_recorded(dir: &Path, crawls: &[String], bucket: &Path) -> Result<(), Tes
             }
         }
     }
-    layout::write_collinfo(bucket, crawls)
+    layout::write_collections(bucket, crawls)
 }
 
 /// Hard-links files, or copies them where the file system has no hard links. Symbolic links do not

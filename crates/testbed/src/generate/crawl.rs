@@ -64,7 +64,7 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
             .collect();
         layout::write_paths(bucket, CRAWL, list, &names)?;
     }
-    layout::write_collinfo(bucket, &[CRAWL.to_owned()])
+    layout::write_collections(bucket, &[CRAWL.to_owned()])
 }
 
 fn files_of(subset: Subset) -> u64 {
