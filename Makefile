@@ -19,6 +19,8 @@ export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
 INFRA_PROGRAMS := $(TARGET)/infra
+# Where no Prometheus is installed, the one that scripts/install/ unpacked.
+export PATH := $(PATH):$(TARGET)/prometheus/usr/bin
 # What checks the page: axe and an HTML validator.
 export EVERYTAB_NODE ?= $(TARGET)/node
 # make fuzz SECONDS=3600; a shell keeps a variable of that name of its own.

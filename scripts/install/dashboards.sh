@@ -4,9 +4,10 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh
 . scripts/install/packages.sh
+# shellcheck source=scripts/install/programs.sh
+. scripts/install/programs.sh
 
 need_build
 need_postgres_server
-need_program prometheus
-need_program promtool prometheus
 install_missing
+install_prometheus

@@ -49,6 +49,9 @@ need_node() {
 have_browser() { have chromium || have chromium-browser || have google-chrome; }
 need_browser() { have_browser || packages+=(chromium); }
 
+have_firefox() { have firefox-esr || have firefox; }
+need_firefox() { have_firefox || packages+=(firefox-esr); }
+
 have_pgbouncer() { have pgbouncer || [ -x /usr/sbin/pgbouncer ]; }
 need_pgbouncer() { have_pgbouncer || packages+=(pgbouncer); }
 

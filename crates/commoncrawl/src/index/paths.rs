@@ -56,16 +56,15 @@ pub fn warc_subset_files(list: &[u8]) -> Result<Vec<String>, ListError> {
     let text = String::from_utf8(plain_bytes(list)?).map_err(|_| ListError::NotText)?;
     let mut files = Vec::new();
     for (index, line) in text.lines().map(str::trim_ascii).enumerate() {
-        if line.is_empty() {
+        // Of the other lines nothing is read, so they may be what they like.
+        if !line.split('/').any(|step| step == "subset=warc") || !line.ends_with(".parquet") {
             continue;
         }
         if !is_relative_path(line) {
             let text = line.chars().take(80).collect();
             return Err(ListError::NotAPath { line: index + 1, text });
         }
-        if line.split('/').any(|step| step == "subset=warc") && line.ends_with(".parquet") {
-            files.push(line.to_owned());
-        }
+        files.push(line.to_owned());
     }
     files.sort_unstable();
     files.dedup();
@@ -190,6 +189,8 @@ mod tests {
             error.unwrap_err().to_string(),
             "line 2 of the list is not a relative path: \"../subset=warc/y.parquet\""
         );
+        let odd = b"crawl=X/\n/absolute\n../x\na/subset=warc/\na/subset=warc/x.parquet\n";
+        assert_eq!(warc_subset_files(odd).unwrap(), ["a/subset=warc/x.parquet"]);
         assert_eq!(warc_subset_files(b"\n"), Err(ListError::Empty));
         assert_eq!(warc_subset_files(b"\xff"), Err(ListError::NotText));
     }
