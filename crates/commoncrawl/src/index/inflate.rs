@@ -88,8 +88,7 @@ impl Inflater {
             return Ok(length);
         }
         let mut members = MultiGzDecoder::new(stored);
-        let is_whole =
-            members.read_exact(out).is_ok() && matches!(members.read(&mut [0]), Ok(0));
+        let is_whole = members.read_exact(out).is_ok() && matches!(members.read(&mut [0]), Ok(0));
         Ok(if is_whole { out.len() } else { length })
     }
 
