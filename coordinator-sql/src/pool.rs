@@ -130,9 +130,10 @@ impl Pool {
     fn none_in_time(&self) -> Error {
         let managed::Status { size, max_size, .. } = self.connections.status();
         let (server, seconds) = (&self.connections.manager().0, self.acquire_time.as_secs_f32());
-        match size < max_size {
-            true => server.no_answer(seconds),
-            false => server.all_in_use(max_size, seconds),
+        if size < max_size {
+            server.no_answer(seconds)
+        } else {
+            server.all_in_use(max_size, seconds)
         }
     }
 

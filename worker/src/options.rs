@@ -10,7 +10,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use everytab_coordinator::JobKind;
-use everytab_fetcher::{FetchSettings, Fetcher};
+use everytab_fetcher::{FetchSettings, Fetcher, SettingsError};
 use everytab_icon::png::Colours;
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 #[cfg(feature = "local")]
@@ -132,7 +132,7 @@ fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
 }
 
 impl FetchArgs {
-    /// The fetcher's settings, with a warning for each that lets it leave the public internet.
+    /// The fetcher's settings.
     pub fn settings(&self) -> FetchSettings {
         // Every option by name: the compiler tells of one that is not passed on.
         let Self {
@@ -164,11 +164,9 @@ impl FetchArgs {
     /// # Errors
     /// When a setting makes no sense, or the file of authorities cannot be read.
     pub fn fetcher(&self) -> Result<Fetcher, CliError> {
-        Fetcher::new(self.settings()).map_err(|error| match &self.ca_file {
-            Some(file) if error.to_string().contains(&*file.to_string_lossy()) => {
-                CliError::usage(format!("--ca-file {error}"))
-            }
-            _ => CliError::usage(error.to_string()),
+        Fetcher::new(self.settings()).map_err(|error| match error {
+            SettingsError::CaFile(reason) => CliError::usage(format!("--ca-file {reason}")),
+            other => CliError::usage(other.to_string()),
         })
     }
 

@@ -81,10 +81,9 @@ pub use permits::politeness::InFlight;
 pub use request::{
     content::{ImageFacts, data_bytes, judge},
     fetcher::Fetcher,
-    shared::SettingsError,
     spool::{Payload, Span, Spool},
 };
-pub use settings::{FetchSettings, REQUEST_BYTES, RobotsPolicy, WAITING_BYTES};
+pub use settings::{FetchSettings, REQUEST_BYTES, RobotsPolicy, SettingsError, WAITING_BYTES};
 pub use shard::{
     fetch_shard::{IconResult, ShardOptions, ShardResult, fetch_shard},
     host_candidates::HostCandidates,

@@ -84,6 +84,21 @@ pub struct FetchSettings {
     pub breaker_minimum: usize,
 }
 
+/// Why there is no fetcher with some settings, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The user agent cannot be sent in a header.
+    #[error("the user agent holds control characters")]
+    UserAgent,
+    /// The file of certificate authorities cannot be read or holds none; the text begins with its
+    /// path.
+    #[error("{0}")]
+    CaFile(String),
+    /// This machine's resolver or TLS cannot be set up.
+    #[error("{0}")]
+    System(String),
+}
+
 impl Default for FetchSettings {
     fn default() -> Self {
         Self {

@@ -78,19 +78,20 @@ async fn newest_crawls(store: &dyn Store, is_public: bool) -> Result<Vec<String>
 async fn newest_complete(store: &dyn Store, crawls: Vec<String>) -> Result<String, OperationError> {
     let mut late = Vec::new();
     for crawl in crawls.into_iter().take(MAX_LATE_CRAWLS + 1) {
-        match store.head(&paths_list(&crawl)).await {
-            Ok(Some(_)) => return Ok(crawl),
+        let is_published = match store.head(&paths_list(&crawl)).await {
+            Ok(found) => found.is_some(),
             Err(error)
-                if error.kind() != StorageErrorKind::Denied
-                    || !store.url().starts_with("s3://") =>
+                if error.kind() == StorageErrorKind::Denied && store.url().starts_with("s3://") =>
             {
-                return Err(error.into());
+                false
             }
-            Ok(None) | Err(_) => {
-                tracing::warn!(crawl, "its list of index files is not published yet");
-                late.push(crawl);
-            }
+            Err(error) => return Err(error.into()),
+        };
+        if is_published {
+            return Ok(crawl);
         }
+        tracing::warn!(crawl, "its list of index files is not published yet");
+        late.push(crawl);
     }
     Err(OperationError::new(format!(
         "the list of index files of {} is not in {}; name a crawl with --crawl",

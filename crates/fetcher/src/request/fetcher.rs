@@ -11,13 +11,9 @@ use crate::{
     meter::FetchMeter,
     permits::politeness::InFlight,
     request::{
-        chain,
-        pool::ConnectionPool,
-        robots::RobotsCache,
-        scope::FetchScope,
-        shared::{SettingsError, Shared},
+        chain, pool::ConnectionPool, robots::RobotsCache, scope::FetchScope, shared::Shared,
     },
-    settings::{FetchSettings, RobotsPolicy},
+    settings::{FetchSettings, RobotsPolicy, SettingsError},
     trouble::Trouble,
 };
 

@@ -14,7 +14,7 @@ use crate::{
     names::resolver::Resolver,
     permits::politeness::Politeness,
     request::{route::has_ipv6_route, trust::Trust},
-    settings::FetchSettings,
+    settings::{FetchSettings, SettingsError},
 };
 
 /// Large bodies that are inspected together. Hashing and measuring take microseconds; more threads
@@ -41,17 +41,11 @@ pub(crate) struct Shared {
     pub(crate) origins: Arc<Semaphore>,
 }
 
-/// A setting that the fetcher cannot work with, in one line.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct SettingsError(String);
-
 impl Shared {
     /// Makes the shared parts. Must be called within a tokio runtime, which is then watched for
     /// stalls. Errors: see [`Fetcher::new`](crate::Fetcher::new).
     pub(crate) fn new(settings: FetchSettings) -> Result<Self, SettingsError> {
-        http::HeaderValue::from_str(&settings.user_agent)
-            .map_err(|_| SettingsError("the user agent holds control characters".to_owned()))?;
+        http::HeaderValue::from_str(&settings.user_agent).map_err(|_| SettingsError::UserAgent)?;
         let guard =
             Guard { allow: settings.allow_ranges.clone(), deny: settings.deny_ranges.clone() };
         let is_token = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
@@ -60,8 +54,8 @@ impl Shared {
         let origins = settings.concurrent_origins.max(settings.in_flight.saturating_mul(4));
         let origins = origins.clamp(1, Semaphore::MAX_PERMITS);
         Ok(Self {
-            resolver: Resolver::new(&settings, guard.clone()).map_err(SettingsError)?,
-            trust: Trust::new(settings.ca_file.as_deref()).map_err(SettingsError)?,
+            resolver: Resolver::new(&settings, guard.clone()).map_err(SettingsError::System)?,
+            trust: Trust::new(settings.ca_file.as_deref())?,
             endpoints: DeadEndpoints::new(settings.remembers),
             politeness: Politeness::new(&settings),
             stalls: StallWatch::start(),

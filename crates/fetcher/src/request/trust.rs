@@ -17,7 +17,7 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
 };
 
-use crate::certificate::Certificate;
+use crate::{certificate::Certificate, settings::SettingsError};
 
 /// The client configuration of all connections, and the verifier of their certificates.
 pub(crate) struct Trust {
@@ -26,14 +26,15 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
-    /// Loads the machine's roots and those of `ca_file` (PEM). Errors: one line that names the
-    /// file. A machine without roots is no error: certificates are then recorded as of unknown
-    /// issuer.
-    pub(crate) fn new(ca_file: Option<&Path>) -> Result<Self, String> {
+    /// Loads the machine's roots and those of `ca_file` (PEM). A machine without roots is no error:
+    /// certificates are then recorded as of unknown issuer.
+    pub(crate) fn new(ca_file: Option<&Path>) -> Result<Self, SettingsError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(path) = ca_file {
-            let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
+            let wrong = |what: &dyn std::fmt::Display| {
+                SettingsError::CaFile(format!("{}: {what}", path.display()))
+            };
             let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(path)
                 .and_then(Iterator::collect)
                 .map_err(|e| wrong(&e))?;
@@ -49,7 +50,7 @@ impl Trust {
         let accept = Arc::new(AnyHandshake { provider: Arc::clone(&provider) });
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|e| format!("TLS: {e}"))?
+            .map_err(|e| SettingsError::System(format!("TLS: {e}")))?
             .dangerous()
             .with_custom_certificate_verifier(accept)
             .with_no_client_auth();
