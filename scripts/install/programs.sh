@@ -21,9 +21,12 @@ install_python_programs() {
 
 # Prometheus and promtool, into target/prometheus: out of Debian's package, which is not installed,
 # for on most machines that would start a service.
+have_prometheus() {
+    { have prometheus && have promtool; } || [ -x "$target/prometheus/usr/bin/promtool" ]
+}
 install_prometheus() {
     local folder="$target/prometheus"
-    { have prometheus && have promtool; } || [ -x "$folder/usr/bin/promtool" ] && return
+    ! have_prometheus || return 0
     say "unpacking prometheus into $folder"
     mkdir -p "$folder"
     (cd "$folder" && apt-get download prometheus && dpkg-deb -x prometheus_*.deb . &&

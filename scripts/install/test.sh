@@ -45,8 +45,7 @@ cargo nextest --version >/dev/null 2>&1 ||
     missing warcio "archives read by another program"
 [ -d "$target/node/node_modules/axe-core" ] || missing axe-core "the page's accessibility"
 [ -d "$target/node/node_modules/html-validate" ] || missing html-validate "the page's HTML"
-{ have prometheus && have promtool; } || [ -x "$target/prometheus/usr/bin/promtool" ] ||
-    missing prometheus "rules and dashboards"
+have_prometheus || missing prometheus "rules and dashboards"
 [ -e "$target/infra/installed" ] || missing checkov "terraform/, packer/, ansible/ (infra-check)"
 
 mkdir -p "$target"

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
+use everytab_postgres::shared_for_tests;
 
-use crate::setup::{Running, folder, manifest, scan_locally, worker};
+use crate::setup::{Running, worker};
 
 #[test]
 fn machines_that_migrate_an_empty_database_concurrently_leave_one_schema() {
@@ -21,19 +21,4 @@ fn machines_that_migrate_an_empty_database_concurrently_leave_one_schema() {
     assert_eq!(said.iter().filter(|text| text.contains("applied 0001")).count(), 1, "{said:?}");
     let psql = |sql: &str| shared_for_tests().psql(&name, sql).unwrap();
     assert_eq!(psql("select count(*) from everytab.scans").trim(), "0");
-}
-
-#[test]
-fn local_knows_a_scan_again_whose_settings_an_older_version_wrote() {
-    let dir = folder();
-    let sample = ["--sample", "--sample-hosts", "20"];
-    scan_locally(dir.path(), 1, &sample);
-    let first = manifest(&dir.path().join("site"))["scan"].clone();
-    let postgres =
-        PrivatePostgres::start(PostgresSettings::new(dir.path().join("postgres"))).unwrap();
-    let older = "update everytab.scans set settings = settings || '{\"bundle_format\": \"json\"}'";
-    postgres.psql("everytab", older).unwrap();
-    postgres.stop().unwrap();
-    scan_locally(dir.path(), 1, &sample);
-    assert_eq!(manifest(&dir.path().join("site"))["scan"], first, "the hosts were scanned again");
 }

@@ -31,7 +31,7 @@ mod idle_workers;
 mod instance_metadata;
 mod kills;
 mod netns;
-mod older_backup;
+mod older_version;
 mod operator;
 mod outcomes;
 mod own_link;

@@ -1,4 +1,5 @@
-//! A backup made by an older version of the program is restored as a scan of this version.
+//! What an older version of the program made is a scan of this version: a backup that is restored,
+//! and the folder of `local`.
 
 use std::{
     collections::BTreeMap,
@@ -7,10 +8,10 @@ use std::{
     process::Command,
 };
 
-use everytab_postgres::shared_for_tests;
+use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
 use serde_json::Value;
 
-use crate::setup::{assert_same, files, folder, manifest, run, worker};
+use crate::setup::{assert_same, files, folder, manifest, run, scan_locally, worker};
 
 /// A finished scan of 20 hosts of the generated internet, backed up by the version before runs
 /// (migrations 0001 and 0002) after another scan had been published.
@@ -72,4 +73,19 @@ fn a_backup_of_the_version_before_runs_is_whole_and_comes_back() {
     with_database(&["publish"]);
     assert_eq!(manifest(&site)["scan"], shown["scan"]);
     with_database(&["backup", "--to", &url_of(&dir.path().join("again"))]);
+}
+
+#[test]
+fn local_knows_a_scan_again_whose_settings_an_older_version_wrote() {
+    let dir = folder();
+    let sample = ["--sample", "--sample-hosts", "20"];
+    scan_locally(dir.path(), 1, &sample);
+    let first = manifest(&dir.path().join("site"))["scan"].clone();
+    let postgres =
+        PrivatePostgres::start(PostgresSettings::new(dir.path().join("postgres"))).unwrap();
+    let older = "update everytab.scans set settings = settings || '{\"bundle_format\": \"json\"}'";
+    postgres.psql("everytab", older).unwrap();
+    postgres.stop().unwrap();
+    scan_locally(dir.path(), 1, &sample);
+    assert_eq!(manifest(&dir.path().join("site"))["scan"], first, "the hosts were scanned again");
 }
