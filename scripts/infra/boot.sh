@@ -29,6 +29,13 @@ clean() {
 }
 trap clean EXIT
 
+say "the tests of what stands before moto"
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext \
+    subjectAltName=IP:127.0.0.1 -keyout "$work/gateway.key" -out "$work/gateway.pem" 2>/dev/null
+python ansible/tests/gateway_test.py "$(command -v moto_server)" "$work/gateway.pem" \
+    "$work/gateway.key" >"$work/gateway.log" 2>&1 || { cat "$work/gateway.log"; exit 1; }
+say "$(grep '^Ran' "$work/gateway.log")"
+
 base="$(scripts/dist/small-debian.sh)"
 mkdir "$root"
 tar -C "$root" -xf "$base"
