@@ -543,7 +543,7 @@ $$;
 
 -- Name: lease(text, text[], integer, jsonb, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) RETURNS TABLE(job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer)
+CREATE FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) RETURNS TABLE(job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer, lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean, rate integer, archive_rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -564,7 +564,7 @@ begin
         perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select r.run, s.scan_id, r.lease_ms, r.rate, asked.kind, asked.cursor,
+        select r.run, s.scan_id, r.lease_ms, r.rate, r.archive_rate, asked.kind, asked.cursor,
                case asked.cursor when 0 then lowest_priority else usual_priority end as priority
           from runs r
           left join scans s on s.scan = r.run
@@ -595,7 +595,8 @@ begin
            and j.state = 'pending' and j.not_before is null
         returning j.job_id, j.run, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
-                  coordinator.uses_isolation(j.crashes), target.rate;
+                  coordinator.uses_isolation(j.crashes), target.rate,
+                  target.archive_rate;
         get diagnostics taken = row_count;
         wanted := wanted - taken;
         if taken > 0 and target.cursor = 0 then
@@ -952,7 +953,7 @@ end $$;
 
 -- Name: renew(text, bigint[], integer[], uuid[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) RETURNS TABLE(job_id bigint, live_workers integer, rate integer)
+CREATE FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) RETURNS TABLE(job_id bigint, live_workers integer, rate integer, archive_rate integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -963,7 +964,7 @@ begin
     select count(distinct j.worker_id)::integer into workers from jobs j where j.state = 'leased';
     return query
     with mine as materialized (
-        select l.job_id, r.lease_ms, r.rate,
+        select l.job_id, r.lease_ms, r.rate, r.archive_rate,
                l.leased_at + coordinator.deadline(l.kind, l.crashes, r.deadline_ms) as latest
           from jobs l
           join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
@@ -977,7 +978,7 @@ begin
       from mine
      where j.job_id = mine.job_id and j.job_id = any (p_job_ids)
        and mine.latest > clock_timestamp()
-    returning j.job_id, greatest(workers, 1), mine.rate;
+    returning j.job_id, greatest(workers, 1), mine.rate, mine.archive_rate;
 end $$;
 
 -- Name: reopen(integer, bigint[], text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1232,7 +1233,8 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
     AS $$
     select jsonb_build_object(
         'scan', s.scan_id, 'crawl', s.crawl, 'state', r.state, 'settings', s.settings,
-        'rate', r.rate, 'shards', s.shards, 'bundles_per_shard', s.bundles_per_shard,
+        'rate', r.rate, 'archive_rate', r.archive_rate,
+        'shards', s.shards, 'bundles_per_shard', s.bundles_per_shard,
         'started_at', r.started_at, 'finished_at', r.finished_at, 'now', clock_timestamp(),
         'outstanding', (select sum(st.outstanding) from stages st where st.run = p_scan),
         'stages', (
@@ -1301,6 +1303,18 @@ $$;
 CREATE FUNCTION coordinator.search_ranges() RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS $$ select 28 $$;
+
+-- Name: set_archive_rate(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.set_archive_rate(p_run integer, p_archive_rate integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    update runs set archive_rate = p_archive_rate
+     where run = p_run and state in ('running', 'paused');
+    return found;
+end $$;
 
 -- Name: set_deadline(integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -1650,6 +1664,8 @@ CREATE TABLE everytab.runs (
     paused_kinds everytab.job_kind[] DEFAULT '{}'::everytab.job_kind[] NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     finished_at timestamp with time zone,
+    archive_rate integer,
+    CONSTRAINT runs_archive_rate_check CHECK ((archive_rate > 0)),
     CONSTRAINT runs_deadline_ms_check CHECK ((deadline_ms > 0)),
     CONSTRAINT runs_digests_check CHECK ((jsonb_typeof(digests) = 'object'::text)),
     CONSTRAINT runs_lease_ms_check CHECK (((lease_ms >= 10) AND (lease_ms <= 86400000))),
@@ -2087,6 +2103,10 @@ GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker;
 -- Name: FUNCTION search_ranges(); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.search_ranges() FROM PUBLIC;
+
+-- Name: FUNCTION set_archive_rate(p_run integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.set_archive_rate(p_run integer, p_archive_rate integer) FROM PUBLIC;
 
 -- Name: FUNCTION set_deadline(p_run integer, p_deadline_ms bigint); Type: ACL; Schema: coordinator; Owner: -
 

@@ -25,6 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         crawl: "CC-MAIN-2026-01".into(),
         settings: json!({"entries_per_bundle": 120}),
         lease_ms: 300_000,
+        archive_rate: None,
         digests: Digests { encoder: "digest of the icon encoder".into() },
         files: vec![("cc-index/part-0.parquet".into(), None)],
     };

@@ -12,7 +12,7 @@ create or replace function coordinator.lease(
 returns table (
     job_id bigint, run integer, scan_id uuid, kind text, part integer, lease_number integer,
     lease_token uuid, lease_ms integer, attempts integer, crashes integer, uses_isolation boolean,
-    rate integer)
+    rate integer, archive_rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -31,7 +31,7 @@ begin
         perform coordinator.sweep(max_swept);
     end if;
     for target in
-        select r.run, s.scan_id, r.lease_ms, r.rate, asked.kind, asked.cursor,
+        select r.run, s.scan_id, r.lease_ms, r.rate, r.archive_rate, asked.kind, asked.cursor,
                case asked.cursor when 0 then lowest_priority else usual_priority end as priority
           from runs r
           left join scans s on s.scan = r.run
@@ -62,7 +62,8 @@ begin
            and j.state = 'pending' and j.not_before is null
         returning j.job_id, j.run, target.scan_id, j.kind::text, j.part, j.lease_number,
                   j.lease_token, target.lease_ms, j.attempts::integer, j.crashes::integer,
-                  coordinator.uses_isolation(j.crashes), target.rate;
+                  coordinator.uses_isolation(j.crashes), target.rate,
+                  target.archive_rate;
         get diagnostics taken = row_count;
         wanted := wanted - taken;
         if taken > 0 and target.cursor = 0 then

@@ -1,10 +1,10 @@
 -- Extends the leases of one worker in one call, up to the deadline of their kind. Returns the jobs
 -- whose leases it still holds, each with the number of live workers (those that hold any lease) and
--- the rate of its run, which the worker's politeness needs. Rows are locked in the order of job
+-- the rates of its run, which the worker's politeness needs. Rows are locked in the order of job
 -- ids, so that calls cannot deadlock.
 create or replace function coordinator.renew(
     p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
-returns table (job_id bigint, live_workers integer, rate integer)
+returns table (job_id bigint, live_workers integer, rate integer, archive_rate integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -13,7 +13,7 @@ begin
     select count(distinct j.worker_id)::integer into workers from jobs j where j.state = 'leased';
     return query
     with mine as materialized (
-        select l.job_id, r.lease_ms, r.rate,
+        select l.job_id, r.lease_ms, r.rate, r.archive_rate,
                l.leased_at + coordinator.deadline(l.kind, l.crashes, r.deadline_ms) as latest
           from jobs l
           join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
@@ -27,5 +27,5 @@ begin
       from mine
      where j.job_id = mine.job_id and j.job_id = any (p_job_ids)
        and mine.latest > clock_timestamp()
-    returning j.job_id, greatest(workers, 1), mine.rate;
+    returning j.job_id, greatest(workers, 1), mine.rate, mine.archive_rate;
 end $$;

@@ -5,7 +5,8 @@ create or replace function coordinator.scan_status(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object(
         'scan', s.scan_id, 'crawl', s.crawl, 'state', r.state, 'settings', s.settings,
-        'rate', r.rate, 'shards', s.shards, 'bundles_per_shard', s.bundles_per_shard,
+        'rate', r.rate, 'archive_rate', r.archive_rate,
+        'shards', s.shards, 'bundles_per_shard', s.bundles_per_shard,
         'started_at', r.started_at, 'finished_at', r.finished_at, 'now', clock_timestamp(),
         'outstanding', (select sum(st.outstanding) from stages st where st.run = p_scan),
         'stages', (

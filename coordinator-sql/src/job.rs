@@ -104,4 +104,6 @@ pub struct Lease {
     pub uses_isolation: bool,
     /// The fleet's icon requests a second, if limited.
     pub rate: Option<i32>,
+    /// The fleet's requests a second to the source, if limited.
+    pub archive_rate: Option<i32>,
 }

@@ -28,6 +28,8 @@ pub struct NewScan {
     pub settings: Value,
     /// How long a lease lasts, in milliseconds.
     pub lease_ms: i32,
+    /// The fleet's requests a second to the source; none without a limit.
+    pub archive_rate: Option<i32>,
     /// The digests that workers must share to perform the jobs that need them.
     pub digests: Digests,
     /// The index files, below the crawl's source, and how many captures are wanted of each.
@@ -175,6 +177,16 @@ impl Coordinator {
         self.operator_value(sql, &[bind(&scan), bind(&rate)]).await
     }
 
+    /// Sets the fleet's requests a second to the source; none takes the limit away. False: the scan
+    /// has ended.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn set_archive_rate(&self, scan: i32, rate: Option<i32>) -> Result<bool, Error> {
+        let sql = "select coordinator.set_archive_rate($1, $2)";
+        self.operator_value(sql, &[bind(&scan), bind(&rate)]).await
+    }
+
     /// Sets the longest that performing any job of a scan may take; none means by kind. False: the
     /// scan has ended.
     ///
@@ -271,5 +283,9 @@ async fn insert_scan(transaction: &Transaction, scan: &NewScan) -> Result<i32, E
         bind(&paths),
         bind(&wanted),
     ];
-    transaction.value(sql, &parameters).await
+    let number: i32 = transaction.value(sql, &parameters).await?;
+    let sql = "select coordinator.set_archive_rate($1, $2)";
+    let parameters = [bind(&number), bind(&scan.archive_rate)];
+    let _: bool = transaction.value(sql, &parameters).await?;
+    Ok(number)
 }

@@ -117,6 +117,9 @@ pub struct ScanStatus {
     pub settings: Value,
     /// The fleet's icon requests a second, if limited.
     pub rate: Option<i32>,
+    /// The fleet's requests a second to the source, if limited.
+    #[serde(default)]
+    pub archive_rate: Option<i32>,
     /// Shards, once the hosts are counted.
     pub shards: Option<i32>,
     /// Bundles of each shard, once the hosts are counted.

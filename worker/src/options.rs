@@ -15,7 +15,7 @@ use everytab_icon::png::Colours;
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 #[cfg(feature = "local")]
 use everytab_local::SampleNetwork;
-use everytab_operations::scan_start::ScanOptions;
+use everytab_operations::{archive_rate::ArchiveRate, scan_start::ScanOptions};
 use ipnet::IpNet;
 use url::Url;
 
@@ -269,6 +269,10 @@ pub struct ScanOptionArgs {
     /// Number that shuffles the order of fetching, and nothing else
     #[arg(long, env = "EVERYTAB_SHUFFLE", default_value_t = 0)]
     pub shuffle: u64,
+    /// Requests a second to the crawl's source, all workers together, or off; without it 1000 of
+    /// S3 and 9 over HTTPS, as Common Crawl asks. A folder has no limit
+    #[arg(long, env = "EVERYTAB_ARCHIVE_RATE", value_name = "RATE")]
+    pub archive_rate: Option<ArchiveRate>,
 }
 
 impl ScanOptionArgs {
@@ -286,6 +290,7 @@ impl ScanOptionArgs {
             site_url,
             contact,
             shuffle,
+            archive_rate,
         } = self.clone();
         ScanOptions {
             limit,
@@ -297,6 +302,7 @@ impl ScanOptionArgs {
             site_url,
             contact,
             shuffle,
+            archive_rate,
         }
     }
 }

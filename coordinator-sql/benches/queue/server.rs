@@ -230,6 +230,7 @@ pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i3
         crawl: "CC-MAIN-2026-01".into(),
         settings: json!({"entries_per_bundle": 120}),
         lease_ms,
+        archive_rate: None,
         digests: digests(),
         files: vec![("file-0.parquet".into(), None)],
     };

@@ -27,6 +27,7 @@ pub(crate) async fn run() {
         crawl: "CC-MAIN-2026-01".into(),
         settings: json!({"entries_per_bundle": 120}),
         lease_ms: 300_000,
+        archive_rate: None,
         digests: digests(),
         files,
     };

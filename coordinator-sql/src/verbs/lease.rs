@@ -24,6 +24,8 @@ pub struct Renewal {
     pub live_workers: u32,
     /// The fleet's icon requests a second, if limited.
     pub rate: Option<i32>,
+    /// The fleet's requests a second to the source, if limited.
+    pub archive_rate: Option<i32>,
 }
 
 impl Coordinator {
@@ -63,6 +65,7 @@ impl Coordinator {
             renewal.held.insert(row.try_get("job_id")?);
             renewal.live_workers = row.try_get::<_, i32>("live_workers")?.unsigned_abs();
             renewal.rate = row.try_get("rate")?;
+            renewal.archive_rate = row.try_get("archive_rate")?;
         }
         Ok(renewal)
     }
@@ -86,5 +89,6 @@ fn lease(row: &Row) -> Result<Lease, Error> {
         crashes: row.try_get("crashes")?,
         uses_isolation: row.try_get("uses_isolation")?,
         rate: row.try_get("rate")?,
+        archive_rate: row.try_get("archive_rate")?,
     })
 }

@@ -122,6 +122,7 @@ async fn operate(worker: &Coordinator, scan: i32) -> Vec<String> {
         crawl: "c".into(),
         settings: json!({}),
         lease_ms: 1_000,
+        archive_rate: None,
         digests: digests(),
         files: vec![("f".into(), None)],
     };
@@ -131,6 +132,7 @@ async fn operate(worker: &Coordinator, scan: i32) -> Vec<String> {
         sqlstate(worker.pause_run(scan, None, true).await),
         sqlstate(worker.pause_run(scan, Some(JobKind::Icon), true).await),
         sqlstate(worker.set_rate(scan, Some(1)).await),
+        sqlstate(worker.set_archive_rate(scan, Some(1)).await),
         sqlstate(worker.retry_jobs(scan, None, None, None).await),
         sqlstate(worker.revoke_leases(None, "mine").await),
         sqlstate(worker.drop_scan(scan).await),

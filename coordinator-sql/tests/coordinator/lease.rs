@@ -93,10 +93,12 @@ async fn a_lease_tells_what_the_job_is() {
     let database = Database::new().await;
     let scan = database.start(1).await;
     database.owner.set_rate(scan, Some(250)).await.unwrap();
+    database.owner.set_archive_rate(scan, Some(800)).await.unwrap();
     let lease = database.lease_one(JobKind::Index).await;
     assert_eq!((lease.run, lease.part, lease.attempts, lease.crashes), (scan, 0, 0, 0));
     assert_eq!(lease.length.as_millis(), LEASE_MS.unsigned_abs().into());
     assert_eq!((lease.fence.lease_number, lease.rate), (1, Some(250)));
+    assert_eq!(lease.archive_rate, Some(800));
     let other = database.lease_any(9).await;
     assert!(other.is_empty(), "one index job, one lease");
 }

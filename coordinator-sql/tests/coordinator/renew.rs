@@ -41,12 +41,14 @@ async fn a_renewal_tells_the_live_workers_and_the_rate() {
     let database = Database::new().await;
     let scan = database.start(3).await;
     database.owner.set_rate(scan, Some(90)).await.unwrap();
+    database.owner.set_archive_rate(scan, Some(700)).await.unwrap();
     let lease = database.lease_one(JobKind::Index).await;
     for other in ["second", "third"] {
         assert_eq!(database.lease_as(other, &[JobKind::Index], 1).await.len(), 1);
     }
     let renewal = database.worker.renew(WORKER_ID, &[lease.fence]).await.unwrap();
     assert_eq!((renewal.live_workers, renewal.rate), (3, Some(90)));
+    assert_eq!(renewal.archive_rate, Some(700));
     let nothing = database.worker.renew(WORKER_ID, &[]).await.unwrap();
     assert!(nothing.held.is_empty());
 }

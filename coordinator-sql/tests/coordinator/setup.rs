@@ -145,6 +145,7 @@ impl Database {
             crawl: "CC-MAIN-2026-01".into(),
             settings,
             lease_ms,
+            archive_rate: None,
             digests: digests(),
             files: (0..files).map(|file| (format!("file-{file}.parquet"), None)).collect(),
         };

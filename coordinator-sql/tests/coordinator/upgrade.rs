@@ -40,7 +40,9 @@ fn recorded(text: &str) -> Value {
 async fn status(database: &Database, scan: i32) -> Value {
     let mut status =
         serde_json::to_value(database.worker.scan_status(scan).await.unwrap()).unwrap();
-    status.as_object_mut().unwrap().remove("now");
+    for later in ["now", "archive_rate", "troubles"] {
+        status.as_object_mut().unwrap().remove(later);
+    }
     status
 }
 
@@ -72,7 +74,9 @@ async fn finished_and_running_scans_show_the_same_status_after_migrating() {
     let running = recorded(include_str!("../fixtures/before_runs_status_2.json"));
     assert_eq!(status(&database, RUNNING).await, running);
     let row = recorded(include_str!("../fixtures/before_runs_backup_1.json"));
-    assert_eq!(database.owner.backup_scan(FINISHED).await.unwrap().unwrap(), row);
+    let mut found = database.owner.backup_scan(FINISHED).await.unwrap().unwrap();
+    found.as_object_mut().unwrap().remove("archive_rate");
+    assert_eq!(found, row);
     let scans = database.worker.list_scans().await.unwrap();
     let states: Vec<&str> = scans.iter().map(|scan| scan.state.as_str()).collect();
     assert_eq!(states, ["cancelled", "paused", "running", "finished"]);
@@ -98,6 +102,7 @@ async fn held_lease(database: &Database, kind: JobKind) -> Lease {
         crashes: 0,
         uses_isolation: false,
         rate: None,
+        archive_rate: None,
     }
 }
 

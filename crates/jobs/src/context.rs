@@ -5,8 +5,10 @@
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use everytab_fetcher::Fetcher;
-use everytab_storage::{StorageError, Store, StoreSettings};
+use everytab_storage::{PRODUCT, Pace, StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
+
+use crate::scan_settings::ScanSettings;
 
 /// Attempts of one request to a store by a worker. With their pauses twelve attempts take about 50
 /// s in the mean: a shorter outage mostly costs no attempt of a job.
@@ -25,41 +27,96 @@ pub struct Context {
 /// Opened stores by URL and access, so that connections are shared.
 struct Stores {
     settings: StoreSettings,
-    open: Mutex<HashMap<(String, bool), Arc<dyn Store>>>,
+    /// What requests to any scan's source wait for.
+    source_pace: Arc<Pace>,
+    open: Mutex<HashMap<StoreKey, Arc<dyn Store>>>,
+}
+
+/// What makes two stores different.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct StoreKey {
+    url: String,
+    is_source: bool,
+    is_public: bool,
+    user_agent: String,
 }
 
 impl Context {
     /// A context whose stores are opened with `settings`.
     pub fn new(settings: StoreSettings, fetcher: Fetcher, temporary: PathBuf) -> Self {
-        let stores = Stores { settings, open: Mutex::new(HashMap::new()) };
+        let stores = Stores { settings, source_pace: Arc::default(), open: Mutex::default() };
         Self { stores: Arc::new(stores), fetcher, temporary }
     }
 
-    /// The store at a URL. A store is opened once, and then shared.
+    /// The archive or the site at a URL. A store is opened once, and then shared.
     ///
     /// # Errors
     /// When the URL names no store.
     pub async fn store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
-        self.open(url, false).await
+        let user_agent = self.stores.settings.user_agent.clone();
+        let url = url.to_owned();
+        self.open(StoreKey { url, is_source: false, is_public: false, user_agent }).await
     }
 
-    /// The store at a URL, read without credentials if `is_public`.
+    /// The source of a scan, whose requests say who reads it, and wait for the fleet's rate.
     ///
     /// # Errors
     /// When the URL names no store.
-    pub async fn source(&self, url: &str, is_public: bool) -> Result<Arc<dyn Store>, StorageError> {
-        self.open(url, is_public).await
+    pub async fn source(&self, settings: &ScanSettings) -> Result<Arc<dyn Store>, StorageError> {
+        let ScanSettings { source, source_is_public, site_url, contact, .. } = settings;
+        let user_agent = user_agent(site_url.as_deref(), contact.as_deref());
+        let (url, is_public) = (source.clone(), *source_is_public);
+        self.open(StoreKey { url, is_source: true, is_public, user_agent }).await
     }
 
-    async fn open(&self, url: &str, is_public: bool) -> Result<Arc<dyn Store>, StorageError> {
+    /// Sets the most requests a second that this worker sends to sources; none takes the limit
+    /// away.
+    pub fn allow_source_requests(&self, per_second: Option<f64>) {
+        self.stores.source_pace.allow(per_second);
+    }
+
+    /// The requests a second that this worker may send to sources now; none without a limit.
+    pub fn source_requests(&self) -> Option<f64> {
+        self.stores.source_pace.rate()
+    }
+
+    async fn open(&self, key: StoreKey) -> Result<Arc<dyn Store>, StorageError> {
         let mut open = self.stores.open.lock().await;
-        let key = (url.to_owned(), is_public);
         if let Some(store) = open.get(&key) {
             return Ok(Arc::clone(store));
         }
-        let settings = StoreSettings { no_credentials: is_public, ..self.stores.settings.clone() };
-        let store = everytab_storage::open(url, &settings).await?;
+        let settings = StoreSettings {
+            no_credentials: key.is_public,
+            user_agent: key.user_agent.clone(),
+            pace: key.is_source.then(|| Arc::clone(&self.stores.source_pace)),
+            ..self.stores.settings.clone()
+        };
+        let store = everytab_storage::open(&key.url, &settings).await?;
         open.insert(key, Arc::clone(&store));
         Ok(store)
+    }
+}
+
+/// The User-Agent of requests to a source: the program, the site and whom to write to.
+pub fn user_agent(site_url: Option<&str>, contact: Option<&str>) -> String {
+    let site = site_url.map(|url| format!("+{url}"));
+    let about: Vec<String> = site.into_iter().chain(contact.map(str::to_owned)).collect();
+    match about.is_empty() {
+        true => PRODUCT.to_owned(),
+        false => format!("{PRODUCT} ({})", about.join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_agent_names_the_site_and_whom_to_write_to_as_far_as_they_are_known() {
+        let (site, contact) = (Some("https://tabs.example/"), Some("me@tabs.example"));
+        let both = format!("{PRODUCT} (+https://tabs.example/; me@tabs.example)");
+        assert_eq!(user_agent(site, contact), both);
+        assert_eq!(user_agent(None, contact), format!("{PRODUCT} (me@tabs.example)"));
+        assert_eq!(user_agent(None, None), PRODUCT);
     }
 }

@@ -35,8 +35,7 @@ impl Job for Index {
         job: &Assignment,
         file: CrawlFile,
     ) -> Result<PerformedJob, JobError> {
-        let settings = &job.settings;
-        let store = context.source(&settings.source, settings.source_is_public).await?;
+        let store = context.source(&job.settings).await?;
         let about = |error: JobError| match error {
             JobError::Discard(reason) => {
                 JobError::Discard(format!("index file {}: {reason}", file.path))

@@ -35,7 +35,7 @@ mod registry;
 mod stats;
 
 pub use self::{
-    context::{Context, STORE_ATTEMPTS},
+    context::{Context, STORE_ATTEMPTS, user_agent},
     job::{Assignment, JobError, PerformedJob},
     registry::perform_job,
     stats::Stats,

@@ -46,8 +46,7 @@ impl Job for Warc {
         job: &Assignment,
         hosts: Vec<WarcHost>,
     ) -> Result<PerformedJob, JobError> {
-        let settings = &job.settings;
-        let store = context.source(&settings.source, settings.source_is_public).await?;
+        let store = context.source(&job.settings).await?;
         let (rows, stats) = read_home_pages(&store, hosts, &job.heartbeat, &job.isolation).await?;
         Ok(PerformedJob { output: Output::Pages(rows), stats })
     }

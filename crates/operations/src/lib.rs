@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+pub mod archive_rate;
 pub mod backup;
 pub mod blocklist;
 pub mod crawl;

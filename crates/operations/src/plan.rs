@@ -13,9 +13,9 @@ mod sample;
 
 use serde_json::{Map, Value};
 
-use self::estimate::{Estimate, Line, estimate};
+use self::estimate::{Estimate, Line, ReadingFleet, estimate};
 pub use self::options::{Assumptions, CrawlToPlan, FleetToPlan};
-use crate::{crawl, error::OperationError, line_sink::LineSink};
+use crate::{archive_rate, crawl, error::OperationError, line_sink::LineSink};
 
 /// Reads the crawl's list of index files and a sample of one, and prints the estimate.
 ///
@@ -34,7 +34,11 @@ pub async fn plan_crawl(
     let file_count = files.len() as u64;
     let wanted = crawl::wanted_files(files, *limit);
     let sample = sample::read(&*store, &wanted).await?;
-    let estimate = estimate(&sample, assumptions, *limit, *workers);
+    let fleet = ReadingFleet {
+        workers: *workers,
+        archive_rate: archive_rate::of_scan(source, options.archive_rate)?,
+    };
+    let estimate = estimate(&sample, assumptions, *limit, &fleet);
     if as_json {
         sink.data(format_args!("{}", document(&crawl, file_count, options, &estimate)))?;
     } else {

@@ -197,6 +197,10 @@ fn worker_lines(status: &ScanStatus) -> Vec<Labelled> {
     if let Some(rate) = status.rate {
         lines.push(("rate".to_owned(), format!("{rate} requests/s for all workers together")));
     }
+    if let Some(rate) = status.archive_rate {
+        let text = format!("{rate} requests/s to the source for all workers together");
+        lines.push(("archive".to_owned(), text));
+    }
     for job in &status.isolated_jobs {
         lines.push(("isolated".to_owned(), isolated_line(job)));
     }
@@ -358,7 +362,7 @@ mod tests {
     #[test]
     fn a_worker_is_shown_with_what_it_holds_does_and_fails_at() {
         let status = status(json!({
-            "now": "2026-01-01T00:01:00Z", "rate": 500,
+            "now": "2026-01-01T00:01:00Z", "rate": 500, "archive_rate": 900,
             "workers": [
                 {"holder": "a:1:x", "leases": 2, "kinds": ["warc", "icon"], "jobs": 3,
                  "oldest_lease": "2026-01-01T00:00:00Z", "items": 900, "items_per_second": 12.34,
@@ -382,6 +386,7 @@ mod tests {
                 ),
                 ("worker", "b:2:y  0 leases"),
                 ("rate", "500 requests/s for all workers together"),
+                ("archive", "900 requests/s to the source for all workers together"),
                 (
                     "isolated",
                     "job 7 icon 3: 4 crashes, pending, current item 5, not before \

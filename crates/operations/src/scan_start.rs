@@ -11,7 +11,11 @@ use futures_util::StreamExt;
 use url::Url;
 use uuid::Uuid;
 
-use crate::{crawl, error::OperationError};
+use crate::{
+    archive_rate::{self, ArchiveRate},
+    crawl,
+    error::OperationError,
+};
 
 /// Where a scan reads and writes.
 #[derive(Debug, Clone)]
@@ -78,6 +82,8 @@ pub struct ScanOptions {
     pub contact: Option<String>,
     /// A number that shuffles the order of fetching, and nothing else.
     pub shuffle: u64,
+    /// The fleet's requests a second to the source; without it, what the source bears.
+    pub archive_rate: Option<ArchiveRate>,
 }
 
 /// A scan that was started.
@@ -107,6 +113,7 @@ pub fn settings(stores: &ScanStores, options: &ScanOptions) -> ScanSettings {
         site_url,
         contact,
         shuffle,
+        archive_rate: _,
     } = options.clone();
     ScanSettings {
         source,
@@ -187,6 +194,7 @@ async fn prepare(
     stores: &ScanStores,
     options: &ScanOptions,
 ) -> Result<NewScan, OperationError> {
+    let archive_rate = archive_rate::of_scan(&stores.source, options.archive_rate)?;
     let store = crawl::open(&stores.source, stores.source_is_public).await?;
     let files = crawl::index_files(&*store, crawl).await?;
     for url in [&stores.archive, &stores.site] {
@@ -204,6 +212,7 @@ async fn prepare(
         scan_id: Uuid::now_v7(),
         crawl: crawl.to_owned(),
         settings: serde_json::to_value(&settings)?,
+        archive_rate,
         lease_ms: i32::try_from(options.lease.as_millis()).unwrap_or(i32::MAX),
         digests: Digests { encoder: encoder_digest_hex() },
         files: crawl::wanted_files(files, options.limit),

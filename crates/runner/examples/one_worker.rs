@@ -28,6 +28,7 @@ async fn start_scan(url: &str, folder: &Path, digests: &Digests) -> Result<(), B
         crawl: "CC-MAIN-2026-01".to_owned(),
         settings: serde_json::to_value(&settings)?,
         lease_ms: 300_000,
+        archive_rate: None,
         digests: digests.clone(),
         files: vec![("cc-index/part-0.parquet".to_owned(), None)],
     };

@@ -1,11 +1,13 @@
 //! This worker's share of the limits that belong to the whole fleet.
 //!
-//! Invariant: nothing else sets the fetcher's rate or the number of live workers.
+//! Invariant: nothing else sets the fetcher's rate, the sources' rate or the number of live
+//! workers.
 //! Must not know: leases.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use everytab_fetcher::Fetcher;
+use everytab_coordinator::Renewal;
+use everytab_jobs::Context;
 
 use crate::metrics::instruments;
 
@@ -15,14 +17,14 @@ const ASSUMED_WORKERS: u32 = 200;
 
 /// The fleet's limits, of which each live worker takes its share.
 pub(crate) struct FleetLimits {
-    fetcher: Fetcher,
+    context: Context,
     /// The number of live workers at the last renewal; 0 while it is not known.
     live_workers: AtomicU32,
 }
 
 impl FleetLimits {
-    pub(crate) fn new(fetcher: Fetcher) -> Self {
-        Self { fetcher, live_workers: AtomicU32::new(0) }
+    pub(crate) fn new(context: Context) -> Self {
+        Self { context, live_workers: AtomicU32::new(0) }
     }
 
     /// The number of workers that share the fleet's limits, if it is known.
@@ -32,25 +34,59 @@ impl FleetLimits {
 
     /// Records the number of live workers that a renewal brought, and the fleet's requests a second
     /// if the renewal brought back a lease.
-    pub(crate) fn renewed(&self, live_workers: u32, holds_leases: bool, rate: Option<i32>) {
-        let share = usize::try_from(live_workers).unwrap_or(usize::MAX);
-        self.fetcher.share_addresses_with(share);
-        instruments().fleet_workers.record(live_workers.into(), &[]);
-        if holds_leases {
-            self.live_workers.store(live_workers, Ordering::SeqCst);
-            self.set_rate(rate);
+    pub(crate) fn renewed(&self, renewal: &Renewal) {
+        let workers = renewal.live_workers;
+        self.context.fetcher.share_addresses_with(usize::try_from(workers).unwrap_or(usize::MAX));
+        instruments().fleet_workers.record(workers.into(), &[]);
+        if !renewal.held.is_empty() {
+            self.live_workers.store(workers, Ordering::SeqCst);
+            self.set_rates(renewal.rate, renewal.archive_rate);
         }
     }
 
-    /// Sets the fleet's requests a second; none takes the limit away. While the number of workers
-    /// is not known, this worker takes a small share.
-    pub(crate) fn set_rate(&self, rate: Option<i32>) {
-        let workers = self.live_workers().unwrap_or(ASSUMED_WORKERS).max(1);
-        self.fetcher.set_rate(rate.map(|rate| f64::from(rate.max(1)) / f64::from(workers)));
+    /// Sets the fleet's requests a second, to sites and to the source; none takes a limit away.
+    /// While the number of workers is not known, this worker takes a small share.
+    pub(crate) fn set_rates(&self, rate: Option<i32>, archive_rate: Option<i32>) {
+        let workers = f64::from(self.live_workers().unwrap_or(ASSUMED_WORKERS).max(1));
+        let share = |rate: Option<i32>| rate.map(|rate| f64::from(rate.max(1)) / workers);
+        self.context.fetcher.set_rate(share(rate));
+        self.context.allow_source_requests(share(archive_rate));
     }
 
     /// Forgets the number of live workers: without a lease this worker does not learn of changes.
     pub(crate) fn forget_live_workers(&self) {
         self.live_workers.store(0, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use everytab_fetcher::{FetchSettings, Fetcher};
+    use everytab_storage::StoreSettings;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn each_live_worker_takes_its_share_of_the_archive_rate() {
+        let fetcher = Fetcher::new(FetchSettings::default()).unwrap();
+        let context = Context::new(StoreSettings::default(), fetcher, std::env::temp_dir());
+        let limits = FleetLimits::new(context.clone());
+        let rate = || context.source_requests().unwrap();
+        assert_eq!(context.source_requests(), None);
+        limits.set_rates(None, Some(1_000));
+        let unknown = rate();
+        let renewal = |live_workers| Renewal {
+            live_workers,
+            held: [1].into(),
+            archive_rate: Some(1_000),
+            ..Renewal::default()
+        };
+        limits.renewed(&renewal(1));
+        let alone = rate();
+        assert!(alone > 100.0 * unknown, "{alone} {unknown}");
+        limits.renewed(&renewal(8));
+        assert!((rate() - alone / 8.0).abs() < 1e-9, "{} of {alone}", rate());
+        limits.set_rates(None, None);
+        assert_eq!(context.source_requests(), None);
     }
 }

@@ -134,12 +134,12 @@ impl Leases {
 
     /// Takes a lease under renewal, and applies the rate that came with it.
     pub(super) fn add(&self, lease: &Lease, heartbeat: Heartbeat) -> LeaseTrust {
-        self.fleet_limits.set_rate(lease.rate);
+        self.fleet_limits.set_rates(lease.rate, lease.archive_rate);
         let now = Instant::now();
         let until = now + trusted(lease.length);
         let (state, receiver) = watch::channel(TrustState { until, end: None });
         let (length, is_limited, last_count) =
-            (lease.length, lease.rate.is_some(), heartbeat.count());
+            (lease.length, lease.rate.or(lease.archive_rate).is_some(), heartbeat.count());
         let held = HeldLease { length, is_limited, state, heartbeat, last_count, moved_at: now };
         self.held.lock().insert(lease.fence, held);
         LeaseTrust(receiver)
@@ -203,8 +203,7 @@ impl Leases {
         let fences = self.alive(asked_at);
         match metrics::call("renew", self.coordinator.renew(&self.worker_id, &fences)).await {
             Ok(renewal) => {
-                let holds_leases = !renewal.held.is_empty();
-                self.fleet_limits.renewed(renewal.live_workers, holds_leases, renewal.rate);
+                self.fleet_limits.renewed(&renewal);
                 let held = self.held.lock();
                 for fence in fences {
                     let Some(lease) = held.get(&fence) else { continue };

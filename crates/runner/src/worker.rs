@@ -95,7 +95,7 @@ pub async fn run(
     settings: WorkerSettings,
     mut stop: watch::Receiver<bool>,
 ) -> Result<WorkerEnd, Error> {
-    let fleet_limits = FleetLimits::new(context.fetcher.clone());
+    let fleet_limits = FleetLimits::new(context.clone());
     let (worker_id, stall_limit) = (settings.worker_id.clone(), settings.stall_limit);
     let leases = Arc::new(Leases::new(coordinator.clone(), worker_id, stall_limit, fleet_limits));
     metrics::begin_at_zero(&settings.kinds);

@@ -66,7 +66,8 @@ pub(crate) fn from_code(
     let facts: Vec<&str> =
         [code, &status, message].into_iter().filter(|fact| !fact.is_empty()).collect();
     let facts: String = facts.join(", ").chars().take(300).collect();
-    StorageError::new(kind, action, place, format!("{facts}{remedy}"))
+    let error = StorageError::new(kind, action, place, format!("{facts}{remedy}"));
+    if kind == Kind::Unreachable { error.demanding_less() } else { error }
 }
 
 #[cfg(test)]

@@ -52,6 +52,17 @@ pub struct StorageError {
     action: &'static str,
     place: String,
     cause: String,
+    demand: Demand,
+}
+
+/// What a refusing server demands of later requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Demand {
+    Nothing,
+    /// Fewer requests a second.
+    SlowDown,
+    /// A pause, then fewer requests a second.
+    Pause,
 }
 
 impl StorageError {
@@ -62,7 +73,40 @@ impl StorageError {
         place: impl Into<String>,
         cause: impl fmt::Display,
     ) -> Self {
-        Self { kind, action, place: one_line(&place.into()), cause: one_line(&cause.to_string()) }
+        Self {
+            kind,
+            action,
+            place: one_line(&place.into()),
+            cause: one_line(&cause.to_string()),
+            demand: Demand::Nothing,
+        }
+    }
+
+    /// The same error of a server that is asked for more than it bears.
+    #[cfg(any(feature = "s3", feature = "https", feature = "cdn"))]
+    pub(crate) fn demanding_less(self) -> Self {
+        Self { demand: Demand::SlowDown, ..self }
+    }
+
+    /// The same error of a server that wants no request for a while.
+    #[cfg(feature = "https")]
+    pub(crate) fn demanding_a_pause(self) -> Self {
+        Self { demand: Demand::Pause, ..self }
+    }
+
+    /// True if the server said that it is asked for more than it bears.
+    pub(crate) fn demands_less(&self) -> bool {
+        self.demand != Demand::Nothing
+    }
+
+    /// True if the server wants no request for a while.
+    pub(crate) fn demands_a_pause(&self) -> bool {
+        self.demand == Demand::Pause
+    }
+
+    /// The URL or path of the object or store.
+    pub fn place(&self) -> &str {
+        &self.place
     }
 
     /// What went wrong.

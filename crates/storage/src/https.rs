@@ -1,13 +1,15 @@
 //! A read-only store behind HTTPS or HTTP: the mirror of Common Crawl.
 //!
-//! Invariants: at most 50 requests of this process are in flight to all such stores together, as
-//! Common Crawl asks of its mirror; a request is tried again on 5xx, 429, timeouts and broken
-//! connections, with back-off and jitter, and no sooner than `Retry-After` says (up to 30 s).
+//! Invariants: a request is tried again on 5xx, 429, timeouts and broken connections, with back-off
+//! and jitter, and no sooner than `Retry-After` says (up to 30 s); at most 50 requests of this
+//! process are in flight to all such stores together. Common Crawl asks for fewer than ten requests
+//! a second to its mirror, and answers 403 to those who ask faster: where the settings have a pace,
+//! every try needs its permit, and a 403 pauses all of them (`pace`).
 //! Must not be used for addresses that came from a page: it does not check them.
 
 mod answer;
 
-use std::{ops::Range, path::Path, time::Duration};
+use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -27,6 +29,7 @@ use crate::{
     backoff,
     error::{StorageError, StorageErrorKind, describe, refused},
     key::check_key,
+    pace::{Attempts, Pace},
     settings::StoreSettings,
     store::{
         Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged, none_if_missing, range_length,
@@ -35,8 +38,7 @@ use crate::{
 };
 use answer::{ObjectAnswer, Wanted};
 
-/// Requests in flight to all HTTPS stores of this process. Common Crawl asks for no more than 50
-/// connections to its mirror, and each request has one.
+/// Requests in flight to all HTTPS stores of this process; each has a connection.
 static REQUESTS_IN_FLIGHT: Semaphore = Semaphore::const_new(50);
 /// Longest wait that a server's `Retry-After` may ask for: a longer one would look like a stall.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
@@ -51,6 +53,7 @@ pub(crate) struct HttpsStore {
     url: String,
     max_attempts: u32,
     max_get_bytes: u64,
+    pace: Option<Arc<Pace>>,
 }
 
 /// A try that failed, with the wait that the server asked for.
@@ -69,7 +72,7 @@ impl HttpsStore {
     pub(crate) fn open(base: Url, settings: &StoreSettings) -> Result<Self, StorageError> {
         let secure = base.scheme() == "https";
         let mut builder = Client::builder()
-            .user_agent(concat!("everytab/", env!("CARGO_PKG_VERSION")))
+            .user_agent(&settings.user_agent)
             .connect_timeout(settings.connect_timeout)
             .read_timeout(settings.idle_timeout)
             .timeout(settings.attempt_timeout)
@@ -93,6 +96,7 @@ impl HttpsStore {
             base,
             max_attempts: settings.max_attempts.max(1),
             max_get_bytes: settings.max_get_bytes,
+            pace: settings.pace.clone(),
         })
     }
 
@@ -111,8 +115,9 @@ impl HttpsStore {
     async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<ObjectAnswer, StorageError> {
         let address = self.address(key)?;
         let place = self.place(key);
-        let mut attempt = 1;
+        let mut attempts = Attempts::new(self.pace.as_deref(), self.max_attempts);
         loop {
+            let attempt = attempts.begin().await;
             let result = {
                 let _slot = REQUESTS_IN_FLIGHT.acquire().await.map_err(|closed| {
                     StorageError::new(StorageErrorKind::Other, "read", address.as_str(), closed)
@@ -124,13 +129,13 @@ impl HttpsStore {
                     Err(failure) => Err(failure),
                 }
             };
+            let goes_on = attempts.goes_on(result.as_ref().err().map(|failure| &failure.error));
             match result {
                 Ok(answer) => return Ok(answer),
-                Err(failure) if failure.error.is_retryable() && attempt < self.max_attempts => {
+                Err(failure) if goes_on => {
                     let asked = failure.wait.unwrap_or_default().min(MAX_RETRY_AFTER);
                     tracing::debug!(error = %failure.error, attempt, "reading again");
                     tokio::time::sleep(asked.max(backoff::jittered(attempt))).await;
-                    attempt += 1;
                 }
                 Err(failure) => return Err(failure.error),
             }
@@ -256,8 +261,13 @@ fn refusal(address: &Url, response: &Response) -> FailedTry {
     };
     let cause = format!("the server answered {status}{remedy}");
     let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let error = StorageError::new(kind, "read", address.as_str(), cause);
     FailedTry {
-        error: StorageError::new(kind, "read", address.as_str(), cause),
+        error: match kind {
+            StorageErrorKind::Unreachable => error.demanding_less(),
+            StorageErrorKind::Denied => error.demanding_a_pause(),
+            _ => error,
+        },
         wait: wait.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs),
     }
 }

@@ -1,8 +1,8 @@
 //! Objects by name in a directory, in S3 or behind HTTPS, through one small trait.
 //!
 //! Owns: the [`Store`] trait and its three implementations, the errors that a store can give, the
-//! one loop that reads, changes and writes an object ([`Store::update`](trait.Store.html)), and the
-//! call that invalidates paths of a CDN ([`cdn`]).
+//! rate of requests to a source ([`Pace`]), the one loop that reads, changes and writes an object
+//! ([`Store::update`](trait.Store.html)), and the call that invalidates paths of a CDN ([`cdn`]).
 //! Invariants: an object is seen whole or not at all, however a writer ends; a key never leads
 //! outside its store; memory is bounded by [`StoreSettings`]; every error names the object and says
 //! what to do. Must not know: what the objects mean, who asks for them, or any SQL.
@@ -52,6 +52,7 @@ mod error;
 mod https;
 mod key;
 mod open;
+mod pace;
 #[cfg(feature = "s3")]
 mod s3;
 mod settings;
@@ -60,6 +61,7 @@ mod update;
 
 pub use error::{StorageError, StorageErrorKind};
 pub use open::open;
-pub use settings::{AccessKey, StoreSettings};
+pub use pace::{Pace, REFUSAL_PAUSE};
+pub use settings::{AccessKey, PRODUCT, StoreSettings};
 pub use store::{Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged};
 pub use update::ObjectChange;

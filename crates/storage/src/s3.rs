@@ -3,9 +3,10 @@
 //! Invariants: writes are single PUTs up to 16 MiB and multipart uploads beyond, which are aborted
 //! when they fail or the caller stops waiting; conditions are S3's own (`If-None-Match`,
 //! `If-Match`). Requests are tried again on 5xx, 429, timeouts and broken connections: by the SDK's
-//! standard retry with jitter (`client`), or here (`read`) for a body that breaks off. Only the
-//! number of tries bounds that: the SDK's quota over all requests is off. A range is first asked
-//! for without the SDK (`ranges`), which is one more try.
+//! standard retry with jitter and its quota over all requests (`client`), or here (`read`) for a
+//! body that breaks off. A range is first asked for without the SDK (`ranges`), which is one more
+//! try. Where the settings have a pace, each try of a read needs its permit, so that the tries are
+//! counted here and the SDK makes one a call.
 
 mod bucket;
 mod client;
@@ -16,7 +17,7 @@ mod sdk_error;
 mod signature;
 mod write;
 
-use std::{ops::Range, path::Path};
+use std::{ops::Range, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -25,8 +26,9 @@ use url::Url;
 
 use crate::{
     backoff,
-    error::{StorageError, refused},
+    error::{StorageError, StorageErrorKind, refused},
     key::{check_key, check_prefix},
+    pace::{Attempts, Pace},
     settings::StoreSettings,
     store::{
         Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged, none_if_missing, range_length,
@@ -42,6 +44,9 @@ pub(crate) struct S3Store {
     bucket: Bucket,
     /// Reads ranges without the SDK; `None` where only the SDK can sign for the bucket.
     ranges: Option<Ranges>,
+    pace: Option<Arc<Pace>>,
+    /// Most tries of a read with a pace.
+    max_attempts: u32,
 }
 
 impl S3Store {
@@ -64,10 +69,51 @@ impl S3Store {
             name,
             prefix,
             url,
-            max_attempts: settings.max_attempts.max(1),
+            max_attempts: if settings.pace.is_some() { 1 } else { settings.max_attempts.max(1) },
             max_get_bytes: settings.max_get_bytes,
         };
-        Ok(Self { bucket, ranges })
+        let (pace, max_attempts) = (settings.pace.clone(), settings.max_attempts.max(1));
+        Ok(Self { bucket, ranges, pace, max_attempts })
+    }
+
+    /// The whole object, or a range of it.
+    async fn fetch(&self, key: &str, range: Option<&Range<u64>>) -> Result<Tagged, StorageError> {
+        if let (Some(range), Some(ranges), None) = (range, &self.ranges, &self.pace) {
+            match ranges.read(&self.bucket.full(key)?, range).await {
+                Ok(bytes) => return Ok(Tagged { bytes, etag: String::new() }),
+                Err(SdkRetry::Now) => tracing::debug!(key, "not the range: the SDK asks again"),
+                Err(_) => tokio::time::sleep(backoff::jittered(1)).await,
+            }
+        }
+        let Some(pace) = &self.pace else { return self.bucket.fetch(key, range).await };
+        let mut attempts = Attempts::new(Some(pace), self.max_attempts);
+        loop {
+            let attempt = attempts.begin().await;
+            let result = match (range, &self.ranges) {
+                (Some(range), Some(ranges)) if attempt == 1 => {
+                    match ranges.read(&self.bucket.full(key)?, range).await {
+                        Ok(bytes) => Ok(Tagged { bytes, etag: String::new() }),
+                        Err(SdkRetry::Now) => {
+                            // What the refusal means, the SDK's answer tells.
+                            attempts.begin().await;
+                            self.bucket.fetch(key, Some(range)).await
+                        }
+                        Err(SdkRetry::WhenLessBusy) => Err(self.no_range(key).demanding_less()),
+                        Err(SdkRetry::AfterWait) => Err(self.no_range(key)),
+                    }
+                }
+                _ => self.bucket.fetch(key, range).await,
+            };
+            if !attempts.goes_on(result.as_ref().err()) {
+                return result;
+            }
+            tokio::time::sleep(backoff::jittered(attempt)).await;
+        }
+    }
+
+    fn no_range(&self, key: &str) -> StorageError {
+        let cause = "the server is busy, or the connection broke; try again later";
+        StorageError::new(StorageErrorKind::Unreachable, "read", self.bucket.place(key), cause)
     }
 }
 
@@ -78,15 +124,24 @@ impl Store for S3Store {
     }
 
     async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
-        self.bucket.head(key).await
+        let Some(pace) = &self.pace else { return self.bucket.head(key).await };
+        let mut attempts = Attempts::new(Some(pace), self.max_attempts);
+        loop {
+            let attempt = attempts.begin().await;
+            let result = self.bucket.head(key).await;
+            if !attempts.goes_on(result.as_ref().err()) {
+                return result;
+            }
+            tokio::time::sleep(backoff::jittered(attempt)).await;
+        }
     }
 
     async fn get(&self, key: &str) -> Result<Bytes, StorageError> {
-        self.bucket.fetch(key, None).await.map(|tagged| tagged.bytes)
+        self.fetch(key, None).await.map(|tagged| tagged.bytes)
     }
 
     async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError> {
-        none_if_missing(self.bucket.fetch(key, None).await)
+        none_if_missing(self.fetch(key, None).await)
     }
 
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError> {
@@ -95,14 +150,7 @@ impl Store for S3Store {
         if length == 0 {
             return Ok(Bytes::new());
         }
-        if let Some(ranges) = &self.ranges {
-            match ranges.read(&self.bucket.full(key)?, &range).await {
-                Ok(bytes) => return Ok(bytes),
-                Err(SdkRetry::Now) => tracing::debug!(key, "not the range: the SDK asks again"),
-                Err(SdkRetry::AfterWait) => tokio::time::sleep(backoff::jittered(1)).await,
-            }
-        }
-        self.bucket.fetch(key, Some(&range)).await.map(|tagged| tagged.bytes)
+        self.fetch(key, Some(&range)).await.map(|tagged| tagged.bytes)
     }
 
     async fn put(&self, key: &str, bytes: Bytes, options: PutOptions) -> Result<(), StorageError> {

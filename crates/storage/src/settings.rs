@@ -1,6 +1,11 @@
 //! How a store behaves: limits, timeouts, credentials.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
+
+use crate::pace::Pace;
+
+/// The program's name and version, as the User-Agent says them.
+pub const PRODUCT: &str = concat!("everytab/", env!("CARGO_PKG_VERSION"));
 
 /// A key pair of AWS, in place of the SDK's usual chain (environment, profile, instance).
 #[derive(Clone, PartialEq, Eq)]
@@ -30,6 +35,11 @@ pub struct StoreSettings {
     pub region: Option<String>,
     /// More certificates to trust for `https://` stores, PEM.
     pub extra_certificates_pem: Option<Vec<u8>>,
+    /// The User-Agent of every request: the program, and whom to write to about its requests.
+    pub user_agent: String,
+    /// What every request to a remote store waits for, repeated ones included; without it, requests
+    /// are sent when they come.
+    pub pace: Option<Arc<Pace>>,
     /// Most tries of one request, the first included; a range of S3 gets one more.
     pub max_attempts: u32,
     /// Longest time to a connection.
@@ -52,6 +62,8 @@ impl Default for StoreSettings {
             endpoint: None,
             region: None,
             extra_certificates_pem: None,
+            user_agent: PRODUCT.to_owned(),
+            pace: None,
             max_attempts: 6,
             connect_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(30),

@@ -9,6 +9,7 @@ use std::{
 use clap::{Args, Subcommand};
 use everytab_coordinator::{Coordinator, JobKind, ScanState, ScanStatus};
 use everytab_operations::{
+    archive_rate::{self, ArchiveRate},
     crawl,
     progress::{self, STATUS_INTERVAL, STATUS_SHARE},
     scan_start::{self, ScanStores, StartedScan},
@@ -41,7 +42,7 @@ impl ScanArgs {
 #[derive(Debug, Subcommand)]
 enum ScanCommand {
     /// Start a scan of a crawl
-    Start(StartArgs),
+    Start(Box<StartArgs>),
     /// Show where a scan stands
     Status(StatusArgs),
     /// List all scans, newest first
@@ -60,12 +61,13 @@ enum ScanCommand {
     Pause(StageArgs),
     /// Go on with a paused scan or stage
     Resume(StageArgs),
-    /// Change a running scan, such as rate=500, rate=off or deadline=30m
+    /// Change a running scan, such as rate=500, rate=off, archive-rate=300 or deadline=30m
     Set {
         #[command(flatten)]
         scan: OneScan,
-        /// NAME=VALUE; rate is the fleet's icon requests a second, deadline the longest that
-        /// performing any job may take (off: an hour, icons two; a job in isolation 8 times that)
+        /// NAME=VALUE; rate is the fleet's icon requests a second, archive-rate its requests a
+        /// second to the crawl's source, deadline the longest that performing any job may take
+        /// (off: an hour, icons two; a job in isolation 8 times that)
         #[arg(required = true)]
         settings: Vec<Setting>,
     },
@@ -172,7 +174,7 @@ struct StageArgs {
 /// When the database, a store or the request itself refuses.
 pub async fn run(args: ScanArgs) -> CliResult {
     match args.command {
-        ScanCommand::Start(args) => start(args).await,
+        ScanCommand::Start(args) => start(*args).await,
         ScanCommand::Status(args) => status(args).await,
         ScanCommand::List { database, json } => list(&database, json).await,
         ScanCommand::Cancel(scan) => {
@@ -313,6 +315,7 @@ async fn pause(args: StageArgs, pause: bool) -> CliResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setting {
     Rate(Option<i32>),
+    ArchiveRate(ArchiveRate),
     Deadline(Option<Duration>),
 }
 
@@ -326,9 +329,13 @@ impl FromStr for Setting {
                 Ok(rate @ 1..) => Ok(Self::Rate(Some(rate))),
                 _ => Err(format!("{text}: give requests a second, or off")),
             },
+            Some(("archive-rate", rate)) => rate.parse().map(Self::ArchiveRate),
             Some(("deadline", "off")) => Ok(Self::Deadline(None)),
             Some(("deadline", deadline)) => parse_duration(deadline).map(Some).map(Self::Deadline),
-            _ => Err("it is neither rate=NUMBER|off nor deadline=DURATION|off".to_owned()),
+            _ => {
+                Err("it is none of rate=NUMBER|off, archive-rate=NUMBER|off, deadline=DURATION|off"
+                    .to_owned())
+            }
         }
     }
 }
@@ -340,6 +347,13 @@ async fn set(scan: &OneScan, settings: &[Setting]) -> CliResult {
             Setting::Rate(rate) => {
                 let said = rate.map_or("off".to_owned(), |rate| rate.to_string());
                 (coordinator.set_rate(number, *rate).await?, format!("rate={said}"))
+            }
+            Setting::ArchiveRate(wanted) => {
+                let scan = coordinator.load_scan(number).await?;
+                let source = scan.settings["source"].as_str().unwrap_or_default().to_owned();
+                let rate = archive_rate::of_scan(&source, Some(*wanted))?;
+                let said = rate.map_or("off".to_owned(), |rate| rate.to_string());
+                (coordinator.set_archive_rate(number, rate).await?, format!("archive-rate={said}"))
             }
             Setting::Deadline(deadline) => {
                 let said = deadline.map_or("off".to_owned(), |it| format!("{}s", it.as_secs_f64()));

@@ -55,6 +55,43 @@ fn the_fleet_keeps_to_a_rate_and_takes_a_new_one_without_a_restart() {
 }
 
 #[test]
+fn the_fleet_reads_the_source_at_its_rate_and_takes_a_new_one_without_a_restart() {
+    const RATE: f64 = 8.0;
+    let internet = internet(150, Mix::none());
+    let dir = internet.folder.path();
+    let source = internet.running.client.bucket_url.clone();
+    let stores = Stores { source, ..Stores::folders(&internet, &dir.join("out")) };
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &["--archive-rate", "8"]);
+    assert_eq!(database.status()["archive_rate"], 8);
+    let asked = || internet.running.counts().bucket_requests;
+    let (began, before) = (Instant::now(), asked());
+    let workers: Vec<Running> =
+        (0..2).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
+    for _ in 0..16 {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let seen = asked() - before;
+        // The clock is read after the count, so the bound can only be too wide.
+        let most = RATE * began.elapsed().as_secs_f64();
+        // A worker that does not know of the other one yet may send a few more.
+        assert!(seen as f64 <= most + 6.0, "{seen} requests where {most} are allowed");
+    }
+    assert!(asked() > before, "no request was sent");
+    let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+    assert!(shown.contains("8 requests/s to the source"), "{shown}");
+    run(database.owner(&["scan", "set", "archive-rate=off"])).expect_code(0);
+    for worker in workers {
+        worker.finish().expect_code(0);
+    }
+    let free = Database::new(&internet, Stores::folders(&internet, &dir.join("free")));
+    // A folder has no rate, whatever is asked for.
+    free.start_scan(internet.crawl(), &["--archive-rate", "1"]);
+    assert_eq!(free.status()["archive_rate"], serde_json::Value::Null);
+    run(free.worker(&["--exit-when-done"])).expect_code(0);
+    assert_same(&published(&dir.join("free/site")), &published(&dir.join("out/site")), "paced");
+}
+
+#[test]
 fn a_paused_stage_stands_still_while_the_others_go_on() {
     let internet = internet(120, Mix::none());
     let dir = internet.folder.path();

@@ -43,6 +43,8 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
     }
     // On an EC2 instance the tests must not read the metadata of that instance.
     command.env("EVERYTAB_INSTANCE_METADATA", "off");
+    // The sources of tests are the tests' own; an option on the command line wins.
+    command.env("EVERYTAB_ARCHIVE_RATE", "off");
     command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
     command
 }

@@ -42,6 +42,7 @@ rates! {
     ICONS_A_HOST 2.53 "URLs" "assumed: 76 million URLs of 30 million hosts";
     INDEX_ROWS_A_HOST 110.0 "rows" "assumed: 300 files of 11 million rows for 30 million hosts";
     INDEX_ROWS_A_CPU_SECOND 7_754_357.0 "rows" "make bench-index, as a job, through S3";
+    INDEX_RANGES_A_HOST 0.0015 "requests" "assumed: 300 files of 12 row groups with 12 columns";
     INDEX_BYTES_A_HOST 1_800.0 "bytes" "make bench-index: 30 % of 180 GB";
     PAGE_CPU 0.000_160 "s" "make bench-warc, S3 with TLS";
     PAGE_BYTES 20_000.0 "bytes" "assumed: an archived home page, compressed";
@@ -73,6 +74,8 @@ pub(super) struct Fleet<'a> {
     pub(super) hosts: f64,
     pub(super) workers: f64,
     pub(super) in_flight: f64,
+    /// Requests a second to the source, all workers together.
+    pub(super) archive_rate: f64,
     /// The speed of a vCPU, as a multiple of a core of the machine that the rates were measured on.
     pub(super) core_speed: f64,
     pub(super) machine: &'a Machine,
@@ -86,10 +89,12 @@ pub(super) enum FleetResource {
     Network,
     InFlight,
     Postgres,
+    ArchiveRate,
 }
 
 impl FleetResource {
-    pub(super) const ALL: [Self; 4] = [Self::Cpu, Self::Network, Self::InFlight, Self::Postgres];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Cpu, Self::Network, Self::InFlight, Self::Postgres, Self::ArchiveRate];
 
     pub(super) fn text(self) -> &'static str {
         match self {
@@ -97,6 +102,7 @@ impl FleetResource {
             Self::Network => "network",
             Self::InFlight => "requests in flight x time of each",
             Self::Postgres => "Postgres's CPU",
+            Self::ArchiveRate => "the archive-rate",
         }
     }
 }
@@ -106,7 +112,7 @@ impl FleetResource {
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     pub(super) name: &'static str,
-    pub(super) seconds: [f64; 4],
+    pub(super) seconds: [f64; 5],
 }
 
 impl Stage {
@@ -116,7 +122,7 @@ impl Stage {
 
     pub(super) fn bound_by(&self) -> FleetResource {
         let scarcest = FleetResource::ALL.into_iter().zip(self.seconds);
-        // There are four resources, so the default is never used.
+        // There are five resources, so the default is never used.
         scarcest
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map_or(FleetResource::Cpu, |(resource, _)| resource)
@@ -161,6 +167,8 @@ struct ResourceUse {
     /// Seconds that permits are held, summed over all items.
     permit_seconds: f64,
     rows: f64,
+    /// Requests to the source.
+    source_requests: f64,
 }
 
 impl Fleet<'_> {
@@ -174,6 +182,7 @@ impl Fleet<'_> {
                 used.bytes_in * 8.0 / bits_a_second,
                 used.permit_seconds / permits,
                 used.rows * ROW_DATABASE_CPU / (self.database.vcpus * self.core_speed),
+                used.source_requests / self.archive_rate,
             ],
         }
     }
@@ -187,6 +196,7 @@ impl Fleet<'_> {
                 permits: 1.0,
                 permit_seconds: 0.0,
                 rows: self.hosts,
+                source_requests: self.hosts * INDEX_RANGES_A_HOST,
             },
         )
     }
@@ -200,6 +210,7 @@ impl Fleet<'_> {
                 permits: (CONCURRENT_WARC_JOBS * CONCURRENT_RECORDS) as f64,
                 permit_seconds: self.hosts * PAGE_LATENCY,
                 rows: self.hosts,
+                source_requests: self.hosts,
             },
         )
     }
@@ -215,6 +226,7 @@ impl Fleet<'_> {
                 permits: self.in_flight * SLOTS_IN_USE,
                 permit_seconds: icons * FETCH_SLOT + robots * ROBOTS_SLOT,
                 rows: icons,
+                source_requests: 0.0,
             },
         )
     }
@@ -228,6 +240,7 @@ impl Fleet<'_> {
                 permits: 1.0,
                 permit_seconds: 0.0,
                 rows: 0.0,
+                source_requests: 0.0,
             },
         )
     }
@@ -236,7 +249,7 @@ impl Fleet<'_> {
         // There are few closing jobs, so that more than 8 workers do not help.
         let concurrent = self.workers.min(8.0);
         let seconds = self.hosts / SEARCH_HOSTS_A_SECOND / concurrent + 60.0;
-        Stage { name: "search, publish", seconds: [seconds, 0.0, 0.0, 0.0] }
+        Stage { name: "search, publish", seconds: [seconds, 0.0, 0.0, 0.0, 0.0] }
     }
 }
 
@@ -244,7 +257,7 @@ impl Fleet<'_> {
 pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     let icons = fleet.hosts * ICONS_A_HOST;
     let pipeline = [fleet.warc(), fleet.icon(icons), fleet.bundle(icons)];
-    let mut together = Stage { name: "warc to bundle-shard", seconds: [0.0; 4] };
+    let mut together = Stage { name: "warc to bundle-shard", seconds: [0.0; 5] };
     for (index, resource) in FleetResource::ALL.into_iter().enumerate() {
         let each = pipeline.iter().map(|stage| stage.seconds[index]);
         // Warc and icon jobs have permits of their own, so they do not compete for them.
@@ -311,10 +324,22 @@ mod tests {
     use super::*;
 
     fn modelled(hosts: f64, workers: f64, in_flight: f64, name: &str) -> Model {
+        modelled_at(f64::INFINITY, hosts, workers, in_flight, name)
+    }
+
+    fn modelled_at(
+        archive_rate: f64,
+        hosts: f64,
+        workers: f64,
+        in_flight: f64,
+        name: &str,
+    ) -> Model {
         let prices = Prices::read(include_str!("../../../../worker/prices.json")).unwrap();
         let (machine, database) =
             (prices.machine(name).unwrap(), prices.database("db.m7g.large").unwrap());
-        let fleet = Fleet { hosts, workers, in_flight, core_speed: 1.0, machine, database };
+        let core_speed = 1.0;
+        let fleet =
+            Fleet { hosts, workers, in_flight, archive_rate, core_speed, machine, database };
         model(&fleet, &prices)
     }
 
@@ -338,6 +363,18 @@ mod tests {
         let fleet = modelled(30e6, 500.0, 2_000.0, "c7g.2xlarge");
         assert_eq!(fleet.together.bound_by(), FleetResource::Postgres);
         assert_eq!(stage(&fleet, "index").bound_by(), FleetResource::Postgres);
+    }
+
+    #[test]
+    fn the_archive_rate_bounds_what_reads_the_source_however_many_workers_there_are() {
+        for workers in [8.0, 50.0] {
+            let model = modelled_at(1_000.0, 30e6, workers, 512.0, "c7g.large");
+            let warc = stage(&model, "warc");
+            assert_eq!(warc.bound_by(), FleetResource::ArchiveRate, "{workers}");
+            assert!((warc.hours() - 30e6 / 1_000.0 / HOUR).abs() < 1e-9, "{}", warc.hours());
+            assert!(model.together.hours() >= warc.hours());
+            assert!(stage(&model, "index").hours() * HOUR >= 45.0 - 1e-6);
+        }
     }
 
     #[test]

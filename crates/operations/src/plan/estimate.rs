@@ -99,7 +99,7 @@ pub(super) fn estimate(
     sample: &Sample,
     assumed: &Assumptions,
     limit: Option<u64>,
-    workers: u64,
+    fleet: &ReadingFleet,
 ) -> Estimate {
     let mut plan = Estimate::default();
     let read = index_reading(sample);
@@ -120,9 +120,17 @@ pub(super) fn estimate(
     plan.count("bundles", shape.bundles, "", Basis::Derived);
     let jobs = sample.files + 3 * shape.shards + SEARCH_RANGES + 1;
     plan.count("jobs", jobs, "", Basis::Derived);
-    hours(&mut plan, assumed, read.bytes, hosts, icons, workers);
+    hours(&mut plan, assumed, &read, hosts, icons, fleet);
     storage(&mut plan, sample, assumed, hosts, icons, &shape, &read);
     plan
+}
+
+/// The workers of a scan, and what they may ask of the source.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadingFleet {
+    pub(super) workers: u64,
+    /// Requests a second to the source, all workers together; none without a limit.
+    pub(super) archive_rate: Option<i32>,
 }
 
 /// What the index stage reads: bytes, the hosts that it finds, and requests.
@@ -172,22 +180,29 @@ impl Shape {
 fn hours(
     plan: &mut Estimate,
     assumed: &Assumptions,
-    index_bytes: u64,
+    read: &IndexReading,
     hosts: u64,
     icons: u64,
-    workers: u64,
+    fleet: &ReadingFleet,
 ) {
-    plan.count("workers", workers, "", Basis::Assumed);
+    plan.count("workers", fleet.workers, "", Basis::Assumed);
+    let archive_rate = fleet.archive_rate.map_or(f64::INFINITY, f64::from);
+    if let Some(rate) = fleet.archive_rate {
+        plan.count("archive_rate", rate.unsigned_abs().into(), "requests/s", Basis::Assumed);
+    }
+    let Assumptions { index_bytes_per_second, pages_per_second, .. } = *assumed;
+    // The last number is the stage's requests to the source.
     let stages = [
-        ("index_hours", "index_bytes_a_second", index_bytes, assumed.index_bytes_per_second),
-        ("warc_hours", "pages_a_second", hosts, assumed.pages_per_second),
-        ("icon_hours", "icons_a_second", icons, assumed.icons_per_second),
-        ("bundle_hours", "tabs_a_second", hosts, assumed.tabs_per_second),
+        ("index_hours", "index_bytes_a_second", read.bytes, index_bytes_per_second, read.requests),
+        ("warc_hours", "pages_a_second", hosts, pages_per_second, hosts),
+        ("icon_hours", "icons_a_second", icons, assumed.icons_per_second, 0),
+        ("bundle_hours", "tabs_a_second", hosts, assumed.tabs_per_second, 0),
     ];
     let mut sum = 0.0;
-    for (hours, rate, amount, per_second) in stages {
+    for (hours, rate, amount, per_second, requests) in stages {
         plan.amount(rate, per_second, "a worker", Basis::Assumed);
-        let taken = amount as f64 / per_second / workers.max(1) as f64 / 3_600.0;
+        let work = amount as f64 / per_second / fleet.workers.max(1) as f64;
+        let taken = work.max(requests as f64 / archive_rate) / 3_600.0;
         plan.amount(hours, taken, "hours", Basis::Derived);
         sum += taken;
     }
@@ -286,15 +301,28 @@ mod tests {
     #[test]
     fn a_whole_crawl_has_the_sizes_that_the_design_plans_for() {
         let assumed = Assumptions::default();
-        let plan = estimate(&whole_crawl(), &assumed, None, 1);
+        let plan = estimate(&whole_crawl(), &assumed, None, &unlimited(1));
         assert_eq!(number(&plan, "hosts"), 34_500_000.0);
         assert_eq!(number(&plan, "index_bytes_to_read"), 96_000_000_000.0);
         assert_eq!(number(&plan, "warc_bytes_to_read"), 34_500_000.0 * 20_000.0);
         assert_eq!(number(&plan, "shards"), 28_750.0);
         assert_eq!(number(&plan, "jobs"), 300.0 + 3.0 * 28_750.0 + 29.0);
-        let ten = estimate(&whole_crawl(), &assumed, None, 10);
+        let ten = estimate(&whole_crawl(), &assumed, None, &unlimited(10));
         let ratio = number(&plan, "hours") / number(&ten, "hours");
         assert!((ratio - 10.0).abs() < 1e-9, "{ratio}");
+    }
+
+    fn unlimited(workers: u64) -> ReadingFleet {
+        ReadingFleet { workers, archive_rate: None }
+    }
+
+    #[test]
+    fn no_number_of_workers_reads_the_source_faster_than_the_archive_rate() {
+        let fleet = ReadingFleet { workers: 100, archive_rate: Some(1_000) };
+        let plan = estimate(&whole_crawl(), &Assumptions::default(), None, &fleet);
+        let hours = number(&plan, "warc_hours");
+        assert!((hours - 34_500_000.0 / 1_000.0 / 3_600.0).abs() < 1e-9, "{hours}");
+        assert!(number(&plan, "index_hours") * 3_600.0 >= 300.0 * 5.0 * 12.0 / 1_000.0);
     }
 
     #[test]
@@ -306,10 +334,10 @@ mod tests {
             max_captures: Some(8_000),
             ..whole_crawl()
         };
-        let plan = estimate(&few, &assumed, Some(300), 1);
+        let plan = estimate(&few, &assumed, Some(300), &unlimited(1));
         assert_eq!(number(&plan, "hosts"), 300.0);
         assert_eq!(number(&plan, "index_bytes_to_read"), 8.0 * 64_000_000.0);
-        let nothing = estimate(&Sample::default(), &assumed, None, 1);
+        let nothing = estimate(&Sample::default(), &assumed, None, &unlimited(1));
         assert!(nothing.lines.iter().all(|line| match line.value {
             Number::Count(_) => true,
             Number::Amount(amount) => amount.is_finite(),

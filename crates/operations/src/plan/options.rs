@@ -2,7 +2,7 @@
 
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 
-use crate::error::OperationError;
+use crate::{archive_rate::ArchiveRate, error::OperationError};
 
 /// The crawl and the scan to estimate.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct CrawlToPlan {
     pub limit: Option<u64>,
     /// How many workers do the scan.
     pub workers: u64,
+    /// Requests a second to the source, all workers together; without it, what the source bears.
+    pub archive_rate: Option<ArchiveRate>,
     /// Numbers that cannot be measured before the scan.
     pub assumptions: Assumptions,
 }
@@ -34,6 +36,8 @@ pub struct FleetToPlan {
     pub database_instance: String,
     /// Requests in flight per worker.
     pub in_flight: u64,
+    /// Requests a second to the source, all workers together; without it, those of S3.
+    pub archive_rate: Option<ArchiveRate>,
     /// The speed of a vCPU, as a multiple of a core of the machine that the rates were measured on.
     pub core_speed: f64,
 }

@@ -8,7 +8,11 @@ use super::{
     options::FleetToPlan,
     prices::Prices,
 };
-use crate::{error::OperationError, line_sink::LineSink};
+use crate::{
+    archive_rate::{ArchiveRate, S3_RATE},
+    error::OperationError,
+    line_sink::LineSink,
+};
 
 /// Prints what a scan takes on a fleet.
 pub(super) fn print(
@@ -37,6 +41,11 @@ pub(super) fn print(
         hosts: options.hosts as f64,
         workers: options.workers as f64,
         in_flight: in_flight as f64,
+        archive_rate: match options.archive_rate {
+            None => f64::from(S3_RATE),
+            Some(ArchiveRate::PerSecond(rate)) => f64::from(rate),
+            Some(ArchiveRate::Off) => f64::INFINITY,
+        },
         core_speed: options.core_speed,
         machine,
         database,

@@ -10,11 +10,12 @@ use aws_config::{
 use aws_sdk_s3::{
     Client,
     config::{
-        Builder, Credentials, RequestChecksumCalculation, ResponseChecksumValidation,
-        SharedCredentialsProvider,
-        interceptors::InterceptorContext,
-        retry::{ClassifyRetry, RetryAction, RetryPartition, TokenBucket},
+        Builder, ConfigBag, Credentials, Intercept, RequestChecksumCalculation,
+        ResponseChecksumValidation, RuntimeComponents, SharedCredentialsProvider,
+        interceptors::{BeforeTransmitInterceptorContextMut, InterceptorContext},
+        retry::{ClassifyRetry, RetryAction},
     },
+    error::BoxError,
 };
 
 use crate::{aws_error::CONDITIONAL_CONFLICT, settings::StoreSettings};
@@ -56,12 +57,9 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
         loader = loader.endpoint_url(endpoint);
     }
     let shared = loader.load().await;
-    // During an outage the requests of many jobs use up the SDK's quota of retries within a second;
-    // then each request fails at its first try, and the outage costs jobs.
-    let without_quota =
-        RetryPartition::custom("everytab").token_bucket(TokenBucket::unlimited()).build();
-    let mut builder =
-        Builder::from(&shared).retry_classifier(OverloadIsTransient).retry_partition(without_quota);
+    let mut builder = Builder::from(&shared)
+        .retry_classifier(OverloadIsTransient)
+        .interceptor(UserAgent(settings.user_agent.clone()));
     if custom_endpoint || shared.endpoint_url().is_some() {
         // S3-compatible stores address buckets by path, and several refuse the checksums that the
         // SDK adds by default since 2025.
@@ -73,7 +71,11 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
     (Client::from_conf(builder.build()), shared.credentials_provider())
 }
 
+/// With a pace each try needs a permit of its own, so the store itself tries again.
 fn retries(settings: &StoreSettings) -> RetryConfig {
+    if settings.pace.is_some() {
+        return RetryConfig::disabled();
+    }
     RetryConfig::standard()
         .with_max_attempts(settings.max_attempts.max(1))
         .with_initial_backoff(Duration::from_millis(200))
@@ -86,6 +88,26 @@ fn timeouts(settings: &StoreSettings) -> TimeoutConfig {
         .read_timeout(settings.idle_timeout)
         .operation_attempt_timeout(settings.attempt_timeout)
         .build()
+}
+
+/// Names this program in every request, in place of the SDK. Signatures do not cover the field.
+#[derive(Debug)]
+struct UserAgent(String);
+
+impl Intercept for UserAgent {
+    fn name(&self) -> &'static str {
+        "user agent"
+    }
+
+    fn modify_before_transmit(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        context.request_mut().headers_mut().try_insert("user-agent", self.0.clone())?;
+        Ok(())
+    }
 }
 
 /// The SDK tries again on status 500, 502, 503 and 504. This adds the statuses that compatible

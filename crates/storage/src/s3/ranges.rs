@@ -41,7 +41,9 @@ const BEFORE_EXPIRY: Duration = Duration::from_secs(10);
 pub(super) enum SdkRetry {
     /// Immediately: the answer is a refusal, or holds other bytes.
     Now,
-    /// After a wait: the server is busy, or the connection broke.
+    /// After a wait: the server is busy.
+    WhenLessBusy,
+    /// After a wait: the connection broke.
     AfterWait,
 }
 
@@ -98,7 +100,7 @@ impl Ranges {
         let host = base.host_str()?;
         let host = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let client = reqwest::Client::builder()
-            .user_agent(concat!("everytab/", env!("CARGO_PKG_VERSION")))
+            .user_agent(&settings.user_agent)
             .connect_timeout(settings.connect_timeout)
             .read_timeout(settings.idle_timeout)
             .timeout(settings.attempt_timeout)
@@ -140,8 +142,8 @@ impl Ranges {
                 *self.key.lock().await = None;
                 Err(SdkRetry::Now)
             }
-            StatusCode::TOO_MANY_REQUESTS => Err(SdkRetry::AfterWait),
-            status if status.is_server_error() => Err(SdkRetry::AfterWait),
+            StatusCode::TOO_MANY_REQUESTS => Err(SdkRetry::WhenLessBusy),
+            status if status.is_server_error() => Err(SdkRetry::WhenLessBusy),
             _ => Err(SdkRetry::Now),
         }
     }

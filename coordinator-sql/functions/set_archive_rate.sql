@@ -1,0 +1,9 @@
+-- Sets how many requests a second the fleet sends to a run's source (null: no limit). Workers learn
+-- the rate with their renewals. False: the run has ended.
+create or replace function coordinator.set_archive_rate(p_run integer, p_archive_rate integer)
+returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
+begin
+    update runs set archive_rate = p_archive_rate
+     where run = p_run and state in ('running', 'paused');
+    return found;
+end $$;
