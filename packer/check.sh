@@ -23,5 +23,6 @@ else
 fi
 touch "$work/everytab.deb"
 zeros="$(printf '0%.0s' {1..64})"
-packer validate -var "package=$work/everytab.deb" -var "ssm_agent_url=https://example.com/x.deb" \
+touch "$work/everytab-local"
+packer validate -var "package=$work/everytab.deb" -var "operator=$work/everytab-local" -var "ssm_agent_url=https://example.com/x.deb" \
     -var "ssm_agent_sha256=$zeros" -var "rds_ca_sha256=$zeros" "$work/packer"

@@ -19,6 +19,23 @@ variable "package" {
   }
 }
 
+variable "operator" {
+  description = "The operators' program that `make dist` made for that architecture (everytab-local-*), for the console."
+  type        = string
+}
+
+variable "vpc_id" {
+  description = "Network to build in; empty for the account's default one, which hardened accounts do not have."
+  type        = string
+  default     = ""
+}
+
+variable "subnet_id" {
+  description = "Public subnet of that network; empty with the default one."
+  type        = string
+  default     = ""
+}
+
 variable "region" {
   description = "Region of the image."
   type        = string

@@ -16,6 +16,14 @@ source "amazon-ebs" "worker" {
   ena_support     = true
   encrypt_boot    = true
 
+  # SSH is open for as long as the build takes, to this machine's address alone.
+  vpc_id                      = var.vpc_id
+  subnet_id                   = var.subnet_id
+  associate_public_ip_address = true
+  # packer>=1.7: begin
+  temporary_security_group_source_public_ip = true
+  # packer>=1.7: end
+
   source_ami_filter {
     # Debian's own account.
     owners      = ["136693071363"]
@@ -47,8 +55,23 @@ source "amazon-ebs" "worker" {
   }
   # packer>=1.7: end
 
+  # terraform finds the newest image of an architecture by these.
   tags = {
+    Name         = "everytab-worker"
+    Project      = "everytab"
+    Architecture = var.architecture
+    Package      = basename(var.package)
+  }
+  snapshot_tags = {
     Name    = "everytab-worker"
+    Project = "everytab"
+  }
+  run_tags = {
+    Name    = "everytab-image"
+    Project = "everytab"
+  }
+  run_volume_tags = {
+    Name    = "everytab-image"
     Project = "everytab"
   }
 }
@@ -67,7 +90,7 @@ build {
     extra_arguments = [
       "--become",
       "--extra-vars", "@${path.root}/image.yml",
-      "--extra-vars", "worker_package=${abspath(var.package)}",
+      "--extra-vars", "worker_package=${abspath(var.package)} worker_operator_program=${abspath(var.operator)}",
       "--extra-vars", "base_ssm_agent_url=${var.ssm_agent_url} base_ssm_agent_sha256=${var.ssm_agent_sha256}",
       "--extra-vars", "worker_rds_ca_url=${var.rds_ca_url} worker_rds_ca_sha256=${var.rds_ca_sha256}",
     ]

@@ -1,5 +1,33 @@
 # Two phases in one state. `hosting` always exists and costs a few dollars a month; `scanning` exists
 # while a scan runs. Nothing in hosting refers to scanning, so a change of phase never changes the site.
+#
+# Leaving `scanning` out would be enough to destroy a running scan. So Postgres itself is asked for, by
+# its name in the account and not in the state: while it exists, its removal needs `teardown` with the
+# name of the scan, and no plan is made without it (docs/decisions/0047-naming-what-is-destroyed.md).
+
+data "aws_db_instances" "scan" {
+  filter {
+    name   = "db-instance-id"
+    values = [var.name]
+  }
+}
+
+data "aws_db_instance" "scan" {
+  for_each = toset(data.aws_db_instances.scan.instance_identifiers)
+
+  db_instance_identifier = each.value
+
+  lifecycle {
+    postcondition {
+      condition     = var.scanning || var.teardown == lookup(self.tags, "Scan", "unknown")
+      error_message = "The scan of ${lookup(self.tags, "Scan", "unknown")} exists, and this would destroy its machines, database and archive. To go on with it, give -var scanning=true and the variables that it was started with. To destroy it, make a backup first, and give -var scanning=false -var teardown=${lookup(self.tags, "Scan", "unknown")}."
+    }
+    postcondition {
+      condition     = !var.scanning || var.crawl == lookup(self.tags, "Scan", "unknown")
+      error_message = "The scan of ${lookup(self.tags, "Scan", "unknown")} exists: give -var crawl=${lookup(self.tags, "Scan", "unknown")} as at its start. For a scan of another crawl, tear this one down first."
+    }
+  }
+}
 
 module "hosting" {
   source = "./modules/hosting"
@@ -11,7 +39,10 @@ module "hosting" {
   log_retention_days    = var.log_retention_days
   backup_retention_days = var.backup_retention_days
   monthly_budget_usd    = var.monthly_budget_usd
+  budget_by_tag         = var.budget_by_tag
   alert_emails          = var.alert_emails
+  hsts_seconds          = var.hsts_seconds
+  hsts_subdomains       = var.hsts_subdomains
 }
 
 module "scanning" {
@@ -22,8 +53,11 @@ module "scanning" {
   region                    = var.region
   crawl                     = var.crawl
   host_limit                = var.host_limit
-  user_agent                = var.user_agent
+  site_url                  = var.site_url
+  contact                   = var.contact
+  archive_rate              = var.archive_rate
   scan_hours_limit          = var.scan_hours_limit
+  stop_after_hours          = var.stop_after_hours
   worker_count              = var.worker_count
   ami_id                    = var.ami_id
   architecture              = var.architecture
@@ -32,6 +66,10 @@ module "scanning" {
   on_demand_percentage      = var.on_demand_percentage
   requests_in_flight        = var.requests_in_flight
   root_volume_gb            = var.root_volume_gb
+  console                   = var.console
+  console_instance_type     = var.console_instance_type
+  console_volume_gb         = var.console_volume_gb
+  migrate_running_scan      = var.migrate_running_scan
   network_cidr              = var.network_cidr
   database_instance_class   = var.database_instance_class
   database_version          = var.database_version
@@ -39,6 +77,9 @@ module "scanning" {
   database_storage_limit_gb = var.database_storage_limit_gb
   site_bucket               = module.hosting.site_bucket
   kept_bucket               = module.hosting.kept_bucket
+  site_address              = module.hosting.site_address
   distribution_id           = module.hosting.distribution_id
   alerts_topic_arn          = module.hosting.alerts_topic_arn
+  machine_logs              = module.hosting.machine_logs
+  signing_secret_arn        = module.hosting.signing_secret_arn
 }

@@ -24,7 +24,7 @@ output "archive_bucket" {
 }
 
 output "database_address" {
-  description = "Postgres, as host:port; only the workers can reach it."
+  description = "Postgres, as host:port; only workers and console can reach it."
   value       = one(module.scanning[*].database_address)
 }
 
@@ -41,6 +41,16 @@ output "find_a_worker" {
 output "connect" {
   description = "Command that opens a shell on a worker; replace INSTANCE by an instance id."
   value       = one(module.scanning[*].connect)
+}
+
+output "console" {
+  description = "Command that opens a shell on the console."
+  value       = one(module.scanning[*].console)
+}
+
+output "signing_secret" {
+  description = "Secret for the key that requests are signed with; empty until one is put in."
+  value       = module.hosting.signing_secret_arn
 }
 
 output "dashboard" {

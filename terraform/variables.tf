@@ -44,6 +44,11 @@ variable "worker_count" {
     condition     = var.scanning || var.worker_count == 0
     error_message = "Workers need a database: set scanning = true, or leave worker_count at 0."
   }
+
+  validation {
+    condition     = var.console || var.worker_count == 0
+    error_message = "Workers need the console, which starts and publishes the scan: leave out console = false."
+  }
 }
 
 variable "crawl" {
@@ -68,14 +73,41 @@ variable "host_limit" {
   }
 }
 
-variable "user_agent" {
-  description = "User-Agent of the icon requests, which must name a page about the bot; null for the program's default."
+variable "site_url" {
+  description = "Address of the site, which every request names in its User-Agent; null for the address that output site_address prints."
   type        = string
   default     = null
 
   validation {
-    condition     = var.user_agent == null ? true : can(regex("^[ -~]{1,200}$", var.user_agent)) && can(regex("https?://", var.user_agent)) && !can(regex("[\"\\\\$`]", var.user_agent))
-    error_message = "Give at most 200 printable ASCII characters with an http(s) address in them, and no quotes, dollars, backticks or backslashes."
+    condition     = var.site_url == null ? true : can(regex("^https://[a-z0-9.-]+\\.[a-z]{2,}(/[A-Za-z0-9/._-]*)?$", var.site_url)) && !can(regex("\\.(example|invalid|test|localhost)(/|$)", var.site_url))
+    error_message = "Give a public https address, such as https://everytab.org/; not a reserved name such as everytab.example."
+  }
+}
+
+variable "contact" {
+  description = "Mail address of somebody who answers webmasters; bot.html shows it and every request names it. Needed while scanning."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.contact == null ? true : can(regex("^[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)+$", var.contact)) && !can(regex("\\.(example|invalid|test|localhost)$", var.contact))
+    error_message = "Give one mail address that exists, such as bot@everytab.org; not one of a reserved name."
+  }
+
+  validation {
+    condition     = !var.scanning || var.contact != null
+    error_message = "Scanning needs contact: whose sites are asked must be able to reach you."
+  }
+}
+
+variable "archive_rate" {
+  description = "Requests a second to Common Crawl's bucket, of all workers together; null for the program's default."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.archive_rate == null ? true : var.archive_rate >= 1 && var.archive_rate <= 5000 && floor(var.archive_rate) == var.archive_rate
+    error_message = "Give 1 to 5000: Common Crawl can serve a few thousand requests a second to everybody together."
   }
 }
 
@@ -87,6 +119,66 @@ variable "scan_hours_limit" {
   validation {
     condition     = var.scan_hours_limit >= 1 && var.scan_hours_limit <= 720
     error_message = "Give 1 to 720 hours."
+  }
+}
+
+variable "stop_after_hours" {
+  description = "Hours after which a fleet that gets nowhere is stopped: no job has ended, or nothing was counted."
+  type        = number
+  default     = 6
+
+  validation {
+    condition     = var.stop_after_hours >= 1 && var.stop_after_hours <= 24 && floor(var.stop_after_hours) == var.stop_after_hours
+    error_message = "Give 1 to 24 whole hours: an alarm looks back a day at most."
+  }
+}
+
+variable "teardown" {
+  description = "Name of the scan that may be destroyed, with scanning = false: the crawl that it was started with."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = !(var.scanning && var.teardown != null)
+    error_message = "teardown goes with scanning = false."
+  }
+}
+
+variable "migrate_running_scan" {
+  description = "True: a new image's console migrates the schema although a scan runs. Stop the workers before."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
+# The console.
+
+variable "console" {
+  description = "True: a small machine of the operator exists while scanning; it starts and publishes the scan, and stays when the workers have left."
+  type        = bool
+  default     = true
+  nullable    = false
+}
+
+variable "console_instance_type" {
+  description = "Instance type of the console, of two cores; null for the smallest that holds Postgres beside a backup."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.console_instance_type == null ? true : can(regex("^[a-z][a-z0-9-]*\\.(small|medium|large)$", var.console_instance_type)) && can(regex("^[a-z]+[0-9]+g[a-z]*\\.", var.console_instance_type)) == (var.architecture == "arm64")
+    error_message = "Give a type of the image's architecture, from small to large, such as t4g.medium."
+  }
+}
+
+variable "console_volume_gb" {
+  description = "Disk of the console in GB: the dump of a backup (about 15 GB for 30 million hosts), and all rows while one is verified."
+  type        = number
+  default     = 120
+
+  validation {
+    condition     = var.console_volume_gb >= 20 && var.console_volume_gb <= 2000
+    error_message = "Give 20 to 2000 GB."
   }
 }
 
@@ -278,13 +370,13 @@ variable "price_class" {
 }
 
 variable "log_retention_days" {
-  description = "Days for which the site's access logs are kept."
+  description = "Days for which the access logs of the site and the journals of the machines are kept."
   type        = number
   default     = 30
 
   validation {
-    condition     = var.log_retention_days >= 1 && var.log_retention_days <= 365
-    error_message = "Give 1 to 365 days."
+    condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365], var.log_retention_days)
+    error_message = "Give 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180 or 365 days, as CloudWatch has them."
   }
 }
 
@@ -310,14 +402,38 @@ variable "monthly_budget_usd" {
   }
 }
 
+variable "budget_by_tag" {
+  description = "True: the budget counts only what carries the tag Project; the tag must be active as a cost allocation tag before, else it counts nothing."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
 variable "alert_emails" {
-  description = "Mail addresses for the budget and the alarms; each must confirm once."
+  description = "Mail addresses for the budget and the alarms; each must confirm once. Without one nobody hears of anything, so there is no default."
   type        = list(string)
-  default     = []
   nullable    = false
 
   validation {
-    condition     = alltrue([for address in var.alert_emails : can(regex("^[^@ ]+@[^@ ]+\\.[^@ ]+$", address))]) && length(var.alert_emails) <= 10
-    error_message = "Give at most 10 mail addresses."
+    condition     = alltrue([for address in var.alert_emails : can(regex("^[^@ ]+@[^@ ]+\\.[^@ ]+$", address))]) && length(var.alert_emails) >= 1 && length(var.alert_emails) <= 10
+    error_message = "Give 1 to 10 mail addresses."
   }
+}
+
+variable "hsts_seconds" {
+  description = "Seconds for which a browser that has seen the site uses HTTPS only: a day at first, a month, then two years (63072000) when nothing broke."
+  type        = number
+  default     = 86400
+
+  validation {
+    condition     = var.hsts_seconds >= 0 && var.hsts_seconds <= 63072000
+    error_message = "Give 0 to 63072000 seconds."
+  }
+}
+
+variable "hsts_subdomains" {
+  description = "True: that holds for every name below domain_name as well, whoever serves it."
+  type        = bool
+  default     = false
+  nullable    = false
 }

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Three machines of the fleet do a scan, as in the cloud: called by scripts/infra/boot.sh
-in namespaces of its own.
+"""A console and three workers do a scan, as in the cloud: called by scripts/infra/boot.sh in namespaces
+of its own.
 
-All three start it at once, sign in to Postgres by token, read and write S3 over TLS at AWS's names
-(moto answers), resolve by their own Unbound. One is stopped and started, one is killed, one loses its
-network and gets a spot notice. The bundles must be those of one undisturbed machine; the machines that
-end with the scan leave the group, the drained one does not."""
+The console starts it, the workers wait for that, sign in to Postgres by token, read and write S3 over
+TLS at AWS's names (moto answers) with credentials of their broker, resolve by their own Unbound. One is
+stopped and started, one is killed, one loses its network and gets a spot notice. The bundles must be
+those of one undisturbed machine; the machines that end with the scan leave the group and are gone. On
+the console the scan is then retried, backed up, verified and swept."""
 import argparse
 import base64
 import json
 import os
+import shlex
+import socket
 import sys
 
 import yaml
@@ -18,6 +21,7 @@ from machine import Machine
 from surroundings import DATABASE, OWNER_PASSWORD, Surroundings, run, wait_for
 
 FLEET = "everytab-workers"
+LOGS = "/everytab/machines"
 
 
 def say(text):
@@ -40,18 +44,21 @@ def resources(state):
 
 
 def user_data(state, secret, distribution):
-    """What terraform hands to an instance, with what AWS would have computed."""
+    """What terraform hands to a worker and to the console, with what AWS would have computed."""
     made = resources(state)
     scanning = "module.scanning[0]."
     database = made[scanning + "aws_db_instance.scan"]
-    text = base64.b64decode(made[scanning + "aws_launch_template.worker"]["user_data"]).decode()
-    for computed, real in (
-            (database["address"], DATABASE),
-            (database["master_user_secret"][0]["secret_arn"], secret),
-            (made["module.hosting.aws_cloudfront_distribution.site"]["id"], distribution)):
-        expect(computed in text, f"{computed} is not in the user data")
-        text = text.replace(computed, real)
-    return yaml.safe_load(text)
+    site = made["module.hosting.aws_cloudfront_distribution.site"]
+    computed = {database["address"]: DATABASE,
+                database["master_user_secret"][0]["secret_arn"]: secret,
+                site["id"]: distribution, site["domain_name"]: "d111111abcdef8.cloudfront.net"}
+    worker, console = (base64.b64decode(text).decode() for text in (
+        made[scanning + "aws_launch_template.worker"]["user_data"],
+        made[scanning + "aws_instance.console[0]"]["user_data_base64"]))
+    for name, real in computed.items():
+        expect(name in console, f"{name} is not in the user data")
+        worker, console = worker.replace(name, real), console.replace(name, real)
+    return yaml.safe_load(worker), yaml.safe_load(console)
 
 
 def make_cloud(world):
@@ -62,6 +69,7 @@ def make_cloud(world):
     secret = world.client("secretsmanager").create_secret(Name="owner", SecretString=json.dumps(
         {"username": "everytab_owner", "password": OWNER_PASSWORD}))
     cloud["secret"] = secret["ARN"]
+    world.client("logs").create_log_group(logGroupName=LOGS)
     origin = {"Id": "site", "DomainName": world.buckets[1] + ".s3.amazonaws.com",
               "S3OriginConfig": {"OriginAccessIdentity": ""}}
     made = world.client("cloudfront").create_distribution(DistributionConfig={
@@ -107,36 +115,61 @@ class Scan:
                         f"'{machine.name}%' limit 1") == "1"
 
 
-def start(machines, scan, runcmd):
-    for machine in machines:
-        for command in runcmd:
-            machine.do(*command)
+def start(console, machines, scan):
+    for machine in [*machines, console]:
+        machine.start_target()
     wait_for("the scan", lambda: scan.state() == "running")
     # Slowly, so that every fault happens before the first bundle is made.
     scan.sql("select coordinator.pause_run(1, 'bundle-shard', true)")
     scan.sql("select coordinator.set_rate(1, 3)")
-    for machine in machines:
-        wait_for(f"{machine.name}'s start", lambda machine=machine: machine.unit(
-            "ActiveState", unit="everytab-start.service")["ActiveState"] == "active")
+    wait_for("the console's start", lambda: console.unit(
+        "ActiveState", unit="everytab-start.service")["ActiveState"] == "active")
+    for machine in [*machines, console]:
         wait_for(f"{machine.name}'s worker", lambda machine=machine: machine.worker_is("active"))
-    expect(scan.sql("select count(*) from everytab.scans") == "1", "three machines started one scan")
-    say("three machines came up, one of them started the scan")
+    expect(scan.sql("select count(*) from everytab.scans") == "1", "the console started one scan")
+    say("three workers waited for the schema, and the console started the scan")
+
+
+METADATA = "http://169.254.169.254/latest/"
 
 
 def look_at(machine):
     """What must hold of a booted machine besides the worker."""
     expect(machine.unit("ActiveState", unit="unbound.service")["ActiveState"] == "active", "Unbound")
-    # The unit tries again until the metadata service answers.
+    # The unit tries again until the broker has credentials.
     wait_for(f"{machine.name}'s token", lambda: machine.ask("ls", "/run/everytab/pgpass").strip())
     pgpass = machine.ask("stat", "-c", "%a %U", "/run/everytab/pgpass").strip()
     expect(pgpass == "600 everytab", f"the token is the worker's alone, not {pgpass}")
-    for path, user in (("/etc/everytab/scan.env", "everytab"),
-                       ("/etc/everytab/worker.env", "everytab-owner")):
-        read = machine.ask("setpriv", "--reuid", user, "--regid", user, "--clear-groups", "cat", path)
-        expect(read == "", f"{user} cannot read {path}")
-    for unit in ("everytab-worker", "everytab-start", "everytab-token", "everytab-counts"):
+    hidden = [("/etc/everytab/broker.env", "everytab"), ("/etc/everytab/worker.env", "everytab-broker"),
+              ("/run/everytab-broker/process.env", "everytab"), ("/run/everytab/pgpass", "unbound")]
+    if machine.is_console:
+        hidden += [("/etc/everytab/scan.env", "everytab"), ("/etc/everytab/scan.env", "everytab-broker"),
+                   ("/etc/everytab/worker.env", "everytab-owner")]
+    for path, user in hidden:
+        machine.do("ls", path)
+        expect(machine.as_user(user, "cat", path)[0] != 0, f"{user} cannot read {path}")
+    for unit in ("everytab-worker", "everytab-start", "everytab-token", "everytab-counts",
+                 "everytab-broker", "everytab-journal"):
         exposed = machine.ask("systemd-analyze", "security", "--no-pager", unit).splitlines()[-1]
         expect("OK" in exposed, exposed)
+
+
+def fenced(machine):
+    """Only the machine's own services reach its role; the worker's user has what the broker gives."""
+    token = ("curl", "-sS", "--max-time", "3", "-X", "PUT", "-H",
+             "X-aws-ec2-metadata-token-ttl-seconds: 60", METADATA + "api/token")
+    for user, reaches in (("everytab", False), ("unbound", False), ("nobody", False),
+                          ("everytab-broker", True), ("root", True)):
+        code, said = machine.as_user(user, *token)
+        expect((code == 0 and said.startswith("token")) == reaches,
+               f"{machine.name}: {user} reaches the metadata service: {said!r}, {code}")
+    role = "http://127.0.0.1:8471/latest/meta-data/iam/security-credentials/"
+    for path, wanted in (("http://127.0.0.1:8471/credentials", "401"), (role, "404")):
+        said = machine.as_user("everytab", "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", path)
+        expect(said[1] == wanted, f"{machine.name}: {path} without the token: {said}")
+    environment = machine.do("cat", f"/proc/{machine.unit('MainPID')['MainPID']}/environ")
+    expect("AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:8471/" in environment,
+           f"{machine.name}: the worker asks the broker")
 
 
 def stop_and_start(machine):
@@ -220,7 +253,11 @@ def finish(world, scan, machines, gone):
         "DesiredCapacity"] == 1 else None)(group(world)))
     expect([one["InstanceId"] for one in left["Instances"]] == [gone.instance_id],
            "the two that finished left the group, the one that drained did not")
-    say("the scan finished; two machines left the group with decrement, the drained one did not")
+    # In AWS a machine that has left is gone.
+    for machine in [*machines, gone]:
+        machine.power_off()
+    say("the scan finished; two machines left the group with decrement and are gone, the drained one "
+        "had not left it")
 
 
 def invalidated(world, distribution):
@@ -248,6 +285,14 @@ def check_cloud(world, distribution):
     expect(not missing, f"CloudFront may go on showing the old {sorted(missing)}")
     expect(not [path for path in asked[0] if "*" in path or path.startswith("/scans/")],
            f"what never changes is not invalidated: {asked[0]}")
+    logs = world.client("logs")
+    streams = {one["logStreamName"] for one in logs.describe_log_streams(logGroupName=LOGS)["logStreams"]}
+    expect({machine.name for machine in world.machines} == streams, f"a log of each machine: {streams}")
+    lines = [one["message"] for name in streams for one in logs.get_log_events(
+        logGroupName=LOGS, logStreamName=name, startFromHead=True, limit=10000)["events"]]
+    for words in ("everytab-worker.service: ", "everytab-start.service: ", "metrics: everytab_"):
+        expect(any(line.startswith(words) for line in lines), f"no line of the logs has {words}")
+    say(f"{len(lines)} lines of {len(streams)} machines' journals and metrics are in CloudWatch's logs")
     metrics = {one["MetricName"] for one in world.client("cloudwatch").list_metrics(
         Namespace="EveryTab")["Metrics"]}
     expect(metrics == {"Outstanding", "Discarded", "MinutesSinceProgress", "ScanHours"}, metrics)
@@ -275,9 +320,7 @@ def publish_again(world, machine, distribution):
     """As a person does it, by docs/operations.md; only what has changed is uploaded."""
     log = os.path.join(world.folder, "moto.log")
     before = os.path.getsize(log)
-    machine.do("systemd-run", "--pipe", "--wait", "--quiet", "--uid=everytab-owner",
-               "--property=EnvironmentFile=/etc/everytab/scan.env", "/usr/lib/everytab/as-owner",
-               "everytab-worker", "publish")
+    machine.owner("publish")
     with open(log, encoding="utf-8", errors="replace") as file:
         file.seek(before)
         lines = file.read().splitlines()
@@ -327,35 +370,120 @@ def compare(ours, theirs):
     say(f"{len(ours)} bundles and search files are those of one undisturbed machine, byte for byte")
 
 
+def one_more(world):
+    """What applying again with another worker_count does: the id of the machine that comes."""
+    before = {one["InstanceId"] for one in group(world)["Instances"]}
+    world.client("autoscaling").set_desired_capacity(
+        AutoScalingGroupName=FLEET, DesiredCapacity=len(before) + 1)
+    return ({one["InstanceId"] for one in group(world)["Instances"]} - before).pop()
+
+
+def work_again(world, console, scan, data):
+    """On the console, when all workers are gone: a retry, and a machine that comes for it."""
+    expect(scan.state() == "finished", "the scan has ended")
+    late = world.add_machine(5, one_more(world), data)
+    late.start_target()
+    wait_for("a machine that comes after the end to leave", lambda: late.worker_is("inactive")
+             and late.unit("ExecMainStatus")["ExecMainStatus"] == "0")
+    late.power_off()
+    before = scan.ended("icon")
+    console.owner("scan", "retry", "--outcome", "http_404")
+    expect(scan.state() == "running", "the retry opened the scan")
+    again = world.add_machine(6, one_more(world), data)
+    again.start_target()
+    wait_for("the retried scan's end", lambda: scan.state() not in ("running", "paused"))
+    expect(scan.state() == "finished", f"the retried scan ended as {scan.state()}")
+    wait_for("the last worker to leave", lambda: again.worker_is("inactive"))
+    expect(int(again.unit("NRestarts")["NRestarts"]) == 0 and scan.ended("icon") >= before,
+           "it worked, and left")
+    again.power_off()
+    say("a machine that came after the end left at once; after a retry on the console another one worked")
+
+
+RUNBOOK = os.path.join(os.path.dirname(__file__), "../../scripts/infra/runbook")
+# The first command of the runbook that needs a scan's end, and the one that this test has a longer form of.
+AFTER_THE_END, RETRY = "everytab-owner publish", "everytab-owner scan retry"
+
+
+def known_name(world, scan):
+    """A hostname that the small internet's name server knows: it has no example.com for `doctor`."""
+    wait_for("hostnames", lambda: scan.sql("select 1 from everytab.hosts limit 1"))
+    host, port = world.internet["dns"].rsplit(":", 1)
+    for name in scan.sql("select distinct hostname from everytab.hosts limit 50").splitlines():
+        labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+            asking.settimeout(2)
+            asking.sendto(b"\0\1\1\0\0\1\0\0\0\0\0\0" + labels + b"\0\0\1\0\1", (host, int(port)))
+            try:
+                answer = asking.recv(512)
+            except TimeoutError:
+                continue
+            if answer[3] & 15 == 0 and answer[7]:
+                return name
+    raise RuntimeError("no hostname of the small internet has an address")
+
+
+def by_the_book(console, has_ended, name):
+    """Performs the console's commands of docs/operations.md, of the time before or after the end."""
+    root = os.path.join(os.path.dirname(RUNBOOK), "../..")
+    commands = [line.removeprefix("sudo ") for line in
+                run(sys.executable, RUNBOOK, root, "--list", "console").splitlines()]
+    turn = commands.index(AFTER_THE_END)
+    for command in commands[turn:] if has_ended else commands[:turn]:
+        if command == RETRY:
+            continue
+        words = shlex.split(command) + (["--look-up", name] if command.endswith(" doctor") else [])
+        said = console.do(*words).strip().splitlines()
+        say(f"console: {command}: {said[-1].strip() if said else 'done'}")
+        if "restore --verify" in command:
+            expect("the backup is whole" in "\n".join(said), f"{command}: {said}")
+
+
 def scenario(world, arguments, state):
     cloud = make_cloud(world)
     world.start_internet()
     world.start_database()
-    data = user_data(state, cloud["secret"], cloud["distribution"])
-    machines = []
-    for number, instance in enumerate(cloud["instances"], 1):
+    data, console_data = user_data(state, cloud["secret"], cloud["distribution"])
+
+    def add_machine(number, instance, data):
         machine = Machine(number, world, arguments.root, instance)
+        world.machines.append(machine)
         machine.join()
         machine.settle(data, world.internet)
         machine.boot()
-        machines.append(machine)
-    world.machines = machines
+        return machine
+
+    world.add_machine = add_machine
+    machines = [add_machine(number, instance, data)
+                for number, instance in enumerate(cloud["instances"], 1)]
+    console = add_machine(4, "i-00000000000000004", console_data)
     scan, (first, second, third) = Scan(world), machines
-    start(machines, scan, data["runcmd"])
-    look_at(first)
-    first.do("systemctl", "start", "everytab-counts.service")
+    start(console, machines, scan)
+    for machine in (first, console):
+        look_at(machine)
+        fenced(machine)
+    say("the worker's user cannot reach the metadata service, and works with the broker's credentials")
+    console.do("systemctl", "start", "everytab-counts.service")
+    name = known_name(world, scan)
+    by_the_book(console, False, name)
+    scan.sql("select coordinator.set_rate(1, 3)")
     stop_and_start(first)
     kill(second, scan)
     cut_off(third, scan)
-    new_tokens(world, machines)
+    new_tokens(world, [*machines, console])
+    for machine in world.machines:
+        machine.do("systemctl", "start", "everytab-journal.service")
     take_away(third)
     finish(world, scan, [first, second], third)
     check_cloud(world, cloud["distribution"])
     check_headers(world)
-    publish_again(world, first, cloud["distribution"])
-    compare(published(world), reference(world, arguments.reference))
-    for machine in machines:
-        machine.power_off()
+    publish_again(world, console, cloud["distribution"])
+    theirs = reference(world, arguments.reference)
+    compare(published(world), theirs)
+    work_again(world, console, scan, data)
+    compare(published(world), theirs)
+    by_the_book(console, True, name)
+    console.power_off()
 
 
 def main():
@@ -381,7 +509,8 @@ def main():
         scenario(world, arguments, state)
     except BaseException:
         for machine in world.machines:
-            for unit in ("everytab-start", "everytab-token", "everytab-worker", "everytab-counts"):
+            for unit in ("everytab-start", "everytab-token", "everytab-worker", "everytab-counts",
+                         "everytab-broker", "everytab-journal"):
                 print(f"--- {machine.name} {unit}\n{machine.journal(unit)[-3000:]}", file=sys.stderr)
         raise
     print("boot: 1 passed, 0 failed")

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from surroundings import GATEWAY, run, wait_for
+from surroundings import GATEWAY, NETWORK, run, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -26,7 +26,7 @@ class Machine:
     def __init__(self, number, world, root, instance_id):
         self.name, self.number = f"machine{number}", number
         self.world, self.instance_id = world, instance_id
-        self.address = f"10.99.0.{10 + number}"
+        self.address = f"{NETWORK}.{10 + number}"
         self.folder = os.path.join(world.work, self.name)
         self.root = os.path.join(self.folder, "root")
         for part in ("root", "upper", "overlay"):
@@ -91,10 +91,12 @@ class Machine:
         trust = 'AWS_CA_BUNDLE="/etc/ssl/certs/ca-certificates.crt"\n'
         extra = {"/etc/everytab/worker.env": trust +
                  f'EVERYTAB_DIAL_PORT="{ports}"\nEVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n'
-                 'EVERYTAB_CA_FILE="/etc/everytab/internet.pem"\nEVERYTAB_IN_FLIGHT="64"\n'
-                 'EVERYTAB_INSTANCE_METADATA="http://169.254.169.254"\n',
+                 'EVERYTAB_CA_FILE="/etc/everytab/internet.pem"\nEVERYTAB_IN_FLIGHT="64"\n',
+                 "/etc/everytab/broker.env": trust,
                  "/etc/everytab/scan.env": trust + 'EVERYTAB_LEASE="5s"\n',
                  "/etc/everytab/group.env": trust}
+        self.runcmd = user_data["runcmd"]
+        self.is_console = any(file["path"].endswith("/scan.env") for file in user_data["write_files"])
         for file in user_data["write_files"]:
             self.write(file["path"], file["content"] + extra.get(file["path"], ""))
             run("chroot", self.root, "chown", file["owner"], file["path"])
@@ -105,11 +107,17 @@ class Machine:
             self.name, "sh", "-ec", IN_ITS_OWN_GROUP, "sh", self.world.groups, self.name,
             "systemd-nspawn", "--quiet", "--boot", f"--directory={self.root}",
             f"--machine={self.name}", f"--network-namespace-path=/run/netns/{self.name}",
-            "--register=no", "--keep-unit", "--link-journal=no", "--resolv-conf=off",
+            # For the fence: the network is the machine's own.
+            "--capability=CAP_NET_ADMIN", "--register=no", "--keep-unit", "--link-journal=no", "--resolv-conf=off",
             "--timezone=off", "--console=pipe")
         self.leader = wait_for(f"{self.name}'s first process", self.find_leader)
         wait_for(f"{self.name} to be up", self.is_up)
         self.beyond_the_cable()
+
+    def start_target(self):
+        """What user data runs at the end."""
+        for command in self.runcmd:
+            self.do(*command)
 
     def find_leader(self):
         """The machine's first process; before it is there, others come and go in its place."""
@@ -143,6 +151,17 @@ class Machine:
 
     def do(self, *command):
         return run(*self.inside(command))
+
+    def owner(self, *arguments):
+        """A command of the operator, on the console, as docs/operations.md has it."""
+        return self.do("everytab-owner", *arguments)
+
+    def as_user(self, user, *command):
+        """How a command of a user ends, and what it says."""
+        ended = subprocess.run(self.inside(["setpriv", "--reuid", user, "--regid", user,
+                                            "--clear-groups", *command]),
+                               capture_output=True, text=True, check=False)
+        return ended.returncode, ended.stdout
 
     def unit(self, *properties, unit="everytab-worker.service"):
         """Properties of a unit, by name."""

@@ -7,11 +7,13 @@ import subprocess
 import time
 import urllib.request
 
-GATEWAY = "10.99.0.1"
+# A range of documentation: the machines' resolver refuses to ask name servers of private ones.
+NETWORK = "203.0.113"
+GATEWAY = NETWORK + ".1"
 DATABASE = "db.everytab.zz"
 OWNER_PASSWORD = "owner: it's 100% \"secret\" \\ here"
 # The AWS services that the machines' programs call, besides the buckets.
-SERVICES = ["autoscaling", "cloudwatch", "monitoring", "ec2", "secretsmanager", "s3", "sts"]
+SERVICES = ["autoscaling", "cloudwatch", "monitoring", "ec2", "logs", "secretsmanager", "s3", "sts"]
 LIMIT_SECONDS = 600
 
 

@@ -63,6 +63,10 @@ place_units() {
     for file in packaging/systemd/*; do
         place 644 "$file" "usr/lib/systemd/system/$(basename "$file")"
     done
+    # What a shell loads or calls by its name.
+    chmod 644 "$root/usr/lib/everytab/fence.nft"
+    install -d "$root/usr/sbin"
+    ln -s ../lib/everytab/everytab-owner "$root/usr/sbin/everytab-owner"
     place 644 packaging/sysusers.conf usr/lib/sysusers.d/everytab.conf
     place 644 packaging/tmpfiles.conf usr/lib/tmpfiles.d/everytab.conf
     place 640 packaging/worker.env etc/everytab/worker.env

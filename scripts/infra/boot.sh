@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the fleet's image as packer would, boots three of it, and has them do a scan.
+# Makes the fleet's image as packer would, boots a console and three workers of it, and has them do a
+# scan.
 #
 #   [PACKAGE=FILE.deb] [LOCAL=PROGRAM] [HOSTS=900] scripts/infra/boot.sh [--image-only]
 #                                                                     (make infra-boot; root)
@@ -52,7 +53,7 @@ mount -t proc proc "$root/proc"
 play() {
     (cd ansible && ANSIBLE_HOME="$work/ansible" ANSIBLE_NOCOLOR=1 ansible-playbook worker.yml \
         --inventory "$root," --extra-vars ansible_connection=community.general.chroot \
-        --extra-vars @../packer/image.yml --extra-vars "worker_package=$package")
+        --extra-vars @../packer/image.yml --extra-vars "worker_package=$package worker_operator_program=$reference")
 }
 say "the roles, for the first time"
 play >"$work/first.log" 2>&1 || { cat "$work/first.log"; exit 1; }
@@ -72,7 +73,8 @@ cp -r terraform "$work/terraform"
 (cd "$work/terraform" && python "$PWD/offline/mock_provider.py" -- sh -ec '
     terraform init -backend=false -input=false
     terraform apply -auto-approve -input=false -var scanning=true -var worker_count=3 \
-        -var ami_id=ami-0123456789abcdef0
+        -var ami_id=ami-0123456789abcdef0 -var contact=bot@everytab.org \
+        -var "alert_emails=[\"me@everytab.org\"]"
     terraform show -json >state.json') >"$work/terraform.log" 2>&1 ||
     { cat "$work/terraform.log"; exit 1; }
 

@@ -5,14 +5,15 @@
 #
 # Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy
 # that the page has), packer, ansible, units (systemd's own verification, and a sandbox for each),
-# leaving (by which exit codes a machine leaves its group, and what it is asked of AWS). --folder
+# leaving (by which exit codes a machine leaves its group, and what it is asked of AWS), runbook (each
+# command of docs/operations.md is one that exists). --folder
 # looks at another copy of what is checked, which is how scripts/infra/mutants.sh shows that
 # mistakes are found. terraform is the program on the path if there is one, else PyPI's; its
 # provider is terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-STEPS=(format validate test phases lint policy page packer ansible units leaving)
+STEPS=(format validate test phases lint policy page packer ansible units leaving runbook)
 # What each service of ours has, whatever else it may do.
 SANDBOX=(CapabilityBoundingSet= LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes
     PrivateDevices=yes PrivateTmp=yes ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes
@@ -91,15 +92,23 @@ check_units() {
         done
     done
     for script in "$folder"/packaging/lib/*; do
-        sh -n "$script" || return 1
+        case "$(head -n 1 "$script")" in
+            */sh) sh -n "$script" || return 1 ;;
+            */python3) python - "$script" <<<'import ast, sys; ast.parse(open(sys.argv[1]).read())' ||
+                return 1 ;;
+            */nft*) ;;
+            *) echo "$script: neither sh, python3 nor nft"; return 1 ;;
+        esac
     done
+    grep -qxF ExecStartPre=+/usr/lib/everytab/fence "$folder/packaging/systemd/everytab-worker.service" ||
+        { echo "the worker starts without its fence"; return 1; }
 }
 
 # The real script, with programs beside it that say what they were asked.
 leave() {
-    (cd "$work" && rm -f asked &&
+    (cd "$work" && rm -f asked told &&
         env -i PATH="$work/fake:$PATH" EXIT_CODE="$1" EXIT_STATUS="$2" EVERYTAB_FLEET="${3-fleet}" \
-            AWS_ENDS="${4-0}" sh "$folder/packaging/lib/leave-group" >"$work/left" 2>&1)
+            AWS_ENDS="${4-0}" SETTINGS="$work/settings" sh "$folder/packaging/lib/leave-group" >"$work/left" 2>&1)
 }
 check_leaving() {
     local worker="$folder/packaging/systemd/everytab-worker.service" line end want
@@ -107,10 +116,12 @@ check_leaving() {
     printf '#!/bin/sh\necho i-0123456789abcdef0\n' >"$work/fake/curl"
     printf '#!/bin/sh\necho "$@" >>asked\nexit "$AWS_ENDS"\n' >"$work/fake/aws"
     printf '#!/bin/sh\n' >"$work/fake/sleep"
+    # Its own file: a machine that leaves also sends its journal.
+    printf '#!/bin/sh\necho "$@" >>told\n' >"$work/fake/systemctl"
     chmod +x "$work/fake"/*
     # A drain is no failure, a setting that makes no sense is not tried again, all else is.
     for line in SuccessExitStatus='3 4' RestartPreventExitStatus=2 Restart=on-failure \
-        ExecStopPost=-/usr/lib/everytab/leave-group; do
+        ExecStopPost=-+/usr/lib/everytab/leave-group; do
         grep -qxF "$line" "$worker" || { echo "$worker: no $line"; return 1; }
     done
     want="autoscaling terminate-instance-in-auto-scaling-group --instance-id i-0123456789abcdef0"
@@ -125,9 +136,17 @@ check_leaving() {
     done
     leave exited 0 '' && [ ! -e "$work/asked" ] ||
         { echo "it leaves a group of no name"; return 1; }
-    ! leave exited 0 fleet 1 && [ "$(wc -l <"$work/asked")" = 8 ] && grep -q money "$work/left" ||
-        { echo "AWS refuses, and nobody hears of it: $(cat "$work/left")"; return 1; }
+    ! leave exited 0 fleet 1 && [ "$(wc -l <"$work/asked")" = 8 ] && grep -q money "$work/left" &&
+        grep -qx "poweroff --no-block" "$work/told" ||
+        { echo "AWS refuses, and the machine goes on: $(cat "$work/left")"; return 1; }
+    mkdir -p "$work/settings"
+    touch "$work/settings/scan.env"
+    leave exited 0 && [ ! -e "$work/asked" ] && [ ! -e "$work/told" ] ||
+        { echo "the console leaves"; return 1; }
+    rm "$work/settings/scan.env"
 }
+
+check_runbook() { python scripts/infra/runbook "$folder"; }
 
 failures=0
 for step in "${only[@]}"; do

@@ -20,7 +20,7 @@ validate | terraform/modules/hosting/outputs.tf | s/distribution.site.id/distrib
 validate | terraform/modules/scanning/iam.tf | s/module.archive.arn/module.archive.name_arn/
 validate | terraform/main.tf | s/  ami_id  .*/  ami = var.ami_id/
 validate | terraform/outputs.tf | s/module.hosting.site_address/module.scanning.archive_bucket/
-validate | terraform/modules/scanning/fleet.tf | s/tostring(var.requests/to_string(var.requests/
+validate | terraform/modules/scanning/user_data.tf | s/tostring(var.requests/to_string(var.requests/
 validate | terraform/modules/hosting/cloudfront.tf | s/"sigv4"/"sigv5"/
 validate | terraform/modules/hosting/cloudfront.tf | s/"redirect-to-https"/"redirect-https"/
 validate | terraform/modules/scanning/fleet.tf | s/http_tokens                 = "required"/http_tokens = "require"/
@@ -35,11 +35,11 @@ test     | terraform/modules/scanning/database.tf | s/manage_master_user_passwor
 test     | terraform/modules/scanning/network.tf | s/referenced_security_group_id = .*/cidr_ipv4 = "0.0.0.0\/0"/
 test     | terraform/modules/scanning/iam.tf | s/"s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"/"s3:*"/
 test     | terraform/modules/scanning/iam.tf | s/Resource = local.fleet_arn/Resource = "*"/
-test     | terraform/modules/scanning/iam.tf | /Condition = { StringEquals = { "cloudwatch/d
+phases   | terraform/modules/scanning/iam.tf | /Condition = { StringEquals = { "cloudwatch/d
 test     | terraform/modules/scanning/fleet.tf | s/min_size              = 0/min_size = 1/
 test     | terraform/modules/scanning/fleet.tf | s/"price-capacity-optimized"/"lowest-price"/
-test     | terraform/modules/scanning/fleet.tf | s/#cloud-config/#cloud-conf/
-test     | terraform/modules/scanning/fleet.tf | s/permissions = "0640"/permissions = "0644"/
+test     | terraform/modules/scanning/user_data.tf | s/#cloud-config/#cloud-conf/
+test     | terraform/modules/scanning/user_data.tf | s/permissions = "0640"/permissions = "0644"/
 test     | terraform/modules/hosting/cloudfront.tf | s/enable_accept_encoding_brotli = true/enable_accept_encoding_brotli = false/
 test     | terraform/modules/bucket/main.tf | s/block_public_policy     = true/block_public_policy = false/
 test     | terraform/variables.tf | s/var.scanning || var.worker_count == 0/true/
@@ -68,25 +68,57 @@ phases   | terraform/modules/bucket/main.tf | s/Effect    = "Deny"/Effect = "All
 phases   | terraform/modules/bucket/main.tf | s/"aws:SecureTransport" = "false"/"aws:SecureTransport" = "true"/
 phases   | terraform/modules/bucket/main.tf | s/restrict_public_buckets = true/restrict_public_buckets = false/
 phases   | terraform/modules/scanning/iam.tf | s/Principal = { Service = "ec2.amazonaws.com" }/Principal = { AWS = "*" }/
-phases   | terraform/modules/scanning/iam.tf | s/policy\/AmazonSSMManagedInstanceCore/policy\/AdministratorAccess/
+phases   | terraform/modules/scanning/iam.tf | s/^resource "aws_iam_instance_profile" "worker" {/resource "aws_iam_role_policy_attachment" "all" {\n  role = aws_iam_role.worker.name\n  policy_arn = "arn:aws:iam::aws:policy\/AmazonSSMManagedInstanceCore"\n}\n\n&/
 phases   | terraform/modules/scanning/iam.tf | s/"${local.kept}\/backups\/\*"/"${local.kept}\/*"/
 phases   | terraform/modules/scanning/iam.tf | s/dbuser:${aws_db_instance.scan.resource_id}\/everytab_worker/*/
-phases   | terraform/modules/scanning/fleet.tf | 0,/sslmode=verify-full/s//sslmode=require/
-phases   | terraform/modules/scanning/fleet.tf | s/postgres:\/\/everytab_owner@${local.database}.*"/postgres:\/\/everytab_owner@${local.database}"/
+phases   | terraform/modules/scanning/user_data.tf | 0,/sslmode=verify-full/s//sslmode=require/
+phases   | terraform/modules/scanning/user_data.tf | s/everytab_owner@${local.database}.*"/everytab_owner@${local.database}"/
 phases   | terraform/modules/scanning/network.tf | s/resource "aws_security_group" "database" {/resource "aws_vpc_security_group_ingress_rule" "ssh" {\n  security_group_id = aws_security_group.worker.id\n  cidr_ipv4 = "0.0.0.0\/0"\n  ip_protocol = "tcp"\n  from_port = 22\n  to_port = 22\n}\n\n&/
-phases   | terraform/modules/scanning/network.tf | s/security_group_id = aws_security_group.worker.id/referenced_security_group_id = null/; s/referenced_security_group_id = aws_security_group.worker.id/cidr_ipv4 = "10.0.0.0\/8"/
+phases   | terraform/modules/scanning/network.tf | s/referenced_security_group_id = aws_security_group.worker.id/cidr_ipv4 = "10.0.0.0\/8"/
 phases   | terraform/modules/scanning/observability.tf | s/metric      = "Discarded"/metric = "Discards"/
 phases   | terraform/modules/scanning/observability.tf | s/metric_name = "GroupInServiceInstances"/metric_name = "GroupStandbyInstances"/
 phases   | terraform/modules/scanning/observability.tf | s/metric_name = "Outstanding"/metric_name = "Waiting"/
 phases   | terraform/modules/scanning/observability.tf | s/"CPUCreditBalance"/"CPUCredits"/
 phases   | terraform/modules/scanning/observability.tf | s/dimensions          = { Fleet = local.fleet_name }/dimensions = { Group = local.fleet_name }/
-phases   | terraform/modules/scanning/fleet.tf | s/EVERYTAB_NAMESPACE = local.namespace/EVERYTAB_NAMESPACE = "Other"/
+phases   | terraform/modules/scanning/user_data.tf | s/EVERYTAB_NAMESPACE = local.namespace/EVERYTAB_NAMESPACE = "Other"/
 phases   | terraform/modules/scanning/fleet.tf | s/\["GroupInServiceInstances", /["GroupMinSize", /
 phases   | packaging/lib/publish-counts | s/Discarded: $discarded/Discards: $discarded/
 phases   | terraform/main.tf | s/  monthly_budget_usd    = .*/  monthly_budget_usd = var.scanning ? 50 : var.monthly_budget_usd/
 phases   | terraform/main.tf | s/  count  = var.scanning ? 1 : 0/  count = 1/
 phases   | terraform/modules/scanning/fleet.tf | s/default_cooldown  .*/&\n  lifecycle {\n    ignore_changes = [desired_capacity, max_size]\n  }/
 phases   | terraform/main.tf | s/var.log_retention_days$/var.scanning ? 7 : 30/
+phases   | terraform/modules/scanning/console.tf | s/  count = var.console ? 1 : 0/  count = 0/
+phases   | terraform/modules/scanning/user_data.tf | s/    EVERYTAB_ROLE = "publish"/&\n    EVERYTAB_EXIT_WHEN_DONE = "true"/
+phases   | terraform/modules/scanning/user_data.tf | s/"index,warc,icons,bundles"/"all"/
+phases   | terraform/modules/scanning/user_data.tf | 0,/        "token.env"/s//        "scan.env" = { values = local.scan_environment, owner = "root:everytab-owner" }\n&/
+phases   | terraform/modules/scanning/user_data.tf | /EVERYTAB_CONTACT /d
+phases   | terraform/modules/scanning/iam.tf | /"s3:DeleteObject", "s3:DeleteObjectVersion",/d; s/"s3:GetObject", "s3:PutObject", "s3:DeleteObject"\]/"s3:GetObject"]/
+phases   | terraform/modules/scanning/iam.tf | s/"${local.site}\/scans\/\*"/"${local.site}\/*"/
+phases   | terraform/modules/scanning/iam.tf | s/"${local.archive}\/archive\/\*"/"${local.archive}\/*"/
+phases   | terraform/modules/scanning/iam.tf | 0,/Resource = var.signing_secret_arn/s//Resource = aws_db_instance.scan.master_user_secret[0].secret_arn/
+phases   | terraform/modules/scanning/iam.tf | s/Principal = { AWS = aws_iam_role.console.arn }/Principal = { AWS = aws_iam_role.worker.arn }/
+phases   | terraform/modules/scanning/network.tf | s/Resource = flatten(.*/Resource = "*"/
+phases   | terraform/modules/scanning/network.tf | s/    time     = .*/&\n    smtp = { protocol = "tcp", port = 25, what = "Mail" }/
+phases   | terraform/modules/scanning/database.tf | $a resource "aws_cloudwatch_log_group" "database" {\n  name = "/aws/rds/instance/${var.name}-x/postgresql"\n}
+phases   | terraform/modules/scanning/database.tf | /"tcp_keepalives_idle" /d
+phases   | terraform/main.tf | s/condition     = var.scanning || var.teardown == .*/condition = true/
+phases   | terraform/main.tf | s/condition     = !var.scanning || var.crawl == .*/condition = true/
+phases   | terraform/modules/scanning/fleet.tf | s/aws_route_table_association.public, aws_vpc_endpoint.s3,/aws_vpc_endpoint.s3,/
+phases   | terraform/modules/scanning/observability.tf | s/, aws_autoscaling_policy.stop.arn\]/]/
+phases   | terraform/modules/scanning/observability.tf | s/scaling_adjustment     = 0/scaling_adjustment = 1/
+phases   | terraform/modules/scanning/observability.tf | s/metric      = "FreeStorageSpace"/metric = "CPUUtilization"/
+phases   | terraform/modules/hosting/budget.tf | s/"99" = "FORECASTED"/"99" = "ACTUAL"/
+phases   | packaging/lib/send-journal | s/"PpsAllowanceExceeded"/"PacketsDropped"/
+test     | terraform/modules/scanning/main.tf | /exclude_zone_ids/d
+test     | terraform/modules/scanning/fleet.tf | s/condition     = local.spot_cores .*/condition = true/
+test     | terraform/modules/scanning/fleet.tf | s/condition     = data.aws_ami.worker.architecture == .*/condition = true/
+test     | terraform/modules/hosting/cloudfront.tf | s/= var.hsts_subdomains/= true/
+test     | terraform/variables.tf | s/length(var.alert_emails) >= 1/true/
+test     | terraform/variables.tf | s/!var.scanning || var.contact != null/true/
+units    | packaging/systemd/everytab-worker.service | /^ExecStartPre=/d
+units    | packaging/lib/broker | s/^def main():/def main()/
+leaving  | packaging/lib/leave-group | /^systemctl poweroff/d
+leaving  | packaging/lib/leave-group | /scan.env/d
 lint     | terraform/modules/scanning/variables.tf | 0,/  description = /{/  description = /d}
 lint     | terraform/variables.tf | s/variable "price_class" {/variable "unused" {\n  description = "x"\n  type = bool\n}\n\n&/
 lint     | terraform/modules/bucket/main.tf | s/\(#checkov:skip=CKV_AWS_145\):.*/\1/
@@ -120,6 +152,12 @@ leaving  | packaging/lib/leave-group | s/in 0 | 3) ;;/in 0) ;;/
 leaving  | packaging/lib/leave-group | s/\*) exit 0 ;;/*) ;;/
 leaving  | packaging/lib/leave-group | s/--should-decrement/--no-should-decrement/
 leaving  | packaging/lib/leave-group | s/^exit 1/exit 0/
+runbook  | docs/operations.md | s/everytab-owner scan pause --kind icon/everytab-owner scan pause --stage icon/
+runbook  | docs/operations.md | s/-var teardown=CC/-var destroy=CC/
+runbook  | docs/operations.md | s/everytab-owner backup --to/everytab-worker backup --to/
+runbook  | docs/operations.md | s/aws ec2 describe-images/aws ec2 list-images/
+runbook  | terraform/outputs.tf | s/output "console" {/output "consol" {/
+runbook  | packer/variables.pkr.hcl | s/variable "operator" {/variable "operators" {/
 LIST
 }
 
@@ -129,7 +167,7 @@ trap 'rm -rf "$work"' EXIT
 try() {
     local step="$1" file="$2" expression="$3" folder="$work/$4" said
     mkdir "$folder"
-    cp -r terraform packer ansible packaging "$folder"
+    cp -r terraform packer ansible packaging docs Makefile "$folder"
     sed -i "$expression" "$folder/$file"
     if cmp -s "$file" "$folder/$file"; then
         echo "CHANGES NOTHING: $file: $expression"
@@ -145,7 +183,7 @@ try() {
 
 # Without a mistake all is well: else every step would seem to find everything.
 mkdir "$work/0"
-cp -r terraform packer ansible packaging "$work/0"
+cp -r terraform packer ansible packaging docs Makefile "$work/0"
 scripts/infra/check.sh --folder "$work/0" || { echo "without a mistake it fails already"; exit 1; }
 
 number=0 missed=0

@@ -5,6 +5,8 @@ import json
 import os
 import re
 
+import yaml
+
 # The metrics that AWS writes for a database or a group, as far as alarms and dashboard use them.
 DATABASE_METRICS = {"CPUUtilization", "CPUCreditBalance", "DatabaseConnections",
                     "FreeStorageSpace"}
@@ -50,14 +52,26 @@ def public_access(of):
             yield f"{address}: nothing keeps it from being made public"
 
 
+# The ways out: the ports that an icon may be on, names, the time, Postgres.
+WAYS_OUT = {("tcp", 80), ("tcp", 443), ("tcp", 8080), ("tcp", 8443), ("udp", 53), ("tcp", 53),
+            ("udp", 123), ("tcp", 5432)}
+
+
 def doors(of):
-    """The only open port is Postgres's, for the group of the workers."""
+    """The only open port is Postgres's, for the group of the workers; few ports lead out."""
     ways = [value for _, value in of("aws_vpc_security_group_ingress_rule")]
     groups = dict(of("aws_security_group"))
     workers = [group["id"] for address, group in groups.items() if address.endswith(".worker")]
     if [(way["from_port"], way["to_port"], way["referenced_security_group_id"])
             for way in ways] != [(5432, 5432, *workers)]:
         yield f"other ways in than workers to Postgres: {ways}"
+    out = [value for _, value in of("aws_vpc_security_group_egress_rule")]
+    if {(way["ip_protocol"], way["from_port"]) for way in out} != WAYS_OUT or \
+            any(way["from_port"] != way["to_port"] for way in out):
+        yield f"other ways out than {sorted(WAYS_OUT)}"
+    for way in out:
+        if way["from_port"] == 5432 and way["cidr_ipv4"] == "0.0.0.0/0":
+            yield "Postgres's port leads to the internet"
     for address, rule in of("aws_security_group_rule"):
         yield f"{address}: rules are resources of one direction"
     for address, group in [*groups.items(), *of("aws_default_security_group")]:
@@ -65,40 +79,133 @@ def doors(of):
             yield f"{address}: rules of its own"
 
 
-def roles(of):
-    for address, role in of("aws_iam_role"):
-        for one in json.loads(role["assume_role_policy"])["Statement"]:
-            if one["Principal"] != {"Service": "ec2.amazonaws.com"}:
-                yield f"{address}: others than instances may take it"
+# Who may take a role, and what it may do with each bucket: other rights are a fault. A machine of the
+# fleet has no right to a bucket at all: the role that it hands on has.
+TAKERS = {"worker": "ec2.amazonaws.com", "console": "ec2.amazonaws.com", "scanner": "worker",
+          "publisher": "console"}
+WRITES = {
+    "worker": set(),
+    "scanner": {"archive/archive/*", "site/scans/*"},
+    "publisher": {"site/*"},
+    "console": {"site/*", "archive/*", "kept/blocklist.txt", "kept/backups/*", "kept/.doctor/*"},
+}
+DELETES = {"console": {"site/*", "archive/*", "kept/.doctor/*"}}
+# Actions that AWS has for no single resource.
+FOR_ALL = {"ssm:UpdateInstanceInformation", "cloudwatch:PutMetricData",
+           "ssmmessages:CreateControlChannel", "ssmmessages:CreateDataChannel",
+           "ssmmessages:OpenControlChannel", "ssmmessages:OpenDataChannel"}
+
+
+def in_bucket(resource):
+    """A resource as the kind of bucket and the path in it; None for what is no bucket of ours."""
+    found = re.fullmatch(r"arn:aws:s3:::\w+-(site|archive|kept)-\d+/(.*)", resource)
+    return f"{found[1]}/{found[2]}" if found else None
+
+
+def statements(of):
+    """The name of each role with each statement of its policy."""
+    names = {value["id"]: address.rsplit(".", 1)[1] for address, value in of("aws_iam_role")}
+    names |= {value["name"]: address.rsplit(".", 1)[1] for address, value in of("aws_iam_role")}
     for address, policy in of("aws_iam_role_policy"):
         for one in json.loads(policy["policy"])["Statement"]:
-            wide = [resource for resource in listed(one["Resource"])
-                    if resource == "*" or resource.endswith(":*")]
-            if wide and "Condition" not in one:
-                yield f"{address}: {one['Sid']} is for {wide}"
-            if one["Effect"] != "Allow" or any("*" in action for action in listed(one["Action"])):
-                yield f"{address}: {one['Sid']} does not name its actions"
-            for resource in listed(one["Resource"]):
-                kept = "-kept-" in resource and "s3:PutObject" in listed(one["Action"])
-                if kept and not resource.endswith("/backups/*"):
-                    yield f"{address}: {one['Sid']} writes {resource}, which outlives scans"
+            yield address.rsplit(".", 1)[1], one
+
+
+def roles(of):
+    for address, role in of("aws_iam_role"):
+        name = address.rsplit(".", 1)[1]
+        for one in json.loads(role["assume_role_policy"])["Statement"]:
+            taker = TAKERS.get(name, "")
+            wanted = [{"Service": taker}] if "." in taker else [
+                {"AWS": other["arn"]} for place, other in of("aws_iam_role")
+                if place.endswith("." + taker)]
+            if one["Principal"] not in wanted:
+                yield f"{address}: others than {taker} may take it"
+    for name, one in statements(of):
+        wide = [resource for resource in listed(one["Resource"])
+                if resource == "*" or resource.endswith(":*") and ":log-stream:" not in resource]
+        if wide and not ("Condition" in one and set(listed(one["Action"])) <= FOR_ALL):
+            yield f"{name}: {one['Sid']} is for {wide}"
+        if one["Effect"] != "Allow" or any("*" in action for action in listed(one["Action"])):
+            yield f"{name}: {one['Sid']} does not name its actions"
+        for resource in listed(one["Resource"]):
+            for action, allowed in (("s3:PutObject", WRITES), ("s3:DeleteObject", DELETES)):
+                if action in listed(one["Action"]) \
+                        and in_bucket(resource) not in allowed.get(name, set()):
+                    yield f"{name}: {one['Sid']} has {action} on {resource}"
+            if "secretsmanager:GetSecretValue" in listed(one["Action"]) and name != "console" \
+                    and "signing" not in resource:
+                yield f"{name}: {one['Sid']} reads {resource}"
+            if name == "worker" and ":s3:::" in resource:
+                yield f"{name}: {one['Sid']} gives the machine {resource}"
     for address, attached in of("aws_iam_role_policy_attachment"):
-        if not attached["policy_arn"].endswith("/AmazonSSMManagedInstanceCore"):
-            yield f"{address}: {attached['policy_arn']}"
+        yield f"{address}: {attached['policy_arn']} is AWS's to change"
+    deleting = {name for name, one in statements(of) if "s3:DeleteObject" in listed(one["Action"])}
+    if deleting != {"console"}:
+        yield f"scan gc needs one role that may delete: {sorted(deleting)}"
+
+
+def gateway(of):
+    """Through the gateway to S3 nobody writes to a bucket that is not ours."""
+    for address, endpoint in of("aws_vpc_endpoint"):
+        for one in json.loads(endpoint["policy"])["Statement"]:
+            reads = {"s3:GetObject", "s3:ListBucket"}
+            if not set(listed(one["Action"])) <= reads and not all(
+                    re.match(r"arn:aws:s3:::\w+-(site|archive|kept)-\d+", resource)
+                    for resource in listed(one["Resource"])):
+                yield f"{address}: {one['Sid']} writes elsewhere"
+
+
+def settings(text):
+    """The environment files of a machine's user data: a map of a file's name to its variables."""
+    found = {}
+    for file in yaml.safe_load(text)["write_files"]:
+        pairs = re.findall(r'^(\w+)="(.*)"$', file["content"], re.M)
+        found[os.path.basename(file["path"])] = dict(pairs)
+    return found
+
+
+def machines(of):
+    """The user data of the workers and of the console."""
+    for address, template in of("aws_launch_template"):
+        yield address, base64.b64decode(template["user_data"]).decode()
+    for address, instance in of("aws_instance"):
+        yield address, base64.b64decode(instance["user_data_base64"]).decode()
+
+
+def startup(of):
+    """One machine starts and publishes the scan, and it is not one that reads strangers' bytes."""
+    starts = [address for address, text in machines(of) if "scan.env" in settings(text)]
+    if [address.rsplit(".", 1)[1] for address in starts] != ["console[0]"]:
+        yield f"the console alone starts the scan, but: {starts}"
+    for address, text in machines(of):
+        kinds = set(settings(text)["worker.env"]["EVERYTAB_ROLE"].split(","))
+        if kinds != ({"publish"} if "scan.env" in settings(text)
+                     else {"index", "warc", "icons", "bundles"}):
+            yield f"{address}: performs {sorted(kinds)}"
+        if "EVERYTAB_EXIT_WHEN_DONE" in settings(text)["worker.env"] and "scan.env" in settings(text):
+            yield f"{address}: the console leaves with the scan"
+        asked = settings(text).get("scan.env", {"EVERYTAB_SITE_URL": "-", "EVERYTAB_CONTACT": "-"})
+        for name in ("EVERYTAB_SITE_URL", "EVERYTAB_CONTACT"):
+            if not asked.get(name) or ".example" in asked[name]:
+                yield f"{address}: nobody can be reached: no {name}"
 
 
 def user_data(of):
-    for address, template in of("aws_launch_template"):
-        text = base64.b64decode(template["user_data"]).decode()
+    for address, text in machines(of):
         for url in re.findall(r"postgres://[^\"\\]*", text):
             if "sslmode=verify-full" not in url or "sslrootcert=" not in url:
                 yield f"{address}: {url} does not prove who Postgres is"
 
 
 def written_metrics(folder):
-    """The names of the metrics that the program publish-counts writes."""
-    with open(os.path.join(folder, "lib/publish-counts"), encoding="utf-8") as file:
-        return set(re.findall(r"\b([A-Z][A-Za-z]+): \$[a-z]+", file.read()))
+    """The names of the metrics that our programs write."""
+    found = set()
+    for program, pattern in (("publish-counts", r"\b([A-Z][A-Za-z]+): \$[a-z]+"),
+                             ("send-journal", r'"\w+": "([A-Z][A-Za-z]+)"')):
+        with open(os.path.join(folder, "lib", program), encoding="utf-8") as file:
+            found |= set(re.findall(pattern, file.read()))
+    return found
 
 
 def metrics(of, folder):
@@ -106,8 +213,7 @@ def metrics(of, folder):
     groups = {value["name"]: set(value["enabled_metrics"])
               for _, value in of("aws_autoscaling_group")}
     databases = {value["identifier"] for _, value in of("aws_db_instance")}
-    environment = "".join(base64.b64decode(value["user_data"]).decode()
-                          for _, value in of("aws_launch_template"))
+    environment = "".join(text for _, text in machines(of))
 
     def is_written(namespace, name, dimensions):
         match namespace:
@@ -151,6 +257,34 @@ def money(of):
                 if one["subscriber_email_addresses"]]
         if not any(threshold <= 50 for threshold in told):
             yield f"{address}: nobody is told at half of it"
+        if not any(one["notification_type"] == "FORECASTED" for one in budget["notification"]):
+            yield f"{address}: the bill is hours late, and nothing looks ahead"
+
+
+def brake(of):
+    """A fleet that gets nowhere, or of which nothing is heard, is stopped."""
+    stops = {value["arn"] for _, value in of("aws_autoscaling_policy")
+             if value["adjustment_type"] == "ExactCapacity" and value["scaling_adjustment"] == 0}
+    braked = [address for address, alarm in of("aws_cloudwatch_metric_alarm")
+              if stops & set(alarm["alarm_actions"])]
+    if len(braked) != 2:
+        yield f"a fleet without progress and one without counts are stopped, but by: {braked}"
+
+
+def watched(of):
+    """Postgres's disk, credits and connections raise alarms."""
+    named = {alarm["metric_name"] for _, alarm in of("aws_cloudwatch_metric_alarm")}
+    missing = {"FreeStorageSpace", "CPUCreditBalance", "DatabaseConnections"} - named
+    if missing:
+        yield f"no alarm for {sorted(missing)}"
+
+
+def manners(of):
+    """A silent connection to Postgres is forgotten by the machines' tracking after 120 s."""
+    for address, group in of("aws_db_parameter_group"):
+        named = {one["name"]: one["value"] for one in group["parameter"]}
+        if not 0 < int(named.get("tcp_keepalives_idle", 0)) < 120:
+            yield f"{address}: Postgres lets silent connections be forgotten"
 
 
 def faults(state, folder):
@@ -160,6 +294,7 @@ def faults(state, folder):
     def of(kind):
         return [(address, one["values"]) for address, one in found.items() if one["type"] == kind]
 
-    for check in (bucket_policies, public_access, doors, roles, user_data, money):
+    for check in (bucket_policies, public_access, doors, roles, gateway, user_data, startup, money,
+                  brake, watched, manners):
         yield from check(of)
     yield from metrics(of, folder)

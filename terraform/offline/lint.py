@@ -46,7 +46,8 @@ def check_declaration(kind, name, body, file, is_root, code):
         yield "no validation"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name.rsplit(".", maxsplit=1)[-1]):
         yield "not in snake case"
-    if kind in REFERENCE and not re.search(REFERENCE[kind].format(re.escape(name)), code):
+    # A data source with a condition is read for that.
+    if kind in REFERENCE and not body.get("lifecycle") and not re.search(REFERENCE[kind].format(re.escape(name)), code):
         yield "declared, never used"
     if kind in ("variable", "output") and file != f"{kind}s.tf":
         yield f"belongs in {kind}s.tf"

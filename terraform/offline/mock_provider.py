@@ -22,11 +22,9 @@ import grpc
 import msgpack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The answers of data sources whose values must be real.
-ANSWERS = {
-    "aws_caller_identity": {"account_id": "123456789012", "id": "123456789012"},
-    "aws_availability_zones": {"names": [f"us-east-1{zone}" for zone in "dacb"]},
-}
+# The zones of an account: its names, in no order, and what they are. One of them lacks machines.
+ZONES = {"us-east-1d": "use1-az6", "us-east-1a": "use1-az3", "us-east-1f": "use1-az5",
+         "us-east-1c": "use1-az2", "us-east-1b": "use1-az1", "us-east-1e": "use1-az4"}
 UNKNOWN = msgpack.ExtType(0, b"\x00")
 NESTING = {"single": 1, "list": 2, "set": 3, "map": 4, "group": 5}
 
@@ -159,6 +157,26 @@ def fill(block, value, path, planning):
     return value
 
 
+# What AWS would call a resource, where another resource or a test looks at it.
+CALLED = {
+    "aws_s3_bucket": {"arn": "arn:aws:s3:::{bucket}"},
+    "aws_iam_role": {"id": "{name}", "arn": "arn:aws:iam::123456789012:role/{name}"},
+    "aws_security_group": {"id": "sg-{name}"},
+    "aws_secretsmanager_secret": {
+        "arn": "arn:aws:secretsmanager:us-east-1:123456789012:secret:{name}-AbCdEf"},
+    "aws_autoscaling_policy": {
+        "arn": "arn:aws:autoscaling:us-east-1:123456789012:scalingPolicy:1:policyName/{name}"},
+    "aws_instance": {"id": "i-0123456789abcdef0"},
+}
+
+
+def call(kind, value, prior):
+    """Sets the computed names of a resource that is new."""
+    for name, form in CALLED.get(kind, {}).items() if prior is None else ():
+        value[name] = form.format(**value)
+    return value
+
+
 def complaint(summary, detail, path):
     steps = b"".join(
         text(1, text(1, step) if isinstance(step, str) else number_bytes(3 << 3) + number_bytes(step))
@@ -189,8 +207,53 @@ def complaints(kind, block, value, path):
             yield from complaints(kind, nested["block"], item, [*path, name, *place])
 
 
+class Cloud:
+    """What exists in the account, whatever a state says: it lives as long as this process."""
+
+    def __init__(self):
+        self.databases, self.log_groups = {}, set()
+
+    def answer(self, kind, asked):
+        """The values of a data source that must be real."""
+        match kind:
+            case "aws_caller_identity":
+                return {"account_id": "123456789012", "id": "123456789012"}
+            case "aws_availability_zones":
+                left_out = asked.get("exclude_zone_ids") or []
+                found = {name: zone for name, zone in ZONES.items() if zone not in left_out}
+                return {"names": list(found), "zone_ids": list(found.values())}
+            case "aws_servicequotas_service_quota":
+                return {"value": 640}
+            case "aws_ami":
+                return {"architecture": os.environ.get("MOCK_AMI_ARCHITECTURE", "arm64")}
+            case "aws_db_instances":
+                wanted = {value for one in asked.get("filter") or [] for value in one["values"]}
+                return {"instance_identifiers": sorted(wanted & self.databases.keys())}
+            case "aws_db_instance":
+                return {"tags": self.databases[asked["db_instance_identifier"]]}
+        return {}
+
+    def change(self, kind, before, after):
+        """An error of the API, or None. RDS writes its last lines after its log group was deleted,
+        and so makes the group again."""
+        match kind:
+            case "aws_cloudwatch_log_group" if before is None:
+                if after["name"] in self.log_groups:
+                    return f"ResourceAlreadyExistsException: the log group {after['name']} exists"
+                self.log_groups.add(after["name"])
+            case "aws_cloudwatch_log_group" if after is None:
+                if not before["name"].startswith("/aws/rds/"):
+                    self.log_groups.discard(before["name"])
+            case "aws_db_instance" if after is None:
+                self.databases.pop(before["identifier"], None)
+            case "aws_db_instance":
+                self.databases[after["identifier"]] = after.get("tags") or {}
+        return None
+
+
 class StandIn:
     def __init__(self, schemas):
+        self.cloud = Cloud()
         self.resources = schemas.get("resource_schemas", {})
         self.data = schemas.get("data_source_schemas", {})
         answer = text(1, self.schema(schemas["provider"]))
@@ -221,16 +284,22 @@ class StandIn:
     def apply(self, request):
         fields = parse(request)
         kind = first(fields).decode()
-        planned = decode(first(fields, 3))
+        prior, planned = decode(first(fields, 2)), decode(first(fields, 3))
         if planned is not None:
             planned = fill(self.resources[kind]["block"], planned, [kind], False)
+            planned = call(kind, planned, prior)
+        refusal = self.cloud.change(kind, prior, planned)
+        if refusal:
+            return text(1, encode(prior)) + text(3, complaint("The API refuses", refusal, []))
         return text(1, encode(planned)) + integer(4, 1)
 
     def read_data(self, request):
         fields = parse(request)
         kind = first(fields).decode()
-        state = fill(self.data[kind]["block"], decode(first(fields, 2)), [kind], False)
-        return text(1, encode(state | ANSWERS.get(kind, {})))
+        asked = decode(first(fields, 2))
+        answer = self.cloud.answer(kind, asked)
+        state = fill(self.data[kind]["block"], asked, [kind], False)
+        return text(1, encode(state | answer))
 
     def upgrade(self, request):
         raw = parse(first(parse(request), 3))

@@ -2,18 +2,27 @@
 """Checks the two phases: phases.py TERRAFORM PACKAGING, run in a copy of terraform/ under
 mock_provider.py.
 
-Hosting is applied; scanning with 4 workers only adds; a plan of the same is empty; scanning off
-removes only scanning, and neither changes anything of hosting. While everything is applied,
-applied.py checks it; PACKAGING is the folder of the programs that the machines run."""
+Hosting is applied; scanning with 4 workers only adds; a plan of the same is empty; a plan that would
+destroy the scan without its name, or change its crawl, is refused; scanning off removes only scanning,
+and neither changes anything of hosting. Then a second month does the same once more, in an account
+that remembers the first. While everything is applied, applied.py checks it; PACKAGING is the folder of
+the programs that the machines run."""
 import json
 import subprocess
 import sys
 
 import applied
 
-HOSTING = ["-var", 'alert_emails=["me@example.com"]']
-SCANNING = ["-var", "scanning=true", "-var", "worker_count=4", "-var",
-            "ami_id=ami-0123456789abcdef0"]
+HOSTING = ["-var", 'alert_emails=["me@everytab.org"]']
+
+
+def scanning(crawl, workers=4):
+    return ["-var", "scanning=true", "-var", f"worker_count={workers}", "-var", f"crawl={crawl}",
+            "-var", "ami_id=ami-0123456789abcdef0", "-var", "contact=bot@everytab.org"]
+
+
+def teardown(crawl):
+    return ["-var", "scanning=false", "-var", f"teardown={crawl}"]
 
 
 def terraform(*arguments, reads=False):
@@ -34,9 +43,35 @@ def plan(*variables):
                   if actions not in (["no-op"], ["read"])}
 
 
+def refused(what, words, *variables):
+    """A plan that must not be made, and the words of its error."""
+    ended = subprocess.run([sys.argv[1], "plan", "-input=false", "-no-color", *HOSTING, *variables],
+                           capture_output=True, text=True, check=False)
+    said = " ".join((ended.stdout + ended.stderr).replace("\u2502", " ").split())
+    if ended.returncode != 1 or words not in said:
+        sys.exit(f"phases: {what} is planned, or refused for another reason: {said}")
+
+
 def expect(holds, what, changes):
     if not holds:
         sys.exit(f"phases: {what}, but: {json.dumps(changes, indent=2)}")
+
+
+# What a machine of ours needs from its first minute to its last; terraform makes and destroys in this
+# order, and nothing of a resource's values shows it.
+NEEDED = {"aws_route.internet", "aws_route_table_association.public", "aws_vpc_endpoint.s3",
+          "aws_vpc_security_group_egress_rule.worker",
+          "aws_vpc_security_group_egress_rule.database",
+          "aws_vpc_security_group_ingress_rule.database"}
+
+
+def order():
+    shown = terraform("show", "-json", "plan.bin", reads=True)
+    module = shown["configuration"]["root_module"]["module_calls"]["scanning"]["module"]
+    for one in module["resources"]:
+        if one["type"] in ("aws_autoscaling_group", "aws_instance"):
+            missing = NEEDED - set(one.get("depends_on", []))
+            expect(not missing, f"{one['address']} comes after what it needs", sorted(missing))
 
 
 def only(changes, action, module):
@@ -49,29 +84,40 @@ def main():
     expect(only(hosting, "create", "module.hosting."), "hosting alone is made first", hosting)
     terraform("apply", "-input=false", "plan.bin")
 
-    _, started = plan(*SCANNING)
+    for crawl in ("CC-MAIN-2026-05", "CC-MAIN-2026-09"):
+        started = month(crawl)
+    print(f"phases: hosting {len(hosting)} resources, scanning {len(started)} added and removed in "
+          "each of two months, hosting untouched")
+
+
+def month(crawl):
+    _, started = plan(*scanning(crawl))
     expect(only(started, "create", "module.scanning[0]."), "scanning only adds", started)
+    order()
     terraform("apply", "-input=false", "plan.bin")
 
     faults = list(applied.faults(terraform("show", "-json", reads=True), sys.argv[2]))
     if faults:
         sys.exit("applied: " + "\napplied: ".join(faults))
 
-    code, again = plan(*SCANNING)
+    code, again = plan(*scanning(crawl))
     expect(code == 0 and not again, "the same again changes nothing", again)
 
-    _, more = plan(*SCANNING[:2], "-var", "worker_count=9", *SCANNING[4:])
+    _, more = plan(*scanning(crawl, 9))
     expect(list(more) == ["module.scanning[0].aws_autoscaling_group.workers"],
            "more workers change the group alone", more)
 
-    _, ended = plan()
+    refused("an apply that forgets the scan", f"The scan of {crawl} exists")
+    refused("the end of another scan", f"The scan of {crawl} exists", *teardown("CC-MAIN-2025-51"))
+    refused("another crawl", f"The scan of {crawl} exists", *scanning("latest"))
+
+    _, ended = plan(*teardown(crawl))
     expect(only(ended, "delete", "module.scanning[0]."), "scanning off removes it alone", ended)
     expect(len(ended) == len(started), "all that was added is removed", ended)
     terraform("apply", "-input=false", "plan.bin")
     code, rest = plan()
     expect(code == 0, "hosting is as it was", rest)
-    print(f"phases: hosting {len(hosting)} resources, scanning {len(started)} added and removed, "
-          "hosting untouched")
+    return started
 
 
 if __name__ == "__main__":

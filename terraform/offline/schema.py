@@ -37,7 +37,8 @@ SERVICES = {"aws_cloudfront_": "cloudfront", "aws_s3_": "s3", "aws_db_": "rds", 
             "aws_autoscaling_": "autoscaling", "aws_budgets_": "budgets",
             "aws_cloudwatch_metric": "cloudwatch", "aws_cloudwatch_log": "logs",
             "aws_cloudwatch_dash": "cloudwatch", "aws_sns_": "sns", "aws_acm_": "acm",
-            "aws_route53_": "route53"}
+            "aws_route53_": "route53", "aws_secretsmanager_": "secretsmanager",
+            "aws_servicequotas_": "service-quotas"}
 
 ENTRY = re.compile(
     r"^( +)\"?([a-z0-9_]+)\"?: \{\n\1    value: (.*),\n\1    isBlock: (?:true|false),\n"

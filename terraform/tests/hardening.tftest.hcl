@@ -14,6 +14,9 @@ run "hosting" {
     log_retention_days    = 30
     backup_retention_days = 180
     monthly_budget_usd    = 100
+    budget_by_tag         = false
+    hsts_seconds          = 86400
+    hsts_subdomains       = false
     alert_emails          = ["me@example.com"]
   }
 
@@ -38,16 +41,16 @@ run "hosting" {
     error_message = "Brotli, and the objects' own Cache-Control"
   }
   assert {
-    condition     = aws_cloudfront_response_headers_policy.site.security_headers_config[0].strict_transport_security[0].access_control_max_age_sec >= 31536000
-    error_message = "browsers keep to HTTPS for a year at least"
+    condition     = aws_cloudfront_response_headers_policy.site.security_headers_config[0].strict_transport_security[0].access_control_max_age_sec == 86400 && !aws_cloudfront_response_headers_policy.site.security_headers_config[0].strict_transport_security[0].include_subdomains
+    error_message = "browsers keep to HTTPS as long as was said, for this host alone"
   }
   assert {
     condition     = strcontains(aws_cloudfront_response_headers_policy.site.security_headers_config[0].content_security_policy[0].content_security_policy, "default-src 'none'")
     error_message = "nothing may be loaded that is not named"
   }
   assert {
-    condition     = toset(aws_budgets_budget.month.notification[*].threshold) == toset([50, 80, 100])
-    error_message = "the budget writes at half, four fifths and the whole"
+    condition     = toset(aws_budgets_budget.month.notification[*].threshold) == toset([50, 80, 99, 100]) && contains(aws_budgets_budget.month.notification[*].notification_type, "FORECASTED")
+    error_message = "the budget writes at half, four fifths and the whole, and when the whole is ahead"
   }
 }
 
@@ -84,7 +87,17 @@ run "scanning" {
     region                    = "us-east-1"
     crawl                     = "CC-MAIN-2026-05"
     host_limit                = null
-    user_agent                = null
+    site_url                  = null
+    site_address              = "https://everytab.org/"
+    contact                   = "bot@everytab.org"
+    archive_rate              = null
+    stop_after_hours          = 6
+    console                   = true
+    console_instance_type     = null
+    console_volume_gb         = 120
+    migrate_running_scan      = false
+    machine_logs              = "/everytab/machines"
+    signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
     scan_hours_limit          = 72
     worker_count              = 7
     ami_id                    = "ami-0123456789abcdef0"
@@ -138,8 +151,8 @@ run "scanning" {
     error_message = "Postgres's port and no other"
   }
   assert {
-    condition     = length(aws_subnet.public) == 3 && length(distinct(aws_subnet.public[*].availability_zone)) == 3
-    error_message = "three zones"
+    condition     = length(distinct(aws_subnet.public[*].availability_zone)) == 5 && !contains(aws_subnet.public[*].availability_zone, "us-east-1a")
+    error_message = "five zones, without the one whose id is use1-az3"
   }
   assert {
     condition     = aws_vpc_endpoint.s3.vpc_endpoint_type == "Gateway"
@@ -166,16 +179,20 @@ run "scanning" {
     error_message = "spot capacity is sought among four types at least, by price and capacity"
   }
   assert {
-    condition     = alltrue([for s in jsondecode(aws_iam_role_policy.worker.policy).Statement : s.Effect == "Allow" && !contains(flatten([s.Action]), "*") && !strcontains(join(",", flatten([s.Action])), ":*")])
-    error_message = "the worker's role names each action"
+    condition     = alltrue([for policy in [aws_iam_role_policy.worker.policy, aws_iam_role_policy.scanner.policy, aws_iam_role_policy.console.policy, aws_iam_role_policy.publisher.policy] : alltrue([for s in jsondecode(policy).Statement : s.Effect == "Allow" && !contains(flatten([s.Action]), "*") && !strcontains(join(",", flatten([s.Action])), ":*")])])
+    error_message = "each role names each action"
   }
   assert {
-    condition     = [for s in jsondecode(aws_iam_role_policy.worker.policy).Statement : s.Sid if contains(flatten([s.Resource]), "*") && !can(s.Condition)] == []
-    error_message = "the worker's role names each resource, or has a condition"
+    condition     = !strcontains(aws_iam_role_policy.worker.policy, "s3:") && !strcontains(aws_iam_role_policy.scanner.policy, "s3:Delete") && !strcontains(aws_iam_role_policy.publisher.policy, "s3:Delete")
+    error_message = "workers and the publisher delete nothing"
   }
   assert {
-    condition     = !strcontains(aws_iam_role_policy.worker.policy, "s3:Delete")
-    error_message = "workers delete nothing"
+    condition     = !strcontains(join("", [aws_iam_role_policy.worker.policy, aws_iam_role_policy.scanner.policy, aws_iam_role_policy.publisher.policy]), "rds!") && length([for s in jsondecode(aws_iam_role_policy.console.policy).Statement : s if s.Sid == "SignInAsOwner"]) == 1
+    error_message = "the console alone reads the owner's secret"
+  }
+  assert {
+    condition     = one(aws_instance.console[*].metadata_options[0].http_tokens) == "required" && one(aws_instance.console[*].root_block_device[0].encrypted) && one(aws_instance.console[*].root_block_device[0].volume_size) == 120
+    error_message = "the console's metadata is version 2, and its disk is encrypted and holds a dump"
   }
   assert {
     condition     = one([for s in jsondecode(aws_iam_role_policy.worker.policy).Statement : s.Resource if s.Sid == "LeaveTheGroup"]) == "arn:aws:autoscaling:us-east-1:123456789012:autoScalingGroup:*:autoScalingGroupName/everytab-workers"
@@ -190,11 +207,102 @@ run "scanning" {
     error_message = "user data holds no password, and its files are not for everybody"
   }
   assert {
-    condition     = one([for f in yamldecode(base64decode(aws_launch_template.worker.user_data)).write_files : f.owner if f.path == "/etc/everytab/scan.env"]) == "root:everytab-owner"
+    condition     = one([for f in yamldecode(base64decode(aws_instance.console[0].user_data_base64)).write_files : f.owner if f.path == "/etc/everytab/scan.env"]) == "root:everytab-owner" && !strcontains(base64decode(aws_launch_template.worker.user_data), "everytab_owner")
     error_message = "what the owner needs is not the worker's to read"
   }
   assert {
     condition     = toset(keys(aws_cloudwatch_metric_alarm.scan)) == toset(["discarded-jobs", "stalled-scan", "long-scan"]) && alltrue([for a in values(aws_cloudwatch_metric_alarm.scan) : length(a.alarm_actions) == 1])
     error_message = "discarded jobs, a stalled scan and a long one are told"
   }
+}
+
+run "quotas" {
+  command = plan
+  module {
+    source = "./modules/scanning"
+  }
+  variables {
+    name                      = "everytab"
+    region                    = "us-east-1"
+    crawl                     = "CC-MAIN-2026-05"
+    host_limit                = null
+    site_url                  = null
+    site_address              = "https://everytab.org/"
+    contact                   = "bot@everytab.org"
+    archive_rate              = null
+    stop_after_hours          = 6
+    console                   = true
+    console_instance_type     = null
+    console_volume_gb         = 120
+    migrate_running_scan      = false
+    machine_logs              = "/everytab/machines"
+    signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
+    scan_hours_limit          = 72
+    worker_count              = 8
+    ami_id                    = "ami-0123456789abcdef0"
+    architecture              = "arm64"
+    instance_types            = null
+    on_demand_base            = 1
+    on_demand_percentage      = 0
+    requests_in_flight        = 2048
+    root_volume_gb            = 16
+    network_cidr              = "10.83.0.0/16"
+    database_instance_class   = "db.t4g.large"
+    database_version          = "15"
+    database_storage_gb       = 100
+    database_storage_limit_gb = 400
+    site_bucket               = "everytab-site-123456789012"
+    kept_bucket               = "everytab-kept-123456789012"
+    distribution_id           = "E2QWRUHAPOMQZL"
+    alerts_topic_arn          = "arn:aws:sns:us-east-1:123456789012:everytab-alerts"
+  }
+  # What a new account has.
+  override_data {
+    target = data.aws_servicequotas_service_quota.cores
+    values = { value = 5 }
+  }
+  expect_failures = [aws_autoscaling_group.workers]
+}
+
+run "image_of_another_architecture" {
+  command = plan
+  module {
+    source = "./modules/scanning"
+  }
+  variables {
+    name                      = "everytab"
+    region                    = "us-east-1"
+    crawl                     = "CC-MAIN-2026-05"
+    host_limit                = null
+    site_url                  = null
+    site_address              = "https://everytab.org/"
+    contact                   = "bot@everytab.org"
+    archive_rate              = null
+    stop_after_hours          = 6
+    console                   = true
+    console_instance_type     = null
+    console_volume_gb         = 120
+    migrate_running_scan      = false
+    machine_logs              = "/everytab/machines"
+    signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
+    scan_hours_limit          = 72
+    worker_count              = 8
+    ami_id                    = "ami-0123456789abcdef0"
+    architecture              = "x86_64"
+    instance_types            = null
+    on_demand_base            = 1
+    on_demand_percentage      = 0
+    requests_in_flight        = 2048
+    root_volume_gb            = 16
+    network_cidr              = "10.83.0.0/16"
+    database_instance_class   = "db.t4g.large"
+    database_version          = "15"
+    database_storage_gb       = 100
+    database_storage_limit_gb = 400
+    site_bucket               = "everytab-site-123456789012"
+    kept_bucket               = "everytab-kept-123456789012"
+    distribution_id           = "E2QWRUHAPOMQZL"
+    alerts_topic_arn          = "arn:aws:sns:us-east-1:123456789012:everytab-alerts"
+  }
+  expect_failures = [aws_autoscaling_group.workers]
 }

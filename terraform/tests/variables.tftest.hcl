@@ -1,7 +1,9 @@
 # What may not be said, and is refused before anything is planned.
 
 variables {
-  ami_id = "ami-0123456789abcdef0"
+  ami_id       = "ami-0123456789abcdef0"
+  contact      = "bot@everytab.org"
+  alert_emails = ["me@example.com"]
 }
 
 run "workers_without_a_scan_are_refused" {
@@ -105,20 +107,63 @@ run "a_domain_without_its_zone_is_refused" {
   expect_failures = [var.zone_id]
 }
 
-run "a_user_agent_names_a_page" {
+run "a_scan_needs_a_contact" {
   command = plan
   variables {
-    user_agent = "bot"
+    scanning = true
+    contact  = null
   }
-  expect_failures = [var.user_agent]
+  expect_failures = [var.contact]
 }
 
-run "a_user_agent_stays_within_its_quotes" {
+run "a_reserved_name_is_no_address" {
   command = plan
   variables {
-    user_agent = "bot https://example.com/\" EVERYTAB_ALLOW_RANGE=\"0.0.0.0/0"
+    site_url = "https://everytab.example/"
+    contact  = "contact@everytab.example"
   }
-  expect_failures = [var.user_agent]
+  expect_failures = [var.site_url, var.contact]
+}
+
+run "a_site_stays_within_its_quotes" {
+  command = plan
+  variables {
+    site_url = "https://everytab.org/\" EVERYTAB_ALLOW_RANGE=\"0.0.0.0/0"
+  }
+  expect_failures = [var.site_url]
+}
+
+run "alarms_need_a_reader" {
+  command = plan
+  variables {
+    alert_emails = []
+  }
+  expect_failures = [var.alert_emails]
+}
+
+run "a_teardown_is_of_a_scan_that_is_off" {
+  command = plan
+  variables {
+    scanning = true
+    teardown = "CC-MAIN-2026-05"
+  }
+  expect_failures = [var.teardown]
+}
+
+run "common_crawl_is_not_run_over" {
+  command = plan
+  variables {
+    archive_rate = 20000
+  }
+  expect_failures = [var.archive_rate]
+}
+
+run "a_console_of_another_architecture_is_refused" {
+  command = plan
+  variables {
+    console_instance_type = "t3.medium"
+  }
+  expect_failures = [var.console_instance_type]
 }
 
 run "an_image_that_is_none_is_refused" {
@@ -152,8 +197,8 @@ run "everything_at_once_is_fine" {
     worker_count         = 200
     crawl                = "CC-MAIN-2026-05"
     host_limit           = 1000
-    user_agent           = "EveryTab/1.0 (+https://everytab.example.com/bot)"
-    architecture         = "x86_64"
+    site_url             = "https://everytab.org/"
+    archive_rate         = 500
     domain_name          = "everytab.example.com"
     zone_id              = "Z0123456789ABCDEFGHIJ"
     alert_emails         = ["me@example.com"]

@@ -20,14 +20,25 @@ resource "aws_budgets_budget" "month" {
   limit_unit   = "USD"
   time_unit    = "MONTHLY"
 
+  # By default the whole account: what runs beside it by mistake costs, too.
+  dynamic "cost_filter" {
+    for_each = var.budget_by_tag ? [format("user:Project$%s", var.name)] : []
+
+    content {
+      name   = "TagKeyValue"
+      values = [cost_filter.value]
+    }
+  }
+
+  # The bill is hours late; the forecast writes before the money is spent.
   dynamic "notification" {
-    for_each = length(var.alert_emails) > 0 ? [50, 80, 100] : []
+    for_each = { "50" = "ACTUAL", "80" = "ACTUAL", "99" = "FORECASTED", "100" = "ACTUAL" }
 
     content {
       comparison_operator        = "GREATER_THAN"
-      threshold                  = notification.value
+      threshold                  = tonumber(notification.key)
       threshold_type             = "PERCENTAGE"
-      notification_type          = "ACTUAL"
+      notification_type          = notification.value
       subscriber_email_addresses = var.alert_emails
     }
   }

@@ -34,7 +34,7 @@ resource "aws_cloudfront_cache_policy" "site" {
 }
 
 resource "aws_cloudfront_response_headers_policy" "site" {
-  #checkov:skip=CKV_AWS_259:two years for the domain and below hold; the preload list is for its owner to join, for it cannot be left
+  #checkov:skip=CKV_AWS_259:a browser that has seen it cannot be told otherwise: the operator raises hsts_seconds step by step, for the names below only if all of them are HTTPS
   name    = "${var.name}-site"
   comment = "The page's own policy as headers, so that it holds before a byte of the page is read"
 
@@ -59,8 +59,8 @@ resource "aws_cloudfront_response_headers_policy" "site" {
     }
 
     strict_transport_security {
-      access_control_max_age_sec = 63072000
-      include_subdomains         = true
+      access_control_max_age_sec = var.hsts_seconds
+      include_subdomains         = var.hsts_subdomains
       override                   = true
       preload                    = false
     }

@@ -44,3 +44,20 @@ resource "aws_cloudwatch_log_delivery" "site" {
     suffix_path = "/{yyyy}/{MM}/{dd}"
   }
 }
+
+# The log of Postgres. RDS makes this group again with its last lines after it was deleted, so a group
+# that went with the scan would be in the way of the next one.
+resource "aws_cloudwatch_log_group" "database" {
+  #checkov:skip=CKV_AWS_158:the log holds slow statements, no secret
+  #checkov:skip=CKV_AWS_338:it is read while the scan runs
+  name              = "/aws/rds/instance/${var.name}/postgresql"
+  retention_in_days = 14
+}
+
+# The journals of the machines, which are gone when one wants to read them.
+resource "aws_cloudwatch_log_group" "machines" {
+  #checkov:skip=CKV_AWS_158:the log names hosts and outcomes, no secret
+  #checkov:skip=CKV_AWS_338:complaints come within days
+  name              = "/${var.name}/machines"
+  retention_in_days = var.log_retention_days
+}

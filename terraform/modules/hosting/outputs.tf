@@ -22,3 +22,13 @@ output "alerts_topic_arn" {
   description = "Topic that alarms are published to."
   value       = aws_sns_topic.alerts.arn
 }
+
+output "machine_logs" {
+  description = "Log group of the machines' journals."
+  value       = aws_cloudwatch_log_group.machines.name
+}
+
+output "signing_secret_arn" {
+  description = "Secret of the key that requests are signed with."
+  value       = aws_secretsmanager_secret.signing.arn
+}

@@ -65,7 +65,27 @@ variable "monthly_budget_usd" {
   }
 }
 
+variable "budget_by_tag" {
+  description = "Whether the budget counts only what carries the tag Project."
+  type        = bool
+}
+
+variable "hsts_seconds" {
+  description = "Seconds for which browsers keep to HTTPS."
+  type        = number
+}
+
+variable "hsts_subdomains" {
+  description = "Whether that holds for the names below the site's, too."
+  type        = bool
+}
+
 variable "alert_emails" {
   description = "Mail addresses for the budget and the alarms."
   type        = list(string)
+
+  validation {
+    condition     = length(var.alert_emails) > 0
+    error_message = "Without an address nobody hears of anything."
+  }
 }

@@ -23,6 +23,11 @@ locals {
     "random_page_cost" = { value = "1.1", apply_method = "immediate" }
     # Releases the locks of a worker that died in a transaction; no transaction of ours idles so long.
     "idle_in_transaction_session_timeout" = { value = "60000", apply_method = "immediate" }
+    # The machines' connection tracking forgets a silent connection after 120 s (fleet.tf): both ends
+    # must be heard before that, also while one statement runs for minutes.
+    "tcp_keepalives_idle"     = { value = "30", apply_method = "immediate" }
+    "tcp_keepalives_interval" = { value = "10", apply_method = "immediate" }
+    "tcp_keepalives_count"    = { value = "6", apply_method = "immediate" }
     # Messages worth reading.
     "log_min_duration_statement" = { value = "1000", apply_method = "immediate" }
     "log_lock_waits"             = { value = "1", apply_method = "immediate" }
@@ -49,7 +54,8 @@ resource "aws_db_parameter_group" "scan" {
 
 resource "aws_db_instance" "scan" {
   #checkov:skip=CKV_AWS_157:a second machine would double the cost of a database that lives for days; the scan can be run again
-  #checkov:skip=CKV_AWS_293:scanning = false must be able to remove it
+  #checkov:skip=CKV_AWS_293:the end of a scan must be able to remove it, and asks for the scan's name before (main.tf of the root)
+  #checkov:skip=CKV_AWS_226:a restart for a minor version in the middle of a scan costs more than a version that is days old
   #checkov:skip=CKV_AWS_133:it is emptied with the scan; `everytab-worker backup` is the backup
   #checkov:skip=CKV_AWS_118:metrics by the second are for finding what a minute's do not show, and cost more than the rest of the watching
   #checkov:skip=CKV_AWS_354:AWS's own key serves as well for query texts without a secret
@@ -80,23 +86,18 @@ resource "aws_db_instance" "scan" {
   ca_cert_identifier     = "rds-ca-rsa2048-g1"
   parameter_group_name   = aws_db_parameter_group.scan.name
 
-  backup_retention_period         = 0
-  skip_final_snapshot             = true
-  delete_automated_backups        = true
-  deletion_protection             = false
-  auto_minor_version_upgrade      = true
+  backup_retention_period  = 0
+  skip_final_snapshot      = true
+  delete_automated_backups = true
+  deletion_protection      = false
+  # Another minor version is for the next scan. What AWS must do all the same, it does at this hour.
+  auto_minor_version_upgrade      = false
+  maintenance_window              = "tue:08:00-tue:08:30"
   copy_tags_to_snapshot           = true
   apply_immediately               = true
   performance_insights_enabled    = true
   enabled_cloudwatch_logs_exports = ["postgresql"]
 
-  depends_on = [aws_cloudwatch_log_group.database]
-}
-
-# Declared here, so that it expires and is deleted with the rest.
-resource "aws_cloudwatch_log_group" "database" {
-  #checkov:skip=CKV_AWS_158:the log holds slow statements, no secret
-  #checkov:skip=CKV_AWS_338:it is read while the scan runs
-  name              = "/aws/rds/instance/${var.name}/postgresql"
-  retention_in_days = 14
+  # Names the scan: the root module refuses to remove it, or to change its crawl, without this name.
+  tags = { Scan = var.crawl }
 }

@@ -6,60 +6,36 @@ locals {
     arm64  = ["c7g.large", "c8g.large", "c6g.large", "c7gn.large", "m7g.large", "m6g.large"]
     x86_64 = ["c7a.large", "c7i.large", "c6a.large", "c6i.large", "m7a.large", "m6i.large"]
   }[var.architecture])
+}
 
-  # The settings of this scan, which the units of the worker's package read.
-  worker_environment = merge(
-    {
-      DATABASE_URL            = "postgres://everytab_worker@${local.database}?sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
-      PGPASSFILE              = "/run/everytab/pgpass"
-      AWS_REGION              = var.region
-      EVERYTAB_EXIT_WHEN_DONE = "true"
-      EVERYTAB_IN_FLIGHT      = tostring(var.requests_in_flight)
-    },
-    var.user_agent == null ? {} : { EVERYTAB_USER_AGENT = var.user_agent },
-  )
-  scan_environment = merge(
-    {
-      DATABASE_URL          = "postgres://everytab_owner@${local.database}?sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
-      AWS_REGION            = var.region
-      EVERYTAB_OWNER_SECRET = aws_db_instance.scan.master_user_secret[0].secret_arn
-      EVERYTAB_CRAWL        = var.crawl
-      EVERYTAB_SOURCE       = "s3://commoncrawl"
-      EVERYTAB_ARCHIVE      = "s3://${module.archive.name}"
-      EVERYTAB_SITE         = "s3://${var.site_bucket}"
-      EVERYTAB_PRIVATE      = "s3://${var.kept_bucket}"
-      EVERYTAB_DISTRIBUTION = var.distribution_id
-    },
-    var.host_limit == null ? {} : { EVERYTAB_LIMIT = tostring(var.host_limit) },
-  )
-  group_environment = {
-    AWS_REGION         = var.region
-    EVERYTAB_FLEET     = local.fleet_name
-    EVERYTAB_NAMESPACE = local.namespace
-  }
-  token_environment = {
-    AWS_REGION = var.region
-    PGHOST     = aws_db_instance.scan.address
-    PGPORT     = tostring(aws_db_instance.scan.port)
-    PGUSER     = "everytab_worker"
-  }
-  database = "${aws_db_instance.scan.address}:${aws_db_instance.scan.port}/everytab"
+data "aws_ami" "worker" {
+  #checkov:skip=CKV_AWS_386:the image is named by its id and is the account's own
+  owners = ["self"]
 
-  environments = {
-    "/etc/everytab/worker.env" = { values = local.worker_environment, owner = "root:everytab" }
-    "/etc/everytab/scan.env"   = { values = local.scan_environment, owner = "root:everytab-owner" }
-    "/etc/everytab/token.env"  = { values = local.token_environment, owner = "root:everytab" }
-    "/etc/everytab/group.env"  = { values = local.group_environment, owner = "root:everytab" }
+  filter {
+    name   = "image-id"
+    values = [var.ami_id]
   }
-  user_data = {
-    write_files = [for path, file in local.environments : {
-      path        = path
-      owner       = file.owner
-      permissions = "0640"
-      content     = join("", [for name, value in file.values : "${name}=\"${value}\"\n"])
-    }]
-    runcmd = [["systemctl", "enable", "--now", "--no-block", "everytab.target"]]
-  }
+}
+
+# Cores that the account may run: a new account has five of each kind, and a group that may not start a
+# machine says so nowhere but in its activities.
+data "aws_servicequotas_service_quota" "cores" {
+  for_each = { spot = "L-34B43A08", on_demand = "L-1216C47A" }
+
+  service_code = "ec2"
+  quota_code   = each.value
+}
+
+locals {
+  # The size says the cores: medium 1, large 2, xlarge 4, 2xlarge 8.
+  size            = split(".", local.instance_types[0])[1]
+  cores           = lookup({ medium = 1, large = 2, xlarge = 4 }, local.size, try(4 * tonumber(trimsuffix(local.size, "xlarge")), 2))
+  beyond_base     = max(0, var.worker_count - var.on_demand_base)
+  on_demand       = min(var.worker_count, var.on_demand_base) + ceil(local.beyond_base * var.on_demand_percentage / 100)
+  spot_cores      = (var.worker_count - local.on_demand) * local.cores
+  console_cores   = var.console ? 2 : 0
+  on_demand_cores = local.on_demand * local.cores + local.console_cores
 }
 
 resource "aws_launch_template" "worker" {
@@ -70,7 +46,7 @@ resource "aws_launch_template" "worker" {
   ebs_optimized                        = true
   update_default_version               = true
   instance_initiated_shutdown_behavior = "terminate"
-  user_data                            = base64encode("#cloud-config\n${yamlencode(local.user_data)}")
+  user_data                            = local.user_data.worker
 
   iam_instance_profile {
     arn = aws_iam_instance_profile.worker.arn
@@ -178,6 +154,24 @@ resource "aws_autoscaling_group" "workers" {
     propagate_at_launch = true
   }
 
-  # The first worker starts the scan, and needs the buckets, the database and the network rules.
-  depends_on = [aws_iam_role_policy.worker, aws_route.internet, aws_vpc_endpoint.s3]
+  lifecycle {
+    # Without this the group would try for ever, and nobody would be told (wait_for_capacity_timeout).
+    precondition {
+      condition     = local.spot_cores <= data.aws_servicequotas_service_quota.cores["spot"].value && local.on_demand_cores <= data.aws_servicequotas_service_quota.cores["on_demand"].value
+      error_message = "The account's quotas are too small: ${var.worker_count} workers and the console take ${local.spot_cores} spot cores of ${data.aws_servicequotas_service_quota.cores["spot"].value} (quota L-34B43A08) and ${local.on_demand_cores} on-demand cores of ${data.aws_servicequotas_service_quota.cores["on_demand"].value} (L-1216C47A). Ask for more in Service Quotas, or start fewer workers."
+    }
+    precondition {
+      condition     = data.aws_ami.worker.architecture == var.architecture
+      error_message = "The image ${var.ami_id} is for ${data.aws_ami.worker.architecture}, the instance types are for ${var.architecture}."
+    }
+  }
+
+  # A worker needs its rights and its ways out as soon as it is up; and the network must not go before
+  # the machines.
+  depends_on = [
+    aws_iam_role_policy.worker, aws_iam_role_policy.scanner, aws_route.internet,
+    aws_route_table_association.public, aws_vpc_endpoint.s3,
+    aws_vpc_security_group_egress_rule.worker, aws_vpc_security_group_egress_rule.database,
+    aws_vpc_security_group_ingress_rule.database,
+  ]
 }

@@ -1,4 +1,4 @@
-# A network of its own: public subnets in three zones, no NAT (a scan would read terabytes through it), a
+# A network of its own: public subnets in up to five zones, no NAT (a scan would read terabytes through it), a
 # free gateway to S3, and no inbound connections.
 
 resource "aws_vpc" "scan" {
@@ -48,25 +48,76 @@ resource "aws_route_table_association" "public" {
   route_table_id = aws_route_table.public.id
 }
 
+# Whoever takes over a process may read through this gateway what anybody may (strangers keep icons in
+# S3, too), but write to no bucket that is not ours.
 resource "aws_vpc_endpoint" "s3" {
   vpc_id            = aws_vpc.scan.id
   service_name      = "com.amazonaws.${var.region}.s3"
   vpc_endpoint_type = "Gateway"
   route_table_ids   = [aws_route_table.public.id]
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        Sid       = "ReadWhatEachBucketAllows"
+        Effect    = "Allow"
+        Principal = "*"
+        Action    = ["s3:GetObject", "s3:ListBucket"]
+        Resource  = "*"
+      },
+      {
+        Sid       = "WriteOnlyOurs"
+        Effect    = "Allow"
+        Principal = "*"
+        Action = [
+          "s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject", "s3:DeleteObjectVersion",
+          "s3:ListBucketVersions",
+        ]
+        Resource = flatten([for bucket in [local.site, local.archive, local.kept] : [bucket, "${bucket}/*"]])
+      },
+    ]
+  })
 }
 
 resource "aws_security_group" "worker" {
   name        = "${var.name}-worker"
-  description = "Workers: everything out, nothing in"
+  description = "Workers and console: a few ports out, nothing in"
   vpc_id      = aws_vpc.scan.id
 }
 
+# The ports that crates/webpage/src/url_rules.rs lets an icon be on, name servers, and the time. The
+# metadata service, AWS's resolver and its clock are on link-local addresses, which no group filters.
+locals {
+  ways_out = {
+    http     = { protocol = "tcp", port = 80, what = "Icons" }
+    https    = { protocol = "tcp", port = 443, what = "Icons, S3, AWS" }
+    http_8   = { protocol = "tcp", port = 8080, what = "Icons on the other usual port" }
+    https_8  = { protocol = "tcp", port = 8443, what = "Icons on the other usual port, by TLS" }
+    dns      = { protocol = "udp", port = 53, what = "Name servers" }
+    dns_long = { protocol = "tcp", port = 53, what = "Name servers, for long answers" }
+    time     = { protocol = "udp", port = 123, what = "Time servers" }
+  }
+}
+
 resource "aws_vpc_security_group_egress_rule" "worker" {
-  #checkov:skip=CKV_AWS_382:icons are on any port of any address; the worker itself refuses what is not public
+  for_each = local.ways_out
+
   security_group_id = aws_security_group.worker.id
-  description       = "Websites, name servers, S3, Postgres"
+  description       = each.value.what
   cidr_ipv4         = "0.0.0.0/0"
-  ip_protocol       = "-1"
+  ip_protocol       = each.value.protocol
+  from_port         = each.value.port
+  to_port           = each.value.port
+}
+
+resource "aws_vpc_security_group_egress_rule" "database" {
+  security_group_id            = aws_security_group.worker.id
+  description                  = "Postgres"
+  referenced_security_group_id = aws_security_group.database.id
+  ip_protocol                  = "tcp"
+  from_port                    = 5432
+  to_port                      = 5432
 }
 
 resource "aws_security_group" "database" {

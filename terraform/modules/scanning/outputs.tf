@@ -23,6 +23,11 @@ output "connect" {
   value       = "aws ssm start-session --region ${var.region} --target INSTANCE"
 }
 
+output "console" {
+  description = "Command that opens a shell on the console; null without one."
+  value       = one([for machine in aws_instance.console : "aws ssm start-session --region ${var.region} --target ${machine.id}"])
+}
+
 output "dashboard" {
   description = "Address of the dashboard."
   value       = "https://${var.region}.console.aws.amazon.com/cloudwatch/home?region=${var.region}#dashboards:name=${aws_cloudwatch_dashboard.scan.dashboard_name}"

@@ -20,13 +20,33 @@ variable "host_limit" {
   type        = number
 }
 
-variable "user_agent" {
-  description = "User-Agent of the icon requests, which must name a page about the bot; null for the program's default."
+variable "site_url" {
+  description = "Address of the site; null for the distribution's own."
+  type        = string
+}
+
+variable "contact" {
+  description = "Mail address of somebody who answers webmasters."
+  type        = string
+}
+
+variable "archive_rate" {
+  description = "Requests a second to Common Crawl's bucket, of all workers together; null for the program's default."
+  type        = number
+}
+
+variable "site_address" {
+  description = "Address under which the distribution serves the site."
   type        = string
 }
 
 variable "scan_hours_limit" {
   description = "Hours after which a running scan raises an alarm."
+  type        = number
+}
+
+variable "stop_after_hours" {
+  description = "Hours without progress, or without a count, after which the fleet is stopped."
   type        = number
 }
 
@@ -117,5 +137,35 @@ variable "distribution_id" {
 
 variable "alerts_topic_arn" {
   description = "Topic that alarms are published to."
+  type        = string
+}
+
+variable "console" {
+  description = "Whether the console exists."
+  type        = bool
+}
+
+variable "console_instance_type" {
+  description = "Instance type of the console; null for a default."
+  type        = string
+}
+
+variable "console_volume_gb" {
+  description = "Disk of the console in GB."
+  type        = number
+}
+
+variable "migrate_running_scan" {
+  description = "True: the console migrates the schema although a scan runs."
+  type        = bool
+}
+
+variable "machine_logs" {
+  description = "Log group of the machines."
+  type        = string
+}
+
+variable "signing_secret_arn" {
+  description = "Secret that holds the key that requests are signed with."
   type        = string
 }

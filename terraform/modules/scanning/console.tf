@@ -1,0 +1,50 @@
+# The console: one small machine of the operator, on demand, which starts the scan, publishes it, and is
+# there after the workers have left: for status, retry, backup, verify, gc, publish, doctor, takedown.
+# It runs no job that reads a stranger's bytes.
+
+locals {
+  console_types = { arm64 = "t4g.medium", x86_64 = "t3.medium" }
+}
+
+resource "aws_instance" "console" {
+  #checkov:skip=CKV_AWS_88:it reaches AWS and Postgres by an address of its own, as workers do, and nothing may come in
+  #checkov:skip=CKV_AWS_126:metrics by the minute tell nothing more of a machine that waits
+  count = var.console ? 1 : 0
+
+  ami                                  = var.ami_id
+  instance_type                        = coalesce(var.console_instance_type, local.console_types[var.architecture])
+  ebs_optimized                        = true
+  iam_instance_profile                 = aws_iam_instance_profile.console.name
+  subnet_id                            = aws_subnet.public[0].id
+  vpc_security_group_ids               = [aws_security_group.worker.id]
+  associate_public_ip_address          = true
+  instance_initiated_shutdown_behavior = "terminate"
+  user_data_base64                     = local.user_data.console
+  user_data_replace_on_change          = true
+
+  metadata_options {
+    http_endpoint               = "enabled"
+    http_tokens                 = "required"
+    http_put_response_hop_limit = 1
+    instance_metadata_tags      = "disabled"
+  }
+
+  # Room for the dump of a backup, and for Postgres with its rows while one is verified.
+  root_block_device {
+    volume_type           = "gp3"
+    volume_size           = var.console_volume_gb
+    encrypted             = true
+    delete_on_termination = true
+    tags                  = { Name = "${var.name}-console", Project = var.name }
+  }
+
+  tags = { Name = "${var.name}-console" }
+
+  # It migrates and starts the scan as soon as it is up.
+  depends_on = [
+    aws_iam_role_policy.console, aws_iam_role_policy.publisher, aws_route.internet,
+    aws_route_table_association.public, aws_vpc_endpoint.s3,
+    aws_vpc_security_group_egress_rule.worker, aws_vpc_security_group_egress_rule.database,
+    aws_vpc_security_group_ingress_rule.database,
+  ]
+}
