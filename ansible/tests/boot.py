@@ -11,12 +11,11 @@ import argparse
 import base64
 import json
 import os
-import shlex
-import socket
 import sys
 
 import yaml
 
+from by_the_book import by_the_book, known_name
 from machine import Machine
 from surroundings import DATABASE, OWNER_PASSWORD, Surroundings, run, wait_for
 
@@ -26,6 +25,11 @@ LOGS = "/everytab/machines"
 
 def say(text):
     print("boot:", text, flush=True)
+
+
+def say_all(lines):
+    for line in lines:
+        say(line)
 
 
 def expect(holds, what):
@@ -400,45 +404,6 @@ def work_again(world, console, scan, data):
     say("a machine that came after the end left at once; after a retry on the console another one worked")
 
 
-RUNBOOK = os.path.join(os.path.dirname(__file__), "../../scripts/infra/runbook")
-# The first command of the runbook that needs a scan's end, and the one that this test has a longer form of.
-AFTER_THE_END, RETRY = "everytab-owner publish", "everytab-owner scan retry"
-
-
-def known_name(world, scan):
-    """A hostname that the small internet's name server knows: it has no example.com for `doctor`."""
-    wait_for("hostnames", lambda: scan.sql("select 1 from everytab.hosts limit 1"))
-    host, port = world.internet["dns"].rsplit(":", 1)
-    for name in scan.sql("select distinct hostname from everytab.hosts limit 50").splitlines():
-        labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-            asking.settimeout(2)
-            asking.sendto(b"\0\1\1\0\0\1\0\0\0\0\0\0" + labels + b"\0\0\1\0\1", (host, int(port)))
-            try:
-                answer = asking.recv(512)
-            except TimeoutError:
-                continue
-            if answer[3] & 15 == 0 and answer[7]:
-                return name
-    raise RuntimeError("no hostname of the small internet has an address")
-
-
-def by_the_book(console, has_ended, name):
-    """Performs the console's commands of docs/operations.md, of the time before or after the end."""
-    root = os.path.join(os.path.dirname(RUNBOOK), "../..")
-    commands = [line.removeprefix("sudo ") for line in
-                run(sys.executable, RUNBOOK, root, "--list", "console").splitlines()]
-    turn = commands.index(AFTER_THE_END)
-    for command in commands[turn:] if has_ended else commands[:turn]:
-        if command == RETRY:
-            continue
-        words = shlex.split(command) + (["--look-up", name] if command.endswith(" doctor") else [])
-        said = console.do(*words).strip().splitlines()
-        say(f"console: {command}: {said[-1].strip() if said else 'done'}")
-        if "restore --verify" in command:
-            expect("the backup is whole" in "\n".join(said), f"{command}: {said}")
-
-
 def scenario(world, arguments, state):
     cloud = make_cloud(world)
     world.start_internet()
@@ -464,8 +429,8 @@ def scenario(world, arguments, state):
         fenced(machine)
     say("the worker's user cannot reach the metadata service, and works with the broker's credentials")
     console.do("systemctl", "start", "everytab-counts.service")
-    name = known_name(world, scan)
-    by_the_book(console, False, name)
+    name = known_name(world, scan.sql)
+    say_all(by_the_book(console, False, name))
     scan.sql("select coordinator.set_rate(1, 3)")
     stop_and_start(first)
     kill(second, scan)
@@ -482,7 +447,7 @@ def scenario(world, arguments, state):
     compare(published(world), theirs)
     work_again(world, console, scan, data)
     compare(published(world), theirs)
-    by_the_book(console, True, name)
+    say_all(by_the_book(console, True, name))
     console.power_off()
 
 

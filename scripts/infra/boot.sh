@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the fleet's image as packer would, boots a console and three workers of it, and has them do a
-# scan.
+# Makes the fleet's image as packer would, boots a console and three workers of it, and has them do
+# a scan.
 #
 #   [PACKAGE=FILE.deb] [LOCAL=PROGRAM] [HOSTS=900] scripts/infra/boot.sh [--image-only]
 #                                                                     (make infra-boot; root)
@@ -53,7 +53,8 @@ mount -t proc proc "$root/proc"
 play() {
     (cd ansible && ANSIBLE_HOME="$work/ansible" ANSIBLE_NOCOLOR=1 ansible-playbook worker.yml \
         --inventory "$root," --extra-vars ansible_connection=community.general.chroot \
-        --extra-vars @../packer/image.yml --extra-vars "worker_package=$package worker_operator_program=$reference")
+        --extra-vars @../packer/image.yml --extra-vars "worker_package=$package" \
+        --extra-vars "worker_operator_program=$reference")
 }
 say "the roles, for the first time"
 play >"$work/first.log" 2>&1 || { cat "$work/first.log"; exit 1; }

@@ -5,8 +5,8 @@
 #
 # Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy
 # that the page has), packer, ansible, units (systemd's own verification, and a sandbox for each),
-# leaving (by which exit codes a machine leaves its group, and what it is asked of AWS), runbook (each
-# command of docs/operations.md is one that exists). --folder
+# leaving (by which exit codes a machine leaves its group, and what it is asked of AWS), runbook
+# (each command of docs/operations.md is one that exists). --folder
 # looks at another copy of what is checked, which is how scripts/infra/mutants.sh shows that
 # mistakes are found. terraform is the program on the path if there is one, else PyPI's; its
 # provider is terraform/offline/mock_provider.py.
@@ -94,13 +94,15 @@ check_units() {
     for script in "$folder"/packaging/lib/*; do
         case "$(head -n 1 "$script")" in
             */sh) sh -n "$script" || return 1 ;;
-            */python3) python - "$script" <<<'import ast, sys; ast.parse(open(sys.argv[1]).read())' ||
-                return 1 ;;
+            */python3)
+                python -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$script" ||
+                    return 1 ;;
             */nft*) ;;
             *) echo "$script: neither sh, python3 nor nft"; return 1 ;;
         esac
     done
-    grep -qxF ExecStartPre=+/usr/lib/everytab/fence "$folder/packaging/systemd/everytab-worker.service" ||
+    grep -qxF ExecStartPre=+/usr/lib/everytab/fence \
+        "$folder/packaging/systemd/everytab-worker.service" ||
         { echo "the worker starts without its fence"; return 1; }
 }
 
@@ -108,7 +110,8 @@ check_units() {
 leave() {
     (cd "$work" && rm -f asked told &&
         env -i PATH="$work/fake:$PATH" EXIT_CODE="$1" EXIT_STATUS="$2" EVERYTAB_FLEET="${3-fleet}" \
-            AWS_ENDS="${4-0}" SETTINGS="$work/settings" sh "$folder/packaging/lib/leave-group" >"$work/left" 2>&1)
+            AWS_ENDS="${4-0}" SETTINGS="$work/settings" \
+            sh "$folder/packaging/lib/leave-group" >"$work/left" 2>&1)
 }
 check_leaving() {
     local worker="$folder/packaging/systemd/everytab-worker.service" line end want
