@@ -5,15 +5,15 @@
 #
 # Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy
 # that the page has), packer, ansible, units (systemd's own verification, and a sandbox for each),
-# leaving (by which exit codes a machine leaves its group, and what it is asked of AWS), runbook
-# (each command of docs/operations.md is one that exists). --folder
+# starting (when the console migrates), leaving (by which exit codes a machine leaves its group, and
+# what it is asked of AWS), runbook (each command of docs/operations.md is one that exists). --folder
 # looks at another copy of what is checked, which is how scripts/infra/mutants.sh shows that
 # mistakes are found. terraform is the program on the path if there is one, else PyPI's; its
 # provider is terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-STEPS=(format validate test phases lint policy page packer ansible units leaving runbook)
+STEPS=(format validate test phases lint policy page packer ansible units starting leaving runbook)
 # What each service of ours has, whatever else it may do.
 SANDBOX=(CapabilityBoundingSet= LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes
     PrivateDevices=yes PrivateTmp=yes ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes
@@ -106,7 +106,37 @@ check_units() {
         { echo "the worker starts without its fence"; return 1; }
 }
 
-# The real script, with programs beside it that say what they were asked.
+# The real script, with programs beside it that say what they were asked: a database with a schema
+# or none, and so many open scans.
+start() {
+    (cd "$work" && rm -f asked &&
+        env -i PATH="$work/database:$PATH" DATABASE_URL=x HAS_SCHEMA="$1" OPEN="$2" \
+            EVERYTAB_MIGRATE_RUNNING_SCAN="${3-}" sh "$folder/packaging/lib/start-scan" \
+            >/dev/null 2>&1 && tr '\n' , <asked)
+}
+check_starting() {
+    local want case
+    mkdir -p "$work/database"
+    cat >"$work/database/psql" <<'PSQL'
+#!/bin/sh
+case "$(cat)" in
+    *to_regclass*) echo "$HAS_SCHEMA" ;;
+    *count*) [ "$HAS_SCHEMA" = t ] && echo "$OPEN" ;;
+esac
+PSQL
+    printf '#!/bin/sh\necho "$@" >>asked\n' >"$work/database/everytab-worker"
+    chmod +x "$work/database"/*
+    for case in "f 0" "t 0" "t 1 true"; do
+        # shellcheck disable=SC2086
+        [ "$(start $case)" = "migrate,scan start --once," ] ||
+            { echo "schema and open scans $case: it does not migrate"; return 1; }
+    done
+    want="scan start --once,"
+    [ "$(start t 1)" = "$want" ] && [ "$(start t 1 false)" = "$want" ] ||
+        { echo "it changes the schema under a running scan"; return 1; }
+}
+
+# The same.
 leave() {
     (cd "$work" && rm -f asked told &&
         env -i PATH="$work/fake:$PATH" EXIT_CODE="$1" EXIT_STATUS="$2" EVERYTAB_FLEET="${3-fleet}" \

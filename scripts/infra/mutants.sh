@@ -143,6 +143,8 @@ units    | packaging/systemd/everytab-start.service | /^SystemCallFilter=~@privi
 units    | packaging/systemd/everytab-counts.service | s/^UMask=0077/UMask=0022/
 units    | packaging/systemd/everytab-worker.service | s/^CapabilityBoundingSet=/&CAP_SYS_ADMIN/
 units    | packaging/lib/leave-group | s/ esac$//
+starting | packaging/lib/start-scan | s/^if .*open_scans.*then/if true; then/
+starting | packaging/lib/start-scan | s/"${EVERYTAB_MIGRATE_RUNNING_SCAN:-}" = true/false/
 leaving  | packaging/systemd/everytab-worker.service | s/^SuccessExitStatus=3 4/SuccessExitStatus=4/
 leaving  | packaging/systemd/everytab-worker.service | s/^RestartPreventExitStatus=2/RestartPreventExitStatus=1 2/
 leaving  | packaging/systemd/everytab-worker.service | s/^Restart=on-failure/Restart=no/
