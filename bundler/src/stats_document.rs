@@ -177,6 +177,8 @@ pub fn stats_document(numbers: &ScanNumbers, manifest: &Manifest) -> Value {
             bundled(CountName::BundleBytes) / bundled(CountName::Bundles).max(1),
     });
     for (field, stage, family) in [
+        ("index_left_out", StageName::Index, CountFamily::LeftOut),
+        ("hostnames_refused", StageName::Index, CountFamily::HostnameRefused),
         ("icons_by_source", StageName::Icon, CountFamily::Source),
         ("icons_by_type", StageName::Icon, CountFamily::Type),
         ("certificates", StageName::Icon, CountFamily::Certificate),

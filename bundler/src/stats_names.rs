@@ -181,6 +181,10 @@ names! {
     /// Counts with an open list of members: the name of one count is the family's prefix and the
     /// member.
     CountFamily {
+        /// Rows of the index that one condition alone keeps out, by that condition.
+        LeftOut "left_out_";
+        /// Rows of the index whose hostname is refused, by reason.
+        HostnameRefused "hostname_refused_";
         /// Icons by who named the candidate: `favicon_ico` or `link_rel`.
         Source "source_";
         /// Icons by MIME type.

@@ -43,6 +43,8 @@ cargo nextest --version >/dev/null 2>&1 ||
 [ -x "$target/python/bin/moto_server" ] || missing moto "a mock of AWS (S3, CloudFront)"
 "$target/python/bin/python" -c 'import warcio' 2>/dev/null ||
     missing warcio "archives read by another program"
+"$target/python/bin/python" -c 'import duckdb, pyarrow' 2>/dev/null ||
+    missing pyarrow "index files by other writers"
 [ -d "$target/node/node_modules/axe-core" ] || missing axe-core "the page's accessibility"
 [ -d "$target/node/node_modules/html-validate" ] || missing html-validate "the page's HTML"
 have_prometheus || missing prometheus "rules and dashboards"

@@ -13,6 +13,8 @@ const FETCH_TIMEOUT_MS = 20_000;
 /** A PNG in base64: its signature, and the length and name of its first chunk. */
 const PNG_BASE64 = /^iVBORw0KGgoAAAANSUhEUg[A-Za-z0-9+/]+={0,2}$/;
 const PLAIN_PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*\/?$/;
+/** Private hosts, and all addresses. */
+const PRIVATE = /^([^.]+|[\d.]+|.+\.(local(host)?|internal))\.?$/;
 const INVISIBLE_ONLY = /^[\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{M}\u2800\u3164\u115f\u1160\uffa0]*$/u;
 
 /** Reads a parsed manifest.json: its fields, with `overrides` a Map, or null if it is invalid. */
@@ -70,7 +72,7 @@ export function readEntry(entry) {
     host: url.hostname,
     title: readTitle(entry.title) || url.hostname,
     icon: readIcon(entry.icon),
-    frameable: entry.iframe_ok === true && url.protocol === "https:",
+    frameable: entry.iframe_ok === true && url.protocol === "https:" && !PRIVATE.test(url.hostname),
   };
 }
 

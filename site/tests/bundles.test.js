@@ -83,6 +83,18 @@ test("only plain http and https addresses are linked", () => {
   for (const url of bad) assert.equal(readEntry({ url, title: "x", icon: "" }), null, String(url));
 });
 
+test("a host that may be private is never framed", () => {
+  const tab = (host) => readEntry({ url: `https://${host}/`, title: "x", iframe_ok: true });
+  const refused = [
+    "localhost", "localhost.", "intranet", "a.localhost", "printer.local", "printer.local.",
+    "db.eu.internal", "10.0.0.1", "127.1", "2130706433", "0x7f.1", "169.254.169.254",
+    "192.168.1.1", "8.8.8.8", "[::1]", "[fd00:ec2::254]", "[::ffff:10.0.0.1]",
+  ];
+  for (const host of refused) assert.equal(tab(host).frameable, false, host);
+  const framed = ["example.com", "10.example.com", "local.example", "internal.eu", "mylocal.eu"];
+  for (const host of framed) assert.equal(tab(host).frameable, true, host);
+});
+
 test("a page that is not https is never framed", () => {
   const frameable = (url, ok) => readEntry({ url, title: "x", icon: "", iframe_ok: ok }).frameable;
   assert.equal(frameable("http://example.com", true), false);

@@ -1,14 +1,25 @@
-//! Checks the hostnames of the index, and computes the hash that orders them.
+//! Checks the hostnames of the index, gives them their canonical form, and computes the hash that
+//! orders them.
 //!
-//! Invariant: a hostname that passed [`check_hostname`] can be inserted between `https://` and `/`
-//! without changing the meaning of the URL. Must not know: DNS, the public suffix list.
+//! Invariants: a hostname that passed [`check_hostname`] can be inserted between `https://` and `/`
+//! without changing the meaning of the URL; two names of one host have one canonical form, which
+//! is the host of a URL by the URL Standard. Must not know: DNS, the public suffix list, which
+//! addresses are public.
 
-use std::net::Ipv6Addr;
+use std::{
+    borrow::Cow,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+use idna::AsciiDenyList;
 
 use sha2::{Digest, Sha256};
 
 /// Greatest length of a hostname in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
 pub const MAX_HOSTNAME_BYTES: usize = 253;
+
+/// Greatest length of a label in bytes (RFC 1035 2.3.4).
+const MAX_LABEL_BYTES: usize = 63;
 
 /// The reason why a hostname is not acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +36,133 @@ pub enum HostnameError {
     /// The hostname contains a character that ends or changes the host part of a URL.
     #[error("hostname has a character that no host may have")]
     ForbiddenCharacter,
+    /// A label is empty, or longer than [`MAX_LABEL_BYTES`].
+    #[error("hostname has a label that is empty or longer than {MAX_LABEL_BYTES} bytes")]
+    Label,
+    /// The first label is `*`, which stands for any.
+    #[error("hostname is a wildcard")]
+    Wildcard,
+    /// The hostname is not valid by UTS 46: Unicode without a punycode form, or wrong punycode.
+    #[error("hostname is no valid international name")]
+    International,
+    /// The hostname ends in a number, but is no address of four numbers.
+    #[error("hostname ends in a number, but is no address")]
+    Address,
+    /// The hostname has one label, or names a private network, or is an address of one.
+    #[error("hostname does not belong to the public internet")]
+    NotPublic,
+}
+
+impl HostnameError {
+    /// Every reason.
+    pub const ALL: [Self; 9] = [
+        Self::Empty,
+        Self::TooLong,
+        Self::UpperCase,
+        Self::ForbiddenCharacter,
+        Self::Label,
+        Self::Wildcard,
+        Self::International,
+        Self::Address,
+        Self::NotPublic,
+    ];
+
+    /// Returns the stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::TooLong => "too_long",
+            Self::UpperCase => "upper_case",
+            Self::ForbiddenCharacter => "forbidden_character",
+            Self::Label => "label",
+            Self::Wildcard => "wildcard",
+            Self::International => "international",
+            Self::Address => "address",
+            Self::NotPublic => "not_public",
+        }
+    }
+}
+
+/// A hostname in its canonical form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hostname<'a> {
+    /// Lower case, punycode, without a dot at the end, 1 to 253 bytes; an IPv6 address in brackets.
+    pub text: Cow<'a, str>,
+    /// The address, if the name is one.
+    pub address: Option<IpAddr>,
+}
+
+/// Names below which no host is public: RFC 6761 and 6762, ICANN's `.internal`, RFC 8375.
+const PRIVATE_SUFFIXES: [&str; 4] = [".localhost", ".local", ".internal", ".home.arpa"];
+
+/// Returns the canonical form of a hostname of the index: that of the URL Standard, without a dot
+/// at the end. The caller decides which addresses are public.
+///
+/// # Errors
+/// The rule that no form of the hostname obeys.
+pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError> {
+    if hostname.is_empty() {
+        return Err(HostnameError::Empty);
+    }
+    if let Some(rest) = hostname.strip_prefix('[') {
+        let address = rest.strip_suffix(']').and_then(|address| address.parse::<Ipv6Addr>().ok());
+        let address = address.ok_or(HostnameError::ForbiddenCharacter)?;
+        let text = Cow::Owned(format!("[{address}]"));
+        return Ok(Hostname { text, address: Some(address.into()) });
+    }
+    if hostname.chars().any(is_forbidden) {
+        return Err(HostnameError::ForbiddenCharacter);
+    }
+    let text = without_last_dot(ascii_form(hostname)?);
+    if text.split('.').any(|label| label.is_empty() || label.len() > MAX_LABEL_BYTES) {
+        return Err(HostnameError::Label);
+    }
+    if text.len() > MAX_HOSTNAME_BYTES {
+        return Err(HostnameError::TooLong);
+    }
+    if text.split('.').any(|label| label == "*") {
+        return Err(HostnameError::Wildcard);
+    }
+    if text.contains('*') {
+        return Err(HostnameError::ForbiddenCharacter);
+    }
+    let Some((_, last)) = text.rsplit_once('.') else {
+        return Err(HostnameError::NotPublic);
+    };
+    if PRIVATE_SUFFIXES.iter().any(|suffix| text.ends_with(suffix)) || text == "home.arpa" {
+        return Err(HostnameError::NotPublic);
+    }
+    // "Ends in a number" of the URL Standard: such a host is an address, or the URL is invalid.
+    let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
+        || last.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
+    let address = if is_number {
+        Some(IpAddr::V4(text.parse::<Ipv4Addr>().map_err(|_| HostnameError::Address)?))
+    } else {
+        None
+    };
+    Ok(Hostname { text, address })
+}
+
+/// Returns the name in lower case and punycode. Nearly all names are so already.
+fn ascii_form(hostname: &str) -> Result<Cow<'_, str>, HostnameError> {
+    if hostname.is_ascii() && !hostname.to_ascii_lowercase().contains("xn--") {
+        let is_lower = !hostname.bytes().any(|byte| byte.is_ascii_uppercase());
+        return Ok(if is_lower { hostname.into() } else { hostname.to_ascii_lowercase().into() });
+    }
+    idna::domain_to_ascii_cow(hostname.as_bytes(), AsciiDenyList::URL)
+        .map_err(|_| HostnameError::International)
+}
+
+fn without_last_dot(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => text.strip_suffix('.').unwrap_or(text).into(),
+        Cow::Owned(mut text) => {
+            if text.ends_with('.') {
+                text.pop();
+            }
+            text.into()
+        }
+    }
 }
 
 /// Checks that `hostname` is in lower case, 1 to 253 bytes long, and free of the characters that
@@ -87,6 +225,71 @@ mod tests {
         assert_eq!(check_hostname(&long), Ok(()));
         assert_eq!(check_hostname("[2001:db8::1]"), Ok(()));
         assert_eq!(check_hostname("192.0.2.1"), Ok(()));
+    }
+
+    #[test]
+    fn the_names_of_one_host_have_one_form() {
+        let canonical = |name: &str| canonical_hostname(name).map(|host| host.text.into_owned());
+        for (name, form) in [
+            ("example.com", "example.com"),
+            ("example.com.", "example.com"),
+            ("Example.COM", "example.com"),
+            ("bücher.example", "xn--bcher-kva.example"),
+            ("BÜCHER.example.", "xn--bcher-kva.example"),
+            ("XN--BCHER-KVA.example", "xn--bcher-kva.example"),
+            ("spaß.example", "xn--spa-7ka.example"),
+            ("_dmarc.a.b", "_dmarc.a.b"),
+            ("8.8.8.8", "8.8.8.8"),
+            ("[2606:4700:0::1]", "[2606:4700::1]"),
+        ] {
+            assert_eq!(canonical(name).as_deref(), Ok(form), "{name}");
+            assert_eq!(canonical(form).as_deref(), Ok(form), "{form}");
+        }
+        assert_eq!(canonical_hostname("8.8.8.8").unwrap().address, Some([8, 8, 8, 8].into()));
+        assert_eq!(canonical_hostname("a.8.example").unwrap().address, None);
+    }
+
+    #[test]
+    fn names_that_are_no_public_host_are_refused_by_reason() {
+        let label = |length| format!("{}.example", "a".repeat(length));
+        let long = format!("{}example", "a1234567.".repeat(28));
+        let cases = [
+            ("", HostnameError::Empty),
+            ("*.example", HostnameError::Wildcard),
+            ("a.*.example", HostnameError::Wildcard),
+            ("a*.example", HostnameError::ForbiddenCharacter),
+            ("%C3%BC.example", HostnameError::ForbiddenCharacter),
+            ("[::1", HostnameError::ForbiddenCharacter),
+            ("a b.example", HostnameError::ForbiddenCharacter),
+            ("a..example", HostnameError::Label),
+            (".example", HostnameError::Label),
+            ("a.example..", HostnameError::Label),
+            (".", HostnameError::Label),
+            (&label(64), HostnameError::Label),
+            (&long, HostnameError::TooLong),
+            ("xn--a.example", HostnameError::International),
+            ("\u{ad}.example", HostnameError::Label),
+            ("1.2.3", HostnameError::Address),
+            ("1.2.3.4.5", HostnameError::Address),
+            ("a.0x7f", HostnameError::Address),
+            ("localhost", HostnameError::NotPublic),
+            ("localhost.", HostnameError::NotPublic),
+            ("intranet", HostnameError::NotPublic),
+            ("printer.local", HostnameError::NotPublic),
+            ("db.eu.internal", HostnameError::NotPublic),
+            ("a.localhost", HostnameError::NotPublic),
+        ];
+        for (name, reason) in cases {
+            assert_eq!(canonical_hostname(name).unwrap_err(), reason, "{name:?}");
+        }
+        assert!(canonical_hostname(&label(63)).is_ok());
+    }
+
+    #[test]
+    fn every_reason_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<_> =
+            HostnameError::ALL.iter().map(|reason| reason.as_str()).collect();
+        assert_eq!(names.len(), HostnameError::ALL.len());
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! caller supplies them, and the reader returns captures. It reads only the needed columns, a
 //! window of a row group at a time, inflates only pages in which a row may pass the filter, and
 //! removes duplicates as it goes. The parquet crate reads the metadata; pages are read here
-//! (decision docs/decisions/0013-index-reader.md gives the reason).
+//! (decision docs/decisions/0013-index-reader.md gives the reason),
+//! but for values in encodings that no crawl has had, which it decodes (0039-other-encodings.md).
 //!
 //! Invariants: memory does not grow with the size of the file; [`IndexCounts`] accounts for every
 //! row that was read; the captures depend on the file and the options alone. Must not know: where
@@ -16,8 +17,10 @@ mod column;
 mod columns;
 mod counts;
 mod dedup;
+mod delta;
 mod error;
 mod footer;
+mod formats;
 mod home_page;
 mod hybrid;
 mod inflate;
@@ -25,15 +28,18 @@ mod options;
 mod page;
 pub mod paths;
 mod reader;
+mod recoded;
 mod row_groups;
 mod rows;
 mod thrift;
 mod whole_file;
+mod width;
 mod windows;
 
 pub use capture::{Capture, Protocol};
-pub use counts::IndexCounts;
+pub use counts::{IndexCounts, LeftOutRow};
 pub use error::IndexError;
+pub use formats::Formats;
 pub use options::IndexOptions;
 pub use reader::{IndexReader, Step};
 pub use whole_file::{WholeFile, read_bytes};

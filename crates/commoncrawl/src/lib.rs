@@ -15,7 +15,9 @@ mod hostname;
 pub mod index;
 pub mod warc;
 
-pub use hostname::{HostnameError, MAX_HOSTNAME_BYTES, check_hostname, hostname_hash};
+pub use hostname::{
+    Hostname, HostnameError, MAX_HOSTNAME_BYTES, canonical_hostname, check_hostname, hostname_hash,
+};
 
 /// Runs the example in README.md as a test.
 #[cfg(doctest)]

@@ -69,7 +69,8 @@ fn impossible_values_are_counted_as_malformed() {
     let bad = [
         Row { hostname: None, ..page() },
         Row { hostname: Some(String::new()), ..page() },
-        Row { hostname: Some("A.example".into()), ..page() },
+        Row { hostname: Some("*.example".into()), ..page() },
+        Row { hostname: Some("intranet".into()), ..page() },
         Row { hostname: Some("a\0.example".into()), ..page() },
         Row { hostname: Some("a".repeat(254)), ..page() },
         Row { filename: None, ..page() },
@@ -88,6 +89,55 @@ fn impossible_values_are_counted_as_malformed() {
         assert_eq!(hostnames(&captures), ["b.example"], "{row:?}");
         assert_eq!((counts.home_pages, counts.malformed), (2, 1), "{row:?}");
     }
+}
+
+#[test]
+fn the_names_of_one_host_are_one_tab() {
+    let rows = ["a.example", "a.example.", "A.EXAMPLE", "www.a.example.", "a.example"];
+    for rows_a_group in [1, 100] {
+        let rows = rows.map(home_page);
+        let (captures, counts) = read_all(&parquet(&rows, Layout { rows_a_group, ..PLAIN }));
+        assert_eq!(hostnames(&captures), ["a.example", "www.a.example"]);
+        assert_eq!(counts.duplicates_removed, 3);
+    }
+}
+
+#[test]
+fn the_media_type_of_html_has_any_case_and_parameters() {
+    let page = |mime_type| Row { mime_type: Some(mime_type), ..home_page("a.example") };
+    let html = [
+        "text/html",
+        "Text/HTML",
+        "text/html,",
+        "text/html;charset=x",
+        "TEXT/HTML x",
+        " text/html",
+    ];
+    for mime_type in html {
+        assert_eq!(read_all(&parquet(&[page(mime_type)], PLAIN)).0.len(), 1, "{mime_type:?}");
+    }
+    let left_out = |row: Row| {
+        let (captures, counts) = read_all(&parquet(&[row], PLAIN));
+        assert_eq!((captures.len(), counts.not_home_pages), (0, 1));
+        let reasons = counts.left_out().filter(|(_, count)| *count > 0);
+        reasons.map(|(reason, count)| (reason.as_str(), count)).collect::<Vec<_>>()
+    };
+    for (mime_type, reason) in [
+        ("application/xhtml+xml", "xhtml"),
+        ("unk", "unknown_media_type"),
+        ("", "unknown_media_type"),
+        ("text/htmlx", "other_media_type"),
+        ("image/png", "other_media_type"),
+    ] {
+        assert_eq!(left_out(page(mime_type)), [(reason, 1)], "{mime_type:?}");
+        assert_eq!(left_out(Row { status: Some(404), ..page(mime_type) }), []);
+    }
+    let page = || home_page("a.example");
+    assert_eq!(left_out(Row { query: Some(""), ..page() }), [("empty_query", 1)]);
+    assert_eq!(left_out(Row { query: Some("q"), ..page() }), []);
+    assert_eq!(left_out(Row { path: Some(""), ..page() }), [("empty_path", 1)]);
+    assert_eq!(left_out(Row { path: Some(""), query: Some(""), ..page() }), [("empty_query", 1)]);
+    assert_eq!(left_out(Row { path: Some(""), port: Some(80), ..page() }), []);
 }
 
 #[test]
@@ -172,7 +222,7 @@ fn a_column_of_another_type_is_named_and_one_of_nulls_is_null() {
 fn many_groups() -> bytes::Bytes {
     let rows: Vec<Row> = (0..400)
         .map(|n| {
-            let padding = if n / 10 == 25 { "long".repeat(20) } else { String::new() };
+            let padding = if n / 10 == 25 { "long".repeat(12) } else { String::new() };
             home_page(&format!("host{n:03}{padding}.example"))
         })
         .collect();

@@ -1,12 +1,19 @@
 //! All variants of pages that a writer can make: codecs, versions, sizes, dictionaries, windows.
 //! The expected captures come from the rows, by a second implementation of the filter.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests may fail and do I/O"
+)]
 
 mod support;
+mod variants;
 
 use bytes::Bytes;
-use everytab_commoncrawl::index::{IndexError, IndexOptions, read_bytes};
+use everytab_commoncrawl::index::{IndexError, IndexOptions, IndexReader, Step};
 use parquet::{
     basic::{Compression, Encoding, GzipLevel, ZstdLevel},
     file::properties::{EnabledStatistics, WriterProperties, WriterVersion},
@@ -140,19 +147,51 @@ proptest! {
 }
 
 #[test]
-fn an_encoding_or_codec_that_no_index_has_is_named() {
-    let rows = [home_page("a.example")];
-    let path = ColumnPath::from("url_host_name");
-    let properties = WriterProperties::builder()
-        .set_column_dictionary_enabled(path.clone(), false)
-        .set_column_encoding(path, Encoding::DELTA_BYTE_ARRAY);
-    let file = write(columns(&rows, PLAIN), properties.build());
-    let error = read_bytes(&file, IndexOptions::default()).next().unwrap().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "corrupt parquet file: column url_host_name: values in DELTA_BYTE_ARRAY, \
-         which the index never has"
-    );
+fn encodings_that_no_index_has_had_give_the_same_captures() {
+    let rows: Vec<Row> = (0..3_000)
+        .map(|n| Row {
+            query: (n % 7 == 0).then_some("q"),
+            path: Some(if n % 3 == 0 { "/" } else { "/a" }),
+            ..home_page(&format!("h{n}.example"))
+        })
+        .collect();
+    let text = [Encoding::DELTA_BYTE_ARRAY, Encoding::DELTA_LENGTH_BYTE_ARRAY];
+    let numbers = [Encoding::DELTA_BINARY_PACKED, Encoding::BYTE_STREAM_SPLIT];
+    for (text, number) in text.into_iter().zip(numbers) {
+        let mut properties = WriterProperties::builder()
+            .set_dictionary_enabled(false)
+            .set_data_page_row_count_limit(500);
+        for name in ["url_host_name", "url_protocol", "url_path", "url_query", "warc_filename"] {
+            properties = properties.set_column_encoding(ColumnPath::from(name), text);
+        }
+        for name in ["warc_record_offset", "warc_record_length"] {
+            properties = properties.set_column_encoding(ColumnPath::from(name), number);
+        }
+        let file = write(columns(&rows, PLAIN), properties.build());
+        assert_eq!(given(&file, 1), expected(&rows), "{text} {number}");
+        let mut reader = IndexReader::new(file.len() as u64, IndexOptions::default());
+        let Step::Need(ranges) = reader.next().unwrap() else { panic!("no footer") };
+        let tail = ranges.iter().map(|r| file.slice(r.start as usize..r.end as usize));
+        reader.supply(ranges.clone(), tail.collect()).unwrap();
+        reader.next().unwrap();
+        let formats = reader.formats().unwrap();
+        assert!(formats.slow.contains(&format!("url_path in {text}")), "{formats}");
+        assert!(formats.slow.contains(&format!("warc_record_offset in {number}")), "{formats}");
+        damage_each_byte_of_a_part(&file);
+    }
+}
+
+/// Whatever a byte of the pages becomes, reading ends with an error or with counts that add up.
+fn damage_each_byte_of_a_part(file: &Bytes) {
+    for at in (4..file.len().saturating_sub(1_000)).step_by(97) {
+        let mut damaged = file.to_vec();
+        damaged[at] ^= 0xff;
+        let _ = read(&Bytes::from(damaged), IndexOptions::default());
+    }
+}
+
+#[test]
+fn a_codec_that_is_not_read_is_named() {
     let error = IndexError::Unsupported { name: "url_path", what: "compressed by LZO".into() };
     assert_eq!(error.to_string(), "column url_path is compressed by LZO, which the index never is");
 }

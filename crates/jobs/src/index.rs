@@ -1,7 +1,7 @@
 //! `index`: one parquet file of the crawl's index to captures of home pages.
 
 use chrono::{DateTime, Utc};
-use everytab_bundler::stats_names::{CountName, InputName, OutcomeName};
+use everytab_bundler::stats_names::{CountFamily, CountName, InputName, OutcomeName};
 use everytab_commoncrawl::{
     hostname_hash,
     index::{Capture, IndexCounts, IndexOptions, Protocol},
@@ -12,7 +12,7 @@ use everytab_storage::Store;
 
 use crate::{
     context::Context,
-    index_file::{IndexFile, IndexFileError},
+    index_file::{IndexFile, IndexFileError, index_options},
     job::{Assignment, Job, JobError, PerformedJob},
     stats::Stats,
 };
@@ -56,7 +56,7 @@ async fn read(
         JobError::Discard(format!("it is not in {}; check the crawl and --source", store.url()))
     })?;
     let max_captures = file.max_captures.map(i64::unsigned_abs);
-    let options = IndexOptions { max_captures, ..IndexOptions::default() };
+    let options = IndexOptions { max_captures, ..index_options() };
     let mut index = IndexFile::new(store, &file.path, info.size, options);
     let mut rows = Vec::new();
     loop {
@@ -104,5 +104,11 @@ fn stats(counts: &IndexCounts) -> Stats {
     stats.count(CountName::BytesRead, counts.bytes_read);
     stats.count(CountName::RangesRead, counts.ranges_read);
     stats.count(CountName::RowGroupsRead, counts.row_groups_read);
+    for (reason, amount) in counts.left_out().filter(|(_, amount)| *amount > 0) {
+        stats.count_member(CountFamily::LeftOut, reason.as_str(), amount);
+    }
+    for (reason, amount) in counts.hostnames_refused().filter(|(_, amount)| *amount > 0) {
+        stats.count_member(CountFamily::HostnameRefused, reason.as_str(), amount);
+    }
     stats
 }

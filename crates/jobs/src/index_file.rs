@@ -7,15 +7,21 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use everytab_commoncrawl::index::{
-    Capture, IndexCounts, IndexError, IndexOptions, IndexReader, Step,
+    Capture, Formats, IndexCounts, IndexError, IndexOptions, IndexReader, Step,
 };
 use everytab_storage::{StorageError, Store};
+use everytab_webpage::address::is_public;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 /// Byte ranges of an index file that are requested concurrently: the twelve columns of a row group
 /// come in two rounds, and a source that limits connections (the HTTPS mirror allows 50) still has
 /// room for four index jobs.
 const CONCURRENT_RANGES: usize = 8;
+
+/// The options with which all captures of a file are read: hosts of the public internet only.
+pub fn index_options() -> IndexOptions {
+    IndexOptions { is_public_address: is_public, ..IndexOptions::default() }
+}
 
 /// Why reading an index file ended early.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +47,7 @@ pub struct IndexFile<'a> {
     /// What was read ahead: what will be asked for next.
     ahead: (Vec<Range<u64>>, Vec<Bytes>),
     counts: IndexCounts,
+    formats: Option<Formats>,
 }
 
 impl<'a> IndexFile<'a> {
@@ -53,12 +60,18 @@ impl<'a> IndexFile<'a> {
             counts: reader.counts(),
             reader: Some(reader),
             ahead: Default::default(),
+            formats: None,
         }
     }
 
     /// What has become of the rows so far.
     pub fn counts(&self) -> IndexCounts {
         self.counts
+    }
+
+    /// How the needed columns are stored, once the file's metadata has been read.
+    pub fn formats(&self) -> Option<&Formats> {
+        self.formats.as_ref()
     }
 
     /// The next captures, at least one; none at the end. After an error there is no more.
@@ -81,6 +94,9 @@ impl<'a> IndexFile<'a> {
                 self.ahead = ahead;
             }
             self.counts = reader.counts();
+            if self.formats.is_none() {
+                self.formats = reader.formats().cloned();
+            }
             match step? {
                 Step::Need(ranges) => {
                     let data = if self.ahead.0 == ranges {

@@ -32,6 +32,7 @@ pub mod scan_start;
 pub mod takedown;
 
 mod error;
+mod index_formats;
 mod line_sink;
 mod published_object;
 

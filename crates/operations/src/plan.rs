@@ -11,11 +11,12 @@ mod prices;
 mod report;
 mod sample;
 
+use everytab_commoncrawl::index::Formats;
 use serde_json::{Map, Value};
 
 use self::estimate::{Estimate, Line, ReadingFleet, estimate};
 pub use self::options::{Assumptions, CrawlToPlan, FleetToPlan};
-use crate::{archive_rate, crawl, error::OperationError, line_sink::LineSink};
+use crate::{archive_rate, crawl, error::OperationError, index_formats, line_sink::LineSink};
 
 /// Reads the crawl's list of index files and a sample of one, and prints the estimate.
 ///
@@ -33,6 +34,7 @@ pub async fn plan_crawl(
     let files = crawl::index_files(&*store, &crawl).await?;
     let file_count = files.len() as u64;
     let wanted = crawl::wanted_files(files, *limit);
+    let found = index_formats::read(&*store, wanted.iter().map(|(path, _)| path.as_str())).await?;
     let sample = sample::read(&*store, &wanted).await?;
     let fleet = ReadingFleet {
         workers: *workers,
@@ -40,9 +42,14 @@ pub async fn plan_crawl(
     };
     let estimate = estimate(&sample, assumptions, *limit, &fleet);
     if as_json {
-        sink.data(format_args!("{}", document(&crawl, file_count, options, &estimate)))?;
+        sink.data(format_args!(
+            "{}",
+            document(&crawl, file_count, options, &estimate, &found.formats)
+        ))?;
     } else {
         sink.data(format_args!("{crawl} in {source}: {file_count} index files"))?;
+        let (formats, read) = (&found.formats, found.files_read);
+        sink.data(format_args!("  stored as {formats} (by the ends of {read} files)"))?;
         for line in &estimate.lines {
             sink.data(format_args!("{}", text(line)))?;
         }
@@ -65,7 +72,13 @@ fn text(line: &Line) -> String {
     format!("  {:<28} {value:>14} {:<10} {}", line.name.replace('_', " "), line.unit, line.basis)
 }
 
-fn document(crawl: &str, file_count: u64, options: &CrawlToPlan, estimate: &Estimate) -> Value {
+fn document(
+    crawl: &str,
+    file_count: u64,
+    options: &CrawlToPlan,
+    estimate: &Estimate,
+    formats: &Formats,
+) -> Value {
     let mut numbers = Map::new();
     let mut bases = Map::new();
     for line in &estimate.lines {
@@ -75,6 +88,8 @@ fn document(crawl: &str, file_count: u64, options: &CrawlToPlan, estimate: &Esti
     serde_json::json!({
         "crawl": crawl, "source": options.source, "index_files_of_the_crawl": file_count,
         "limit": options.limit, "workers": options.workers, "numbers": numbers, "basis": bases,
+        "index_codecs": formats.codecs, "index_encodings": formats.encodings,
+        "index_slow_columns": formats.slow,
     })
 }
 

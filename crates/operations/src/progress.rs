@@ -5,7 +5,7 @@ pub mod layout;
 use std::{collections::BTreeMap, time::Duration};
 
 use chrono::{DateTime, Utc};
-use everytab_bundler::stats_names::{CountName, OutcomeName};
+use everytab_bundler::stats_names::{CountFamily, CountName, OutcomeName};
 use everytab_coordinator::{
     IsolatedJob, JobKind, ScanStatus, StageOutcomes, StageStatus, Timestamp, WorkerStatus,
 };
@@ -98,7 +98,8 @@ pub fn picture(status: &ScanStatus, columns: usize) -> Vec<String> {
     }
     lines.push(String::new());
     lines.extend(outcome_lines(status, columns));
-    let below = fetching_line(status).into_iter().chain(worker_lines(status));
+    let below = left_out_line(status).into_iter().chain(fetching_line(status));
+    let below = below.chain(worker_lines(status));
     for (label, text) in below.chain(error_lines(status)) {
         lines.extend(wrapped(&label, LABEL_COLUMNS, &text, columns));
     }
@@ -162,6 +163,23 @@ fn outcome_lines(status: &ScanStatus, columns: usize) -> Vec<String> {
         lines.push(counted(&head, &by_amount, check, columns));
     }
     lines
+}
+
+/// The rows of the index that are left out though they look like home pages, by reason.
+fn left_out_line(status: &ScanStatus) -> Option<Labelled> {
+    let counts = &status.outcomes.get(&JobKind::Index)?.counts;
+    let of = |family: CountFamily| {
+        let members =
+            counts.iter().filter_map(|(name, amount)| Some((family.member(name)?, amount)));
+        let members: Vec<String> =
+            members.map(|(name, amount)| format!("{amount} {name}")).collect();
+        members.join(", ")
+    };
+    let parts =
+        [("", of(CountFamily::LeftOut)), ("hostnames refused: ", of(CountFamily::HostnameRefused))];
+    let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
+    let parts: Vec<String> = parts.map(|(head, text)| format!("{head}{text}")).collect();
+    (!parts.is_empty()).then(|| ("left out".to_owned(), parts.join("; ")))
 }
 
 /// What fetching the icons took so far: names, connections, permissions.
@@ -357,6 +375,18 @@ mod tests {
                     refused";
         assert!(picture(&status, usize::MAX).contains(&line.to_owned()));
         assert_eq!(fetching_line(&super::tests::status(json!({}))), None);
+    }
+
+    #[test]
+    fn what_the_index_leaves_out_is_shown_by_reason() {
+        let status = status(json!({"outcomes": {"index": {
+            "inputs": {"rows": 50}, "outcomes": {"not_home_page": 40, "capture": 10},
+            "counts": {"left_out_xhtml": 2, "left_out_empty_query": 3, "hosts": 10,
+                       "hostname_refused_wildcard": 1},
+        }}}));
+        let line = "left out     3 empty_query, 2 xhtml; hostnames refused: 1 wildcard";
+        assert!(picture(&status, usize::MAX).contains(&line.to_owned()));
+        assert_eq!(left_out_line(&super::tests::status(json!({}))), None);
     }
 
     #[test]

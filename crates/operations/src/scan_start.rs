@@ -15,6 +15,7 @@ use crate::{
     archive_rate::{self, ArchiveRate},
     crawl,
     error::OperationError,
+    index_formats,
 };
 
 /// Where a scan reads and writes.
@@ -196,7 +197,11 @@ async fn prepare(
 ) -> Result<NewScan, OperationError> {
     let archive_rate = archive_rate::of_scan(&stores.source, options.archive_rate)?;
     let store = crawl::open(&stores.source, stores.source_is_public).await?;
-    let files = crawl::index_files(&*store, crawl).await?;
+    let files = crawl::wanted_files(crawl::index_files(&*store, crawl).await?, options.limit);
+    // Files that no job could read are found before there are jobs.
+    let found = index_formats::read(&*store, files.iter().map(|(path, _)| path.as_str())).await?;
+    let read = format!("{} of {}", found.files_read, files.len());
+    tracing::info!(crawl, read, formats = %found.formats, "how the index files are stored");
     for url in [&stores.archive, &stores.site] {
         // A missing bucket or a wrong secret is found here, before the first shard needs it.
         let store = everytab_storage::open(url, &StoreSettings::default()).await?;
@@ -215,7 +220,7 @@ async fn prepare(
         archive_rate,
         lease_ms: i32::try_from(options.lease.as_millis()).unwrap_or(i32::MAX),
         digests: Digests { encoder: encoder_digest_hex() },
-        files: crawl::wanted_files(files, options.limit),
+        files,
     })
 }
 

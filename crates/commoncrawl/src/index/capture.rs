@@ -29,7 +29,7 @@ impl Protocol {
 /// checks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Capture {
-    /// Hostname in lower case, 1 to 253 bytes (see [`crate::check_hostname`]).
+    /// Hostname in its canonical form, 1 to 253 bytes (see [`crate::canonical_hostname`]).
     pub hostname: String,
     /// Scheme of the URL of the page.
     pub protocol: Protocol,

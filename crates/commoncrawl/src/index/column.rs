@@ -10,7 +10,8 @@ use super::{
     chunk::ColumnChunk,
     error::IndexError,
     inflate::{Codec, Inflater},
-    page::{Dictionary, OpenPage, Width},
+    page::{Dictionary, OpenPage, Wanted},
+    width::Width,
     windows::ColumnProgress,
 };
 
@@ -23,8 +24,19 @@ pub(super) struct ColumnReading {
     pub(super) width: Width,
     /// True if a row may have no value.
     pub(super) is_optional: bool,
-    /// True if only the presence of a value is read.
+    /// True if only the presence of a value is read, of few rows also the value.
     pub(super) is_presence: bool,
+    /// The values that are looked for.
+    pub(super) wanted: Wanted,
+}
+
+/// How much of the current page is decompressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PageState {
+    Closed,
+    /// Only the levels, which say which rows have a value.
+    Levels,
+    Whole,
 }
 
 #[derive(Debug)]
@@ -34,7 +46,7 @@ pub(super) struct Column {
     chunk: ColumnChunk,
     dictionary: Dictionary,
     page: OpenPage,
-    is_open: bool,
+    state: PageState,
     /// The first row of the first page in `chunk`, counted in the row group.
     first_row: u64,
 }
@@ -47,7 +59,7 @@ impl Column {
             chunk: ColumnChunk::default(),
             dictionary: Dictionary::default(),
             page: OpenPage::default(),
-            is_open: false,
+            state: PageState::Closed,
             first_row: 0,
         }
     }
@@ -61,7 +73,7 @@ impl Column {
         self.codec = codec;
         self.chunk = ColumnChunk::new(bytes, rows);
         self.dictionary = Dictionary::default();
-        self.is_open = false;
+        self.state = PageState::Closed;
         self.first_row = 0;
     }
 
@@ -100,22 +112,46 @@ impl Column {
         has_value.map(|has| !has).map_err(|what| corrupt(self.reading.name, &what))
     }
 
-    /// Returns the first row in `from..end` with the value `wanted`.
+    /// Returns whether the value of `row` is empty, `None` if it has no value. It decompresses the
+    /// page's values only if the row has one. The caller asks once for a row.
+    pub(super) fn is_empty_text(
+        &mut self,
+        row: u64,
+        inflater: &mut Inflater,
+    ) -> Result<Option<bool>, IndexError> {
+        if self.reading.width != Width::Varying {
+            return Ok(if self.is_null(row, inflater)? { None } else { Some(false) });
+        }
+        self.open_page_of(row, inflater)?;
+        if self.state == PageState::Levels {
+            if self.is_null(row, inflater)? {
+                return Ok(None);
+            }
+            self.open_values(inflater)?;
+        }
+        let (name, row) = (self.reading.name, row - self.first_row);
+        let value = self.page.get(row, &self.dictionary).map_err(|what| corrupt(name, &what))?;
+        Ok(value.map(<[u8]>::is_empty))
+    }
+
+    /// Returns the first row in `from..end` with one of the values that are looked for, and the
+    /// index of the value.
     pub(super) fn find(
         &mut self,
-        wanted: &[u8],
         from: u64,
         end: u64,
         inflater: &mut Inflater,
-    ) -> Result<Option<u64>, IndexError> {
+    ) -> Result<Option<(u64, usize)>, IndexError> {
         let mut row = from;
         while row < end {
             self.open_page_of(row, inflater)?;
             let page_rows = self.chunk.pages.front().map_or(0, |page| page.header.values);
             let page_end = self.first_row.saturating_add(page_rows).min(end);
-            let found = self.page.find(wanted, page_end - self.first_row, &self.dictionary);
-            if let Some(found) = found.map_err(|what| corrupt(self.reading.name, &what))? {
-                return Ok(Some(self.first_row + found));
+            let found =
+                self.page.find(self.reading.wanted, page_end - self.first_row, &self.dictionary);
+            let found = found.map_err(|what| corrupt(self.reading.name, &what))?;
+            if let Some((found, index)) = found {
+                return Ok(Some((self.first_row + found, index)));
             }
             row = page_end;
         }
@@ -134,23 +170,34 @@ impl Column {
                 break page;
             }
             self.first_row += page.header.values;
-            self.is_open = false;
+            self.state = PageState::Closed;
             self.chunk.pages.pop_front();
         };
-        if self.is_open {
+        if self.state != PageState::Closed {
             return Ok(());
         }
-        if reading.is_presence {
+        if reading.is_presence && reading.is_optional {
             self.page.open_levels(page, self.codec, inflater).map_err(wrong)?;
-        } else {
-            if let Some(dictionary) = self.chunk.dictionary.take() {
-                let opened = Dictionary::open(&dictionary, reading.width, self.codec, inflater);
-                self.dictionary = opened.map_err(wrong)?;
-            }
+            self.state = PageState::Levels;
+            return Ok(());
+        }
+        self.open_values(inflater)
+    }
+
+    /// Opens the first page with its values, at its first row.
+    fn open_values(&mut self, inflater: &mut Inflater) -> Result<(), IndexError> {
+        let reading = self.reading;
+        let wrong = |what: String| corrupt(reading.name, &what);
+        if let Some(dictionary) = self.chunk.dictionary.take() {
+            let (width, wanted) = (reading.width, reading.wanted);
+            let opened = Dictionary::open(&dictionary, width, self.codec, inflater, wanted);
+            self.dictionary = opened.map_err(wrong)?;
+        }
+        if let Some(page) = self.chunk.pages.front() {
             let (width, is_optional) = (reading.width, reading.is_optional);
             self.page.open(page, width, is_optional, self.codec, inflater).map_err(wrong)?;
+            self.state = PageState::Whole;
         }
-        self.is_open = true;
         Ok(())
     }
 }

@@ -1,21 +1,24 @@
 //! Finds the columns that the filter and a capture need, and reads their values.
 //!
-//! Owns the variants of the schema over the years: `fetch_time` as INT96 (up to CC-MAIN-2026-25) or
-//! as a timestamp, integers of several widths, text with or without the string annotation.
+//! Owns the variants of the schema over the years: `fetch_time` as INT96 (until the end of 2019) or
+//! as a timestamp in milliseconds, integers of several widths, text with or without the string
+//! annotation.
 //! Invariant: a value is only returned in its own type; a null or a number out of range is `None`.
 
 use bytes::Bytes;
 use parquet::{
     basic::{ConvertedType, IntType, LogicalType, TimeUnit, TimestampType, Type as PhysicalType},
-    file::metadata::RowGroupMetaData,
+    file::metadata::{ParquetMetaData, RowGroupMetaData},
     schema::types::{ColumnDescriptor, SchemaDescriptor},
 };
 
 use super::{
     column::{Column, ColumnReading},
     error::IndexError,
+    formats::Formats,
     inflate::{Codec, Inflater},
-    page::Width,
+    page::Wanted,
+    width::Width,
     windows::ColumnProgress,
 };
 
@@ -50,6 +53,9 @@ const NEEDED: [(ColumnName, &str, Use, bool); 11] = [
     (ColumnName::Query, "url_query", Use::Presence, false),
     (ColumnName::Port, "url_port", Use::Presence, false),
 ];
+
+/// The paths of rows that the filter looks at: that of a home page, and none at all.
+const PATHS: Wanted = [Some(b"/"), Some(b"")];
 
 /// What a column is needed for.
 #[derive(Debug, Clone, Copy)]
@@ -112,7 +118,9 @@ impl Columns {
                     })?;
                     let is_optional = descriptor.max_def_level() > 0;
                     let is_presence = matches!(kind, ValueKind::Presence);
-                    let reading = ColumnReading { name: text, width, is_optional, is_presence };
+                    let wanted = if name == ColumnName::Path { PATHS } else { [None; 2] };
+                    let reading =
+                        ColumnReading { name: text, width, is_optional, is_presence, wanted };
                     needed.push(Needed { name, leaf, kind, column: Column::new(reading) });
                 }
                 None if is_required => return Err(IndexError::MissingColumn(text)),
@@ -128,6 +136,19 @@ impl Columns {
         self.needed.iter().map(|needed| needed.leaf).collect()
     }
 
+    /// Returns how the columns are stored in all row groups of a file.
+    pub(super) fn formats(&self, metadata: &ParquetMetaData) -> Result<Formats, IndexError> {
+        let mut formats = Formats::default();
+        for group in metadata.row_groups() {
+            for needed in &self.needed {
+                if let Some(chunk) = group.columns().get(needed.leaf) {
+                    formats.add(needed.column.name(), chunk)?;
+                }
+            }
+        }
+        Ok(formats)
+    }
+
     /// Starts a row group, whose numbers the caller has checked.
     pub(super) fn enter(&mut self, group: &RowGroupMetaData) -> Result<(), IndexError> {
         let rows = group.num_rows().unsigned_abs();
@@ -137,7 +158,7 @@ impl Columns {
             };
             let codec = Codec::of(chunk.compression()).ok_or_else(|| IndexError::Unsupported {
                 name: needed.column.name(),
-                what: format!("compressed by {}", chunk.compression()),
+                what: "compressed in an unknown way".into(),
             })?;
             needed.column.enter(codec, chunk.compressed_size().unsigned_abs(), rows);
         }
@@ -162,13 +183,19 @@ impl Columns {
         self.needed.iter().map(|needed| needed.column.progress()).collect()
     }
 
-    /// Returns the first row in `from..end` with the path `/`.
-    pub(super) fn find_root(&mut self, from: u64, end: u64) -> Result<Option<u64>, IndexError> {
+    /// Returns the first row in `from..end` with the path `/` or an empty one, and true if the path
+    /// is empty.
+    pub(super) fn find_root(
+        &mut self,
+        from: u64,
+        end: u64,
+    ) -> Result<Option<(u64, bool)>, IndexError> {
         let Some((path, inflater)) = self.column(ColumnName::Path) else { return Ok(None) };
         if path.kind == ValueKind::AlwaysNull {
             return Ok(None);
         }
-        path.column.find(b"/", from, end, inflater)
+        let found = path.column.find(from, end, inflater)?;
+        Ok(found.map(|(row, index)| (row, index == 1)))
     }
 
     fn column(&mut self, name: ColumnName) -> Option<(&mut Needed, &mut Inflater)> {
@@ -230,6 +257,21 @@ impl Columns {
             }
             _ => None,
         })
+    }
+
+    /// Returns whether the text is empty, `None` if it is null. Of values that are no text it
+    /// returns false. The caller asks once for a row.
+    pub(super) fn is_empty_text(
+        &mut self,
+        name: ColumnName,
+        row: u64,
+    ) -> Result<Option<bool>, IndexError> {
+        match self.column(name) {
+            Some((needed, inflater)) if needed.kind != ValueKind::AlwaysNull => {
+                needed.column.is_empty_text(row, inflater)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Returns true if the value is null.

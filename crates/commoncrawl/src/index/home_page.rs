@@ -4,51 +4,93 @@
 //! SQL; the most selective condition comes first, so that most columns are read in few rows. Must
 //! not know: other rows.
 
+use std::net::IpAddr;
+
 use super::{
     capture::{Capture, Protocol},
     columns::{ColumnName, Columns},
+    counts::LeftOutRow,
     error::IndexError,
 };
-use crate::hostname::check_hostname;
+use crate::hostname::{Hostname, HostnameError, canonical_hostname};
 
 /// Greatest length of a WARC path in bytes. Those of Common Crawl have about 140.
 const MAX_WARC_FILENAME_BYTES: usize = 1_024;
 
 /// What a row of the index is.
 pub(super) enum RowVerdict {
-    /// The row does not pass the filter.
-    NotHomePage,
-    /// The row passes the filter, but a needed value is null or invalid.
-    Malformed,
+    /// The row does not pass the filter; the reason if only one condition kept it out.
+    NotHomePage(Option<LeftOutRow>),
+    /// The row passes the filter, but a needed value is null or invalid; the reason if that is its
+    /// hostname.
+    Malformed(Option<HostnameError>),
     /// The row is a home page.
     HomePage(Capture),
 }
 
-/// Applies the filter to `row`, whose path is `/`.
-pub(super) fn judge(columns: &mut Columns, row: u64) -> Result<RowVerdict, IndexError> {
+/// Applies the filter to `row`, whose path is `/`, or empty.
+pub(super) fn judge(
+    columns: &mut Columns,
+    row: u64,
+    path_is_empty: bool,
+    is_public_address: fn(IpAddr) -> bool,
+) -> Result<RowVerdict, IndexError> {
     let is_wanted = columns.integer(ColumnName::Status, row)? == Some(200)
-        && columns.is_null(ColumnName::Query, row)?
-        && columns.is_null(ColumnName::Port, row)?
-        && columns.text(ColumnName::MimeType, row)? == Some("text/html");
+        && columns.is_null(ColumnName::Port, row)?;
     if !is_wanted {
-        return Ok(RowVerdict::NotHomePage);
+        return Ok(RowVerdict::NotHomePage(None));
     }
+    let media_type = media_type(columns.text(ColumnName::MimeType, row)?);
     let protocol = match columns.text(ColumnName::Protocol, row)? {
         Some("https") => Protocol::Https,
         Some("http") => Protocol::Http,
-        _ => return Ok(RowVerdict::NotHomePage),
+        _ => return Ok(RowVerdict::NotHomePage(None)),
     };
-    Ok(capture(columns, row, protocol)?.map_or(RowVerdict::Malformed, RowVerdict::HomePage))
+    let reason = match columns.is_empty_text(ColumnName::Query, row)? {
+        Some(false) => return Ok(RowVerdict::NotHomePage(None)),
+        Some(true) => Some(LeftOutRow::EmptyQuery),
+        None => path_is_empty.then_some(LeftOutRow::EmptyPath),
+    };
+    if let Some(reason) = media_type.or(reason) {
+        return Ok(RowVerdict::NotHomePage(Some(reason)));
+    }
+    capture(columns, row, protocol, is_public_address)
 }
 
-/// Makes the capture of a row, `None` if a value is null or invalid.
+/// Returns why a media type is not that of HTML, `None` if it is. Common Crawl keeps the letter
+/// case of the server, and cuts parameters at a semicolon or a space, but not at a comma.
+fn media_type(media_type: Option<&str>) -> Option<LeftOutRow> {
+    let is_end = |c: char| matches!(c, ';' | ',') || c.is_ascii_whitespace();
+    let essence = media_type.unwrap_or_default().trim().split(is_end).next().unwrap_or_default();
+    let is = |name: &str| essence.eq_ignore_ascii_case(name);
+    if is("text/html") {
+        None
+    } else if is("") || is("unk") {
+        Some(LeftOutRow::UnknownMediaType)
+    } else if is("application/xhtml+xml") {
+        Some(LeftOutRow::Xhtml)
+    } else {
+        Some(LeftOutRow::OtherMediaType)
+    }
+}
+
+/// Makes the capture of a row, if no value is null or invalid.
 fn capture(
     columns: &mut Columns,
     row: u64,
     protocol: Protocol,
-) -> Result<Option<Capture>, IndexError> {
-    let hostname = columns.text(ColumnName::Hostname, row)?;
-    let hostname = hostname.filter(|name| check_hostname(name).is_ok()).map(str::to_owned);
+    is_public_address: fn(IpAddr) -> bool,
+) -> Result<RowVerdict, IndexError> {
+    let Some(hostname) = columns.text(ColumnName::Hostname, row)? else {
+        return Ok(RowVerdict::Malformed(None));
+    };
+    let hostname = match canonical_hostname(hostname) {
+        Ok(Hostname { address: Some(address), .. }) if !is_public_address(address) => {
+            return Ok(RowVerdict::Malformed(Some(HostnameError::NotPublic)));
+        }
+        Ok(hostname) => hostname.text.into_owned(),
+        Err(reason) => return Ok(RowVerdict::Malformed(Some(reason))),
+    };
     let warc_filename = columns.text(ColumnName::WarcFilename, row)?;
     let warc_filename = warc_filename.filter(|name| is_relative_path(name)).map(str::to_owned);
     let offset = columns.integer(ColumnName::Offset, row)?.filter(|offset| *offset >= 0);
@@ -56,12 +98,12 @@ fn capture(
     let fetch_time = columns.micros(ColumnName::FetchTime, row)?;
     let member =
         offset.zip(length).filter(|(offset, length)| offset.checked_add(*length).is_some());
-    let Some((((hostname, warc_filename), (offset, length)), fetch_time_micros)) =
-        hostname.zip(warc_filename).zip(member).zip(fetch_time)
+    let Some(((warc_filename, (offset, length)), fetch_time_micros)) =
+        warc_filename.zip(member).zip(fetch_time)
     else {
-        return Ok(None);
+        return Ok(RowVerdict::Malformed(None));
     };
-    Ok(Some(Capture {
+    Ok(RowVerdict::HomePage(Capture {
         hostname,
         protocol,
         warc_filename,

@@ -13,6 +13,9 @@ use parquet::basic::Compression;
 /// writers put a whole column chunk into one page.
 pub(super) const MAX_PAGE_BYTES: usize = 256 << 20;
 
+/// Bytes that the Brotli decoder reads ahead.
+const BROTLI_BUFFER_BYTES: usize = 4_096;
+
 /// How a page is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Codec {
@@ -20,6 +23,11 @@ pub(super) enum Codec {
     Gzip,
     Snappy,
     Zstd,
+    Brotli,
+    /// LZ4 blocks, without a frame.
+    Lz4Raw,
+    /// LZ4 blocks in the frames of Hadoop, which parquet.thrift calls deprecated.
+    Lz4Hadoop,
 }
 
 impl Codec {
@@ -30,6 +38,9 @@ impl Codec {
             Compression::GZIP(_) => Some(Self::Gzip),
             Compression::SNAPPY => Some(Self::Snappy),
             Compression::ZSTD(_) => Some(Self::Zstd),
+            Compression::BROTLI(_) => Some(Self::Brotli),
+            Compression::LZ4_RAW => Some(Self::Lz4Raw),
+            Compression::LZ4 => Some(Self::Lz4Hadoop),
             _ => None,
         }
     }
@@ -73,6 +84,11 @@ impl Inflater {
             Codec::Zstd => {
                 zstd::bulk::decompress_to_buffer(stored, out).map_err(|e| e.to_string())?
             }
+            Codec::Brotli => unbrotli(stored, out)?,
+            Codec::Lz4Raw => {
+                lz4_flex::block::decompress_into(stored, out).map_err(|e| e.to_string())?
+            }
+            Codec::Lz4Hadoop => unlz4_hadoop(stored, out)?,
         };
         if length == out.len() {
             return Ok(());
@@ -123,6 +139,47 @@ impl Inflater {
     }
 }
 
+/// Decompresses a Brotli stream that has exactly the length of `out`, and returns that length.
+fn unbrotli(stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
+    let mut input = brotli_decompressor::Decompressor::new(stored, BROTLI_BUFFER_BYTES);
+    input.read_exact(out).map_err(|e| e.to_string())?;
+    match input.read(&mut [0]) {
+        Ok(0) => Ok(out.len()),
+        Ok(_) => Err(format!("more than {} bytes in a page", out.len())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Decompresses Hadoop's frames: the plain length, then blocks of that length together, each after
+/// its stored length; both lengths have four bytes, the highest first. Returns the plain length.
+fn unlz4_hadoop(mut stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
+    const CUT: &str = "LZ4 frames cut short";
+    let number = |stored: &mut &[u8]| -> Result<usize, String> {
+        let (head, rest) = stored.split_first_chunk().ok_or(CUT)?;
+        *stored = rest;
+        Ok(u32::from_be_bytes(*head) as usize)
+    };
+    let mut length = 0;
+    while !stored.is_empty() {
+        let frame_end = length + number(&mut stored)?;
+        while length < frame_end {
+            let (block, rest) = number(&mut stored)
+                .ok()
+                .and_then(|bytes| stored.split_at_checked(bytes))
+                .ok_or(CUT)?;
+            stored = rest;
+            let plain =
+                out.get_mut(length..frame_end).ok_or("LZ4 frames longer than their page")?;
+            let here = lz4_flex::block::decompress_into(block, plain).map_err(|e| e.to_string())?;
+            if here == 0 {
+                return Err("an empty LZ4 block".into());
+            }
+            length += here;
+        }
+    }
+    Ok(length)
+}
+
 /// Splits a page of version 1 into its definition levels and the values after them.
 pub(super) fn split_levels(page: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = page.split_first_chunk()?;
@@ -157,6 +214,35 @@ mod tests {
         assert_eq!(inflated(&[b"in", b"", b" parts"], 8).unwrap(), b"in parts");
         assert_eq!(inflated(&[b"short"], 8).unwrap_err(), "5 bytes in a page of 8");
         assert_eq!(inflated(&[b"too", b" long"], 7).unwrap_err(), "3 bytes in a page of 7");
+    }
+
+    #[test]
+    fn lz4_blocks_are_read_with_and_without_the_frames_of_hadoop() {
+        let frame = |blocks: &[&[u8]]| {
+            let plain: usize = blocks.iter().map(|block| block.len()).sum();
+            let mut frame = u32::try_from(plain).unwrap().to_be_bytes().to_vec();
+            for block in blocks {
+                let stored = lz4_flex::block::compress(block);
+                frame.extend(u32::try_from(stored.len()).unwrap().to_be_bytes());
+                frame.extend(stored);
+            }
+            frame
+        };
+        let inflated = |codec, stored: &[u8], length| {
+            let mut out = vec![0; length];
+            Inflater::new().inflate(codec, stored, &mut out).map(|()| out)
+        };
+        let raw = lz4_flex::block::compress(b"aaaaaaaaaaaaaaaa");
+        assert_eq!(inflated(Codec::Lz4Raw, &raw, 16).unwrap(), b"aaaaaaaaaaaaaaaa");
+        assert!(inflated(Codec::Lz4Raw, &raw, 15).is_err());
+        let frames = [frame(&[b"two ", b"blocks "]), frame(&[b"and one"])].concat();
+        assert_eq!(inflated(Codec::Lz4Hadoop, &frames, 18).unwrap(), b"two blocks and one");
+        for length in [0, 17, 19] {
+            assert!(inflated(Codec::Lz4Hadoop, &frames, length).is_err(), "{length}");
+        }
+        for end in 1..frames.len() {
+            assert!(inflated(Codec::Lz4Hadoop, &frames[..end], 18).is_err(), "{end}");
+        }
     }
 
     #[test]

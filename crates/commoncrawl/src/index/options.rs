@@ -1,6 +1,8 @@
-//! The limits of reading one index file.
+//! The limits of reading one index file, and which addresses may be hosts.
 
-/// The limits of reading one index file.
+use std::net::IpAddr;
+
+/// The limits of reading one index file, and which addresses may be hosts.
 #[derive(Debug, Clone)]
 pub struct IndexOptions {
     /// The reader stops after this many captures, and reads as few row groups as possible. `None`
@@ -18,6 +20,9 @@ pub struct IndexOptions {
     /// Approximate size in bytes of a window, which contains the same share of each needed column
     /// and is read in one step.
     pub window_bytes: u64,
+    /// Returns true if an address that stands for a hostname belongs to the public internet.
+    /// Captures of other addresses are refused. The default refuses none.
+    pub is_public_address: fn(IpAddr) -> bool,
 }
 
 impl Default for IndexOptions {
@@ -28,6 +33,7 @@ impl Default for IndexOptions {
             first_read_bytes: 256 << 10,
             max_row_group_bytes: 1 << 30,
             window_bytes: 1 << 20,
+            is_public_address: |_| true,
         }
     }
 }

@@ -1,24 +1,20 @@
 //! Reads the rows of one page of a column: which rows have a value, and the values.
 //!
 //! Owns the encodings that the index has used: plain and dictionary, in pages of version 1 and 2.
+//! Values in others are recoded when their page is opened.
 //! Invariants: rows are read in ascending order; nothing is read beyond the page; a value is
 //! returned as its stored bytes. Must not know: what a value means.
+
+use bytes::Bytes;
 
 use super::{
     chunk::ColumnPage,
     hybrid::{Hybrid, OutOfValues},
     inflate::{Codec, Inflater, split_levels},
+    recoded::{known, recode},
     thrift::PageKind,
+    width::Width,
 };
-
-/// How values are stored one after the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Width {
-    /// Each value follows its length, which has four bytes.
-    Varying,
-    /// All values have this number of bytes.
-    Fixed(usize),
-}
 
 // Numbers of `Encoding` in parquet.thrift.
 const PLAIN: i64 = 0;
@@ -27,17 +23,16 @@ const RLE: i64 = 3;
 const RLE_DICTIONARY: i64 = 8;
 
 fn encoding_name(encoding: i64) -> String {
-    let known = [
-        (4, "BIT_PACKED"),
-        (5, "DELTA_BINARY_PACKED"),
-        (6, "DELTA_LENGTH_BYTE_ARRAY"),
-        (7, "DELTA_BYTE_ARRAY"),
-        (9, "BYTE_STREAM_SPLIT"),
-    ];
-    let name = known.iter().find(|(number, _)| *number == encoding).map(|(_, name)| *name);
-    let name = name.map_or_else(|| format!("encoding {encoding}"), str::to_owned);
+    let name = match (encoding, known(encoding)) {
+        (4, _) => "BIT_PACKED".to_owned(),
+        (_, Some(known)) => known.to_string(),
+        _ => format!("encoding {encoding}"),
+    };
     format!("{name}, which the index never has")
 }
+
+/// The values of a column that [`OpenPage::find`] looks for.
+pub(super) type Wanted = [Option<&'static [u8]>; 2];
 
 /// The distinct values of a chunk.
 #[derive(Debug, Default)]
@@ -45,6 +40,8 @@ pub(super) struct Dictionary {
     bytes: Vec<u8>,
     /// Start and end of each value.
     spans: Vec<(u32, u32)>,
+    /// The codes of the values that are looked for.
+    wanted: [Option<u32>; 2],
 }
 
 impl Dictionary {
@@ -54,6 +51,7 @@ impl Dictionary {
         width: Width,
         codec: Codec,
         inflater: &mut Inflater,
+        wanted: Wanted,
     ) -> Result<Self, String> {
         let header = &page.header;
         if !matches!(header.encoding, PLAIN | PLAIN_DICTIONARY) {
@@ -69,7 +67,9 @@ impl Dictionary {
             spans.push(span.ok_or("a dictionary too large")?);
             at = end;
         }
-        Ok(Self { bytes, spans })
+        let mut dictionary = Self { bytes, spans, wanted: [None; 2] };
+        dictionary.wanted = wanted.map(|value| dictionary.code_of(value?));
+        Ok(dictionary)
     }
 
     fn get(&self, code: u32) -> Option<&[u8]> {
@@ -182,8 +182,32 @@ impl OpenPage {
                 }
                 Values::Codes(Hybrid::new(bit_width, values_at + 1))
             }
-            other => return Err(format!("values in {}", encoding_name(other))),
+            other => {
+                self.recode(other, header.values, values_at)?;
+                Values::Plain { at: values_at }
+            }
         };
+        Ok(())
+    }
+
+    /// Replaces the values after `values_at` by the same in the plain encoding. `rows` is the
+    /// number of rows of the page, with and without a value.
+    fn recode(&mut self, encoding: i64, rows: u64, values_at: usize) -> Result<(), String> {
+        let Some(encoding) = known(encoding) else {
+            return Err(format!("values in {}", encoding_name(encoding)));
+        };
+        let bytes = self.bytes.get(..self.length).ok_or(CUT_SHORT)?;
+        let count = match self.levels {
+            Some((mut levels, end)) => {
+                levels.count_ones(bytes.get(..end).ok_or(CUT_SHORT)?, rows)?
+            }
+            None => rows,
+        };
+        let encoded = Bytes::copy_from_slice(bytes.get(values_at..).ok_or(CUT_SHORT)?);
+        let plain = recode(encoded, encoding, self.width, count)?;
+        self.bytes.truncate(values_at);
+        self.bytes.extend_from_slice(&plain);
+        self.length = self.bytes.len();
         Ok(())
     }
 
@@ -267,36 +291,39 @@ impl OpenPage {
         }
     }
 
-    /// Returns the next row before `end` with the value `wanted`. If there is none, the next row is
-    /// `end`.
+    /// Returns the next row before `end` with one of the values `wanted`, and the index of the
+    /// value. If there is none, the next row is `end`.
     pub(super) fn find(
         &mut self,
-        wanted: &[u8],
+        wanted: Wanted,
         end: u64,
         dictionary: &Dictionary,
-    ) -> Result<Option<u64>, String> {
+    ) -> Result<Option<(u64, usize)>, String> {
         if self.levels.is_some() {
             for row in self.row..end {
-                if self.get(row, dictionary)? == Some(wanted) {
-                    return Ok(Some(row));
+                let found = self.get(row, dictionary)?.and_then(|value| index_of(wanted, value));
+                if let Some(index) = found {
+                    return Ok(Some((row, index)));
                 }
             }
             return Ok(None);
         }
         let bytes = self.bytes.get(..self.length).ok_or(CUT_SHORT)?;
         let (first, count) = (self.row, end.saturating_sub(self.row));
-        let before = match &mut self.values {
+        let found = match &mut self.values {
             Values::Plain { at } => find_plain(bytes, at, self.width, wanted, count)?,
-            Values::Codes(codes) => match dictionary.code_of(wanted) {
-                Some(code) => codes.find(bytes, code, count)?,
-                None => {
+            Values::Codes(codes) => match dictionary.wanted {
+                [Some(code), None] => codes.find(bytes, code, count)?.map(|before| (before, 0)),
+                [None, Some(code)] => codes.find(bytes, code, count)?.map(|before| (before, 1)),
+                [None, None] => {
                     codes.skip(bytes, count)?;
                     None
                 }
+                both => find_codes(bytes, codes, both, count)?,
             },
         };
-        self.row = before.map_or(end, |before| first + before + 1);
-        Ok(before.map(|before| first + before))
+        self.row = found.map_or(end, |(before, _)| first + before + 1);
+        Ok(found.map(|(before, index)| (first + before, index)))
     }
 }
 
@@ -305,20 +332,45 @@ fn check_levels(encoding: i64) -> Result<(), String> {
     (encoding == RLE).then_some(()).ok_or_else(levels)
 }
 
-/// Returns the number of values before the first one equal to `wanted`, among the next `count`
-/// values at `at`.
+fn index_of(wanted: Wanted, value: &[u8]) -> Option<usize> {
+    wanted.iter().position(|wanted| *wanted == Some(value))
+}
+
+/// Returns the number of values before the first one that is `wanted`, among the next `count`
+/// values at `at`, and the index of that value.
 fn find_plain(
     bytes: &[u8],
     at: &mut usize,
     width: Width,
-    wanted: &[u8],
+    wanted: Wanted,
     count: u64,
-) -> Result<Option<u64>, &'static str> {
+) -> Result<Option<(u64, usize)>, &'static str> {
+    let longest = wanted.iter().flatten().map(|value| value.len()).max().unwrap_or(0);
     for before in 0..count {
         let (start, end) = plain_value(bytes, *at, width).ok_or(CUT_SHORT)?;
         *at = end;
-        if end - start == wanted.len() && bytes.get(start..end) == Some(wanted) {
-            return Ok(Some(before));
+        if end - start > longest {
+            continue;
+        }
+        if let Some(index) = bytes.get(start..end).and_then(|value| index_of(wanted, value)) {
+            return Ok(Some((before, index)));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the number of codes before the first one that is `wanted`, among the next `count`, and
+/// the index of that code.
+fn find_codes(
+    bytes: &[u8],
+    codes: &mut Hybrid,
+    wanted: [Option<u32>; 2],
+    count: u64,
+) -> Result<Option<(u64, usize)>, OutOfValues> {
+    for before in 0..count {
+        let code = codes.next(bytes)?;
+        if let Some(index) = wanted.iter().position(|wanted| *wanted == Some(code)) {
+            return Ok(Some((before, index)));
         }
     }
     Ok(None)

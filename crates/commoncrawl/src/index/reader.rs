@@ -12,6 +12,7 @@ use super::{
     counts::IndexCounts,
     error::IndexError,
     footer::{Footer, FooterStep},
+    formats::Formats,
     options::IndexOptions,
     rows::{RowReader, RowStep},
 };
@@ -38,6 +39,7 @@ pub struct IndexReader {
     options: IndexOptions,
     bytes_read: u64,
     ranges_read: u64,
+    formats: Option<Formats>,
     state: ReaderState,
 }
 
@@ -58,6 +60,7 @@ impl IndexReader {
             options,
             bytes_read: 0,
             ranges_read: 0,
+            formats: None,
             state: ReaderState::Footer(footer),
         }
     }
@@ -89,6 +92,7 @@ impl IndexReader {
                     FooterStep::Need(ranges) => return Ok(Step::Need(ranges)),
                     FooterStep::Metadata(metadata) => {
                         let rows = RowReader::new(*metadata, self.file_size, &self.options)?;
+                        self.formats = Some(rows.formats().clone());
                         self.state = ReaderState::Rows(Box::new(rows));
                     }
                 },
@@ -112,6 +116,11 @@ impl IndexReader {
             ReaderState::Rows(rows) => rows.upcoming(),
             ReaderState::Footer(_) | ReaderState::Done(_) | ReaderState::Failed(_) => Vec::new(),
         }
+    }
+
+    /// Returns how the needed columns are stored, once the metadata has been read.
+    pub fn formats(&self) -> Option<&Formats> {
+        self.formats.as_ref()
     }
 
     /// Returns the counts so far.

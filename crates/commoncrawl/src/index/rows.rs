@@ -4,7 +4,7 @@
 //! first site are held back until the end, because better ones may be before the start. Invariant:
 //! a capture is counted once: when it is returned or dropped.
 
-use std::{ops::Range, sync::Arc};
+use std::{net::IpAddr, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use parquet::file::metadata::ParquetMetaData;
@@ -15,6 +15,7 @@ use super::{
     counts::IndexCounts,
     dedup::Deduplicator,
     error::IndexError,
+    formats::Formats,
     home_page::{RowVerdict, judge},
     options::IndexOptions,
     row_groups,
@@ -46,6 +47,7 @@ enum FirstSite {
 pub(super) struct RowReader {
     metadata: Arc<ParquetMetaData>,
     columns: Columns,
+    formats: Formats,
     windows: Windows,
     /// The window whose bytes are needed now.
     needed: Option<Window>,
@@ -63,6 +65,7 @@ pub(super) struct RowReader {
     remaining: u64,
     has_limit: bool,
     is_finished: bool,
+    is_public_address: fn(IpAddr) -> bool,
     counts: IndexCounts,
 }
 
@@ -76,6 +79,7 @@ impl RowReader {
         let schema = metadata.file_metadata().schema_descr_ptr();
         let columns = Columns::of(&schema)?;
         let leaves = columns.leaves();
+        let formats = columns.formats(&metadata)?;
         row_groups::check(&metadata, &leaves, file_size, options.max_row_group_bytes)?;
         let has_limit = options.max_captures.is_some();
         // The hostname comes first among the columns.
@@ -93,6 +97,7 @@ impl RowReader {
         Ok(Self {
             metadata,
             columns,
+            formats,
             windows,
             needed: None,
             upcoming,
@@ -105,8 +110,13 @@ impl RowReader {
             remaining: options.max_captures.unwrap_or(u64::MAX),
             has_limit,
             is_finished: options.max_captures == Some(0),
+            is_public_address: options.is_public_address,
             counts: IndexCounts { row_groups, ..IndexCounts::default() },
         })
+    }
+
+    pub(super) fn formats(&self) -> &Formats {
+        &self.formats
     }
 
     pub(super) fn counts(&self) -> IndexCounts {
@@ -204,21 +214,24 @@ impl RowReader {
         }
         while self.row < end && self.ready.len() < ENOUGH_CAPTURES {
             let found = self.columns.find_root(self.row, end)?;
-            let passed = found.unwrap_or(end) - self.row;
+            let passed = found.map_or(end, |(row, _)| row) - self.row;
             self.counts.rows += passed;
             self.counts.not_home_pages += passed;
             self.row += passed;
-            if found.is_none() {
-                break;
-            }
-            let verdict = judge(&mut self.columns, self.row)?;
+            let Some((_, path_is_empty)) = found else { break };
+            let accepts = self.is_public_address;
+            let verdict = judge(&mut self.columns, self.row, path_is_empty, accepts)?;
             self.row += 1;
             self.counts.rows += 1;
             match verdict {
-                RowVerdict::NotHomePage => self.counts.not_home_pages += 1,
-                RowVerdict::Malformed => {
+                RowVerdict::NotHomePage(reason) => {
+                    self.counts.not_home_pages += 1;
+                    reason.into_iter().for_each(|reason| self.counts.leave_out(reason));
+                }
+                RowVerdict::Malformed(reason) => {
                     self.counts.home_pages += 1;
                     self.counts.malformed += 1;
+                    reason.into_iter().for_each(|reason| self.counts.refuse(reason));
                 }
                 RowVerdict::HomePage(capture) => {
                     self.counts.home_pages += 1;

@@ -5,7 +5,7 @@ use everytab_storage::{Condition, PutIf, PutOptions, StorageError, Store, StoreS
 use uuid::Uuid;
 
 use super::check::{Check, NewestScan};
-use crate::{crawl, error::OperationError, gc::PROBES};
+use crate::{crawl, error::OperationError, gc::PROBES, index_formats};
 
 /// The stores to be checked, as the options name them; what is absent is taken from the newest
 /// scan.
@@ -60,20 +60,14 @@ async fn readable(source: &str, is_public: bool, crawl: &str) -> Check {
     }
 }
 
-/// Reads the crawl's list and the end of one index file, as `scan start` and a worker will.
+/// Reads the crawl's list and the ends of some index files, as `scan start` and a worker will.
 async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String, OperationError> {
     let crawl = crawl::resolve(source, is_public, crawl).await?;
     let store = crawl::open(source, is_public).await?;
     let files = crawl::index_files(&*store, &crawl).await?;
-    let first = files.first().ok_or_else(|| OperationError::new("the crawl has no index files"))?;
-    let info = store.head(first).await?;
-    let size = info.map(|info| info.size).filter(|size| *size >= 4).ok_or_else(|| {
-        OperationError::new(format!("{first} is in the list of {crawl}, but not in {source}"))
-    })?;
-    if store.get_range(first, size - 4..size).await? != b"PAR1"[..] {
-        return Err(OperationError::new(format!("{first} in {source} is no parquet file")));
-    }
-    Ok(format!("{source} has {crawl} with {} index files", files.len()))
+    let found = index_formats::read(&*store, files.iter().map(String::as_str)).await?;
+    let (count, formats) = (files.len(), found.formats);
+    Ok(format!("{source} has {crawl} with {count} index files ({formats})"))
 }
 
 async fn writable(name: &'static str, url: &str) -> Check {

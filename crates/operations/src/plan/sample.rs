@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use everytab_commoncrawl::index::IndexOptions;
-use everytab_jobs::index_file::{IndexFile, IndexFileError};
+use everytab_jobs::index_file::{IndexFile, IndexFileError, index_options};
 use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -83,7 +83,7 @@ async fn first_groups(
 ) -> Result<(), IndexFileError> {
     let mut hosts = HashSet::new();
     for groups in 1..=MAX_ROW_GROUPS {
-        let options = IndexOptions { max_row_groups: Some(groups), ..IndexOptions::default() };
+        let options = IndexOptions { max_row_groups: Some(groups), ..index_options() };
         let mut file = IndexFile::new(store, path, sample.sampled_bytes, options);
         loop {
             let captures = file.next().await?;

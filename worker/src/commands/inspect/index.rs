@@ -13,6 +13,7 @@ use everytab_commoncrawl::{
     date::format_micros,
     index::{Capture, IndexCounts, IndexOptions, IndexReader, Step},
 };
+use everytab_webpage::is_public;
 use serde::Serialize;
 
 use super::lines::Lines;
@@ -63,12 +64,13 @@ pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
         let file = path.display();
         match print_file(path, lines) {
             Ok(counts) => eprintln!(
-                "{file}: {} rows, {} not home pages, {} captures, {} duplicates, {} malformed",
+                "{file}: {} rows, {} not home pages, {} captures, {} duplicates, {} malformed{}",
                 counts.rows,
                 counts.not_home_pages,
                 counts.captures,
                 counts.duplicates_removed,
-                counts.malformed
+                counts.malformed,
+                reasons(&counts)
             ),
             Err(ReadingEnd::File(error)) => {
                 lines.fail(&FileError { file: file.to_string(), error })?;
@@ -79,6 +81,15 @@ pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
     Ok(())
 }
 
+/// What was left out or refused, by reason.
+fn reasons(counts: &IndexCounts) -> String {
+    let left_out = counts.left_out().map(|(reason, count)| ("left out", reason.as_str(), count));
+    let refused = counts.hostnames_refused();
+    let refused = refused.map(|(reason, count)| ("hostname refused", reason.as_str(), count));
+    let all = left_out.chain(refused).filter(|(_, _, count)| *count > 0);
+    all.map(|(what, reason, count)| format!("; {count} {what}: {reason}")).collect()
+}
+
 /// Reads the ranges that are needed and no more, a row group at a time.
 fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, ReadingEnd> {
     let about = |error: io::Error| ReadingEnd::File(error.to_string());
@@ -87,7 +98,8 @@ fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, ReadingEnd>
     if !metadata.is_file() {
         return Err(ReadingEnd::File("it is not a regular file, whose parts can be read".into()));
     }
-    let mut reader = IndexReader::new(metadata.len(), IndexOptions::default());
+    let options = IndexOptions { is_public_address: is_public, ..IndexOptions::default() };
+    let mut reader = IndexReader::new(metadata.len(), options);
     loop {
         match reader.next().map_err(|error| ReadingEnd::File(error.to_string()))? {
             Step::Need(ranges) => {

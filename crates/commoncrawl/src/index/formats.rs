@@ -1,0 +1,84 @@
+//! How the needed columns of a file are stored, by its metadata: compression and encodings.
+//!
+//! Invariant: a file whose columns cannot be read is refused before a row is read. Must not know:
+//! where the pages are.
+
+use std::{collections::BTreeSet, fmt};
+
+use parquet::{
+    basic::{Compression, Encoding},
+    file::metadata::ColumnChunkMetaData,
+};
+
+use super::{error::IndexError, inflate::Codec, recoded};
+
+/// How the needed columns of one or more files are stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Formats {
+    /// Names of compression codecs.
+    pub codecs: BTreeSet<&'static str>,
+    /// Names of the encodings of values.
+    pub encodings: BTreeSet<String>,
+    /// Columns and their encodings that no crawl has had: they are decoded by the parquet crate,
+    /// which takes longer.
+    pub slow: BTreeSet<String>,
+}
+
+impl Formats {
+    /// Adds a column chunk.
+    pub(super) fn add(
+        &mut self,
+        name: &'static str,
+        chunk: &ColumnChunkMetaData,
+    ) -> Result<(), IndexError> {
+        if Codec::of(chunk.compression()).is_none() {
+            let what = format!("compressed by {}", codec_name(chunk.compression()));
+            return Err(IndexError::Unsupported { name, what });
+        }
+        self.codecs.insert(codec_name(chunk.compression()));
+        #[expect(deprecated, reason = "BIT_PACKED is how old writers say that they store levels")]
+        let of_levels =
+            |encoding: &Encoding| matches!(encoding, Encoding::RLE | Encoding::BIT_PACKED);
+        for encoding in chunk.encodings().filter(|encoding| !of_levels(encoding)) {
+            self.encodings.insert(encoding.to_string());
+            if recoded::is_recoded(encoding) {
+                self.slow.insert(format!("{name} in {encoding}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what another file has.
+    pub fn merge(&mut self, other: &Self) {
+        self.codecs.extend(&other.codecs);
+        self.encodings.extend(other.encodings.iter().cloned());
+        self.slow.extend(other.slow.iter().cloned());
+    }
+}
+
+impl fmt::Display for Formats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |names: Vec<&str>| names.join(", ");
+        let codecs = list(self.codecs.iter().copied().collect());
+        let encodings = list(self.encodings.iter().map(String::as_str).collect());
+        write!(f, "{codecs}; {encodings}")?;
+        if !self.slow.is_empty() {
+            let slow = list(self.slow.iter().map(String::as_str).collect());
+            write!(f, " (decoded more slowly: {slow})")?;
+        }
+        Ok(())
+    }
+}
+
+fn codec_name(compression: Compression) -> &'static str {
+    match compression {
+        Compression::UNCOMPRESSED => "no compression",
+        Compression::SNAPPY => "Snappy",
+        Compression::GZIP(_) => "gzip",
+        Compression::LZO => "LZO",
+        Compression::BROTLI(_) => "Brotli",
+        Compression::LZ4 => "LZ4 in Hadoop's frames",
+        Compression::ZSTD(_) => "Zstandard",
+        Compression::LZ4_RAW => "LZ4",
+    }
+}

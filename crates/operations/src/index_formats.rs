@@ -1,0 +1,74 @@
+//! How a crawl's index files are stored, by the ends of some of them, before a scan is started.
+//!
+//! One program writes all index files of a crawl with the same settings, so that a few files say
+//! what all have. Must not know: what the columns mean.
+
+use everytab_commoncrawl::index::{Formats, IndexOptions};
+use everytab_jobs::index_file::IndexFile;
+use everytab_storage::Store;
+
+use crate::error::OperationError;
+
+/// Index files whose ends are read: the first, the last, and files in equal steps between. Each
+/// takes two requests.
+const FILES_READ: usize = 5;
+
+/// How the needed columns of some index files are stored.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct IndexFormats {
+    /// What the files have that were read.
+    pub(crate) formats: Formats,
+    /// How many were read.
+    pub(crate) files_read: usize,
+}
+
+/// Reads the ends of some of `files`.
+///
+/// # Errors
+/// When a file is not in the store, or one of its needed columns cannot be read: its name, the
+/// column and the reason.
+pub(crate) async fn read<'a>(
+    store: &dyn Store,
+    files: impl IntoIterator<Item = &'a str>,
+) -> Result<IndexFormats, OperationError> {
+    let files: Vec<&str> = files.into_iter().collect();
+    let mut found = IndexFormats::default();
+    for index in spread(files.len()) {
+        let path = files.get(index).copied().unwrap_or_default();
+        let info = store.head(path).await?.ok_or_else(|| {
+            let url = store.url();
+            OperationError::new(format!("{path} is in the crawl's list, but not in {url}"))
+        })?;
+        let options = IndexOptions { max_captures: Some(0), ..IndexOptions::default() };
+        let mut file = IndexFile::new(store, path, info.size, options);
+        file.next()
+            .await
+            .map_err(|error| OperationError::new(format!("index file {path}: {error}")))?;
+        if let Some(formats) = file.formats() {
+            found.formats.merge(formats);
+        }
+        found.files_read += 1;
+    }
+    Ok(found)
+}
+
+/// The positions of at most [`FILES_READ`] of `count` files, in equal steps.
+fn spread(count: usize) -> Vec<usize> {
+    let most = FILES_READ.min(count);
+    let steps = most.saturating_sub(1).max(1);
+    (0..most).map(|n| n * count.saturating_sub(1) / steps).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread;
+
+    #[test]
+    fn the_first_and_the_last_file_are_among_those_that_are_read() {
+        assert!(spread(0).is_empty());
+        assert_eq!(spread(1), [0]);
+        assert_eq!(spread(2), [0, 1]);
+        assert_eq!(spread(5), [0, 1, 2, 3, 4]);
+        assert_eq!(spread(300), [0, 74, 149, 224, 299]);
+    }
+}
