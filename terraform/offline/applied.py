@@ -140,9 +140,10 @@ def roles(of):
                 yield f"{name}: {one['Sid']} gives the machine {resource}"
     for address, attached in of("aws_iam_role_policy_attachment"):
         yield f"{address}: {attached['policy_arn']} is AWS's to change"
-    deleting = {name for name, one in statements(of) if "s3:DeleteObject" in listed(one["Action"])}
-    if deleting != {"console"}:
-        yield f"scan gc needs one role that may delete: {sorted(deleting)}"
+    deleted = {in_bucket(resource) for _, one in statements(of) for resource in
+               listed(one["Resource"]) if "s3:DeleteObject" in listed(one["Action"])}
+    if not {"site/*", "archive/*"} <= deleted:
+        yield f"scan gc can sweep only {sorted(filter(None, deleted))}"
 
 
 def gateway(of):
