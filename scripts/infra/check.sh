@@ -6,7 +6,7 @@
 # Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy
 # that the page has), packer, ansible, units (systemd's own verification, and a sandbox for each),
 # starting (when the console migrates), leaving (by which exit codes a machine leaves its group, and
-# what it is asked of AWS), runbook (each command of docs/operations.md is one that exists). --folder
+# what it asks of AWS), runbook (each command of docs/operations.md is one that exists). --folder
 # looks at another copy of what is checked, which is how scripts/infra/mutants.sh shows that
 # mistakes are found. terraform is the program on the path if there is one, else PyPI's; its
 # provider is terraform/offline/mock_provider.py.
