@@ -125,7 +125,7 @@ def start(console, machines, scan):
     wait_for("the scan", lambda: scan.state() == "running")
     # Slowly, so that every fault happens before the first bundle is made.
     scan.sql("select coordinator.pause_run(1, 'bundle-shard', true)")
-    scan.sql("select coordinator.set_rate(1, 3)")
+    scan.sql("select coordinator.pause_run(1, 'warc', true)")
     wait_for("the console's start", lambda: console.unit(
         "ActiveState", unit="everytab-start.service")["ActiveState"] == "active")
     for machine in [*machines, console]:
@@ -391,7 +391,7 @@ def work_again(world, console, scan, data):
              and late.unit("ExecMainStatus")["ExecMainStatus"] == "0")
     late.power_off()
     before = scan.ended("icon")
-    console.owner("scan", "retry", "--outcome", "http_404")
+    console.owner("scan", "retry", "--outcome", "http_404_410")
     expect(scan.state() == "running", "the retry opened the scan")
     again = world.add_machine(6, one_more(world), data)
     again.start_target()
@@ -432,6 +432,7 @@ def scenario(world, arguments, state):
     name = known_name(world, scan.sql)
     say_all(by_the_book(console, False, name))
     scan.sql("select coordinator.set_rate(1, 3)")
+    scan.sql("select coordinator.pause_run(1, 'warc', false)")
     stop_and_start(first)
     kill(second, scan)
     cut_off(third, scan)

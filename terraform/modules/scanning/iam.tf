@@ -165,7 +165,6 @@ resource "aws_iam_role_policy" "console" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = concat(local.of_every_machine, [
-      local.signs_in,
       {
         Sid      = "HandOnAnotherRole"
         Effect   = "Allow"
@@ -226,12 +225,6 @@ resource "aws_iam_role_policy" "console" {
         Effect   = "Allow"
         Action   = "cloudfront:CreateInvalidation"
         Resource = "arn:aws:cloudfront::${local.account_id}:distribution/${var.distribution_id}"
-      },
-      {
-        Sid      = "MakeTheSigningKey"
-        Effect   = "Allow"
-        Action   = ["secretsmanager:GetSecretValue", "secretsmanager:PutSecretValue"]
-        Resource = var.signing_secret_arn
       },
     ])
   })
