@@ -6,6 +6,7 @@ pub mod cli_error;
 pub mod commands;
 pub mod dispatch;
 pub mod display;
+mod http_server;
 pub mod options;
 pub mod serve;
 pub mod spot_notice;

@@ -1,8 +1,9 @@
 //! A small web server over a site's folder, which answers as the CDN does.
 //!
-//! Invariants: nothing outside the folder and nothing whose name begins with a dot is served; every
-//! answer carries the headers of `site/headers.json`, as the CDN's do; a changed file changes its
-//! `ETag`. Memory is bounded: large files go out in pieces. Must not know: what is in an object;
+//! Invariants: nothing outside the folder is served, and of what begins with a dot `.well-known/`
+//! alone; every answer carries the headers of `site/headers.json`, as the CDN's do; a changed file
+//! changes its `ETag`. Memory is bounded: large files go out in pieces, few
+//! texts are compressed together. Must not know: what is in an object;
 //! its content type and cache rule come by its name from `object_names`.
 
 mod encoding;
@@ -30,7 +31,6 @@ use axum::{
         request::Parts,
     },
     response::Response,
-    serve::ListenerExt,
 };
 use tokio::{
     net::{TcpListener, TcpSocket},
@@ -38,6 +38,7 @@ use tokio::{
 };
 
 use self::headers::insert;
+use crate::http_server;
 
 /// The headers of every answer, by lower-case names; the CDN is configured with the same file.
 const HEADERS: &str = include_str!("../../site/headers.json");
@@ -144,22 +145,11 @@ fn serve_root(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
     let address = reserved.address;
+    http_server::warn_if_public("serving at", address);
     let listener = reserved.listen()?;
     let site = Site { root, headers: headers() };
     let router = Router::new().fallback(answer).with_state(Arc::new(site));
-    // A head is sent before the file is read. Otherwise the file would wait until the client
-    // acknowledges the head, which takes Linux 40 ms.
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY is not set");
-        }
-    });
-    let finished = tokio::spawn(async move {
-        let served = axum::serve(listener, router).with_graceful_shutdown(shutdown).await;
-        if let Err(error) = served {
-            tracing::error!(%error, "the site is no longer served");
-        }
-    });
+    let finished = tokio::spawn(http_server::serve(listener, router, shutdown));
     Ok(Serving { address, finished })
 }
 

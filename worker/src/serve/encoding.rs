@@ -5,10 +5,14 @@ use std::io::Write;
 use axum::http::header::{self, HeaderMap};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
-use tokio::{fs::File, io::AsyncReadExt};
+use tokio::{fs::File, io::AsyncReadExt, sync::Semaphore};
 
 /// Files smaller than this fit into one packet, compressed or not.
 const MIN_BYTES: u64 = 1_000;
+
+/// Texts that are compressed together: each takes its bytes twice and a thread, and more at a time
+/// than processors would only wait for them.
+static COMPRESSING: Semaphore = Semaphore::const_new(4);
 
 /// Whether content of this type and length, up to `max_bytes`, is compressed.
 pub(super) fn is_worthwhile(content_type: &str, length: u64, max_bytes: u64) -> bool {
@@ -38,6 +42,8 @@ pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
 
 /// The first `length` bytes of the file, compressed.
 pub(super) async fn gzip(file: File, length: u64) -> std::io::Result<Bytes> {
+    // The semaphore is never closed.
+    let _permit = COMPRESSING.acquire().await.map_err(std::io::Error::other)?;
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     file.take(length).read_to_end(&mut bytes).await?;
     let packed = tokio::task::spawn_blocking(move || {

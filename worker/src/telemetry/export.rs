@@ -18,7 +18,7 @@ use prometheus::{Encoder as _, Registry, TextEncoder};
 use tokio::net::TcpListener;
 
 use super::{metrics, otlp, process};
-use crate::cli_error::CliError;
+use crate::{cli_error::CliError, http_server};
 
 /// How long the exporters may take to send what is left when the process ends: a collector that is
 /// gone must not keep a worker from ending.
@@ -181,11 +181,8 @@ pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, Cli
     let router = Router::new()
         .route("/metrics", get(async || ([("content-type", CONTENT_TYPE)], text())))
         .route("/healthz", get(async || (StatusCode::OK, "ok\n")));
-    tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, router).await {
-            tracing::error!(%error, "metrics are no longer served");
-        }
-    });
+    http_server::warn_if_public("--metrics", address);
+    tokio::spawn(http_server::serve(listener, router, std::future::pending()));
     tracing::info!("metrics on http://{address}/metrics");
     Ok(address)
 }

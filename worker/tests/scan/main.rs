@@ -45,5 +45,6 @@ mod roles;
 mod same_bytes;
 mod scrape;
 mod setup;
+mod slow_clients;
 mod telemetry;
 mod terminal;

@@ -118,6 +118,11 @@ impl Running {
         text(&self.stderr)
     }
 
+    /// What the program has written to stdout so far.
+    pub(crate) fn stdout_text(&self) -> String {
+        text(&self.stdout)
+    }
+
     /// Waits until the program has ended.
     pub(crate) fn finish(mut self) -> Ended {
         let what = format!("the end of process {}", self.child.id());

@@ -1,0 +1,143 @@
+//! Serves HTTP/1.1 to whoever connects, without letting them take all connections, descriptors or
+//! memory: for `serve` and `--metrics`.
+//!
+//! Invariant: every connection ends by itself, whatever its client does, so a client that waits in
+//! the system's queue gets its answer.
+
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+/// Connections together, where the system allows as many files; browsers open six to a host.
+const MAX_CONNECTIONS: usize = 512;
+/// Files that a connection may take: itself, the file it sends, and room for the rest.
+const FILES_PER_CONNECTION: usize = 4;
+/// Connections together where the system says nothing of files.
+const MIN_CONNECTIONS: usize = 16;
+/// The time for the head of a request, and for an open connection to wait for one. Browsers connect
+/// again when they need to.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time after which a connection takes no further request.
+const CONNECTION_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// The time for a last answer on a connection that takes no further request: 3 MB on a slow line.
+const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// The pause after a connection could not be accepted, as when this process has no descriptor left.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
+
+/// Warns if machines other than this one can reach `address`.
+pub(crate) fn warn_if_public(option: &str, address: SocketAddr) {
+    if !address.ip().is_loopback() {
+        tracing::warn!(
+            "{option} {address}: every machine that reaches this one can read what is served, \
+             without TLS; a loopback address (127.0.0.1) keeps it on this machine"
+        );
+    }
+}
+
+/// Answers by `router` until `shutdown` ends, then sends the last answers.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let permits = Arc::new(Semaphore::new(max_connections()));
+    let (stop, stopped) = watch::channel(());
+    let mut connections = JoinSet::new();
+    tokio::pin!(shutdown);
+    loop {
+        let accepting = async {
+            let permit = Arc::clone(&permits).acquire_owned().await;
+            (permit, listener.accept().await)
+        };
+        let (permit, accepted) = tokio::select! {
+            () = &mut shutdown => break,
+            accepted = accepting => accepted,
+        };
+        while connections.try_join_next().is_some() {}
+        // The semaphore is never closed.
+        let Ok(permit) = permit else { break };
+        match accepted {
+            Ok((stream, _)) => {
+                connections.spawn(serve_one(stream, router.clone(), stopped.clone(), permit));
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a connection was not accepted");
+                sleep(PAUSE_AFTER_ERROR).await;
+            }
+        }
+    }
+    drop(listener);
+    drop(stop);
+    while connections.join_next().await.is_some() {}
+}
+
+/// Answers the requests of one connection.
+async fn serve_one(
+    stream: TcpStream,
+    router: Router,
+    mut stopped: watch::Receiver<()>,
+    _permit: OwnedSemaphorePermit,
+) {
+    // A head is sent before the file is read. Otherwise the file would wait until the client
+    // acknowledges the head, which takes Linux 40 ms.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY is not set");
+    }
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    tokio::pin!(connection);
+    tokio::select! {
+        // The client may do what it likes; there is nothing to say about it.
+        _ = connection.as_mut() => return,
+        // The sender was dropped: the server stops.
+        _ = stopped.changed() => {}
+        () = sleep(CONNECTION_LIFETIME) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    drop(timeout(LAST_ANSWER_TIMEOUT, connection).await);
+}
+
+/// How many connections the open files of this process allow.
+fn max_connections() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    open_files(&limits).map_or(MIN_CONNECTIONS, |files| {
+        (files / FILES_PER_CONNECTION).clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
+    })
+}
+
+/// The soft limit of open files in the text of `/proc/self/limits`.
+fn open_files(limits: &str) -> Option<usize> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    match line.split_whitespace().next()? {
+        "unlimited" => Some(usize::MAX),
+        number => number.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_open_files_is_read_from_the_kernels_table() {
+        let table = "Limit                     Soft Limit           Hard Limit           Units\n\
+                     Max open files            256                  4096                 files\n";
+        assert_eq!(open_files(table), Some(256));
+        assert_eq!(open_files(&table.replace("256 ", "unlimited ")), Some(usize::MAX));
+        assert_eq!(open_files(""), None);
+        assert!((MIN_CONNECTIONS..=MAX_CONNECTIONS).contains(&max_connections()));
+    }
+}
