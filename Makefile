@@ -120,10 +120,12 @@ check-features: ## Check the programs of the fleet, of operators and of the demo
 	scripts/lint/features.sh
 
 .PHONY: test-scripts
-test-scripts: ## Show that the lints find mistakes, and which commit messages the hook takes
+test-scripts: ## Show that the lints find mistakes, and that what make dist lists is valid
 	scripts/lint/self-test
 	scripts/git/self-test
 	scripts/docs/check --self-test
+	scripts/dist/self-test
+	scripts/demo/self-test
 
 .PHONY: fmt
 fmt: ## Format the Rust code
@@ -241,7 +243,7 @@ fuzz: ## Give any bytes to the core (SECONDS=60 a target; needs nightly and carg
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/stress/fuzz.sh $(ARGS)
 
 .PHONY: deny
-deny: ## Check the licences and sources of all dependencies (needs cargo-deny)
+deny: ## Check the licences and sources of all dependencies (needs cargo-deny; see deny.toml)
 	$(CARGO) deny --workspace --locked check bans licenses sources
 
 .PHONY: clean

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes what is installed elsewhere, into target/dist: two Debian packages and their programs.
+# Makes what is installed elsewhere, into target/dist: two Debian packages and their programs, with
+# each a list of what is in it (an SBOM in CycloneDX), and the SHA-256 of all of them.
 #
 #   ARCH=amd64|arm64 PROFILE=release|dev scripts/dist/dist.sh [worker] [local]      (make dist)
 #
@@ -109,6 +110,8 @@ package() {
     SOURCE_DATE_EPOCH="$moment" dpkg-deb --root-owner-group -Zxz --build "$root" \
         "$out/everytab-${kind}_${version}_$arch.deb" >/dev/null
     install -m 755 "$root/usr/bin/everytab-worker" "$out/everytab-$kind-$arch"
+    scripts/dist/sbom "${FEATURES[$kind]}" "$triple" "$version" \
+        >"$out/everytab-$kind-$arch.cdx.json"
 }
 
 moment="$(git log -1 --format=%ct 2>/dev/null || echo 0)"
@@ -121,5 +124,5 @@ for kind in "${kinds[@]}"; do
     package "$kind"
 done
 cp packaging/Containerfile "$out/"
-(cd "$out" && sha256sum everytab-*.deb everytab-*64 >SHA256SUMS)
+(cd "$out" && sha256sum everytab-*.deb everytab-*64 everytab-*.cdx.json >SHA256SUMS)
 ls -l "$out" | awk 'NR > 1 { print $5, $9 }'

