@@ -102,5 +102,9 @@ step "3 of 4: building ($(build_time) on this machine the first time, then secon
 build
 
 step "4 of 4: scanning ($takes), then the page on http://$address/ until Ctrl-C"
-exec "$target/demo/everytab-worker" local "${source[@]}" --dir "everytab-data/demo-$choice" \
+dir="everytab-data/demo-$choice"
+# The small internet is on loopback, and on some kernels root alone may filter its packets.
+as=()
+[ "$choice" != live ] || as=(scripts/demo/unprivileged.sh "$dir")
+exec "${as[@]}" "$target/demo/everytab-worker" local "${source[@]}" --dir "$dir" \
     --serve "$address" "$@"

@@ -1,6 +1,6 @@
 //! `local`: a whole scan on this machine, by the same worker processes that a fleet runs.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, os::unix::fs::MetadataExt, path::PathBuf, time::Duration};
 
 use clap::Args;
 use everytab_local::{LocalOptions, LocalScan, LocalScanEnd, SampleOptions, WorkerProcesses};
@@ -105,6 +105,12 @@ impl LocalArgs {
 pub async fn run(args: LocalArgs) -> CliResult {
     let address = reserve(&args)?;
     check_worker(&args)?;
+    if args.sample.is_none() && is_root() {
+        eprintln!(
+            "warning: this runs as root, so what it fetches from the web is decoded with root's \
+             rights; `sudo -u USER` before the command, or `make demo`, takes another user"
+        );
+    }
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
@@ -159,7 +165,7 @@ fn reserve(args: &LocalArgs) -> Result<Option<ReservedAddress>, CliError> {
 
 /// Checks what a worker would fail at, and be started again and again for.
 fn check_worker(args: &LocalArgs) -> Result<(), CliError> {
-    args.fetch.fetcher()?;
+    args.fetch.fetcher(Vec::new())?;
     // Only one process can listen there, so several workers are not told of it.
     let metrics = std::env::var("EVERYTAB_METRICS").ok().filter(|_| args.workers == 1);
     if let Some(address) = metrics.and_then(|address| address.parse().ok()) {
@@ -188,4 +194,9 @@ async fn serve(
     stdout::line(format_args!("page     http://{}/   (Ctrl-C ends)", serving.address))?;
     serving.finished.await?;
     Ok(())
+}
+
+/// Whether this process runs as root: the kernel has its folder in /proc belong to its user.
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Runs a program that works in a folder, without root's rights: what fetches and decodes bytes of
+# strangers needs none of them.
+#
+#   scripts/demo/unprivileged.sh DIR PROGRAM [ARGUMENTS]
+#
+# As root it runs as who called sudo, else as `nobody`. DIR is given to that user, and the caller
+# can still read it. As another user it just runs. Where that user cannot reach the program or DIR
+# (a checkout below /root), it says so and runs as root.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+dir="$1"
+shift
+[ "$(id -u)" = 0 ] || exec "$@"
+
+user="${SUDO_UID:-0}"
+group="${SUDO_GID:-0}"
+if [ "$user" = 0 ] || [ "$group" = 0 ]; then
+    user="$(id -u nobody 2>/dev/null || echo 0)"
+    group="$(id -g nobody 2>/dev/null || echo 0)"
+fi
+
+# Whether the user can run the program, and work in the folder.
+can_drop() {
+    [ "$user" != 0 ] && have setpriv || return 1
+    mkdir -p "$dir" && dir="$(realpath "$dir")" || return 1
+    "${as_user[@]}" test -x "$1" && "${as_user[@]}" test -x "$(dirname "$dir")" || return 1
+    # A cluster of an earlier run as root lies elsewhere, and belongs to Postgres' own user.
+    [ ! -e "$dir/postgres/LOCATION" ] || return 1
+    chown -R "$user:$group" "$dir" && "${as_user[@]}" test -w "$dir"
+}
+
+as_user=(setpriv --reuid="$user" --regid="$group" --clear-groups --no-new-privs)
+if can_drop "$1"; then
+    name="$(id -nu "$user" 2>/dev/null || echo "$user")"
+    say "runs as user $name, not as root; $dir is that user's"
+    exec env HOME="$dir" "${as_user[@]}" "$@"
+fi
+say "warning: runs as root, for another user cannot reach $1 or work in $dir: what it fetches" \
+    "from the web is decoded with root's rights. Run it as another user, in a folder of theirs."
+exec "$@"
