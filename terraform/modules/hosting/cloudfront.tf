@@ -70,7 +70,7 @@ resource "aws_cloudfront_response_headers_policy" "site" {
     items {
       header   = "Permissions-Policy"
       override = true
-      value    = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+      value    = "attribution-reporting=(), bluetooth=(), browsing-topics=(), camera=(), clipboard-read=(), display-capture=(), fullscreen=(), geolocation=(), hid=(), local-network-access=(), microphone=(), payment=(), serial=(), usb=()"
     }
 
     items {
@@ -83,7 +83,7 @@ resource "aws_cloudfront_response_headers_policy" "site" {
 
 locals {
   # As in site/index.html (a test compares them), plus frame-ancestors: no page may frame this one.
-  content_security_policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; frame-src https:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'"
+  content_security_policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; frame-src https:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors 'none'"
 }
 
 resource "aws_cloudfront_distribution" "site" {

@@ -10,7 +10,9 @@ use std::{
     io::{self, Write},
 };
 
-use brotli_decompressor::DecompressorWriter as BrotliDecoder;
+use brotli_decompressor::{
+    BrotliDecoderParameter::BROTLI_DECODER_PARAM_LARGE_WINDOW, DecompressorWriter as BrotliDecoder,
+};
 use bytes::Bytes;
 use flate2::write::GzDecoder;
 use http::{
@@ -139,7 +141,12 @@ impl Decoder {
         let unpacker: Box<dyn Unpack + Send> = match coding {
             Coding::Identity => return Self::Identity(bounded),
             Coding::Gzip => Box::new(GzDecoder::new(bounded)),
-            Coding::Brotli => Box::new(BrotliDecoder::new(bounded, BROTLI_BUFFER_BYTES)),
+            Coding::Brotli => {
+                let mut decoder = BrotliDecoder::new(bounded, BROTLI_BUFFER_BYTES);
+                // Windows of up to a gigabyte, which no browser accepts (RFC 7932 knows none).
+                decoder.set_parameter(BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
+                Box::new(decoder)
+            }
         };
         Self::Coded { unpacker, wire_left: max_bytes }
     }
@@ -301,6 +308,20 @@ mod tests {
         assert_eq!(decode(Coding::Brotli, wire, 4, 6), Err(Outcome::BodyTooLarge));
         assert_eq!(decode(Coding::Brotli, b"", 4, 6).as_deref(), Ok(&b""[..]));
         assert_eq!(decode(Coding::Brotli, b"no brotli at all", 4, 99), Err(Outcome::ContentDecode));
+    }
+
+    #[test]
+    fn brotli_with_a_large_window_is_refused_as_browsers_do() {
+        // The stream above with the header of a large window: 8 bits that RFC 7932 leaves unused,
+        // 6 bits of window size. What follows stood after the 4 bits of the usual header.
+        let rest = u64::from_le_bytes([0x0b, 0x03, 0x80, 0, 0, 0, 0, 0]) >> 4;
+        let header = (0x11 | 22 << 8 | rest << 14).to_le_bytes();
+        let wire = [&header[..5], b"an icon\x03"].concat();
+        let mut lenient = BrotliDecoder::new(Vec::new(), BROTLI_BUFFER_BYTES);
+        lenient.write_all(&wire).expect("a stream that the library reads");
+        lenient.close().expect("its end");
+        assert_eq!(lenient.get_ref(), b"an icon");
+        assert_eq!(decode(Coding::Brotli, &wire, 99, 99), Err(Outcome::ContentDecode));
     }
 
     #[test]
