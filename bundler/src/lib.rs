@@ -2,8 +2,9 @@
 //!
 //! Owns bundles of tabs (`bundle`, `published_bundle`, `layout`), the search index (`search`), the
 //! `manifest`, the statistics (`stats_names`, `stats_document`, `common_icons`, `history`), the
-//! page itself (`page_files`, `preview`), the names and headers of all objects (`object_names`),
-//! and the list of hosts that were taken down (`takedown_list`). Everything is a pure function,
+//! page itself (`page_files`, `preview`), what it says of its operator (`key_directory`,
+//! `security_txt`), the names and headers of all objects (`object_names`), and the list of hosts
+//! that were taken down (`takedown_list`). Everything is a pure function,
 //! the same on every machine. Must not know files, stores, network, Postgres, clocks, settings, or
 //! how an icon is decoded.
 //!
@@ -34,6 +35,7 @@ pub mod bundle;
 mod bundle_json;
 pub mod common_icons;
 pub mod history;
+pub mod key_directory;
 pub mod layout;
 pub mod manifest;
 pub mod object_names;
@@ -41,6 +43,7 @@ pub mod page_files;
 pub mod preview;
 pub mod published_bundle;
 pub mod search;
+pub mod security_txt;
 pub mod stats_document;
 pub mod stats_names;
 pub mod takedown_list;

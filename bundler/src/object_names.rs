@@ -18,6 +18,11 @@ pub const STATS: &str = "stats.json";
 pub const HISTORY: &str = "history.json";
 /// The picture that a shared link to the site shows.
 pub const PREVIEW: &str = "preview.png";
+/// The public keys of the robot that fetches for the site, at the place of Web Bot Auth
+/// (draft-ietf-webbotauth-httpsig-protocol).
+pub const KEY_DIRECTORY: &str = ".well-known/http-message-signatures-directory";
+/// Where to write to about a weakness of the site (RFC 9116).
+pub const SECURITY_TXT: &str = ".well-known/security.txt";
 /// The hosts that must not be scanned, below the private prefix that `scan start --private` reads.
 pub const BLOCKLIST: &str = "blocklist.txt";
 
@@ -88,6 +93,9 @@ pub fn search_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
 
 /// The `Content-Type` that a name calls for.
 pub fn content_type(key: &str) -> &'static str {
+    if key == KEY_DIRECTORY {
+        return "application/http-message-signatures-directory+json";
+    }
     match file_name(key).rsplit_once('.').map_or("", |(_, extension)| extension) {
         "html" => "text/html; charset=utf-8",
         "css" => "text/css; charset=utf-8",
@@ -168,7 +176,16 @@ mod tests {
 
     #[test]
     fn only_names_that_never_change_content_are_cached_for_long() {
-        for key in [INDEX_HTML, MANIFEST, STATS, "favicon.ico", "js/layout.js", "x-12ab.js"] {
+        for key in [
+            INDEX_HTML,
+            MANIFEST,
+            STATS,
+            KEY_DIRECTORY,
+            SECURITY_TXT,
+            "favicon.ico",
+            "js/layout.js",
+            "x-12ab.js",
+        ] {
             assert_eq!(cache_control(key), CACHE_SHORT, "{key}");
         }
         let bundle = bundle(SCAN, 0);
@@ -181,6 +198,8 @@ mod tests {
     fn the_extension_decides_the_content_type() {
         assert_eq!(content_type("index.html"), "text/html; charset=utf-8");
         assert_eq!(content_type("a.b/tabs/0.json"), "application/json");
+        let directory = "application/http-message-signatures-directory+json";
+        assert_eq!(content_type(KEY_DIRECTORY), directory);
         assert_eq!(content_type("a.html/noext"), "application/octet-stream");
         assert_eq!(content_type("archive/x/0-1.warc.gz"), "application/gzip");
     }

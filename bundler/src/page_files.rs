@@ -57,8 +57,14 @@ pub fn is_hashed(key: &str) -> bool {
 #[must_use]
 pub fn changing_keys() -> Vec<String> {
     let pages = page_files(&SiteOperator::default()).into_iter().map(|file| file.key);
-    let others =
-        [object_names::STATS, object_names::HISTORY, object_names::PREVIEW, object_names::MANIFEST];
+    let others = [
+        object_names::KEY_DIRECTORY,
+        object_names::SECURITY_TXT,
+        object_names::STATS,
+        object_names::HISTORY,
+        object_names::PREVIEW,
+        object_names::MANIFEST,
+    ];
     pages.filter(|key| !is_hashed(key)).chain(others.map(str::to_owned)).collect()
 }
 

@@ -2,14 +2,15 @@
 # Fetches the same list of icon URLs with our fetcher and with a plain Go program, in turn, from
 # servers on loopback in a network namespace of their own, and says what each cost.
 #
-#   SCENARIO=plain|tls|mix|slow URLS=200000 HOSTS=80000 IN_FLIGHT=1000 REPEATS=3
+#   SCENARIO=plain|tls|mix|slow URLS=200000 HOSTS=80000 IN_FLIGHT=1000 REPEATS=3 SIGNED=
 #
 # plain: everything answers at once over HTTP. tls: over HTTPS, no session is ever resumed. mix:
 # 70 % fine after 0.4 s, 10 % quick failures, 12 % that do not connect, 5 % that never finish, 3 %
-# without TLS. slow: half a megabyte in eight seconds, ours only: for memory. Names are looked up by
-# both. LATER_PASS=false leaves out what the other program has not: a second try at each shard's
-# end. CPU is user and system time of the fetching process: on a shared machine it says more than
-# the clock. Needs the right to make namespaces; touches no other network.
+# without TLS. slow: half a megabyte in eight seconds, ours only: for memory. Names are looked up
+# by both. LATER_PASS=false leaves out what the other program has not: a second try at each
+# shard's end. SIGNED=yes has ours also sign its requests, in the turn after. CPU is user and
+# system time of the fetching process: on a shared machine it says more than the clock. Needs the
+# right to make namespaces; touches no other network.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -34,12 +35,17 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 
-rm -f "$folder"/ours.* "$folder"/go.*
+rm -f "$folder"/ours.* "$folder"/signed.* "$folder"/go.*
 TIMEFORMAT='%R %U %S'
 for _ in $(seq "$repeats"); do
     { time "$programs/examples/fetch_icons" "$folder/urls.txt" in_flight="$in_flight" \
         spool="$folder" later_pass="${LATER_PASS:-true}" >>"$folder/ours.said"; } \
         2>>"$folder/ours.times"
+    if [ -n "${SIGNED:-}" ]; then
+        { time "$programs/examples/fetch_icons" "$folder/urls.txt" in_flight="$in_flight" \
+            spool="$folder" later_pass="${LATER_PASS:-true}" signed=true \
+            >>"$folder/signed.said"; } 2>>"$folder/signed.times"
+    fi
     if [ -n "$go" ] && [ "$scenario" != slow ]; then
         { time "$go" icons -workers "$in_flight" -insecure -quiet \
             "$folder/urls.txt" >/dev/null 2>>"$folder/go.said"; } 2>>"$folder/go.times"
@@ -58,7 +64,7 @@ expected="$("$programs/icon-track" expect "${plan[@]}")"
 echo "$expected"
 printf '%-6s %10s %16s %14s %22s\n' program 'URLs/s' 'CPU s/1000 URLs' 'URLs/CPU s' \
     'all runs, s CPU'
-for name in ours go; do
+for name in ours signed go; do
     [ -s "$folder/$name.times" ] || continue
     wall="$(awk '{ print $1 }' "$folder/$name.times" | median)"
     cpu="$(awk '{ print $2 + $3 }' "$folder/$name.times" | median)"
@@ -81,7 +87,7 @@ if [ "$scenario" = mix ]; then
                 least - latency, ours / 1000
             printf "each URL alone %.0f s\n", forgetful - latency }'
 fi
-for name in ours go; do
+for name in ours signed go; do
     [ ! -s "$folder/$name.said" ] || sed "s/^/$name: /" "$folder/$name.said"
 done
 echo "track: $(tail -n 1 "$folder/track.said")"

@@ -19,8 +19,8 @@ use std::{
 };
 
 use everytab_fetcher::{
-    FetchSettings, Fetcher, HostCandidates, RobotsPolicy, ShardOptions, ShardResult, Spool,
-    fetch_shard,
+    FetchSettings, Fetcher, HostCandidates, RequestSigner, RobotsPolicy, ShardOptions, ShardResult,
+    SigningKey, Spool, fetch_shard,
 };
 use everytab_webpage::{Candidate, CandidateSource};
 use sha2::{Digest, Sha256};
@@ -40,6 +40,8 @@ struct Options {
     threads: usize,
     spool: String,
     later_pass: bool,
+    /// Sign the requests, with a key made now.
+    signed: bool,
     body_budget_bytes: Option<usize>,
     /// Repeat the list for so many minutes.
     minutes: Option<u64>,
@@ -63,6 +65,7 @@ fn options() -> Result<Options, AnyError> {
         threads: std::thread::available_parallelism()?.get(),
         spool: "/tmp".to_owned(),
         later_pass: true,
+        signed: false,
         body_budget_bytes: None,
         minutes: None,
     };
@@ -73,6 +76,7 @@ fn options() -> Result<Options, AnyError> {
             "threads" => options.threads = value.parse()?,
             "spool" => value.clone_into(&mut options.spool),
             "later_pass" => options.later_pass = value.parse()?,
+            "signed" => options.signed = value.parse()?,
             "body_budget_bytes" => options.body_budget_bytes = Some(value.parse()?),
             "minutes" => options.minutes = Some(value.parse()?),
             _ => return Err(format!("no option {name}").into()),
@@ -84,6 +88,13 @@ fn options() -> Result<Options, AnyError> {
 async fn fetch(options: Options) -> Result<(), AnyError> {
     let shards = shards(&std::fs::read_to_string(&options.list)?)?;
     let fetcher = Fetcher::new(settings(&options))?;
+    let signer = match options.signed {
+        true => Some(Arc::new(RequestSigner::new(
+            SigningKey::generate()?.0.into(),
+            "https://tabs.example/",
+        )?)),
+        false => None,
+    };
     let usage = Arc::new(Usage::default());
     let sampling = tokio::spawn(sample(fetcher.clone(), Arc::clone(&usage)));
     let mut totals = Totals::default();
@@ -103,13 +114,14 @@ async fn fetch(options: Options) -> Result<(), AnyError> {
             match waiting.next() {
                 Some((number, hosts)) => {
                     let later_pass = options.later_pass;
+                    let signer = signer.clone();
                     let spool = Arc::new(Spool::create(options.spool.as_ref(), 2 << 30)?);
                     let fetcher = fetcher.clone();
                     running.spawn(async move {
                         let seed = number as u64;
                         let robots = RobotsPolicy::Ignore;
                         let options =
-                            ShardOptions { seed, robots, later_pass, ..Default::default() };
+                            ShardOptions { seed, robots, later_pass, signer, ..Default::default() };
                         Ok(fetch_shard(&fetcher, hosts, spool, options).await?)
                     });
                 }

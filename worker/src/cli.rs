@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::{
     commands::{
         backup, blocklist, doctor, inspect, local, plan, publish, restore, run, scan, serve,
-        takedown,
+        signing_key, takedown,
     },
     options::DatabaseArgs,
 };
@@ -49,6 +49,8 @@ pub enum Command {
     Plan(plan::PlanArgs),
     /// Take hosts off a published site immediately
     Takedown(takedown::TakedownArgs),
+    /// Make and publish the key by which sites recognise the robot
+    SigningKey(signing_key::SigningKeyArgs),
     /// Show how files and URLs are understood, one JSON object a line
     Inspect(Box<inspect::InspectArgs>),
 }

@@ -18,6 +18,7 @@ pub mod restore;
 pub mod run;
 pub mod scan;
 pub mod serve;
+pub mod signing_key;
 pub mod stdout;
 pub mod stop;
 pub mod takedown;

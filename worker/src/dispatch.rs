@@ -5,7 +5,7 @@ use crate::{
     cli_error::CliResult,
     commands::{
         backup, blocklist, doctor, inspect, local, migrate, plan, publish, restore, run, scan,
-        serve, takedown,
+        serve, signing_key, takedown,
     },
 };
 
@@ -47,6 +47,7 @@ pub async fn dispatch(cli: Cli) -> CliResult {
         Some(Command::Doctor(args)) => doctor::run(*args).await,
         Some(Command::Plan(args)) => plan::run(args).await,
         Some(Command::Takedown(args)) => takedown::run(args).await,
+        Some(Command::SigningKey(args)) => signing_key::run(args).await,
         Some(Command::Inspect(args)) => inspect::run(*args).await,
     }
 }

@@ -3,14 +3,21 @@
 //!
 //! Must not know: which commands there are.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use clap::{
     Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use everytab_coordinator::JobKind;
-use everytab_fetcher::{FetchSettings, Fetcher, SettingsError};
+use everytab_fetcher::{FetchSettings, Fetcher, SettingsError, SigningKey};
 use everytab_icon::png::Colours;
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 #[cfg(feature = "local")]
@@ -84,6 +91,10 @@ pub struct FetchArgs {
     /// User-Agent; name a page about the bot in it
     #[arg(long, env = "EVERYTAB_USER_AGENT")]
     pub user_agent: Option<String>,
+    /// Key that signs requests, so that sites recognise them (see `signing-key`); an empty file is
+    /// no key
+    #[arg(long, env = "EVERYTAB_SIGNING_KEY", value_name = "FILE")]
+    pub signing_key: Option<PathBuf>,
     /// Name server to ask instead of the system's
     #[arg(long, env = "EVERYTAB_DNS", value_name = "ADDR:PORT")]
     pub dns: Option<SocketAddr>,
@@ -133,11 +144,15 @@ fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
 
 impl FetchArgs {
     /// The fetcher's settings.
-    pub fn settings(&self) -> FetchSettings {
+    ///
+    /// # Errors
+    /// When the file of the key cannot be read, or holds none.
+    pub fn settings(&self) -> Result<FetchSettings, CliError> {
         // Every option by name: the compiler tells of one that is not passed on.
         let Self {
             in_flight,
             user_agent,
+            signing_key,
             dns,
             ca_file,
             allow_ranges,
@@ -146,7 +161,8 @@ impl FetchArgs {
             remember,
         } = self.clone();
         let defaults = FetchSettings::default();
-        FetchSettings {
+        let signing_key = signing_key.as_deref().map(read_signing_key).transpose()?.flatten();
+        Ok(FetchSettings {
             dns,
             ca_file,
             allow_ranges,
@@ -154,20 +170,23 @@ impl FetchArgs {
             dial_ports: dial_ports.into_iter().collect::<BTreeMap<_, _>>(),
             in_flight: in_flight.max(1),
             user_agent: user_agent.unwrap_or(defaults.user_agent.clone()),
+            signing_key: signing_key.map(Arc::new),
             remembers: remember == Remember::On,
             ..defaults
-        }
+        })
     }
 
-    /// A fetcher with these settings.
+    /// A fetcher with these settings, and addresses of the operator's services.
     ///
     /// # Errors
-    /// When a setting makes no sense, or the file of authorities cannot be read.
-    pub fn fetcher(&self) -> Result<Fetcher, CliError> {
-        Fetcher::new(self.settings()).map_err(|error| match error {
-            SettingsError::CaFile(reason) => CliError::usage(format!("--ca-file {reason}")),
-            other => CliError::usage(other.to_string()),
-        })
+    /// When a setting makes no sense, or a file that one names cannot be read.
+    pub fn fetcher(&self, own_ranges: Vec<IpNet>) -> Result<Fetcher, CliError> {
+        Fetcher::new(FetchSettings { own_ranges, ..self.settings()? }).map_err(
+            |error| match error {
+                SettingsError::CaFile(reason) => CliError::usage(format!("--ca-file {reason}")),
+                other => CliError::usage(other.to_string()),
+            },
+        )
     }
 
     /// Says which settings are not for the open internet.
@@ -198,6 +217,7 @@ impl FetchArgs {
         let Self {
             in_flight,
             user_agent,
+            signing_key,
             dns,
             ca_file,
             allow_ranges,
@@ -212,6 +232,7 @@ impl FetchArgs {
             }
         };
         add("--user-agent", user_agent.clone());
+        add("--signing-key", signing_key.as_ref().map(|file| file.display().to_string()));
         add("--dns", dns.map(|address| address.to_string()));
         add("--ca-file", ca_file.as_ref().map(|file| file.display().to_string()));
         add("--remember", (*remember == Remember::Off).then(|| "off".to_owned()));
@@ -226,6 +247,25 @@ impl FetchArgs {
         }
         arguments
     }
+}
+
+/// The key in a file; none in an empty one. The file is the only way in: what stands in a command
+/// line or in the environment is seen by other programs.
+///
+/// # Errors
+/// When the file cannot be read, or holds something else.
+pub fn read_signing_key(file: &Path) -> Result<Option<SigningKey>, CliError> {
+    let shown = file.display();
+    let wrong = |error: String| CliError::usage(format!("--signing-key {shown}: {error}"));
+    let text = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+    if text.trim_ascii().is_empty() {
+        tracing::warn!("--signing-key {shown}: is empty; requests are not signed");
+        return Ok(None);
+    }
+    if std::fs::metadata(file).is_ok_and(|metadata| metadata.mode() & 0o077 != 0) {
+        tracing::warn!("--signing-key {shown}: others may read it; `chmod 600` is enough");
+    }
+    SigningKey::from_pem(&text).map(Some).map_err(|error| wrong(error.to_string()))
 }
 
 /// What makes one scan different from another.
@@ -308,7 +348,7 @@ impl ScanOptionArgs {
 }
 
 /// An https (or http) address, with a slash at the end.
-fn parse_site_url(text: &str) -> Result<String, String> {
+pub fn parse_site_url(text: &str) -> Result<String, String> {
     let url = Url::parse(text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
     if !matches!(url.scheme(), "https" | "http") || url.query().is_some() {
         return Err(format!("{text:?} is not an address such as https://tabs.example/"));
@@ -372,6 +412,7 @@ mod tests {
         match option {
             "in-flight" => "7",
             "user-agent" => "SomeBot/1.0 (+https://bot.example/)",
+            "signing-key" => "key.pem",
             "dns" => "127.0.0.1:5353",
             "ca-file" => "roots.pem",
             "allow-range" => "10.0.0.0/8,fd00::/8",

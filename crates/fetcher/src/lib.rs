@@ -8,6 +8,7 @@
 //! - `request/`: one URL with its redirects and robots.txt, one request, one connection;
 //! - `names/`: the resolver and its DNS client;
 //! - `permits/`: limits per hostname, per address, in total, per second, and of memory;
+//! - `signing/`: signatures by which sites recognise our requests;
 //! - `health/`: what is known to be dead, and whether a failure is the fault of this machine.
 //!
 //! Invariants: every address that is dialled was checked against the guard, on every hop;
@@ -64,10 +65,12 @@ mod meter;
 pub mod metrics;
 mod names;
 mod outcome;
+mod own_networks;
 mod permits;
 mod request;
 mod settings;
 mod shard;
+mod signing;
 mod trouble;
 
 pub use blocklist::Blocklist;
@@ -89,4 +92,5 @@ pub use shard::{
     host_candidates::HostCandidates,
     url_result::UrlResult,
 };
+pub use signing::{RequestSigner, SignerError, SigningKey, SigningKeyError};
 pub use trouble::Trouble;

@@ -4,9 +4,11 @@
 //! and benchmarks.
 //! Must not know: where the values come from.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use ipnet::IpNet;
+
+use crate::signing::SigningKey;
 
 /// The memory in bytes that one request takes at most besides the body of its answer: a head of
 /// 64 KiB, windows of HTTP/2 of 128 KiB, a TLS record each way, its tasks, and four origins that
@@ -41,6 +43,9 @@ pub struct FetchSettings {
     pub allow_ranges: Vec<IpNet>,
     /// Address ranges that are never dialled although they are public.
     pub deny_ranges: Vec<IpNet>,
+    /// Address ranges of the operator's own services, which are dialled only where `allow_ranges`
+    /// has them; the networks of this machine are added.
+    pub own_ranges: Vec<IpNet>,
     /// The port to dial, by the port of the URL; the checked address stays what it is.
     pub dial_ports: BTreeMap<u16, u16>,
     /// Requests on the wire together, over all shards.
@@ -57,6 +62,8 @@ pub struct FetchSettings {
     pub per_cdn_address: usize,
     /// The name of the robot, with the address of a page about it.
     pub user_agent: String,
+    /// The key that signs requests of shards that name a site; without it none is signed.
+    pub signing_key: Option<Arc<SigningKey>>,
     /// The time for one question to the resolver, which is asked twice at most.
     pub dns_timeout: Duration,
     /// The time for connecting by TCP over all addresses, and for TLS.
@@ -106,6 +113,7 @@ impl Default for FetchSettings {
             ca_file: None,
             allow_ranges: Vec::new(),
             deny_ranges: Vec::new(),
+            own_ranges: Vec::new(),
             dial_ports: BTreeMap::new(),
             in_flight: 512,
             concurrent_origins: CONCURRENT_ORIGINS,
@@ -113,6 +121,7 @@ impl Default for FetchSettings {
             per_address: 64,
             per_cdn_address: 256,
             user_agent: "EveryTabBot/1.0 (+https://everytab.example/bot.html)".to_owned(),
+            signing_key: None,
             dns_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(5),
             first_byte_timeout: Duration::from_secs(5),

@@ -11,7 +11,8 @@ use everytab_bundler::{
 };
 use everytab_coordinator::{Coordinator, IconHost, Output};
 use everytab_fetcher::{
-    Blocklist, HostCandidates, IconResult, Outcome, RobotsPolicy, ShardOptions, Spool, fetch_shard,
+    Blocklist, HostCandidates, IconResult, Outcome, RequestSigner, RobotsPolicy, ShardOptions,
+    Spool, fetch_shard,
 };
 use everytab_storage::PutOptions;
 
@@ -74,6 +75,7 @@ impl Job for Icon {
             robots,
             later_pass: true,
             blocklist: Arc::new(blocklist),
+            signer: signer(context, job.settings.site_url.as_deref()),
             heartbeat: job.heartbeat.clone(),
             isolation: job.isolation.clone(),
         };
@@ -103,6 +105,18 @@ impl Job for Icon {
         }
         Ok(PerformedJob { output: Output::Icons(archive.rows), stats })
     }
+}
+
+/// Signs requests in the name of the scan's site, if this worker has a key and the site an address.
+fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner>> {
+    let key = context.fetcher.signing_key()?;
+    let Some(site_url) = site_url else {
+        tracing::warn!("requests are not signed: the scan has no --site-url, which names the key");
+        return None;
+    };
+    let signer = RequestSigner::new(Arc::clone(key), site_url)
+        .inspect_err(|error| tracing::warn!("requests are not signed: --site-url {error}"));
+    signer.ok().map(Arc::new)
 }
 
 fn host_candidates(hosts: Vec<IconHost>) -> Result<Vec<HostCandidates>, JobError> {

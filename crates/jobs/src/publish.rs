@@ -2,6 +2,7 @@
 
 mod preview;
 mod scan_numbers;
+mod well_known;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -27,6 +28,7 @@ use everytab_storage::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
 
+pub use self::well_known::publish_key;
 use crate::{
     bundle_shard::put_bundle,
     context::Context,
@@ -139,6 +141,8 @@ pub async fn publish_site(
     for page in &pages {
         put_changed(&*site, &page.key, page.bytes.clone().into()).await?;
     }
+    let key = context.fetcher.signing_key().map(|key| &**key);
+    well_known::publish(&*site, &request.settings, key).await?;
     if let Some(distribution) = &request.settings.distribution {
         invalidate(distribution, &manifest).await?;
     }

@@ -1,7 +1,7 @@
 //! Decides which IP addresses belong to the public internet, by the special-purpose registries of
-//! IANA.
+//! IANA, and without those that clouds give to services of their own.
 //!
-//! An IPv4 address is public unless a registry lists it. An IPv6 address is public only inside
+//! An IPv4 address is public unless one of them lists it. An IPv6 address is public only inside
 //! 2000::/3, the one block that is allocated, except for its special rows. An IPv6 address that
 //! contains an IPv4 address (mapped, NAT64, 6to4) counts as that IPv4 address, which a packet would
 //! reach.
@@ -37,6 +37,15 @@ const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
     v4(240, 0, 0, 4),
 ];
 
+/// Blocks that a registry has as public, and that lead to a cloud's own services from its machines:
+/// Azure's host (WireServer), IBM Cloud's service network. Those of other clouds, fd00:ec2::/32
+/// among them, are in blocks that are not public anyway.
+const CLOUD_SERVICES_V4: [Ipv4Net; 3] = [
+    Ipv4Net::new_assert(Ipv4Addr::new(168, 63, 129, 16), 32),
+    v4(161, 26, 0, 16),
+    v4(166, 8, 0, 14),
+];
+
 /// The one IPv6 block that is allocated.
 const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 0, 3);
 /// Blocks of [`GLOBAL_V6`] that are not public: protocol assignments with Teredo, and the two
@@ -52,7 +61,10 @@ const SIX_TO_FOUR: Ipv6Net = v6(0x2002, 0, 0, 16);
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match effective(address) {
-        IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|block| block.contains(&address)),
+        IpAddr::V4(address) => {
+            let mut blocks = NOT_PUBLIC_V4.iter().chain(&CLOUD_SERVICES_V4);
+            !blocks.any(|block| block.contains(&address))
+        }
         IpAddr::V6(address) => {
             GLOBAL_V6.contains(&address)
                 && !NOT_PUBLIC_V6.iter().any(|block| block.contains(&address))
@@ -77,7 +89,8 @@ fn effective(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The addresses that may be connected to: the public internet and `allow`, except `deny`.
+/// The addresses that may be connected to: the public internet without `own`, and `allow`; never
+/// `deny`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
     /// Ranges that are allowed although they are not public.
@@ -85,6 +98,8 @@ pub struct Guard {
     /// Ranges that are never connected to, even if they are public or allowed, such as the
     /// operator's own networks.
     pub deny: Vec<IpNet>,
+    /// Networks of this machine, which are connected to only where `allow` has them.
+    pub own: Vec<IpNet>,
 }
 
 impl Guard {
@@ -96,7 +111,7 @@ impl Guard {
         let is_in = |ranges: &[IpNet]| {
             ranges.iter().any(|range| range.contains(&address) || range.contains(&effective))
         };
-        !is_in(&self.deny) && (is_in(&self.allow) || is_public(address))
+        !is_in(&self.deny) && (is_in(&self.allow) || (is_public(address) && !is_in(&self.own)))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use everytab_coordinator::Coordinator;
 use everytab_operations::database;
+use ipnet::IpNet;
+use url::Url;
 
 use crate::{cli_error::CliError, options::DatabaseArgs};
 
@@ -18,10 +20,57 @@ pub fn url(args: &DatabaseArgs) -> Result<&str, CliError> {
     })
 }
 
+/// The addresses of the database's servers, which no site is to be fetched from. A server that is
+/// reached by a socket has none; one whose name is not known gets a line in the log.
+pub async fn own_ranges(url: &str) -> Vec<IpNet> {
+    let Ok(url) = Url::parse(url) else { return Vec::new() };
+    let in_query = url.query_pairs().find(|(name, _)| name == "host" || name == "hostaddr");
+    let hosts = match (&in_query, url.host_str()) {
+        (Some((_, hosts)), _) => hosts.clone().into_owned(),
+        (None, host) => host.unwrap_or_default().to_owned(),
+    };
+    let mut ranges = Vec::new();
+    for host in hosts.split(',').filter(|host| !host.is_empty() && !is_socket(host)) {
+        let host = host.trim_matches(['[', ']']);
+        match tokio::net::lookup_host((host, 5432)).await {
+            Ok(found) => ranges.extend(found.map(|address| IpNet::from(address.ip()))),
+            Err(error) => tracing::warn!(
+                "{host}: {error}; --deny-range keeps the fetcher off the database's address"
+            ),
+        }
+    }
+    ranges
+}
+
+/// Whether a host is a folder with a socket, as it stands in a URL or decoded.
+fn is_socket(host: &str) -> bool {
+    host.starts_with('/') || host.starts_with("%2F") || host.starts_with("%2f")
+}
+
 /// Connects, and checks that the schema is this program's.
 ///
 /// # Errors
 /// When no database is named, it cannot be reached, or it has another schema.
 pub async fn connect(args: &DatabaseArgs) -> Result<Coordinator, CliError> {
     database::connect(url(args)?).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_servers_of_a_database_are_known_by_their_addresses() {
+        for (url, expected) in [
+            ("postgres://me@127.0.0.1:6432/x?sslmode=disable", "127.0.0.1/32"),
+            ("postgres://me@[::1]/x", "::1/128"),
+            ("postgres:///x?host=127.0.0.2,127.0.0.3", "127.0.0.2/32 127.0.0.3/32"),
+            ("postgres:///x?host=%2Ftmp%2Fsocket&user=me", ""),
+            ("postgres://me@%2Ftmp%2Fsocket/x", ""),
+            ("nothing", ""),
+        ] {
+            let found: Vec<String> = own_ranges(url).await.iter().map(IpNet::to_string).collect();
+            assert_eq!(found.join(" "), expected, "{url}");
+        }
+    }
 }

@@ -83,7 +83,7 @@ pub async fn run(args: DoctorArgs) -> CliResult {
     report.extend(doctor::capacities(args.fetch.in_flight))?;
     report.add(&doctor::temporary(&temporary))?;
     args.fetch.warn();
-    report.extend(doctor::resolver(args.fetch.settings(), &args.look_up).await)?;
+    report.extend(doctor::resolver(args.fetch.settings()?, &args.look_up).await)?;
     let url = args.database.database_url.as_deref().filter(|url| !url.is_empty());
     let mut newest = None;
     match url {

@@ -10,6 +10,7 @@ use everytab_jobs::{Context, STORE_ATTEMPTS};
 use everytab_operations::database::connect_patiently;
 use everytab_runner::{DRAIN, STALL_LIMIT, WorkerEnd, WorkerSettings, worker_id};
 use everytab_storage::StoreSettings;
+use ipnet::IpNet;
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
@@ -76,7 +77,8 @@ pub async fn run(args: RunArgs) -> CliResult {
         telemetry::serve_metrics(address).await?;
     }
     let url = database::url(&args.database)?;
-    let context = context(&args.fetch, args.temporary.clone())?;
+    let own = database::own_ranges(url).await;
+    let context = context(&args.fetch, own, args.temporary.clone())?;
     let coordinator = tokio::select! {
         connected = connect_patiently(url, DATABASE_PATIENCE) => connected?,
         _ = stop.wait_for(|stop| *stop) => return Ok(Exit::Drained),
@@ -116,11 +118,15 @@ async fn work(
     }
 }
 
-/// What jobs need on this machine.
+/// What jobs need on this machine. `own_ranges` are addresses of the operator's services.
 ///
 /// # Errors
 /// When the fetcher cannot be set up, or there is no folder for temporary files.
-pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context, CliError> {
+pub fn context(
+    fetch: &FetchArgs,
+    own_ranges: Vec<IpNet>,
+    temporary: Option<PathBuf>,
+) -> Result<Context, CliError> {
     fetch.warn();
     let mut fetch = fetch.clone();
     for room in capacity::capacities() {
@@ -131,7 +137,7 @@ pub fn context(fetch: &FetchArgs, temporary: Option<PathBuf>) -> Result<Context,
             fetch.in_flight = in_flight;
         }
     }
-    let fetcher = fetch.fetcher()?;
+    let fetcher = fetch.fetcher(own_ranges)?;
     let temporary = temporary.unwrap_or_else(std::env::temp_dir);
     std::fs::create_dir_all(&temporary).map_err(|error| {
         CliError::new(format!("no folder {}: {error}; set --temporary", temporary.display()))

@@ -104,7 +104,9 @@ fn key_of(path: &str) -> Option<String> {
     let allowed = |segment: &str| {
         !segment.is_empty() && !segment.starts_with('.') && !segment.contains(char::is_control)
     };
-    decoded.split('/').all(allowed).then_some(decoded)
+    // The one folder with a dot that is meant to be read (RFC 8615).
+    let path = decoded.strip_prefix(".well-known/").unwrap_or(&decoded);
+    path.split('/').all(allowed).then_some(decoded)
 }
 
 fn percent_decode(text: &str) -> Option<String> {

@@ -28,6 +28,8 @@ async fn site() -> Site {
     write("scans/7/tabs/0.json", b"{\"entries\":[]}");
     write("js/app-0123abcd.js", b"1");
     write(".everytab-store/lock-00", b"");
+    write(".well-known/http-message-signatures-directory", b"{}");
+    write(".well-known/.hidden", b"secret");
     write("large.bin", &vec![7; 3_000_000]);
     std::fs::write(folder.path().join("secret"), b"secret").expect("write");
     std::os::unix::fs::symlink(folder.path(), root.join("out")).expect("link");
@@ -137,6 +139,15 @@ async fn head_tells_the_length_and_other_methods_are_refused() {
 }
 
 #[tokio::test]
+async fn the_key_directory_is_served_with_the_type_of_its_protocol() {
+    let site = site().await;
+    let response = site.get("/.well-known/http-message-signatures-directory").await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let directory = "application/http-message-signatures-directory+json";
+    assert_eq!(header_of(&response, header::CONTENT_TYPE), directory);
+}
+
+#[tokio::test]
 async fn nothing_outside_the_folder_is_served() {
     let site = site().await;
     for path in [
@@ -149,6 +160,9 @@ async fn nothing_outside_the_folder_is_served() {
         "/out",
         "/.everytab-store/lock-00",
         "/%2eeverytab-store/lock-00",
+        "/.well-known/.hidden",
+        "/.well-known",
+        "/js/.well-known/x",
         "/js",
         "/js/",
         "/index.html/",

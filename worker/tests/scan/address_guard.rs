@@ -80,7 +80,6 @@ const SPECIAL: [&str; 47] = [
 ];
 
 const PUBLIC: [&str; 4] = ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "2a00:1450::8"];
-const RESOLVER: &str = "127.9.9.9:5300";
 
 /// The first and the last address of each row.
 fn special_addresses() -> BTreeSet<IpAddr> {
@@ -148,9 +147,10 @@ fn answer(mut stream: TcpStream, dialled: &Dialled) {
     let _ = stream.write_all(answer.as_bytes());
 }
 
-/// Serves the DNS records in `names`.
-fn resolve(names: BTreeMap<String, Vec<IpAddr>>) {
-    let socket = UdpSocket::bind(RESOLVER).unwrap();
+/// Serves the DNS records in `names` on a free port, and returns its address.
+pub(crate) fn resolve(names: BTreeMap<String, Vec<IpAddr>>) -> SocketAddr {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
     thread::spawn(move || {
         let mut buffer = [0; 1_500];
         while let Ok((length, peer)) = socket.recv_from(&mut buffer) {
@@ -172,6 +172,7 @@ fn resolve(names: BTreeMap<String, Vec<IpAddr>>) {
             let _ = socket.send_to(&answer.to_vec().unwrap(), peer);
         }
     });
+    address
 }
 
 /// URLs that lead to the special addresses: by each spelling, by a name, by a name that has a
@@ -223,8 +224,8 @@ fn no_connection_leaves_for_an_address_that_is_not_public() {
         let dialled = serve_all_addresses();
         let mut names = BTreeMap::new();
         let urls = urls(&mut names);
-        resolve(names);
-        let options = ["--dns", RESOLVER];
+        let resolver = resolve(names).to_string();
+        let options = ["--dns", resolver.as_str()];
 
         let public: BTreeSet<IpAddr> = PUBLIC.iter().map(|text| text.parse().unwrap()).collect();
         let public_urls: Vec<String> = public
@@ -262,5 +263,33 @@ fn an_allowed_range_opens_that_range_alone() {
         assert!(found[1..].iter().all(|outcome| outcome == "ip_blocked"), "{found:?}");
         let inside: Vec<IpAddr> = dialled.lock().unwrap().iter().copied().collect();
         assert_eq!(inside, ["10.1.2.3".parse::<IpAddr>().unwrap()]);
+    });
+}
+
+#[test]
+fn a_public_address_of_this_machine_and_its_neighbours_are_not_dialled() {
+    in_own_namespaces(|has_network| {
+        if !has_network {
+            return;
+        }
+        let dialled = serve_all_addresses();
+        shell(
+            "ip link add own0 type veth peer name own1
+             ip addr add 198.41.0.4/24 dev own0; ip addr add 2001:ba8::4/64 dev own0 nodad
+             ip link set own0 up; ip link set own1 up",
+        )
+        .unwrap();
+        let own = ["198.41.0.4", "198.41.0.9", "[::ffff:198.41.0.4]", "[2001:ba8::4]"];
+        let clouds = ["168.63.129.16", "161.26.0.7", "166.11.255.255"];
+        let refused = own.iter().chain(&clouds);
+        let refused: Vec<String> = refused.map(|host| format!("http://{host}/icon")).collect();
+        let found = outcomes(&[], &refused);
+        assert!(found.iter().all(|outcome| outcome == "ip_blocked"), "{found:?}");
+        assert!(dialled.lock().unwrap().is_empty(), "{dialled:?}");
+
+        // What is not connected is the internet, and an operator may allow the rest.
+        let urls = ["http://198.97.190.53/icon", "http://198.41.0.4/icon"].map(str::to_owned);
+        let found = outcomes(&["--allow-range", "198.41.0.4/32"], &urls);
+        assert_eq!(found, ["not_image_other"; 2]);
     });
 }

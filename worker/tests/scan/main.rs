@@ -45,6 +45,7 @@ mod roles;
 mod same_bytes;
 mod scrape;
 mod setup;
+mod signed_requests;
 mod slow_clients;
 mod telemetry;
 mod terminal;

@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_body_util::Empty;
 use hyper::{
     body::Incoming,
@@ -24,7 +24,10 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::certificate::Certificate;
+use crate::{
+    certificate::Certificate,
+    signing::{RequestSignature, RequestSigner},
+};
 
 /// Fields of a head; real servers send a few dozen.
 const MAX_HEADER_FIELDS: usize = 256;
@@ -68,6 +71,8 @@ pub(crate) struct Connection {
     pub(crate) endpoint: SocketAddr,
     /// What was found about the certificate of the peer; none over http.
     pub(crate) certificate: Option<Certificate>,
+    /// What its requests are signed with: a connection asks one authority.
+    signature: Option<RequestSignature>,
     _tasks: Arc<Tasks>,
 }
 
@@ -106,11 +111,27 @@ impl Connection {
             hyper::rt::Executor::execute(&owner, driver);
             Sender::Http1(sender)
         };
-        Ok(Self { sender, endpoint, certificate, _tasks: tasks })
+        Ok(Self { sender, endpoint, certificate, signature: None, _tasks: tasks })
     }
 
     pub(crate) fn speaks_http2(&self) -> bool {
         matches!(self.sender, Sender::Http2(_))
+    }
+
+    /// Adds to the header of a request to `authority`, the one that this connection asks, what says
+    /// who sends it.
+    pub(crate) fn sign(
+        &mut self,
+        signer: &RequestSigner,
+        authority: &str,
+        headers: &mut HeaderMap,
+    ) {
+        if self.signature.as_ref().is_none_or(RequestSignature::is_old) {
+            self.signature = signer.sign(authority);
+        }
+        if let Some(signature) = &self.signature {
+            signature.add_to(headers);
+        }
     }
 
     /// Sends one request and waits for the head of its answer.
@@ -144,6 +165,7 @@ impl Connection {
             sender: Sender::Http2(sender.clone()),
             endpoint: self.endpoint,
             certificate: self.certificate,
+            signature: self.signature.clone(),
             _tasks: Arc::clone(&self._tasks),
         })
     }

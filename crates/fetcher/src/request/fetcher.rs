@@ -14,6 +14,7 @@ use crate::{
         chain, pool::ConnectionPool, robots::RobotsCache, scope::FetchScope, shared::Shared,
     },
     settings::{FetchSettings, RobotsPolicy, SettingsError},
+    signing::SigningKey,
     trouble::Trouble,
 };
 
@@ -38,8 +39,14 @@ impl Fetcher {
         &self.shared.settings.user_agent
     }
 
+    /// The key that signs requests, if there is one.
+    pub fn signing_key(&self) -> Option<&Arc<SigningKey>> {
+        self.shared.settings.signing_key.as_ref()
+    }
+
     /// Fetches one URL outside of any shard: its redirects, and each origin's robots.txt if the
-    /// policy says so, to one outcome.
+    /// policy says so, to one outcome. The requests are not signed: no site is known that publishes
+    /// the key.
     ///
     /// # Errors
     /// [`Trouble`] of this machine that did not pass within 15 seconds.
@@ -51,6 +58,7 @@ impl Fetcher {
             pool: &pool,
             dead_origins: &dead_origins,
             blocklist: &blocklist,
+            signer: None,
             meter: &meter,
             is_later_pass: false,
             is_sequential: true,

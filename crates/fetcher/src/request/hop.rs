@@ -167,6 +167,9 @@ impl RequestChain<'_> {
             &self.shared.settings.user_agent,
             self.cookies.header(&target.url).as_deref(),
         )?;
+        if let Some(signer) = self.scope.signer {
+            connection.sign(signer, message::authority(&target.url), request.headers_mut());
+        }
         let too_many_interim = message::watch_interim_answers(&mut request);
         let began = Instant::now();
         let step = self.shared.settings.first_byte_timeout;

@@ -46,12 +46,17 @@ pub(crate) fn build(
         .header(ACCEPT, accept)
         .header(ACCEPT_ENCODING, "gzip, br");
     if !speaks_http2 {
-        request = request.header(HOST, &url[url::Position::BeforeHost..url::Position::AfterPort]);
+        request = request.header(HOST, authority(url));
     }
     if let Some(cookie) = cookie {
         request = request.header(COOKIE, cookie);
     }
     request.body(Empty::new()).map_err(|_| Outcome::IpBlocked)
+}
+
+/// The host, and the port unless it is the scheme's, as a request names whom it asks.
+pub(crate) fn authority(url: &Url) -> &str {
+    &url[url::Position::BeforeHost..url::Position::AfterPort]
 }
 
 /// Interim answers (1xx) before the answer; browsers and servers use one or two.

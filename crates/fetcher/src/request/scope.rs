@@ -4,7 +4,7 @@
 
 use crate::{
     blocklist::Blocklist, health::dead_origins::DeadOrigins, meter::FetchMeter,
-    request::pool::ConnectionPool,
+    request::pool::ConnectionPool, signing::RequestSigner,
 };
 
 /// What the fetches of one origin's URLs share, in one pass over a shard.
@@ -14,6 +14,8 @@ pub(crate) struct FetchScope<'a> {
     /// What earlier candidates found to be dead.
     pub(crate) dead_origins: &'a DeadOrigins,
     pub(crate) blocklist: &'a Blocklist,
+    /// Signs every request, if sites are to recognise them.
+    pub(crate) signer: Option<&'a RequestSigner>,
     pub(crate) meter: &'a FetchMeter,
     /// Whether this is the later pass, in which silent endpoints are tried once more.
     pub(crate) is_later_pass: bool,

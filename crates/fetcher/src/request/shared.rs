@@ -12,6 +12,7 @@ use crate::{
         breaker::Breaker, connectivity::Connectivity, endpoints::DeadEndpoints, stall::StallWatch,
     },
     names::resolver::Resolver,
+    own_networks::own_networks,
     permits::politeness::Politeness,
     request::{route::has_ipv6_route, trust::Trust},
     settings::{FetchSettings, SettingsError},
@@ -46,8 +47,11 @@ impl Shared {
     /// stalls. Errors: see [`Fetcher::new`](crate::Fetcher::new).
     pub(crate) fn new(settings: FetchSettings) -> Result<Self, SettingsError> {
         http::HeaderValue::from_str(&settings.user_agent).map_err(|_| SettingsError::UserAgent)?;
-        let guard =
-            Guard { allow: settings.allow_ranges.clone(), deny: settings.deny_ranges.clone() };
+        let guard = Guard {
+            allow: settings.allow_ranges.clone(),
+            deny: settings.deny_ranges.clone(),
+            own: own_networks().into_iter().chain(settings.own_ranges.iter().copied()).collect(),
+        };
         let is_token = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
         let agent = &settings.user_agent;
         let robots_agent = agent[..agent.find(|c| !is_token(c)).unwrap_or(agent.len())].to_owned();

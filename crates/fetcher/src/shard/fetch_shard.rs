@@ -28,6 +28,7 @@ use crate::{
         url_result::UrlResult,
         work::{ShardWork, item},
     },
+    signing::RequestSigner,
     trouble::Trouble,
 };
 
@@ -42,6 +43,8 @@ pub struct ShardOptions {
     pub later_pass: bool,
     /// Hosts that must not be asked for anything, whichever host names them.
     pub blocklist: Arc<Blocklist>,
+    /// Signs every request, robots.txt and redirects included; without it none is signed.
+    pub signer: Option<Arc<RequestSigner>>,
     /// Beats with every URL that ends.
     pub heartbeat: Heartbeat,
     /// Whether URLs are handled one at a time, and where the current one is recorded. Items are the
@@ -56,6 +59,7 @@ impl Default for ShardOptions {
             robots: RobotsPolicy::default(),
             later_pass: true,
             blocklist: Arc::default(),
+            signer: None,
             heartbeat: Heartbeat::default(),
             isolation: ItemIsolation::default(),
         }
@@ -112,6 +116,7 @@ pub async fn fetch_shard(
         spool,
         has_later_pass: options.later_pass,
         blocklist: options.blocklist,
+        signer: options.signer,
         heartbeat: options.heartbeat,
         isolation: options.isolation,
         meter: FetchMeter::default(),

@@ -179,6 +179,7 @@ impl UrlContext<'_> {
             pool: self.pool,
             dead_origins: &known.dead_origins,
             blocklist: &work.blocklist,
+            signer: work.signer.as_deref(),
             meter: &work.meter,
             is_later_pass: self.is_later_pass,
             is_sequential: self.is_sequential,

@@ -11,6 +11,7 @@ use crate::{
     meter::FetchMeter,
     request::{robots::RobotsCache, shared::Shared, spool::Spool},
     settings::RobotsPolicy,
+    signing::RequestSigner,
 };
 
 /// What the fetches of one shard share. An item of the shard is a URL, by its index in `urls`.
@@ -22,6 +23,7 @@ pub(crate) struct ShardWork {
     pub(crate) spool: Arc<Spool>,
     pub(crate) has_later_pass: bool,
     pub(crate) blocklist: Arc<Blocklist>,
+    pub(crate) signer: Option<Arc<RequestSigner>>,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) isolation: ItemIsolation,
     pub(crate) meter: FetchMeter,

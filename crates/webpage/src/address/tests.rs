@@ -16,6 +16,9 @@ const ROWS: &[(&str, bool)] = &[
     ("10.0.0.0/8", false),
     ("100.64.0.0/10", false),
     ("127.0.0.0/8", false),
+    ("161.26.0.0/16", false),
+    ("166.8.0.0/14", false),
+    ("168.63.129.16/32", false),
     ("169.254.0.0/16", false),
     ("172.16.0.0/12", false),
     ("192.0.0.0/24", false),
@@ -154,8 +157,11 @@ fn the_addresses_of_cloud_credentials_are_refused() {
 #[test]
 fn a_guard_denies_before_it_allows() {
     let nets = |list: &[&str]| list.iter().map(|net| net.parse().unwrap()).collect();
-    let guard =
-        Guard { allow: nets(&["127.0.0.0/8"]), deny: nets(&["127.9.0.0/16", "8.8.8.0/24"]) };
+    let guard = Guard {
+        allow: nets(&["127.0.0.0/8"]),
+        deny: nets(&["127.9.0.0/16", "8.8.8.0/24"]),
+        ..Guard::default()
+    };
     let allows = |address: &str| guard.allows(address.parse().unwrap());
     assert!(allows("127.0.0.1"));
     assert!(allows("::ffff:127.0.0.1"));

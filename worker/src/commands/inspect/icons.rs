@@ -150,7 +150,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
         RobotsOption::Obey => RobotsPolicy::Obey,
         RobotsOption::Off => RobotsPolicy::Ignore,
     };
-    let fetcher = args.fetch.fetcher()?;
+    let fetcher = args.fetch.fetcher(Vec::new())?;
     let fetches = args.urls.iter().map(|url| inspect_url(&fetcher, url, robots));
     let mut fetches = stream::iter(fetches).buffered(CONCURRENT_URLS);
     let mut lines = Lines::new();

@@ -1,0 +1,142 @@
+//! The three header fields of a signed request, and those of a signed key directory.
+//!
+//! A request's signature covers the authority that is asked and the address of our key directory,
+//! and holds for minutes. It covers nothing else of the request: the requests of one connection
+//! carry the same signature, which is made once (docs/decisions/0042-signed-requests.md).
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use super::signing_key::SigningKey;
+
+/// How long a signature holds: enough for a verifier whose clock is minutes behind or that looks
+/// for the key first, short for one that was overheard.
+const LIFETIME: Duration = Duration::from_secs(5 * 60);
+/// The age at which a connection gets another signature, so that four minutes of each are left.
+const RENEWED_AFTER: Duration = Duration::from_secs(60);
+/// How long the signature of a key directory holds: the directory of a site that is published once
+/// a month keeps it.
+const DIRECTORY_LIFETIME: Duration = Duration::from_secs(62 * 24 * 3600);
+
+const SIGNATURE: HeaderName = HeaderName::from_static("signature");
+const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
+const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
+
+/// Why requests cannot be signed for a site.
+#[derive(Debug, thiserror::Error)]
+pub enum SignerError {
+    /// The site's address is not one from which a verifier would fetch keys.
+    #[error("{0:?} is not an https address, under which sites find our key")]
+    NotHttps(String),
+}
+
+/// Signs requests with a key, in the name of a site that publishes the key.
+#[derive(Debug)]
+pub struct RequestSigner {
+    key: Arc<SigningKey>,
+    /// The origin of the site that publishes the key, as a string of structured fields.
+    agent: String,
+}
+
+/// The header fields that say who sends a request.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestSignature {
+    signature: HeaderValue,
+    input: HeaderValue,
+    agent: HeaderValue,
+    made_at: Instant,
+}
+
+impl RequestSigner {
+    /// A signer whose key is published at the origin of `site_url`.
+    ///
+    /// # Errors
+    /// When that is not an https address.
+    pub fn new(key: Arc<SigningKey>, site_url: &str) -> Result<Self, SignerError> {
+        let url = Url::parse(site_url).ok().filter(|url| url.scheme() == "https");
+        let url = url.ok_or_else(|| SignerError::NotHttps(site_url.to_owned()))?;
+        Ok(Self { key, agent: format!("\"{}\"", url.origin().ascii_serialization()) })
+    }
+
+    /// The signature of requests to an authority: a host, and a port unless it is the scheme's.
+    pub(crate) fn sign(&self, authority: &str) -> Option<RequestSignature> {
+        self.sign_at(authority, now())
+    }
+
+    fn sign_at(&self, authority: &str, created: u64) -> Option<RequestSignature> {
+        let agent = &self.agent;
+        let input = format!(
+            "(\"@authority\" \"signature-agent\";key=\"sig1\"){}",
+            self.parameters(created, LIFETIME, "web-bot-auth")
+        );
+        let base = format!(
+            "\"@authority\": {authority}\n\"signature-agent\";key=\"sig1\": {agent}\n\
+             \"@signature-params\": {input}"
+        );
+        let signature = self.key.sign(base.as_bytes());
+        let value = |text: String| HeaderValue::try_from(text).ok();
+        Some(RequestSignature {
+            signature: value(format!("sig1=:{signature}:"))?,
+            input: value(format!("sig1={input}"))?,
+            agent: value(format!("sig1={agent}"))?,
+            made_at: Instant::now(),
+        })
+    }
+
+    /// The header fields with which a server of the key directory proves that it holds the key:
+    /// the name and value of each, for the directory's bytes at an authority.
+    #[must_use]
+    pub fn directory_headers(
+        &self,
+        authority: &str,
+        directory: &[u8],
+    ) -> [(&'static str, String); 3] {
+        let digest = format!("sha-256=:{}:", STANDARD.encode(Sha256::digest(directory)));
+        let parameters =
+            self.parameters(now(), DIRECTORY_LIFETIME, "http-message-signatures-directory");
+        let input = format!("(\"@authority\";req \"content-digest\"){parameters}");
+        let base = format!(
+            "\"@authority\";req: {authority}\n\"content-digest\": {digest}\n\
+             \"@signature-params\": {input}"
+        );
+        [
+            ("Content-Digest", digest),
+            ("Signature-Input", format!("sig1={input}")),
+            ("Signature", format!("sig1=:{}:", self.key.sign(base.as_bytes()))),
+        ]
+    }
+
+    fn parameters(&self, created: u64, lifetime: Duration, tag: &str) -> String {
+        let expires = created + lifetime.as_secs();
+        let key_id = self.key.key_id();
+        format!(
+            ";created={created};expires={expires};keyid=\"{key_id}\";alg=\"ed25519\";tag=\"{tag}\""
+        )
+    }
+}
+
+impl RequestSignature {
+    /// Whether so little of its time is left that another should be made.
+    pub(crate) fn is_old(&self) -> bool {
+        self.made_at.elapsed() >= RENEWED_AFTER
+    }
+
+    /// Adds the fields to a request.
+    pub(crate) fn add_to(&self, headers: &mut HeaderMap) {
+        headers.insert(SIGNATURE_AGENT, self.agent.clone());
+        headers.insert(SIGNATURE_INPUT, self.input.clone());
+        headers.insert(SIGNATURE, self.signature.clone());
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs())
+}

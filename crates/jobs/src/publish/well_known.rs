@@ -1,0 +1,55 @@
+//! What a site says below `.well-known/`: whose requests are ours, and where to write to.
+
+use std::future::ready;
+
+use bytes::Bytes;
+use chrono::{Days, SecondsFormat, Utc};
+use everytab_bundler::{
+    key_directory,
+    object_names::{KEY_DIRECTORY, SECURITY_TXT, cache_control, content_type},
+    security_txt::security_txt,
+};
+use everytab_fetcher::SigningKey;
+use everytab_storage::{ObjectChange, PutOptions, StorageError, Store, Tagged};
+
+use crate::{job::JobError, scan_settings::ScanSettings};
+
+/// How long a published security.txt is to be trusted: a year at most (RFC 9116), and longer than
+/// the month in which it is published again.
+const SECURITY_TXT_DAYS: u64 = 180;
+
+/// Adds the public half of a key to a site's key directory, and takes expired ones out. Returns the
+/// directory.
+///
+/// # Errors
+/// When the store refuses.
+pub async fn publish_key(site: &dyn Store, key: &SigningKey) -> Result<Bytes, StorageError> {
+    let options = PutOptions::new(content_type(KEY_DIRECTORY), cache_control(KEY_DIRECTORY));
+    let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
+    let change = |before: Option<Tagged>| {
+        let before = before.as_ref().map(|tagged| &tagged.bytes[..]);
+        let bytes = key_directory::with_key(before, key.key_id(), key.public_key(), now);
+        let bytes = Bytes::from(bytes);
+        ready(Ok::<_, StorageError>(ObjectChange::Write(bytes.clone(), bytes)))
+    };
+    site.update(KEY_DIRECTORY, options, change).await
+}
+
+/// Writes both files, as far as there is something to say.
+pub(super) async fn publish(
+    site: &dyn Store,
+    settings: &ScanSettings,
+    key: Option<&SigningKey>,
+) -> Result<(), JobError> {
+    if let Some(key) = key {
+        publish_key(site, key).await?;
+    }
+    if let Some(contact) = &settings.contact {
+        let expires = Utc::now() + Days::new(SECURITY_TXT_DAYS);
+        let expires = expires.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let text = security_txt(contact, settings.site_url.as_deref(), &expires);
+        let options = PutOptions::new(content_type(SECURITY_TXT), cache_control(SECURITY_TXT));
+        site.put(SECURITY_TXT, text.into(), options).await?;
+    }
+    Ok(())
+}
