@@ -47,20 +47,22 @@ def resources(state):
     return found
 
 
-def user_data(state, secret, distribution):
+def user_data(state, cloud):
     """What terraform hands to a worker and to the console, with what AWS would have computed."""
     made = resources(state)
     scanning = "module.scanning[0]."
     database = made[scanning + "aws_db_instance.scan"]
     site = made["module.hosting.aws_cloudfront_distribution.site"]
     computed = {database["address"]: DATABASE,
-                database["master_user_secret"][0]["secret_arn"]: secret,
-                site["id"]: distribution, site["domain_name"]: "d111111abcdef8.cloudfront.net"}
+                database["master_user_secret"][0]["secret_arn"]: cloud["secret"],
+                made["module.hosting.aws_secretsmanager_secret.signing"]["arn"]: cloud["signing"],
+                site["id"]: cloud["distribution"],
+                site["domain_name"]: "d111111abcdef8.cloudfront.net"}
     worker, console = (base64.b64decode(text).decode() for text in (
         made[scanning + "aws_launch_template.worker"]["user_data"],
         made[scanning + "aws_instance.console[0]"]["user_data_base64"]))
     for name, real in computed.items():
-        expect(name in console, f"{name} is not in the user data")
+        expect(name in console or name in worker, f"{name} is not in the user data")
         worker, console = worker.replace(name, real), console.replace(name, real)
     return yaml.safe_load(worker), yaml.safe_load(console)
 
@@ -73,6 +75,9 @@ def make_cloud(world):
     secret = world.client("secretsmanager").create_secret(Name="owner", SecretString=json.dumps(
         {"username": "everytab_owner", "password": OWNER_PASSWORD}))
     cloud["secret"] = secret["ARN"]
+    world.signing_key = run("openssl", "genpkey", "-algorithm", "ed25519")
+    cloud["signing"] = world.client("secretsmanager").create_secret(
+        Name="everytab-signing-key", SecretString=world.signing_key)["ARN"]
     world.client("logs").create_log_group(logGroupName=LOGS)
     origin = {"Id": "site", "DomainName": world.buckets[1] + ".s3.amazonaws.com",
               "S3OriginConfig": {"OriginAccessIdentity": ""}}
@@ -171,6 +176,10 @@ def fenced(machine):
     for path, wanted in (("http://127.0.0.1:8471/credentials", "401"), (role, "404")):
         said = machine.as_user("everytab", "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", path)
         expect(said[1] == wanted, f"{machine.name}: {path} without the token: {said}")
+    if not machine.is_console:
+        key = "/run/credentials/everytab-worker.service/signing-key"
+        expect(machine.do("cat", key).strip() == machine.world.signing_key.strip(), "the month's key")
+        expect(machine.as_user("unbound", "cat", key)[0] != 0, "unbound cannot read the key")
     environment = machine.do("cat", f"/proc/{machine.unit('MainPID')['MainPID']}/environ")
     expect("AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:8471/" in environment,
            f"{machine.name}: the worker asks the broker")
@@ -408,7 +417,7 @@ def scenario(world, arguments, state):
     cloud = make_cloud(world)
     world.start_internet()
     world.start_database()
-    data, console_data = user_data(state, cloud["secret"], cloud["distribution"])
+    data, console_data = user_data(state, cloud)
 
     def add_machine(number, instance, data):
         machine = Machine(number, world, arguments.root, instance)
