@@ -238,6 +238,11 @@ chaos: ## Kill, freeze and cut off workers, again and again (ROUNDS=10 FAULTS=20
 	$(CARGO) build --quiet --locked --workspace --all-targets
 	scripts/stress/chaos.sh $(ARGS)
 
+.PHONY: weather
+weather: ## A scan whose source answers 403, then one of 503, for minutes (STORM_SECONDS=600)
+	$(CARGO) test --quiet --locked --workspace --test scan -- --ignored --nocapture \
+		weather::the_weather_of_an_hour_is_waited_out
+
 .PHONY: fuzz
 fuzz: ## Give any bytes to the core (SECONDS=60 a target; needs nightly and cargo-fuzz)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/stress/fuzz.sh $(ARGS)

@@ -1077,8 +1077,8 @@ CREATE FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_tok
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 declare
-    -- The fifth failure discards: four back-offs outlast an outage of a minute or two, and a job
-    -- that fails for another reason must not keep the run from ending.
+    -- The fifth failure discards: a job that fails for a reason of its own must not keep the run
+    -- from ending. A store that is away gives its jobs back uncounted (release).
     max_failures constant integer := 5;
     -- The first back-off is up to a sixtieth of a lease (5 s of 5 minutes); each next one doubles.
     backoffs_per_lease constant integer := 60;
@@ -1280,6 +1280,18 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                  where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  -- Limit errors = 10: a person reads the newest; `scan history` shows all of a job.
                  order by ev.at desc limit 10) e), '[]'),
+        -- The stores that jobs were given back for, until a job of the kind is completed.
+        'troubles', coalesce((
+            select jsonb_agg(to_jsonb(t) order by t.at desc) from (
+                select distinct on (j.kind) ev.at, j.kind, ev.worker_id as holder, ev.message
+                  from job_events ev join jobs j using (job_id)
+                 where ev.run = p_scan and ev.event = 'release'
+                   and ev.message like 'waiting for the %'
+                   and r.state in ('running', 'paused')
+                   and not exists (
+                       select from job_results done
+                        where done.run = p_scan and done.kind = j.kind and done.ended_at > ev.at)
+                 order by j.kind, ev.at desc) t), '[]'),
         'events', coalesce((
             select jsonb_object_agg(event, amount) from (
                 select ev.event, count(*) as amount from job_events ev

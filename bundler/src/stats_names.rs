@@ -86,6 +86,8 @@ names! {
         OptedOut "opted_out";
         /// A host whose WARC record is not in the source.
         WarcMissing "warc_missing";
+        /// The store refuses to give the page's WARC record, and gives others.
+        WarcRefused "warc_refused";
         /// A host whose WARC record cannot be read.
         WarcCorrupt "warc_corrupt";
         /// A host whose WARC record is no HTTP response.

@@ -4,8 +4,8 @@ create or replace function coordinator.retry(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- The fifth failure discards: four back-offs outlast an outage of a minute or two, and a job
-    -- that fails for another reason must not keep the run from ending.
+    -- The fifth failure discards: a job that fails for a reason of its own must not keep the run
+    -- from ending. A store that is away gives its jobs back uncounted (release).
     max_failures constant integer := 5;
     -- The first back-off is up to a sixtieth of a lease (5 s of 5 minutes); each next one doubles.
     backoffs_per_lease constant integer := 60;

@@ -52,6 +52,18 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                  where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  -- Limit errors = 10: a person reads the newest; `scan history` shows all of a job.
                  order by ev.at desc limit 10) e), '[]'),
+        -- The stores that jobs were given back for, until a job of the kind is completed.
+        'troubles', coalesce((
+            select jsonb_agg(to_jsonb(t) order by t.at desc) from (
+                select distinct on (j.kind) ev.at, j.kind, ev.worker_id as holder, ev.message
+                  from job_events ev join jobs j using (job_id)
+                 where ev.run = p_scan and ev.event = 'release'
+                   and ev.message like 'waiting for the %'
+                   and r.state in ('running', 'paused')
+                   and not exists (
+                       select from job_results done
+                        where done.run = p_scan and done.kind = j.kind and done.ended_at > ev.at)
+                 order by j.kind, ev.at desc) t), '[]'),
         'events', coalesce((
             select jsonb_object_agg(event, amount) from (
                 select ev.event, count(*) as amount from job_events ev

@@ -51,6 +51,6 @@ pub use scans::{JobEvent, NewScan, ScanSummary};
 pub use schema::{migrations, schema_digest};
 pub use status::{
     IsolatedJob, JobFailure, ScanState, ScanStatus, StageDrift, StageOutcomes, StageStatus,
-    Timestamp, WorkerStatus,
+    StoreTrouble, Timestamp, WorkerStatus,
 };
 pub use verbs::{end::VerbResult, lease::Renewal, progress::Progress};

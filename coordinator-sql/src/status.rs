@@ -103,6 +103,20 @@ impl Timestamp {
     }
 }
 
+/// A store for which jobs of a kind were given back, none of which was completed since.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoreTrouble {
+    /// When the last of them was given back.
+    pub at: Timestamp,
+    /// The kind of the jobs.
+    pub kind: JobKind,
+    /// The worker that gave it back.
+    #[serde(rename = "holder")]
+    pub worker_id: Option<String>,
+    /// Which store, and what it answered.
+    pub message: Option<String>,
+}
+
 /// All that `scan status` shows of one scan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScanStatus {
@@ -134,6 +148,9 @@ pub struct ScanStatus {
     pub outstanding: Option<i64>,
     /// Its stages, in pipeline order.
     pub stages: Vec<StageStatus>,
+    /// The stores that jobs wait for, newest first.
+    #[serde(default)]
+    pub troubles: Vec<StoreTrouble>,
     /// Sums over the completed jobs of each stage that has any.
     pub outcomes: BTreeMap<JobKind, StageOutcomes>,
     /// Workers that hold a lease or have ended a job in the last five minutes, by id.

@@ -16,7 +16,7 @@ use std::{
 use bytes::Bytes;
 use everytab_coordinator::WarcHost;
 use everytab_fetcher::{Heartbeat, ItemIsolation};
-use everytab_jobs::warc::read_home_pages;
+use everytab_jobs::warc::{RecordSource, read_home_pages};
 use everytab_storage::StoreSettings;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
@@ -73,6 +73,7 @@ fn hosts(list: &str, corpus: &str) -> Vec<WarcHost> {
 /// time and counts.
 async fn read(list: &str, corpus: &str, store: &str, repeat: &str) {
     let store = everytab_storage::open(store, &StoreSettings::default()).await.unwrap();
+    let source = RecordSource { store, crawl: "none".to_owned() };
     let mut first = hosts(list, corpus);
     let second = first.split_off(first.len() / 2);
     let repeat: usize = repeat.parse().unwrap();
@@ -83,8 +84,8 @@ async fn read(list: &str, corpus: &str, store: &str, repeat: &str) {
     for _ in 0..repeat {
         let (heartbeat, isolation) = (Heartbeat::default(), ItemIsolation::default());
         let (one, two) = tokio::try_join!(
-            read_home_pages(&store, first.clone(), &heartbeat, &isolation),
-            read_home_pages(&store, second.clone(), &heartbeat, &isolation),
+            read_home_pages(&source, first.clone(), &heartbeat, &isolation),
+            read_home_pages(&source, second.clone(), &heartbeat, &isolation),
         )
         .unwrap();
         for row in one.0.iter().chain(&two.0) {

@@ -2,7 +2,7 @@
 //!
 //! Must not know: Postgres, which a job reaches only through the item journal of its assignment.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
 use everytab_fetcher::Fetcher;
 use everytab_storage::{PRODUCT, Pace, StorageError, Store, StoreSettings};
@@ -11,8 +11,11 @@ use tokio::sync::Mutex;
 use crate::scan_settings::ScanSettings;
 
 /// Attempts of one request to a store by a worker. With their pauses twelve attempts take about 50
-/// s in the mean: a shorter outage mostly costs no attempt of a job.
+/// s in the mean: a shorter outage mostly ends no job. A longer one gives jobs back.
 pub const STORE_ATTEMPTS: u32 = 12;
+
+/// How long a store may take to answer the one request that asks whether it answers.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What every job of a worker is performed with; clones share it.
 #[derive(Clone)]
@@ -39,6 +42,8 @@ struct StoreKey {
     is_source: bool,
     is_public: bool,
     user_agent: String,
+    /// Whether each request is made once, with little patience.
+    is_probe: bool,
 }
 
 impl Context {
@@ -55,7 +60,15 @@ impl Context {
     pub async fn store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
         let user_agent = self.stores.settings.user_agent.clone();
         let url = url.to_owned();
-        self.open(StoreKey { url, is_source: false, is_public: false, user_agent }).await
+        let is_probe = false;
+        self.open(StoreKey { url, is_source: false, is_public: false, user_agent, is_probe }).await
+    }
+
+    /// As [`Context::store`], to see whether the store answers.
+    pub(crate) async fn probing_store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
+        let user_agent = self.stores.settings.user_agent.clone();
+        let (url, is_probe) = (url.to_owned(), true);
+        self.open(StoreKey { url, is_source: false, is_public: false, user_agent, is_probe }).await
     }
 
     /// The source of a scan, whose requests say who reads it, and wait for the fleet's rate.
@@ -63,10 +76,26 @@ impl Context {
     /// # Errors
     /// When the URL names no store.
     pub async fn source(&self, settings: &ScanSettings) -> Result<Arc<dyn Store>, StorageError> {
+        self.open_source(settings, false).await
+    }
+
+    /// As [`Context::source`], to see whether the store answers.
+    pub(crate) async fn probing_source(
+        &self,
+        settings: &ScanSettings,
+    ) -> Result<Arc<dyn Store>, StorageError> {
+        self.open_source(settings, true).await
+    }
+
+    async fn open_source(
+        &self,
+        settings: &ScanSettings,
+        is_probe: bool,
+    ) -> Result<Arc<dyn Store>, StorageError> {
         let ScanSettings { source, source_is_public, site_url, contact, .. } = settings;
         let user_agent = user_agent(site_url.as_deref(), contact.as_deref());
         let (url, is_public) = (source.clone(), *source_is_public);
-        self.open(StoreKey { url, is_source: true, is_public, user_agent }).await
+        self.open(StoreKey { url, is_source: true, is_public, user_agent, is_probe }).await
     }
 
     /// Sets the most requests a second that this worker sends to sources; none takes the limit
@@ -85,12 +114,15 @@ impl Context {
         if let Some(store) = open.get(&key) {
             return Ok(Arc::clone(store));
         }
-        let settings = StoreSettings {
+        let mut settings = StoreSettings {
             no_credentials: key.is_public,
             user_agent: key.user_agent.clone(),
             pace: key.is_source.then(|| Arc::clone(&self.stores.source_pace)),
             ..self.stores.settings.clone()
         };
+        if key.is_probe {
+            (settings.max_attempts, settings.attempt_timeout) = (1, PROBE_TIMEOUT);
+        }
         let store = everytab_storage::open(&key.url, &settings).await?;
         open.insert(key, Arc::clone(&store));
         Ok(store)

@@ -10,7 +10,12 @@ use everytab_coordinator::{Coordinator, JobKind, Lease, Output, ScanInfo};
 use everytab_fetcher::{Heartbeat, ItemIsolation, Trouble};
 use everytab_storage::{StorageError, StorageErrorKind};
 
-use crate::{context::Context, scan_settings::ScanSettings, stats::Stats};
+use crate::{
+    context::Context,
+    outage::{StoreFailure, StoreOutage},
+    scan_settings::ScanSettings,
+    stats::Stats,
+};
 
 /// A job with what it is about.
 #[derive(Debug, Clone)]
@@ -80,6 +85,13 @@ pub enum JobError {
     /// The job cannot succeed.
     #[error("{0}")]
     Discard(String),
+    /// A store did not do what the job asked of it.
+    #[error("{}", .0.reason)]
+    Store(StoreFailure),
+    /// A store cannot be reached or refuses. The job is given back without counting an attempt, and
+    /// the worker takes no jobs that need the store until it answers.
+    #[error("{0}")]
+    Outage(Box<StoreOutage>),
     /// A disk or a store has no room, or this process has no free file descriptor. The job is given
     /// back without counting an attempt, and the worker takes no jobs of the kind for a while.
     #[error("{0}")]
@@ -107,6 +119,12 @@ impl From<StorageError> for JobError {
                 Self::Discard(error.to_string())
             }
             StorageErrorKind::NoSpace => Self::NoRoom(error.to_string()),
+            StorageErrorKind::Denied | StorageErrorKind::Unreachable => Self::Store(StoreFailure {
+                place: error.place().to_owned(),
+                reason: error.to_string(),
+                is_refused: error.kind() == StorageErrorKind::Denied,
+                is_of_the_store: error.is_overload(),
+            }),
             _ => Self::Retry(error.to_string()),
         }
     }

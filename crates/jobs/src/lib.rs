@@ -31,12 +31,14 @@ pub mod warc;
 
 mod context;
 mod job;
+mod outage;
 mod registry;
 mod stats;
 
 pub use self::{
     context::{Context, STORE_ATTEMPTS, user_agent},
     job::{Assignment, JobError, PerformedJob},
+    outage::{ScanStore, StoreFailure, StoreOutage},
     registry::perform_job,
     stats::Stats,
 };

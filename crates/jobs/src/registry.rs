@@ -11,6 +11,7 @@ use crate::{
     icon::Icon,
     index::Index,
     job::{Assignment, Job, JobError, PerformedJob},
+    outage::StoreOutage,
     publish::Publish,
     search::Search,
     warc::Warc,
@@ -34,12 +35,22 @@ pub async fn perform_job(
     context: &Context,
     job: &Assignment,
 ) -> Result<PerformedJob, JobError> {
-    match job.kind {
+    let performed = match job.kind {
         JobKind::Index => load_and_perform::<Index>(coordinator, context, job).await,
         JobKind::Warc => load_and_perform::<Warc>(coordinator, context, job).await,
         JobKind::Icon => load_and_perform::<Icon>(coordinator, context, job).await,
         JobKind::BundleShard => load_and_perform::<BundleShard>(coordinator, context, job).await,
         JobKind::Search => load_and_perform::<Search>(coordinator, context, job).await,
         JobKind::Publish => load_and_perform::<Publish>(coordinator, context, job).await,
+    };
+    match performed {
+        Err(JobError::Store(failed)) => {
+            let outage = StoreOutage::of(&failed, job.kind, &job.info, &job.settings);
+            Err(match outage.is_confirmed(&failed, context).await {
+                true => JobError::Outage(Box::new(outage)),
+                false => JobError::Retry(failed.reason),
+            })
+        }
+        performed => performed,
     }
 }

@@ -19,16 +19,19 @@ use futures_util::{StreamExt, stream};
 use crate::{
     context::Context,
     job::{Assignment, Job, JobError, PerformedJob, blocking},
+    outage::{StoreFailure, known_object_is_read},
     stats::Stats,
 };
 
 /// Warc jobs that a worker performs concurrently: one waits for bytes while the other is parsed.
 pub const CONCURRENT_JOBS: usize = 2;
-/// WARC records that a job requests concurrently: the HTTPS mirror allows 50 connections.
+/// WARC records that a job requests concurrently; the scan's archive-rate bounds how many a second.
 pub const CONCURRENT_RECORDS: usize = 24;
 /// Home pages that a blocking thread understands in one batch: passing a batch to the thread and
 /// back costs as much as a third of a page.
 const PAGES_PER_BATCH: usize = 8;
+/// Refused records from which on a shard's refusals may be the store's.
+const MOST_REFUSED: usize = 10;
 const _: () = assert!(CONCURRENT_RECORDS * CONCURRENT_JOBS <= 50);
 const _: () = assert!(PAGES_PER_BATCH < CONCURRENT_RECORDS);
 
@@ -47,17 +50,27 @@ impl Job for Warc {
         hosts: Vec<WarcHost>,
     ) -> Result<PerformedJob, JobError> {
         let store = context.source(&job.settings).await?;
-        let (rows, stats) = read_home_pages(&store, hosts, &job.heartbeat, &job.isolation).await?;
+        let source = RecordSource { store, crawl: job.info.crawl.clone() };
+        let (rows, stats) = read_home_pages(&source, hosts, &job.heartbeat, &job.isolation).await?;
         Ok(PerformedJob { output: Output::Pages(rows), stats })
     }
+}
+
+/// Where the records of a crawl are.
+#[derive(Debug, Clone)]
+pub struct RecordSource {
+    /// The crawl's bucket.
+    pub store: Arc<dyn Store>,
+    /// The id of the crawl, whose list of index files is known to be there.
+    pub crawl: String,
 }
 
 /// A row for each of a shard's hosts, from the store that holds their records.
 ///
 /// # Errors
-/// When the store fails, or lacks most of the records.
+/// When the store fails, refuses most of the records, or lacks most of them.
 pub async fn read_home_pages(
-    store: &Arc<dyn Store>,
+    source: &RecordSource,
     mut hosts: Vec<WarcHost>,
     heartbeat: &Heartbeat,
     isolation: &ItemIsolation,
@@ -66,10 +79,11 @@ pub async fn read_home_pages(
     stats.input(InputName::Hosts, hosts.len() as u64);
     let asked = hosts.iter().filter(|host| !host.blocked).count();
     let mut missing = 0_usize;
+    let mut refused = Refusals::default();
     hosts.sort_by_key(|host| !isolation.is_suspect(host.host_no.into()));
     let reads: Vec<_> = hosts
         .into_iter()
-        .map(|host| read_member(Arc::clone(store), host, isolation.clone()))
+        .map(|host| read_member(source.clone(), host, isolation.clone()))
         .collect();
     // In isolation a record is read when the one before it has been understood.
     let (in_flight, batch) = match isolation.is_on() {
@@ -85,6 +99,7 @@ pub async fn read_home_pages(
             stats.count(CountName::DuplicateCaptures, host.duplicates.unsigned_abs().into());
             stats.count(CountName::BytesRead, member.bytes());
             missing += usize::from(matches!(member, RequestedMember::Missing));
+            refused.count(&member, &source.store)?;
             members.push((host, member));
         }
         let beating = heartbeat.clone();
@@ -102,7 +117,7 @@ pub async fn read_home_pages(
     if missing * 2 > asked {
         return Err(JobError::Discard(format!(
             "{missing} of {asked} WARC records are not in {}: is this the crawl's bucket?",
-            store.url()
+            source.store.url()
         )));
     }
     rows.sort_by_key(|row| row.host_no);
@@ -116,6 +131,8 @@ const TITLE_ABSENT: &str = OutcomeName::TitleAbsent.as_str();
 /// The outcome of a host that the blocklist names: its page was not read.
 pub(crate) const OPTED_OUT: &str = OutcomeName::OptedOut.as_str();
 const WARC_MISSING: &str = OutcomeName::WarcMissing.as_str();
+/// The outcome of a record that the store refuses to give, while it gives others.
+const WARC_REFUSED: &str = OutcomeName::WarcRefused.as_str();
 const WARC_CORRUPT: &str = OutcomeName::WarcCorrupt.as_str();
 /// The outcome of a page whose handling ends the process, or panics.
 const CRASHED: &str = OutcomeName::Crashed.as_str();
@@ -124,6 +141,7 @@ const NOT_A_RESPONSE: &str = OutcomeName::NotAResponse.as_str();
 enum RequestedMember {
     Bytes(Bytes),
     Missing,
+    Refused,
     OptedOut,
     Crashed,
 }
@@ -132,13 +150,47 @@ impl RequestedMember {
     fn bytes(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Missing | Self::OptedOut | Self::Crashed => 0,
+            Self::Missing | Self::Refused | Self::OptedOut | Self::Crashed => 0,
         }
     }
 }
 
+/// How many records of a shard the store gave and refused.
+#[derive(Debug, Default)]
+struct Refusals {
+    given: usize,
+    refused: usize,
+}
+
+impl Refusals {
+    /// Counts one, and fails when most of those so far were refused: then the store refuses this
+    /// reader, though it gives the crawl's list.
+    fn count(&mut self, member: &RequestedMember, store: &Arc<dyn Store>) -> Result<(), JobError> {
+        match member {
+            RequestedMember::Refused => self.refused += 1,
+            RequestedMember::Bytes(_) | RequestedMember::Missing => self.given += 1,
+            RequestedMember::OptedOut | RequestedMember::Crashed => {}
+        }
+        let Self { given, refused } = *self;
+        if refused < MOST_REFUSED || refused <= given {
+            return Ok(());
+        }
+        Err(JobError::Store(StoreFailure {
+            place: store.url().to_owned(),
+            reason: format!(
+                "{} refuses {refused} of {} WARC records, though it gives the crawl's list; check \
+                 the right to read crawl-data/*",
+                store.url(),
+                refused + given
+            ),
+            is_refused: true,
+            is_of_the_store: true,
+        }))
+    }
+}
+
 async fn read_member(
-    store: Arc<dyn Store>,
+    source: RecordSource,
     host: WarcHost,
     isolation: ItemIsolation,
 ) -> Result<(WarcHost, RequestedMember), StorageError> {
@@ -152,8 +204,21 @@ async fn read_member(
     isolation.checkpoint_item(item).await;
     let start = host.warc_offset.unsigned_abs();
     let end = start.saturating_add(host.warc_length.unsigned_abs());
-    match store.get_range(&host.warc_path, start..end).await {
+    let read = match source.store.get_range(&host.warc_path, start..end).await {
+        Err(error) if error.kind() == StorageErrorKind::Denied => {
+            // Of the record alone, if the store gives what it is known to have and still refuses
+            // the record afterwards.
+            known_object_is_read(&*source.store, &source.crawl).await?;
+            source.store.get_range(&host.warc_path, start..end).await
+        }
+        read => read,
+    };
+    match read {
         Ok(bytes) => Ok((host, RequestedMember::Bytes(bytes))),
+        Err(error) if error.kind() == StorageErrorKind::Denied => {
+            tracing::debug!(%error, "a record is refused");
+            Ok((host, RequestedMember::Refused))
+        }
         // The file is missing, or ends before the record begins.
         Err(error)
             if matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Invalid) =>
@@ -189,6 +254,9 @@ fn page_row(host: &WarcHost, member: &RequestedMember) -> (PageRow, PageCounts) 
         RequestedMember::Bytes(bytes) => bytes,
         RequestedMember::Missing => {
             return (without_page(host, WARC_MISSING), PageCounts::default());
+        }
+        RequestedMember::Refused => {
+            return (without_page(host, WARC_REFUSED), PageCounts::default());
         }
         RequestedMember::OptedOut => return (without_page(host, OPTED_OUT), PageCounts::default()),
         RequestedMember::Crashed => return (without_page(host, CRASHED), PageCounts::default()),
@@ -328,7 +396,8 @@ mod tests {
         };
         let hosts: Vec<_> = records.iter().enumerate().map(host).collect();
         let (heartbeat, isolation) = (Heartbeat::default(), ItemIsolation::default());
-        let (rows, stats) = read_home_pages(&store, hosts, &heartbeat, &isolation).await?;
+        let source = RecordSource { store, crawl: "CC-MAIN-2026-05".to_owned() };
+        let (rows, stats) = read_home_pages(&source, hosts, &heartbeat, &isolation).await?;
         assert!(stats.adds_up());
         assert_eq!(heartbeat.count(), rows.len() as u64);
         let numbers: Vec<_> = rows.iter().map(|row| row.host_no as usize).collect();

@@ -272,6 +272,10 @@ fn error_lines(status: &ScanStatus) -> Vec<Labelled> {
         );
         lines.push(("DRIFT".to_owned(), text));
     }
+    for trouble in &status.troubles {
+        let message = trouble.message.as_deref().unwrap_or("-");
+        lines.push(("WAITING".to_owned(), format!("{}: {message}", trouble.kind)));
+    }
     for error in status.errors.iter().take(5) {
         let text = format!(
             "job {} {} {} ({}): {}",

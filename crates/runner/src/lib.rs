@@ -13,6 +13,8 @@ mod lease_outcome;
 mod leases;
 pub mod metrics;
 mod one_job;
+mod pauses;
+mod store_rests;
 mod withheld;
 mod worker;
 mod worker_id;

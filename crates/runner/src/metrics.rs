@@ -11,6 +11,7 @@ use std::{
 use everytab_coordinator::JobKind;
 pub(crate) use everytab_fetcher::metrics::label;
 use everytab_fetcher::{instruments, metrics::LATENCY_SECONDS};
+use everytab_jobs::ScanStore;
 use opentelemetry::{KeyValue, global};
 
 use crate::lease_outcome::LeaseOutcome;
@@ -39,6 +40,9 @@ instruments! { Instruments METRICS
         "Workers that hold leases, as the last renewal told this one";
     icons_resting: gauge() "everytab.icons.resting" "{worker}" []
         "1 while this worker takes no icon jobs, because its own network is in trouble";
+    stores_resting: gauge() "everytab.stores.resting" "{worker}" ["store"]
+        "1 while this worker takes no jobs that need a store, because the store cannot be reached \
+         or refuses";
 }
 
 /// The calls of the coordinator that are timed.
@@ -69,6 +73,9 @@ pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
     if kinds.contains(&JobKind::Icon) {
         everytab_fetcher::metrics::begin_at_zero();
         instruments.icons_resting.record(0, &[]);
+    }
+    for store in ScanStore::ALL {
+        instruments.stores_resting.record(0, &[label("store", store.as_str())]);
     }
     instruments.fleet_workers.record(0, &[]);
 }

@@ -10,7 +10,7 @@ use std::{
 
 use everytab_coordinator::{Completion, Coordinator, Error, Lease, VerbResult};
 use everytab_fetcher::{Heartbeat, ItemIsolation};
-use everytab_jobs::{Assignment, Context, JobError, PerformedJob, perform_job};
+use everytab_jobs::{Assignment, Context, JobError, PerformedJob, StoreOutage, perform_job};
 use tracing::{Instrument as _, Span};
 
 use crate::{
@@ -27,6 +27,10 @@ const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) enum JobEnd {
     /// The job ended by itself, or with its lease.
     Over,
+    /// The job was completed.
+    Completed,
+    /// A store does not serve the job, which was given back. The length is that of the job's lease.
+    Outage { outage: Box<StoreOutage>, lease: Duration },
     /// A failure of this machine or its network ended the job. The canaries are hostnames by which
     /// the resolver can be tried.
     Trouble { canaries: Vec<String> },
@@ -152,8 +156,17 @@ async fn end_lease(
 ) -> EndedLease {
     let until = trusted.until();
     let (call, result, job_end) = match result {
-        Ok(job) => ("complete", complete(coordinator, lease, job, trusted).await, JobEnd::Over),
-        Err(JobError::Retry(reason)) => {
+        Ok(job) => {
+            ("complete", complete(coordinator, lease, job, trusted).await, JobEnd::Completed)
+        }
+        Err(JobError::Outage(outage)) => {
+            span.in_scope(|| tracing::warn!(%outage, "the job is given back"));
+            let length = lease.length;
+            let released = release(coordinator, lease, &outage.to_string(), until).await;
+            ("release", released, JobEnd::Outage { outage, lease: length })
+        }
+        Err(error @ (JobError::Retry(_) | JobError::Store(_))) => {
+            let reason = error.to_string();
             span.in_scope(|| tracing::warn!(reason, "the job failed; it will be tried again"));
             let asked = coordinator.retry(lease, &reason, until);
             let outcome = metrics::call("retry", asked).await.map(outcome_of);

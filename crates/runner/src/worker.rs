@@ -23,6 +23,8 @@ use crate::{
     leases::Leases,
     metrics::{self, instruments},
     one_job::{JobEnd, perform_lease},
+    pauses::jittered,
+    store_rests::StoreRests,
     withheld::WithheldLog,
 };
 
@@ -101,6 +103,7 @@ pub async fn run(
     metrics::begin_at_zero(&settings.kinds);
     let renewing = tokio::spawn(Arc::clone(&leases).renew_repeatedly());
     let mut worker = Worker {
+        store_rests: StoreRests::new(context.clone()),
         coordinator,
         context,
         settings,
@@ -133,6 +136,7 @@ struct Worker {
     icons_paused_until: Option<Instant>,
     /// The kinds of which no job is taken before a moment, because there was no room for one.
     paused: HashMap<JobKind, Instant>,
+    store_rests: StoreRests,
     canaries: Vec<String>,
     has_logged_idle: bool,
     withheld: WithheldLog,
@@ -175,12 +179,14 @@ impl Worker {
                 Err(error) => return Err(error),
             }
             let room = room_for_requests(self.context.fetcher.clone());
+            let store_answered = self.store_rests.store_answered();
             tokio::select! {
                 Some(ended) = self.running.join_next_with_id() => {
                     self.note(ended);
                     pause = MIN_IDLE;
                 }
                 () = room => pause = MIN_IDLE,
+                () = store_answered => pause = MIN_IDLE,
                 () = tokio::time::sleep(jittered(pause)) => {
                     pause = (pause * 2).min(MAX_IDLE);
                 }
@@ -207,6 +213,7 @@ impl Worker {
         let busy = |kind| self.busy.values().filter(|(busy, _)| *busy == kind).count();
         let now = Instant::now();
         let is_paused = |kind| self.paused.get(&kind).is_some_and(|until| *until > now);
+        let most = |kind| most(kind).min(self.store_rests.most(kind));
         let free = |kind: &JobKind| !is_paused(*kind) && busy(*kind) < most(*kind);
         self.settings.kinds.iter().copied().filter(free).collect()
     }
@@ -299,6 +306,12 @@ impl Worker {
         }
         match ended {
             JobEnd::Over => {}
+            JobEnd::Completed => {
+                if let Some((kind, _)) = busy {
+                    self.store_rests.completed(kind);
+                }
+            }
+            JobEnd::Outage { outage, lease } => self.store_rests.begin(*outage, lease),
             JobEnd::Stalled => self.has_stalled = true,
             JobEnd::GivenBack => {
                 let until = Instant::now() + GIVEN_BACK_PAUSE;
@@ -355,10 +368,4 @@ async fn room_for_requests(fetcher: Fetcher) {
     while !fetcher.has_room() {
         tokio::time::sleep(CAPACITY_POLL_INTERVAL).await;
     }
-}
-
-/// A random duration between half the pause and all of it, so that idle workers do not ask in step.
-fn jittered(pause: Duration) -> Duration {
-    let random = f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX);
-    pause.mul_f64(0.5 + random / 2.0)
 }

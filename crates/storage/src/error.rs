@@ -99,6 +99,11 @@ impl StorageError {
         self.demand != Demand::Nothing
     }
 
+    /// True if the server is busy: no answer but one that says "too fast" or "try again later".
+    pub fn is_overload(&self) -> bool {
+        self.kind == StorageErrorKind::Unreachable && self.demands_less()
+    }
+
     /// True if the server wants no request for a while.
     pub(crate) fn demands_a_pause(&self) -> bool {
         self.demand == Demand::Pause

@@ -36,6 +36,7 @@ pub mod s3;
 mod settings;
 mod stored_response;
 pub mod track;
+mod weather;
 mod web;
 
 pub use behaviour::Behaviour;
@@ -45,6 +46,7 @@ pub use error::TestbedError;
 pub use mix::Mix;
 pub use running::{ClientSettings, Running, SmallInternet};
 pub use settings::{Content, Latency, Settings};
+pub use weather::{Storm, Weather};
 
 /// The example of the README, compiled and run as a doc test.
 #[cfg(doctest)]

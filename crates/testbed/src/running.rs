@@ -26,6 +26,7 @@ use crate::{
     listeners,
     recorded::Recording,
     settings::{Content, Settings},
+    weather::Weather,
     web::{self, Scheme},
 };
 
@@ -76,6 +77,8 @@ pub struct Running {
     pub client: ClientSettings,
     /// The authority's certificate, as in `client.ca_file`.
     pub ca_pem: String,
+    /// What the crawl's bucket refuses.
+    pub bucket_weather: Weather,
     internet: Arc<Internet>,
     servers: JoinSet<()>,
     /// Sockets that reserve ports of `::1`, where connections are refused.
@@ -131,10 +134,12 @@ impl SmallInternet {
         });
         let mut servers = JoinSet::new();
         servers.spawn(names.serve(Arc::clone(&internet)));
-        servers.spawn(files.serve(bucket, internet.counters.clone()));
+        let bucket_weather = Weather::default();
+        servers.spawn(files.serve(bucket, internet.counters.clone(), bucket_weather.clone()));
         servers.spawn(web::serve(http, Scheme::Http, Arc::clone(&internet)));
         servers.spawn(web::serve(https, Scheme::Https(certificates), Arc::clone(&internet)));
-        Ok(Running { client, ca_pem, internet, servers, _refusing: refusing.collect() })
+        let _refusing = refusing.collect();
+        Ok(Running { client, ca_pem, bucket_weather, internet, servers, _refusing })
     }
 }
 

@@ -30,6 +30,8 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
+use crate::weather::{Weather, path_and_range};
+
 /// Locks that keys are spread over: writers of one key wait for each other.
 const KEY_LOCKS: usize = 64;
 
@@ -46,6 +48,8 @@ pub struct S3ServerError {
 pub struct S3Server {
     /// `http://127.0.0.1:<port>`, to be used with path style.
     pub endpoint: String,
+    /// What it refuses; paths begin with the bucket's name.
+    pub weather: Weather,
     dir: PathBuf,
     accepting: JoinHandle<()>,
 }
@@ -67,6 +71,7 @@ impl S3Server {
             dir: dir.to_path_buf(),
             locks: (0..KEY_LOCKS).map(|_| RwLock::new(())).collect(),
             service: builder.build(),
+            weather: Weather::default(),
         });
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)))
             .await
@@ -74,6 +79,7 @@ impl S3Server {
         let address = listener.local_addr().map_err(|error| failed(error.to_string()))?;
         Ok(Self {
             endpoint: format!("http://{address}"),
+            weather: buckets.weather.clone(),
             dir: dir.to_path_buf(),
             accepting: tokio::spawn(accept(listener, buckets)),
         })
@@ -124,6 +130,7 @@ struct Buckets {
     dir: PathBuf,
     locks: Vec<RwLock<()>>,
     service: S3Service,
+    weather: Weather,
 }
 
 impl Buckets {
@@ -132,15 +139,26 @@ impl Buckets {
         request: Request<Incoming>,
     ) -> Result<HttpResponse, HttpError> {
         let path = request.uri().path().to_owned();
+        if let Some((status, code)) = self.weather.refusal(&path_and_range(&request)) {
+            return Ok(fault(status, code, "the weather"));
+        }
         let (bucket, key) = path.trim_start_matches('/').split_once('/').unwrap_or((&path, ""));
         let bucket = bucket.trim_start_matches('/');
         let creates_bucket = key.is_empty() && request.method() == Method::PUT;
         if !bucket.is_empty() && !creates_bucket && !self.dir.join(bucket).is_dir() {
-            return Ok(missing("NoSuchBucket", "The specified bucket does not exist"));
+            return Ok(fault(
+                StatusCode::NOT_FOUND,
+                "NoSuchBucket",
+                "The specified bucket does not exist",
+            ));
         }
         let reads = request.method() == Method::GET || request.method() == Method::HEAD;
         if reads && !key.is_empty() && self.dir.join(bucket).join(key).is_dir() {
-            return Ok(missing("NoSuchKey", "The specified key does not exist"));
+            return Ok(fault(
+                StatusCode::NOT_FOUND,
+                "NoSuchKey",
+                "The specified key does not exist",
+            ));
         }
         let request = request.map(Body::from);
         let mut hasher = DefaultHasher::new();
@@ -162,11 +180,11 @@ impl Buckets {
     }
 }
 
-fn missing(code: &str, message: &str) -> HttpResponse {
+fn fault(status: StatusCode, code: &str, message: &str) -> HttpResponse {
     let declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
-    let fault = format!("<Error><Code>{code}</Code><Message>{message}</Message></Error>");
-    let mut response = Response::new(Body::from(format!("{declaration}{fault}")));
-    *response.status_mut() = StatusCode::NOT_FOUND;
+    let text = format!("<Error><Code>{code}</Code><Message>{message}</Message></Error>");
+    let mut response = Response::new(Body::from(format!("{declaration}{text}")));
+    *response.status_mut() = status;
     response
         .headers_mut()
         .insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/xml"));

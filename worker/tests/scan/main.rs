@@ -49,3 +49,4 @@ mod signed_requests;
 mod slow_clients;
 mod telemetry;
 mod terminal;
+mod weather;

@@ -28,7 +28,12 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::{accepting, counters::Counters, error::TestbedError};
+use crate::{
+    accepting,
+    counters::Counters,
+    error::TestbedError,
+    weather::{Weather, path_and_range},
+};
 
 /// The bytes read and sent in one piece.
 const CHUNK_BYTES: usize = 64 * 1_024;
@@ -59,15 +64,22 @@ impl BucketServer {
     }
 
     /// Serves until it is dropped; dropping the future ends every connection.
-    pub(crate) async fn serve(self, folder: PathBuf, counters: Counters) {
+    pub(crate) async fn serve(self, folder: PathBuf, counters: Counters, weather: Weather) {
         let folder: Arc<Path> = folder.into();
         accepting::serve(self.listener, MAX_CONNECTIONS, |stream| {
-            let (folder, counters) = (Arc::clone(&folder), counters.clone());
+            let (folder, counters, weather) =
+                (Arc::clone(&folder), counters.clone(), weather.clone());
             async move {
                 let service = service_fn(|request| {
                     counters.bucket_request();
                     let folder = Arc::clone(&folder);
-                    async move { Ok::<_, Infallible>(respond(&folder, &request).await) }
+                    let refusal = weather.refusal(&path_and_range(&request));
+                    async move {
+                        Ok::<_, Infallible>(match refusal {
+                            Some((status, code)) => error(status, code),
+                            None => respond(&folder, &request).await,
+                        })
+                    }
                 });
                 // A client may close its connection at any time.
                 let _ = hyper::server::conn::http1::Builder::new()

@@ -20,6 +20,8 @@ use super::{
 };
 use crate::{bucket::layout, dice::Dice, error::TestbedError};
 
+/// Lines of a crawl's list of index files, as in CC-MAIN-2026-34.
+const LISTED_PATHS: usize = 901;
 /// The most hosts of a part.
 const PART_HOSTS: u64 = 10_000;
 /// The WARC files of a part.
@@ -56,7 +58,7 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
         .iter()
         .flat_map(|subset| (0..parts).map(|part| index_name(*subset, part)))
         .collect();
-    layout::write_paths(bucket, CRAWL, "cc-index-table", &index_files)?;
+    layout::write_paths(bucket, CRAWL, "cc-index-table", &with_odd_lines(index_files))?;
     let subsets = [("warc", Subset::Warc), ("non200responses", Subset::CrawlDiagnostics)];
     for (list, subset) in subsets.into_iter().chain([("robotstxt", Subset::RobotsTxt)]) {
         let names: Vec<_> = (0..parts)
@@ -65,6 +67,19 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
         layout::write_paths(bucket, CRAWL, list, &names)?;
     }
     layout::write_collections(bucket, &[CRAWL.to_owned()])
+}
+
+/// As many lines as Common Crawl's lists have had: 300 for each subset and one that is none, here
+/// with other lines that are no paths of index files.
+fn with_odd_lines(mut lines: Vec<String>) -> Vec<String> {
+    let folder = format!("cc-index/table/cc-main/warc/crawl={CRAWL}");
+    lines.insert(0, format!("{folder}/"));
+    lines.extend([format!("{folder}/_SUCCESS"), String::new(), "../no path".to_owned()]);
+    let missing = LISTED_PATHS.saturating_sub(lines.len());
+    lines.extend(
+        (0..missing).map(|part| format!("{folder}/subset=other/part-{part:05}.gz.parquet")),
+    );
+    lines
 }
 
 fn files_of(subset: Subset) -> u64 {

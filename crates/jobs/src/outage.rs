@@ -1,0 +1,191 @@
+//! A store that cannot be reached or refuses: which one, and how to see that it answers again.
+//!
+//! A refusal of one object is no outage: the store still answers for its canary, an object that is
+//! known to exist in the source, or one that may be written to archive and site. A store that is
+//! asked for more than it bears is one whatever the canary says.
+//! Must not know: who waits, and how long.
+
+use everytab_bundler::object_names;
+use everytab_commoncrawl::index::paths::paths_list;
+use everytab_coordinator::{JobKind, ScanInfo};
+use everytab_storage::{PutOptions, StorageError};
+use uuid::Uuid;
+
+use crate::{context::Context, scan_settings::ScanSettings};
+
+/// The stores of a scan, and the CDN before its site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScanStore {
+    /// The crawl's bucket.
+    Source,
+    /// Where icons and search parts are kept.
+    Archive,
+    /// Where the site is published.
+    Site,
+    /// The CDN that is told of a new site.
+    Cdn,
+}
+
+impl ScanStore {
+    /// Every store.
+    pub const ALL: [Self; 4] = [Self::Source, Self::Archive, Self::Site, Self::Cdn];
+
+    /// The name in logs and in `scan status`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Archive => "archive",
+            Self::Site => "site",
+            Self::Cdn => "cdn",
+        }
+    }
+
+    /// The kinds of jobs that need the store.
+    pub fn kinds(self) -> &'static [JobKind] {
+        match self {
+            Self::Source => &[JobKind::Index, JobKind::Warc],
+            Self::Archive => &[JobKind::Icon, JobKind::BundleShard, JobKind::Search],
+            Self::Site => &[JobKind::BundleShard, JobKind::Search, JobKind::Publish],
+            Self::Cdn => &[JobKind::Publish],
+        }
+    }
+
+    /// The store of an object that a job named in an error.
+    fn of(place: &str, kind: JobKind, settings: &ScanSettings) -> Self {
+        let ScanSettings { source, archive, site, .. } = settings;
+        let is_in = |store: &str| {
+            let store = store.strip_prefix("file://").unwrap_or(store).trim_end_matches('/');
+            place.strip_prefix(store).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        // The site may lie in a folder of the archive's bucket, or the other way round.
+        let mut stores = [(Self::Archive, archive), (Self::Site, site), (Self::Source, source)];
+        stores.sort_by_key(|(_, url)| std::cmp::Reverse(url.len()));
+        let found = stores.into_iter().find(|(_, url)| is_in(url)).map(|(store, _)| store);
+        found.unwrap_or(match kind {
+            JobKind::Index | JobKind::Warc => Self::Source,
+            JobKind::Icon => Self::Archive,
+            JobKind::BundleShard | JobKind::Search => Self::Site,
+            JobKind::Publish => Self::Cdn,
+        })
+    }
+}
+
+/// A store that refused or could not be reached.
+#[derive(Debug)]
+pub struct StoreFailure {
+    /// The URL or path of the object or store.
+    pub place: String,
+    /// What it said.
+    pub reason: String,
+    /// Whether it was refused, by a store that can be reached.
+    pub is_refused: bool,
+    /// Whether the store is at fault whatever becomes of another request: it is asked for more than
+    /// it bears, or refuses most of what it is asked for.
+    pub is_of_the_store: bool,
+}
+
+/// A store that does not serve a job, for reasons that are not the job's.
+#[derive(Debug, Clone)]
+pub struct StoreOutage {
+    /// The store.
+    pub store: ScanStore,
+    reason: String,
+    scan_id: Uuid,
+    crawl: String,
+    settings: ScanSettings,
+}
+
+impl std::fmt::Display for StoreOutage {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // `scan_status.sql` knows these words.
+        write!(formatter, "waiting for the {}: {}", self.store.as_str(), self.reason)
+    }
+}
+
+impl StoreOutage {
+    /// The outage behind the failure of a job of a scan.
+    pub(crate) fn of(
+        failed: &StoreFailure,
+        kind: JobKind,
+        scan: &ScanInfo,
+        settings: &ScanSettings,
+    ) -> Self {
+        Self {
+            store: ScanStore::of(&failed.place, kind, settings),
+            reason: failed.reason.clone(),
+            scan_id: scan.scan_id,
+            crawl: scan.crawl.clone(),
+            settings: settings.clone(),
+        }
+    }
+
+    /// Whether a failure is the store's. If not, the store answers, and the object or the request
+    /// is the trouble.
+    pub(crate) async fn is_confirmed(&self, failed: &StoreFailure, context: &Context) -> bool {
+        // The CDN has nothing that could be asked for instead.
+        let is_away = self.store == ScanStore::Cdn && !failed.is_refused;
+        failed.is_of_the_store || is_away || self.check(context).await.is_err()
+    }
+
+    /// Asks the store for its canary, once.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or refuses.
+    pub async fn check(&self, context: &Context) -> Result<(), StorageError> {
+        let written = match self.store {
+            ScanStore::Source => {
+                let store = context.probing_source(&self.settings).await?;
+                return known_object_is_read(&*store, &self.crawl).await;
+            }
+            ScanStore::Archive => {
+                (&self.settings.archive, object_names::archive_prefix(self.scan_id))
+            }
+            ScanStore::Site => (&self.settings.site, object_names::scan_prefix(self.scan_id)),
+            // The next job tries it.
+            ScanStore::Cdn => return Ok(()),
+        };
+        let (url, prefix) = written;
+        let store = context.probing_store(url).await?;
+        let options = PutOptions::new("text/plain", "no-store");
+        store.put(&format!("{prefix}{CANARY}"), bytes::Bytes::new(), options).await
+    }
+}
+
+/// The object that is written to see whether a store takes objects. `scan gc` removes it with its
+/// scan.
+const CANARY: &str = "canary";
+
+/// Reads the size of an object of a crawl that is known to exist, since the scan began with it.
+///
+/// # Errors
+/// When the store cannot be reached or refuses.
+pub(crate) async fn known_object_is_read(
+    source: &dyn everytab_storage::Store,
+    crawl: &str,
+) -> Result<(), StorageError> {
+    source.head(&paths_list(crawl)).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_store_of_an_object_is_known_by_its_place_and_the_cdn_by_none() {
+        let settings = ScanSettings::new(
+            "https://data.commoncrawl.org/".to_owned(),
+            "s3://bucket/private".to_owned(),
+            "file:///srv/site".to_owned(),
+        );
+        for (place, store) in [
+            ("https://data.commoncrawl.org/crawl-data/x", ScanStore::Source),
+            ("s3://bucket/private/archive/x/1-1.warc.gz", ScanStore::Archive),
+            ("/srv/site/manifest.json", ScanStore::Site),
+            ("s3://bucket/private", ScanStore::Archive),
+            ("CloudFront distribution E1", ScanStore::Cdn),
+            ("s3://bucket/private-too/x", ScanStore::Cdn),
+        ] {
+            assert_eq!(ScanStore::of(place, JobKind::Publish, &settings), store, "{place}");
+        }
+    }
+}

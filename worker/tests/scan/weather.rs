@@ -1,0 +1,251 @@
+//! Stores that refuse or cannot be reached in mid-scan: jobs are given back uncounted and wait, and
+//! the bytes are those of a scan in fair weather.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpListener,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use everytab_testbed::{Behaviour, Mix, Storm, Weather};
+
+use crate::{
+    consistency::{SMALL_SHARDS, assert_consistent},
+    environment::{Database, Internet, Stores, internet, stage},
+    outcomes,
+    setup::{Running, assert_same, published, run, wait_for},
+};
+
+/// How long each storm of [`the_weather_of_an_hour_is_waited_out`] rages, in seconds.
+const STORM_SECONDS: &str = "STORM_SECONDS";
+
+fn a_few_faults() -> Internet {
+    internet(250, Mix::none().with(Behaviour::NotFound, 100_000))
+}
+
+/// What a scan publishes in fair weather, and how many requests to the bucket that takes.
+fn fair(internet: &Internet) -> (BTreeMap<String, Vec<u8>>, u64) {
+    let dir = internet.folder.path().join("fair");
+    let source = internet.running.client.bucket_url.clone();
+    let stores = Stores { source, ..Stores::folders(internet, &dir) };
+    let database = Database::new(internet, stores);
+    database.start_scan(internet.crawl(), &SMALL_SHARDS);
+    let before = internet.running.counts().bucket_requests;
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    (published(&dir.join("site")), internet.running.counts().bucket_requests - before)
+}
+
+/// Runs a scan to its end with a storm that ends once `scan status` names the store and the worker
+/// has asked for it again, or after `lasting`.
+fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, lasting: Duration) {
+    let what = format!("{storm:?}");
+    weather.begin(storm);
+    let worker = Running::start(database.worker(&["--exit-when-done"]));
+    wait_for(&format!("{store} in the status, {what}"), || {
+        let status = database.status();
+        assert_ne!(status["state"], "finished", "no storm: {what}");
+        let troubles = status["troubles"].to_string();
+        troubles.contains(&format!("waiting for the {store}: ")).then_some(())
+    });
+    let refused = weather.refused();
+    wait_for(&format!("another request, {what}"), || (weather.refused() > refused).then_some(()));
+    let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
+    assert!(shown.contains("WAITING"), "{shown}");
+    std::thread::sleep(lasting);
+    weather.clear();
+    let ended = worker.finish().expect_code(0);
+    let named = format!("waiting for the {store}: ");
+    assert!(ended.stderr.contains(&named), "{}", ended.stderr);
+    assert_consistent(database);
+    let status = database.status();
+    for event in ["retry", "discard", "expired"] {
+        assert!(status["events"][event].is_null(), "{what}: {}", status["events"]);
+    }
+    assert_eq!(status["troubles"].as_array().map(Vec::len), Some(0), "{}", status["troubles"]);
+}
+
+/// Storms over the source, behind HTTP or in S3, each in the middle of reading the records.
+fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Duration) {
+    let internet = a_few_faults();
+    let s3 = internet.s3();
+    let (expected, requests) = fair(&internet);
+    for (number, (scheme, storm)) in storms.iter().enumerate() {
+        let dir = internet.folder.path().join(number.to_string());
+        let folders = Stores::folders(&internet, &dir);
+        let http = internet.running.client.bucket_url.clone();
+        let (stores, weather) = match *scheme {
+            "s3" => {
+                let (source, s3_endpoint) = ("s3://crawl".to_owned(), Some(s3.endpoint.clone()));
+                (Stores { source, s3: s3_endpoint, ..folders }, &s3.weather)
+            }
+            _ => (Stores { source: http, ..folders }, &internet.running.bucket_weather),
+        };
+        let database = Database::new(&internet, stores);
+        database.start_scan(internet.crawl(), &SMALL_SHARDS);
+        // The last requests are for the records of 250 hosts.
+        let storm = match storm.path.is_empty() {
+            true => storm.clone().after(requests - 120),
+            false => storm.clone(),
+        };
+        scan_in(weather, storm, &database, "source", lasting);
+        assert_same(&expected, &published(&dir.join("site")), "fair and foul weather");
+        outcomes::assert_totals(&dir.join("site"));
+    }
+}
+
+#[test]
+fn refusals_of_the_source_in_mid_stage_discard_no_job_and_change_no_byte() {
+    // Behind HTTP a 403 pauses all requests for tens of seconds; the test below has the time.
+    let storms = [
+        ("http", Storm::of(503)),
+        ("s3", Storm::of(503).sparing(900)),
+        ("s3", Storm::of(403)),
+        // The canary is answered, and every record is refused.
+        ("s3", Storm::of(403).over("/segments/")),
+    ];
+    assert_source_weather_is_waited_out(&storms, Duration::ZERO);
+}
+
+#[test]
+#[ignore = "takes minutes; make weather runs it"]
+fn the_weather_of_an_hour_is_waited_out() {
+    let seconds = std::env::var(STORM_SECONDS).ok().and_then(|text| text.parse().ok());
+    let lasting = Duration::from_secs(seconds.unwrap_or(600));
+    let storms = [("http", Storm::of(403)), ("http", Storm::of(503))];
+    assert_source_weather_is_waited_out(&storms, lasting);
+}
+
+#[test]
+fn refusals_of_archive_and_site_discard_no_job_and_change_no_byte() {
+    let internet = a_few_faults();
+    let s3 = internet.s3();
+    let site = internet.folder.path().join("s3/everytab/site");
+    let database = Database::new(&internet, Stores::s3(&s3.endpoint));
+    database.start_scan(internet.crawl(), &SMALL_SHARDS);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let expected = published(&site);
+    for (store, storm) in [
+        ("archive", Storm::of(403).over("/everytab/private/archive/")),
+        ("archive", Storm::of(503).over("/everytab/private/archive/")),
+        ("site", Storm::of(403).over("/everytab/site/scans/")),
+    ] {
+        let database = Database::new(&internet, Stores::s3(&s3.endpoint));
+        database.start_scan(internet.crawl(), &SMALL_SHARDS);
+        scan_in(&s3.weather, storm, &database, store, Duration::ZERO);
+        let mut found = published(&site);
+        found.remove("canary");
+        assert_same(&expected, &found, store);
+    }
+}
+
+#[test]
+fn a_record_that_the_source_refuses_costs_its_host_and_no_other() {
+    let internet = a_few_faults();
+    let s3 = internet.s3();
+    let dir = internet.folder.path();
+    let stores = Stores {
+        s3: Some(s3.endpoint.clone()),
+        source: "s3://crawl".to_owned(),
+        ..Stores::folders(&internet, &dir.join("out"))
+    };
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &SMALL_SHARDS);
+    run(database.owner(&["scan", "pause", "--kind", "warc"])).expect_code(0);
+    let worker = Running::start(database.worker(&["--exit-when-done"]));
+    wait_for("the hosts", || {
+        (stage(&database.status(), "index")["outstanding"] == 0).then_some(())
+    });
+    let offset = database.psql("select min(warc_offset) from everytab.hosts where warc_offset > 0");
+    s3.weather.begin(Storm::of(403).over(&format!("bytes={}-", offset.trim())));
+    run(database.owner(&["scan", "resume", "--kind", "warc"])).expect_code(0);
+    worker.finish().expect_code(0);
+    assert_consistent(&database);
+    let status = database.status();
+    assert!(status["events"]["release"].is_null(), "{}", status["events"]);
+    let outcomes = &status["outcomes"]["warc"]["outcomes"];
+    let refused = outcomes["warc_refused"].as_u64();
+    assert!((Some(1)..=Some(5)).contains(&refused), "{outcomes}");
+    outcomes::assert_totals(&dir.join("out/site"));
+}
+
+/// Answers 503 to every request until it is told that the weather is fair, then as CloudFront does.
+fn cdn(is_fair: Arc<AtomicBool>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut length = 0;
+            let mut line = String::new();
+            while reader.read_line(&mut line).is_ok_and(|_| !line.trim().is_empty()) {
+                let (name, value) = line.split_once(':').unwrap_or_default();
+                if name.eq_ignore_ascii_case("content-length") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let _ = reader.read_exact(&mut vec![0; length]);
+            let (status, answer) = match is_fair.load(Ordering::SeqCst) {
+                true => ("201 Created", "<Invalidation><Id>I1</Id></Invalidation>"),
+                false => ("503 Service Unavailable", "<E><Code>ServiceUnavailable</Code></E>"),
+            };
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                answer.len()
+            );
+            // The program may have closed the connection.
+            let _ = stream.write_all((head + answer).as_bytes());
+        }
+    });
+    endpoint
+}
+
+#[test]
+fn a_cdn_that_is_away_delays_the_end_of_the_scan_and_discards_nothing() {
+    let internet = internet(60, Mix::none());
+    let is_fair = Arc::new(AtomicBool::new(false));
+    let endpoint = cdn(Arc::clone(&is_fair));
+    let dir = internet.folder.path().join("out");
+    let database = Database::new(&internet, Stores::folders(&internet, &dir));
+    database.start_scan(internet.crawl(), &["--distribution", "E2QWRUHAPOMQZL"]);
+    let mut command = database.worker(&["--exit-when-done"]);
+    command.env("AWS_ENDPOINT_URL_CLOUDFRONT", endpoint).env("AWS_REGION", "us-east-1");
+    command.env("AWS_ACCESS_KEY_ID", "AK").env("AWS_SECRET_ACCESS_KEY", "SK");
+    let worker = Running::start(command);
+    wait_for("the CDN in the status", || {
+        database.status()["troubles"].to_string().contains("waiting for the cdn: ").then_some(())
+    });
+    assert!(dir.join("site/manifest.json").exists(), "the site is published already");
+    is_fair.store(true, Ordering::SeqCst);
+    worker.finish().expect_code(0);
+    assert_consistent(&database);
+    let status = database.status();
+    assert!(status["events"]["retry"].is_null(), "{}", status["events"]);
+    assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
+}
+
+#[test]
+fn a_list_of_index_files_that_comes_late_gives_way_to_the_crawl_before() {
+    let internet = a_few_faults();
+    let s3 = internet.s3();
+    let stores = Stores::s3(&s3.endpoint);
+    let database = Database::new(&internet, stores);
+    let start = |expected: i32| {
+        let mut command = database.owner(&["scan", "start", "--crawl", "latest"]);
+        command.args(database.stores.arguments());
+        run(command).expect_code(expected)
+    };
+    for status in [404, 403] {
+        s3.weather.begin(Storm::of(status).over(&format!("{}/cc-index-table", internet.crawl())));
+        let refused = start(1).stderr;
+        assert!(refused.contains("is not in s3://crawl"), "{status}: {refused}");
+        s3.weather.clear();
+    }
+    start(0);
+}
