@@ -340,10 +340,12 @@ def publish_again(world, machine, distribution):
     # "PUT /manifest.json?x-id=PutObject HTTP/1.1" 200
     put = sorted({line.split('"PUT ')[1].split("?")[0].split(" ")[0] for line in lines
                   if '"PUT /' in line})
-    expect(put == ["/history.json", "/manifest.json", "/stats.json"], f"uploaded again: {put}")
+    # security.txt says until when it holds.
+    expect(put == ["/.well-known/security.txt", "/history.json", "/manifest.json", "/stats.json"],
+           f"uploaded again: {put}")
     asked = invalidated(world, distribution)
     expect(len(asked) == 2 and asked[0] == asked[1], f"and the same paths invalidated: {asked}")
-    say("publishing again uploaded history, manifest and stats, and nothing else")
+    say("publishing again uploaded history, manifest, stats and security.txt, and nothing else")
 
 
 def published(world):

@@ -50,7 +50,7 @@ test     | terraform/modules/scanning/fleet.tf | s/_shutdown_behavior = "termina
 test     | terraform/modules/scanning/fleet.tf | s/delete_on_termination = "true"/delete_on_termination = "false"/
 test     | terraform/modules/scanning/fleet.tf | s/encrypted             = "true"/encrypted = "false"/
 test     | terraform/modules/scanning/fleet.tf | s/hop_limit = 1/hop_limit = 2/
-test     | terraform/modules/scanning/database.tf | s/deletion_protection             = false/deletion_protection = true/
+test     | terraform/modules/scanning/database.tf | s/deletion_protection  *= false/deletion_protection = true/
 test     | terraform/modules/scanning/database.tf | s/iam_database_authentication_enabled = true/iam_database_authentication_enabled = false/
 test     | terraform/modules/scanning/iam.tf | s/"s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"/&, "s3:DeleteObject"/
 test     | terraform/modules/scanning/iam.tf | s/Action   = "rds-db:connect"/Action = "rds-db:*"/
