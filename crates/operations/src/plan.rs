@@ -8,14 +8,21 @@ mod cost;
 mod estimate;
 mod options;
 mod prices;
+mod rates;
+mod reconcile;
 mod report;
 mod sample;
 
+use everytab_bundler::object_names;
 use everytab_commoncrawl::index::Formats;
+use everytab_storage::StoreSettings;
 use serde_json::{Map, Value};
 
 use self::estimate::{Estimate, Line, ReadingFleet, estimate};
-pub use self::options::{Assumptions, CrawlToPlan, FleetToPlan};
+pub use self::{
+    options::{Assumptions, CrawlToPlan, FleetToPlan, ICONS_PER_HOST},
+    reconcile::MeasuredScan,
+};
 use crate::{archive_rate, crawl, error::OperationError, index_formats, line_sink::LineSink};
 
 /// Reads the crawl's list of index files and a sample of one, and prints the estimate.
@@ -105,4 +112,29 @@ pub fn plan_fleet(
     sink: &dyn LineSink,
 ) -> Result<(), OperationError> {
     report::print(options, prices, as_json, sink)
+}
+
+/// Prints the numbers of a scan beside those that the model predicts for the same hosts on a fleet.
+/// The fleet's number of hosts is not used.
+///
+/// # Errors
+/// When a machine has no price.
+pub fn reconcile(
+    scan: &MeasuredScan,
+    options: &FleetToPlan,
+    prices: &str,
+    as_json: bool,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    report::print_comparison(scan, options, prices, as_json, sink)
+}
+
+/// Reads the numbers of a published scan: from its `stats.json` in the folder or bucket of its
+/// site.
+///
+/// # Errors
+/// When there is no site, or it cannot be read.
+pub async fn published_scan(site: &str) -> Result<MeasuredScan, OperationError> {
+    let store = everytab_storage::open(site, &StoreSettings::default()).await?;
+    MeasuredScan::of_stats(&store.get(object_names::STATS).await?)
 }

@@ -1,16 +1,20 @@
 //! `plan`: estimates what a scan will take, before it is started.
 
+use std::path::Path;
+
 use clap::Args;
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 use everytab_operations::{
     archive_rate::ArchiveRate,
-    crawl,
-    plan::{self, Assumptions, CrawlToPlan, FleetToPlan},
+    crawl, database,
+    plan::{self, Assumptions, CrawlToPlan, FleetToPlan, MeasuredScan},
 };
+use uuid::Uuid;
 
 use crate::{
-    cli_error::{CliResult, Exit},
+    cli_error::{CliError, CliResult, Exit},
     commands::stdout::StandardStreams,
+    options::DatabaseArgs,
 };
 
 /// What things cost, with the month in which it was written down.
@@ -39,6 +43,12 @@ pub struct PlanArgs {
     /// S3 and 9 over HTTPS
     #[arg(long, env = "EVERYTAB_ARCHIVE_RATE", value_name = "RATE")]
     archive_rate: Option<ArchiveRate>,
+    /// Compare the prediction with this scan: its stats.json, the folder or bucket of its site, or
+    /// its id in the database
+    #[arg(long, env = "EVERYTAB_RECONCILE", value_name = "SCAN", conflicts_with = "hosts")]
+    reconcile: Option<String>,
+    #[command(flatten)]
+    database: DatabaseArgs,
     /// One JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
@@ -46,6 +56,22 @@ pub struct PlanArgs {
     fleet: FleetArgs,
     #[command(flatten)]
     assumed: AssumedArgs,
+}
+
+/// Takes the numbers of a scan from a file, a site or the database.
+async fn measured(scan: &str, database_url: Option<&str>) -> Result<MeasuredScan, CliError> {
+    if let Ok(id) = scan.parse::<Uuid>() {
+        let Some(url) = database_url.filter(|url| !url.is_empty()) else {
+            return Err(CliError::usage("--reconcile with a scan's id needs --database-url"));
+        };
+        let coordinator = database::connect(url).await?;
+        let number = database::scan_number(&coordinator, Some(id)).await?;
+        return Ok(MeasuredScan::of_status(&coordinator.scan_status(number).await?)?);
+    }
+    if Path::new(scan).is_file() {
+        return Ok(MeasuredScan::of_stats(&std::fs::read(scan)?)?);
+    }
+    Ok(plan::published_scan(scan).await?)
 }
 
 /// A fleet whose hours and dollars are computed by measured rates, without reading a crawl.
@@ -85,7 +111,7 @@ struct AssumedArgs {
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     entries_per_bundle: u32,
     /// Icon URLs of a host
-    #[arg(long, env = "EVERYTAB_ICONS_PER_HOST", default_value_t = 2.2)]
+    #[arg(long, env = "EVERYTAB_ICONS_PER_HOST", default_value_t = plan::ICONS_PER_HOST)]
     icons_per_host: f64,
     /// Bytes of an icon in the archive, as an average over all icon URLs
     #[arg(long, env = "EVERYTAB_BYTES_PER_ICON", default_value_t = 4_000.0)]
@@ -139,21 +165,24 @@ impl AssumedArgs {
 /// # Errors
 /// When the crawl or its index cannot be read, or a number makes no sense.
 pub async fn run(args: PlanArgs) -> CliResult {
-    let PlanArgs { crawl, source, public, limit, workers, archive_rate, json, fleet, assumed } =
-        args;
+    let PlanArgs { crawl, source, public, limit, workers, archive_rate, fleet, assumed, .. } = args;
+    let PlanArgs { reconcile, database, json, .. } = args;
     let assumptions = assumed.assumptions();
     assumptions.check()?;
-    if let Some(hosts) = fleet.hosts {
-        let FleetArgs { instance, database_instance, in_flight, core_speed, .. } = fleet;
-        let fleet = FleetToPlan {
-            hosts,
-            workers,
-            instance,
-            database_instance,
-            in_flight,
-            archive_rate,
-            core_speed,
-        };
+    let FleetArgs { hosts, instance, database_instance, in_flight, core_speed } = fleet;
+    let fleet = FleetToPlan {
+        hosts: hosts.unwrap_or(0),
+        workers,
+        instance,
+        database_instance,
+        in_flight,
+        archive_rate,
+        core_speed,
+    };
+    if let Some(scan) = reconcile {
+        let scan = measured(&scan, database.database_url.as_deref()).await?;
+        plan::reconcile(&scan, &fleet, PRICES, json, &StandardStreams)?;
+    } else if hosts.is_some() {
         plan::plan_fleet(&fleet, PRICES, json, &StandardStreams)?;
     } else {
         let source_is_public = public;

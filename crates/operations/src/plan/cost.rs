@@ -2,7 +2,7 @@
 //!
 //! Invariants: a stage takes as long as its scarcest resource, and names it. From warc on the
 //! stages share the fleet, so together they take as long as their scarcest resource needs for all
-//! of them. Every rate says where it was measured, or that it is assumed.
+//! of them.
 
 use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
 use everytab_fetcher::capacity;
@@ -11,62 +11,27 @@ use everytab_jobs::{
     scan_settings::ENTRIES_PER_BUNDLE,
 };
 
-use super::prices::{Database, Machine, Prices};
+use super::{
+    prices::{Database, Machine, Prices},
+    rates::{
+        ARCHIVE_DAYS, BACKUPS_KEPT, CONNECTION_BYTES_IN, CONNECTION_BYTES_OUT, CONNECTIONS_A_HOST,
+        DATABASE_GB, DUMP_SHARE, FETCH_CPU, ICON_BYTES, ICONS_A_HOST, INDEX_BYTES_A_HOST,
+        INDEX_RANGES_A_HOST, INDEX_ROWS_A_CPU_SECOND, INDEX_ROWS_A_HOST, LOG_GB, LOOKUP_BYTES_OUT,
+        OTHER_ZONES, OWN_METRICS, PAGE_BYTES, PAGE_CPU, PAGE_LATENCY, REQUEST_BYTES_OUT,
+        ROBOTS_A_HOST, ROBOTS_SLOT, ROW_BYTES_OF_A_PAGE, ROW_BYTES_OF_AN_ICON, ROW_DATABASE_CPU,
+        SEARCH_HOSTS_A_SECOND, SLOTS_IN_USE, SPARE_HOURS, TAB_BYTES, TAB_CPU, VERSIONS_DAYS,
+        WORKER_DISK_GB,
+    },
+};
 
 /// Seconds of an hour.
 const HOUR: f64 = 3_600.0;
 /// Hours of an average month, by which providers compute prices per month.
 const HOURS_PER_MONTH: f64 = 730.0;
+/// Hosts of a shard, as `coordinator.fan_out` divides them.
+const HOSTS_PER_SHARD: f64 = 1_200.0;
 /// Bytes of a gigabyte.
 const GB: f64 = 1e9;
-
-/// A rate, with its unit and its source.
-pub(super) struct Rate {
-    pub(super) name: &'static str,
-    pub(super) value: f64,
-    pub(super) unit: &'static str,
-    pub(super) source: &'static str,
-}
-
-macro_rules! rates {
-    ($($name:ident $value:literal $unit:literal $source:literal;)+) => {
-        $(const $name: f64 = $value;)+
-        /// All rates. `plan --hosts --json` lists them.
-        pub(super) const RATES: &[Rate] = &[$(Rate {
-            name: stringify!($name), value: $value, unit: $unit, source: $source,
-        },)+];
-    };
-}
-
-rates! {
-    ICONS_A_HOST 2.53 "URLs" "assumed: 76 million URLs of 30 million hosts";
-    INDEX_ROWS_A_HOST 110.0 "rows" "assumed: 300 files of 11 million rows for 30 million hosts";
-    INDEX_ROWS_A_CPU_SECOND 7_754_357.0 "rows" "make bench-index, as a job, through S3";
-    INDEX_RANGES_A_HOST 0.0015 "requests" "assumed: 300 files of 12 row groups with 12 columns";
-    INDEX_BYTES_A_HOST 1_800.0 "bytes" "make bench-index: 30 % of 180 GB";
-    PAGE_CPU 0.000_160 "s" "make bench-warc, S3 with TLS";
-    PAGE_BYTES 20_000.0 "bytes" "assumed: an archived home page, compressed";
-    PAGE_LATENCY 0.1 "s" "assumed: a range of S3 in the same region";
-    FETCH_CPU 0.000_183 "s" "make bench-icons, the mix over HTTPS with its second pass";
-    FETCH_SLOT 0.69 "s" "make bench-icons, the mix: 96,813 s of 200,000 URLs, time-outs twice";
-    SLOTS_IN_USE 0.886 "" "make bench-icons, the mix: of 1,500, the list's tail included";
-    ROBOTS_A_HOST 1.0 "requests" "robots.txt is asked before an origin's first icon";
-    ROBOTS_SLOT 0.3 "s" "assumed: only hosts that live are waited for";
-    ICON_BYTES 4_000.0 "bytes" "assumed: over all icon URLs";
-    CONNECTIONS_A_HOST 1.5 "" "make bench-icons, HTTPS: 24,000 for 16,000 hosts";
-    CONNECTION_BYTES_IN 5_000.0 "bytes" "assumed: a handshake with its certificates";
-    CONNECTION_BYTES_OUT 1_700.0 "bytes" "assumed: hello, keys, acknowledgements";
-    REQUEST_BYTES_OUT 450.0 "bytes" "assumed: headers, acknowledgements";
-    LOOKUP_BYTES_OUT 550.0 "bytes" "assumed: 1.3 look-ups a host by a resolver of one's own";
-    TAB_CPU 0.000_196 "s" "make bench-bundle, auto, the mix";
-    TAB_BYTES 916.0 "bytes" "make bench-bundle, auto: a tab in a bundle, plain";
-    SEARCH_HOSTS_A_SECOND 500_000.0 "hosts" "assumed: merging sorted lines, one worker";
-    ROW_DATABASE_CPU 0.000_032 "s" "make bench-fleet: 0.21 of a core at 6,499 rows a second";
-    WORKER_DISK_GB 20.0 "GB" "assumed: the image, spools, archives under way";
-    DATABASE_GB 100.0 "GB" "make bench-fleet: 52 GB of rows, 63 GB of log while it is kept";
-    SPARE_HOURS 1.0 "h" "assumed: machines that come up, a backup, teardown";
-    ARCHIVE_DAYS 5.0 "days" "assumed: until it is backed up or dropped";
-}
 
 /// The hosts to scan, and the machines that scan them.
 #[derive(Debug, Clone)]
@@ -74,6 +39,8 @@ pub(super) struct Fleet<'a> {
     pub(super) hosts: f64,
     pub(super) workers: f64,
     pub(super) in_flight: f64,
+    /// Seconds that the fetch of an icon holds its place among those in flight.
+    pub(super) fetch_slot: f64,
     /// Requests a second to the source, all workers together.
     pub(super) archive_rate: f64,
     /// The speed of a vCPU, as a multiple of a core of the machine that the rates were measured on.
@@ -156,6 +123,34 @@ pub(super) struct Model {
     pub(super) received_gb: f64,
     /// Dollars per month to store the site, without visitors.
     pub(super) hosting_month: f64,
+    /// What is paid for beside the scan, as long as it is kept.
+    pub(super) kept: Vec<Kept>,
+    /// Bytes of a backup in gigabytes: site, archive and the dump of the rows.
+    pub(super) backup_gb: f64,
+}
+
+/// What is paid for beside a scan.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    pub(super) name: &'static str,
+    pub(super) dollars: f64,
+    pub(super) per: Period,
+}
+
+/// How often something is paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Period {
+    Once,
+    Month,
+}
+
+impl Period {
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Month => "a month",
+        }
+    }
 }
 
 /// The resources that a stage uses.
@@ -224,7 +219,7 @@ impl Fleet<'_> {
                 bytes_in: icons * ICON_BYTES
                     + self.hosts * CONNECTIONS_A_HOST * CONNECTION_BYTES_IN,
                 permits: self.in_flight * SLOTS_IN_USE,
-                permit_seconds: icons * FETCH_SLOT + robots * ROBOTS_SLOT,
+                permit_seconds: icons * self.fetch_slot + robots * ROBOTS_SLOT,
                 rows: icons,
                 source_requests: 0.0,
             },
@@ -278,6 +273,9 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     let sum = |of: fn(&Cost) -> f64| costs.iter().map(of).sum();
     let (dollars, spot_dollars) = (sum(|cost| cost.dollars), sum(|cost| cost.spot));
     let [warc, icon, bundle] = pipeline;
+    let site_gb = fleet.hosts * TAB_BYTES / GB;
+    let hosting_month = site_gb * prices.store_gb_month.price;
+    let backup_gb = site_gb + icons * ICON_BYTES / GB + rows_gb(fleet, icons) * DUMP_SHARE;
     Model {
         stages: vec![index, warc, icon, bundle, closing],
         together,
@@ -289,39 +287,81 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
         icons,
         sent_gb,
         received_gb: received / GB,
-        hosting_month: fleet.hosts * TAB_BYTES / GB * prices.store_gb_month.price,
+        hosting_month,
+        kept: kept(fleet, prices, backup_gb, sent_gb, hosting_month),
+        backup_gb,
     }
+}
+
+/// Gigabytes of the rows of a scan.
+fn rows_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
+    (fleet.hosts * ROW_BYTES_OF_A_PAGE + icons * ROW_BYTES_OF_AN_ICON) / GB
+}
+
+/// Objects of a scan: of the archive, and of the site.
+fn objects(fleet: &Fleet<'_>) -> (f64, f64) {
+    let shards = (fleet.hosts / HOSTS_PER_SHARD).ceil();
+    let bundles = fleet.hosts / f64::from(ENTRIES_PER_BUNDLE);
+    (shards, bundles + fleet.hosts / HOSTNAMES_PER_FILE as f64)
 }
 
 fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f64) -> Vec<Cost> {
     let worker_hours = fleet.workers * hours;
     let same = |name, dollars: f64| Cost { name, dollars, spot: dollars };
     let machines = worker_hours * fleet.machine.hour;
-    let beside = prices.public_address_hour.price
-        + WORKER_DISK_GB * prices.worker_disk_gb_month.price / HOURS_PER_MONTH;
+    let addresses = worker_hours * prices.public_address_hour.price;
+    let disks = worker_hours * WORKER_DISK_GB * prices.worker_disk_gb_month.price / HOURS_PER_MONTH;
     let database_hours = hours + SPARE_HOURS;
     let database = database_hours
         * (fleet.database.hour + DATABASE_GB * prices.database_gb_month.price / HOURS_PER_MONTH);
-    let shards = (fleet.hosts / 1_200.0).ceil();
-    let bundles = fleet.hosts / f64::from(ENTRIES_PER_BUNDLE);
-    let searches = fleet.hosts / HOSTNAMES_PER_FILE as f64;
-    let requests = (2.0 * shards + bundles + searches) / 1e3 * prices.thousand_puts.price
-        + shards * 60.0 / 1e3 * prices.thousand_gets.price;
+    // Each row is written once and read once.
+    let zones = 2.0 * rows_gb(fleet, icons) * OTHER_ZONES * prices.between_zones_gb.price;
+    let metrics = prices.secret_month.price + OWN_METRICS * prices.metric_month.price;
+    let watched = database_hours * metrics / HOURS_PER_MONTH + LOG_GB * prices.log_gb.price;
+    let (archived, published) = objects(fleet);
+    let requests = (2.0 * archived + published) / 1e3 * prices.thousand_puts.price
+        + archived * 60.0 / 1e3 * prices.thousand_gets.price;
     let archive = icons * ICON_BYTES / GB * prices.store_gb_month.price * ARCHIVE_DAYS / 30.0;
     let sent = (sent_gb - prices.sent_gb_free.price).max(0.0) * prices.sent_gb.price;
     vec![
         Cost { name: "workers", dollars: machines, spot: machines * prices.spot_share.price },
-        same("their addresses and disks", worker_hours * beside),
+        same("their public IPv4 addresses", addresses),
+        same("their disks", disks),
         same("Postgres", database),
+        same("traffic between zones", zones),
+        same("Postgres's secret, logs, metrics", watched),
         same("requests to the stores", requests),
         same("the archive, for 5 days", archive),
         same("bytes sent to the web", sent),
     ]
 }
 
+/// What is paid for as long as a site and its backups are kept, and for moving a backup.
+fn kept(fleet: &Fleet<'_>, prices: &Prices, backup_gb: f64, sent_gb: f64, site: f64) -> Vec<Kept> {
+    let month = |name, dollars| Kept { name, dollars, per: Period::Month };
+    let once = |name, dollars| Kept { name, dollars, per: Period::Once };
+    let (archived, published) = objects(fleet);
+    let thousands = (archived + published) / 1e3;
+    let (standard, deep) = (prices.store_gb_month.price, prices.deep_archive_gb_month.price);
+    let free_gb = (prices.sent_gb_free.price - sent_gb).max(0.0);
+    vec![
+        month("the site", site),
+        month("its replaced versions, for 30 days", site * VERSIONS_DAYS / 30.0),
+        month("the zone of its name", prices.zone_month.price),
+        once("writing a backup", thousands * prices.thousand_puts.price),
+        month("a backup in S3 Standard", backup_gb * standard),
+        month("six of them, kept for 180 days", BACKUPS_KEPT * backup_gb * standard),
+        once("moving one to Deep Archive", thousands * prices.thousand_archive_puts.price),
+        month("a backup in Deep Archive", backup_gb * deep),
+        month("six of them there", BACKUPS_KEPT * backup_gb * deep),
+        once("a copy home", (backup_gb - free_gb).max(0.0) * prices.sent_gb.price),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::rates::FETCH_SLOT;
 
     fn modelled(hosts: f64, workers: f64, in_flight: f64, name: &str) -> Model {
         modelled_at(f64::INFINITY, hosts, workers, in_flight, name)
@@ -337,9 +377,16 @@ mod tests {
         let prices = Prices::read(include_str!("../../../../worker/prices.json")).unwrap();
         let (machine, database) =
             (prices.machine(name).unwrap(), prices.database("db.m7g.large").unwrap());
-        let core_speed = 1.0;
-        let fleet =
-            Fleet { hosts, workers, in_flight, archive_rate, core_speed, machine, database };
+        let fleet = Fleet {
+            hosts,
+            workers,
+            in_flight,
+            fetch_slot: FETCH_SLOT,
+            archive_rate,
+            core_speed: 1.0,
+            machine,
+            database,
+        };
         model(&fleet, &prices)
     }
 

@@ -2,7 +2,11 @@
 
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 
+use super::rates::ICONS_A_HOST;
 use crate::{archive_rate::ArchiveRate, error::OperationError};
+
+/// Icon URLs of a host, with its `/favicon.ico`: the number by which everything is planned.
+pub const ICONS_PER_HOST: f64 = ICONS_A_HOST;
 
 /// The crawl and the scan to estimate.
 #[derive(Debug, Clone)]
@@ -73,7 +77,7 @@ impl Default for Assumptions {
     fn default() -> Self {
         Self {
             entries_per_bundle: ENTRIES_PER_BUNDLE,
-            icons_per_host: 2.2,
+            icons_per_host: ICONS_PER_HOST,
             bytes_per_icon: 4_000.0,
             bytes_per_tab: 1_800.0,
             index_bytes_per_second: 25_000_000.0,

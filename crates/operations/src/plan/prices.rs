@@ -59,6 +59,18 @@ pub(super) struct Prices {
     pub(super) store_gb_month: Price,
     pub(super) thousand_puts: Price,
     pub(super) thousand_gets: Price,
+    /// Dollars per gigabyte and month in S3 Glacier Deep Archive.
+    pub(super) deep_archive_gb_month: Price,
+    /// Dollars per thousand objects that are moved to Deep Archive.
+    pub(super) thousand_archive_puts: Price,
+    /// Dollars per gigabyte between zones, both sides together.
+    pub(super) between_zones_gb: Price,
+    pub(super) secret_month: Price,
+    pub(super) metric_month: Price,
+    /// Dollars per gigabyte of logs.
+    pub(super) log_gb: Price,
+    /// Dollars per month and zone of names.
+    pub(super) zone_month: Price,
     /// Dollars per gigabyte sent to the internet, beyond the free ones.
     pub(super) sent_gb: Price,
     /// Gigabytes per month that may be sent to the internet for free.

@@ -4,9 +4,11 @@ use everytab_fetcher::capacity;
 use serde_json::{Value, json};
 
 use super::{
-    cost::{Fleet, FleetResource, Model, RATES, Stage, model},
+    cost::{Fleet, FleetResource, Model, Stage, model},
     options::FleetToPlan,
     prices::Prices,
+    rates::{FETCH_SLOT, FETCH_SLOT_AT_MOST, RATES},
+    reconcile::{Comparison, MeasuredScan, compare},
 };
 use crate::{
     archive_rate::{ArchiveRate, S3_RATE},
@@ -22,8 +24,8 @@ pub(super) fn print(
     sink: &dyn LineSink,
 ) -> Result<(), OperationError> {
     let prices = Prices::read(prices)?;
-    let (machine, database) =
-        (prices.machine(&options.instance)?, prices.database(&options.database_instance)?);
+    let machine = prices.machine(&options.instance)?;
+    let database = prices.database(&options.database_instance)?;
     if !(options.core_speed.is_finite() && options.core_speed > 0.0) {
         return Err(OperationError::usage("--core-speed: give a number greater than zero"));
     }
@@ -37,24 +39,12 @@ pub(super) fn print(
             options.instance
         ));
     }
-    let fleet = Fleet {
-        hosts: options.hosts as f64,
-        workers: options.workers as f64,
-        in_flight: in_flight as f64,
-        archive_rate: match options.archive_rate {
-            None => f64::from(S3_RATE),
-            Some(ArchiveRate::PerSecond(rate)) => f64::from(rate),
-            Some(ArchiveRate::Off) => f64::INFINITY,
-        },
-        core_speed: options.core_speed,
-        machine,
-        database,
-    };
-    let model = model(&fleet, &prices);
+    let fleet = fleet_of(options, in_flight, &prices)?;
+    let range = range_of(&fleet, &prices);
     if as_json {
-        sink.data(format_args!("{}", document(options, in_flight, &model, &prices)))?;
+        sink.data(format_args!("{}", document(options, in_flight, &range, &prices)))?;
     } else {
-        for line in table(options, &model, &fleet) {
+        for line in table(options, &range, &fleet) {
             sink.data(format_args!("{line}"))?;
         }
         sink.note(format_args!("prices of {} in {}; {}", prices.date, prices.region, prices.about));
@@ -69,57 +59,148 @@ pub(super) fn print(
     Ok(())
 }
 
-fn table(options: &FleetToPlan, model: &Model, fleet: &Fleet<'_>) -> Vec<String> {
-    let machine = &options.instance;
+/// Prints a scan beside the prediction for as many hosts.
+pub(super) fn print_comparison(
+    scan: &MeasuredScan,
+    options: &FleetToPlan,
+    prices: &str,
+    as_json: bool,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    let prices = Prices::read(prices)?;
+    let options = FleetToPlan { hosts: scan.hosts() as u64, ..options.clone() };
+    let fleet = fleet_of(&options, options.in_flight, &prices)?;
+    let found = compare(scan, &model(&fleet, &prices), &fleet);
+    if as_json {
+        let found: Vec<Value> = found.iter().map(Comparison::json).collect();
+        return sink.data(format_args!("{}", json!({"hosts": options.hosts, "compared": found})));
+    }
+    sink.data(format_args!(
+        "{} hosts; {} workers of {}, {} in flight each",
+        options.hosts, options.workers, options.instance, options.in_flight
+    ))?;
+    sink.data(format_args!(
+        "  {:<26} {:>14} {:>14} {:>7}  {:<10} would change",
+        "", "predicted", "measured", "ratio", "unit"
+    ))?;
+    for each in &found {
+        sink.data(format_args!("{}", each.text()))?;
+    }
+    sink.note(format_args!(
+        "constants are in crates/operations/src/plan/rates.rs; give the workers, --instance and \
+         --in-flight that the scan had"
+    ));
+    Ok(())
+}
+
+/// The fleet of the options, with prices.
+fn fleet_of<'a>(
+    options: &FleetToPlan,
+    in_flight: u64,
+    prices: &'a Prices,
+) -> Result<Fleet<'a>, OperationError> {
+    Ok(Fleet {
+        hosts: options.hosts as f64,
+        workers: options.workers as f64,
+        in_flight: in_flight as f64,
+        fetch_slot: FETCH_SLOT,
+        archive_rate: match options.archive_rate {
+            None => f64::from(S3_RATE),
+            Some(ArchiveRate::PerSecond(rate)) => f64::from(rate),
+            Some(ArchiveRate::Off) => f64::INFINITY,
+        },
+        core_speed: options.core_speed,
+        machine: prices.machine(&options.instance)?,
+        database: prices.database(&options.database_instance)?,
+    })
+}
+
+fn range_of(fleet: &Fleet<'_>, prices: &Prices) -> Range {
+    let longest = Fleet { fetch_slot: FETCH_SLOT_AT_MOST, ..fleet.clone() };
+    Range { least: model(fleet, prices), most: model(&longest, prices) }
+}
+
+/// The model with the shortest and the longest time that an icon's fetch is known to take. Nothing
+/// else moves the hours as much.
+struct Range {
+    least: Model,
+    most: Model,
+}
+
+/// Two amounts as one text, one number if they are written alike.
+fn between(least: f64, most: f64) -> String {
+    let (least, most) = (format!("{least:.2}"), format!("{most:.2}"));
+    if least == most { least } else { format!("{least} to {most}") }
+}
+
+fn table(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>) -> Vec<String> {
+    let (least, most) = (&range.least, &range.most);
     let mut lines = vec![
         format!(
-            "{} hosts, {:.0} icon URLs; {} workers of {machine} ({} vCPUs each), {} in flight \
-             each, and a {}",
+            "{} hosts, {:.0} icon URLs; {} workers of {} ({} vCPUs each), {} in flight each, \
+             and a {}",
             fleet.hosts,
-            model.icons,
+            least.icons,
             options.workers,
+            options.instance,
             fleet.machine.vcpus,
             fleet.in_flight,
             options.database_instance
         ),
+        format!("the fetch of an icon takes {FETCH_SLOT} to {FETCH_SLOT_AT_MOST} s"),
         String::new(),
-        format!("  {:<24} {:>8} {:>9} {:>9}  bound by", "stage", "hours", "dollars", "on spot"),
+        format!("  {:<20} {:>15} {:>15} {:>15}  bound by", "stage", "hours", "dollars", "on spot"),
     ];
-    for stage in &model.stages {
-        lines.push(row(stage, model));
+    for (a, b) in least.stages.iter().zip(&most.stages) {
+        let ((dollars, spot), (most_dollars, most_spot)) = (share(a, least), share(b, most));
+        lines.push(format!(
+            "  {:<20} {:>15} {:>15} {:>15}  {}",
+            a.name,
+            between(a.hours(), b.hours()),
+            between(dollars, most_dollars),
+            between(spot, most_spot),
+            a.bound_by().text()
+        ));
     }
-    lines.push(format!("  {:<24} {:>8}", "", "--------"));
+    lines.push(format!("  {:<20} {:>15}", "", "---------------"));
     lines.push(format!(
-        "  {:<24} {:>8.2}  (concurrently {:.2}, bound by {})",
+        "  {:<20} {:>15}  (concurrently {}, bound by {}, then {})",
         "in all, overlapping",
-        model.hours,
-        model.together.hours(),
-        model.together.bound_by().text()
+        between(least.hours, most.hours),
+        between(least.together.hours(), most.together.hours()),
+        least.together.bound_by().text(),
+        most.together.bound_by().text()
     ));
     lines.push(String::new());
-    lines.push(format!("  {:<33} {:>9} {:>9}", "what is paid for", "dollars", "on spot"));
-    for cost in &model.costs {
-        lines.push(format!("  {:<33} {:>9.2} {:>9.2}", cost.name, cost.dollars, cost.spot));
+    lines.push(format!("  {:<35} {:>15} {:>15}", "what is paid for", "dollars", "on spot"));
+    for (name, dollars, spot) in range.sums() {
+        lines.push(format!("  {name:<35} {dollars:>15} {spot:>15}"));
     }
-    let (dollars, spot) = (model.dollars, model.spot_dollars);
-    lines.push(format!("  {:<33} {dollars:>9.2} {spot:>9.2}", "a scan"));
-    lines.push(format!("  {:<33} {:>9.2}", "the site, each month it is kept", model.hosting_month));
+    lines.push(String::new());
+    let backup = format!("what is kept, a backup has {:.0} GB", least.backup_gb);
+    lines.push(format!("  {backup:<35} {:>15}", "dollars"));
+    for kept in &least.kept {
+        lines.push(format!("  {:<35} {:>15.2} {}", kept.name, kept.dollars, kept.per.text()));
+    }
     lines.push(String::new());
     lines.push(format!(
         "  {:.0} GB come in, {:.0} GB go out; a worker's requests take at most {:.1} GB of memory",
-        model.received_gb, model.sent_gb, model.memory_gb
+        least.received_gb, least.sent_gb, least.memory_gb
     ));
     lines
 }
 
-fn row(stage: &Stage, model: &Model) -> String {
-    let (dollars, spot) = share(stage, model);
-    format!(
-        "  {:<24} {:>8.2} {dollars:>9.2} {spot:>9.2}  {}",
-        stage.name,
-        stage.hours(),
-        stage.bound_by().text()
-    )
+impl Range {
+    /// Each thing that is paid for, and their sum.
+    fn sums(&self) -> Vec<(&'static str, String, String)> {
+        let costs = self.least.costs.iter().zip(&self.most.costs);
+        let mut lines: Vec<_> = costs
+            .map(|(a, b)| (a.name, between(a.dollars, b.dollars), between(a.spot, b.spot)))
+            .collect();
+        let dollars = between(self.least.dollars, self.most.dollars);
+        lines.push(("a scan", dollars, between(self.least.spot_dollars, self.most.spot_dollars)));
+        lines
+    }
 }
 
 /// A stage's share of the dollars, in proportion to its hours. The hours of all stages are summed
@@ -130,49 +211,173 @@ fn share(stage: &Stage, model: &Model) -> (f64, f64) {
     (model.dollars * part, model.spot_dollars * part)
 }
 
-fn document(options: &FleetToPlan, in_flight: u64, model: &Model, prices: &Prices) -> Value {
-    let of_stage = |stage: &Stage| {
-        let seconds: serde_json::Map<String, Value> = FleetResource::ALL
-            .into_iter()
-            .zip(stage.seconds)
-            .map(|(resource, seconds)| (resource.text().to_owned(), json!(rounded(seconds))))
-            .collect();
-        let (dollars, spot) = share(stage, model);
-        json!({
-            "stage": stage.name, "hours": rounded(stage.hours()),
-            "dollars": rounded(dollars), "spot_dollars": rounded(spot),
-            "bound_by": stage.bound_by().text(), "seconds": seconds,
-        })
-    };
+/// Numbers without `at_most` are those of the shortest fetches.
+fn document(options: &FleetToPlan, in_flight: u64, range: &Range, prices: &Prices) -> Value {
+    let model = &range.least;
     let costs: Vec<Value> = model
         .costs
         .iter()
-        .map(|cost| {
+        .zip(&range.most.costs)
+        .map(|(cost, most)| {
             json!({"name": cost.name, "dollars": rounded(cost.dollars),
-                   "spot_dollars": rounded(cost.spot)})
+                   "spot_dollars": rounded(cost.spot),
+                   "dollars_at_most": rounded(most.dollars),
+                   "spot_dollars_at_most": rounded(most.spot)})
         })
         .collect();
-    let rates: Vec<Value> = RATES
-        .iter()
-        .map(|rate| {
-            json!({"name": rate.name.to_lowercase(), "value": rate.value, "unit": rate.unit,
-                   "source": rate.source})
-        })
-        .collect();
+    let kept = model.kept.iter().map(
+        |kept| json!({"name": kept.name, "dollars": rounded(kept.dollars), "per": kept.per.text()}),
+    );
+    let rates = RATES.iter().map(|rate| {
+        json!({"name": rate.name.to_lowercase(), "value": rate.value, "unit": rate.unit,
+               "source": rate.source})
+    });
+    let stages = model.stages.iter().zip(&range.most.stages);
     json!({
         "hosts": options.hosts, "workers": options.workers, "instance": options.instance,
         "database_instance": options.database_instance, "in_flight": in_flight,
+        "icon_urls": rounded(model.icons),
         "hours": rounded(model.hours), "dollars": rounded(model.dollars),
         "spot_dollars": rounded(model.spot_dollars),
-        "stages": model.stages.iter().map(of_stage).collect::<Vec<_>>(),
+        "hours_at_most": rounded(range.most.hours),
+        "dollars_at_most": rounded(range.most.dollars),
+        "spot_dollars_at_most": rounded(range.most.spot_dollars),
+        "stages": stages.map(|(a, b)| stage_document(a, b, range)).collect::<Vec<_>>(),
         "costs": costs, "hosting_dollars_a_month": rounded(model.hosting_month),
+        "kept": kept.collect::<Vec<_>>(), "backup_gb": rounded(model.backup_gb),
         "received_gb": rounded(model.received_gb), "sent_gb": rounded(model.sent_gb),
         "memory_gb": rounded(model.memory_gb),
         "prices": {"date": prices.date, "region": prices.region, "about": prices.about},
-        "rates": rates,
+        "rates": rates.collect::<Vec<_>>(),
+    })
+}
+
+fn stage_document(stage: &Stage, most: &Stage, range: &Range) -> Value {
+    let seconds: serde_json::Map<String, Value> = FleetResource::ALL
+        .into_iter()
+        .zip(stage.seconds)
+        .map(|(resource, seconds)| (resource.text().to_owned(), json!(rounded(seconds))))
+        .collect();
+    let ((dollars, spot), (most_dollars, _)) =
+        (share(stage, &range.least), share(most, &range.most));
+    json!({
+        "stage": stage.name, "hours": rounded(stage.hours()),
+        "dollars": rounded(dollars), "spot_dollars": rounded(spot),
+        "hours_at_most": rounded(most.hours()), "dollars_at_most": rounded(most_dollars),
+        "bound_by": stage.bound_by().text(), "seconds": seconds,
     })
 }
 
 fn rounded(amount: f64) -> f64 {
     (amount * 1e4).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::plan::rates::ICONS_A_HOST;
+
+    const COST: &str = include_str!("../../../../docs/cost.md");
+    const PRICES: &str = include_str!("../../../../worker/prices.json");
+
+    fn usual() -> FleetToPlan {
+        FleetToPlan {
+            hosts: 30_000_000,
+            workers: 8,
+            instance: "c7g.large".into(),
+            database_instance: "db.t4g.large".into(),
+            in_flight: 512,
+            archive_rate: None,
+            core_speed: 1.0,
+        }
+    }
+
+    fn with_range<T>(options: &FleetToPlan, show: impl FnOnce(&Range, &Fleet<'_>) -> T) -> T {
+        let prices = Prices::read(PRICES).unwrap();
+        let fleet = fleet_of(options, options.in_flight, &prices).unwrap();
+        show(&range_of(&fleet, &prices), &fleet)
+    }
+
+    #[test]
+    fn the_tables_of_the_document_are_those_that_plan_prints() {
+        let options = usual();
+        let lines = with_range(&options, |range, fleet| table(&options, range, fleet));
+        let lines: Vec<String> =
+            lines.iter().map(|line| format!("  {line}").trim_end().to_owned()).collect();
+        let whole = lines.join("\n");
+        assert!(COST.contains(&whole), "docs/cost.md has not:\n{whole}");
+    }
+
+    #[test]
+    fn the_other_fleets_of_the_document_are_those_that_plan_computes() {
+        let fleets = [
+            (1, 512, 1.0, None),
+            (8, 512, 1.0, None),
+            (16, 512, 1.0, None),
+            (8, 2_048, 1.0, None),
+            (4, 2_048, 1.0, None),
+            (50, 2_000, 1.0, None),
+            (8, 512, 0.5, None),
+            (8, 2_048, 1.0, Some(ArchiveRate::Off)),
+        ];
+        let rows = fleets.map(|(workers, in_flight, core_speed, archive_rate)| {
+            let options = FleetToPlan { workers, in_flight, core_speed, archive_rate, ..usual() };
+            with_range(&options, |range, _| {
+                format!(
+                    "| {workers} | {in_flight} | {core_speed} | {} | {} | {} | {} | {} |",
+                    if archive_rate.is_some() { "off" } else { "1,000" },
+                    between(range.least.hours, range.most.hours),
+                    between(range.least.dollars, range.most.dollars),
+                    between(range.least.spot_dollars, range.most.spot_dollars),
+                    range.most.together.bound_by().text(),
+                )
+            })
+        });
+        let rows = rows.join("\n");
+        assert!(COST.contains(&rows), "docs/cost.md has not:\n{rows}");
+    }
+
+    #[test]
+    fn every_document_plans_with_one_number_of_icon_urls() {
+        let millions = format!("{:.0}", 30.0 * ICONS_A_HOST);
+        let documents = [
+            ("docs/cost.md", COST),
+            ("docs/benchmarks.md", include_str!("../../../../docs/benchmarks.md")),
+            ("docs/operations.md", include_str!("../../../../docs/operations.md")),
+            ("README.md", include_str!("../../../../README.md")),
+        ];
+        for (name, text) in documents {
+            for (before, _) in text.match_indices(" million icon") {
+                let number = text[..before].rsplit(|c: char| !c.is_ascii_digit()).next();
+                assert_eq!(number, Some(millions.as_str()), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_and_between_the_bounds_is_in_the_document_of_numbers() {
+        let options = usual();
+        let prices = Prices::read(PRICES).unwrap();
+        let document = with_range(&options, |range, _| document(&options, 512, range, &prices));
+        let number = |name: &str| document[name].as_f64().unwrap();
+        assert!(number("hours") < number("hours_at_most"));
+        assert!(number("dollars") < number("dollars_at_most"));
+        let names: Vec<&str> = document["costs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|c| c["name"].as_str())
+            .collect();
+        for name in ["their public IPv4 addresses", "traffic between zones"] {
+            assert!(names.contains(&name), "{name}");
+        }
+        let kept = document["kept"].as_array().unwrap();
+        let of = |name: &str| {
+            let found = kept.iter().find(|kept| kept["name"] == name).unwrap();
+            found["dollars"].as_f64().unwrap()
+        };
+        assert!(of("a backup in Deep Archive") < of("a backup in S3 Standard") / 20.0);
+        assert!((of("a copy home") - number("backup_gb") * 0.09).abs() < 0.01);
+    }
 }
