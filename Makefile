@@ -37,7 +37,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Scan some hosts on this machine and serve the page (DEMO=live|recorded|generated)
+demo: ## Scan some hosts here and serve the page (DEMO=live|recorded|generated SITE_URL= CONTACT=)
 	@scripts/demo/demo.sh $(ARGS)
 
 .PHONY: build

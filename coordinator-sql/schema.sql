@@ -392,6 +392,7 @@ begin
     delete from bundles where scan = p_scan;
     delete from index_files where scan = p_scan;
     delete from scan_blocklist where scan = p_scan;
+    delete from scan_exclusions where scan = p_scan;
     delete from scans where scan = p_scan;
     perform coordinator.drop_run(p_scan);
     return true;
@@ -408,6 +409,43 @@ begin
     on conflict (run, kind, part) do update
        set state = 'pending', not_before = null, attempts = 0, crashes = 0
      where jobs.state <> 'leased';
+end $$;
+
+-- Name: exclude(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.exclude(p_scan integer, p_kinds text[], p_patterns text[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    last_version integer;
+    added integer;
+begin
+    perform 1 from runs r where r.run = p_scan and r.state in ('running', 'paused')
+       for no key update;
+    if not found then
+        return null;
+    end if;
+    select coalesce(max(e.version), 0) into last_version
+      from scan_exclusions e where e.scan = p_scan;
+    insert into scan_exclusions (scan, version, kind, pattern)
+    select p_scan, last_version + row_number() over (order by n.kind, n.pattern), n.kind, n.pattern
+      from (select distinct kind, pattern from unnest(p_kinds, p_patterns) as g (kind, pattern)) n
+     where not exists (select from scan_exclusions e
+                        where e.scan = p_scan and e.kind = n.kind and e.pattern = n.pattern);
+    get diagnostics added = row_count;
+    -- Limit exclusions = 10000: of a running scan, because every worker holds them all.
+    if last_version + added > 10000 then
+        raise exception 'a running scan has too many exclusions (%): pause it, use the blocklist',
+            last_version + added
+            using errcode = 'ET001';
+    end if;
+    insert into blocklist (kind, pattern, reason)
+    select g.kind, g.pattern, 'excluded from a running scan'
+      from unnest(p_kinds, p_patterns) as g (kind, pattern)
+     where g.kind in ('hostname', 'suffix')
+    on conflict (kind, pattern) do nothing;
+    return added;
 end $$;
 
 -- Name: fan_out(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -492,7 +530,22 @@ CREATE FUNCTION coordinator.host_blocked(p_scan integer, p_hostname text) RETURN
         or exists (select from scan_blocklist b, labels,
                           generate_series(1, cardinality(label)) first_label
                     where b.scan = p_scan and b.kind = 'suffix'
-                      and b.pattern = array_to_string(label[first_label:], '.'));
+                      and b.pattern = array_to_string(label[first_label:], '.'))
+        or coordinator.host_excluded(p_scan, p_hostname);
+$$;
+
+-- Name: host_excluded(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.host_excluded(p_scan integer, p_hostname text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select exists (select from scan_exclusions e
+                    where e.scan = p_scan and e.kind = 'hostname' and e.pattern = p_hostname)
+        or exists (select from scan_exclusions e
+                    where e.scan = p_scan and e.kind = 'suffix'
+                      and (p_hostname = e.pattern or right(p_hostname, length(e.pattern) + 1)
+                                                     = '.' || e.pattern));
 $$;
 
 -- Name: icon_order(boolean, text, integer, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -651,7 +704,9 @@ CREATE FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) R
 #variable_conflict use_column
 declare
     icon_lease integer;
+    any_excluded boolean;
 begin
+    select exists (select from scan_exclusions e where e.scan = p_scan) into any_excluded;
     select j.lease_number into icon_lease from jobs j
      where j.run = p_scan and j.kind = 'icon' and j.part = p_shard and j.state = 'completed';
     return query
@@ -670,7 +725,9 @@ begin
                ) i
          group by i.host_no)
     select p.host_no, p.hostname, p.https, p.frameable, p.title,
-           p.outcome = 'opted_out' or exists (
+           p.outcome = 'opted_out'
+               or any_excluded and coordinator.host_excluded(p_scan, p.hostname)
+               or exists (
                select from scan_blocklist b
                 where b.scan = p_scan and b.kind = 'title' and p.title ilike b.pattern),
            icon_lease, coalesce(u.urls, '{}'), coalesce(u.offsets, '{}'),
@@ -682,6 +739,38 @@ begin
      where p.scan = p_scan and p.shard = p_shard
      order by p.host_no;
 end $$;
+
+-- Name: load_excluded_hosts(integer, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_excluded_hosts(p_scan integer, p_first_shard integer, p_last_shard integer) RETURNS TABLE(shard integer, hostname text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    if not exists (select from scan_exclusions e
+                    where e.scan = p_scan and e.kind in ('hostname', 'suffix')) then
+        return;
+    end if;
+    return query
+    select p.shard, p.hostname
+      from pages p
+      join jobs j on j.run = p_scan and j.kind = 'warc' and j.part = p.shard
+       and j.state = 'completed' and j.lease_number = p.lease_number
+     where p.scan = p_scan and p.shard between p_first_shard and p_last_shard
+       and coordinator.host_excluded(p_scan, p.hostname)
+     order by p.shard, p.hostname collate "C";
+end $$;
+
+-- Name: load_exclusions(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) RETURNS TABLE(version integer, kind text, pattern text, excluded_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select e.version, e.kind, e.pattern, e.excluded_at from scan_exclusions e
+     where e.scan = p_scan and e.version > p_after order by e.version;
+$$;
 
 -- Name: load_icon(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -747,6 +836,7 @@ declare
 begin
     select * into bounds from coordinator.shard_bounds(p_scan, p_shard);
     select exists (select from scan_blocklist b where b.scan = p_scan and b.kind <> 'title')
+        or exists (select from scan_exclusions e where e.scan = p_scan)
       into any_blocked;
     return query
     with chosen as (
@@ -1402,6 +1492,9 @@ begin
     end loop;
     insert into scan_blocklist (scan, kind, pattern)
     select new_scan, b.kind, b.pattern from blocklist b;
+    insert into scan_exclusions (scan, version, kind, pattern)
+    select new_scan, row_number() over (order by e.pattern), 'network', e.pattern
+      from (select distinct pattern from scan_exclusions where kind = 'network') e;
     insert into index_files (scan, file, path, max_captures)
     select new_scan, f.ordinality - 1, f.path, f.max_captures
       from unnest(p_files, p_max_captures) with ordinality as f (path, max_captures, ordinality);
@@ -1703,6 +1796,19 @@ CREATE TABLE everytab.scan_blocklist (
     pattern text NOT NULL
 );
 
+-- Name: scan_exclusions; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.scan_exclusions (
+    scan integer NOT NULL,
+    version integer NOT NULL,
+    kind text NOT NULL,
+    pattern text NOT NULL,
+    excluded_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT scan_exclusions_kind_check CHECK ((kind = ANY (ARRAY['hostname'::text, 'suffix'::text, 'network'::text]))),
+    CONSTRAINT scan_exclusions_pattern_check CHECK (((length(pattern) >= 1) AND (length(pattern) <= 300))),
+    CONSTRAINT scan_exclusions_version_check CHECK ((version > 0))
+);
+
 -- Name: scans; Type: TABLE; Schema: everytab; Owner: -
 
 CREATE TABLE everytab.scans (
@@ -1799,6 +1905,16 @@ ALTER TABLE ONLY everytab.runs
 ALTER TABLE ONLY everytab.scan_blocklist
     ADD CONSTRAINT scan_blocklist_pkey PRIMARY KEY (scan, kind, pattern);
 
+-- Name: scan_exclusions scan_exclusions_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.scan_exclusions
+    ADD CONSTRAINT scan_exclusions_pkey PRIMARY KEY (scan, version);
+
+-- Name: scan_exclusions scan_exclusions_scan_kind_pattern_key; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.scan_exclusions
+    ADD CONSTRAINT scan_exclusions_scan_kind_pattern_key UNIQUE (scan, kind, pattern);
+
 -- Name: scans scans_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.scans
@@ -1859,6 +1975,11 @@ CREATE INDEX jobs_ready ON everytab.jobs USING btree (run, kind, priority, job_i
 -- Name: pages_shard; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE INDEX pages_shard ON ONLY everytab.pages USING btree (shard);
+
+-- Name: scan_exclusions scan_exclusions_scan_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.scan_exclusions
+    ADD CONSTRAINT scan_exclusions_scan_fkey FOREIGN KEY (scan) REFERENCES everytab.scans(scan);
 
 -- Name: scans scans_scan_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
 
@@ -1938,6 +2059,10 @@ REVOKE ALL ON FUNCTION coordinator.drop_scan(p_scan integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION coordinator.enqueue(p_run integer, p_kind everytab.job_kind, p_parts integer[]) FROM PUBLIC;
 
+-- Name: FUNCTION exclude(p_scan integer, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.exclude(p_scan integer, p_kinds text[], p_patterns text[]) FROM PUBLIC;
+
 -- Name: FUNCTION fan_out(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.fan_out(p_scan integer) FROM PUBLIC;
@@ -1949,6 +2074,10 @@ REVOKE ALL ON FUNCTION coordinator.free_jobs(p_job_ids bigint[], p_state everyta
 -- Name: FUNCTION host_blocked(p_scan integer, p_hostname text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.host_blocked(p_scan integer, p_hostname text) FROM PUBLIC;
+
+-- Name: FUNCTION host_excluded(p_scan integer, p_hostname text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.host_excluded(p_scan integer, p_hostname text) FROM PUBLIC;
 
 -- Name: FUNCTION icon_order(p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -1986,6 +2115,16 @@ GRANT ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) TO everytab_wor
 
 REVOKE ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) TO everytab_worker;
+
+-- Name: FUNCTION load_excluded_hosts(p_scan integer, p_first_shard integer, p_last_shard integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_excluded_hosts(p_scan integer, p_first_shard integer, p_last_shard integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_excluded_hosts(p_scan integer, p_first_shard integer, p_last_shard integer) TO everytab_worker;
+
+-- Name: FUNCTION load_exclusions(p_scan integer, p_after integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) TO everytab_worker;
 
 -- Name: FUNCTION load_icon(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 

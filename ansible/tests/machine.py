@@ -93,7 +93,8 @@ class Machine:
                  f'EVERYTAB_DIAL_PORT="{ports}"\nEVERYTAB_ALLOW_RANGE="127.0.0.0/8,::1/128"\n'
                  'EVERYTAB_CA_FILE="/etc/everytab/internet.pem"\nEVERYTAB_IN_FLIGHT="64"\n',
                  "/etc/everytab/broker.env": trust,
-                 "/etc/everytab/scan.env": trust + 'EVERYTAB_LEASE="5s"\n',
+                 "/etc/everytab/scan.env":
+                 trust + 'EVERYTAB_LEASE="5s"\nEVERYTAB_INTERNET="small"\n',
                  "/etc/everytab/group.env": trust}
         self.runcmd = user_data["runcmd"]
         self.is_console = any(file["path"].endswith("/scan.env") for file in user_data["write_files"])

@@ -109,22 +109,24 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
     published
 }
 
-/// Replaces the placeholders; without a contact, lines that name one are left out.
+/// Replaces the placeholders; without a contact, lines that name one are left out. The User-Agent
+/// holds the address of the site, so nothing else is replaced in it: a page shows what is sent.
 fn fill_in(text: &str, operator: &SiteOperator) -> String {
-    let text = match &operator.user_agent {
-        Some(agent) => text.replace(PLACEHOLDER_USER_AGENT, &escape(agent)),
-        None => text.to_owned(),
-    };
+    let agent = escape(operator.user_agent.as_deref().unwrap_or(PLACEHOLDER_USER_AGENT));
+    let between: Vec<String> =
+        text.split(PLACEHOLDER_USER_AGENT).map(|text| fill_in_text(text, operator)).collect();
+    between.join(&agent)
+}
+
+fn fill_in_text(text: &str, operator: &SiteOperator) -> String {
     let text = match &operator.contact {
         Some(contact) if contact.starts_with("https://") => text
             .replace(&format!("mailto:{PLACEHOLDER_CONTACT}"), &escape(contact))
             .replace(PLACEHOLDER_CONTACT, &escape(contact)),
         Some(contact) => text.replace(PLACEHOLDER_CONTACT, &escape(contact)),
-        None => text
-            .lines()
-            .filter(|line| !line.contains(PLACEHOLDER_CONTACT))
-            .flat_map(|l| [l, "\n"])
-            .collect(),
+        None => {
+            text.split_inclusive('\n').filter(|line| !line.contains(PLACEHOLDER_CONTACT)).collect()
+        }
     };
     // A site without an address refers to its files by relative names.
     text.replace(PLACEHOLDER_SITE_URL, &escape(operator.site_url.as_deref().unwrap_or_default()))
@@ -223,9 +225,10 @@ mod tests {
         let all = SiteOperator {
             site_url: Some("https://tabs.example/".into()),
             contact: Some("me@tabs.example".into()),
-            user_agent: Some("Bot <1>".into()),
+            user_agent: Some("Bot <1> (+https://everytab.example/bot.html)".into()),
         };
-        let expected = "<meta content=\"https://tabs.example/preview.png\">\n<p>Bot &lt;1&gt;\n\
+        let expected = "<meta content=\"https://tabs.example/preview.png\">\n\
+                        <p>Bot &lt;1&gt; (+https://everytab.example/bot.html)\n\
                         <a href=\"mailto:me@tabs.example\">me@tabs.example</a>\n";
         assert_eq!(published(&all), expected);
         let page = SiteOperator { contact: Some("https://tabs.example/write".into()), ..all };

@@ -17,6 +17,7 @@ begin
     delete from bundles where scan = p_scan;
     delete from index_files where scan = p_scan;
     delete from scan_blocklist where scan = p_scan;
+    delete from scan_exclusions where scan = p_scan;
     delete from scans where scan = p_scan;
     perform coordinator.drop_run(p_scan);
     return true;

@@ -1,4 +1,5 @@
--- Whether a hostname is on the scan's blocklist, itself or by a domain suffix.
+-- Whether a hostname is on the scan's blocklist, itself or by a domain suffix, or was excluded from
+-- the running scan.
 create or replace function coordinator.host_blocked(p_scan integer, p_hostname text)
 returns boolean language sql stable set search_path = everytab, pg_temp as $$
     with labels as (select string_to_array(p_hostname, '.') as label)
@@ -7,5 +8,6 @@ returns boolean language sql stable set search_path = everytab, pg_temp as $$
         or exists (select from scan_blocklist b, labels,
                           generate_series(1, cardinality(label)) first_label
                     where b.scan = p_scan and b.kind = 'suffix'
-                      and b.pattern = array_to_string(label[first_label:], '.'));
+                      and b.pattern = array_to_string(label[first_label:], '.'))
+        or coordinator.host_excluded(p_scan, p_hostname);
 $$;

@@ -1,6 +1,7 @@
 -- The pages of a shard in order of host_no, each with its usable icons, the best first. A host has
 -- no icons where the icon job was discarded. archive_lease_number names the shard's archive object.
--- blocked says whether the title or the hostname is on the scan's blocklist.
+-- blocked says whether the title or the hostname is on the scan's blocklist, or the hostname was
+-- excluded from the running scan.
 create or replace function coordinator.load_bundle_shard(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, https boolean, frameable boolean, title text,
                blocked boolean, archive_lease_number integer, icon_urls text[],
@@ -9,7 +10,9 @@ language plpgsql stable security definer set search_path = everytab, pg_temp as 
 #variable_conflict use_column
 declare
     icon_lease integer;
+    any_excluded boolean;
 begin
+    select exists (select from scan_exclusions e where e.scan = p_scan) into any_excluded;
     select j.lease_number into icon_lease from jobs j
      where j.run = p_scan and j.kind = 'icon' and j.part = p_shard and j.state = 'completed';
     return query
@@ -28,7 +31,9 @@ begin
                ) i
          group by i.host_no)
     select p.host_no, p.hostname, p.https, p.frameable, p.title,
-           p.outcome = 'opted_out' or exists (
+           p.outcome = 'opted_out'
+               or any_excluded and coordinator.host_excluded(p_scan, p.hostname)
+               or exists (
                select from scan_blocklist b
                 where b.scan = p_scan and b.kind = 'title' and p.title ilike b.pattern),
            icon_lease, coalesce(u.urls, '{}'), coalesce(u.offsets, '{}'),

@@ -12,6 +12,7 @@ declare
 begin
     select * into bounds from coordinator.shard_bounds(p_scan, p_shard);
     select exists (select from scan_blocklist b where b.scan = p_scan and b.kind <> 'title')
+        or exists (select from scan_exclusions e where e.scan = p_scan)
       into any_blocked;
     return query
     with chosen as (

@@ -1,5 +1,6 @@
 -- Starts a scan: writes its run, the scan, one index job for each file, a partition of each data
--- table, and a copy of the blocklist as it is now, in one transaction. p_files are paths below the
+-- table, and a copy of the blocklist as it is now, in one transaction. Networks that were excluded
+-- from earlier scans stay excluded: the blocklist has no networks. p_files are paths below the
 -- crawl's source. p_max_captures, of the same length, limits how many captures are wanted of each
 -- file (null: all). Returns the scan's number.
 create or replace function coordinator.start_scan(
@@ -23,6 +24,9 @@ begin
     end loop;
     insert into scan_blocklist (scan, kind, pattern)
     select new_scan, b.kind, b.pattern from blocklist b;
+    insert into scan_exclusions (scan, version, kind, pattern)
+    select new_scan, row_number() over (order by e.pattern), 'network', e.pattern
+      from (select distinct pattern from scan_exclusions where kind = 'network') e;
     insert into index_files (scan, file, path, max_captures)
     select new_scan, f.ordinality - 1, f.path, f.max_captures
       from unnest(p_files, p_max_captures) with ordinality as f (path, max_captures, ordinality);

@@ -3,9 +3,10 @@
 #
 #   DEMO=live|recorded|generated scripts/demo/demo.sh [worker's options]      (make demo)
 #
-# live: the newest crawl, 400 hosts of it, over the real internet. recorded: the recorded sample of
-# EVERYTAB_CORPUS. generated: a small internet made from one number. Without DEMO the first of these
-# that this machine can do. Run again, a scan goes on where it stopped.
+# live: the newest crawl, 400 hosts of it, over the real internet, in your name: SITE_URL (where
+# bot.html says what your robot does) and CONTACT (a mail address or an https address). recorded:
+# the recorded sample of EVERYTAB_CORPUS. generated: a small internet made from one number. Without
+# DEMO the first of these that this machine can do. Run again, a scan goes on where it stopped.
 #
 # On a terminal cargo and the scan show their own progress; elsewhere each step is a line with the
 # time since the start.
@@ -71,22 +72,34 @@ build() {
         tell_progress "$all"
 }
 
+site_url="${SITE_URL:-${EVERYTAB_SITE_URL:-}}"
+contact="${CONTACT:-${EVERYTAB_CONTACT:-}}"
 choice="${DEMO:-}"
-if [ -n "$choice" ]; then
+if [ -z "$site_url" ] || [ -z "$contact" ]; then
+    not_live="strangers' servers are asked only with SITE_URL and CONTACT, which tell them who asks"
+elif ! bucket_answers; then
+    not_live="$BUCKET_HOST does not answer"
+else
+    not_live=
+fi
+if [ -n "$choice" ] && ! { [ "$choice" = live ] && [ -n "$not_live" ]; }; then
     why="DEMO=$choice says so"
-elif bucket_answers; then
+elif [ -z "$not_live" ]; then
     choice=live
-    why="$BUCKET_HOST answers"
+    why="$BUCKET_HOST answers, and SITE_URL and CONTACT say who asks"
 elif [ -d "$corpus/index" ]; then
     choice=recorded
-    why="$BUCKET_HOST does not answer, and there is a recorded sample in $corpus"
+    why="$not_live, and there is a recorded sample in $corpus"
 else
     choice=generated
-    why="$BUCKET_HOST does not answer, and there is no recorded sample in $corpus"
+    why="$not_live, and there is no recorded sample in $corpus"
 fi
 
 case "$choice" in
-    live) source=(--crawl latest --limit 400) takes="about 2 minutes" ;;
+    live)
+        source=(--crawl latest --limit 400 --site-url "$site_url" --contact "$contact")
+        takes="about 2 minutes"
+        ;;
     recorded) source=(--sample "$corpus") takes="about a minute" ;;
     generated) source=(--sample) takes="about a minute" ;;
     *) say "DEMO=$choice is none of live, recorded, generated"; exit 2 ;;

@@ -4,6 +4,7 @@ pub mod backup;
 pub mod blocklist;
 pub mod database;
 pub mod doctor;
+pub mod exclude;
 pub mod gc;
 pub mod inspect;
 #[cfg(feature = "local")]
@@ -12,6 +13,7 @@ pub mod local;
 #[path = "commands/no_local.rs"]
 pub mod local;
 pub mod migrate;
+pub mod one_scan;
 pub mod plan;
 pub mod publish;
 pub mod restore;

@@ -19,7 +19,7 @@ use clap::{
 use everytab_coordinator::JobKind;
 use everytab_fetcher::{FetchSettings, Fetcher, SettingsError, SigningKey};
 use everytab_icon::png::Colours;
-use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
+use everytab_jobs::scan_settings::{ENTRIES_PER_BUNDLE, Internet};
 #[cfg(feature = "local")]
 use everytab_local::SampleNetwork;
 use everytab_operations::{archive_rate::ArchiveRate, scan_start::ScanOptions};
@@ -81,6 +81,15 @@ pub enum RobotsOption {
     Off,
 }
 
+/// The internet that a scan asks for icons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InternetOption {
+    /// The public one
+    Public,
+    /// A small one that the operator runs
+    Small,
+}
+
 /// How URLs from the web are fetched.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Fetching")]
@@ -88,7 +97,8 @@ pub struct FetchArgs {
     /// Requests in flight at most
     #[arg(long, env = "EVERYTAB_IN_FLIGHT", default_value_t = 512)]
     pub in_flight: usize,
-    /// User-Agent; name a page about the bot in it
+    /// User-Agent where the scan has none of its own: scans of the small internet, and those that
+    /// an older version started
     #[arg(long, env = "EVERYTAB_USER_AGENT")]
     pub user_agent: Option<String>,
     /// Key that signs requests, so that sites recognise them (see `signing-key`); an empty file is
@@ -196,6 +206,9 @@ impl FetchArgs {
         }
         for (from, to) in &self.dial_ports {
             tracing::warn!("--dial-port: port {from} of every address is dialled at {to}");
+        }
+        if self.user_agent.is_some() {
+            tracing::warn!("--user-agent: a scan of the public internet sends its own instead");
         }
         if let Some(file) = &self.ca_file {
             tracing::warn!(file = %file.display(), "--ca-file: more certificates are trusted");
@@ -306,6 +319,10 @@ pub struct ScanOptionArgs {
     /// Where people write to about their sites: a mail address or an https address
     #[arg(long, env = "EVERYTAB_CONTACT", value_name = "ADDRESS", value_parser = parse_contact)]
     pub contact: Option<String>,
+    /// The internet that is asked for icons: the public one, which needs --site-url and --contact,
+    /// or a small one of yours, of which only the addresses in --allow-range are dialled
+    #[arg(long, env = "EVERYTAB_INTERNET", value_enum, default_value = "public")]
+    pub internet: InternetOption,
     /// Number that shuffles the order of fetching, and nothing else
     #[arg(long, env = "EVERYTAB_SHUFFLE", default_value_t = 0)]
     pub shuffle: u64,
@@ -329,6 +346,7 @@ impl ScanOptionArgs {
             distribution,
             site_url,
             contact,
+            internet,
             shuffle,
             archive_rate,
         } = self.clone();
@@ -341,6 +359,10 @@ impl ScanOptionArgs {
             distribution,
             site_url,
             contact,
+            internet: match internet {
+                InternetOption::Public => Internet::Public,
+                InternetOption::Small => Internet::Small,
+            },
             shuffle,
             archive_rate,
         }

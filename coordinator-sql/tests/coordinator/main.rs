@@ -12,6 +12,7 @@ mod complete;
 mod completer;
 mod cut_off;
 mod discard;
+mod exclusions;
 mod fan_out;
 mod fence;
 mod grants;

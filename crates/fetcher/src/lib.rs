@@ -57,6 +57,7 @@ mod blocklist;
 pub mod capacity;
 mod certificate;
 mod counts;
+mod exclusions;
 mod fetched;
 mod health;
 mod heartbeat;
@@ -68,6 +69,7 @@ mod outcome;
 mod own_networks;
 mod permits;
 mod request;
+mod robot;
 mod settings;
 mod shard;
 mod signing;
@@ -76,6 +78,7 @@ mod trouble;
 pub use blocklist::Blocklist;
 pub use certificate::Certificate;
 pub use counts::FetchCounts;
+pub use exclusions::{Exclusion, Exclusions};
 pub use fetched::{Fetched, Hop, Timings};
 pub use heartbeat::Heartbeat;
 pub use isolation::{ItemIsolation, ItemJournal};
@@ -86,6 +89,7 @@ pub use request::{
     fetcher::Fetcher,
     spool::{Payload, Span, Spool},
 };
+pub use robot::Robot;
 pub use settings::{FetchSettings, REQUEST_BYTES, RobotsPolicy, SettingsError, WAITING_BYTES};
 pub use shard::{
     fetch_shard::{IconResult, ShardOptions, ShardResult, fetch_shard},

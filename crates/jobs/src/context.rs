@@ -8,7 +8,7 @@ use everytab_fetcher::Fetcher;
 use everytab_storage::{PRODUCT, Pace, StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
 
-use crate::scan_settings::ScanSettings;
+use crate::{live_exclusions::LiveExclusions, scan_settings::ScanSettings};
 
 /// Attempts of one request to a store by a worker. With their pauses twelve attempts take about 50
 /// s in the mean: a shorter outage mostly ends no job. A longer one gives jobs back.
@@ -23,6 +23,8 @@ pub struct Context {
     stores: Arc<Stores>,
     /// Fetches URLs from the web: one for all jobs, so that its limits hold for all of them.
     pub fetcher: Fetcher,
+    /// What must not be asked any more, by scan.
+    pub exclusions: Arc<LiveExclusions>,
     /// The folder for spools and archives under way.
     pub temporary: PathBuf,
 }
@@ -50,7 +52,7 @@ impl Context {
     /// A context whose stores are opened with `settings`.
     pub fn new(settings: StoreSettings, fetcher: Fetcher, temporary: PathBuf) -> Self {
         let stores = Stores { settings, source_pace: Arc::default(), open: Mutex::default() };
-        Self { stores: Arc::new(stores), fetcher, temporary }
+        Self { stores: Arc::new(stores), fetcher, exclusions: Arc::default(), temporary }
     }
 
     /// The archive or the site at a URL. A store is opened once, and then shared.

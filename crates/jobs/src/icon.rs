@@ -9,10 +9,10 @@ use everytab_bundler::{
     object_names,
     stats_names::{CountFamily, CountName, InputName},
 };
-use everytab_coordinator::{Coordinator, IconHost, Output};
+use everytab_coordinator::{Coordinator, ExclusionRow, IconHost, Output};
 use everytab_fetcher::{
-    Blocklist, HostCandidates, IconResult, Outcome, RequestSigner, RobotsPolicy, ShardOptions,
-    Spool, fetch_shard,
+    Blocklist, Fetcher, HostCandidates, IconResult, Outcome, RequestSigner, Robot, RobotsPolicy,
+    ShardOptions, Spool, fetch_shard,
 };
 use everytab_storage::PutOptions;
 
@@ -20,6 +20,8 @@ pub use self::fetch_counts::counts_by_name;
 use crate::{
     context::Context,
     job::{Assignment, Job, JobError, PerformedJob, blocking},
+    live_exclusions::add_rows,
+    scan_settings::{Internet, ScanSettings},
     stats::Stats,
 };
 
@@ -41,7 +43,7 @@ pub const fn concurrent_jobs(in_flight: usize) -> usize {
 pub(crate) struct Icon;
 
 impl Job for Icon {
-    type Input = (Vec<IconHost>, Blocklist);
+    type Input = (Vec<IconHost>, Blocklist, Vec<ExclusionRow>);
 
     async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
         let mut blocklist = Blocklist::default();
@@ -51,14 +53,19 @@ impl Job for Icon {
                 _ => blocklist.hostnames.insert(host.pattern),
             };
         }
-        Ok((coordinator.load_icon(job.scan, job.part).await?, blocklist))
+        let hosts = coordinator.load_icon(job.scan, job.part).await?;
+        // The last to be loaded: a worker that must not be late learns of later ones by asking.
+        let exclusions = coordinator.load_exclusions(job.scan, 0).await?;
+        Ok((hosts, blocklist, exclusions))
     }
 
     async fn perform(
         context: &Context,
         job: &Assignment,
-        (hosts, blocklist): Self::Input,
+        (hosts, blocklist, excluded): Self::Input,
     ) -> Result<PerformedJob, JobError> {
+        let exclusions = context.exclusions.of_scan(job.scan);
+        add_rows(&exclusions, excluded);
         let hosts = blocking(move || host_candidates(hosts)).await??;
         let canaries = hosts.iter().take(50).map(|host| host.hostname.clone()).collect();
         let spool = Spool::create(&context.temporary, SPOOL_BYTES).map_err(|error| {
@@ -76,6 +83,8 @@ impl Job for Icon {
             later_pass: true,
             blocklist: Arc::new(blocklist),
             signer: signer(context, job.settings.site_url.as_deref()),
+            exclusions,
+            robot: robot(&job.settings, &context.fetcher)?,
             heartbeat: job.heartbeat.clone(),
             isolation: job.isolation.clone(),
         };
@@ -117,6 +126,21 @@ fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner
     let signer = RequestSigner::new(Arc::clone(key), site_url)
         .inspect_err(|error| tracing::warn!("requests are not signed: --site-url {error}"));
     signer.ok().map(Arc::new)
+}
+
+/// As whom a scan asks; none: as the worker's own robot. A scan of the public internet that does
+/// not say who asks may not ask it.
+fn robot(settings: &ScanSettings, fetcher: &Fetcher) -> Result<Option<Robot>, JobError> {
+    let robot = match &settings.user_agent {
+        Some(agent) => Robot::new(agent)
+            .map_err(|error| JobError::Discard(format!("the scan's settings: {error}")))?,
+        None => fetcher.robot().clone(),
+    };
+    Ok(match (settings.internet, &settings.user_agent) {
+        (Internet::Unstated, None) => None,
+        (Internet::Unstated | Internet::Public, Some(_)) => Some(robot),
+        (Internet::Public, None) | (Internet::Small, _) => Some(robot.confined()),
+    })
 }
 
 fn host_candidates(hosts: Vec<IconHost>) -> Result<Vec<HostCandidates>, JobError> {

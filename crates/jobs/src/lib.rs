@@ -23,6 +23,7 @@ pub mod bundle_shard;
 pub mod icon;
 pub mod index;
 pub mod index_file;
+pub mod live_exclusions;
 pub mod publish;
 pub mod resources;
 pub mod scan_settings;

@@ -118,10 +118,12 @@ pub async fn publish_site(
         replacement(site.url(), Some(&published), &manifest, request.force)?;
     }
     let picture = preview::of_site(&*site, &manifest, heartbeat).await?;
+    let own = context.fetcher.user_agent();
+    let user_agent = request.settings.user_agent.as_deref().unwrap_or(own);
     let operator = SiteOperator {
         site_url: request.settings.site_url.clone(),
         contact: request.settings.contact.clone(),
-        user_agent: Some(context.fetcher.user_agent().to_owned()),
+        user_agent: Some(user_agent.to_owned()),
     };
     // Pages name files by their hash: files first, pages after the manifest.
     let (pages, files): (Vec<_>, Vec<_>) =

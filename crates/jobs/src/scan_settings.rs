@@ -7,6 +7,20 @@ use serde::{Deserialize, Serialize};
 /// 110 KB.
 pub const ENTRIES_PER_BUNDLE: u32 = 120;
 
+/// The internet that a scan asks for icons.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Internet {
+    /// The scan was started by a version that did not ask which. It goes on as it began: with the
+    /// User-Agent of each worker, and to any address that the worker may dial.
+    #[default]
+    Unstated,
+    /// The public one, as the robot that the scan's User-Agent names.
+    Public,
+    /// A small one that the operator runs: only addresses that a worker's `--allow-range` names.
+    Small,
+}
+
 /// What the bundles are a function of, beside the crawl, the blocklist and the web's answers; and
 /// where things lie. Any box that can reach the database learns the rest from here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +51,12 @@ pub struct ScanSettings {
     /// Where people write to about their sites: a mail address or an https address.
     #[serde(default)]
     pub contact: Option<String>,
+    /// The internet that is asked for icons.
+    #[serde(default)]
+    pub internet: Internet,
+    /// The User-Agent of every request for an icon or a robots.txt, whatever a worker's own is.
+    #[serde(default)]
+    pub user_agent: Option<String>,
     /// Shuffles the order of fetching, and nothing else.
     #[serde(default)]
     pub seed: u64,
@@ -57,6 +77,8 @@ impl ScanSettings {
             distribution: None,
             site_url: None,
             contact: None,
+            internet: Internet::Unstated,
+            user_agent: None,
             seed: 0,
         }
     }

@@ -9,6 +9,7 @@ use everytab_coordinator::{ConnectSettings, Coordinator, ScanState, ScanStatus};
 use everytab_operations::{
     LineSink, OperationError, crawl, progress,
     scan_start::{self, ScanOptions, ScanStores, StartedScan},
+    site_identity,
 };
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_runner::DRAIN;
@@ -24,6 +25,8 @@ use crate::{
 
 /// The database of the scans in the private Postgres.
 const DATABASE: &str = "everytab";
+/// The folder of the private Postgres in the scan's folder.
+const POSTGRES: &str = "postgres";
 /// What is said where the options name nothing to scan.
 const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
                                a recorded one, or --crawl ID (latest is the newest) with --limit N";
@@ -52,11 +55,17 @@ pub struct LocalOptions {
 }
 
 impl LocalOptions {
-    /// Checks what can be known to fail before anything is made or started.
-    fn check(&self) -> Result<(), OperationError> {
+    /// Checks what can be known to fail before anything is made or started. A folder that holds a
+    /// database may hold a scan to go on with, which may need less than a new one.
+    fn check(&self, dir: &Path) -> Result<(), OperationError> {
+        let ScanOptions { internet, site_url, contact, .. } = &self.scan;
         match &self.sample {
             Some(sample) => sample::settings(sample, PathBuf::new()).map(drop),
-            None if self.crawl.is_some() => Ok(()),
+            None if self.crawl.is_some() && dir.join(POSTGRES).exists() => Ok(()),
+            None if self.crawl.is_some() => {
+                site_identity::user_agent(*internet, site_url.as_deref(), contact.as_deref())
+                    .map(drop)
+            }
             None => Err(OperationError::usage(NOTHING_TO_SCAN)),
         }
     }
@@ -99,10 +108,10 @@ impl LocalScan {
     /// When the options name nothing to scan, the folder cannot be written, another process has it,
     /// or there is no Postgres. Nothing is made then where the options are at fault.
     pub fn open(dir: &Path, options: &LocalOptions) -> Result<Self, OperationError> {
-        options.check()?;
+        options.check(dir)?;
         let named_dir = dir.to_owned();
         let dir = prepare_dir(dir)?;
-        let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join("postgres")))?;
+        let postgres = PrivatePostgres::start(PostgresSettings::new(dir.join(POSTGRES)))?;
         Ok(Self { dir, named_dir, postgres })
     }
 

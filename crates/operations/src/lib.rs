@@ -25,10 +25,12 @@ pub mod blocklist;
 pub mod crawl;
 pub mod database;
 pub mod doctor;
+pub mod exclude;
 pub mod gc;
 pub mod plan;
 pub mod progress;
 pub mod scan_start;
+pub mod site_identity;
 pub mod takedown;
 
 mod error;

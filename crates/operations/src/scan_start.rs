@@ -5,7 +5,7 @@ use std::time::Duration;
 use everytab_bundler::{object_names, takedown_list::listed_hosts};
 use everytab_coordinator::{Coordinator, Digests, NewScan};
 use everytab_icon::{png::Colours, test_vectors::encoder_digest_hex};
-use everytab_jobs::scan_settings::ScanSettings;
+use everytab_jobs::scan_settings::{Internet, ScanSettings};
 use everytab_storage::StoreSettings;
 use futures_util::StreamExt;
 use url::Url;
@@ -15,7 +15,7 @@ use crate::{
     archive_rate::{self, ArchiveRate},
     crawl,
     error::OperationError,
-    index_formats,
+    index_formats, site_identity,
 };
 
 /// Where a scan reads and writes.
@@ -81,6 +81,8 @@ pub struct ScanOptions {
     pub site_url: Option<String>,
     /// Where people write to about their sites: a mail address or an https address.
     pub contact: Option<String>,
+    /// The internet that is asked for icons.
+    pub internet: Internet,
     /// A number that shuffles the order of fetching, and nothing else.
     pub shuffle: u64,
     /// The fleet's requests a second to the source; without it, what the source bears.
@@ -101,7 +103,13 @@ pub struct StartedScan {
 }
 
 /// The settings of a scan with these stores and options, as they are frozen when it is started.
-pub fn settings(stores: &ScanStores, options: &ScanOptions) -> ScanSettings {
+///
+/// # Errors
+/// When the scan would ask the public internet, and nobody could find out who asks.
+pub fn settings(
+    stores: &ScanStores,
+    options: &ScanOptions,
+) -> Result<ScanSettings, OperationError> {
     // Every field by name: the compiler tells of an option that is not frozen with the scan.
     let ScanStores { source, source_is_public, archive, site, private: _ } = stores.clone();
     let ScanOptions {
@@ -113,10 +121,12 @@ pub fn settings(stores: &ScanStores, options: &ScanOptions) -> ScanSettings {
         distribution,
         site_url,
         contact,
+        internet,
         shuffle,
         archive_rate: _,
     } = options.clone();
-    ScanSettings {
+    let user_agent = site_identity::user_agent(internet, site_url.as_deref(), contact.as_deref())?;
+    Ok(ScanSettings {
         source,
         source_is_public,
         archive,
@@ -128,8 +138,10 @@ pub fn settings(stores: &ScanStores, options: &ScanOptions) -> ScanSettings {
         distribution,
         site_url,
         contact,
+        internet,
+        user_agent,
         seed: shuffle,
-    }
+    })
 }
 
 /// Whether `found`, the settings of a scan as some version of this program wrote them, are those
@@ -143,7 +155,13 @@ pub fn settings_match(
     options: &ScanOptions,
 ) -> Result<bool, OperationError> {
     let found: ScanSettings = serde_json::from_value(found)?;
-    Ok(found == settings(stores, options))
+    if found.internet != Internet::Unstated {
+        return Ok(found == settings(stores, options)?);
+    }
+    // The version that wrote them knew neither field. The small internet asks for no contact.
+    let options = ScanOptions { internet: Internet::Small, ..options.clone() };
+    let settings = settings(stores, &options)?;
+    Ok(found == ScanSettings { internet: Internet::Unstated, user_agent: None, ..settings })
 }
 
 /// Starts a scan of `wanted`, a crawl's id or `latest`.
@@ -156,8 +174,9 @@ pub async fn start(
     stores: &ScanStores,
     options: &ScanOptions,
 ) -> Result<StartedScan, OperationError> {
+    let settings = settings(stores, options)?;
     let crawl = crawl::resolve(&stores.source, stores.source_is_public, wanted).await?;
-    let scan = prepare(coordinator, &crawl, stores, options).await?;
+    let scan = prepare(coordinator, &crawl, stores, options, settings).await?;
     let number = coordinator.start_scan(&scan).await?;
     Ok(StartedScan { id: scan.scan_id, number, crawl, index_files: scan.files.len() })
 }
@@ -178,8 +197,9 @@ pub async fn start_once(
     if scans.iter().any(|scan| unless.is_none_or(|crawl| scan.crawl == crawl)) {
         return Ok(None);
     }
+    let settings = settings(stores, options)?;
     let crawl = crawl::resolve(&stores.source, stores.source_is_public, wanted).await?;
-    let scan = prepare(coordinator, &crawl, stores, options).await?;
+    let scan = prepare(coordinator, &crawl, stores, options, settings).await?;
     let started = coordinator.start_scan_once(&scan, unless).await?;
     Ok(started.map(|number| StartedScan {
         id: scan.scan_id,
@@ -194,6 +214,7 @@ async fn prepare(
     crawl: &str,
     stores: &ScanStores,
     options: &ScanOptions,
+    settings: ScanSettings,
 ) -> Result<NewScan, OperationError> {
     let archive_rate = archive_rate::of_scan(&stores.source, options.archive_rate)?;
     let store = crawl::open(&stores.source, stores.source_is_public).await?;
@@ -212,7 +233,6 @@ async fn prepare(
     if let Some(private) = &stores.private {
         read_takedowns(coordinator, private).await?;
     }
-    let settings = settings(stores, options);
     Ok(NewScan {
         scan_id: Uuid::now_v7(),
         crawl: crawl.to_owned(),

@@ -237,7 +237,7 @@ impl Takedown<'_> {
 }
 
 /// Adds hosts to the private list; returns those that were on it before.
-async fn list_as_blocked(
+pub(crate) async fn list_as_blocked(
     private: &str,
     hosts: &BTreeSet<String>,
     reason: Option<&str>,

@@ -7,6 +7,7 @@
 //!
 //! `examples/one_worker.rs` shows a worker from its start to the end of a scan.
 
+mod exclusion_poll;
 mod fleet_limits;
 mod item_journal;
 mod lease_outcome;

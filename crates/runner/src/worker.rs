@@ -19,6 +19,7 @@ use tokio::{
 };
 
 use crate::{
+    exclusion_poll::keep_up_to_date,
     fleet_limits::FleetLimits,
     leases::Leases,
     metrics::{self, instruments},
@@ -101,6 +102,8 @@ pub async fn run(
     let (worker_id, stall_limit) = (settings.worker_id.clone(), settings.stall_limit);
     let leases = Arc::new(Leases::new(coordinator.clone(), worker_id, stall_limit, fleet_limits));
     metrics::begin_at_zero(&settings.kinds);
+    let exclusions = keep_up_to_date(coordinator.clone(), context.clone());
+    let keeping_exclusions = tokio::spawn(exclusions);
     let renewing = tokio::spawn(Arc::clone(&leases).renew_repeatedly());
     let mut worker = Worker {
         store_rests: StoreRests::new(context.clone()),
@@ -123,6 +126,7 @@ pub async fn run(
     let end = worker.work(&mut stop).await;
     worker.drain().await;
     renewing.abort();
+    keeping_exclusions.abort();
     end
 }
 

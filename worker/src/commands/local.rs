@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, os::unix::fs::MetadataExt, path::PathBuf, time::Duration};
 
 use clap::Args;
+use everytab_jobs::scan_settings::Internet;
 use everytab_local::{LocalOptions, LocalScan, LocalScanEnd, SampleOptions, WorkerProcesses};
 use tokio::sync::watch;
 use url::Url;
@@ -84,6 +85,10 @@ impl LocalArgs {
             mix: self.sample_mix.clone(),
             latency: self.sample_latency,
         });
+        let mut scan = self.options.scan_options();
+        if sample.is_some() {
+            scan.internet = Internet::Small;
+        }
         LocalOptions {
             sample,
             crawl: self.crawl.clone(),
@@ -93,7 +98,7 @@ impl LocalArgs {
             site: self.site.clone(),
             workers: self.workers,
             again: self.again,
-            scan: self.options.scan_options(),
+            scan,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
-use everytab_coordinator::{Coordinator, JobKind, ScanState, ScanStatus};
+use everytab_coordinator::{JobKind, ScanState, ScanStatus};
 use everytab_operations::{
     archive_rate::{self, ArchiveRate},
     crawl,
@@ -15,11 +15,10 @@ use everytab_operations::{
     scan_start::{self, ScanStores, StartedScan},
 };
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::{database, gc, stdout},
+    commands::{database, exclude, gc, one_scan::OneScan, stdout},
     display::frame::{self, Stream},
     options::{DatabaseArgs, ScanOptionArgs, parse_duration},
     telemetry,
@@ -71,6 +70,8 @@ enum ScanCommand {
         #[arg(required = true)]
         settings: Vec<Setting>,
     },
+    /// Ask nothing more of hosts, domains or networks, everywhere within a minute
+    Exclude(exclude::ExcludeArgs),
     /// Show every event of a job
     History {
         #[command(flatten)]
@@ -80,23 +81,6 @@ enum ScanCommand {
     },
     /// Remove old sites and unreferenced archives
     Gc(gc::GcArgs),
-}
-
-#[derive(Debug, Args)]
-struct OneScan {
-    #[command(flatten)]
-    database: DatabaseArgs,
-    /// The scan's id; without it, the newest
-    #[arg(long, env = "EVERYTAB_SCAN")]
-    scan: Option<Uuid>,
-}
-
-impl OneScan {
-    async fn find(&self) -> Result<(Coordinator, i32), CliError> {
-        let coordinator = database::connect(&self.database).await?;
-        let number = everytab_operations::database::scan_number(&coordinator, self.scan).await?;
-        Ok((coordinator, number))
-    }
 }
 
 #[derive(Debug, Args)]
@@ -185,6 +169,7 @@ pub async fn run(args: ScanArgs) -> CliResult {
         ScanCommand::Pause(args) => pause(args, true).await,
         ScanCommand::Resume(args) => pause(args, false).await,
         ScanCommand::Set { scan, settings } => set(&scan, &settings).await,
+        ScanCommand::Exclude(args) => exclude::run(args).await,
         ScanCommand::History { database, job } => history(&database, job).await,
         ScanCommand::Gc(args) => gc::run(args).await,
     }

@@ -160,6 +160,55 @@ fn a_crawl_a_bucket_and_a_folder_that_do_not_exist_are_named_and_a_re_run_works(
 }
 
 #[test]
+fn a_scan_of_the_public_internet_must_say_who_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = shared_for_tests().fresh_database(None);
+    let url = shared_for_tests().url(&database, "postgres");
+    run(worker(["migrate", "--database-url", &url])).expect_code(0);
+    let dir = folder.path().join("data");
+    let (site, contact) = (["--site-url", "https://tabs.page/"], ["--contact", "bot@tabs.page"]);
+    let reserved_site = ["--site-url", "https://tabs.example/"];
+    let reserved_contact = ["--contact", "me@example.com"];
+    let wrong: [([&[&str]; 2], &[&str]); 4] = [
+        ([&[], &[]], &["--site-url", "EVERYTAB_SITE_URL"]),
+        ([&site, &[]], &["--contact", "EVERYTAB_CONTACT"]),
+        ([&reserved_site, &contact], &["https://tabs.example/", "reserved"]),
+        ([&site, &reserved_contact], &["me@example.com", "reserved"]),
+    ];
+    for (more, named) in wrong {
+        let more = more.concat();
+        let mut start = worker(["scan", "start", "--crawl", "latest", "--database-url", &url]);
+        start.args(["--archive", "file:///nowhere", "--site", "file:///nowhere"]);
+        let mut local = worker(["local", "--crawl", "latest"]);
+        local.arg("--dir").arg(&dir);
+        for mut command in [start, local] {
+            command.env_remove("EVERYTAB_INTERNET").args(&more);
+            assert_refused(run(command), 2, named);
+        }
+        assert!(!dir.exists(), "{more:?} made the folder");
+    }
+    assert_refused(status_of(&url), 1, &["no scan yet"]);
+}
+
+#[test]
+fn the_page_about_the_robot_shows_the_user_agent_of_the_scan() {
+    let internet = internet(40, Mix::none());
+    let out = internet.folder.path().join("out");
+    let database = Database::new(&internet, Stores::folders(&internet, &out));
+    let identity = ["--site-url", "https://tabs.page/all", "--contact", "bot@tabs.page"];
+    database.start_scan(internet.crawl(), &[&["--internet", "public"][..], &identity].concat());
+    let own = ["--exit-when-done", "--user-agent", "OwnBot/1.0"];
+    let worker = run(database.worker(&own)).expect_code(0);
+    assert!(worker.stderr.contains("--user-agent"), "{}", worker.stderr);
+    let page = fs::read_to_string(out.join("site/bot.html")).unwrap();
+    let sent = "EveryTabBot/1.0 (+https://tabs.page/all/bot.html; bot@tabs.page)";
+    assert!(page.contains(&format!("<code>{sent}</code>")), "{page}");
+    assert!(!page.contains("OwnBot") && page.contains("mailto:bot@tabs.page"), "{page}");
+    let settings = database.psql("select settings->>'user_agent' from everytab.scans");
+    assert_eq!(settings.trim(), sent);
+}
+
+#[test]
 fn a_corrupt_gzip_member_costs_its_host_and_no_other() {
     let internet = internet(120, Mix::none());
     let dir = internet.folder.path();

@@ -23,6 +23,7 @@ mod dashboard_svg;
 mod dashboards;
 mod drain;
 mod environment;
+mod exclusions;
 mod execution_order;
 mod exit_codes;
 mod frozen_worker;

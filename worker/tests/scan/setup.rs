@@ -45,6 +45,8 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
     command.env("EVERYTAB_INSTANCE_METADATA", "off");
     // The sources of tests are the tests' own; an option on the command line wins.
     command.env("EVERYTAB_ARCHIVE_RATE", "off");
+    // Scans of tests ask the small internet; a test of the public one says so by an option.
+    command.env("EVERYTAB_INTERNET", "small");
     command.args(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
     command
 }

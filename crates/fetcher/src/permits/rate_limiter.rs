@@ -30,6 +30,17 @@ struct Schedule {
     /// The time between two requests; none without a limit.
     interval: Option<Duration>,
     next: Option<Instant>,
+    /// Whether no request may begin at all.
+    is_held_back: bool,
+}
+
+/// How long a request that is held back waits before it looks again; it is told when it may go.
+const HELD_BACK: Duration = Duration::from_secs(60 * 60);
+
+impl Schedule {
+    fn is_unlimited(&self) -> bool {
+        self.interval.is_none() && !self.is_held_back
+    }
 }
 
 impl RateLimiter {
@@ -47,9 +58,17 @@ impl RateLimiter {
         self.changed.notify_waiters();
     }
 
+    /// Lets no request begin any more, or lets them begin again.
+    pub(crate) fn hold_back(&self, hold: bool) {
+        let was_held_back = std::mem::replace(&mut self.schedule().is_held_back, hold);
+        if was_held_back != hold {
+            self.changed.notify_waiters();
+        }
+    }
+
     /// Waits until one more request may begin.
     pub(crate) async fn acquire(&self) {
-        if self.schedule().interval.is_none() {
+        if self.schedule().is_unlimited() {
             return;
         }
         let _first = self.queue.lock().await;
@@ -69,8 +88,11 @@ impl RateLimiter {
     /// Takes the next permit; if there is none yet, the time when there will be one.
     fn try_acquire(&self) -> Option<Instant> {
         let mut schedule = self.schedule();
-        let interval = schedule.interval?;
         let now = Instant::now();
+        if schedule.is_held_back {
+            return Some(now + HELD_BACK);
+        }
+        let interval = schedule.interval?;
         match schedule.next {
             Some(next) if next > now => Some(next),
             next => {
@@ -152,6 +174,19 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(served.load(Ordering::SeqCst), 300);
         limiter.acquire().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_begins_while_requests_are_held_back_and_all_when_they_may_go() {
+        let limiter = Arc::new(RateLimiter::default());
+        limiter.acquire().await;
+        limiter.hold_back(true);
+        let served = crowd(&limiter, 20);
+        tokio::time::sleep(Duration::from_secs(6 * 60 * 60)).await;
+        assert_eq!(served.load(Ordering::SeqCst), 0);
+        limiter.hold_back(false);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(served.load(Ordering::SeqCst), 20);
     }
 
     #[tokio::test(start_paused = true)]

@@ -141,7 +141,8 @@ async fn take_hop(
     robots: Option<&RobotsCache>,
     target: &Target,
 ) -> Result<NextStep, Stop> {
-    if chain.scope.blocklist.blocks(target.host.trim_end_matches('.')) {
+    let is_listed = chain.scope.blocklist.blocks(target.host.trim_end_matches('.'));
+    if is_listed || chain.scope.exclusions.cover(&target.host, &[]) {
         return Err(Outcome::OptedOut.into());
     }
     if target.literal.is_some_and(|address| !chain.shared.guard.allows(address)) {
@@ -177,7 +178,7 @@ async fn check_robots(
         scope.pool.release_permits();
     }
     let fetch = || fetch_robots(shared, scope, target.robots_url());
-    chain.clock.wait(robots.check(&shared.robots_agent, target, fetch)).await
+    chain.clock.wait(robots.check(scope.robot.product(), target, fetch)).await
 }
 
 /// Fetches a robots.txt. The rules must not depend on which fetch asks for them, so nothing that

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::{
     blocklist::Blocklist,
+    exclusions::Exclusions,
     fetched::Fetched,
     health::dead_origins::DeadOrigins,
     meter::FetchMeter,
@@ -13,6 +14,7 @@ use crate::{
     request::{
         chain, pool::ConnectionPool, robots::RobotsCache, scope::FetchScope, shared::Shared,
     },
+    robot::Robot,
     settings::{FetchSettings, RobotsPolicy, SettingsError},
     signing::SigningKey,
     trouble::Trouble,
@@ -44,6 +46,11 @@ impl Fetcher {
         self.shared.settings.signing_key.as_ref()
     }
 
+    /// The robot that asks where a shard names no other.
+    pub fn robot(&self) -> &Robot {
+        &self.shared.robot
+    }
+
     /// Fetches one URL outside of any shard: its redirects, and each origin's robots.txt if the
     /// policy says so, to one outcome. The requests are not signed: no site is known that publishes
     /// the key.
@@ -53,12 +60,14 @@ impl Fetcher {
     pub async fn fetch_one(&self, url: &str, robots: RobotsPolicy) -> Result<Fetched, Trouble> {
         let (rules, pool) = (RobotsCache::new(), ConnectionPool::default());
         let (dead_origins, meter) = (DeadOrigins::default(), FetchMeter::default());
-        let blocklist = Blocklist::default();
+        let (blocklist, exclusions) = (Blocklist::default(), Exclusions::default());
         let scope = FetchScope {
             pool: &pool,
             dead_origins: &dead_origins,
             blocklist: &blocklist,
             signer: None,
+            exclusions: &exclusions,
+            robot: &self.shared.robot,
             meter: &meter,
             is_later_pass: false,
             is_sequential: true,
@@ -77,6 +86,11 @@ impl Fetcher {
     /// None takes the limit away.
     pub fn set_rate(&self, per_second: Option<f64>) {
         self.shared.politeness.rate_limiter.set(per_second);
+    }
+
+    /// Holds back all requests that are not on the wire yet, or lets them go.
+    pub fn hold_back(&self, hold: bool) {
+        self.shared.politeness.rate_limiter.hold_back(hold);
     }
 
     /// The requests on the wire, and how many there may be.

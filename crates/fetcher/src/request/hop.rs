@@ -57,10 +57,27 @@ pub(crate) struct RequestChain<'a> {
 }
 
 impl RequestChain<'_> {
-    /// Sends one request for `target` and understands the answer.
+    /// Sends one request for `target` and understands the answer, unless the target is excluded
+    /// before or meanwhile; then a request under way ends, and its connection with it.
     pub(crate) async fn request(&mut self, target: &Target) -> Result<NextStep, Stop> {
         let handed_on = self.scope.pool.take_handed_on(&target.origin);
         let addresses = self.addresses(target).await?;
+        let exclusions = self.scope.exclusions;
+        tokio::select! {
+            biased;
+            () = exclusions.until_covered(&target.host, &addresses) => {
+                Err(Outcome::OptedOut.into())
+            }
+            answered = self.request_of(target, &addresses, handed_on) => answered,
+        }
+    }
+
+    async fn request_of(
+        &mut self,
+        target: &Target,
+        addresses: &[IpAddr],
+        handed_on: Option<RequestPermits>,
+    ) -> Result<NextStep, Stop> {
         let (host, wire) = match handed_on {
             Some(RequestPermits { host, wire }) => (host, Some(wire)),
             None => {
@@ -86,7 +103,7 @@ impl RequestChain<'_> {
             // Dialling waits for permits, and a request that waits must not hold any.
             drop(wire);
         }
-        let (connection, wire) = self.dial(target, &addresses).await?;
+        let (connection, wire) = self.dial(target, addresses).await?;
         let (connection, head) = self.send(target, connection).await?;
         self.answer(target, connection, head, RequestPermits { host, wire }).await
     }
@@ -129,6 +146,15 @@ impl RequestChain<'_> {
 
     /// The addresses of the target; all of them are allowed.
     async fn addresses(&mut self, target: &Target) -> Result<Vec<IpAddr>, Stop> {
+        let addresses = self.look_up(target).await?;
+        let may_ask = |address| self.scope.robot.may_ask(&self.shared.guard, address);
+        match addresses.iter().all(|address| may_ask(*address)) {
+            true => Ok(addresses),
+            false => Err(Outcome::IpBlocked.into()),
+        }
+    }
+
+    async fn look_up(&mut self, target: &Target) -> Result<Vec<IpAddr>, Stop> {
         if let Some(address) = target.literal {
             if !self.shared.guard.allows(address) {
                 return Err(Outcome::IpBlocked.into());
@@ -164,7 +190,7 @@ impl RequestChain<'_> {
             &target.url,
             self.purpose,
             speaks_http2,
-            &self.shared.settings.user_agent,
+            self.scope.robot.user_agent(),
             self.cookies.header(&target.url).as_deref(),
         )?;
         if let Some(signer) = self.scope.signer {

@@ -27,7 +27,7 @@ pub(crate) fn build(
     url: &Url,
     purpose: Purpose,
     speaks_http2: bool,
-    user_agent: &str,
+    user_agent: &HeaderValue,
     cookie: Option<&str>,
 ) -> Result<Request<Empty<bytes::Bytes>>, Outcome> {
     let mut without_fragment = url.clone();
@@ -109,12 +109,13 @@ mod tests {
     #[test]
     fn a_request_names_its_host_and_no_referrer() {
         let url = Url::parse("http://a.example:8080/i%20con.ico?v=1#part").expect("a URL");
-        let request = build(&url, Purpose::Icon, false, "Bot/1.0", Some("a=1")).expect("built");
+        let robot = HeaderValue::from_static("Bot/1.0");
+        let request = build(&url, Purpose::Icon, false, &robot, Some("a=1")).expect("built");
         assert_eq!(request.uri(), "/i%20con.ico?v=1");
         assert_eq!(request.headers()[HOST], "a.example:8080");
         assert_eq!(request.headers()[COOKIE], "a=1");
         assert!(!request.headers().contains_key(http::header::REFERER));
-        let request = build(&url, Purpose::Icon, true, "Bot/1.0", None).expect("built");
+        let request = build(&url, Purpose::Icon, true, &robot, None).expect("built");
         assert_eq!(request.uri(), "http://a.example:8080/i%20con.ico?v=1");
         assert!(!request.headers().contains_key(HOST));
     }

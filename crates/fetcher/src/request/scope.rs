@@ -3,8 +3,8 @@
 //! Must not know: how one of them proceeds.
 
 use crate::{
-    blocklist::Blocklist, health::dead_origins::DeadOrigins, meter::FetchMeter,
-    request::pool::ConnectionPool, signing::RequestSigner,
+    blocklist::Blocklist, exclusions::Exclusions, health::dead_origins::DeadOrigins,
+    meter::FetchMeter, request::pool::ConnectionPool, robot::Robot, signing::RequestSigner,
 };
 
 /// What the fetches of one origin's URLs share, in one pass over a shard.
@@ -16,6 +16,10 @@ pub(crate) struct FetchScope<'a> {
     pub(crate) blocklist: &'a Blocklist,
     /// Signs every request, if sites are to recognise them.
     pub(crate) signer: Option<&'a RequestSigner>,
+    /// What must not be asked any more.
+    pub(crate) exclusions: &'a Exclusions,
+    /// As whom the requests are made.
+    pub(crate) robot: &'a Robot,
     pub(crate) meter: &'a FetchMeter,
     /// Whether this is the later pass, in which silent endpoints are tried once more.
     pub(crate) is_later_pass: bool,

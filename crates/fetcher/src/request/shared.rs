@@ -15,6 +15,7 @@ use crate::{
     own_networks::own_networks,
     permits::politeness::Politeness,
     request::{route::has_ipv6_route, trust::Trust},
+    robot::Robot,
     settings::{FetchSettings, SettingsError},
 };
 
@@ -34,8 +35,8 @@ pub(crate) struct Shared {
     pub(crate) breaker: Breaker,
     pub(crate) connectivity: Connectivity,
     pub(crate) has_ipv6: bool,
-    /// The product token of the user agent, by which robots.txt names this robot.
-    pub(crate) robots_agent: String,
+    /// The robot of fetches that name no other.
+    pub(crate) robot: Robot,
     /// Permits for inspecting large bodies on blocking threads.
     pub(crate) inspections: Semaphore,
     /// Permits for origins that are begun, on the wire or waiting for names and permits.
@@ -46,15 +47,12 @@ impl Shared {
     /// Makes the shared parts. Must be called within a tokio runtime, which is then watched for
     /// stalls. Errors: see [`Fetcher::new`](crate::Fetcher::new).
     pub(crate) fn new(settings: FetchSettings) -> Result<Self, SettingsError> {
-        http::HeaderValue::from_str(&settings.user_agent).map_err(|_| SettingsError::UserAgent)?;
+        let robot = Robot::new(&settings.user_agent)?;
         let guard = Guard {
             allow: settings.allow_ranges.clone(),
             deny: settings.deny_ranges.clone(),
             own: own_networks().into_iter().chain(settings.own_ranges.iter().copied()).collect(),
         };
-        let is_token = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
-        let agent = &settings.user_agent;
-        let robots_agent = agent[..agent.find(|c| !is_token(c)).unwrap_or(agent.len())].to_owned();
         let origins = settings.concurrent_origins.max(settings.in_flight.saturating_mul(4));
         let origins = origins.clamp(1, Semaphore::MAX_PERMITS);
         Ok(Self {
@@ -66,7 +64,7 @@ impl Shared {
             breaker: Breaker::new(&settings),
             connectivity: Connectivity::default(),
             has_ipv6: has_ipv6_route(),
-            robots_agent,
+            robot,
             inspections: Semaphore::new(CONCURRENT_INSPECTIONS),
             origins: Arc::new(Semaphore::new(origins)),
             guard,

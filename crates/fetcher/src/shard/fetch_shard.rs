@@ -14,11 +14,13 @@ use tokio::task::JoinSet;
 use crate::{
     blocklist::Blocklist,
     counts::FetchCounts,
+    exclusions::Exclusions,
     heartbeat::Heartbeat,
     isolation::ItemIsolation,
     meter::FetchMeter,
     outcome::Outcome,
     request::{content::data_bytes, fetcher::Fetcher, robots::RobotsCache, spool::Spool},
+    robot::Robot,
     settings::RobotsPolicy,
     shard::{
         host_candidates::HostCandidates,
@@ -45,6 +47,10 @@ pub struct ShardOptions {
     pub blocklist: Arc<Blocklist>,
     /// Signs every request, robots.txt and redirects included; without it none is signed.
     pub signer: Option<Arc<RequestSigner>>,
+    /// What must not be asked any more; it may grow while the shard is fetched.
+    pub exclusions: Exclusions,
+    /// As whom the requests are made; none for the fetcher's own robot.
+    pub robot: Option<Robot>,
     /// Beats with every URL that ends.
     pub heartbeat: Heartbeat,
     /// Whether URLs are handled one at a time, and where the current one is recorded. Items are the
@@ -60,6 +66,8 @@ impl Default for ShardOptions {
             later_pass: true,
             blocklist: Arc::default(),
             signer: None,
+            exclusions: Exclusions::default(),
+            robot: None,
             heartbeat: Heartbeat::default(),
             isolation: ItemIsolation::default(),
         }
@@ -117,6 +125,8 @@ pub async fn fetch_shard(
         has_later_pass: options.later_pass,
         blocklist: options.blocklist,
         signer: options.signer,
+        exclusions: options.exclusions,
+        robot: options.robot.unwrap_or_else(|| fetcher.shared.robot.clone()),
         heartbeat: options.heartbeat,
         isolation: options.isolation,
         meter: FetchMeter::default(),

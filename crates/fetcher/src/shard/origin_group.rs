@@ -180,6 +180,8 @@ impl UrlContext<'_> {
             dead_origins: &known.dead_origins,
             blocklist: &work.blocklist,
             signer: work.signer.as_deref(),
+            exclusions: &work.exclusions,
+            robot: &work.robot,
             meter: &work.meter,
             is_later_pass: self.is_later_pass,
             is_sequential: self.is_sequential,

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use crate::{
     blocklist::Blocklist,
+    exclusions::Exclusions,
     heartbeat::Heartbeat,
     isolation::ItemIsolation,
     meter::FetchMeter,
     request::{robots::RobotsCache, shared::Shared, spool::Spool},
+    robot::Robot,
     settings::RobotsPolicy,
     signing::RequestSigner,
 };
@@ -24,6 +26,8 @@ pub(crate) struct ShardWork {
     pub(crate) has_later_pass: bool,
     pub(crate) blocklist: Arc<Blocklist>,
     pub(crate) signer: Option<Arc<RequestSigner>>,
+    pub(crate) exclusions: Exclusions,
+    pub(crate) robot: Robot,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) isolation: ItemIsolation,
     pub(crate) meter: FetchMeter,

@@ -1,12 +1,14 @@
 //! The fetcher against real sockets on loopback.
 
 mod answers;
+mod exclusions;
 mod hostile;
 mod hostile_dns;
 mod hostile_http2;
 mod isolation;
 mod mangled;
 mod polite;
+mod robot;
 mod safety;
 mod shard_robots;
 mod shards;

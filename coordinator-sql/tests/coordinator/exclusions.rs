@@ -1,0 +1,110 @@
+//! What is excluded from a running scan: in the order of commits, known to workers, without a tab.
+
+use everytab_coordinator::{JobKind, Output};
+use serde_json::json;
+
+use crate::setup::{Database, host, page, soon};
+
+fn patterns(patterns: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    patterns.iter().map(|(kind, pattern)| (*kind, (*pattern).to_owned())).collect()
+}
+
+async fn known(database: &Database, scan: i32, after: i32) -> Vec<(i32, String)> {
+    let rows = database.worker.load_exclusions(scan, after).await.unwrap();
+    rows.into_iter().map(|row| (row.version, format!("{} {}", row.kind, row.pattern))).collect()
+}
+
+#[tokio::test]
+async fn a_worker_learns_of_exclusions_after_the_last_one_that_it_knows() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    assert_eq!(known(&database, scan, 0).await, []);
+    let first = patterns(&[("hostname", "b.page"), ("hostname", "a.page"), ("hostname", "a.page")]);
+    assert_eq!(database.owner.exclude(scan, &first).await.unwrap(), Some(2));
+    let second = patterns(&[("network", "192.0.2.0/24"), ("hostname", "a.page")]);
+    assert_eq!(database.owner.exclude(scan, &second).await.unwrap(), Some(1));
+    let all = ["hostname a.page", "hostname b.page", "network 192.0.2.0/24"].map(str::to_owned);
+    let all: Vec<(i32, String)> = (1..).zip(all).collect();
+    assert_eq!(known(&database, scan, 0).await, all);
+    assert_eq!(known(&database, scan, 2).await, all[2..]);
+    let blocked = database.owner.list_blocked().await.unwrap();
+    let blocked: Vec<&str> = blocked.iter().map(|entry| entry.pattern.as_str()).collect();
+    assert_eq!(blocked, ["a.page", "b.page"]);
+    // Nothing is excluded from a scan that asks nothing any more.
+    assert!(database.owner.cancel_run(scan).await.unwrap());
+    assert_eq!(
+        database.owner.exclude(scan, &patterns(&[("hostname", "c.page")])).await.unwrap(),
+        None
+    );
+    // The next scan has the network too; the hosts are on its blocklist.
+    let next = database.start(1).await;
+    assert_eq!(known(&database, next, 0).await, [(1, "network 192.0.2.0/24".to_owned())]);
+    assert!(database.owner.drop_scan(scan).await.unwrap());
+}
+
+#[tokio::test]
+async fn concurrent_exclusions_get_versions_in_the_order_of_their_commits() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    let mut under_way = tokio::task::JoinSet::new();
+    for n in 0..8 {
+        let owner = database.owner.clone();
+        under_way.spawn(async move {
+            let pattern = vec![("hostname", format!("host-{n}.page"))];
+            assert_eq!(owner.exclude(scan, &pattern).await.unwrap(), Some(1));
+        });
+    }
+    // Whoever asks for what comes after the last one that it knows misses none.
+    let mut seen = Vec::new();
+    while let Some(ended) = under_way.join_next().await {
+        ended.unwrap();
+        let after = seen.last().map_or(0, |(version, _): &(i32, String)| *version);
+        seen.extend(known(&database, scan, after).await);
+    }
+    assert_eq!(seen, known(&database, scan, 0).await);
+    assert_eq!(seen.len(), 8);
+}
+
+#[tokio::test]
+async fn more_than_ten_thousand_are_refused_and_none_of_them_is_kept() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    let many: Vec<_> = (0..10_001).map(|n| ("hostname", format!("h{n}.page"))).collect();
+    let refused = database.owner.exclude(scan, &many).await.unwrap_err();
+    assert!(refused.to_string().contains("(10001)"), "{refused}");
+    assert_eq!(known(&database, scan, 0).await, []);
+}
+
+#[tokio::test]
+async fn an_excluded_host_is_not_read_and_has_no_tab_whenever_it_was_excluded() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(1).await;
+    let names = ["bad.page", "www.bad.page", "notbad.page", "alone.page", "late.page"];
+    let lease = database.lease_one(JobKind::Warc).await;
+    let pages = (0..).zip(names).map(|(host_no, name)| page(host_no, name)).collect();
+    database.worker.complete(lease, &Output::Pages(pages), &json!({}), soon()).await.unwrap();
+    database.work_on(&[JobKind::Icon]).await;
+    let excluded = patterns(&[("suffix", "bad.page"), ("hostname", "alone.page")]);
+    database.owner.exclude(scan, &excluded).await.unwrap();
+    let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
+    let blocked: Vec<bool> = hosts.iter().map(|host| host.blocked).collect();
+    assert_eq!(blocked, [true, true, false, true, false]);
+    // One that is excluded after its bundle was written is found when the scan is published.
+    database.work_on(&[JobKind::BundleShard]).await;
+    database.owner.exclude(scan, &patterns(&[("hostname", "late.page")])).await.unwrap();
+    let found = database.worker.load_excluded_hosts(scan, 0, 0).await.unwrap();
+    let expected = ["alone.page", "bad.page", "late.page", "www.bad.page"];
+    assert_eq!(found, expected.map(|name| (0, name.to_owned())));
+    assert_eq!(database.worker.load_excluded_hosts(scan, 1, 9).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_page_of_an_excluded_host_is_not_read() {
+    let database = Database::new().await;
+    let scan = database.start(1).await;
+    let lease = database.lease_one(JobKind::Index).await;
+    database.complete_hosts(lease, vec![host(0, 0)]).await;
+    let name = database.worker.load_warc(scan, 0).await.unwrap().remove(0).hostname;
+    database.owner.exclude(scan, &patterns(&[("hostname", &name)])).await.unwrap();
+    assert!(database.worker.load_warc(scan, 0).await.unwrap().iter().all(|host| host.blocked));
+}

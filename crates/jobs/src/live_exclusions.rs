@@ -1,0 +1,51 @@
+//! The exclusions of the scans whose icons this worker fetches. Each list is shared by the icon
+//! jobs of its scan and by the worker, which keeps it up to date while a job holds it.
+//!
+//! Must not know: Postgres.
+
+use std::collections::HashMap;
+
+use everytab_coordinator::ExclusionRow;
+use everytab_fetcher::{Exclusion, Exclusions};
+use parking_lot::Mutex;
+
+/// The lists of the scans whose icons this worker fetches, by the scan's number.
+#[derive(Debug, Default)]
+pub struct LiveExclusions {
+    by_scan: Mutex<HashMap<i32, Exclusions>>,
+}
+
+impl LiveExclusions {
+    /// The list of a scan.
+    pub(crate) fn of_scan(&self, scan: i32) -> Exclusions {
+        self.by_scan.lock().entry(scan).or_default().clone()
+    }
+
+    /// The lists that a job holds now. Those of scans without a job are forgotten: the next job
+    /// loads its list anew.
+    pub fn held(&self) -> Vec<(i32, Exclusions)> {
+        let mut by_scan = self.by_scan.lock();
+        by_scan.retain(|_, exclusions| exclusions.is_shared());
+        by_scan.iter().map(|(scan, exclusions)| (*scan, exclusions.clone())).collect()
+    }
+}
+
+/// Adds what Postgres has to a list.
+pub fn add_rows(exclusions: &Exclusions, rows: Vec<ExclusionRow>) {
+    let Some(version) = rows.iter().map(|row| row.version).max() else { return };
+    exclusions.add(rows.into_iter().filter_map(exclusion), version);
+}
+
+fn exclusion(row: ExclusionRow) -> Option<Exclusion> {
+    match row.kind.as_str() {
+        "hostname" => Some(Exclusion::Hostname(row.pattern)),
+        "suffix" => Some(Exclusion::Suffix(row.pattern)),
+        _ => match row.pattern.parse() {
+            Ok(network) => Some(Exclusion::Network(network)),
+            Err(_) => {
+                tracing::error!(kind = row.kind, pattern = row.pattern, "no exclusion of ours");
+                None
+            }
+        },
+    }
+}

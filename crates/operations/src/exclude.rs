@@ -1,0 +1,170 @@
+//! What a running scan must leave out from now on: hosts, domains and networks, checked and brought
+//! to the form that workers compare.
+//!
+//! Must not know: how workers learn of it.
+
+use std::{collections::BTreeSet, net::IpAddr};
+
+use everytab_coordinator::{Coordinator, ExclusionRow};
+use ipnet::IpNet;
+
+use crate::{blocklist::hostname, error::OperationError, line_sink::LineSink, takedown};
+
+/// Shortest prefix of a network, by its IP version: a shorter one is far more than anybody's own,
+/// and most likely a slip.
+const MIN_PREFIX: (u8, u8) = (8, 16);
+
+/// What is excluded.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExclusionPattern {
+    /// A hostname.
+    Hostname(String),
+    /// A domain with all hosts below it.
+    Suffix(String),
+    /// A network.
+    Network(IpNet),
+}
+
+impl ExclusionPattern {
+    /// Reads `www.example.com`, `*.example.com` (or `.example.com`), `192.0.2.0/24` or `192.0.2.1`.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Ok(address) = text.parse::<IpAddr>() {
+            return Ok(Self::Network(address.into()));
+        }
+        if let Ok(network) = text.parse::<IpNet>() {
+            let (least_v4, least_v6) = MIN_PREFIX;
+            let least = if network.addr().is_ipv4() { least_v4 } else { least_v6 };
+            return match network.prefix_len() >= least {
+                true => Ok(Self::Network(network.trunc())),
+                false => Err(format!(
+                    "{text:?} is too large a network: /{least} is the largest; `scan pause --kind \
+                     icon` stops everything"
+                )),
+            };
+        }
+        match text.strip_prefix('*').unwrap_or(text).strip_prefix('.') {
+            Some(domain) if !domain.contains('.') => {
+                Err(format!("{text:?} is a whole top-level domain; name a domain below it"))
+            }
+            Some(domain) => hostname(domain).map(Self::Suffix),
+            None => hostname(text).map(Self::Hostname),
+        }
+    }
+
+    /// The kind and the pattern in the database and in lists.
+    fn parts(&self) -> (&'static str, String) {
+        match self {
+            Self::Hostname(name) => ("hostname", name.clone()),
+            Self::Suffix(domain) => ("suffix", domain.clone()),
+            Self::Network(network) => ("network", network.to_string()),
+        }
+    }
+}
+
+/// The patterns of a list: one a line, where `#` begins a remark.
+///
+/// # Errors
+/// The first line that is none.
+pub fn read_list(text: &str) -> Result<Vec<ExclusionPattern>, String> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    lines.filter(|line| !line.is_empty()).map(ExclusionPattern::parse).collect()
+}
+
+/// Excludes patterns from a running scan; one line of data for each. Hostnames are added to the
+/// blocklist.txt of a private prefix too, if one is given.
+///
+/// # Errors
+/// When the scan has ended, or the database or the store refuses.
+pub async fn exclude(
+    coordinator: &Coordinator,
+    scan: i32,
+    patterns: &[ExclusionPattern],
+    private: Option<&str>,
+    reason: Option<&str>,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    let parts: Vec<(&str, String)> = patterns.iter().map(ExclusionPattern::parts).collect();
+    if coordinator.exclude(scan, &parts).await?.is_none() {
+        return Err(OperationError::new(
+            "nothing was excluded: the scan has ended and asks nothing more; `takedown HOST --site \
+             URL` takes a tab off its page, `blocklist add` keeps a host out of later scans",
+        ));
+    }
+    for (kind, pattern) in &parts {
+        sink.data(format_args!("{kind}\t{pattern}"))?;
+    }
+    sink.note(format_args!(
+        "every worker asks nothing more of it within a minute, and its icons end as opted_out"
+    ));
+    let names: BTreeSet<String> = patterns
+        .iter()
+        .filter_map(|pattern| match pattern {
+            ExclusionPattern::Hostname(name) => Some(name.clone()),
+            ExclusionPattern::Suffix(_) | ExclusionPattern::Network(_) => None,
+        })
+        .collect();
+    match private {
+        Some(private) if !names.is_empty() => {
+            takedown::list_as_blocked(private, &names, reason).await?;
+        }
+        Some(_) => {}
+        None => sink.note(format_args!(
+            "without --private, scans of another database ask again next month"
+        )),
+    }
+    Ok(())
+}
+
+/// Gives a line of data for each exclusion of a scan, in the order in which they were made.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub async fn list(
+    coordinator: &Coordinator,
+    scan: i32,
+    sink: &dyn LineSink,
+) -> Result<(), OperationError> {
+    for ExclusionRow { kind, pattern, excluded_at, .. } in
+        coordinator.load_exclusions(scan, 0).await?
+    {
+        let at = excluded_at.format("%Y-%m-%d %H:%M:%S");
+        sink.data(format_args!("{at}\t{kind}\t{pattern}"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_domains_networks_and_addresses_are_told_apart() {
+        let read = |text: &str| ExclusionPattern::parse(text).unwrap().parts();
+        let kinds = [
+            ("WWW.Example.com.", ("hostname", "www.example.com")),
+            ("*.example.com", ("suffix", "example.com")),
+            (".Example.com", ("suffix", "example.com")),
+            ("192.0.2.77/24", ("network", "192.0.2.0/24")),
+            ("192.0.2.1", ("network", "192.0.2.1/32")),
+            ("2001:db8::/32", ("network", "2001:db8::/32")),
+        ];
+        for (text, (kind, pattern)) in kinds {
+            assert_eq!(read(text), (kind, pattern.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_would_exclude_far_too_much_or_nothing_is_refused_by_name() {
+        for text in ["0.0.0.0/0", "10.0.0.0/7", "::/0", ".com", "*.com", "https://a.page/x", ""] {
+            let error = ExclusionPattern::parse(text).unwrap_err();
+            assert!(error.contains(text), "{text}: {error}");
+        }
+        let list = "# asked by mail\nwww.a.page  # yesterday\n\n*.b.page\n192.0.2.0/24\n";
+        assert_eq!(read_list(list).unwrap().len(), 3);
+        assert!(read_list("a.page\nno host\n").is_err());
+    }
+}

@@ -1,0 +1,61 @@
+//! Keeps the exclusions of running scans up to date while this worker fetches icons.
+//!
+//! Invariant: nothing is asked of anybody on the strength of a list that is older than a minute. A
+//! worker that cannot reach Postgres holds its requests back until it can; those that are on the
+//! wire end by their own deadlines.
+//! Must not know: what is excluded.
+
+use std::time::{Duration, Instant};
+
+use everytab_coordinator::{Coordinator, Error};
+use everytab_fetcher::Exclusions;
+use everytab_jobs::{Context, live_exclusions::add_rows};
+use tokio::time::timeout;
+
+use crate::metrics;
+
+/// How often a worker that fetches icons asks what was excluded: 200 workers ask 20 times a second
+/// at most, each for one row of an index.
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
+/// Limit of one such question.
+const POLL_TIME: Duration = Duration::from_secs(5);
+/// The age of a list from which on requests are held back.
+const MAX_AGE: Duration = Duration::from_secs(40);
+// A question may be under way when the age is reached.
+const _: () = assert!(MAX_AGE.as_secs() + POLL_INTERVAL.as_secs() + POLL_TIME.as_secs() < 60);
+
+/// Asks until it is dropped.
+pub(crate) async fn keep_up_to_date(coordinator: Coordinator, context: Context) {
+    let mut known_at = Instant::now();
+    loop {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let held = context.exclusions.held();
+        if held.is_empty() {
+            // A job loads the list before it asks for anything.
+            known_at = Instant::now();
+            context.fetcher.hold_back(false);
+            continue;
+        }
+        if known_at.elapsed() > MAX_AGE {
+            tracing::warn!("it is not known what was excluded; asking for no icons meanwhile");
+            context.fetcher.hold_back(true);
+        }
+        let asked_at = Instant::now();
+        match timeout(POLL_TIME, refresh(&coordinator, &held)).await {
+            Ok(Ok(())) => {
+                known_at = asked_at;
+                context.fetcher.hold_back(false);
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "cannot ask what was excluded"),
+            Err(_elapsed) => tracing::warn!("Postgres does not say what was excluded"),
+        }
+    }
+}
+
+async fn refresh(coordinator: &Coordinator, held: &[(i32, Exclusions)]) -> Result<(), Error> {
+    for (scan, exclusions) in held {
+        let asked = coordinator.load_exclusions(*scan, exclusions.version());
+        add_rows(exclusions, metrics::call("exclusions", asked).await?);
+    }
+    Ok(())
+}

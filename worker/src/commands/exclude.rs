@@ -1,0 +1,57 @@
+//! `scan exclude`: what a running scan must ask nothing more of.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use everytab_operations::exclude::{self, ExclusionPattern};
+
+use crate::{
+    cli_error::{CliError, CliResult, Exit},
+    commands::{one_scan::OneScan, stdout::StandardStreams},
+};
+
+/// Options of `scan exclude`.
+#[derive(Debug, Args)]
+pub struct ExcludeArgs {
+    #[command(flatten)]
+    scan: OneScan,
+    /// Hosts (www.example.com), domains with all hosts below them (*.example.com) and networks
+    /// (192.0.2.0/24, or one address)
+    #[arg(required_unless_present_any = ["file", "list"], value_parser = ExclusionPattern::parse)]
+    patterns: Vec<ExclusionPattern>,
+    /// More of them: one a line, where # begins a remark
+    #[arg(long, env = "EVERYTAB_EXCLUDE_FILE", value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Show what was excluded so far, and when
+    #[arg(long, conflicts_with_all = ["patterns", "file"])]
+    list: bool,
+    /// Private prefix whose blocklist.txt keeps the hosts out of the next scans
+    #[arg(long, env = "EVERYTAB_PRIVATE")]
+    private: Option<String>,
+    /// Why; kept beside the hosts in blocklist.txt
+    #[arg(long, env = "EVERYTAB_REASON")]
+    reason: Option<String>,
+}
+
+/// Excludes what was named; one line for each on stdout.
+///
+/// # Errors
+/// When the file is none, the scan has ended, or the database or the private store refuses.
+pub async fn run(args: ExcludeArgs) -> CliResult {
+    let ExcludeArgs { scan, mut patterns, file, list, private, reason } = args;
+    if let Some(file) = file {
+        let text = std::fs::read_to_string(&file)
+            .map_err(|error| CliError::usage(format!("--file {}: {error}", file.display())))?;
+        let more = exclude::read_list(&text)
+            .map_err(|error| CliError::usage(format!("--file {}: {error}", file.display())))?;
+        patterns.extend(more);
+    }
+    let (coordinator, number) = scan.find().await?;
+    if list {
+        exclude::list(&coordinator, number, &StandardStreams).await?;
+        return Ok(Exit::Done);
+    }
+    let (private, reason) = (private.as_deref(), reason.as_deref());
+    exclude::exclude(&coordinator, number, &patterns, private, reason, &StandardStreams).await?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,29 @@
+//! Which scan a command is about.
+
+use clap::Args;
+use everytab_coordinator::Coordinator;
+use uuid::Uuid;
+
+use crate::{cli_error::CliError, commands::database, options::DatabaseArgs};
+
+/// A scan and its database.
+#[derive(Debug, Args)]
+pub struct OneScan {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The scan's id; without it, the newest
+    #[arg(long, env = "EVERYTAB_SCAN")]
+    scan: Option<Uuid>,
+}
+
+impl OneScan {
+    /// The database, and the number that the scan has in it.
+    ///
+    /// # Errors
+    /// When the database cannot be asked, or has no such scan.
+    pub async fn find(&self) -> Result<(Coordinator, i32), CliError> {
+        let coordinator = database::connect(&self.database).await?;
+        let number = everytab_operations::database::scan_number(&coordinator, self.scan).await?;
+        Ok((coordinator, number))
+    }
+}
