@@ -11,7 +11,7 @@ grant execute on function
     coordinator.record_hosts, coordinator.record_pages, coordinator.record_icons,
     coordinator.record_bundles, coordinator.load_scan, coordinator.load_index,
     coordinator.load_warc, coordinator.load_icon, coordinator.load_blocklist,
-    coordinator.load_exclusions, coordinator.load_excluded_hosts,
+    coordinator.load_exclusions,
     coordinator.load_bundle_shard, coordinator.bundled_shards, coordinator.run_outcomes,
     coordinator.run_progress, coordinator.scan_number, coordinator.scan_status,
     coordinator.list_scans, coordinator.audit_run, coordinator.job_history,

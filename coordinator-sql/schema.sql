@@ -740,28 +740,6 @@ begin
      order by p.host_no;
 end $$;
 
--- Name: load_excluded_hosts(integer, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.load_excluded_hosts(p_scan integer, p_first_shard integer, p_last_shard integer) RETURNS TABLE(shard integer, hostname text)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-begin
-    if not exists (select from scan_exclusions e
-                    where e.scan = p_scan and e.kind in ('hostname', 'suffix')) then
-        return;
-    end if;
-    return query
-    select p.shard, p.hostname
-      from pages p
-      join jobs j on j.run = p_scan and j.kind = 'warc' and j.part = p.shard
-       and j.state = 'completed' and j.lease_number = p.lease_number
-     where p.scan = p_scan and p.shard between p_first_shard and p_last_shard
-       and coordinator.host_excluded(p_scan, p.hostname)
-     order by p.shard, p.hostname collate "C";
-end $$;
-
 -- Name: load_exclusions(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) RETURNS TABLE(version integer, kind text, pattern text, excluded_at timestamp with time zone)
@@ -914,6 +892,47 @@ begin
            and state = case when p_pause then 'running' else 'paused' end::run_state;
     end if;
     return found;
+end $$;
+
+-- Name: rebundle_excluded(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.rebundle_excluded(p_scan integer, p_kinds text[], p_patterns text[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    names text[];
+    tails text[];
+    shards integer[];
+    written bigint[];
+    under_way bigint[];
+begin
+    select array_agg(g.pattern),
+           array_agg('%.' || replace(g.pattern, '_', '\_')) filter (where g.kind = 'suffix')
+      into names, tails
+      from unnest(p_kinds, p_patterns) as g (kind, pattern)
+     where g.kind in ('hostname', 'suffix');
+    select array_agg(distinct p.shard) into shards from pages p
+     where p.scan = p_scan
+       and (p.hostname = any (names) or p.hostname like any (coalesce(tails, '{}')));
+    if shards is null then
+        return 0;
+    end if;
+    lock table jobs in exclusive mode;
+    perform 1 from runs r where r.run = p_scan and r.state in ('running', 'paused');
+    if not found then
+        return 0;
+    end if;
+    select array_agg(j.job_id) filter (where j.state = 'completed'),
+           array_agg(j.job_id) filter (where j.state = 'leased')
+      into written, under_way from jobs j
+     where j.run = p_scan and j.kind = 'bundle-shard' and j.part = any (shards);
+    insert into job_events (job_id, run, event, lease_number, worker_id, message)
+    select j.job_id, p_scan, 'revoked', j.lease_number + 1, j.worker_id, 'scan exclude'
+      from jobs j where j.job_id = any (under_way);
+    perform coordinator.free_jobs(under_way, 'pending', p_revoked => true);
+    return coordinator.reopen(p_scan, coalesce(written, '{}'), 'scan exclude')
+        + coalesce(cardinality(under_way), 0);
 end $$;
 
 -- Name: record_bundles(bigint, integer, uuid, integer, integer, integer, integer, integer, bigint, bytea); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2116,11 +2135,6 @@ GRANT ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) TO everytab_wor
 REVOKE ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) TO everytab_worker;
 
--- Name: FUNCTION load_excluded_hosts(p_scan integer, p_first_shard integer, p_last_shard integer); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.load_excluded_hosts(p_scan integer, p_first_shard integer, p_last_shard integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_excluded_hosts(p_scan integer, p_first_shard integer, p_last_shard integer) TO everytab_worker;
-
 -- Name: FUNCTION load_exclusions(p_scan integer, p_after integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) FROM PUBLIC;
@@ -2166,6 +2180,10 @@ REVOKE ALL ON FUNCTION coordinator.open_stage(p_run integer, p_kind everytab.job
 -- Name: FUNCTION pause_run(p_run integer, p_kind text, p_pause boolean); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.pause_run(p_run integer, p_kind text, p_pause boolean) FROM PUBLIC;
+
+-- Name: FUNCTION rebundle_excluded(p_scan integer, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.rebundle_excluded(p_scan integer, p_kinds text[], p_patterns text[]) FROM PUBLIC;
 
 -- Name: FUNCTION record_bundles(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer, p_bytes bigint, p_digest bytea); Type: ACL; Schema: coordinator; Owner: -
 

@@ -52,17 +52,19 @@ impl Coordinator {
         values(&run(&self.renewals, sql, &[bind(&scan), bind(&after)]).await?)
     }
 
-    /// The hosts of the shards `first` to `last` that have been excluded since the scan started.
+    /// Has the bundles that hold tabs of these hosts and domains written again, without them.
+    /// Returns how many jobs are performed again.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn load_excluded_hosts(
+    pub async fn rebundle_excluded(
         &self,
         scan: i32,
-        first: i32,
-        last: i32,
-    ) -> Result<Vec<(i32, String)>, Error> {
-        let sql = "select * from coordinator.load_excluded_hosts($1, $2, $3)";
-        values(&run(&self.work, sql, &[bind(&scan), bind(&first), bind(&last)]).await?)
+        patterns: &[(&str, String)],
+    ) -> Result<i32, Error> {
+        let kinds: Vec<&str> = patterns.iter().map(|(kind, _)| *kind).collect();
+        let patterns: Vec<&str> = patterns.iter().map(|(_, pattern)| pattern.as_str()).collect();
+        let sql = "select coordinator.rebundle_excluded($1, $2, $3)";
+        self.operator_value(sql, &[bind(&scan), bind(&kinds), bind(&patterns)]).await
     }
 }

@@ -89,13 +89,25 @@ async fn an_excluded_host_is_not_read_and_has_no_tab_whenever_it_was_excluded() 
     let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
     let blocked: Vec<bool> = hosts.iter().map(|host| host.blocked).collect();
     assert_eq!(blocked, [true, true, false, true, false]);
-    // One that is excluded after its bundle was written is found when the scan is published.
-    database.work_on(&[JobKind::BundleShard]).await;
-    database.owner.exclude(scan, &patterns(&[("hostname", "late.page")])).await.unwrap();
-    let found = database.worker.load_excluded_hosts(scan, 0, 0).await.unwrap();
-    let expected = ["alone.page", "bad.page", "late.page", "www.bad.page"];
-    assert_eq!(found, expected.map(|name| (0, name.to_owned())));
-    assert_eq!(database.worker.load_excluded_hosts(scan, 1, 9).await.unwrap(), []);
+    // One that is excluded after its bundle was written has it written again, and what follows.
+    database.work_on(&[JobKind::BundleShard, JobKind::Search]).await;
+    let publish = database.lease_one(JobKind::Publish).await;
+    let late = patterns(&[("hostname", "late.page"), ("suffix", "nowhere.page")]);
+    database.owner.exclude(scan, &late).await.unwrap();
+    assert_eq!(database.owner.rebundle_excluded(scan, &late).await.unwrap(), 1);
+    assert!(!database.holds(publish.fence).await, "what was read before is published");
+    let under_way = database.lease_one(JobKind::BundleShard).await;
+    let blocked = database.worker.load_bundle_shard(scan, 0).await.unwrap();
+    assert!(blocked.iter().all(|host| host.blocked == (host.hostname != "notbad.page")));
+    // A bundle that is being written may have been begun before the exclusion.
+    let last = patterns(&[("suffix", "notbad.page")]);
+    database.owner.exclude(scan, &last).await.unwrap();
+    assert_eq!(database.owner.rebundle_excluded(scan, &last).await.unwrap(), 1);
+    assert!(!database.holds(under_way.fence).await);
+    database.work().await;
+    assert_eq!(database.state_of_scan(scan).await, "finished");
+    database.assert_audited(scan).await;
+    assert_eq!(database.owner.rebundle_excluded(scan, &last).await.unwrap(), 0);
 }
 
 #[tokio::test]

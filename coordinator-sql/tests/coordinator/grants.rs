@@ -79,7 +79,6 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "list_scans",
             "load_blocklist",
             "load_bundle_shard",
-            "load_excluded_hosts",
             "load_exclusions",
             "load_icon",
             "load_index",
@@ -142,6 +141,7 @@ async fn operate(worker: &Coordinator, scan: i32) -> Vec<String> {
         sqlstate(worker.unblock("hostname", "a.example").await),
         sqlstate(worker.list_blocked().await),
         sqlstate(worker.exclude(1, &[("hostname", "a.example".to_owned())]).await),
+        sqlstate(worker.rebundle_excluded(scan, &[]).await),
         sqlstate(worker.referenced_archives(scan).await),
     ]
 }

@@ -97,6 +97,10 @@ pub async fn exclude(
     for (kind, pattern) in &parts {
         sink.data(format_args!("{kind}\t{pattern}"))?;
     }
+    let again = coordinator.rebundle_excluded(scan, &parts).await?;
+    if again > 0 {
+        sink.note(format_args!("{again} jobs write their bundles again, without its tabs"));
+    }
     sink.note(format_args!(
         "every worker asks nothing more of it within a minute, and its icons end as opted_out"
     ));
