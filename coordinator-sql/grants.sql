@@ -1,19 +1,32 @@
--- The worker's role executes the functions that a worker needs and touches no table. Everything
--- else belongs to the owner: starting, cancelling and changing scans, and the blocklist.
+-- The workers' roles execute the functions that a worker needs and touch no table. Everything else
+-- belongs to the owner: starting, cancelling and changing scans, and the blocklist. Each of the
+-- roles by kind of job executes what its kinds read and write; everytab_worker is a member of all.
 revoke all on schema everytab from public;
 revoke all on all tables in schema everytab from public;
 revoke all on all functions in schema coordinator from public;
-grant usage on schema coordinator to everytab_worker;
+-- A temporary table fills the disk of the server. Only the owner of the database can revoke this.
+do $$ begin
+    execute format('revoke temporary on database %I from public', current_database());
+end $$;
+grant usage on schema coordinator
+    to everytab_worker, everytab_worker_crawl, everytab_worker_icons, everytab_worker_site;
 grant execute on function
     coordinator.schema_digest, coordinator.lease, coordinator.renew, coordinator.complete,
     coordinator.retry, coordinator.discard, coordinator.release, coordinator.sweep,
-    coordinator.checkpoint_item, coordinator.load_suspects,
-    coordinator.record_hosts, coordinator.record_pages, coordinator.record_icons,
-    coordinator.record_bundles, coordinator.load_scan, coordinator.load_index,
-    coordinator.load_warc, coordinator.load_icon, coordinator.load_blocklist,
-    coordinator.load_exclusions,
-    coordinator.load_bundle_shard, coordinator.bundled_shards, coordinator.run_outcomes,
+    coordinator.checkpoint_item, coordinator.load_suspects, coordinator.load_scan,
     coordinator.run_progress, coordinator.scan_number, coordinator.scan_status,
     coordinator.list_scans, coordinator.audit_run, coordinator.job_history,
-    coordinator.withheld_runs
-    to everytab_worker;
+    coordinator.withheld_runs, coordinator.run_outcomes
+    to everytab_worker, everytab_worker_crawl, everytab_worker_icons, everytab_worker_site;
+grant execute on function
+    coordinator.load_index, coordinator.record_hosts, coordinator.load_warc,
+    coordinator.record_pages
+    to everytab_worker_crawl;
+grant execute on function
+    coordinator.load_icon, coordinator.load_blocklist, coordinator.record_icons,
+    coordinator.load_exclusions
+    to everytab_worker_icons;
+grant execute on function
+    coordinator.load_bundle_shard, coordinator.record_bundles, coordinator.bundled_shards,
+    coordinator.load_later_blocks
+    to everytab_worker_site;

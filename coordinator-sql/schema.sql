@@ -134,7 +134,8 @@ CREATE FUNCTION coordinator.block(p_kind text, p_pattern text, p_reason text) RE
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     insert into blocklist (kind, pattern, reason) values (p_kind, p_pattern, p_reason)
-    on conflict (kind, pattern) do update set reason = coalesce(excluded.reason, blocklist.reason);
+    on conflict (kind, pattern) do update
+       set reason = coalesce(excluded.reason, blocklist.reason), list = null;
 $$;
 
 -- Name: bundled_shards(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -162,6 +163,28 @@ begin
     end if;
     perform coordinator.revoke_leases(p_run, 'the scan was cancelled');
     return true;
+end $$;
+
+-- Name: check_chunk(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.check_chunk(p_chunk integer, p_rows integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- The client sends at most so many rows a chunk.
+    max_rows constant integer := 5000;
+    -- 10 million rows: an index file has about 120,000 captures, a shard 60,000 icons.
+    max_chunks constant integer := 2000;
+begin
+    if p_chunk is null or p_chunk not between 1 and max_chunks then
+        raise exception 'chunk number % is not between 1 and %', p_chunk, max_chunks
+            using errcode = 'invalid_parameter_value';
+    end if;
+    if p_rows > max_rows then
+        raise exception 'a chunk has at most % rows, not %', max_rows, p_rows
+            using errcode = 'invalid_parameter_value';
+    end if;
 end $$;
 
 -- Name: jobs; Type: TABLE; Schema: everytab; Owner: -
@@ -206,6 +229,72 @@ begin
     return fenced;
 end $$;
 
+-- Name: check_kinds(everytab.job_kind[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.check_kinds(p_kinds everytab.job_kind[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    refused text;
+begin
+    if pg_has_role(session_user, current_user, 'usage') then
+        return;
+    end if;
+    select asked.kind::text into refused from unnest(p_kinds) as asked (kind)
+     where not pg_has_role(session_user, coordinator.role_of_kind(asked.kind), 'usage') limit 1;
+    if found then
+        raise exception 'role % takes no jobs of kind %', session_user, refused
+            using errcode = 'insufficient_privilege',
+                  hint = 'sign in as everytab_worker, or name the kinds with --role';
+    end if;
+end $$;
+
+-- Name: check_stats(everytab.job_kind, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.check_stats(p_kind everytab.job_kind, p_stats jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $_$
+declare
+    -- Far more hosts than there are names, and their sum is still a bigint.
+    max_digits constant integer := 12;
+begin
+    if jsonb_typeof(p_stats -> 'inputs') is distinct from 'object'
+       or jsonb_typeof(p_stats -> 'outcomes') is distinct from 'object'
+       or p_kind = 'index'
+          and coalesce(p_stats -> 'counts' ->> 'hosts', '') 
+              !~ format('^[0-9]{1,%s}$', max_digits) then
+        raise exception 'the completion of a job of kind % lacks its counts', p_kind
+            using errcode = 'invalid_parameter_value',
+                  hint = 'inputs and outcomes are objects; index jobs count counts.hosts';
+    end if;
+end $_$;
+
+-- Name: check_warc_paths(integer, text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.check_warc_paths(p_scan integer, p_paths text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $_$
+declare
+    -- The paths of Common Crawl have about 140 characters.
+    max_path_characters constant integer := 300;
+    below text;
+    other text;
+begin
+    select 'crawl-data/' || s.crawl || '/' into strict below from scans s where s.scan = p_scan;
+    select named.path into other from unnest(p_paths) as named (path)
+     where named.path is null or not starts_with(named.path, below)
+        or named.path !~ '^[A-Za-z0-9._=/-]+$' or named.path ~ '(^|/)[.]{0,2}(/|$)'
+        or length(named.path) > max_path_characters
+     limit 1;
+    if found then
+        raise exception '% is no WARC file below %', coalesce(left(other, max_path_characters), 'null'), below
+            using errcode = 'invalid_parameter_value';
+    end if;
+end $_$;
+
 -- Name: checkpoint_item(bigint, integer, uuid, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) RETURNS boolean
@@ -231,6 +320,7 @@ declare
     runs integer[];
     kinds job_kind[];
     parts integer[];
+    counts jsonb[];
     stage record;
     results text[];
 begin
@@ -252,8 +342,10 @@ begin
                f.lease_token, f.stats
           from fenced f)
     select array_agg(f.job_id), array_agg(f.lease_token), array_agg(f.run), array_agg(f.kind),
-           array_agg(f.part)
-      into done, tokens, runs, kinds, parts from fenced f;
+           array_agg(f.part), array_agg(f.stats)
+      into done, tokens, runs, kinds, parts, counts from fenced f;
+    perform coordinator.check_stats(counted.kind, counted.stats)
+       from unnest(kinds, counts) as counted (kind, stats);
 
     results := array(
         select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))
@@ -570,6 +662,39 @@ CREATE FUNCTION coordinator.icon_order(p_touch boolean, p_content_type text, p_w
                         then least(p_width, p_height) end as side) measured;
 $$;
 
+-- Name: import_list(text, text, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.import_list(p_list text, p_source text, p_kinds text[], p_patterns text[]) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    added bigint;
+begin
+    insert into imported_lists (list, source, imported_at, patterns)
+    values (p_list, p_source, now(), 0)
+    on conflict (list) do update
+       set source = excluded.source, imported_at = excluded.imported_at, patterns = 0;
+    delete from blocklist where list = p_list;
+    insert into blocklist (kind, pattern, reason, list)
+    select given.kind, given.pattern, 'on the list ' || p_list, p_list
+      from unnest(p_kinds, p_patterns) as given (kind, pattern)
+     order by 1, 2
+    on conflict (kind, pattern) do nothing;
+    get diagnostics added = row_count;
+    update imported_lists set patterns = added where list = p_list;
+    return added;
+end $$;
+
+-- Name: imported_lists(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.imported_lists() RETURNS TABLE(list text, source text, imported_at timestamp with time zone, patterns bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select l.list, l.source, l.imported_at, l.patterns from imported_lists l order by 1;
+$$;
+
 -- Name: job_history(bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.job_history(p_job_id bigint) RETURNS TABLE(at timestamp with time zone, event text, lease_number integer, worker_id text, message text)
@@ -609,10 +734,14 @@ declare
     -- Leases that one call gives back: enough for a fleet whose workers all died to recover within
     -- a few calls, few enough for the call to take milliseconds.
     max_swept constant integer := 50;
+    -- A worker asks for one job a call; more are for tests and benches. A stolen token must not
+    -- take a whole stage by one call.
+    max_leases constant integer := 32;
     target record;
-    wanted integer := p_wanted;
+    wanted integer := least(p_wanted, max_leases);
     taken integer;
 begin
+    perform coordinator.check_kinds(p_kinds::job_kind[]);
     if 0 = any (p_cursors) then
         perform coordinator.sweep(max_swept);
     end if;
@@ -670,7 +799,8 @@ CREATE FUNCTION coordinator.list_blocked() RETURNS TABLE(kind text, pattern text
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select b.kind, b.pattern, b.reason, b.added_at from blocklist b order by 1, 2;
+    select b.kind, b.pattern, b.reason, b.added_at from blocklist b
+     where b.list is null order by 1, 2;
 $$;
 
 -- Name: list_scans(); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -692,7 +822,8 @@ CREATE FUNCTION coordinator.load_blocklist(p_scan integer) RETURNS TABLE(kind te
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select b.kind, b.pattern from scan_blocklist b
-     where b.scan = p_scan and b.kind in ('hostname', 'suffix') order by b.kind, b.pattern;
+     where b.scan = p_scan and b.kind in ('hostname', 'suffix') and not b.imported
+     order by b.kind, b.pattern;
 $$;
 
 -- Name: load_bundle_shard(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -722,6 +853,9 @@ begin
                    and o.outcome = 'ok' and o.archive_offset is not null
                    and not coalesce(o.width <= 2 and o.height <= 2
                                     and o.content_type is distinct from 'image/svg+xml', false)
+                   and not exists (select from scan_blocklist b
+                                    where b.scan = p_scan and b.kind = 'sha256'
+                                      and b.pattern = encode(o.sha256, 'hex'))
                ) i
          group by i.host_no)
     select p.host_no, p.hostname, p.https, p.frameable, p.title,
@@ -740,14 +874,21 @@ begin
      order by p.host_no;
 end $$;
 
--- Name: load_exclusions(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: load_exclusions(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) RETURNS TABLE(version integer, kind text, pattern text, excluded_at timestamp with time zone)
+CREATE FUNCTION coordinator.load_exclusions(p_scan integer, p_kinds text[], p_patterns text[]) RETURNS TABLE(kind text, pattern text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select e.version, e.kind, e.pattern, e.excluded_at from scan_exclusions e
-     where e.scan = p_scan and e.version > p_after order by e.version;
+    select listed.kind, listed.pattern
+      from (select b.kind, b.pattern from blocklist b
+             union
+            select g.kind, g.pattern from unnest(p_kinds, p_patterns) as g (kind, pattern)) listed
+     where listed.kind in ('hostname', 'suffix')
+       and not exists (select from scan_blocklist s
+                        where s.scan = p_scan and s.kind = listed.kind
+                          and s.pattern = listed.pattern)
+     order by 1, 2;
 $$;
 
 -- Name: load_icon(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -964,10 +1105,12 @@ CREATE FUNCTION coordinator.record_hosts(p_job_id bigint, p_lease_number integer
 declare
     chunk record;
 begin
+    perform coordinator.check_chunk(p_chunk, cardinality(p_hashes));
     chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
+    perform coordinator.check_warc_paths(chunk.run, p_warc_paths);
     -- Sorted, so that two workers that insert the same new files at the same time cannot deadlock.
     insert into warc_files (path)
     select distinct path from unnest(p_warc_paths) named (path)
@@ -992,6 +1135,7 @@ CREATE FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer
 declare
     chunk record;
 begin
+    perform coordinator.check_chunk(p_chunk, cardinality(p_host_nos));
     chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
     if not chunk.held or not chunk.fresh then
         return chunk.held;
@@ -1015,6 +1159,7 @@ CREATE FUNCTION coordinator.record_pages(p_job_id bigint, p_lease_number integer
 declare
     chunk record;
 begin
+    perform coordinator.check_chunk(p_chunk, cardinality(p_host_nos));
     chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
     if not chunk.held or not chunk.fresh then
         return chunk.held;
@@ -1058,6 +1203,18 @@ begin
     values (p_job_id, fenced.run, 'release', p_lease_number, fenced.worker_id,
             left(p_reason, coordinator.max_message_characters()));
     return 'released';
+end $$;
+
+-- Name: remove_list(text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.remove_list(p_list text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    delete from blocklist where list = p_list;
+    delete from imported_lists where list = p_list;
+    return found;
 end $$;
 
 -- Name: renew(text, bigint[], integer[], uuid[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1259,6 +1416,18 @@ begin
     perform coordinator.free_jobs(revoked, 'pending', p_revoked => true);
     return coalesce(cardinality(revoked), 0);
 end $$;
+
+-- Name: role_of_kind(everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.role_of_kind(p_kind everytab.job_kind) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    select case p_kind
+        when 'icon' then 'everytab_worker_icons'
+        when 'index' then 'everytab_worker_crawl'
+        when 'warc' then 'everytab_worker_crawl'
+        else 'everytab_worker_site' end;
+$$;
 
 -- Name: run_outcomes(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -1509,11 +1678,8 @@ begin
         execute format('create table everytab.%I partition of everytab.%I for values in (%s)',
                        data_table || '_' || new_scan, data_table, new_scan);
     end loop;
-    insert into scan_blocklist (scan, kind, pattern)
-    select new_scan, b.kind, b.pattern from blocklist b;
-    insert into scan_exclusions (scan, version, kind, pattern)
-    select new_scan, row_number() over (order by e.pattern), 'network', e.pattern
-      from (select distinct pattern from scan_exclusions where kind = 'network') e;
+    insert into scan_blocklist (scan, kind, pattern, imported)
+    select new_scan, b.kind, b.pattern, b.list is not null from blocklist b;
     insert into index_files (scan, file, path, max_captures)
     select new_scan, f.ordinality - 1, f.path, f.max_captures
       from unnest(p_files, p_max_captures) with ordinality as f (path, max_captures, ordinality);
@@ -1628,7 +1794,8 @@ CREATE TABLE everytab.blocklist (
     pattern text NOT NULL,
     reason text,
     added_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT blocklist_kind_check CHECK ((kind = ANY (ARRAY['hostname'::text, 'suffix'::text, 'title'::text]))),
+    list text,
+    CONSTRAINT blocklist_kind_check CHECK ((kind = ANY (ARRAY['hostname'::text, 'suffix'::text, 'title'::text, 'sha256'::text]))),
     CONSTRAINT blocklist_pattern_check CHECK (((length(pattern) >= 1) AND (length(pattern) <= 300)))
 );
 
@@ -1694,6 +1861,18 @@ CREATE TABLE everytab.icons (
     CONSTRAINT icons_url_check CHECK ((length(url) <= 2048))
 )
 PARTITION BY LIST (scan);
+
+-- Name: imported_lists; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.imported_lists (
+    list text NOT NULL,
+    source text NOT NULL,
+    imported_at timestamp with time zone DEFAULT now() NOT NULL,
+    patterns bigint NOT NULL,
+    CONSTRAINT imported_lists_list_check CHECK (((length(list) >= 1) AND (length(list) <= 100))),
+    CONSTRAINT imported_lists_patterns_check CHECK ((patterns >= 0)),
+    CONSTRAINT imported_lists_source_check CHECK (((length(source) >= 1) AND (length(source) <= 1000)))
+);
 
 -- Name: index_files; Type: TABLE; Schema: everytab; Owner: -
 
@@ -1812,7 +1991,8 @@ ALTER TABLE everytab.runs ALTER COLUMN run ADD GENERATED ALWAYS AS IDENTITY (
 CREATE TABLE everytab.scan_blocklist (
     scan integer NOT NULL,
     kind text NOT NULL,
-    pattern text NOT NULL
+    pattern text NOT NULL,
+    imported boolean DEFAULT false NOT NULL
 );
 
 -- Name: scan_exclusions; Type: TABLE; Schema: everytab; Owner: -
@@ -1889,6 +2069,21 @@ ALTER TABLE ONLY everytab.blocklist
 ALTER TABLE ONLY everytab.bundles
     ADD CONSTRAINT bundles_pkey PRIMARY KEY (scan, shard, lease_number);
 
+-- Name: hosts hosts_warc_range; Type: CHECK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.hosts
+    ADD CONSTRAINT hosts_warc_range CHECK (((warc_offset < '1099511627776'::bigint) AND (warc_length <= 1073741824))) NOT VALID;
+
+-- Name: icons icons_lengths; Type: CHECK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.icons
+    ADD CONSTRAINT icons_lengths CHECK (((length(content_type) <= 300) AND (length(declared_type) <= 1000) AND (length(declared_sizes) <= 1000) AND (archive_offset < '1099511627776'::bigint) AND (archive_length <= 1073741824))) NOT VALID;
+
+-- Name: imported_lists imported_lists_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.imported_lists
+    ADD CONSTRAINT imported_lists_pkey PRIMARY KEY (list);
+
 -- Name: index_files index_files_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.index_files
@@ -1898,6 +2093,11 @@ ALTER TABLE ONLY everytab.index_files
 
 ALTER TABLE ONLY everytab.job_results
     ADD CONSTRAINT job_results_pkey PRIMARY KEY (job_id, lease_number);
+
+-- Name: job_results job_results_stats_size; Type: CHECK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.job_results
+    ADD CONSTRAINT job_results_stats_size CHECK ((octet_length((stats)::text) <= 1048576)) NOT VALID;
 
 -- Name: jobs jobs_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
@@ -1913,6 +2113,11 @@ ALTER TABLE ONLY everytab.jobs
 
 ALTER TABLE ONLY everytab.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
+
+-- Name: pages pages_lengths; Type: CHECK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.pages
+    ADD CONSTRAINT pages_lengths CHECK (((length(hostname) <= 253) AND (length(framing_rule) <= 100) AND (length(charset) <= 100) AND (length(title_state) <= 100) AND (length(title) <= 1000) AND (octet_length((candidates)::text) <= 1048576))) NOT VALID;
 
 -- Name: runs runs_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
@@ -1944,6 +2149,11 @@ ALTER TABLE ONLY everytab.scans
 ALTER TABLE ONLY everytab.scans
     ADD CONSTRAINT scans_scan_id_key UNIQUE (scan_id);
 
+-- Name: scans scans_settings_size; Type: CHECK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.scans
+    ADD CONSTRAINT scans_settings_size CHECK ((octet_length((settings)::text) <= 65536)) NOT VALID;
+
 -- Name: stages stages_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.stages
@@ -1958,6 +2168,10 @@ ALTER TABLE ONLY everytab.warc_files
 
 ALTER TABLE ONLY everytab.warc_files
     ADD CONSTRAINT warc_files_pkey PRIMARY KEY (warc_file);
+
+-- Name: blocklist_list; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX blocklist_list ON everytab.blocklist USING btree (list) WHERE (list IS NOT NULL);
 
 -- Name: hosts_hash; Type: INDEX; Schema: everytab; Owner: -
 
@@ -1995,10 +2209,9 @@ CREATE INDEX jobs_ready ON everytab.jobs USING btree (run, kind, priority, job_i
 
 CREATE INDEX pages_shard ON ONLY everytab.pages USING btree (shard);
 
--- Name: scan_exclusions scan_exclusions_scan_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+-- Name: scan_blocklist_by_hand; Type: INDEX; Schema: everytab; Owner: -
 
-ALTER TABLE ONLY everytab.scan_exclusions
-    ADD CONSTRAINT scan_exclusions_scan_fkey FOREIGN KEY (scan) REFERENCES everytab.scans(scan);
+CREATE INDEX scan_blocklist_by_hand ON everytab.scan_blocklist USING btree (scan, kind) WHERE (NOT imported);
 
 -- Name: scans scans_scan_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
 
@@ -2008,6 +2221,9 @@ ALTER TABLE ONLY everytab.scans
 -- Name: SCHEMA coordinator; Type: ACL; Schema: -; Owner: -
 
 GRANT USAGE ON SCHEMA coordinator TO everytab_worker;
+GRANT USAGE ON SCHEMA coordinator TO everytab_worker_crawl;
+GRANT USAGE ON SCHEMA coordinator TO everytab_worker_icons;
+GRANT USAGE ON SCHEMA coordinator TO everytab_worker_site;
 
 -- Name: FUNCTION advance(p_run integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2017,6 +2233,9 @@ REVOKE ALL ON FUNCTION coordinator.advance(p_run integer, p_kind everytab.job_ki
 
 REVOKE ALL ON FUNCTION coordinator.audit_run(p_run integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.audit_run(p_run integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.audit_run(p_run integer) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.audit_run(p_run integer) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.audit_run(p_run integer) TO everytab_worker_site;
 
 -- Name: FUNCTION backup_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2033,25 +2252,47 @@ REVOKE ALL ON FUNCTION coordinator.block(p_kind text, p_pattern text, p_reason t
 -- Name: FUNCTION bundled_shards(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.bundled_shards(p_scan integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.bundled_shards(p_scan integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.bundled_shards(p_scan integer) TO everytab_worker_site;
 
 -- Name: FUNCTION cancel_run(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.cancel_run(p_run integer) FROM PUBLIC;
 
+-- Name: FUNCTION check_chunk(p_chunk integer, p_rows integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.check_chunk(p_chunk integer, p_rows integer) FROM PUBLIC;
+
 -- Name: FUNCTION check_fence(p_job_id bigint, p_lease_number integer, p_token uuid); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.check_fence(p_job_id bigint, p_lease_number integer, p_token uuid) FROM PUBLIC;
+
+-- Name: FUNCTION check_kinds(p_kinds everytab.job_kind[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.check_kinds(p_kinds everytab.job_kind[]) FROM PUBLIC;
+
+-- Name: FUNCTION check_stats(p_kind everytab.job_kind, p_stats jsonb); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.check_stats(p_kind everytab.job_kind, p_stats jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION check_warc_paths(p_scan integer, p_paths text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.check_warc_paths(p_scan integer, p_paths text[]) FROM PUBLIC;
 
 -- Name: FUNCTION checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_site;
 
 -- Name: FUNCTION complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker_site;
 
 -- Name: FUNCTION deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2065,6 +2306,9 @@ REVOKE ALL ON FUNCTION coordinator.decrement_outstanding(p_run integer, p_kind e
 
 REVOKE ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_site;
 
 -- Name: FUNCTION drop_run(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2102,10 +2346,21 @@ REVOKE ALL ON FUNCTION coordinator.host_excluded(p_scan integer, p_hostname text
 
 REVOKE ALL ON FUNCTION coordinator.icon_order(p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer) FROM PUBLIC;
 
+-- Name: FUNCTION import_list(p_list text, p_source text, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.import_list(p_list text, p_source text, p_kinds text[], p_patterns text[]) FROM PUBLIC;
+
+-- Name: FUNCTION imported_lists(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.imported_lists() FROM PUBLIC;
+
 -- Name: FUNCTION job_history(p_job_id bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.job_history(p_job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.job_history(p_job_id bigint) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.job_history(p_job_id bigint) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.job_history(p_job_id bigint) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.job_history(p_job_id bigint) TO everytab_worker_site;
 
 -- Name: FUNCTION kinds_that_need(p_digest text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2115,6 +2370,9 @@ REVOKE ALL ON FUNCTION coordinator.kinds_that_need(p_digest text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) TO everytab_worker_site;
 
 -- Name: FUNCTION list_blocked(); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2124,16 +2382,24 @@ REVOKE ALL ON FUNCTION coordinator.list_blocked() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION coordinator.list_scans() FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker_site;
 
 -- Name: FUNCTION load_blocklist(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) TO everytab_worker_icons;
 
 -- Name: FUNCTION load_bundle_shard(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) TO everytab_worker_site;
+
+-- Name: FUNCTION load_exclusions(p_scan integer, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_kinds text[], p_patterns text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_kinds text[], p_patterns text[]) TO everytab_worker_site;
 
 -- Name: FUNCTION load_exclusions(p_scan integer, p_after integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2143,27 +2409,33 @@ GRANT ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after intege
 -- Name: FUNCTION load_icon(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_icon(p_scan integer, p_shard integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_icon(p_scan integer, p_shard integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.load_icon(p_scan integer, p_shard integer) TO everytab_worker_icons;
 
 -- Name: FUNCTION load_index(p_scan integer, p_file integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_index(p_scan integer, p_file integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_index(p_scan integer, p_file integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.load_index(p_scan integer, p_file integer) TO everytab_worker_crawl;
 
 -- Name: FUNCTION load_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_scan(p_scan integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker_site;
 
 -- Name: FUNCTION load_suspects(p_job_id bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_worker_site;
 
 -- Name: FUNCTION load_warc(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) TO everytab_worker_crawl;
 
 -- Name: FUNCTION max_message_characters(); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2188,22 +2460,22 @@ REVOKE ALL ON FUNCTION coordinator.rebundle_excluded(p_scan integer, p_kinds tex
 -- Name: FUNCTION record_bundles(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer, p_bytes bigint, p_digest bytea); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.record_bundles(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer, p_bytes bigint, p_digest bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.record_bundles(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer, p_bytes bigint, p_digest bytea) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.record_bundles(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer, p_bytes bigint, p_digest bytea) TO everytab_worker_site;
 
 -- Name: FUNCTION record_hosts(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamp with time zone[], p_warc_paths text[], p_offsets bigint[], p_lengths bigint[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.record_hosts(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamp with time zone[], p_warc_paths text[], p_offsets bigint[], p_lengths bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.record_hosts(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamp with time zone[], p_warc_paths text[], p_offsets bigint[], p_lengths bigint[]) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.record_hosts(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamp with time zone[], p_warc_paths text[], p_offsets bigint[], p_lengths bigint[]) TO everytab_worker_crawl;
 
 -- Name: FUNCTION record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_duration_ms integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_sources text[], p_outcomes text[], p_content_types text[], p_declared_types text[], p_declared_sizes text[], p_urls text[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_duration_ms integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_sources text[], p_outcomes text[], p_content_types text[], p_declared_types text[], p_declared_sizes text[], p_urls text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_duration_ms integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_sources text[], p_outcomes text[], p_content_types text[], p_declared_types text[], p_declared_sizes text[], p_urls text[]) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_candidate_nos smallint[], p_touch boolean[], p_widths integer[], p_heights integer[], p_bytes integer[], p_duration_ms integer[], p_archive_offsets bigint[], p_archive_lengths bigint[], p_sha256 bytea[], p_sources text[], p_outcomes text[], p_content_types text[], p_declared_types text[], p_declared_sizes text[], p_urls text[]) TO everytab_worker_icons;
 
 -- Name: FUNCTION record_pages(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[], p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[], p_candidates text[], p_outcomes text[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.record_pages(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[], p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[], p_candidates text[], p_outcomes text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.record_pages(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[], p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[], p_candidates text[], p_outcomes text[]) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.record_pages(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[], p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[], p_candidates text[], p_outcomes text[]) TO everytab_worker_crawl;
 
 -- Name: FUNCTION referenced_archives(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2213,11 +2485,21 @@ REVOKE ALL ON FUNCTION coordinator.referenced_archives(p_scan integer) FROM PUBL
 
 REVOKE ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker_site;
+
+-- Name: FUNCTION remove_list(p_list text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.remove_list(p_list text) FROM PUBLIC;
 
 -- Name: FUNCTION renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker_site;
 
 -- Name: FUNCTION reopen(p_run integer, p_job_ids bigint[], p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2231,6 +2513,9 @@ REVOKE ALL ON FUNCTION coordinator.reset_closing_stages(p_run integer, p_kind ev
 
 REVOKE ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.retry(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_site;
 
 -- Name: FUNCTION retry_jobs(p_run integer, p_kind text, p_job_id bigint, p_outcome text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2240,15 +2525,25 @@ REVOKE ALL ON FUNCTION coordinator.retry_jobs(p_run integer, p_kind text, p_job_
 
 REVOKE ALL ON FUNCTION coordinator.revoke_leases(p_run integer, p_reason text) FROM PUBLIC;
 
+-- Name: FUNCTION role_of_kind(p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.role_of_kind(p_kind everytab.job_kind) FROM PUBLIC;
+
 -- Name: FUNCTION run_outcomes(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.run_outcomes(p_run integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.run_outcomes(p_run integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.run_outcomes(p_run integer) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.run_outcomes(p_run integer) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.run_outcomes(p_run integer) TO everytab_worker_site;
 
 -- Name: FUNCTION run_progress(); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.run_progress() FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.run_progress() TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.run_progress() TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.run_progress() TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.run_progress() TO everytab_worker_site;
 
 -- Name: FUNCTION run_workers(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2258,16 +2553,25 @@ REVOKE ALL ON FUNCTION coordinator.run_workers(p_run integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION coordinator.scan_number(p_scan_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.scan_number(p_scan_id uuid) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.scan_number(p_scan_id uuid) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.scan_number(p_scan_id uuid) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.scan_number(p_scan_id uuid) TO everytab_worker_site;
 
 -- Name: FUNCTION scan_status(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.scan_status(p_scan integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.scan_status(p_scan integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.scan_status(p_scan integer) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.scan_status(p_scan integer) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.scan_status(p_scan integer) TO everytab_worker_site;
 
 -- Name: FUNCTION schema_digest(); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.schema_digest() FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker_site;
 
 -- Name: FUNCTION search_ranges(); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2301,6 +2605,9 @@ REVOKE ALL ON FUNCTION coordinator.start_scan(p_scan_id uuid, p_crawl text, p_se
 
 REVOKE ALL ON FUNCTION coordinator.sweep(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_site;
 
 -- Name: FUNCTION unblock(p_kind text, p_pattern text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2318,4 +2625,7 @@ REVOKE ALL ON FUNCTION coordinator.withheld_kinds(p_wanted jsonb, p_offered json
 
 REVOKE ALL ON FUNCTION coordinator.withheld_runs(p_digests jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.withheld_runs(p_digests jsonb) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.withheld_runs(p_digests jsonb) TO everytab_worker_crawl;
+GRANT ALL ON FUNCTION coordinator.withheld_runs(p_digests jsonb) TO everytab_worker_icons;
+GRANT ALL ON FUNCTION coordinator.withheld_runs(p_digests jsonb) TO everytab_worker_site;
 

@@ -3,10 +3,10 @@
 //! Owns bundles of tabs (`bundle`, `published_bundle`, `layout`), the search index (`search`), the
 //! `manifest`, the statistics (`stats_names`, `stats_document`, `common_icons`, `history`), the
 //! page itself (`page_files`, `preview`), what it says of its operator (`key_directory`,
-//! `security_txt`), the names and headers of all objects (`object_names`), and the list of hosts
-//! that were taken down (`takedown_list`). Everything is a pure function,
-//! the same on every machine. Must not know files, stores, network, Postgres, clocks, settings, or
-//! how an icon is decoded.
+//! `security_txt`), the names and headers of all objects (`object_names`), and the list of what was
+//! taken down (`takedown_list`, `exclusions`). Everything is a pure function, the same on every
+//! machine. Must not know files, stores, network, Postgres, clocks, settings, or how an icon is
+//! decoded.
 //!
 //! ```
 //! use everytab_bundler::{
@@ -34,6 +34,7 @@
 pub mod bundle;
 mod bundle_json;
 pub mod common_icons;
+pub mod exclusions;
 pub mod history;
 pub mod key_directory;
 pub mod layout;

@@ -60,7 +60,17 @@ pub enum ReplaceRefusal {
         /// Number of published tabs.
         tabs: u64,
     },
+    /// The new scan has fewer than four fifths of the published tabs.
+    WouldShrink {
+        /// Number of published tabs.
+        tabs: u64,
+    },
 }
+
+/// The part of the published tabs that a new scan may lack: 1 in this number. The web's names
+/// change by a few percent a month; a site that loses a fifth was made by a rehearsal with a limit,
+/// or by a scan most of which failed.
+const MAX_LOSS: u64 = 5;
 
 impl Manifest {
     /// Reads the bytes of a manifest.
@@ -93,7 +103,8 @@ impl Manifest {
     /// Checks that this manifest may replace the published one without the operator's `--force`.
     ///
     /// # Errors
-    /// When the published scan is a later one, or this one would leave the site without tabs.
+    /// When the published scan is a later one, or this one would leave the site without tabs, or
+    /// without more than a fifth of them.
     pub fn may_replace(&self, published: &Self) -> Result<(), ReplaceRefusal> {
         if published.scan > self.scan {
             return Err(ReplaceRefusal::LaterScan(published.scan));
@@ -101,18 +112,29 @@ impl Manifest {
         if self.hosts == 0 && published.hosts > 0 {
             return Err(ReplaceRefusal::WouldEmptySite { tabs: published.hosts });
         }
+        let lost = published.hosts.saturating_sub(self.hosts);
+        if lost > published.hosts / MAX_LOSS {
+            return Err(ReplaceRefusal::WouldShrink { tabs: published.hosts });
+        }
         Ok(())
     }
 
-    /// This manifest as it replaces the published one: where both are of one scan, the bundles
-    /// that a takedown wrote again stay in use.
+    /// The numbers of the bundles that a takedown wrote again, where `published` is a manifest of
+    /// the same scan: caches may hold their original names for a year.
     #[must_use]
-    pub fn replacing(&self, published: Option<&Self>) -> Self {
-        let mut manifest = self.clone();
-        if let Some(published) = published.filter(|published| published.scan == self.scan) {
-            manifest.overrides.clone_from(&published.overrides);
+    pub fn rewritten_before(&self, published: &Self) -> Vec<i32> {
+        if published.scan != self.scan {
+            return Vec::new();
         }
-        manifest
+        published.overrides.keys().filter_map(|number| number.parse().ok()).collect()
+    }
+
+    /// Makes the page read a bundle at `path`, below the prefix, from which so many tabs and so
+    /// many tabs with an icon were removed.
+    pub fn without_tabs(&mut self, number: i32, path: &str, tabs: u64, with_icon: u64) {
+        self.set_override(number, path);
+        self.hosts = self.hosts.saturating_sub(tabs);
+        self.with_icon = self.with_icon.saturating_sub(with_icon);
     }
 
     /// Makes the page read a bundle at `path`, below the prefix.
@@ -157,13 +179,23 @@ mod tests {
         let published = Manifest::read(JSON.as_bytes()).unwrap();
         let same = Manifest { overrides: BTreeMap::new(), ..published.clone() };
         assert_eq!(same.may_replace(&published), Ok(()));
-        assert_eq!(same.replacing(Some(&published)).overrides, published.overrides);
+        assert_eq!(same.rewritten_before(&published), [1]);
         let older = Manifest { scan: Uuid::nil(), ..same.clone() };
         assert_eq!(older.may_replace(&published), Err(ReplaceRefusal::LaterScan(published.scan)));
-        assert!(older.replacing(Some(&published)).overrides.is_empty());
+        assert!(older.rewritten_before(&published).is_empty());
         let empty = Manifest { hosts: 0, ..same };
         let refusal = ReplaceRefusal::WouldEmptySite { tabs: 7 };
         assert_eq!(empty.may_replace(&published), Err(refusal));
+    }
+
+    #[test]
+    fn a_site_may_lose_a_fifth_of_its_tabs_and_no_more() {
+        let published = Manifest { hosts: 104, ..Manifest::read(JSON.as_bytes()).unwrap() };
+        let with = |hosts| Manifest { hosts, ..published.clone() };
+        assert_eq!(with(84).may_replace(&published), Ok(()));
+        let refusal = ReplaceRefusal::WouldShrink { tabs: 104 };
+        assert_eq!(with(83).may_replace(&published), Err(refusal));
+        assert_eq!(with(105).may_replace(&published), Ok(()));
     }
 
     #[test]

@@ -31,9 +31,12 @@ pub const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// `Cache-Control` of an object that a new scan replaces under the same name.
 pub const CACHE_SHORT: &str = "public, max-age=60, must-revalidate";
 
+/// What the prefixes of all scans of a site begin with.
+pub const SCANS_PREFIX: &str = "scans/";
+
 /// The prefix of everything of a scan that the site reads: `scans/<scan id>/`.
 pub fn scan_prefix(scan_id: Uuid) -> String {
-    format!("scans/{scan_id}/")
+    format!("{SCANS_PREFIX}{scan_id}/")
 }
 
 /// The name of a bundle: `scans/<scan id>/tabs/<n>.json`, `n` from 0, without leading zeros.

@@ -12,6 +12,7 @@ declare
     runs integer[];
     kinds job_kind[];
     parts integer[];
+    counts jsonb[];
     stage record;
     results text[];
 begin
@@ -33,8 +34,10 @@ begin
                f.lease_token, f.stats
           from fenced f)
     select array_agg(f.job_id), array_agg(f.lease_token), array_agg(f.run), array_agg(f.kind),
-           array_agg(f.part)
-      into done, tokens, runs, kinds, parts from fenced f;
+           array_agg(f.part), array_agg(f.stats)
+      into done, tokens, runs, kinds, parts, counts from fenced f;
+    perform coordinator.check_stats(counted.kind, counted.stats)
+       from unnest(kinds, counts) as counted (kind, stats);
 
     results := array(
         select case when (shown.job_id, shown.token) in (select * from unnest(done, tokens))

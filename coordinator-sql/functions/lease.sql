@@ -1,12 +1,13 @@
--- Leases up to p_wanted ready jobs of the given kinds to a worker: of the oldest run first, and of
--- its furthest stage first. p_digests, {"encoder": "..."}, says what the worker's output depends
--- on; kinds of job that need another digest than the worker's are passed over (withheld_kinds).
+-- Leases up to p_wanted ready jobs, and at most 32, of the given kinds to a worker: of the
+-- oldest run first, and of its furthest stage first. Refused are kinds that the caller's role
+-- may not take. p_digests, {"encoder": "..."}, says what the worker's output depends on; kinds
+-- of job that need another digest than the worker's are passed over (withheld_kinds).
 --
--- p_cursors, one per kind, is where the worker's last lease call found something: the lowest job id
--- to look at. With a cursor the index scan skips the dead tuples of ended jobs that vacuum cannot
--- remove yet (an incremental scan). A cursor of 0 asks for a full scan: from the beginning, where
--- jobs that came back are, and after a sweep. The worker asks for a full scan when an incremental
--- one found nothing, and from time to time.
+-- p_cursors, one per kind, is where the worker's last lease call found something: the lowest
+-- job id to look at. With a cursor the index scan skips the dead tuples of ended jobs that
+-- vacuum cannot remove yet (an incremental scan). A cursor of 0 asks for a full scan: from the
+-- beginning, where jobs that came back are, and after a sweep. The worker asks for a full scan
+-- when an incremental one found nothing, and from time to time.
 create or replace function coordinator.lease(
     p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[])
 returns table (
@@ -23,10 +24,14 @@ declare
     -- Leases that one call gives back: enough for a fleet whose workers all died to recover within
     -- a few calls, few enough for the call to take milliseconds.
     max_swept constant integer := 50;
+    -- A worker asks for one job a call; more are for tests and benches. A stolen token must not
+    -- take a whole stage by one call.
+    max_leases constant integer := 32;
     target record;
-    wanted integer := p_wanted;
+    wanted integer := least(p_wanted, max_leases);
     taken integer;
 begin
+    perform coordinator.check_kinds(p_kinds::job_kind[]);
     if 0 = any (p_cursors) then
         perform coordinator.sweep(max_swept);
     end if;

@@ -1,5 +1,5 @@
--- Appends a chunk of an index job's captures (the client sends at most 5,000 rows a chunk). False:
--- the lease is lost, and nothing was written.
+-- Appends a chunk of an index job's captures, at most 5,000 rows. False: the lease is lost, and
+-- nothing was written.
 create or replace function coordinator.record_hosts(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_hashes bigint[], p_hostnames text[], p_https boolean[], p_fetch_times timestamptz[],
@@ -8,10 +8,12 @@ returns boolean language plpgsql security definer set search_path = everytab, pg
 declare
     chunk record;
 begin
+    perform coordinator.check_chunk(p_chunk, cardinality(p_hashes));
     chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
+    perform coordinator.check_warc_paths(chunk.run, p_warc_paths);
     -- Sorted, so that two workers that insert the same new files at the same time cannot deadlock.
     insert into warc_files (path)
     select distinct path from unnest(p_warc_paths) named (path)

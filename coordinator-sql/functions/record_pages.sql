@@ -8,6 +8,7 @@ returns boolean language plpgsql security definer set search_path = everytab, pg
 declare
     chunk record;
 begin
+    perform coordinator.check_chunk(p_chunk, cardinality(p_host_nos));
     chunk := coordinator.begin_chunk(p_job_id, p_lease_number, p_token, p_chunk);
     if not chunk.held or not chunk.fresh then
         return chunk.held;

@@ -22,8 +22,8 @@ begin
         execute format('create table everytab.%I partition of everytab.%I for values in (%s)',
                        data_table || '_' || new_scan, data_table, new_scan);
     end loop;
-    insert into scan_blocklist (scan, kind, pattern)
-    select new_scan, b.kind, b.pattern from blocklist b;
+    insert into scan_blocklist (scan, kind, pattern, imported)
+    select new_scan, b.kind, b.pattern, b.list is not null from blocklist b;
     insert into scan_exclusions (scan, version, kind, pattern)
     select new_scan, row_number() over (order by e.pattern), 'network', e.pattern
       from (select distinct pattern from scan_exclusions where kind = 'network') e;

@@ -19,6 +19,21 @@ pub struct BlockedPattern {
 
 from_row!(BlockedPattern { kind, pattern, reason, added_at });
 
+/// A public list whose patterns were imported.
+#[derive(Debug, Clone)]
+pub struct ImportedList {
+    /// The name that the operator gave it.
+    pub list: String,
+    /// Where it came from: a URL or a file.
+    pub source: String,
+    /// When it was imported last.
+    pub imported_at: DateTime<Utc>,
+    /// How many of its patterns are on the blocklist by it alone.
+    pub patterns: i64,
+}
+
+from_row!(ImportedList { list, source, imported_at, patterns });
+
 impl Coordinator {
     /// Adds a pattern to the blocklist.
     ///
@@ -44,7 +59,41 @@ impl Coordinator {
         self.operator_value(sql, &[bind(&kind), bind(&pattern)]).await
     }
 
-    /// The blocklist, in order.
+    /// Replaces the patterns of an imported list; answers how many it has now. `kinds` and
+    /// `patterns` are of the same length, and name no pattern twice.
+    ///
+    /// # Errors
+    /// When Postgres refuses it.
+    pub async fn import_list(
+        &self,
+        list: &str,
+        source: &str,
+        kinds: &[&str],
+        patterns: &[&str],
+    ) -> Result<i64, Error> {
+        let sql = "select coordinator.import_list($1, $2, $3, $4)";
+        let (kinds, patterns) = (kinds.to_vec(), patterns.to_vec());
+        let parameters = [bind(&list), bind(&source), bind(&kinds), bind(&patterns)];
+        self.operator_value(sql, &parameters).await
+    }
+
+    /// Removes an imported list with its patterns. False: there is no such list.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn remove_list(&self, list: &str) -> Result<bool, Error> {
+        self.operator_value("select coordinator.remove_list($1)", &[bind(&list)]).await
+    }
+
+    /// The imported lists, by name.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn imported_lists(&self) -> Result<Vec<ImportedList>, Error> {
+        self.operator_rows("select * from coordinator.imported_lists()", &[]).await
+    }
+
+    /// What operators added to the blocklist, in order.
     ///
     /// # Errors
     /// When Postgres cannot be asked.

@@ -4,9 +4,12 @@
 //! Source: libpq's connection strings and environment variables
 //! (<https://www.postgresql.org/docs/current/libpq-connect.html>).
 
-use std::{env, path::Path, str::FromStr as _};
+use std::{env, net::IpAddr, path::Path, str::FromStr as _, time::Duration};
 
-use tokio_postgres::{Config, config::SslMode};
+use tokio_postgres::{
+    Config,
+    config::{Host, SslMode},
+};
 use url::form_urlencoded;
 
 use crate::error::{Error, describe};
@@ -35,6 +38,40 @@ const CLIENT_PARAMETERS: [&str; 18] = [
     "tcp_user_timeout",
     "user",
 ];
+
+/// A connection on which nothing was sent for so long is tried, so that a firewall or a NAT on the
+/// way does not forget it: AWS forgets one that was idle for 350 s, and terraform/ lets it forget
+/// after 120 s.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
+/// Time between two tries of an idle connection that were not answered.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// Tries without an answer after which the connection is broken.
+const KEEPALIVE_TRIES: u32 = 3;
+
+/// How a URL's connections are protected on their way to Postgres.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// They stay on this machine.
+    Local,
+    /// The server's certificate is verified with its hostname.
+    Verified,
+    /// The URL asks for less than that: for no TLS, or for a certificate that is not verified with
+    /// its hostname.
+    Unverified,
+}
+
+/// How connections by this URL are protected.
+///
+/// # Errors
+/// [`Error::Url`] when the URL cannot be read.
+pub fn transport(url: &str) -> Result<Transport, Error> {
+    let DatabaseUrl { config, tls } = DatabaseUrl::parse(url)?;
+    Ok(match tls.verification {
+        _ if is_local(&config) => Transport::Local,
+        TlsVerification::Hostname => Transport::Verified,
+        TlsVerification::None | TlsVerification::Authority => Transport::Unverified,
+    })
+}
 
 /// A database URL, read.
 #[derive(Debug)]
@@ -85,12 +122,14 @@ impl DatabaseUrl {
             let found = parameters.iter().rev().find(|(name, _)| names.contains(&name.as_str()));
             found.map(|(_, value)| value.clone()).or_else(|| variable_of(variable))
         };
-        let mode = named(&["sslmode", "ssl-mode"], "PGSSLMODE");
-        let (ssl_mode, verification) =
-            ssl_mode(mode.as_deref().unwrap_or("prefer")).map_err(refuse)?;
-        config.ssl_mode(ssl_mode);
         apply_own_parameters(&mut config, &parameters);
         apply_environment(&mut config).map_err(refuse)?;
+        apply_keepalives(&mut config, &url);
+        let mode = named(&["sslmode", "ssl-mode"], "PGSSLMODE");
+        let usual = if is_local(&config) { "prefer" } else { "verify-full" };
+        let (ssl_mode, verification) =
+            ssl_mode(mode.as_deref().unwrap_or(usual)).map_err(refuse)?;
+        config.ssl_mode(ssl_mode);
         let tls = TlsSettings {
             verification,
             root_certificates: named(&["sslrootcert", "ssl-root-cert", "ssl-ca"], "PGSSLROOTCERT"),
@@ -123,6 +162,34 @@ fn apply_own_parameters(config: &mut Config, parameters: &[(String, String)]) {
         } else if !name.starts_with("ssl") && name != "statement-cache-capacity" {
             tracing::warn!("the parameter {name} of the database URL is not known and is ignored");
         }
+    }
+}
+
+/// Whether every server of the URL is on this machine, where nobody can read or change what is
+/// sent.
+fn is_local(config: &Config) -> bool {
+    let is_loopback = |host: &Host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+    };
+    match config.get_hostaddrs() {
+        [] => config.get_hosts().iter().all(is_loopback),
+        addresses => addresses.iter().all(IpAddr::is_loopback),
+    }
+}
+
+/// Sets the keepalives that the URL is silent about.
+fn apply_keepalives(config: &mut Config, url: &str) {
+    if !url.contains("keepalives_idle=") {
+        config.keepalives_idle(KEEPALIVE_IDLE);
+    }
+    if !url.contains("keepalives_interval=") {
+        config.keepalives_interval(KEEPALIVE_INTERVAL);
+    }
+    if !url.contains("keepalives_retries=") {
+        config.keepalives_retries(KEEPALIVE_TRIES);
     }
 }
 
@@ -188,8 +255,6 @@ fn variable_of(name: &str) -> Option<String> {
 mod tests {
     use std::path::PathBuf;
 
-    use tokio_postgres::config::Host;
-
     use super::*;
 
     #[test]
@@ -212,6 +277,40 @@ mod tests {
         assert_eq!(config.get_ssl_mode(), SslMode::Require);
         assert_eq!(tls.verification, TlsVerification::Hostname);
         assert_eq!(tls.root_certificates.as_deref(), Some("/etc/ca file.pem"));
+    }
+
+    #[test]
+    fn a_server_of_another_machine_is_verified_unless_the_url_says_otherwise() {
+        for (url, expected) in [
+            ("postgres://u@db.example/d", Transport::Verified),
+            ("postgres://u@192.0.2.1/d", Transport::Verified),
+            ("postgres://u@localhost,db.example/d", Transport::Verified),
+            ("postgres://u@localhost/d?hostaddr=192.0.2.1", Transport::Verified),
+            ("postgres://u@db.example/d?sslmode=require", Transport::Unverified),
+            ("postgres://u@db.example/d?sslmode=verify-ca", Transport::Unverified),
+            ("postgres://u@db.example/d?sslmode=disable", Transport::Unverified),
+            ("postgres://u@localhost/d", Transport::Local),
+            ("postgres://u@127.0.0.2/d", Transport::Local),
+            ("postgres://u@[::1]/d", Transport::Local),
+            ("postgres:///d?host=/run/pg", Transport::Local),
+        ] {
+            assert_eq!(transport(url).unwrap(), expected, "{url}");
+        }
+        let DatabaseUrl { config, .. } = DatabaseUrl::parse("postgres://u@db.example/d").unwrap();
+        assert_eq!(config.get_ssl_mode(), SslMode::Require);
+        let local = DatabaseUrl::parse("postgres://u@127.0.0.1/d").unwrap().config;
+        assert_eq!(local.get_ssl_mode(), SslMode::Prefer);
+    }
+
+    #[test]
+    fn an_idle_connection_is_tried_before_a_firewall_forgets_it() {
+        let config = DatabaseUrl::parse("postgres://u@db.example/d").unwrap().config;
+        assert!(config.get_keepalives());
+        assert_eq!(config.get_keepalives_idle(), KEEPALIVE_IDLE);
+        assert_eq!(config.get_keepalives_interval(), Some(KEEPALIVE_INTERVAL));
+        let own = "postgres://u@db.example/d?keepalives_idle=7";
+        let config = DatabaseUrl::parse(own).unwrap().config;
+        assert_eq!(config.get_keepalives_idle(), Duration::from_secs(7));
     }
 
     #[test]

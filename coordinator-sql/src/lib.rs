@@ -39,10 +39,11 @@ mod transient;
 mod verbs;
 
 pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest};
-pub use blocklist::BlockedPattern;
+pub use blocklist::{BlockedPattern, ImportedList};
 pub use completion::Completion;
 pub use coordinator::{ConnectSettings, Coordinator};
 pub use cursor::LeaseCursors;
+pub use database_url::{Transport, transport};
 pub use digests::{Digests, WithheldRun};
 pub use error::Error;
 pub use exclusions::ExclusionRow;

@@ -195,6 +195,21 @@ impl Coordinator {
         self.rows("select * from coordinator.load_blocklist($1)", scan, None).await
     }
 
+    /// The hostnames and suffixes of the given patterns and of the blocklist that were not on the
+    /// blocklist when the scan started. `kinds` and `patterns` are of the same length.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_later_blocks(
+        &self,
+        scan: i32,
+        kinds: Vec<&str>,
+        patterns: Vec<&str>,
+    ) -> Result<Vec<BlockedHost>, Error> {
+        let sql = "select * from coordinator.load_later_blocks($1, $2, $3)";
+        self.operator_rows(sql, &[bind(&scan), bind(&kinds), bind(&patterns)]).await
+    }
+
     /// The input of a bundle-shard job.
     ///
     /// # Errors

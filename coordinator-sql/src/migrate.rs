@@ -13,19 +13,15 @@ const APPLIED: &str = "
     insert into everytab.migrations (name, digest) values ($1, $2)
     on conflict (name) do update set digest = excluded.digest, applied_at = excluded.applied_at";
 
-/// Makes the schemas and the worker's role, which belongs to the whole cluster: another database's
-/// migration may make it at the same moment.
+/// Makes the roles of workers.
+const ROLES: &str = include_str!("../roles.sql");
+
+/// Makes the schemas, and removes the functions of an earlier version.
 const PRELUDE: &str = "
 -- Functions are made in the order of their names, and may call one that comes later.
 set local check_function_bodies = off;
 create schema if not exists everytab;
 create schema if not exists coordinator;
-do $$ begin
-    if not exists (select from pg_roles where rolname = 'everytab_worker') then
-        create role everytab_worker login;
-    end if;
-exception when duplicate_object or unique_violation then null;
-end $$;
 do $$ declare
     stale regprocedure;
 begin
@@ -55,6 +51,7 @@ impl Coordinator {
         if matches!(self.check_schema().await, Ok(())) {
             return Ok(Vec::new());
         }
+        transaction.script(ROLES).await?;
         transaction.script(PRELUDE).await?;
         let known = "select name from everytab.migrations order by name";
         let known: Vec<(String,)> = values(&transaction.rows(known, &[]).await?)?;

@@ -171,6 +171,14 @@ impl PostgresServer {
                 was_accepted,
             ),
             Some("28000") => (format!("user {user} may not connect: {text}"), was_accepted),
+            None if text.contains("TLS") => (
+                format!(
+                    "{text}; servers of other machines are verified: name the file of their \
+                     authority with ?sslrootcert=FILE in DATABASE_URL, or say ?sslmode=require \
+                     (encrypted, not verified) or ?sslmode=disable"
+                ),
+                was_accepted,
+            ),
             Some("3D000") => ("that database does not exist; create it first".to_owned(), false),
             _ => (format!("{text}; is it running, and is --database-url right?"), true),
         };

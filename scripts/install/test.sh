@@ -47,6 +47,10 @@ cargo nextest --version >/dev/null 2>&1 ||
     missing pyarrow "index files by other writers"
 [ -d "$target/node/node_modules/axe-core" ] || missing axe-core "the page's accessibility"
 [ -d "$target/node/node_modules/html-validate" ] || missing html-validate "the page's HTML"
+for version in 16 17; do
+    [ -d "$target/node/node_modules/postgres-$version" ] ||
+        missing "postgres-$version" "the workers' roles on Postgres $version"
+done
 have_prometheus || missing prometheus "rules and dashboards"
 [ -e "$target/infra/installed" ] || missing checkov "terraform/, packer/, ansible/ (infra-check)"
 

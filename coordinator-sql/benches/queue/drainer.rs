@@ -120,7 +120,12 @@ async fn in_batches(coordinator: Coordinator, session: Client, worker_id: String
     let mut leaser = Leaser::new(coordinator, worker_id);
     loop {
         let leases = leaser.lease(BATCH).await;
-        batch::complete(&session, leases, &json!({})).await;
+        batch::complete(
+            &session,
+            leases,
+            &json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": 0}}),
+        )
+        .await;
     }
 }
 
@@ -154,7 +159,14 @@ async fn alone(coordinator: Coordinator, worker_id: String) {
 }
 
 async fn complete(coordinator: &Coordinator, lease: Lease) {
-    let completion = coordinator.complete(lease, &Output::Nothing, &json!({}), deadline()).await;
+    let completion = coordinator
+        .complete(
+            lease,
+            &Output::Nothing,
+            &json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": 0}}),
+            deadline(),
+        )
+        .await;
     assert_eq!(completion.unwrap(), Completion::Recorded);
 }
 

@@ -340,7 +340,7 @@ impl World {
     async fn complete_all(&mut self, index: Index, amount: u8) {
         let mut leases = Vec::new();
         let mut expected = Vec::new();
-        let stats = json!({"counts": {"hosts": HOSTS}, "outcomes": {"ok": 1}});
+        let stats = json!({"inputs": {}, "counts": {"hosts": HOSTS}, "outcomes": {"ok": 1}});
         for _ in 0..amount {
             let Some((_, lease)) = self.pick(index) else { break };
             let current = self.is_current(&lease).await;

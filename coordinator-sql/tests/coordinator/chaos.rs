@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::{
     session::query,
-    setup::{Database, again, digests, soon},
+    setup::{Database, again, digests, no_counts, soon},
 };
 
 const WORKERS: u64 = 16;
@@ -76,7 +76,7 @@ async fn end(database: &Database, worker: &Coordinator, lease: Lease, fails: boo
         return;
     }
     let copy = again(&lease);
-    let stats = json!({});
+    let stats = no_counts();
     let completion = worker.complete(lease, &Output::Nothing, &stats, soon()).await.unwrap();
     match completion {
         Completion::Recorded => {

@@ -4,7 +4,7 @@ use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, LeaseCursors
 use serde_json::json;
 
 use crate::setup::{
-    Database, LEASE_MS, WORKER_ID, complete_in, digests, output_of, settings, soon,
+    Database, LEASE_MS, WORKER_ID, complete_in, digests, no_counts, output_of, settings, soon,
     until_someone_waits,
 };
 
@@ -13,8 +13,8 @@ async fn complete_both_at_once(database: &Database, leases: Vec<Lease>) {
     let [first, second] = <[Lease; 2]>::try_from(leases).unwrap();
     let (one, other) = (database.session().await, database.session().await);
     one.run("begin").await;
-    assert_eq!(complete_in(&one, &first, json!({})).await, "recorded");
-    let waiting = tokio::spawn(async move { complete_in(&other, &second, json!({})).await });
+    assert_eq!(complete_in(&one, &first, no_counts()).await, "recorded");
+    let waiting = tokio::spawn(async move { complete_in(&other, &second, no_counts()).await });
     until_someone_waits(database).await;
     one.run("commit").await;
     assert_eq!(waiting.await.unwrap(), "recorded");
@@ -89,7 +89,7 @@ async fn a_scan_works_when_every_call_has_a_connection_of_its_own() {
             let fence = lease.fence;
             assert_eq!(fresh().await.load_scan(scan).await.unwrap().crawl, "CC-MAIN-2026-01");
             assert!(fresh().await.holds(WORKER_ID, fence).await.unwrap());
-            let stats = json!({"counts": {"hosts": 1}});
+            let stats = json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": 1}});
             let output = output_of(&lease);
             let done = fresh().await.complete(lease, &output, &stats, soon()).await.unwrap();
             assert_eq!(done, Completion::Recorded);

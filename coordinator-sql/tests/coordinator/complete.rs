@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     session::{Session, query},
-    setup::{Database, again, complete_in, page, soon, until_someone_waits},
+    setup::{Database, again, complete_in, no_counts, page, soon, until_someone_waits},
 };
 
 const COUNT_PAGES: &str = "select count(*) from everytab.pages where scan = $1";
@@ -30,10 +30,10 @@ async fn a_completion_whose_reply_was_lost_is_recorded_once() {
     let lease = database.lease_one(JobKind::Warc).await;
     let copy = again(&lease);
     let output = Output::Pages((0..10_001).map(|n| page(n, "a.example")).collect());
-    let first = database.worker.complete(lease, &output, &json!({}), soon()).await.unwrap();
+    let first = database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
     assert_eq!(first, Completion::Recorded);
     let before = database.contents().await;
-    let second = database.worker.complete(copy, &output, &json!({}), soon()).await.unwrap();
+    let second = database.worker.complete(copy, &output, &no_counts(), soon()).await.unwrap();
     assert_eq!(second, Completion::AlreadyRecorded);
     assert_eq!(database.contents().await, before);
     assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 10_001);
@@ -77,7 +77,7 @@ async fn rows_of_a_lease_that_was_lost_are_never_read() {
     database.expire_leases().await;
     let lease = database.lease_one(JobKind::Warc).await;
     let output = Output::Pages(vec![page(0, "b.example")]);
-    database.worker.complete(lease, &output, &json!({}), soon()).await.unwrap();
+    database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
     let hosts = database.worker.load_icon(scan, 0).await.unwrap();
     assert_eq!(hosts.iter().map(|host| &*host.hostname).collect::<Vec<_>>(), ["b.example"]);
     assert_eq!(database.value::<i64>(COUNT_PAGES, scan).await, 2, "both were recorded");
@@ -92,7 +92,7 @@ async fn rows_and_completion_are_there_together_or_not_at_all() {
     let session = database.session().await;
     session.run("begin").await;
     assert!(record_page(&session, &lease, 1).await);
-    assert_eq!(complete_in(&session, &lease, json!({})).await, "recorded");
+    assert_eq!(complete_in(&session, &lease, no_counts()).await, "recorded");
     assert_eq!(database.contents().await, before, "seen before the commit");
     drop(session); // the connection breaks
     while database.contents().await != before {
@@ -113,7 +113,7 @@ async fn rows_that_postgres_refuses_leave_the_job_to_its_holder() {
     refused.outcome = "o".repeat(41);
     let before = database.contents().await;
     let output = Output::Pages(vec![refused]);
-    let error = database.worker.complete(lease, &output, &json!({}), soon()).await.unwrap_err();
+    let error = database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap_err();
     assert!(!error.is_transient(), "{error}");
     assert_eq!(database.contents().await, before);
     assert_eq!(database.complete(copy).await, Completion::Recorded);
@@ -139,7 +139,7 @@ async fn the_sweep_keeps_off_a_job_that_is_completing() {
     assert!(record_page(&session, &lease, 1).await);
     assert_eq!(database.worker.sweep(100).await.unwrap(), 0);
     assert!(database.lease(JobKind::Warc, 1).await.is_empty());
-    assert_eq!(complete_in(&session, &lease, json!({})).await, "recorded");
+    assert_eq!(complete_in(&session, &lease, no_counts()).await, "recorded");
     session.run("commit").await;
     assert_eq!(database.worker.sweep(100).await.unwrap(), 0);
     assert_eq!(database.state_of_job(lease.fence.job_id).await, "completed");
@@ -154,7 +154,7 @@ async fn of_two_ends_of_one_lease_the_second_is_told() {
     let copy = again(&lease);
     let session = database.session().await;
     session.run("begin").await;
-    assert_eq!(complete_in(&session, &lease, json!({})).await, "recorded");
+    assert_eq!(complete_in(&session, &lease, no_counts()).await, "recorded");
     let worker = database.worker.clone();
     let discarding = tokio::spawn(async move { worker.discard(copy, "no", soon()).await });
     until_someone_waits(&database).await;
@@ -172,7 +172,7 @@ async fn a_lost_lease_is_told_so_in_one_call_with_the_current_one_of_its_job() {
     database.expire_leases().await;
     let leases = database.lease(JobKind::Index, 2).await;
     assert_eq!(leases.len(), 2);
-    let stats = json!({"counts": {"hosts": 1}});
+    let stats = json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": 1}});
     let mut together = vec![(lost, stats.clone())];
     together.extend(leases.into_iter().map(|lease| (lease, stats.clone())));
     let ends = database.complete_all(together).await;

@@ -2,9 +2,8 @@
 
 use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, Output};
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
-use serde_json::json;
 
-use crate::setup::{Database, again, settings, soon, until_someone_waits, with_token};
+use crate::setup::{Database, again, no_counts, settings, soon, until_someone_waits, with_token};
 
 /// Completes all of them at the same time, without rows; answers in their order.
 async fn complete_at_once(worker: &Coordinator, leases: Vec<Lease>) -> Vec<Completion> {
@@ -12,7 +11,7 @@ async fn complete_at_once(worker: &Coordinator, leases: Vec<Lease>) -> Vec<Compl
         .into_iter()
         .map(|lease| {
             let worker = worker.clone();
-            let stats = json!({"counts": {"hosts": 0}});
+            let stats = no_counts();
             tokio::spawn(async move {
                 worker.complete(lease, &Output::Nothing, &stats, soon()).await.unwrap()
             })
@@ -80,7 +79,7 @@ async fn a_caller_that_goes_away_keeps_no_other_from_completing() {
     for lease in leases {
         let worker = database.worker.clone();
         calls.push(tokio::spawn(async move {
-            worker.complete(lease, &Output::Nothing, &json!({}), soon()).await.unwrap()
+            worker.complete(lease, &Output::Nothing, &no_counts(), soon()).await.unwrap()
         }));
         until_someone_waits(&database).await;
     }

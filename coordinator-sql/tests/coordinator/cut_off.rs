@@ -11,13 +11,12 @@ use std::{
 
 use everytab_coordinator::{Completion, ConnectSettings, Coordinator, JobKind, LeaseCursors};
 use everytab_postgres::shared_for_tests;
-use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream, UnixStream},
 };
 
-use crate::setup::{Database, WORKER_ID, digests, output_of, soon};
+use crate::setup::{Database, WORKER_ID, digests, no_counts, output_of, soon};
 
 type Fatal = Arc<Mutex<Option<&'static str>>>;
 
@@ -163,7 +162,7 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
     let rows = output.clone();
     let completing = tokio::spawn(async move {
         let until = Instant::now() + Duration::from_millis(1);
-        cut_off.complete(lease, &rows, &json!({}), until).await
+        cut_off.complete(lease, &rows, &no_counts(), until).await
     });
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and state = 'idle in transaction' and $1 = 0";
@@ -173,7 +172,7 @@ async fn a_worker_that_vanishes_in_the_middle_of_a_completion_lets_go_of_its_job
     // Revoking needs the row's lock, which Postgres takes from a client that falls silent.
     assert_eq!(database.owner.revoke_leases(Some(scan), "test").await.unwrap(), 1);
     let next = database.lease_one(JobKind::Index).await;
-    let completion = database.worker.complete(next, &output, &json!({}), soon()).await.unwrap();
+    let completion = database.worker.complete(next, &output, &no_counts(), soon()).await.unwrap();
     assert_eq!(completion, Completion::Recorded);
     let error = completing.await.unwrap().unwrap_err();
     assert!(error.is_transient(), "{error}");

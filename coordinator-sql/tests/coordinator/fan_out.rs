@@ -5,14 +5,14 @@ use serde_json::json;
 
 use crate::{
     session::{Session, query},
-    setup::{Database, complete_in, host, spread, until_someone_waits},
+    setup::{Database, complete_in, host, hosts_counted, spread, until_someone_waits},
 };
 
 /// Completes an index job with one host, inside the session's transaction.
 async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {
     let host = host(spread(n, 2), n);
     let sql = "select coordinator.record_hosts($1, $2, $3, 1, array[$4], array[$5], '{t}',
-        array[now()], array['w'], '{0}', '{1}')";
+        array[now()], array['crawl-data/CC-MAIN-2026-01/w'], '{0}', '{1}')";
     let held: bool = query(sql)
         .bind(lease.fence.job_id)
         .bind(lease.fence.lease_number)
@@ -22,7 +22,7 @@ async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {
         .value(session)
         .await;
     assert!(held);
-    complete_in(session, lease, json!({"counts": {"hosts": 1}})).await
+    complete_in(session, lease, hosts_counted(1)).await
 }
 
 /// Both last completers have their transactions open; the second waits for the first, which ends
@@ -112,7 +112,7 @@ async fn shards_hold_at_most_1200_hosts_and_small_scans_one_bundle_each() {
     ] {
         let scan = database.start_with(1, 300_000, json!({"entries_per_bundle": 120})).await;
         let lease = database.lease_one(JobKind::Index).await;
-        let stats = json!({"counts": {"hosts": hosts}});
+        let stats = json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": hosts}});
         let output = everytab_coordinator::Output::Nothing;
         let soon = crate::setup::soon();
         database.worker.complete(lease, &output, &stats, soon).await.unwrap();

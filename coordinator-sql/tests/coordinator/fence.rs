@@ -2,9 +2,10 @@
 //! job: then the state alone would let the first one in.
 
 use everytab_coordinator::{BundleRow, Completion, Fence, JobKind, Lease, Output, VerbResult};
-use serde_json::json;
 
-use crate::setup::{Database, WORKER_ID, again, host, icon, kinds_before, page, soon, with_token};
+use crate::setup::{
+    Database, WORKER_ID, again, host, icon, kinds_before, no_counts, page, soon, with_token,
+};
 
 /// More rows than one chunk carries: the first chunk's transaction is a write of its own.
 fn two_chunks_of(kind: JobKind) -> Output {
@@ -41,9 +42,9 @@ async fn assert_shut_out(database: &Database, lost: &Lease, fence: Fence) {
     let worker = &database.worker;
     let before = database.contents().await;
     let output = two_chunks_of(lost.kind);
-    let completion = worker.complete(stale(), &output, &json!({}), soon()).await.unwrap();
+    let completion = worker.complete(stale(), &output, &no_counts(), soon()).await.unwrap();
     assert_eq!(completion, Completion::Lost);
-    let all = database.complete_all(vec![(stale(), json!({}))]).await;
+    let all = database.complete_all(vec![(stale(), no_counts())]).await;
     assert_eq!(all, [Completion::Lost]);
     assert!(!worker.checkpoint_item(fence, 1, soon()).await.unwrap());
     assert_eq!(worker.retry(stale(), "late", soon()).await.unwrap(), VerbResult::Lost);

@@ -82,6 +82,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "load_exclusions",
             "load_icon",
             "load_index",
+            "load_later_blocks",
             "load_scan",
             "load_suspects",
             "load_warc",
@@ -183,7 +184,14 @@ async fn a_temporary_table_of_the_worker_changes_no_function() {
     let database = Database::new().await;
     database.start(1).await;
     let session = Session::connect(&database.worker_url).await;
-    for sql in ["create temporary table jobs (job_id bigint)", "create temporary table scans ()"] {
+    let make = "create temporary table jobs (job_id bigint)";
+    database.revoke_temporary().await;
+    assert_eq!(refusal(&session, make.into()).await.as_deref(), Some(DENIED));
+    // As in a database whose owner may not revoke it.
+    let grant = "do $$ begin execute format('grant temporary on database %I to everytab_worker',
+                                            current_database()); end $$";
+    database.run(grant).await;
+    for sql in [make, "create temporary table scans ()"] {
         session.run(sql).await;
     }
     let sql = "select count(*) from coordinator.lease('mine', '{index}', 9, '{}', '{0}')";

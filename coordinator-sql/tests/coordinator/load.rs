@@ -5,14 +5,14 @@ use serde_json::json;
 
 use crate::{
     session::query,
-    setup::{Database, host, page, soon},
+    setup::{Database, host, hosts_counted, no_counts, page, soon, warc_path},
 };
 
 /// Captures of one hostname, `https`, age in seconds, WARC file, offset.
-fn capture(https: bool, age: i64, warc_path: &str, warc_offset: i64) -> HostRow {
+fn capture(https: bool, age: i64, name: &str, warc_offset: i64) -> HostRow {
     let base = host(42, 0);
     let fetch_time = base.fetch_time - chrono::Duration::seconds(age);
-    HostRow { https, fetch_time, warc_path: warc_path.into(), warc_offset, ..base }
+    HostRow { https, fetch_time, warc_path: warc_path(name), warc_offset, ..base }
 }
 
 async fn picked(database: &Database, captures: &[HostRow]) -> WarcHost {
@@ -34,11 +34,11 @@ async fn picked(database: &Database, captures: &[HostRow]) -> WarcHost {
 async fn of_several_captures_one_is_picked_by_a_total_order_whichever_came_first() {
     let database = Database::new().await;
     let mut captures = vec![
-        capture(true, 10, "a.warc.gz", 5),
-        capture(true, 10, "a.warc.gz", 9),
-        capture(true, 10, "b.warc.gz", 1),
-        capture(true, 11, "A.warc.gz", 1),
-        capture(false, 0, "A.warc.gz", 0),
+        capture(true, 10, "a", 5),
+        capture(true, 10, "a", 9),
+        capture(true, 10, "b", 1),
+        capture(true, 11, "A", 1),
+        capture(false, 0, "A", 0),
     ];
     for dropped in 0..captures.len() {
         let best = captures[0].clone();
@@ -101,12 +101,12 @@ async fn two_files_whose_hosts_share_a_warc_file_name_it_once() {
             let worker = database.worker.clone();
             let hosts = (0..2_000_u32)
                 .map(|n| {
-                    let warc_path = format!("warc-{:03}", (n * 7) % 100);
+                    let warc_path = warc_path(&format!("{:03}", (n * 7) % 100));
                     HostRow { warc_path, ..host(u64::from(n) << 40, n) }
                 })
                 .collect();
             tokio::spawn(async move {
-                let stats = json!({"counts": {"hosts": 2_000}});
+                let stats = hosts_counted(2_000);
                 worker.complete(lease, &Output::Hosts(hosts), &stats, soon()).await.unwrap()
             })
         })
@@ -183,7 +183,7 @@ async fn titles_and_hosts_that_opted_out_are_blocked_when_bundling() {
     rows[3].outcome = "opted_out".into();
     rows.reverse();
     let lease = database.lease_one(JobKind::Warc).await;
-    database.worker.complete(lease, &Output::Pages(rows), &json!({}), soon()).await.unwrap();
+    database.worker.complete(lease, &Output::Pages(rows), &no_counts(), soon()).await.unwrap();
     let icons = database.worker.load_icon(scan, 0).await.unwrap();
     assert_eq!(icons.iter().map(|host| host.host_no).collect::<Vec<_>>(), [0, 1, 2, 3]);
     database.work_on(&[JobKind::Icon]).await;

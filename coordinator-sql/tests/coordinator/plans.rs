@@ -75,9 +75,10 @@ async fn a_lease_walks_the_ready_index_and_neither_sorts_nor_scans() {
         ("p_worker_id", "text"),
         ("target.lease_ms", "integer"),
         ("target.rate", "integer"),
+        ("target.archive_rate", "integer"),
     ];
     let statement = prepared(text, ("with ready as materialized", ";"), &variables);
-    let values = "null, SCAN, 'icon', 0, 100, 4, 'me', 300000, null";
+    let values = "null, SCAN, 'icon', 0, 100, 4, 'me', 300000, null, null";
     assert_planned(&statement, values, "Index Scan using jobs_ready").await;
 }
 

@@ -2,9 +2,8 @@
 //! closing round.
 
 use everytab_coordinator::{Completion, JobKind, Lease, VerbResult};
-use serde_json::json;
 
-use crate::setup::{Database, again, complete_in, host, kinds_before, soon, spread};
+use crate::setup::{Database, again, complete_in, host, kinds_before, no_counts, soon, spread};
 
 impl Database {
     async fn discard(&self, lease: Lease) {
@@ -255,7 +254,7 @@ async fn a_retry_waits_for_a_completion_that_is_under_way() {
     let lease = database.lease_part(JobKind::BundleShard, 0).await;
     let session = database.session().await;
     session.run("begin").await;
-    assert_eq!(complete_in(&session, &lease, json!({})).await, "recorded");
+    assert_eq!(complete_in(&session, &lease, no_counts()).await, "recorded");
     let owner = database.owner.clone();
     let retrying = tokio::spawn(async move { owner.retry_jobs(scan, None, None, None).await });
     crate::setup::until_someone_waits(&database).await;

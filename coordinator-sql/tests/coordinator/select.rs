@@ -3,11 +3,10 @@
 use everytab_coordinator::{IconRow, JobKind, Output};
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::{
     select_model::{Candidate, best_first},
-    setup::{Database, icon, page, soon},
+    setup::{Database, icon, no_counts, page, soon},
 };
 
 #[derive(Deserialize)]
@@ -64,7 +63,7 @@ async fn orders(cases: &[Case], turn: usize) -> Vec<Vec<String>> {
         [(JobKind::Warc, Output::Pages(pages)), (JobKind::Icon, Output::Icons(icons))]
     {
         let lease = database.lease_one(kind).await;
-        database.worker.complete(lease, &output, &json!({}), soon()).await.unwrap();
+        database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
     }
     let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
     assert_eq!(hosts.len(), cases.len());

@@ -76,6 +76,17 @@ impl Database {
         Self { name, owner_url, worker_url, owner, worker, pool }
     }
 
+    /// Takes the right to temporary tables away, as migrating does: a database that was copied from
+    /// a template does not have the template's rights.
+    pub(crate) async fn revoke_temporary(&self) {
+        self.run(
+            "do $$ begin
+                 execute format('revoke temporary on database %I from public', current_database());
+             end $$",
+        )
+        .await;
+    }
+
     /// One more session of the owner, to hold transactions open.
     pub(crate) async fn session(&self) -> Session {
         Session::connect(&self.owner_url).await
@@ -169,7 +180,17 @@ impl Database {
         wanted: u32,
     ) -> Vec<Lease> {
         let cursors = LeaseCursors::default();
-        self.worker.lease(worker_id, kinds, wanted, &digests(), &cursors).await.unwrap()
+        let mut leases = Vec::new();
+        // One call gives 32 at most.
+        while let missing @ 1.. = wanted - u32::try_from(leases.len()).unwrap() {
+            let got = self.worker.lease(worker_id, kinds, missing, &digests(), &cursors).await;
+            let got = got.unwrap();
+            if got.is_empty() {
+                break;
+            }
+            leases.extend(got);
+        }
+        leases
     }
 
     pub(crate) async fn lease(&self, kind: JobKind, wanted: u32) -> Vec<Lease> {
@@ -216,7 +237,7 @@ impl Database {
     }
 
     pub(crate) async fn complete_hosts(&self, lease: Lease, hosts: Vec<HostRow>) -> Completion {
-        let stats = json!({"counts": {"hosts": hosts.len()}});
+        let stats = hosts_counted(hosts.len());
         self.worker.complete(lease, &Output::Hosts(hosts), &stats, soon()).await.unwrap()
     }
 
@@ -324,10 +345,25 @@ pub(crate) fn host(hash: u64, n: u32) -> HostRow {
         hostname: format!("host-{n}.example"),
         https: true,
         fetch_time: DateTime::from_timestamp(1_700_000_000, 0).unwrap(),
-        warc_path: "crawl/warc/first.warc.gz".into(),
+        warc_path: warc_path("first"),
         warc_offset: i64::from(n) * 1_000,
         warc_length: 900,
     }
+}
+
+/// The path of a WARC file of the crawl that [`Database::start_with`] names.
+pub(crate) fn warc_path(name: &str) -> String {
+    format!("crawl-data/CC-MAIN-2026-01/{name}.warc.gz")
+}
+
+/// The counts of an index job that found so many hosts.
+pub(crate) fn hosts_counted(hosts: usize) -> Value {
+    json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": hosts}})
+}
+
+/// The counts of a job that had nothing to do, whatever its kind.
+pub(crate) fn no_counts() -> Value {
+    hosts_counted(0)
 }
 
 pub(crate) fn page(host_no: i32, hostname: &str) -> PageRow {

@@ -115,7 +115,8 @@ async fn a_running_scan_goes_on_to_its_end_after_migrating() {
     let other = Digests { encoder: "other".into() };
     let withheld = database.worker.withheld_runs(&other).await.unwrap();
     assert_eq!(withheld[0].wanted, encoder);
-    // The usual worker of these tests has this encoder.
+    // The usual worker of these tests has this encoder, and reads this crawl.
+    database.run("update everytab.scans set crawl = 'CC-MAIN-2026-01'").await;
     database.run("update everytab.runs set digests = '{\"encoder\": \"encoder\"}'").await;
     assert_eq!(database.worker.withheld_runs(&digests()).await.unwrap(), []);
 

@@ -25,6 +25,7 @@ pub mod index;
 pub mod index_file;
 pub mod live_exclusions;
 pub mod publish;
+pub mod removal;
 pub mod resources;
 pub mod scan_settings;
 pub mod search;

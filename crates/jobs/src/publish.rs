@@ -1,5 +1,6 @@
 //! `publish`: missing bundles, stats.json, the page, and last the manifest, which switches it all.
 
+mod excluded;
 mod preview;
 mod scan_numbers;
 mod well_known;
@@ -28,7 +29,7 @@ use everytab_storage::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
 
-pub use self::well_known::publish_key;
+pub use self::{excluded::Excluded, well_known::publish_key};
 use crate::{
     bundle_shard::put_bundle,
     context::Context,
@@ -55,22 +56,33 @@ pub struct PublishRequest {
     pub outcomes: Vec<OutcomeCount>,
     /// The document of `scan status`, for the times of the stages.
     pub status: ScanStatus,
-    /// Whether a site of a later scan may be replaced.
+    /// What must not be on the site, by the time of publishing.
+    pub excluded: Excluded,
+    /// Whether a site of a later scan, or a much larger one, may be replaced.
     pub force: bool,
 }
 
 impl PublishRequest {
-    /// Reads what publishing a scan needs to know.
+    /// Reads what publishing a scan needs to know. `private` is the URL of the private prefix,
+    /// where it is not that of the scan's settings.
     ///
     /// # Errors
-    /// When Postgres cannot be asked, or the settings are not understood.
-    pub async fn load(coordinator: &Coordinator, scan: i32, force: bool) -> Result<Self, JobError> {
+    /// When Postgres or the private prefix cannot be asked, or the settings are not understood.
+    pub async fn load(
+        coordinator: &Coordinator,
+        scan: i32,
+        private: Option<String>,
+        force: bool,
+    ) -> Result<Self, JobError> {
         let info = coordinator.load_scan(scan).await?;
-        let settings = serde_json::from_value(info.settings.clone())
+        let mut settings: ScanSettings = serde_json::from_value(info.settings.clone())
             .map_err(|error| JobError::Discard(format!("the scan's settings: {error}")))?;
+        settings.private = private.or(settings.private);
+        let excluded = Excluded::load(coordinator, scan, settings.private.as_deref()).await?;
         Ok(Self {
             info,
             settings,
+            excluded,
             bundled: coordinator.bundled_shards(scan).await?,
             outcomes: coordinator.run_outcomes(scan).await?,
             status: coordinator.scan_status(scan).await?,
@@ -83,7 +95,7 @@ impl Job for Publish {
     type Input = PublishRequest;
 
     async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
-        PublishRequest::load(coordinator, job.scan, false).await
+        PublishRequest::load(coordinator, job.scan, None, false).await
     }
 
     async fn perform(
@@ -111,12 +123,12 @@ pub async fn publish_site(
 ) -> Result<Manifest, JobError> {
     let site = context.store(&request.settings.site).await?;
     let numbers = scan_numbers::of(&request.outcomes, &request.status);
-    let manifest = manifest(request, &numbers);
+    let mut manifest = manifest(request, &numbers);
     fill_gaps(&site, request, heartbeat).await?;
+    let published = read_manifest(&*site).await?;
+    request.excluded.remove(&*site, &mut manifest, published.as_ref(), heartbeat).await?;
     let stats = stats_document(&numbers, &manifest);
-    if let Some(published) = site.get_tagged(MANIFEST).await? {
-        replacement(site.url(), Some(&published), &manifest, request.force)?;
-    }
+    replacement(site.url(), published.as_ref(), &manifest, request.force)?;
     let picture = preview::of_site(&*site, &manifest, heartbeat).await?;
     let own = context.fetcher.user_agent();
     let user_agent = request.settings.user_agent.as_deref().unwrap_or(own);
@@ -132,7 +144,8 @@ pub async fn publish_site(
         put_changed(&*site, &file.key, file.bytes.into()).await?;
         heartbeat.beat();
     }
-    replace_manifest(&*site, &manifest, request.force).await?;
+    replace_manifest(&*site, &manifest, published.as_ref(), request.force).await?;
+    let manifest = request.excluded.remove_later_ones(&*site, manifest, heartbeat).await?;
     put(&*site, STATS, pretty(&stats)).await?;
     let before = site.get_tagged(HISTORY).await?;
     let history = history::with_scan(before.as_ref().map(|tagged| &tagged.bytes[..]), &stats);
@@ -219,43 +232,64 @@ async fn put(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> 
     Ok(site.put(key, bytes, PutOptions::new(content_type(key), cache_control(key))).await?)
 }
 
-/// Replaces the manifest, unless the site shows a scan that must stay.
+/// The published manifest. No page can read one that is not understood, so that it counts as none.
+async fn read_manifest(site: &dyn Store) -> Result<Option<Manifest>, JobError> {
+    let tagged = site.get_tagged(MANIFEST).await?;
+    Ok(tagged.and_then(|tagged| Manifest::read(&tagged.bytes).ok()))
+}
+
+/// Replaces the manifest, unless the site shows a scan that must stay. `seen` is the published
+/// manifest from which the bundles that takedowns wrote again are known.
 async fn replace_manifest(
     site: &dyn Store,
     manifest: &Manifest,
+    seen: Option<&Manifest>,
     force: bool,
 ) -> Result<(), JobError> {
     let options = PutOptions::new(content_type(MANIFEST), cache_control(MANIFEST));
+    let overrides_of = |published: Option<&Manifest>| {
+        published.map(|published| manifest.rewritten_before(published)).unwrap_or_default()
+    };
     let change = |before: Option<Tagged>| {
-        let manifest = replacement(site.url(), before.as_ref(), manifest, force);
-        ready(manifest.map(|manifest| ObjectChange::Write(manifest.to_bytes().into(), ())))
+        let published = before.and_then(|tagged| Manifest::read(&tagged.bytes).ok());
+        let answer = if overrides_of(published.as_ref()) == overrides_of(seen) {
+            replacement(site.url(), published.as_ref(), manifest, force)
+        } else {
+            let url = site.url();
+            Err(JobError::Retry(format!("a takedown changed {url} meanwhile; publish it again")))
+        };
+        ready(answer.map(|()| ObjectChange::Write(manifest.to_bytes().into(), ())))
     };
     site.update(MANIFEST, options, change).await
 }
 
-/// The manifest as it replaces the published one, or why it must not.
+/// Whether the manifest may replace the published one; the error says why it must not, and what to
+/// run.
 fn replacement(
     site_url: &str,
-    published: Option<&Tagged>,
+    published: Option<&Manifest>,
     manifest: &Manifest,
     force: bool,
-) -> Result<Manifest, JobError> {
-    // No page can read a manifest that is not understood, so that one is replaced.
-    let published = published.and_then(|tagged| Manifest::read(&tagged.bytes).ok());
-    let published = published.as_ref();
+) -> Result<(), JobError> {
     let refusal = published.and_then(|published| manifest.may_replace(published).err());
     let scan = manifest.scan;
-    match refusal.filter(|_| !force) {
-        None => Ok(manifest.replacing(published)),
-        Some(ReplaceRefusal::LaterScan(later)) => Err(JobError::Discard(format!(
-            "{site_url} shows scan {later}, which was started later; `everytab-worker publish \
-             --scan {scan} --force` replaces it all the same"
-        ))),
-        Some(ReplaceRefusal::WouldEmptySite { tabs }) => Err(JobError::Discard(format!(
-            "the scan has no tabs, and {site_url} has {tabs}; `everytab-worker publish --scan \
-             {scan} --force` empties it all the same"
-        ))),
-    }
+    let command = format!("`everytab-worker publish --scan {scan} --force`");
+    let reason = match refusal.filter(|_| !force) {
+        None => return Ok(()),
+        Some(ReplaceRefusal::LaterScan(later)) => format!(
+            "{site_url} shows scan {later}, which was started later; {command} replaces it all \
+             the same"
+        ),
+        Some(ReplaceRefusal::WouldEmptySite { tabs }) => format!(
+            "the scan has no tabs, and {site_url} has {tabs}; {command} empties it all the same"
+        ),
+        Some(ReplaceRefusal::WouldShrink { tabs }) => format!(
+            "the scan has {} tabs, and {site_url} has {tabs}, so more than a fifth would go; look \
+             at `scan status`, then {command} replaces it all the same",
+            manifest.hosts
+        ),
+    };
+    Err(JobError::Discard(format!("publish refused: {reason}")))
 }
 
 fn pretty(value: &Value) -> Bytes {

@@ -51,6 +51,9 @@ pub struct ScanSettings {
     /// Where people write to about their sites: a mail address or an https address.
     #[serde(default)]
     pub contact: Option<String>,
+    /// The private prefix with `blocklist.txt`, which publishing reads once more.
+    #[serde(default)]
+    pub private: Option<String>,
     /// The internet that is asked for icons.
     #[serde(default)]
     pub internet: Internet,
@@ -77,6 +80,7 @@ impl ScanSettings {
             distribution: None,
             site_url: None,
             contact: None,
+            private: None,
             internet: Internet::Unstated,
             user_agent: None,
             seed: 0,

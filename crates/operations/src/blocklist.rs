@@ -1,8 +1,12 @@
-//! What the next scans leave out: hostnames, domains and titles, checked and brought to the form
-//! that the database compares.
+//! What the next scans leave out: hostnames, domains, titles and icons, checked and brought to the
+//! form that the database compares.
 //!
-//! A scan that runs keeps the list that it began with.
+//! A scan that runs keeps the list that it began with; hosts that were added since are left out
+//! when it is published.
 
+pub mod import;
+
+pub use everytab_bundler::takedown_list::PatternKind;
 use everytab_commoncrawl::check_hostname;
 use everytab_coordinator::Coordinator;
 use url::Host;
@@ -11,28 +15,6 @@ use crate::{error::OperationError, line_sink::LineSink};
 
 /// Longest pattern in characters; a CHECK constraint of the database allows no longer one.
 const MAX_PATTERN_CHARACTERS: usize = 300;
-
-/// What a pattern of the blocklist is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PatternKind {
-    /// A whole hostname.
-    Hostname,
-    /// A domain with all hostnames below it.
-    Suffix,
-    /// A title in any case; `%` stands for anything, `_` for one character.
-    Title,
-}
-
-impl PatternKind {
-    /// The name in the database and in lists.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hostname => "hostname",
-            Self::Suffix => "suffix",
-            Self::Title => "title",
-        }
-    }
-}
 
 /// Patterns of one kind in the form that the database compares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,9 +35,22 @@ impl Patterns {
                 hostname(pattern.trim_start_matches("*.").trim_start_matches('.'))
             }
             PatternKind::Hostname => hostname(pattern),
+            PatternKind::Sha256 => sha256(pattern),
         };
         let checked = patterns.iter().map(check).collect::<Result<_, _>>();
         Ok(Self { kind, patterns: checked.map_err(OperationError::usage)? })
+    }
+
+    /// Adds the patterns to the database's list.
+    pub(crate) async fn block(
+        &self,
+        coordinator: &Coordinator,
+        reason: Option<&str>,
+    ) -> Result<(), OperationError> {
+        for pattern in &self.patterns {
+            coordinator.block(self.kind.name(), pattern, reason).await?;
+        }
+        Ok(())
     }
 }
 
@@ -123,6 +118,15 @@ pub(crate) fn hostname(text: &str) -> Result<String, String> {
     let name = host.to_string();
     check_hostname(&name).map_err(|error| refused(&error.to_string()))?;
     Ok(name)
+}
+
+/// The SHA-256 of an icon in lower-case hex.
+fn sha256(text: &str) -> Result<String, String> {
+    let text = text.trim().to_ascii_lowercase();
+    match text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        true => Ok(text),
+        false => Err(format!("{text:?} is no SHA-256: give 64 hexadecimal digits")),
+    }
 }
 
 fn title_pattern(text: &str) -> Result<String, String> {

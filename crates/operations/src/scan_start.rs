@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use everytab_bundler::{object_names, takedown_list::listed_hosts};
+use everytab_bundler::{object_names, takedown_list::listed_patterns};
 use everytab_coordinator::{Coordinator, Digests, NewScan};
 use everytab_icon::{png::Colours, test_vectors::encoder_digest_hex};
 use everytab_jobs::scan_settings::{Internet, ScanSettings};
@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::{
     archive_rate::{self, ArchiveRate},
+    blocklist::Patterns,
     crawl,
     error::OperationError,
     index_formats, site_identity,
@@ -111,7 +112,7 @@ pub fn settings(
     options: &ScanOptions,
 ) -> Result<ScanSettings, OperationError> {
     // Every field by name: the compiler tells of an option that is not frozen with the scan.
-    let ScanStores { source, source_is_public, archive, site, private: _ } = stores.clone();
+    let ScanStores { source, source_is_public, archive, site, private } = stores.clone();
     let ScanOptions {
         limit,
         obey_robots,
@@ -138,6 +139,7 @@ pub fn settings(
         distribution,
         site_url,
         contact,
+        private,
         internet,
         user_agent,
         seed: shuffle,
@@ -244,7 +246,8 @@ async fn prepare(
     })
 }
 
-/// Adds the hosts that were taken down since the last scan to the blocklist.
+/// Adds what was taken down since the last scan to the blocklist. All lines are checked before any
+/// is added.
 async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), OperationError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
     let list = match store.get(object_names::BLOCKLIST).await {
@@ -252,8 +255,17 @@ async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), 
         Err(error) if error.is_not_found() => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    for hostname in listed_hosts(&String::from_utf8_lossy(&list)) {
-        coordinator.block("hostname", hostname, Some("takedown")).await?;
+    let text = String::from_utf8_lossy(&list);
+    let mut checked = Vec::new();
+    for (kind, pattern) in listed_patterns(&text) {
+        let patterns = Patterns::check(kind, &[pattern.to_owned()]).map_err(|error| {
+            let place = format!("{}/{}", store.url(), object_names::BLOCKLIST);
+            OperationError::new(format!("{place}: {}", error.message))
+        })?;
+        checked.push(patterns);
+    }
+    for patterns in checked {
+        patterns.block(coordinator, Some("takedown")).await?;
     }
     Ok(())
 }

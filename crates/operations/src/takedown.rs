@@ -1,37 +1,35 @@
 //! `takedown`: removes hosts from a published site immediately, without a database.
 //!
-//! A host's bundle is written again without its tab under a new name, which the manifest then
-//! lists in `overrides`: a page that reads the new manifest never asks for the old bundle. The last
-//! tab of the bundle takes the place of the removed one, so that every other tab stays where the
-//! search files say; that one tab's line is corrected, and the host's line is removed. The old
-//! names are overwritten too, for manifests and caches of a minute ago.
+//! `everytab_jobs::removal` changes the objects of a scan. Here: which scans of a site there are,
+//! the manifest of the published one, the private list that keeps the hosts out of later scans, and
+//! the CDN. Older scans' objects stay fetchable until `scan gc`, and `publish --force` may go back
+//! to them, so that a takedown changes them too.
 //!
-//! Invariants: the manifest is replaced only if it is still the one that was read; a takedown that
-//! was interrupted anywhere is finished by running it again, because the search line goes last.
+//! Invariants: the private list is written first, and a scan that is being published reads it last:
+//! one of both removes the host. The manifest is replaced only if it is still the one that was
+//! read; a takedown that was interrupted anywhere is finished by running it again.
 
-mod objects;
-mod search_files;
-
-use std::{collections::BTreeSet, future::ready, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::ready,
+    sync::Arc,
+};
 
 use everytab_bundler::{
-    PublishedBundle,
-    object_names::{
-        BLOCKLIST, MANIFEST, bundle_path, rewritten_bundles_prefix, search_range_prefix,
-    },
+    Manifest,
+    exclusions::Exclusions,
+    object_names::{BLOCKLIST, MANIFEST, SCANS_PREFIX, bundle_path, search_range_prefix},
     search::range_of,
-    takedown_list::{listed_hosts, with_hosts},
+    takedown_list::{PatternKind, listed_patterns, with_patterns},
 };
+use everytab_fetcher::Heartbeat;
+use everytab_jobs::removal::{FoundTabs, RewrittenBundle, ScanObjects};
 use everytab_storage::{
     ObjectChange, Store, StoreSettings, Tagged,
     cdn::{self, CdnSettings},
 };
 use uuid::Uuid;
 
-use self::{
-    objects::{bundle, manifest},
-    search_files::{FoundLine, SearchFiles},
-};
 use crate::{
     blocklist::hostname, error::OperationError, line_sink::LineSink, published_object::put_options,
 };
@@ -76,46 +74,38 @@ pub async fn take_down(
         }
     };
     let site = everytab_storage::open(&options.site, &StoreSettings::default()).await?;
-    let takedown = Takedown { sink, site: Arc::clone(&site), distribution: options.distribution };
-    let gone = takedown.remove_tabs(&hosts).await?;
-    takedown.remove_lines(&hosts, &gone).await?;
+    let takedown = Takedown { sink, site, distribution: options.distribution };
+    let gone = takedown.remove(&hosts).await?;
     let mut missing = 0;
     for host in &hosts {
-        match gone.iter().find(|removed| removed.found.entry.hostname == *host) {
-            Some(removed) => {
-                let bundle = removed.found.entry.bundle;
-                sink.data(format_args!("{host}\ttaken down\tbundle {bundle}"))?;
-            }
-            None if was_listed.contains(host) => {
-                sink.data(format_args!("{host}\tis down already"))?;
-            }
-            None => {
-                missing += 1;
-                sink.data(format_args!("{host}\tnot found"))?;
-                sink.note(format_args!(
-                    "{host} has no tab on {}; is the name right, www. included?",
-                    options.site
-                ));
-            }
+        for (prefix, bundle) in gone.get(host).into_iter().flatten() {
+            sink.data(format_args!("{host}\ttaken down\tbundle {bundle}\t{prefix}"))?;
+        }
+        if gone.contains_key(host) {
+            continue;
+        }
+        if was_listed.contains(host) {
+            sink.data(format_args!("{host}\tis down already"))?;
+        } else {
+            missing += 1;
+            sink.data(format_args!("{host}\tnot found"))?;
+            sink.note(format_args!(
+                "{host} has no tab on {}; is the name right, www. included?",
+                options.site
+            ));
         }
     }
     Ok(missing == 0)
 }
 
-/// A host whose tab is off the page.
-struct Removed {
-    found: FoundLine,
-    /// Where in its bundle other tabs may be now.
-    slots: Vec<usize>,
-}
+/// The scans' prefixes and bundles from which each host was removed.
+type Gone = BTreeMap<String, Vec<(String, i32)>>;
 
-/// A bundle without the tab of a host, as the manifest names it now.
-struct Rewritten {
-    removed: Removed,
+/// What was removed from one scan.
+struct Removed {
     prefix: String,
-    /// The bundle's path below the prefix.
-    path: String,
-    bundle: PublishedBundle,
+    found: FoundTabs,
+    rewritten: Vec<RewrittenBundle>,
 }
 
 struct Takedown<'a> {
@@ -125,100 +115,113 @@ struct Takedown<'a> {
 }
 
 impl Takedown<'_> {
-    /// The first half: no page that reads the manifest from now on shows the hosts.
-    async fn remove_tabs(&self, hosts: &BTreeSet<String>) -> Result<Vec<Removed>, OperationError> {
-        let mut gone = Vec::new();
-        let mut paths = BTreeSet::from([format!("/{MANIFEST}")]);
-        for host in hosts {
-            let change = |before| self.without_tab(before, host);
-            let rewritten = self.site.update(MANIFEST, put_options(MANIFEST), change).await?;
-            if let Some(rewritten) = rewritten {
-                let overwritten = self.overwrite_old(&rewritten).await?;
-                paths.extend(overwritten.into_iter().map(|key| format!("/{key}")));
-                gone.push(rewritten.removed);
+    /// Removes the hosts from every scan of the site, the published one first.
+    async fn remove(&self, hosts: &BTreeSet<String>) -> Result<Gone, OperationError> {
+        let excluded: Exclusions = hosts.iter().map(String::as_str).collect();
+        let mut gone = Gone::new();
+        let live = self.remove_tabs(&excluded).await?;
+        let published = live.prefix.clone();
+        self.remove_lines(&live, hosts, &mut gone).await?;
+        for twin in &live.found.twins {
+            self.sink.note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
+        }
+        for prefix in self.site.list_folders(SCANS_PREFIX).await? {
+            if prefix != published {
+                self.remove_from_older(prefix, &excluded, hosts, &mut gone).await?;
             }
         }
-        self.invalidate(paths).await?;
         Ok(gone)
     }
 
-    /// Writes the bundle without the host's tab, and makes a manifest that names it. `None`: no
-    /// search line names the host.
-    async fn without_tab(
+    /// The first half: no page that reads the manifest from now on shows the hosts.
+    async fn remove_tabs(&self, excluded: &Exclusions) -> Result<Removed, OperationError> {
+        let change = |before| self.without_tabs(before, excluded);
+        let removed = self.site.update(MANIFEST, put_options(MANIFEST), change).await?;
+        let mut paths = self.overwrite_old(&removed).await?;
+        paths.insert(format!("/{MANIFEST}"));
+        self.invalidate(paths).await?;
+        Ok(removed)
+    }
+
+    /// Writes the bundles without the hosts' tabs, and makes a manifest that names them.
+    async fn without_tabs(
         &self,
         before: Option<Tagged>,
-        host: &str,
-    ) -> Result<ObjectChange<Option<Rewritten>>, OperationError> {
-        let site = &*self.site;
-        let mut manifest = manifest(site, before.as_ref())?;
-        let prefix = manifest.prefix.clone();
-        let Some(found) = SearchFiles::new(site, &prefix).find(host).await? else {
-            return Ok(ObjectChange::Keep(None));
-        };
-        let number = found.entry.bundle;
-        let key = manifest.bundle_name(number);
-        let mut bundle = bundle(site, &key).await?;
-        let mut slots: Vec<usize> = usize::try_from(found.entry.slot).into_iter().collect();
-        let Some(tab) = bundle.remove(host) else {
-            let path = key[prefix.len()..].to_owned();
-            let removed = Removed { found, slots };
-            return Ok(ObjectChange::Keep(Some(Rewritten { removed, prefix, path, bundle })));
-        };
-        let path = bundle.path(number);
-        let key = format!("{prefix}{path}");
-        site.put(&key, bundle.to_bytes().into(), put_options(&key)).await?;
-        manifest.set_override(number, &path);
-        manifest.hosts = manifest.hosts.saturating_sub(1);
-        manifest.with_icon = manifest.with_icon.saturating_sub(u64::from(tab.had_icon));
-        slots.push(tab.slot);
-        let rewritten = Rewritten { removed: Removed { found, slots }, prefix, path, bundle };
-        Ok(ObjectChange::Write(manifest.to_bytes().into(), Some(rewritten)))
-    }
-
-    /// Removes the tab under the bundle's other names too; returns their keys.
-    async fn overwrite_old(&self, rewritten: &Rewritten) -> Result<Vec<String>, OperationError> {
-        let Rewritten { removed, prefix, path, bundle } = rewritten;
-        let number = removed.found.entry.bundle;
-        let rewritten_before = format!("{prefix}{}", rewritten_bundles_prefix(number));
-        let listed = self.site.list_all(&rewritten_before).await?;
-        let mut old: BTreeSet<String> = listed.into_iter().map(|object| object.key).collect();
-        old.insert(format!("{prefix}{}", bundle_path(number)));
-        old.remove(&format!("{prefix}{path}"));
-        for key in &old {
-            self.site.put(key, bundle.to_bytes().into(), put_options(key)).await?;
+        excluded: &Exclusions,
+    ) -> Result<ObjectChange<Removed>, OperationError> {
+        let before = manifest(&*self.site, before.as_ref())?;
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, &before.prefix, &heartbeat);
+        let found = objects.find(excluded).await?;
+        let rewritten = objects.rewrite(&found, [], |number| before.bundle_name(number)).await?;
+        let mut manifest = before.clone();
+        for bundle in &rewritten {
+            manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);
         }
-        Ok(old.into_iter().collect())
+        let removed = Removed { prefix: before.prefix.clone(), found, rewritten };
+        Ok(match manifest == before {
+            true => ObjectChange::Keep(removed),
+            false => ObjectChange::Write(manifest.to_bytes().into(), removed),
+        })
     }
 
-    /// The second half: the search files say where the tabs are now, and not that the host was.
+    /// Removes the tabs under the bundles' other names too; returns their paths.
+    async fn overwrite_old(&self, removed: &Removed) -> Result<BTreeSet<String>, OperationError> {
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, &removed.prefix, &heartbeat);
+        let keys = objects.overwrite_old(&removed.rewritten).await?;
+        Ok(keys.into_iter().map(|key| format!("/{key}")).collect())
+    }
+
+    /// The second half: the search files say where the tabs are now, and not that the hosts were.
     async fn remove_lines(
         &self,
+        removed: &Removed,
         hosts: &BTreeSet<String>,
-        gone: &[Removed],
+        gone: &mut Gone,
     ) -> Result<(), OperationError> {
-        let site = &*self.site;
-        let manifest = manifest(site, site.get_tagged(MANIFEST).await?.as_ref())?;
-        let prefix = &manifest.prefix;
-        let search = SearchFiles::new(site, prefix);
+        let Removed { prefix, found, rewritten } = removed;
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
+        let changed = objects.correct_search(found, rewritten).await?;
         // A run that was interrupted may have changed a file without invalidating it in the CDN.
-        let all = |host: &str| format!("/{prefix}{}*", search_range_prefix(range_of(host)));
-        let mut paths: BTreeSet<String> = hosts.iter().map(|host| all(host)).collect();
-        for Removed { found, slots } in gone {
-            let number = found.entry.bundle;
-            let bundle = bundle(site, &manifest.bundle_name(number)).await?;
-            for &slot in slots {
-                if let Some(moved) = bundle.hostname_at(slot) {
-                    search.correct(&moved, number, slot).await?;
-                    paths.insert(all(&moved));
-                }
-            }
-            search.remove(&found.entry.hostname).await?;
-            if let Some(twin) = &found.twin {
-                self.sink
-                    .note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
-            }
+        let paths = changed.iter().chain(hosts);
+        let path = |host: &String| format!("/{prefix}{}*", search_range_prefix(range_of(host)));
+        self.invalidate(paths.map(path).collect()).await?;
+        for entry in &found.entries {
+            let places = gone.entry(entry.hostname.clone()).or_default();
+            places.push((prefix.clone(), entry.bundle));
         }
-        self.invalidate(paths).await
+        Ok(())
+    }
+
+    /// Removes the hosts from a scan that is not published.
+    async fn remove_from_older(
+        &self,
+        prefix: String,
+        excluded: &Exclusions,
+        hosts: &BTreeSet<String>,
+        gone: &mut Gone,
+    ) -> Result<(), OperationError> {
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, &prefix, &heartbeat);
+        if !objects.can_be_searched().await? {
+            self.sink.note(format_args!(
+                "{prefix} has no search files yet; publishing it removes what blocklist.txt of \
+                 its scan's private prefix names"
+            ));
+            return Ok(());
+        }
+        let found = objects.find(excluded).await?;
+        if found.entries.is_empty() {
+            return Ok(());
+        }
+        let original = |number| format!("{prefix}{}", bundle_path(number));
+        let rewritten = objects.rewrite(&found, [], original).await?;
+        let removed = Removed { prefix: prefix.clone(), found, rewritten };
+        let paths = self.overwrite_old(&removed).await?;
+        self.invalidate(paths).await?;
+        self.remove_lines(&removed, hosts, gone).await
     }
 
     async fn invalidate(&self, paths: BTreeSet<String>) -> Result<(), OperationError> {
@@ -236,6 +239,18 @@ impl Takedown<'_> {
     }
 }
 
+/// The published manifest.
+fn manifest(site: &dyn Store, found: Option<&Tagged>) -> Result<Manifest, OperationError> {
+    let tagged = found.ok_or_else(|| {
+        OperationError::new(format!(
+            "there is no site at {}: no manifest.json; check --site",
+            site.url()
+        ))
+    })?;
+    Manifest::read(&tagged.bytes)
+        .map_err(|error| OperationError::new(format!("the site at {}: {error}", site.url())))
+}
+
 /// Adds hosts to the private list; returns those that were on it before.
 pub(crate) async fn list_as_blocked(
     private: &str,
@@ -246,14 +261,17 @@ pub(crate) async fn list_as_blocked(
     let change = |before: Option<Tagged>| {
         let bytes = before.map(|tagged| tagged.bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        let names: BTreeSet<&str> = listed_hosts(&text).collect();
+        let names: BTreeSet<&str> = listed_patterns(&text)
+            .filter_map(|(kind, name)| (kind == PatternKind::Hostname).then_some(name))
+            .collect();
         let (listed, new): (Vec<&String>, Vec<&String>) =
             hosts.iter().partition(|host| names.contains(host.as_str()));
         let listed: BTreeSet<String> = listed.into_iter().cloned().collect();
-        let new: Vec<&str> = new.into_iter().map(String::as_str).collect();
+        let new: Vec<(PatternKind, &str)> =
+            new.into_iter().map(|host| (PatternKind::Hostname, host.as_str())).collect();
         ready(Ok::<_, OperationError>(match new.is_empty() {
             true => ObjectChange::Keep(listed),
-            false => ObjectChange::Write(with_hosts(&text, &new, reason).into(), listed),
+            false => ObjectChange::Write(with_patterns(&text, &new, reason).into(), listed),
         }))
     };
     store.update(BLOCKLIST, put_options(BLOCKLIST), change).await

@@ -127,6 +127,22 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Removes objects; missing ones are no error.
     async fn delete(&self, keys: &[String]) -> Result<(), StorageError>;
 
+    /// The folders directly below `prefix`, which ends with a slash: each as a prefix that ends
+    /// with a slash, in byte order.
+    async fn list_folders(&self, prefix: &str) -> Result<Vec<String>, StorageError> {
+        let mut objects = self.list(prefix);
+        let mut folders: Vec<String> = Vec::new();
+        while let Some(object) = objects.try_next().await? {
+            let rest = object.key.strip_prefix(prefix).unwrap_or_default();
+            let Some((folder, _)) = rest.split_once('/') else { continue };
+            let folder = format!("{prefix}{folder}/");
+            if folders.last() != Some(&folder) {
+                folders.push(folder);
+            }
+        }
+        Ok(folders)
+    }
+
     /// [`Store::list`], collected: about 100 bytes of memory an object.
     async fn list_all(&self, prefix: &str) -> Result<Vec<ObjectInfo>, StorageError> {
         self.list(prefix).try_collect().await

@@ -1,7 +1,17 @@
 //! `blocklist`: changes and shows what the next scans leave out.
 
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
 use clap::{Args, Subcommand};
-use everytab_operations::blocklist::{self, PatternKind, Patterns};
+use everytab_coordinator::ImportedList;
+use everytab_operations::blocklist::{
+    self, PatternKind, Patterns,
+    import::{HostList, MAX_LIST_BYTES, import},
+};
 use serde_json::json;
 
 use crate::{
@@ -32,7 +42,21 @@ enum BlocklistCommand {
     },
     /// Take patterns off the list
     Remove(PatternArgs),
-    /// Show the list: kind, pattern, since when, and why, by tabs
+    /// Import a public list of hosts: a hosts file, plain names, URLs, or ||name^ rules
+    Import(ImportArgs),
+    /// Remove an imported list
+    RemoveList {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// The list's name
+        list: String,
+    },
+    /// Show the imported lists: name, patterns, since when, and source, by tabs
+    Lists {
+        #[command(flatten)]
+        database: DatabaseArgs,
+    },
+    /// Show what was added: kind, pattern, since when, and why, by tabs
     List {
         #[command(flatten)]
         database: DatabaseArgs,
@@ -40,6 +64,23 @@ enum BlocklistCommand {
         #[arg(long, env = "EVERYTAB_JSON")]
         json: bool,
     },
+}
+
+#[derive(Debug, Args)]
+struct ImportArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The list's name; what it had before is replaced
+    #[arg(long, env = "EVERYTAB_LIST", value_name = "NAME")]
+    list: String,
+    /// Where the list comes from, for the record; without it, the file's name
+    #[arg(long, env = "EVERYTAB_LIST_SOURCE", value_name = "URL")]
+    source: Option<String>,
+    /// Each name stands for a domain with all hostnames below it
+    #[arg(long, env = "EVERYTAB_SUFFIX")]
+    suffix: bool,
+    /// The list; - reads standard input
+    file: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -52,16 +93,20 @@ struct PatternArgs {
     /// Patterns of titles, any case: % stands for anything, _ for one character
     #[arg(long, env = "EVERYTAB_TITLE", conflicts_with = "suffix")]
     title: bool,
-    /// Hostnames, unless --suffix or --title says otherwise
+    /// SHA-256 of icons as their hosts serve them: the host's next best icon is shown
+    #[arg(long, env = "EVERYTAB_SHA256", conflicts_with_all = ["suffix", "title"])]
+    sha256: bool,
+    /// Hostnames, unless --suffix, --title or --sha256 says otherwise
     #[arg(required = true)]
     patterns: Vec<String>,
 }
 
 impl PatternArgs {
     fn checked(&self) -> Result<Patterns, CliError> {
-        let kind = match (self.suffix, self.title) {
-            (true, _) => PatternKind::Suffix,
-            (_, true) => PatternKind::Title,
+        let kind = match (self.suffix, self.title, self.sha256) {
+            (true, _, _) => PatternKind::Suffix,
+            (_, true, _) => PatternKind::Title,
+            (_, _, true) => PatternKind::Sha256,
             _ => PatternKind::Hostname,
         };
         Patterns::check(kind, &self.patterns)
@@ -85,9 +130,50 @@ pub async fn run(args: BlocklistArgs) -> CliResult {
             let coordinator = database::connect(&args.database).await?;
             blocklist::remove(&coordinator, patterns, &StandardStreams).await?;
         }
+        BlocklistCommand::Import(args) => import_list(args).await?,
+        BlocklistCommand::RemoveList { database, list } => {
+            let coordinator = database::connect(&database).await?;
+            if !coordinator.remove_list(&list).await? {
+                return Err(CliError::new(format!(
+                    "there is no imported list {list:?}; `blocklist lists` shows them"
+                )));
+            }
+            stdout::line(list)?;
+        }
+        BlocklistCommand::Lists { database } => {
+            let coordinator = database::connect(&database).await?;
+            for found in coordinator.imported_lists().await? {
+                let ImportedList { list, source, imported_at, patterns } = found;
+                let since = imported_at.format("%Y-%m-%d");
+                stdout::line(format_args!("{list}\t{patterns}\t{since}\t{source}"))?;
+            }
+        }
         BlocklistCommand::List { database, json } => list(&database, json).await?,
     }
     Ok(Exit::Done)
+}
+
+async fn import_list(args: ImportArgs) -> Result<(), CliError> {
+    let read = |error| CliError::new(format!("{}: {error}", args.file.display()));
+    let mut bytes = Vec::new();
+    let input: Box<dyn Read> = if args.file == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(File::open(&args.file).map_err(read)?)
+    };
+    input.take(MAX_LIST_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
+    if bytes.len() as u64 > MAX_LIST_BYTES {
+        return Err(CliError::new(format!(
+            "{}: a list has at most {MAX_LIST_BYTES} bytes; import it in parts, each with a --list \
+             of its own",
+            args.file.display()
+        )));
+    }
+    let list = HostList::read(&String::from_utf8_lossy(&bytes), args.suffix)?;
+    let source = args.source.unwrap_or_else(|| args.file.display().to_string());
+    let coordinator = database::connect(&args.database).await?;
+    import(&coordinator, &args.list, &source, &list, &StandardStreams).await?;
+    Ok(())
 }
 
 async fn list(args: &DatabaseArgs, as_json: bool) -> Result<(), CliError> {

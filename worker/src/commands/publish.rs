@@ -27,7 +27,11 @@ pub struct PublishArgs {
     /// How the fleet's robot calls itself, for the page about it
     #[arg(long, env = "EVERYTAB_USER_AGENT")]
     user_agent: Option<String>,
-    /// Replace the site of a scan that was started later, or publish one that has not finished
+    /// Private prefix with the blocklist.txt of takedowns, if it is not the one of the scan's start
+    #[arg(long, env = "EVERYTAB_PRIVATE")]
+    private: Option<String>,
+    /// Replace the site of a scan that was started later or has a quarter more tabs, or publish one
+    /// that has not finished
     #[arg(long, env = "EVERYTAB_FORCE")]
     force: bool,
 }
@@ -39,7 +43,7 @@ pub struct PublishArgs {
 pub async fn run(args: PublishArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     let number = scan_number(&coordinator, args.scan).await?;
-    let request = PublishRequest::load(&coordinator, number, args.force).await?;
+    let request = PublishRequest::load(&coordinator, number, args.private, args.force).await?;
     let state = request.status.state;
     let scan = request.info.scan_id;
     if request.info.shards.is_none() {

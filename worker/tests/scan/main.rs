@@ -48,6 +48,7 @@ mod scrape;
 mod setup;
 mod signed_requests;
 mod slow_clients;
+mod takedowns;
 mod telemetry;
 mod terminal;
 mod weather;

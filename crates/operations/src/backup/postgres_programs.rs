@@ -14,6 +14,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use everytab_coordinator::{Transport, transport};
 use percent_encoding::percent_decode_str;
 
 /// Why `pg_dump` or `pg_restore` failed.
@@ -56,6 +57,9 @@ pub(super) enum PostgresProgramError {
         source: std::io::Error,
     },
 }
+
+/// The system's authorities as one file, by Debian's package ca-certificates.
+const SYSTEM_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// URL parameters that the coordinator's client knows and libpq does not, each with libpq's name of
 /// it, if libpq has such a parameter.
@@ -112,9 +116,23 @@ fn command(name: &'static str, url: &str, server: u32) -> Result<Command, Postgr
     if let Some(password) = password {
         command.env("PGPASSWORD", password);
     }
+    verify_like_the_client(&mut command, &url);
     // Error messages are parsed, so they must be in English.
     command.env("LC_ALL", "C").env("PGAPPNAME", name);
     Ok(command)
+}
+
+/// Makes the program verify the server as the coordinator's client does: where the URL does not say
+/// otherwise, and the server is of another machine. libpq's own default verifies nothing.
+fn verify_like_the_client(command: &mut Command, url: &str) {
+    let says = |name: &str| url.contains(&format!("{name}="));
+    if says("sslmode") || !matches!(transport(url), Ok(Transport::Verified)) {
+        return;
+    }
+    command.env("PGSSLMODE", "verify-full");
+    if !says("sslrootcert") && env::var_os("PGSSLROOTCERT").is_none() {
+        command.env("PGSSLROOTCERT", SYSTEM_AUTHORITIES);
+    }
 }
 
 fn run(mut command: Command, name: &'static str, file: &Path) -> Result<(), PostgresProgramError> {
@@ -245,6 +263,19 @@ mod tests {
             let found = without_password(url);
             assert_eq!((found.0.as_str(), found.1.as_deref()), (expected, password), "{url}");
         }
+    }
+
+    #[test]
+    fn a_dump_over_the_network_verifies_the_server_as_the_client_does() {
+        let mode = |url: &str| {
+            let mut command = Command::new("pg_dump");
+            verify_like_the_client(&mut command, url);
+            let mode = command.get_envs().find(|(name, _)| *name == "PGSSLMODE");
+            mode.and_then(|(_, value)| value?.to_str().map(str::to_owned))
+        };
+        assert_eq!(mode("postgres://u@db.example/d").as_deref(), Some("verify-full"));
+        assert_eq!(mode("postgres://u@db.example/d?sslmode=require"), None);
+        assert_eq!(mode("postgres:///d?host=/run/pg"), None);
     }
 
     #[test]

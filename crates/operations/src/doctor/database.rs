@@ -1,6 +1,6 @@
 //! The database: reached, of a known version, with rights, the right schema and no drift.
 
-use everytab_coordinator::{ConnectSettings, Coordinator, Error};
+use everytab_coordinator::{ConnectSettings, Coordinator, Error, Transport};
 
 use super::check::{Check, NewestScan};
 
@@ -18,7 +18,7 @@ pub async fn check(url: &str) -> (Vec<Check>, Option<NewestScan>) {
             return (vec![Check::fail("database", error.to_string(), remedy)], None);
         }
     };
-    let mut checks = vec![version(&coordinator).await];
+    let mut checks = vec![version(&coordinator).await, transport(url)];
     let schema = coordinator.check_schema().await;
     checks.push(rights(&coordinator, schema.is_ok()).await);
     match schema {
@@ -55,6 +55,20 @@ async fn version(coordinator: &Coordinator) -> Check {
             }
         }
         Err(error) => failed("database", &error),
+    }
+}
+
+/// Checks that what is sent to the server cannot be read or changed on its way.
+fn transport(url: &str) -> Check {
+    match everytab_coordinator::transport(url) {
+        Ok(Transport::Local) => Check::ok("database TLS", "the server is on this machine"),
+        Ok(Transport::Verified) => Check::ok("database TLS", "the server is verified"),
+        Ok(Transport::Unverified) => Check::fail(
+            "database TLS",
+            "the URL asks for less than sslmode=verify-full",
+            "leave sslmode out of --database-url, and name the authority with sslrootcert=FILE",
+        ),
+        Err(error) => failed("database TLS", &error),
     }
 }
 

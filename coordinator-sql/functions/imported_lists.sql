@@ -1,0 +1,6 @@
+-- The imported lists by name: where each came from, when, and how many patterns it has.
+create or replace function coordinator.imported_lists()
+returns table (list text, source text, imported_at timestamptz, patterns bigint)
+language sql stable security definer set search_path = everytab, pg_temp as $$
+    select l.list, l.source, l.imported_at, l.patterns from imported_lists l order by 1;
+$$;

@@ -1,0 +1,151 @@
+//! What must not be on a site by the time at which it is published: the hosts that were taken down
+//! or blocked after the scan was started.
+//!
+//! The scan's jobs keep to the blocklist as it was at the start. Publishing removes the tabs of
+//! what came later from the finished bundles, as a takedown does, before the manifest names them;
+//! and once more after it, because a takedown writes the private list before it looks for scans.
+
+use std::collections::BTreeSet;
+
+use everytab_bundler::{
+    Manifest,
+    exclusions::Exclusions,
+    object_names::{BLOCKLIST, MANIFEST, bundle_path, cache_control, content_type},
+    takedown_list::{PatternKind, listed_patterns},
+};
+use everytab_coordinator::{BlockedHost, Coordinator};
+use everytab_fetcher::Heartbeat;
+use everytab_storage::{ObjectChange, PutOptions, Store, StoreSettings, Tagged};
+
+use crate::{
+    job::JobError,
+    removal::{RemovalError, ScanObjects},
+};
+
+/// The patterns of the private list.
+type Listed = BTreeSet<(PatternKind, String)>;
+
+/// What must not be on the site of a scan.
+#[derive(Debug, Clone, Default)]
+pub struct Excluded {
+    /// The private prefix with the list of takedowns.
+    private: Option<String>,
+    listed: Listed,
+    hosts: Exclusions,
+}
+
+impl Excluded {
+    /// Reads what was taken down or blocked since the scan was started.
+    ///
+    /// # Errors
+    /// When Postgres or the private prefix cannot be asked.
+    pub async fn load(
+        coordinator: &Coordinator,
+        scan: i32,
+        private: Option<&str>,
+    ) -> Result<Self, JobError> {
+        let listed = private_list(private).await?;
+        let (kinds, patterns): (Vec<&str>, Vec<&str>) =
+            listed.iter().map(|(kind, pattern)| (kind.name(), pattern.as_str())).unzip();
+        let later = coordinator.load_later_blocks(scan, kinds, patterns).await?;
+        Ok(Self { private: private.map(str::to_owned), listed, hosts: exclusions(later) })
+    }
+
+    /// Removes the tabs of excluded hosts from the bundles and search files that `manifest` names,
+    /// and changes its overrides and counts. The bundles that takedowns wrote again while this scan
+    /// was published keep names of their own.
+    ///
+    /// # Errors
+    /// When the store refuses, or an object of the site is not understood.
+    pub(super) async fn remove(
+        &self,
+        site: &dyn Store,
+        manifest: &mut Manifest,
+        published: Option<&Manifest>,
+        heartbeat: &Heartbeat,
+    ) -> Result<(), JobError> {
+        let again = published.map(|published| manifest.rewritten_before(published));
+        let again = again.unwrap_or_default();
+        if self.hosts.is_empty() && again.is_empty() {
+            return Ok(());
+        }
+        let prefix = manifest.prefix.clone();
+        let objects = ScanObjects::new(site, &prefix, heartbeat);
+        let found = objects.find(&self.hosts).await?;
+        let original = |number| format!("{prefix}{}", bundle_path(number));
+        let rewritten = objects.rewrite(&found, again, original).await?;
+        objects.overwrite_old(&rewritten).await?;
+        objects.correct_search(&found, &rewritten).await?;
+        for bundle in &rewritten {
+            manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);
+        }
+        tracing::info!(hosts = found.entries.len(), "left out what was excluded after the start");
+        Ok(())
+    }
+
+    /// Removes what came onto the private list while the site was published. Returns the manifest
+    /// as it is published now.
+    ///
+    /// # Errors
+    /// When a store refuses, or an object of the site is not understood.
+    pub(super) async fn remove_later_ones(
+        &self,
+        site: &dyn Store,
+        manifest: Manifest,
+        heartbeat: &Heartbeat,
+    ) -> Result<Manifest, JobError> {
+        let now = private_list(self.private.as_deref()).await?;
+        let later = now.difference(&self.listed).map(|(kind, pattern)| BlockedHost {
+            kind: kind.name().to_owned(),
+            pattern: pattern.clone(),
+        });
+        let hosts = exclusions(later);
+        if hosts.is_empty() {
+            return Ok(manifest);
+        }
+        let later = Self { hosts, ..self.clone() };
+        let options = PutOptions::new(content_type(MANIFEST), cache_control(MANIFEST));
+        let (later, scan) = (&later, manifest.scan);
+        let change = |before: Option<Tagged>| async move {
+            let live = before.and_then(|tagged| Manifest::read(&tagged.bytes).ok());
+            // Another scan was published meanwhile: it read the list after this.
+            let Some(live) = live.filter(|live| live.scan == scan) else {
+                return Ok(ObjectChange::Keep(None));
+            };
+            let mut after = live.clone();
+            later.remove(site, &mut after, Some(&live), heartbeat).await?;
+            Ok::<_, JobError>(ObjectChange::Write(after.to_bytes().into(), Some(after)))
+        };
+        Ok(site.update(MANIFEST, options, change).await?.unwrap_or(manifest))
+    }
+}
+
+/// The patterns of the private list; none where there is no list, or no private prefix.
+async fn private_list(private: Option<&str>) -> Result<Listed, JobError> {
+    let Some(private) = private else { return Ok(Listed::new()) };
+    let store = everytab_storage::open(private, &StoreSettings::default()).await?;
+    let Some(list) = store.get_tagged(BLOCKLIST).await? else { return Ok(Listed::new()) };
+    let text = String::from_utf8_lossy(&list.bytes);
+    Ok(listed_patterns(&text).map(|(kind, pattern)| (kind, pattern.to_owned())).collect())
+}
+
+fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> Exclusions {
+    let mut excluded = Exclusions::default();
+    for BlockedHost { kind, pattern } in patterns {
+        if kind == PatternKind::Hostname.name() {
+            excluded.hostnames.insert(pattern);
+        } else if kind == PatternKind::Suffix.name() {
+            excluded.suffixes.insert(pattern);
+        }
+    }
+    excluded
+}
+
+impl From<RemovalError> for JobError {
+    fn from(error: RemovalError) -> Self {
+        match error {
+            RemovalError::Storage(error) => error.into(),
+            RemovalError::NotUnderstood(_) => Self::Discard(error.to_string()),
+        }
+    }
+}

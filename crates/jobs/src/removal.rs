@@ -1,0 +1,189 @@
+//! Removes tabs from the objects of a scan: what publishing and takedowns share.
+//!
+//! A bundle is written again without the tabs of excluded hosts, under a name of its content, which
+//! the manifest then lists in `overrides`. The last tab of the bundle takes the place of a removed
+//! one, so that the other tabs stay where the search files say; the lines of the moved tabs are
+//! corrected, and those of the excluded hosts are removed. The bundle's other names are overwritten
+//! too, for manifests and caches of a minute ago.
+//!
+//! Invariants: an excluded host is found by its search line, which goes last: a removal that was
+//! interrupted anywhere is finished by performing it again. Must not know: Postgres, the manifest.
+
+mod search_files;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use everytab_bundler::{
+    PublishedBundle,
+    exclusions::Exclusions,
+    object_names::{bundle_path, rewritten_bundles_prefix, search_index_path},
+    search::SearchEntry,
+};
+use everytab_fetcher::Heartbeat;
+use everytab_storage::{StorageError, Store};
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use self::search_files::{CONCURRENT_OBJECTS, SearchFiles, put_options};
+pub use self::search_files::{FoundTabs, RemovalError};
+
+/// A bundle without the tabs of excluded hosts.
+#[derive(Debug)]
+pub struct RewrittenBundle {
+    /// The bundle's number.
+    pub number: i32,
+    /// The bundle's path below the scan's prefix, which names its content.
+    pub path: String,
+    /// Tabs that were removed.
+    pub tabs: u64,
+    /// Tabs with an icon that were removed.
+    pub with_icon: u64,
+    bundle: PublishedBundle,
+    /// Where in the bundle other tabs may be now.
+    slots: BTreeSet<usize>,
+}
+
+/// The published objects of one scan.
+#[derive(Debug, Clone, Copy)]
+pub struct ScanObjects<'a> {
+    site: &'a dyn Store,
+    prefix: &'a str,
+    heartbeat: &'a Heartbeat,
+}
+
+impl<'a> ScanObjects<'a> {
+    /// The objects below `prefix`, which ends with a slash. `heartbeat` beats with every object.
+    pub fn new(site: &'a dyn Store, prefix: &'a str, heartbeat: &'a Heartbeat) -> Self {
+        Self { site, prefix, heartbeat }
+    }
+
+    /// True where the scan has search files, without which no tab is found.
+    ///
+    /// # Errors
+    /// When the store refuses.
+    pub async fn can_be_searched(&self) -> Result<bool, StorageError> {
+        let key = format!("{}{}", self.prefix, search_index_path(0));
+        Ok(self.site.head(&key).await?.is_some())
+    }
+
+    /// Finds the tabs of the excluded hosts. A few names are looked up; a domain, or many names,
+    /// are compared with every search line.
+    ///
+    /// # Errors
+    /// When the store refuses, or a search file is not understood.
+    pub async fn find(&self, excluded: &Exclusions) -> Result<FoundTabs, RemovalError> {
+        SearchFiles::new(self.site, self.prefix, self.heartbeat).find(excluded).await
+    }
+
+    /// Writes each bundle that has a tab of `found`, and each of `also`, without these tabs, under
+    /// the name of its content. `name` gives the object from which a bundle is read.
+    ///
+    /// # Errors
+    /// When the store refuses, or a bundle is not understood.
+    pub async fn rewrite(
+        &self,
+        found: &FoundTabs,
+        also: impl IntoIterator<Item = i32>,
+        name: impl Fn(i32) -> String,
+    ) -> Result<Vec<RewrittenBundle>, RemovalError> {
+        let mut bundles: BTreeMap<i32, Vec<&SearchEntry>> =
+            also.into_iter().map(|number| (number, Vec::new())).collect();
+        for entry in &found.entries {
+            bundles.entry(entry.bundle).or_default().push(entry);
+        }
+        let rewrites: Vec<_> = bundles
+            .into_iter()
+            .map(|(number, entries)| self.rewrite_one(number, entries, name(number)))
+            .collect();
+        stream::iter(rewrites).buffered(CONCURRENT_OBJECTS).try_collect().await
+    }
+
+    async fn rewrite_one(
+        &self,
+        number: i32,
+        entries: Vec<&SearchEntry>,
+        read_from: String,
+    ) -> Result<RewrittenBundle, RemovalError> {
+        let mut bundle = self.bundle(&read_from).await?;
+        let mut rewritten = (0, 0);
+        let mut slots = BTreeSet::new();
+        for entry in entries {
+            slots.extend(usize::try_from(entry.slot));
+            if let Some(tab) = bundle.remove(&entry.hostname) {
+                slots.insert(tab.slot);
+                rewritten.0 += 1;
+                rewritten.1 += u64::from(tab.had_icon);
+            }
+        }
+        let path = bundle.path(number);
+        self.put(&format!("{}{path}", self.prefix), &bundle).await?;
+        let (tabs, with_icon) = rewritten;
+        Ok(RewrittenBundle { number, path, tabs, with_icon, bundle, slots })
+    }
+
+    async fn bundle(&self, key: &str) -> Result<PublishedBundle, RemovalError> {
+        PublishedBundle::read(&self.site.get(key).await?).map_err(|error| {
+            RemovalError::NotUnderstood(format!("{key}: it is no bundle: {error}"))
+        })
+    }
+
+    async fn put(&self, key: &str, bundle: &PublishedBundle) -> Result<(), StorageError> {
+        self.site.put(key, bundle.to_bytes().into(), put_options(key)).await?;
+        self.heartbeat.beat();
+        Ok(())
+    }
+
+    /// Writes the bundles under their other names too, and returns the keys that changed.
+    ///
+    /// # Errors
+    /// When the store refuses.
+    pub async fn overwrite_old(
+        &self,
+        rewritten: &[RewrittenBundle],
+    ) -> Result<Vec<String>, RemovalError> {
+        let overwrites: Vec<_> =
+            rewritten.iter().map(|rewritten| self.overwrite_one(rewritten)).collect();
+        let keys: Vec<Vec<String>> =
+            stream::iter(overwrites).buffered(CONCURRENT_OBJECTS).try_collect().await?;
+        Ok(keys.concat())
+    }
+
+    async fn overwrite_one(
+        &self,
+        rewritten: &RewrittenBundle,
+    ) -> Result<Vec<String>, RemovalError> {
+        let RewrittenBundle { number, path, bundle, .. } = rewritten;
+        let rewritten_before = format!("{}{}", self.prefix, rewritten_bundles_prefix(*number));
+        let listed = self.site.list_all(&rewritten_before).await?;
+        let mut old: BTreeSet<String> = listed.into_iter().map(|object| object.key).collect();
+        old.insert(format!("{}{}", self.prefix, bundle_path(*number)));
+        old.remove(&format!("{}{path}", self.prefix));
+        for key in &old {
+            self.put(key, bundle).await?;
+        }
+        Ok(old.into_iter().collect())
+    }
+
+    /// Makes the search files say where the tabs of the rewritten bundles are now, and not that
+    /// the removed hosts were. Returns the hostnames whose lines may have changed.
+    ///
+    /// # Errors
+    /// When the store refuses, or a search file is not understood.
+    pub async fn correct_search(
+        &self,
+        found: &FoundTabs,
+        rewritten: &[RewrittenBundle],
+    ) -> Result<BTreeSet<String>, RemovalError> {
+        let removed: HashSet<&str> =
+            found.entries.iter().map(|entry| entry.hostname.as_str()).collect();
+        let mut moved = HashMap::new();
+        for RewrittenBundle { number, bundle, slots, .. } in rewritten {
+            for &slot in slots {
+                if let Some(hostname) = bundle.hostname_at(slot) {
+                    moved.insert(hostname, (*number, i32::try_from(slot).unwrap_or(i32::MAX)));
+                }
+            }
+        }
+        SearchFiles::new(self.site, self.prefix, self.heartbeat).edit(&moved, &removed).await?;
+        Ok(moved.into_keys().chain(removed.into_iter().map(str::to_owned)).collect())
+    }
+}

@@ -1,0 +1,228 @@
+//! The search files of a scan as a removal reads and changes them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    future::ready,
+};
+
+use everytab_bundler::{
+    exclusions::Exclusions,
+    object_names::{cache_control, content_type, search_file_path, search_index_path},
+    search::{
+        RANGES, SearchEntry,
+        index::{files_that_may_hold, first_keys_of, read_index, write_index},
+        range_of, read_lines, search_key, write_lines,
+    },
+};
+use everytab_fetcher::Heartbeat;
+use everytab_storage::{ObjectChange, PutOptions, StorageError, Store, Tagged};
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+/// Bundles and search files that a removal reads or writes concurrently: enough to hide the latency
+/// of a store, few enough that their bytes (110 KB each) are nothing.
+pub(super) const CONCURRENT_OBJECTS: usize = 16;
+
+/// Why tabs could not be removed.
+#[derive(Debug, thiserror::Error)]
+pub enum RemovalError {
+    /// A store refused, or an object is missing.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// An object of the site is not what its name says.
+    #[error("{0}")]
+    NotUnderstood(String),
+}
+
+/// The tabs of excluded hosts in one scan.
+#[derive(Debug, Clone, Default)]
+pub struct FoundTabs {
+    /// The search lines of the excluded hosts.
+    pub entries: Vec<SearchEntry>,
+    /// Hosts that are not excluded, but are called like one that is, with or without `www.`.
+    pub twins: BTreeSet<String>,
+}
+
+/// Most names that are looked up one by one. Reading a file for each of more names costs more than
+/// reading the whole index, which has about 35,000 files of 30 KB.
+const MAX_LOOKED_UP: usize = 1_000;
+
+/// The number of a search file: its range, and its number in the range.
+type FileNumber = (usize, usize);
+
+pub(super) struct SearchFiles<'a> {
+    site: &'a dyn Store,
+    prefix: &'a str,
+    heartbeat: &'a Heartbeat,
+}
+
+impl<'a> SearchFiles<'a> {
+    pub(super) fn new(site: &'a dyn Store, prefix: &'a str, heartbeat: &'a Heartbeat) -> Self {
+        Self { site, prefix, heartbeat }
+    }
+
+    fn key(&self, (range, number): FileNumber) -> String {
+        format!("{}{}", self.prefix, search_file_path(range, number))
+    }
+
+    /// The lines of the excluded hosts.
+    pub(super) async fn find(&self, excluded: &Exclusions) -> Result<FoundTabs, RemovalError> {
+        let are_few = excluded.suffixes.is_empty() && excluded.hostnames.len() <= MAX_LOOKED_UP;
+        let names = || excluded.hostnames.iter().map(String::as_str);
+        let files: Vec<FileNumber> = match are_few {
+            true => self.files_of(names()).await?.into_keys().collect(),
+            false => self.all_files().await?,
+        };
+        let keys: HashSet<_> = match are_few {
+            true => names().map(search_key).collect(),
+            false => HashSet::new(),
+        };
+        let reads: Vec<_> = files.into_iter().map(|file| self.lines(file)).collect();
+        let mut lines = stream::iter(reads).buffered(CONCURRENT_OBJECTS);
+        let mut found = FoundTabs::default();
+        while let Some(lines) = lines.try_next().await? {
+            for line in lines {
+                if excluded.contain(&line.hostname) {
+                    found.entries.push(line);
+                } else if keys.contains(&search_key(&line.hostname)) {
+                    found.twins.insert(line.hostname);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes where the moved hosts' tabs are now, and removes the lines of the removed hosts. A
+    /// host without a line gets none.
+    pub(super) async fn edit(
+        &self,
+        moved: &HashMap<String, (i32, i32)>,
+        removed: &HashSet<&str>,
+    ) -> Result<(), RemovalError> {
+        let hostnames = moved.keys().map(String::as_str).chain(removed.iter().copied());
+        let files: Vec<FileNumber> = self.files_of(hostnames).await?.into_keys().collect();
+        let edits: Vec<_> =
+            files.into_iter().map(|file| self.edit_one(file, moved, removed)).collect();
+        stream::iter(edits).buffered(CONCURRENT_OBJECTS).try_collect::<Vec<()>>().await?;
+        let ranges: BTreeSet<usize> = removed.iter().map(|hostname| range_of(hostname)).collect();
+        for range in ranges {
+            self.renew_index(range, removed).await?;
+        }
+        Ok(())
+    }
+
+    async fn edit_one(
+        &self,
+        file: FileNumber,
+        moved: &HashMap<String, (i32, i32)>,
+        removed: &HashSet<&str>,
+    ) -> Result<(), RemovalError> {
+        let key = self.key(file);
+        let edited = |before: Option<Tagged>| -> Result<ObjectChange<()>, RemovalError> {
+            let Some(before) = before else { return Ok(ObjectChange::Keep(())) };
+            let mut lines = self.parsed(&key, &before.bytes)?;
+            let unchanged = lines.clone();
+            lines.retain(|line| !removed.contains(line.hostname.as_str()));
+            for line in &mut lines {
+                if let Some(&place) = moved.get(&line.hostname) {
+                    (line.bundle, line.slot) = place;
+                }
+            }
+            Ok(match lines == unchanged {
+                true => ObjectChange::Keep(()),
+                false => ObjectChange::Write(write_lines(&lines).into(), ()),
+            })
+        };
+        self.heartbeat.beat();
+        self.site.update(&key, put_options(&key), |before| ready(edited(before))).await
+    }
+
+    /// The files that may hold the lines of these hosts, each with how many of them.
+    async fn files_of(
+        &self,
+        hostnames: impl Iterator<Item = &str>,
+    ) -> Result<BTreeMap<FileNumber, usize>, RemovalError> {
+        let mut indexes: HashMap<usize, Vec<String>> = HashMap::new();
+        let mut files = BTreeMap::new();
+        for hostname in hostnames {
+            let range = range_of(hostname);
+            let index = match indexes.entry(range) {
+                std::collections::hash_map::Entry::Occupied(index) => index.into_mut(),
+                std::collections::hash_map::Entry::Vacant(place) => {
+                    place.insert(self.index(range).await?)
+                }
+            };
+            for number in files_that_may_hold(index, &search_key(hostname)) {
+                *files.entry((range, number)).or_default() += 1;
+            }
+        }
+        Ok(files)
+    }
+
+    async fn all_files(&self) -> Result<Vec<FileNumber>, RemovalError> {
+        let mut files = Vec::new();
+        for range in 0..RANGES {
+            files.extend((0..self.index(range).await?.len()).map(|number| (range, number)));
+        }
+        Ok(files)
+    }
+
+    async fn index(&self, range: usize) -> Result<Vec<String>, RemovalError> {
+        let key = format!("{}{}", self.prefix, search_index_path(range));
+        let bytes = self.site.get(&key).await.map_err(|error| {
+            RemovalError::NotUnderstood(format!(
+                "the site's search index, by which a tab is found: {error}"
+            ))
+        })?;
+        Ok(read_index(&bytes))
+    }
+
+    async fn lines(&self, file: FileNumber) -> Result<Vec<SearchEntry>, RemovalError> {
+        let key = self.key(file);
+        let bytes = self.site.get(&key).await?;
+        self.heartbeat.beat();
+        self.parsed(&key, &bytes)
+    }
+
+    fn parsed(&self, key: &str, bytes: &[u8]) -> Result<Vec<SearchEntry>, RemovalError> {
+        read_lines(bytes).map_err(|reason| {
+            RemovalError::NotUnderstood(format!("{key} in {}: {reason}", self.site.url()))
+        })
+    }
+
+    /// Makes the index name the first keys that its files have now, if it names a removed host's.
+    async fn renew_index(&self, range: usize, removed: &HashSet<&str>) -> Result<(), RemovalError> {
+        let keys: HashSet<_> = removed.iter().map(|hostname| search_key(hostname)).collect();
+        if !self.index(range).await?.iter().any(|first| keys.contains(first.as_str())) {
+            return Ok(());
+        }
+        let key = format!("{}{}", self.prefix, search_index_path(range));
+        let change = |before| self.renewed_index(range, before);
+        self.site.update(&key, put_options(&key), change).await
+    }
+
+    async fn renewed_index(
+        &self,
+        range: usize,
+        before: Option<Tagged>,
+    ) -> Result<ObjectChange<()>, RemovalError> {
+        let Some(before) = before else { return Ok(ObjectChange::Keep(())) };
+        let before = read_index(&before.bytes);
+        let reads: Vec<_> = (0..before.len()).map(|number| self.lines((range, number))).collect();
+        let files: Vec<Vec<SearchEntry>> =
+            stream::iter(reads).buffered(CONCURRENT_OBJECTS).try_collect().await?;
+        let firsts: Vec<Option<String>> = files
+            .iter()
+            .map(|lines| lines.first().map(|line| search_key(&line.hostname).into_owned()))
+            .collect();
+        let after = first_keys_of(&firsts);
+        Ok(match after == before {
+            true => ObjectChange::Keep(()),
+            false => ObjectChange::Write(write_index(&after).into(), ()),
+        })
+    }
+}
+
+/// The content type and the cache rule that belong to an object's name.
+pub(super) fn put_options(key: &str) -> PutOptions {
+    PutOptions::new(content_type(key), cache_control(key))
+}
