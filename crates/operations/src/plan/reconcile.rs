@@ -144,12 +144,29 @@ impl Comparison {
 /// left out.
 pub(super) fn compare(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> Vec<Comparison> {
     let mut found = hours(scan, model, fleet);
+    let rates = rates(scan);
+    found.extend(rates.into_iter().filter(|(_, _, _, sum, per, _)| *sum > 0.0 && *per > 0.0).map(
+        |(what, unit, predicted, sum, per, changes)| Comparison {
+            what,
+            unit,
+            predicted,
+            measured: sum / per,
+            changes,
+        },
+    ));
+    found
+}
+
+/// A rate: name, unit, the predicted one, a sum, what it is divided by, and its constant.
+type SummedRate = (&'static str, &'static str, f64, f64, f64, &'static str);
+
+fn rates(scan: &MeasuredScan) -> [SummedRate; 10] {
     let (hosts, tabs) = (scan.hosts(), scan.tabs());
     let urls = scan.input(StageName::Icon, InputName::Candidates);
     let index = |name| scan.count(StageName::Index, name);
     let icon = |name| scan.count(StageName::Icon, name);
     let rows = scan.input(StageName::Index, InputName::Rows);
-    let rates = [
+    [
         ("index rows a host", "rows", INDEX_ROWS_A_HOST, rows, hosts, "INDEX_ROWS_A_HOST"),
         (
             "index bytes a host",
@@ -216,17 +233,7 @@ pub(super) fn compare(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> 
             tabs,
             "TAB_BYTES",
         ),
-    ];
-    found.extend(rates.into_iter().filter(|(_, _, _, sum, per, _)| *sum > 0.0 && *per > 0.0).map(
-        |(what, unit, predicted, sum, per, changes)| Comparison {
-            what,
-            unit,
-            predicted,
-            measured: sum / per,
-            changes,
-        },
-    ));
-    found
+    ]
 }
 
 /// The hours of the stages that `stats.json` names. From warc on they overlap and wait for each
