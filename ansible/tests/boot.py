@@ -3,21 +3,21 @@
 of its own.
 
 The console starts it, the workers wait for that, sign in to Postgres by token, read and write S3 over
-TLS at AWS's names (moto answers) with credentials of their broker, resolve by their own Unbound. One is
-stopped and started, one is killed, one loses its network and gets a spot notice. The bundles must be
-those of one undisturbed machine; the machines that end with the scan leave the group and are gone. On
-the console the scan is then retried, backed up, verified and swept."""
+TLS at AWS's names with credentials of their broker, resolve by their own Unbound. moto answers, and a
+gateway before it judges each call by the policies of the caller's role. One is stopped and started, one
+is killed, one loses its network and gets a spot notice. The bundles must be those of one undisturbed
+machine; the machines that end with the scan leave the group and are gone. On the console the scan is
+then retried, backed up, verified and swept. In the end each role must have used each of its rights."""
 import argparse
-import base64
 import json
 import os
 import sys
 
-import yaml
-
+from applied_state import AppliedState
+from aws import rights
 from by_the_book import by_the_book, known_name
 from machine import Machine
-from surroundings import DATABASE, OWNER_PASSWORD, Surroundings, run, wait_for
+from surroundings import OWNER_PASSWORD, Surroundings, run, wait_for
 
 FLEET = "everytab-workers"
 LOGS = "/everytab/machines"
@@ -35,36 +35,6 @@ def say_all(lines):
 def expect(holds, what):
     if not holds:
         raise AssertionError(what)
-
-
-def resources(state):
-    """Everything in a terraform state, by address."""
-    found, modules = {}, [state["values"]["root_module"]]
-    while modules:
-        module = modules.pop()
-        modules += module.get("child_modules", [])
-        found |= {one["address"]: one["values"] for one in module.get("resources", [])}
-    return found
-
-
-def user_data(state, cloud):
-    """What terraform hands to a worker and to the console, with what AWS would have computed."""
-    made = resources(state)
-    scanning = "module.scanning[0]."
-    database = made[scanning + "aws_db_instance.scan"]
-    site = made["module.hosting.aws_cloudfront_distribution.site"]
-    computed = {database["address"]: DATABASE,
-                database["master_user_secret"][0]["secret_arn"]: cloud["secret"],
-                made["module.hosting.aws_secretsmanager_secret.signing"]["arn"]: cloud["signing"],
-                site["id"]: cloud["distribution"],
-                site["domain_name"]: "d111111abcdef8.cloudfront.net"}
-    worker, console = (base64.b64decode(text).decode() for text in (
-        made[scanning + "aws_launch_template.worker"]["user_data"],
-        made[scanning + "aws_instance.console[0]"]["user_data_base64"]))
-    for name, real in computed.items():
-        expect(name in console or name in worker, f"{name} is not in the user data")
-        worker, console = worker.replace(name, real), console.replace(name, real)
-    return yaml.safe_load(worker), yaml.safe_load(console)
 
 
 def make_cloud(world):
@@ -419,10 +389,14 @@ def scenario(world, arguments, state):
     cloud = make_cloud(world)
     world.start_internet()
     world.start_database()
-    data, console_data = user_data(state, cloud)
+    applied = AppliedState(state, cloud)
+    world.account.roles = {role.arn: role for role in applied.roles()}
+    data, console_data = applied.user_data()
+    roles = applied.machine_roles()
 
     def add_machine(number, instance, data):
-        machine = Machine(number, world, arguments.root, instance)
+        role = roles["console" if data is console_data else "worker"]
+        machine = Machine(number, world, arguments.root, instance, role)
         world.machines.append(machine)
         machine.join()
         machine.settle(data, world.internet)
@@ -435,6 +409,7 @@ def scenario(world, arguments, state):
     console = add_machine(4, "i-00000000000000004", console_data)
     scan, (first, second, third) = Scan(world), machines
     start(console, machines, scan)
+    bad_weather(world.account)
     for machine in (first, console):
         look_at(machine)
         fenced(machine)
@@ -461,6 +436,32 @@ def scenario(world, arguments, state):
     compare(published(world), theirs)
     say_all(by_the_book(console, True, name))
     console.power_off()
+    check_rights(world)
+
+
+def bad_weather(account):
+    """What AWS answers on a bad day: the crawl's bucket is asked too fast, a group is busy."""
+    account.storm("s3:GetObject", "arn:aws:s3:::commoncrawl/*", 503, "SlowDown", 60)
+    account.storm("autoscaling:TerminateInstanceInAutoScalingGroup", "*", 400,
+                  "ScalingActivityInProgress", 3)
+
+
+def check_rights(world):
+    """The rights of the roles are those that the calls of this test needed."""
+    world.record_sign_ins()
+    left = [storm for storm in world.account.storms if storm.left]
+    expect(not left, f"weather that nobody met: {left}")
+    expect(not world.account.unknown, f"calls of no known action: {world.account.unknown}")
+    with open(os.path.join(os.path.dirname(__file__), "rights.json"), encoding="utf-8") as file:
+        reasons = json.load(file)
+    record = world.account.record
+    statements = {role.name: role.statements for role in world.account.roles.values()}
+    for line in rights.table(statements, record):
+        print("    " + line)
+    faults = list(rights.faults(statements, record, reasons))
+    expect(not faults, "rights:\n" + "\n".join(faults))
+    say(f"{len(record)} calls of {len(statements)} roles: no right is missing, and those that were not "
+        "used have their reasons")
 
 
 def main():

@@ -23,9 +23,9 @@ exec "$@"
 
 
 class Machine:
-    def __init__(self, number, world, root, instance_id):
+    def __init__(self, number, world, root, instance_id, role):
         self.name, self.number = f"machine{number}", number
-        self.world, self.instance_id = world, instance_id
+        self.world, self.instance_id, self.role = world, instance_id, role
         self.address = f"{NETWORK}.{10 + number}"
         self.folder = os.path.join(world.work, self.name)
         self.root = os.path.join(self.folder, "root")
@@ -61,7 +61,10 @@ class Machine:
             echo 0 >/proc/sys/net/ipv4/conf/eth0/rp_filter
             echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter""")
         self.world.start(f"metadata{self.number}", "ip", "netns", "exec", self.name, "python3",
-                         os.path.join(HERE, "metadata.py"), self.instance_id)
+                         os.path.join(HERE, "metadata.py"), self.instance_id, self.role.name,
+                         json.dumps({"Code": "Success", "Type": "AWS-HMAC",
+                                     "LastUpdated": "2026-01-01T00:00:00Z",
+                                     **self.world.account.session(self.role, self.name)}))
 
     def beyond_the_cable(self):
         """What systemd gives loopback at boot, taken back."""

@@ -1,22 +1,19 @@
 #!/usr/bin/env python3
-"""Instance metadata, version 2, at 169.254.169.254: metadata.py INSTANCE_ID
+"""Instance metadata, version 2, at 169.254.169.254: metadata.py INSTANCE_ID ROLE CREDENTIALS
 
 Run in a machine's network. A token is needed as on EC2. PUT /control/NAME, which EC2 does not have,
-sets a value of the instance; an empty body removes it."""
+sets a value of the instance; an empty body removes it. CREDENTIALS are those of the instance's role, a
+JSON document."""
 import http.server
-import json
 import sys
 import time
 
-CREDENTIALS = {"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "ASIAEXAMPLE",
-               "SecretAccessKey": "secret", "Token": "session-token",
-               "LastUpdated": "2026-01-01T00:00:00Z", "Expiration": "2099-01-01T00:00:00Z"}
 FACTS = {
     "instance-id": sys.argv[1],
     "placement/region": "us-east-1",
     "autoscaling/target-lifecycle-state": "InService",
-    "iam/security-credentials/": "everytab-worker",
-    "iam/security-credentials/everytab-worker": json.dumps(CREDENTIALS),
+    "iam/security-credentials/": sys.argv[2],
+    "iam/security-credentials/" + sys.argv[2]: sys.argv[3],
 }
 TOKEN = f"token-{time.time()}"
 

@@ -1,5 +1,6 @@
 """The environment of the machines of the boot test, in its network namespace: a bridge, Postgres with
-a certificate and tokens as RDS has them, moto as a mock of AWS at AWS's names, the small internet."""
+a certificate and tokens as RDS has them, AWS at its names (aws/gateway.py before moto), the small
+internet."""
 import json
 import os
 import shutil
@@ -7,14 +8,20 @@ import subprocess
 import time
 import urllib.request
 
+from aws import calls, gateway, policies
+
 # A range of documentation: the machines' resolver refuses to ask name servers of private ones.
 NETWORK = "203.0.113"
 GATEWAY = NETWORK + ".1"
 DATABASE = "db.everytab.zz"
+# Of the database, in the names of the rights to sign in to it.
+RESOURCE_ID = "db-BOOTTEST"
 OWNER_PASSWORD = "owner: it's 100% \"secret\" \\ here"
 # The AWS services that the machines' programs call, besides the buckets.
 SERVICES = ["autoscaling", "cloudwatch", "monitoring", "ec2", "logs", "secretsmanager", "s3", "sts"]
 LIMIT_SECONDS = 600
+# Only the gateway reaches it.
+MOTO = ("127.0.0.1", 5000)
 
 
 def run(*command, **options):
@@ -44,6 +51,8 @@ class Surroundings:
         os.makedirs(self.folder, exist_ok=True)
         os.chmod(self.folder, 0o755)
         self.running = []
+        self.account = gateway.Account()
+        self.account.taken = self.let_sign_in
         # scripts/infra/boot.sh removes them when they are empty.
         self.groups = os.path.basename(work)
         run("ip", "link", "set", "lo", "up")
@@ -85,16 +94,16 @@ class Surroundings:
 
     def start_aws(self):
         tools = os.path.join(self.target, "infra", "bin", "moto_server")
-        self.start("moto", tools, "-H", GATEWAY, "-p", "443", "-s", "-c",
-                   os.path.join(self.folder, "server.pem"), "-k",
-                   os.path.join(self.folder, "server.key"))
+        self.start("moto", tools, "-H", MOTO[0], "-p", str(MOTO[1]))
+        gateway.start(self.account, (GATEWAY, 443), MOTO, os.path.join(self.folder, "server.pem"),
+                      os.path.join(self.folder, "server.key"))
         with open("/etc/hosts", encoding="utf-8") as file:
             hosts = file.read()
         private = os.path.join(self.folder, "hosts")
         with open(private, "w", encoding="utf-8") as file:
             file.write(hosts + "".join(f"{GATEWAY} {name}\n" for name in self.names))
         run("mount", "--bind", private, "/etc/hosts")
-        os.environ.update(AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test",
+        os.environ.update(AWS_ACCESS_KEY_ID=gateway.OPERATOR, AWS_SECRET_ACCESS_KEY="test",
                           AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1",
                           AWS_CA_BUNDLE=self.authority, AWS_EC2_METADATA_DISABLED="true")
         wait_for("moto", self.aws_answers)
@@ -104,6 +113,7 @@ class Surroundings:
             self.client("autoscaling").describe_auto_scaling_groups()
             return True
         except Exception as error:
+            # The gateway hangs up as long as moto does not listen.
             if "Connection" in type(error).__name__ or "Endpoint" in type(error).__name__:
                 return False
             raise
@@ -155,8 +165,9 @@ class Surroundings:
             "--auth-host=reject", "-E", "UTF8", "--no-sync", cwd="/")
         with open(os.path.join(data, "pg_hba.conf"), "w", encoding="utf-8") as file:
             file.write("local all postgres trust\n"
-                       "hostssl all everytab_worker all pam pamservice=everytab-boot\n"
-                       "hostssl all everytab_owner all scram-sha-256\n")
+                       # As RDS: whoever is a member of rds_iam, however indirectly, needs a token.
+                       "hostssl all +rds_iam all pam pamservice=everytab-boot\n"
+                       "hostssl all all all scram-sha-256\n")
         self.let_postgres_ask(checker)
         self.socket = self.folder + "/socket"
         os.makedirs(self.socket)
@@ -170,9 +181,8 @@ class Surroundings:
         quoted = OWNER_PASSWORD.replace("'", "''")
         self.sql(f"create role everytab_owner login createrole password '{quoted}'")
         self.sql("create database everytab owner everytab_owner")
-        # RDS has this role; its members sign in by token.
+        # RDS has this role; its members sign in by token, and the owner, who may make roles, grants it.
         self.sql("create role rds_iam")
-        self.sql("grant rds_iam to everytab_owner with admin option")
 
     @staticmethod
     def let_postgres_ask(checker):
@@ -183,6 +193,27 @@ class Surroundings:
             file.write(f"auth required pam_exec.so expose_authtok quiet {checker}\n"
                        "account required pam_permit.so\n")
         run("mount", "--bind", upper, "/etc/pam.d")
+
+    def let_sign_in(self, role, key):
+        """A session of a role may make tokens for the users of Postgres that the role may be."""
+        with open(os.path.join(self.folder, "principals"), "a", encoding="ascii") as file:
+            for user in ("everytab_worker", "everytab_owner"):
+                place = f"arn:aws:rds-db:{calls.REGION}:{calls.ACCOUNT}:dbuser:{RESOURCE_ID}/{user}"
+                allowed, by = policies.decide(role.statements, "rds-db:connect", place, {})
+                if allowed:
+                    file.write(f"{key} {user} {role.name} {by[0]['Sid']}\n")
+
+    def record_sign_ins(self):
+        """Adds to the record of calls who signed in to Postgres by token."""
+        path = os.path.join(self.folder, "sign-ins")
+        if not os.path.exists(path):
+            return
+        with open(path, encoding="ascii") as file:
+            for line in sorted(set(file.read().splitlines())):
+                _, user, role, sid = line.split(" ")
+                self.account.record.append(gateway.Entry(role, "rds-db:connect", (
+                    f"arn:aws:rds-db:{calls.REGION}:{calls.ACCOUNT}:dbuser:{RESOURCE_ID}/{user}"),
+                    (sid,)))
 
     def set_token_seconds(self, seconds):
         with open(os.path.join(self.folder, "token-seconds"), "w", encoding="ascii") as file:

@@ -1,0 +1,79 @@
+"""What terraform has applied, by the provider that stands in, with the values that AWS would have
+computed: what machines are told, and the roles that they work under."""
+import base64
+import json
+
+import yaml
+
+from aws import calls, gateway
+from surroundings import DATABASE, RESOURCE_ID
+
+SITE = "d111111abcdef8.cloudfront.net"
+
+
+class AppliedState:
+    def __init__(self, state, cloud):
+        """`state` is what `terraform show -json` prints; `cloud` has the real secrets' ARNs and the
+        distribution's id."""
+        self.made, modules = {}, [state["values"]["root_module"]]
+        while modules:
+            module = modules.pop()
+            modules += module.get("child_modules", [])
+            self.made |= {one["address"]: one["values"] for one in module.get("resources", [])}
+        database = self.one("aws_db_instance.scan")
+        site = self.one("aws_cloudfront_distribution.site")
+        self.computed = {
+            database["address"]: DATABASE,
+            database["resource_id"]: RESOURCE_ID,
+            database["master_user_secret"][0]["secret_arn"]: cloud["secret"],
+            self.one("aws_secretsmanager_secret.signing")["arn"]: cloud["signing"],
+            site["id"]: cloud["distribution"], site["domain_name"]: SITE,
+        }
+        for bucket in self.each("aws_s3_bucket"):
+            self.computed[bucket["arn"]] = f"arn:aws:s3:::{bucket['bucket']}"
+        for role in self.each("aws_iam_role"):
+            self.computed[role["arn"]] = f"arn:aws:iam::{calls.ACCOUNT}:role/{role['name']}"
+
+    def each(self, kind):
+        """The values of all resources of a type."""
+        return [values for address, values in self.made.items()
+                if f".{kind}." in "." + address]
+
+    def one(self, name):
+        """The values of the one resource of this name; of several numbered ones, the first."""
+        found = [values for address, values in self.made.items()
+                 if ("." + address).removesuffix("[0]").endswith("." + name)]
+        if len(found) != 1:
+            raise AssertionError(f"{len(found)} resources are called {name}")
+        return found[0]
+
+    def real(self, text):
+        """With what AWS would have computed in place of the stand-in's values."""
+        for computed, real in self.computed.items():
+            text = text.replace(computed, real)
+        return text
+
+    def statements(self, policy):
+        return json.loads(self.real(policy))["Statement"]
+
+    def user_data(self):
+        """What terraform hands to a worker, and to the console."""
+        return [yaml.safe_load(self.real(base64.b64decode(text).decode())) for text in (
+            self.one("aws_launch_template.worker")["user_data"],
+            self.one("aws_instance.console")["user_data_base64"])]
+
+    def roles(self):
+        """All roles that machines or their programs have."""
+        endpoint = self.statements(self.one("aws_vpc_endpoint.s3")["policy"])
+        for role in self.each("aws_iam_role"):
+            # A role's id is its name in AWS; the provider that stands in computes another.
+            names = (role["id"], role["name"])
+            found = [one for policy in self.each("aws_iam_role_policy") if policy["role"] in names
+                     for one in self.statements(policy["policy"])]
+            yield gateway.Role(role["name"], found, self.statements(role["assume_role_policy"]), endpoint)
+
+    def machine_roles(self):
+        """The roles of the workers' and the console's instance profiles."""
+        roles = {role.name: role for role in self.roles()}
+        return {name: roles[self.one(f"aws_iam_instance_profile.{name}")["role"]]
+                for name in ("worker", "console")}
