@@ -263,7 +263,7 @@ begin
     if jsonb_typeof(p_stats -> 'inputs') is distinct from 'object'
        or jsonb_typeof(p_stats -> 'outcomes') is distinct from 'object'
        or p_kind = 'index'
-          and coalesce(p_stats -> 'counts' ->> 'hosts', '') 
+          and coalesce(p_stats -> 'counts' ->> 'hosts', '')
               !~ format('^[0-9]{1,%s}$', max_digits) then
         raise exception 'the completion of a job of kind % lacks its counts', p_kind
             using errcode = 'invalid_parameter_value',
@@ -271,26 +271,24 @@ begin
     end if;
 end $_$;
 
--- Name: check_warc_paths(integer, text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: check_warc_paths(text[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.check_warc_paths(p_scan integer, p_paths text[]) RETURNS void
-    LANGUAGE plpgsql STABLE
+CREATE FUNCTION coordinator.check_warc_paths(p_paths text[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'everytab', 'pg_temp'
     AS $_$
 declare
     -- The paths of Common Crawl have about 140 characters.
     max_path_characters constant integer := 300;
-    below text;
     other text;
 begin
-    select 'crawl-data/' || s.crawl || '/' into strict below from scans s where s.scan = p_scan;
     select named.path into other from unnest(p_paths) as named (path)
-     where named.path is null or not starts_with(named.path, below)
-        or named.path !~ '^[A-Za-z0-9._=/-]+$' or named.path ~ '(^|/)[.]{0,2}(/|$)'
-        or length(named.path) > max_path_characters
+     where named.path is null or named.path !~ '^[A-Za-z0-9._=/-]+$'
+        or named.path ~ '(^|/)[.]{0,2}(/|$)' or length(named.path) > max_path_characters
      limit 1;
     if found then
-        raise exception '% is no WARC file below %', coalesce(left(other, max_path_characters), 'null'), below
+        raise exception '% is no path of a WARC file',
+            coalesce(left(other, max_path_characters), 'null')
             using errcode = 'invalid_parameter_value';
     end if;
 end $_$;
@@ -874,21 +872,14 @@ begin
      order by p.host_no;
 end $$;
 
--- Name: load_exclusions(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: load_exclusions(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.load_exclusions(p_scan integer, p_kinds text[], p_patterns text[]) RETURNS TABLE(kind text, pattern text)
+CREATE FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) RETURNS TABLE(version integer, kind text, pattern text, excluded_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select listed.kind, listed.pattern
-      from (select b.kind, b.pattern from blocklist b
-             union
-            select g.kind, g.pattern from unnest(p_kinds, p_patterns) as g (kind, pattern)) listed
-     where listed.kind in ('hostname', 'suffix')
-       and not exists (select from scan_blocklist s
-                        where s.scan = p_scan and s.kind = listed.kind
-                          and s.pattern = listed.pattern)
-     order by 1, 2;
+    select e.version, e.kind, e.pattern, e.excluded_at from scan_exclusions e
+     where e.scan = p_scan and e.version > p_after order by e.version;
 $$;
 
 -- Name: load_icon(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -915,6 +906,23 @@ CREATE FUNCTION coordinator.load_index(p_scan integer, p_file integer) RETURNS T
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
     select f.path, f.max_captures from index_files f where f.scan = p_scan and f.file = p_file;
+$$;
+
+-- Name: load_later_blocks(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_later_blocks(p_scan integer, p_kinds text[], p_patterns text[]) RETURNS TABLE(kind text, pattern text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select listed.kind, listed.pattern
+      from (select b.kind, b.pattern from blocklist b
+             union
+            select g.kind, g.pattern from unnest(p_kinds, p_patterns) as g (kind, pattern)) listed
+     where listed.kind in ('hostname', 'suffix')
+       and not exists (select from scan_blocklist s
+                        where s.scan = p_scan and s.kind = listed.kind
+                          and s.pattern = listed.pattern)
+     order by 1, 2;
 $$;
 
 -- Name: load_scan(integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1110,7 +1118,7 @@ begin
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
-    perform coordinator.check_warc_paths(chunk.run, p_warc_paths);
+    perform coordinator.check_warc_paths(p_warc_paths);
     -- Sorted, so that two workers that insert the same new files at the same time cannot deadlock.
     insert into warc_files (path)
     select distinct path from unnest(p_warc_paths) named (path)
@@ -1680,6 +1688,9 @@ begin
     end loop;
     insert into scan_blocklist (scan, kind, pattern, imported)
     select new_scan, b.kind, b.pattern, b.list is not null from blocklist b;
+    insert into scan_exclusions (scan, version, kind, pattern)
+    select new_scan, row_number() over (order by e.pattern), 'network', e.pattern
+      from (select distinct pattern from scan_exclusions where kind = 'network') e;
     insert into index_files (scan, file, path, max_captures)
     select new_scan, f.ordinality - 1, f.path, f.max_captures
       from unnest(p_files, p_max_captures) with ordinality as f (path, max_captures, ordinality);
@@ -2213,6 +2224,11 @@ CREATE INDEX pages_shard ON ONLY everytab.pages USING btree (shard);
 
 CREATE INDEX scan_blocklist_by_hand ON everytab.scan_blocklist USING btree (scan, kind) WHERE (NOT imported);
 
+-- Name: scan_exclusions scan_exclusions_scan_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.scan_exclusions
+    ADD CONSTRAINT scan_exclusions_scan_fkey FOREIGN KEY (scan) REFERENCES everytab.scans(scan);
+
 -- Name: scans scans_scan_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.scans
@@ -2274,9 +2290,9 @@ REVOKE ALL ON FUNCTION coordinator.check_kinds(p_kinds everytab.job_kind[]) FROM
 
 REVOKE ALL ON FUNCTION coordinator.check_stats(p_kind everytab.job_kind, p_stats jsonb) FROM PUBLIC;
 
--- Name: FUNCTION check_warc_paths(p_scan integer, p_paths text[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION check_warc_paths(p_paths text[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.check_warc_paths(p_scan integer, p_paths text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.check_warc_paths(p_paths text[]) FROM PUBLIC;
 
 -- Name: FUNCTION checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2396,15 +2412,10 @@ GRANT ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) TO everytab_wor
 REVOKE ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) TO everytab_worker_site;
 
--- Name: FUNCTION load_exclusions(p_scan integer, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_kinds text[], p_patterns text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_kinds text[], p_patterns text[]) TO everytab_worker_site;
-
 -- Name: FUNCTION load_exclusions(p_scan integer, p_after integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) TO everytab_worker;
+GRANT ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) TO everytab_worker_icons;
 
 -- Name: FUNCTION load_icon(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2415,6 +2426,11 @@ GRANT ALL ON FUNCTION coordinator.load_icon(p_scan integer, p_shard integer) TO 
 
 REVOKE ALL ON FUNCTION coordinator.load_index(p_scan integer, p_file integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_index(p_scan integer, p_file integer) TO everytab_worker_crawl;
+
+-- Name: FUNCTION load_later_blocks(p_scan integer, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_later_blocks(p_scan integer, p_kinds text[], p_patterns text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_later_blocks(p_scan integer, p_kinds text[], p_patterns text[]) TO everytab_worker_site;
 
 -- Name: FUNCTION load_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 

@@ -46,7 +46,8 @@ def in_several_goes(console, words):
 
 def by_the_book(console, has_ended, name):
     """Performs the console's commands of docs/operations.md, of the time before or after the end, and
-    yields a line for each. `name` is what `doctor` looks up."""
+    yields a line for each. `name` is what `doctor` looks up. A command that ends with another code than
+    0 is an error: `restore --verify` says by its code whether the backup is whole."""
     root = os.path.join(os.path.dirname(RUNBOOK), "../..")
     commands = [line.removeprefix("sudo ") for line in
                 run(sys.executable, RUNBOOK, root, "--list", "console").splitlines()]
@@ -57,6 +58,3 @@ def by_the_book(console, has_ended, name):
         words = shlex.split(command) + (["--look-up", name] if command.endswith(" doctor") else [])
         said = in_several_goes(console, words).strip().splitlines()
         yield (f"console: {command}: {said[-1].strip() if said else 'done'}")
-        if "restore --verify" in command:
-            if "the backup is whole" not in "\n".join(said):
-                raise AssertionError(f"{command}: {said}")

@@ -4,7 +4,7 @@
 //! `manifest`, the statistics (`stats_names`, `stats_document`, `common_icons`, `history`), the
 //! page itself (`page_files`, `preview`), what it says of its operator (`key_directory`,
 //! `security_txt`), the names and headers of all objects (`object_names`), and the list of what was
-//! taken down (`takedown_list`, `exclusions`). Everything is a pure function, the same on every
+//! taken down (`takedown_list`, `removed_hosts`). Everything is a pure function, the same on every
 //! machine. Must not know files, stores, network, Postgres, clocks, settings, or how an icon is
 //! decoded.
 //!
@@ -34,7 +34,6 @@
 pub mod bundle;
 mod bundle_json;
 pub mod common_icons;
-pub mod exclusions;
 pub mod history;
 pub mod key_directory;
 pub mod layout;
@@ -43,6 +42,7 @@ pub mod object_names;
 pub mod page_files;
 pub mod preview;
 pub mod published_bundle;
+pub mod removed_hosts;
 pub mod search;
 pub mod security_txt;
 pub mod stats_document;

@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for lease in worker.lease("worker-1", &kinds, 1, &scan.digests, &cursors).await? {
         println!("leased job {} ({} {})", lease.fence.job_id, lease.kind, lease.part);
         let trust_until = Instant::now() + lease.length;
-        let stats = json!({"outcomes": {"ok": 1}, "counts": {"hosts": 0}});
+        let stats = json!({"inputs": {"rows": 1}, "outcomes": {"ok": 1}, "counts": {"hosts": 0}});
         let completion = worker.complete(lease, &Output::Nothing, &stats, trust_until).await?;
         assert_eq!(completion, Completion::Recorded);
     }

@@ -1,8 +1,8 @@
 -- The pages of a shard in order of host_no, each with its usable icons, the best first. A host has
 -- no icons where the icon job was discarded. archive_lease_number names the shard's archive object.
 -- blocked says whether the title or the hostname is on the scan's blocklist, or the hostname was
--- excluded from the running scan. An icon whose SHA-256 is on the blocklist is not usable: the host's
--- next best one takes its place.
+-- excluded from the running scan. An icon whose SHA-256 is on the blocklist is not usable: the
+-- host's next best one takes its place.
 create or replace function coordinator.load_bundle_shard(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, https boolean, frameable boolean, title text,
                blocked boolean, archive_lease_number integer, icon_urls text[],

@@ -13,7 +13,7 @@ begin
     if not chunk.held or not chunk.fresh then
         return chunk.held;
     end if;
-    perform coordinator.check_warc_paths(chunk.run, p_warc_paths);
+    perform coordinator.check_warc_paths(p_warc_paths);
     -- Sorted, so that two workers that insert the same new files at the same time cannot deadlock.
     insert into warc_files (path)
     select distinct path from unnest(p_warc_paths) named (path)

@@ -82,7 +82,8 @@ async fn an_excluded_host_is_not_read_and_has_no_tab_whenever_it_was_excluded() 
     let names = ["bad.page", "www.bad.page", "notbad.page", "alone.page", "late.page"];
     let lease = database.lease_one(JobKind::Warc).await;
     let pages = (0..).zip(names).map(|(host_no, name)| page(host_no, name)).collect();
-    database.worker.complete(lease, &Output::Pages(pages), &json!({}), soon()).await.unwrap();
+    let stats = json!({"inputs": {}, "outcomes": {}});
+    database.worker.complete(lease, &Output::Pages(pages), &stats, soon()).await.unwrap();
     database.work_on(&[JobKind::Icon]).await;
     let excluded = patterns(&[("suffix", "bad.page"), ("hostname", "alone.page")]);
     database.owner.exclude(scan, &excluded).await.unwrap();

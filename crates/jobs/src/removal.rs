@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use everytab_bundler::{
     PublishedBundle,
-    exclusions::Exclusions,
     object_names::{bundle_path, rewritten_bundles_prefix, search_index_path},
+    removed_hosts::RemovedHosts,
     search::SearchEntry,
 };
 use everytab_fetcher::Heartbeat;
@@ -70,7 +70,7 @@ impl<'a> ScanObjects<'a> {
     ///
     /// # Errors
     /// When the store refuses, or a search file is not understood.
-    pub async fn find(&self, excluded: &Exclusions) -> Result<FoundTabs, RemovalError> {
+    pub async fn find(&self, excluded: &RemovedHosts) -> Result<FoundTabs, RemovalError> {
         SearchFiles::new(self.site, self.prefix, self.heartbeat).find(excluded).await
     }
 

@@ -3,8 +3,9 @@
 //!
 //! Must not know: how workers learn of it.
 
-use std::{collections::BTreeSet, net::IpAddr};
+use std::net::IpAddr;
 
+use everytab_bundler::takedown_list::PatternKind;
 use everytab_coordinator::{Coordinator, ExclusionRow};
 use ipnet::IpNet;
 
@@ -74,8 +75,8 @@ pub fn read_list(text: &str) -> Result<Vec<ExclusionPattern>, String> {
     lines.filter(|line| !line.is_empty()).map(ExclusionPattern::parse).collect()
 }
 
-/// Excludes patterns from a running scan; one line of data for each. Hostnames are added to the
-/// blocklist.txt of a private prefix too, if one is given.
+/// Excludes patterns from a running scan; one line of data for each. Hosts and domains are added to
+/// the blocklist.txt of a private prefix too, if one is given.
 ///
 /// # Errors
 /// When the scan has ended, or the database or the store refuses.
@@ -104,11 +105,12 @@ pub async fn exclude(
     sink.note(format_args!(
         "every worker asks nothing more of it within a minute, and its icons end as opted_out"
     ));
-    let names: BTreeSet<String> = patterns
+    let names: Vec<(PatternKind, &str)> = patterns
         .iter()
         .filter_map(|pattern| match pattern {
-            ExclusionPattern::Hostname(name) => Some(name.clone()),
-            ExclusionPattern::Suffix(_) | ExclusionPattern::Network(_) => None,
+            ExclusionPattern::Hostname(name) => Some((PatternKind::Hostname, &**name)),
+            ExclusionPattern::Suffix(name) => Some((PatternKind::Suffix, &**name)),
+            ExclusionPattern::Network(_) => None,
         })
         .collect();
     match private {

@@ -17,8 +17,8 @@ use std::{
 
 use everytab_bundler::{
     Manifest,
-    exclusions::Exclusions,
     object_names::{BLOCKLIST, MANIFEST, SCANS_PREFIX, bundle_path, search_range_prefix},
+    removed_hosts::RemovedHosts,
     search::range_of,
     takedown_list::{PatternKind, listed_patterns, with_patterns},
 };
@@ -65,7 +65,10 @@ pub async fn take_down(
         .collect::<Result<_, _>>()
         .map_err(OperationError::usage)?;
     let was_listed = match &options.private {
-        Some(private) => list_as_blocked(private, &hosts, options.reason.as_deref()).await?,
+        Some(private) => {
+            let names: Vec<_> = hosts.iter().map(|host| (PatternKind::Hostname, &**host)).collect();
+            list_as_blocked(private, &names, options.reason.as_deref()).await?
+        }
         None => {
             sink.note(format_args!(
                 "without --private the next scan brings the hosts back; `blocklist add` too"
@@ -117,7 +120,7 @@ struct Takedown<'a> {
 impl Takedown<'_> {
     /// Removes the hosts from every scan of the site, the published one first.
     async fn remove(&self, hosts: &BTreeSet<String>) -> Result<Gone, OperationError> {
-        let excluded: Exclusions = hosts.iter().map(String::as_str).collect();
+        let excluded: RemovedHosts = hosts.iter().map(String::as_str).collect();
         let mut gone = Gone::new();
         let live = self.remove_tabs(&excluded).await?;
         let published = live.prefix.clone();
@@ -134,7 +137,7 @@ impl Takedown<'_> {
     }
 
     /// The first half: no page that reads the manifest from now on shows the hosts.
-    async fn remove_tabs(&self, excluded: &Exclusions) -> Result<Removed, OperationError> {
+    async fn remove_tabs(&self, excluded: &RemovedHosts) -> Result<Removed, OperationError> {
         let change = |before| self.without_tabs(before, excluded);
         let removed = self.site.update(MANIFEST, put_options(MANIFEST), change).await?;
         let mut paths = self.overwrite_old(&removed).await?;
@@ -147,7 +150,7 @@ impl Takedown<'_> {
     async fn without_tabs(
         &self,
         before: Option<Tagged>,
-        excluded: &Exclusions,
+        excluded: &RemovedHosts,
     ) -> Result<ObjectChange<Removed>, OperationError> {
         let before = manifest(&*self.site, before.as_ref())?;
         let heartbeat = Heartbeat::default();
@@ -199,7 +202,7 @@ impl Takedown<'_> {
     async fn remove_from_older(
         &self,
         prefix: String,
-        excluded: &Exclusions,
+        excluded: &RemovedHosts,
         hosts: &BTreeSet<String>,
         gone: &mut Gone,
     ) -> Result<(), OperationError> {
@@ -251,24 +254,21 @@ fn manifest(site: &dyn Store, found: Option<&Tagged>) -> Result<Manifest, Operat
         .map_err(|error| OperationError::new(format!("the site at {}: {error}", site.url())))
 }
 
-/// Adds hosts to the private list; returns those that were on it before.
+/// Adds patterns to the private list; returns those that were on it before.
 pub(crate) async fn list_as_blocked(
     private: &str,
-    hosts: &BTreeSet<String>,
+    patterns: &[(PatternKind, &str)],
     reason: Option<&str>,
 ) -> Result<BTreeSet<String>, OperationError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
     let change = |before: Option<Tagged>| {
         let bytes = before.map(|tagged| tagged.bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        let names: BTreeSet<&str> = listed_patterns(&text)
-            .filter_map(|(kind, name)| (kind == PatternKind::Hostname).then_some(name))
-            .collect();
-        let (listed, new): (Vec<&String>, Vec<&String>) =
-            hosts.iter().partition(|host| names.contains(host.as_str()));
-        let listed: BTreeSet<String> = listed.into_iter().cloned().collect();
-        let new: Vec<(PatternKind, &str)> =
-            new.into_iter().map(|host| (PatternKind::Hostname, host.as_str())).collect();
+        let known: BTreeSet<(PatternKind, &str)> = listed_patterns(&text).collect();
+        let (listed, new): (Vec<_>, Vec<_>) =
+            patterns.iter().copied().partition(|pattern| known.contains(pattern));
+        let listed: BTreeSet<String> =
+            listed.into_iter().map(|(_, pattern)| pattern.to_owned()).collect();
         ready(Ok::<_, OperationError>(match new.is_empty() {
             true => ObjectChange::Keep(listed),
             false => ObjectChange::Write(with_patterns(&text, &new, reason).into(), listed),

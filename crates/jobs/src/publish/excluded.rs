@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use everytab_bundler::{
     Manifest,
-    exclusions::Exclusions,
     object_names::{BLOCKLIST, MANIFEST, bundle_path, cache_control, content_type},
+    removed_hosts::RemovedHosts,
     takedown_list::{PatternKind, listed_patterns},
 };
 use everytab_coordinator::{BlockedHost, Coordinator};
@@ -31,7 +31,7 @@ pub struct Excluded {
     /// The private prefix with the list of takedowns.
     private: Option<String>,
     listed: Listed,
-    hosts: Exclusions,
+    hosts: RemovedHosts,
 }
 
 impl Excluded {
@@ -129,8 +129,8 @@ async fn private_list(private: Option<&str>) -> Result<Listed, JobError> {
     Ok(listed_patterns(&text).map(|(kind, pattern)| (kind, pattern.to_owned())).collect())
 }
 
-fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> Exclusions {
-    let mut excluded = Exclusions::default();
+fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> RemovedHosts {
+    let mut excluded = RemovedHosts::default();
     for BlockedHost { kind, pattern } in patterns {
         if kind == PatternKind::Hostname.name() {
             excluded.hostnames.insert(pattern);

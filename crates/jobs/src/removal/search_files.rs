@@ -6,8 +6,8 @@ use std::{
 };
 
 use everytab_bundler::{
-    exclusions::Exclusions,
     object_names::{cache_control, content_type, search_file_path, search_index_path},
+    removed_hosts::RemovedHosts,
     search::{
         RANGES, SearchEntry,
         index::{files_that_may_hold, first_keys_of, read_index, write_index},
@@ -65,7 +65,7 @@ impl<'a> SearchFiles<'a> {
     }
 
     /// The lines of the excluded hosts.
-    pub(super) async fn find(&self, excluded: &Exclusions) -> Result<FoundTabs, RemovalError> {
+    pub(super) async fn find(&self, excluded: &RemovedHosts) -> Result<FoundTabs, RemovalError> {
         let are_few = excluded.suffixes.is_empty() && excluded.hostnames.len() <= MAX_LOOKED_UP;
         let names = || excluded.hostnames.iter().map(String::as_str);
         let files: Vec<FileNumber> = match are_few {

@@ -186,7 +186,7 @@ async fn a_takedown_that_was_cut_off_before_the_search_files_is_finished_by_the_
     let (place, settings) = (root.display().to_string(), StoreSettings::default());
     let store = everytab_storage::open(&place, &settings).await.unwrap();
     let half = Takedown { sink: &NoLines, site: store, distribution: None };
-    half.remove_tabs(&Exclusions::from_iter(["apple.example"])).await.unwrap();
+    half.remove_tabs(&RemovedHosts::from_iter(["apple.example"])).await.unwrap();
     assert_ne!(shown(root), searched(root));
     // The one that took its place goes first, by another run.
     assert!(take_down(root, &["avocado.example"]).await);

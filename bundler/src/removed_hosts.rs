@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 /// The hosts that have no tab.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Exclusions {
+pub struct RemovedHosts {
     /// Hostnames, in the form that scans use.
     pub hostnames: HashSet<String>,
     /// Domains that are excluded with all hostnames below them, in the form that scans use.
     pub suffixes: HashSet<String>,
 }
 
-impl Exclusions {
+impl RemovedHosts {
     /// True where no host is excluded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -32,7 +32,7 @@ fn domains(hostname: &str) -> impl Iterator<Item = &str> {
     std::iter::once(hostname).chain(below)
 }
 
-impl<'a> FromIterator<&'a str> for Exclusions {
+impl<'a> FromIterator<&'a str> for RemovedHosts {
     /// Excludes hosts by name.
     fn from_iter<I: IntoIterator<Item = &'a str>>(hostnames: I) -> Self {
         let hostnames = hostnames.into_iter().map(str::to_owned).collect();
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_suffix_excludes_whole_labels_and_a_name_itself_alone() {
-        let mut excluded = Exclusions::from_iter(["a.example"]);
+        let mut excluded = RemovedHosts::from_iter(["a.example"]);
         excluded.suffixes.insert("b.example".to_owned());
         for (hostname, expected) in [
             ("a.example", true),
@@ -58,6 +58,6 @@ mod tests {
         ] {
             assert_eq!(excluded.contain(hostname), expected, "{hostname}");
         }
-        assert!(Exclusions::default().is_empty() && !excluded.is_empty());
+        assert!(RemovedHosts::default().is_empty() && !excluded.is_empty());
     }
 }
