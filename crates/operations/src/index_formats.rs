@@ -3,8 +3,8 @@
 //! One program writes all index files of a crawl with the same settings, so that a few files say
 //! what all have. Must not know: what the columns mean.
 
-use everytab_commoncrawl::index::{Formats, IndexOptions};
-use everytab_jobs::index_file::IndexFile;
+use everytab_commoncrawl::index::{Formats, IndexError, IndexOptions};
+use everytab_jobs::index_file::{IndexFile, IndexFileError};
 use everytab_storage::Store;
 
 use crate::error::OperationError;
@@ -22,34 +22,55 @@ pub(crate) struct IndexFormats {
     pub(crate) files_read: usize,
 }
 
-/// Reads the ends of some of `files`.
+/// Reads the ends of some of `files`. A damaged file says nothing about the others: it is logged,
+/// and its job will name it.
 ///
 /// # Errors
-/// When a file is not in the store, or one of its needed columns cannot be read: its name, the
-/// column and the reason.
+/// When a file is not in the store, one of its needed columns cannot be read (its name, the column
+/// and the reason), or all files that were looked at are damaged.
 pub(crate) async fn read<'a>(
     store: &dyn Store,
     files: impl IntoIterator<Item = &'a str>,
 ) -> Result<IndexFormats, OperationError> {
     let files: Vec<&str> = files.into_iter().collect();
-    let mut found = IndexFormats::default();
+    let (mut found, mut damage) = (IndexFormats::default(), None);
     for index in spread(files.len()) {
         let path = files.get(index).copied().unwrap_or_default();
-        let info = store.head(path).await?.ok_or_else(|| {
-            let url = store.url();
-            OperationError::new(format!("{path} is in the crawl's list, but not in {url}"))
-        })?;
-        let options = IndexOptions { max_captures: Some(0), ..IndexOptions::default() };
-        let mut file = IndexFile::new(store, path, info.size, options);
-        file.next()
-            .await
-            .map_err(|error| OperationError::new(format!("index file {path}: {error}")))?;
-        if let Some(formats) = file.formats() {
-            found.formats.merge(formats);
+        match formats_of(store, path).await? {
+            Ok(formats) => {
+                found.formats.merge(&formats);
+                found.files_read += 1;
+            }
+            Err(error) => {
+                tracing::warn!(path, %error, "an index file is damaged");
+                damage.get_or_insert(OperationError::new(format!("index file {path}: {error}")));
+            }
         }
-        found.files_read += 1;
     }
-    Ok(found)
+    match damage {
+        Some(error) if found.files_read == 0 => Err(error),
+        _ => Ok(found),
+    }
+}
+
+/// How one file is stored, or what is damaged in it.
+async fn formats_of(
+    store: &dyn Store,
+    path: &str,
+) -> Result<Result<Formats, IndexError>, OperationError> {
+    let info = store.head(path).await?.ok_or_else(|| {
+        let url = store.url();
+        OperationError::new(format!("{path} is in the crawl's list, but not in {url}"))
+    })?;
+    let options = IndexOptions { max_captures: Some(0), ..IndexOptions::default() };
+    let mut file = IndexFile::new(store, path, info.size, options);
+    match file.next().await {
+        Ok(_) => Ok(Ok(file.formats().cloned().unwrap_or_default())),
+        Err(IndexFileError::Index(
+            error @ (IndexError::NotParquet(_) | IndexError::Truncated(_) | IndexError::Corrupt(_)),
+        )) => Ok(Err(error)),
+        Err(error) => Err(OperationError::new(format!("index file {path}: {error}"))),
+    }
 }
 
 /// The positions of at most [`FILES_READ`] of `count` files, in equal steps.

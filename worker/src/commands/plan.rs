@@ -66,12 +66,12 @@ async fn measured(scan: &str, database_url: Option<&str>) -> Result<MeasuredScan
         };
         let coordinator = database::connect(url).await?;
         let number = database::scan_number(&coordinator, Some(id)).await?;
-        return Ok(MeasuredScan::of_status(&coordinator.scan_status(number).await?)?);
+        return MeasuredScan::of_status(&coordinator.scan_status(number).await?);
     }
     if Path::new(scan).is_file() {
-        return Ok(MeasuredScan::of_stats(&std::fs::read(scan)?)?);
+        return MeasuredScan::of_stats(&std::fs::read(scan)?);
     }
-    Ok(plan::published_scan(scan).await?)
+    plan::published_scan(scan).await
 }
 
 /// A fleet whose hours and dollars are computed by measured rates, without reading a crawl.

@@ -163,16 +163,23 @@ type SummedRate = (&'static str, &'static str, f64, f64, f64, &'static str);
 fn rates(scan: &MeasuredScan) -> [SummedRate; 10] {
     let (hosts, tabs) = (scan.hosts(), scan.tabs());
     let urls = scan.input(StageName::Icon, InputName::Candidates);
-    let index = |name| scan.count(StageName::Index, name);
-    let icon = |name| scan.count(StageName::Icon, name);
     let rows = scan.input(StageName::Index, InputName::Rows);
+    let index_bytes = scan.count(StageName::Index, CountName::BytesRead);
+    let index_ranges = scan.count(StageName::Index, CountName::RangesRead);
+    let page_bytes = scan.count(StageName::Warc, CountName::BytesRead);
+    let icon = |name| scan.count(StageName::Icon, name);
+    let (on_the_wire, icon_bytes) =
+        (icon(CountName::OnTheWireMs) / 1e3, icon(CountName::BytesDownloaded));
+    let (connections, robots) =
+        (icon(CountName::ConnectionsTried), icon(CountName::RobotsRequests));
+    let tab_bytes = scan.count(StageName::BundleShard, CountName::BundleBytes);
     [
         ("index rows a host", "rows", INDEX_ROWS_A_HOST, rows, hosts, "INDEX_ROWS_A_HOST"),
         (
             "index bytes a host",
             "bytes",
             INDEX_BYTES_A_HOST,
-            index(CountName::BytesRead),
+            index_bytes,
             hosts,
             "INDEX_BYTES_A_HOST",
         ),
@@ -180,59 +187,17 @@ fn rates(scan: &MeasuredScan) -> [SummedRate; 10] {
             "index requests a host",
             "requests",
             INDEX_RANGES_A_HOST,
-            index(CountName::RangesRead),
+            index_ranges,
             hosts,
             "INDEX_RANGES_A_HOST",
         ),
-        (
-            "bytes of a home page",
-            "bytes",
-            PAGE_BYTES,
-            scan.count(StageName::Warc, CountName::BytesRead),
-            hosts,
-            "PAGE_BYTES",
-        ),
+        ("bytes of a home page", "bytes", PAGE_BYTES, page_bytes, hosts, "PAGE_BYTES"),
         ("icon URLs a host", "URLs", ICONS_A_HOST, urls, hosts, "ICONS_A_HOST"),
-        (
-            "time on the wire of a URL",
-            "s",
-            FETCH_SLOT,
-            icon(CountName::OnTheWireMs) / 1e3,
-            urls,
-            "FETCH_SLOT",
-        ),
-        (
-            "bytes of an icon",
-            "bytes",
-            ICON_BYTES,
-            icon(CountName::BytesDownloaded),
-            urls,
-            "ICON_BYTES",
-        ),
-        (
-            "connections a host",
-            "",
-            CONNECTIONS_A_HOST,
-            icon(CountName::ConnectionsTried),
-            hosts,
-            "CONNECTIONS_A_HOST",
-        ),
-        (
-            "robots.txt a host",
-            "requests",
-            ROBOTS_A_HOST,
-            icon(CountName::RobotsRequests),
-            hosts,
-            "ROBOTS_A_HOST",
-        ),
-        (
-            "bytes of a tab",
-            "bytes",
-            TAB_BYTES,
-            scan.count(StageName::BundleShard, CountName::BundleBytes),
-            tabs,
-            "TAB_BYTES",
-        ),
+        ("time on the wire of a URL", "s", FETCH_SLOT, on_the_wire, urls, "FETCH_SLOT"),
+        ("bytes of an icon", "bytes", ICON_BYTES, icon_bytes, urls, "ICON_BYTES"),
+        ("connections a host", "", CONNECTIONS_A_HOST, connections, hosts, "CONNECTIONS_A_HOST"),
+        ("robots.txt a host", "requests", ROBOTS_A_HOST, robots, hosts, "ROBOTS_A_HOST"),
+        ("bytes of a tab", "bytes", TAB_BYTES, tab_bytes, tabs, "TAB_BYTES"),
     ]
 }
 
