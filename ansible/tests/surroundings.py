@@ -151,6 +151,9 @@ class Surroundings:
         checker = os.path.join(self.folder, "token_check.sh")
         shutil.copy(os.path.join(here, "token_check.sh"), checker)
         self.set_token_seconds(900)
+        # Postgres' user notes there who signed in.
+        with open(os.path.join(self.folder, "sign-ins"), "w", encoding="ascii"):
+            run("chown", "postgres:", os.path.join(self.folder, "sign-ins"))
         os.makedirs(data)
         for name in ("server.key", "server.pem"):
             shutil.copy(os.path.join(self.folder, name), os.path.join(data, "..", "pg-" + name))
@@ -205,10 +208,7 @@ class Surroundings:
 
     def record_sign_ins(self):
         """Adds to the record of calls who signed in to Postgres by token."""
-        path = os.path.join(self.folder, "sign-ins")
-        if not os.path.exists(path):
-            return
-        with open(path, encoding="ascii") as file:
+        with open(os.path.join(self.folder, "sign-ins"), encoding="ascii") as file:
             for line in sorted(set(file.read().splitlines())):
                 _, user, role, sid = line.split(" ")
                 self.account.record.append(gateway.Entry(role, "rds-db:connect", (
