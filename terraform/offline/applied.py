@@ -89,7 +89,7 @@ WRITES = {
     "publisher": {"site/*"},
     "console": {"site/*", "archive/*", "kept/blocklist.txt", "kept/backups/*", "kept/.doctor/*"},
 }
-DELETES = {"console": {"site/*", "archive/*", "kept/.doctor/*"}}
+DELETES = {"console": {"site/*", "archive/*", "kept/.doctor/*", "kept/backups/*/progress/*"}}
 # Actions that AWS has for no single resource.
 FOR_ALL = {"ssm:UpdateInstanceInformation", "cloudwatch:PutMetricData",
            "ssmmessages:CreateControlChannel", "ssmmessages:CreateDataChannel",

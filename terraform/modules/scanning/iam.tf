@@ -215,10 +215,10 @@ resource "aws_iam_role_policy" "console" {
         Resource = ["${local.kept}/blocklist.txt", "${local.kept}/backups/*", "${local.kept}/.doctor/*"]
       },
       {
-        Sid      = "RemoveDoctorsProbe"
+        Sid      = "RemoveProbesAndProgress"
         Effect   = "Allow"
         Action   = "s3:DeleteObject"
-        Resource = "${local.kept}/.doctor/*"
+        Resource = ["${local.kept}/.doctor/*", "${local.kept}/backups/*/progress/*"]
       },
       {
         Sid      = "InvalidateTheSite"
