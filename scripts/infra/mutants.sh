@@ -92,7 +92,7 @@ phases   | terraform/modules/scanning/user_data.tf | s/    EVERYTAB_ROLE = "publ
 phases   | terraform/modules/scanning/user_data.tf | s/"index,warc,icons,bundles"/"all"/
 phases   | terraform/modules/scanning/user_data.tf | 0,/        "token.env"/s//        "scan.env" = { values = local.scan_environment, owner = "root:everytab-owner" }\n&/
 phases   | terraform/modules/scanning/user_data.tf | /EVERYTAB_CONTACT /d
-phases   | terraform/modules/scanning/iam.tf | /"s3:DeleteObject", "s3:DeleteObjectVersion",/d; s/"s3:GetObject", "s3:PutObject", "s3:DeleteObject"\]/"s3:GetObject"]/
+phases   | terraform/modules/scanning/iam.tf | /^          "s3:DeleteObject",$/d; s/"s3:GetObject", "s3:PutObject", "s3:DeleteObject"\]/"s3:GetObject"]/
 phases   | terraform/modules/scanning/iam.tf | s/"${local.site}\/scans\/\*"/"${local.site}\/*"/
 phases   | terraform/modules/scanning/iam.tf | s/"${local.archive}\/archive\/\*"/"${local.archive}\/*"/
 phases   | terraform/modules/scanning/iam.tf | 0,/Resource = var.signing_secret_arn/s//Resource = aws_db_instance.scan.master_user_secret[0].secret_arn/

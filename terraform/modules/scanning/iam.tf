@@ -186,16 +186,16 @@ resource "aws_iam_role_policy" "console" {
       {
         Sid      = "FindObjects"
         Effect   = "Allow"
-        Action   = ["s3:ListBucket", "s3:ListBucketVersions"]
+        Action   = "s3:ListBucket"
         Resource = [local.site, local.archive, local.kept]
       },
-      # publish, takedown (old versions too), gc.
+      # publish, takedown, gc.
       {
         Sid    = "ChangeTheSite"
         Effect = "Allow"
         Action = [
           "s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload",
-          "s3:DeleteObject", "s3:DeleteObjectVersion",
+          "s3:DeleteObject",
         ]
         Resource = "${local.site}/*"
       },

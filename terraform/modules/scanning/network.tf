@@ -71,8 +71,7 @@ resource "aws_vpc_endpoint" "s3" {
         Effect    = "Allow"
         Principal = "*"
         Action = [
-          "s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject", "s3:DeleteObjectVersion",
-          "s3:ListBucketVersions",
+          "s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject",
         ]
         Resource = flatten([for bucket in [local.site, local.archive, local.kept] : [bucket, "${bucket}/*"]])
       },
