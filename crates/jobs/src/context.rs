@@ -60,16 +60,16 @@ impl Context {
     /// # Errors
     /// When the URL names no store.
     pub async fn store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
-        let user_agent = self.stores.settings.user_agent.clone();
-        let url = url.to_owned();
-        let is_probe = false;
-        self.open(StoreKey { url, is_source: false, is_public: false, user_agent, is_probe }).await
+        self.open_own(url, false).await
     }
 
     /// As [`Context::store`], to see whether the store answers.
     pub(crate) async fn probing_store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
-        let user_agent = self.stores.settings.user_agent.clone();
-        let (url, is_probe) = (url.to_owned(), true);
+        self.open_own(url, true).await
+    }
+
+    async fn open_own(&self, url: &str, is_probe: bool) -> Result<Arc<dyn Store>, StorageError> {
+        let (url, user_agent) = (url.to_owned(), self.stores.settings.user_agent.clone());
         self.open(StoreKey { url, is_source: false, is_public: false, user_agent, is_probe }).await
     }
 

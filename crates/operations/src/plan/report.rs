@@ -26,9 +26,6 @@ pub(super) fn print(
     let prices = Prices::read(prices)?;
     let machine = prices.machine(&options.instance)?;
     let database = prices.database(&options.database_instance)?;
-    if !(options.core_speed.is_finite() && options.core_speed > 0.0) {
-        return Err(OperationError::usage("--core-speed: give a number greater than zero"));
-    }
     // A worker has no more requests in flight than its memory allows.
     let max_in_flight = capacity::requests_in((machine.memory_gib * 1_073_741_824.0) as u64) as u64;
     let in_flight = options.in_flight.min(max_in_flight);
@@ -99,6 +96,9 @@ fn fleet_of<'a>(
     in_flight: u64,
     prices: &'a Prices,
 ) -> Result<Fleet<'a>, OperationError> {
+    if !(options.core_speed.is_finite() && options.core_speed > 0.0) {
+        return Err(OperationError::usage("--core-speed: give a number greater than zero"));
+    }
     Ok(Fleet {
         hosts: options.hosts as f64,
         workers: options.workers as f64,
