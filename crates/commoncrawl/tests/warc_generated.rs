@@ -280,13 +280,26 @@ fn a_body_that_is_not_coded_stays_as_it_is() {
             assert_eq!(body(&format!("Content-Encoding: {coding}\r\n"), page), whole, "{coding}");
         }
         assert_eq!(body("Transfer-Encoding: chunked\r\n", page), whole);
-        assert_eq!(body("X-Crawl-Content-Encoding: gzip\r\n", page), whole);
+        assert_eq!(body("X-Crawler-Content-Encoding: gzip\r\n", page), whole);
     }
-    let gzipped = gzip(b"a .gz file");
-    let kept = (gzipped.clone(), None, false);
-    assert_eq!(body("X-Crawl-Content-Encoding: gzip\r\n", &gzipped), kept);
+    // Without a magic number nothing tells the coding from the page.
+    let deflated = zlib(b"a page");
+    let kept = (deflated.clone(), None, false);
+    assert_eq!(body("X-Crawler-Content-Encoding: deflate\r\n", &deflated), kept);
     let unknown = (b"(compressed)".to_vec(), Some("dcb".to_owned()), false);
     assert_eq!(body("Content-Encoding: dcb\r\n", b"(compressed)"), unknown);
+}
+
+#[test]
+fn a_body_that_the_crawler_could_not_decode_is_decoded() {
+    let page = b"<title>a page</title>";
+    let whole = (page.to_vec(), None, false);
+    let zstd = zstd::encode_all(page.as_slice(), 0).unwrap();
+    for (coding, coded) in [("gzip", gzip(page)), ("X-GZip", gzip(page)), ("zstd", zstd)] {
+        let fields = format!("X-Crawler-Content-Encoding: {coding}\r\n");
+        assert_eq!(body(&fields, &coded), whole, "{coding}");
+        assert_eq!(body(&fields, page), whole, "{coding}");
+    }
 }
 
 #[test]
@@ -369,7 +382,7 @@ fn what_is_written_is_read_back() {
     }
     let stored = records[0].http_response().unwrap();
     assert_eq!((stored.status, stored.body.as_slice()), (200, body.as_slice()));
-    assert_eq!(stored.headers.get("x-crawl-content-encoding"), Some(b"gzip".as_slice()));
+    assert_eq!(stored.headers.get("x-crawler-content-encoding"), Some(b"gzip".as_slice()));
     assert_eq!(records[0].headers.get("warc-ip-address"), Some(b"192.0.2.1".as_slice()));
     assert_eq!(records[1].record_type, RecordType::Revisit);
     assert_eq!(records[1].date().as_deref(), Some("2026-01-01T00:00:01Z"));

@@ -79,7 +79,8 @@ pub struct Fetched {
     /// `Content-Type` of the last answer as sent, with invalid UTF-8 replaced.
     pub content_type_header: Option<String>,
     /// The head of the last answer as the archive keeps it. The body is kept decoded, so fields
-    /// about codings and length carry an `X-Crawl-` prefix, and `Content-Length` is that of `body`.
+    /// about codings and length carry an `X-Crawler-` prefix, as in Common Crawl's archives, and
+    /// `Content-Length` is that of `body`.
     pub http_head: Vec<u8>,
     /// `Date` of the last answer, as sent.
     pub http_date: Option<String>,

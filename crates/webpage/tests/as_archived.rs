@@ -52,8 +52,8 @@ fn assert_is_the_page(page: &Page, what: &str) {
 #[test]
 fn rewritten_fields_and_wrong_lengths_change_nothing() {
     for fields in [
-        "X-Crawl-Content-Encoding: gzip\r\nX-Crawl-Transfer-Encoding: chunked\r\n",
-        "X-Crawl-Content-Encoding: br\r\nX-Crawl-Content-Length: 3\r\nContent-Length: 64\r\n",
+        "X-Crawler-Content-Encoding: gzip\r\nX-Crawler-Transfer-Encoding: chunked\r\n",
+        "X-Crawler-Content-Encoding: br\r\nX-Crawler-Content-Length: 3\r\nContent-Length: 64\r\n",
         "Content-Length: 3\r\n",
         "Content-Length: 99999999\r\n",
         "Content-Length: -1\r\nContent-Length: x\r\n",

@@ -5,6 +5,7 @@ use std::{
     collections::BTreeMap,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpListener,
+    process::Command,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -171,6 +172,35 @@ fn a_record_that_the_source_refuses_costs_its_host_and_no_other() {
     let refused = outcomes["warc_refused"].as_u64();
     assert!((Some(1)..=Some(5)).contains(&refused), "{outcomes}");
     outcomes::assert_totals(&dir.join("out/site"));
+}
+
+/// The same rows in files of 28 writers' settings, each file in another one.
+#[test]
+fn index_files_of_every_writer_give_the_same_bytes() {
+    const WRITER: &str =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/commoncrawl/tests/variants/write.py");
+    let python = std::env::var("EVERYTAB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let probe = Command::new(&python).args(["-c", "import pyarrow, duckdb"]).output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        println!("skipped: {python} has no pyarrow and duckdb");
+        return;
+    }
+    let internet = a_few_faults();
+    let (expected, _) = fair(&internet);
+    let bucket = &internet.running.client.bucket_dir;
+    let written = Command::new(&python).arg(WRITER).arg(bucket).arg(internet.crawl()).output();
+    let written = written.unwrap();
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let files: u64 = String::from_utf8(written.stdout).unwrap().trim().parse().unwrap();
+    assert_eq!(files, 28);
+    let dir = internet.folder.path().join("variants");
+    let source = internet.running.client.bucket_url.clone();
+    let stores = Stores { source, ..Stores::folders(&internet, &dir) };
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &SMALL_SHARDS);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert_eq!(stage(&database.status(), "index")["done"], files);
+    assert_same(&expected, &published(&dir.join("site")), "the usual files and all variants");
 }
 
 /// Answers 503 to every request until it is told that the weather is fair, then as CloudFront does.

@@ -3,6 +3,10 @@
 //! Invariants: bytes that do not have the coding in a header stay unchanged; the result is never
 //! larger than the limit. A coding without magic number or checksum (chunked, raw deflate, br) is
 //! only accepted if the body decodes to its end, or if the record is known to be truncated.
+//!
+//! Common Crawl removes codings and renames the header to `X-Crawler-Content-Encoding`, also where
+//! it could not decode the body (its `WarcRecordWriter` since 2018). A coding in that header is
+//! only removed if the body begins with the coding's magic number.
 
 use std::io::Read;
 
@@ -36,7 +40,10 @@ pub(super) fn remove_codings(
     let dechunked = if is_chunked { dechunk(raw, may_be_cut) } else { None };
     decoded.body = dechunked.unwrap_or_else(|| raw.to_vec());
     // Codings in the order in which they were applied: the transfer coding is the outermost.
-    let codings: Vec<String> = tokens(headers, "content-encoding")
+    let with_magic_number =
+        tokens(headers, "x-crawler-content-encoding").filter(|token| has_magic_number(token));
+    let codings: Vec<String> = with_magic_number
+        .chain(tokens(headers, "content-encoding"))
         .chain(tokens(headers, "transfer-encoding"))
         .filter(|token| token != "chunked" && token != "identity")
         .collect();
@@ -58,6 +65,12 @@ pub(super) fn remove_codings(
         }
     }
     decoded
+}
+
+/// Returns true if the bytes of `coding` begin with a magic number, which [`gunzip`] and
+/// [`unzstd`] ask for.
+fn has_magic_number(coding: &str) -> bool {
+    matches!(coding, "gzip" | "x-gzip" | "zstd")
 }
 
 /// Iterates over the comma-separated tokens of all headers `name`, in lower case.

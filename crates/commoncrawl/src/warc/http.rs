@@ -1,9 +1,10 @@
 //! Parses the HTTP response in a record: status, headers, and the body without its codings.
 //!
 //! Common Crawl stores decoded bodies, and renames headers that no longer apply to
-//! `X-Crawl-Content-Encoding` and so on. Other archives store bodies as transferred. So codings are
-//! removed that the original headers name, but only if the bytes have them. Invariant: a body that
-//! does not have the coding in its headers stays unchanged.
+//! `X-Crawler-Content-Encoding` and so on; a body that it could not decode it stores as it came.
+//! Other archives store bodies as transferred. So codings are removed that the headers name, but
+//! only if the bytes have them. Invariant: a body that does not have the coding in its headers
+//! stays unchanged.
 
 use super::{
     coding::{self, Decoded},
@@ -34,7 +35,7 @@ pub enum HttpError {
 pub struct HttpResponse {
     /// The status, 100 to 999.
     pub status: u16,
-    /// The headers. In archives of Common Crawl some names begin with `x-crawl-`.
+    /// The headers. In archives of Common Crawl some names begin with `x-crawler-`.
     pub headers: Headers,
     /// The body without transfer and content codings.
     pub body: Vec<u8>,

@@ -1,11 +1,14 @@
-"""Writes the rows of one index file in all variants that pyarrow and DuckDB can write.
+"""Writes rows of an index in all variants that pyarrow and DuckDB can write.
 
-    write.py FOLDER      one file a variant; prints the names of the variants
+    write.py FOLDER          the same rows in each variant; prints the names of the variants
+    write.py BUCKET CRAWL    writes a crawl's index again: each file holds other rows, and is
+                             written in another variant; prints how many files there are
 
-The rows hold 30,000 captures of 3,750 hosts in sorted order, and odd ones after them.
+The rows in FOLDER are 30,000 captures of 3,750 hosts in sorted order, and odd ones after them.
 """
 
 import datetime
+import gzip
 import os
 import random
 import sys
@@ -91,58 +94,108 @@ SCHEMA = pa.schema(
 )
 
 
-def main(folder):
-    os.chdir(folder)
-    table = pa.Table.from_pylist(list(rows()), schema=SCHEMA)
-    nullable = table.cast(pa.schema([field.with_nullable(True) for field in SCHEMA]))
-    written = []
+def variants():
+    """Yields a name and a function that writes a table to a path, for each variant."""
 
-    def write(name, table=table, **options):
-        pq.write_table(table, f"{name}.parquet", row_group_size=GROUP_ROWS, **options)
-        written.append(name)
+    def file(table, path, **options):
+        pq.write_table(table, path, row_group_size=GROUP_ROWS, **options)
 
-    def cast(column, kind):
-        index = nullable.schema.get_field_index(column)
-        return nullable.set_column(index, column, nullable[column].cast(kind))
+    def plain(name, **options):
+        return name, lambda table, path: file(table, path, **options)
 
-    def encoded(name, encodings, table=table):
-        write(name, table, compression="gzip", use_dictionary=False, column_encoding=encodings)
+    def nullable(name, **options):
+        return name, lambda table, path: file(without_required(table), path, **options)
+
+    def cast(name, column, kind):
+        def write(table, path):
+            table = without_required(table)
+            index = table.schema.get_field_index(column)
+            table = table.set_column(index, column, table[column].cast(kind))
+            file(table, path, compression="gzip")
+
+        return name, write
+
+    def encoded(name, encodings, of=plain):
+        return of(name, compression="gzip", use_dictionary=False, column_encoding=encodings)
+
+    def duck(version, codec):
+        def write(table, path):
+            duckdb.connect().register("captures", table).execute(
+                f"copy captures to '{path}' (format parquet, compression {codec}, "
+                f"parquet_version {version}, row_group_size {GROUP_ROWS})"
+            )
+
+        return f"duck_{version}_{codec}", write
 
     small = {"dictionary_pagesize_limit": 4_000, "data_page_size": 5_000}
-    write("gzip_v1", compression="gzip")
-    write("gzip_v1_fallback", compression="gzip", **small)
-    write("nullable_fallback", nullable, compression="gzip", **small)
-    write("zstd_v2", compression="zstd", data_page_version="2.0", data_page_size=5_000)
-    write("gzip_v2_nullable", nullable, compression="gzip", data_page_version="2.0", **small)
-    write("int96", compression="gzip", use_deprecated_int96_timestamps=True)
-    write("v1_format", compression="snappy", version="1.0")
-    write("none", compression="none", use_dictionary=False)
-    write("crc_idx", compression="gzip", write_page_checksum=True, write_page_index=True, **small)
-    write("lz4", compression="lz4")
-    write("lz4_v2_nullable", nullable, compression="lz4", data_page_version="2.0", **small)
-    write("brotli", compression="brotli")
-    encoded("delta_path", {"url_path": "DELTA_BYTE_ARRAY"})
-    encoded("delta_off", {"warc_record_offset": "DELTA_BINARY_PACKED"})
-    encoded("delta_unneeded", {"url": "DELTA_BYTE_ARRAY"})
-    encoded("delta_length", {"url_path": "DELTA_LENGTH_BYTE_ARRAY"})
-    encoded("delta_nullable", {"url_query": "DELTA_BYTE_ARRAY",
-                               "content_mime_type": "DELTA_BYTE_ARRAY",
-                               "warc_filename": "DELTA_LENGTH_BYTE_ARRAY"}, nullable)
-    encoded("split", {"warc_record_offset": "BYTE_STREAM_SPLIT",
-                      "fetch_time": "BYTE_STREAM_SPLIT"})
-    write("int64", cast("warc_record_offset", pa.int64()), compression="gzip")
-    write("large_string", cast("url_path", pa.large_string()), compression="gzip")
-    connection = duckdb.connect()
+    yield plain("gzip_v1", compression="gzip")
+    yield plain("gzip_v1_fallback", compression="gzip", **small)
+    yield nullable("nullable_fallback", compression="gzip", **small)
+    yield plain("zstd_v2", compression="zstd", data_page_version="2.0", data_page_size=5_000)
+    yield nullable("gzip_v2_nullable", compression="gzip", data_page_version="2.0", **small)
+    yield plain("int96", compression="gzip", use_deprecated_int96_timestamps=True)
+    yield plain("v1_format", compression="snappy", version="1.0")
+    yield plain("none", compression="none", use_dictionary=False)
+    yield plain(
+        "crc_idx", compression="gzip", write_page_checksum=True, write_page_index=True, **small
+    )
+    yield plain("lz4", compression="lz4")
+    yield nullable("lz4_v2_nullable", compression="lz4", data_page_version="2.0", **small)
+    yield plain("brotli", compression="brotli")
+    yield encoded("delta_path", {"url_path": "DELTA_BYTE_ARRAY"})
+    yield encoded("delta_off", {"warc_record_offset": "DELTA_BINARY_PACKED"})
+    yield encoded("delta_unneeded", {"url": "DELTA_BYTE_ARRAY"})
+    yield encoded("delta_length", {"url_path": "DELTA_LENGTH_BYTE_ARRAY"})
+    yield encoded(
+        "delta_nullable",
+        {
+            "url_query": "DELTA_BYTE_ARRAY",
+            "content_mime_type": "DELTA_BYTE_ARRAY",
+            "warc_filename": "DELTA_LENGTH_BYTE_ARRAY",
+        },
+        nullable,
+    )
+    yield encoded(
+        "split", {"warc_record_offset": "BYTE_STREAM_SPLIT", "fetch_time": "BYTE_STREAM_SPLIT"}
+    )
+    yield cast("int64", "warc_record_offset", pa.int64())
+    yield cast("large_string", "url_path", pa.large_string())
     for version in ("V1", "V2"):
         for codec in ("gzip", "zstd", "lz4_raw", "brotli"):
-            name = f"duck_{version}_{codec}"
-            connection.execute(
-                f"copy (select * from 'gzip_v1.parquet') to '{name}.parquet' (format parquet, "
-                f"compression {codec}, parquet_version {version}, row_group_size {GROUP_ROWS})"
-            )
-            written.append(name)
-    pq.write_table(table.slice(0, 0), "empty.parquet", compression="gzip")
-    print("\n".join(written))
+            yield duck(version, codec)
 
 
-main(sys.argv[1])
+def without_required(table):
+    return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
+
+
+def write_folder(folder):
+    table = pa.Table.from_pylist(list(rows()), schema=SCHEMA)
+    for name, write in variants():
+        write(table, f"{folder}/{name}.parquet")
+        print(name)
+    pq.write_table(table.slice(0, 0), f"{folder}/empty.parquet", compression="gzip")
+
+
+def write_bucket(bucket, crawl):
+    index = f"cc-index/table/cc-main/warc/crawl={crawl}/subset=warc"
+    files = sorted(os.listdir(f"{bucket}/{index}"))
+    table = pa.concat_tables(pq.read_table(f"{bucket}/{index}/{file}") for file in files)
+    for file in files:
+        os.remove(f"{bucket}/{index}/{file}")
+    written = []
+    all_variants = list(variants())
+    for number, (name, write) in enumerate(all_variants):
+        start, end = (at * len(table) // len(all_variants) for at in (number, number + 1))
+        path = f"{index}/part-{number:05}-{name}.parquet"
+        write(table.slice(start, end - start), f"{bucket}/{path}")
+        written.append(path)
+    with gzip.open(f"{bucket}/crawl-data/{crawl}/cc-index-table.paths.gz", "wt") as paths:
+        paths.writelines(f"{path}\n" for path in written)
+    print(len(written))
+
+
+if len(sys.argv) == 2:
+    write_folder(sys.argv[1])
+else:
+    write_bucket(*sys.argv[1:])

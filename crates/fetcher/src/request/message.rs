@@ -82,7 +82,7 @@ pub(crate) fn archived_head(status: StatusCode, headers: &HeaderMap, body_bytes:
     head.extend_from_slice(format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).as_bytes());
     for (name, value) in headers {
         if describes_the_wire(name) {
-            head.extend_from_slice(b"x-crawl-");
+            head.extend_from_slice(b"x-crawler-");
         }
         head.extend_from_slice(name.as_str().as_bytes());
         head.extend_from_slice(b": ");
@@ -128,7 +128,7 @@ mod tests {
         let head = String::from_utf8(archived_head(StatusCode::OK, &headers, 31)).expect("text");
         assert_eq!(
             head,
-            "HTTP/1.1 200 OK\r\nx-crawl-content-encoding: gzip\r\nx-crawl-content-length: 7\r\n\
+            "HTTP/1.1 200 OK\r\nx-crawler-content-encoding: gzip\r\nx-crawler-content-length: 7\r\n\
              content-length: 31\r\n\r\n"
         );
     }

@@ -1,6 +1,7 @@
 //! WARC files as the crawler writes them: WARC/1.0, one gzip member for each record, SHA-1 digests.
 
 use std::{
+    borrow::Cow,
     fmt::Write as _,
     fs::File,
     io::{BufWriter, Write},
@@ -57,11 +58,12 @@ impl WarcFile {
         &mut self,
         capture: &GeneratedCapture,
     ) -> Result<WrittenRecord, TestbedError> {
-        let http = http_head(capture);
+        let body = stored_body(capture).map_err(TestbedError::file(&self.path))?;
+        let http = http_head(capture, body.len());
         let record_id = record_id(&[&capture.url(), &capture.date()]);
-        let digest = base32(&Sha1::digest(&capture.body));
-        let block = Sha1::new().chain_update(&http).chain_update(&capture.body).finalize();
-        let length = http.len() + capture.body.len();
+        let digest = base32(&Sha1::digest(&body));
+        let block = Sha1::new().chain_update(&http).chain_update(&body).finalize();
+        let length = http.len() + body.len();
         let head = format!(
             "WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: {}\r\n\
              WARC-Record-ID: <urn:uuid:{}>\r\nContent-Length: {length}\r\n\
@@ -75,7 +77,7 @@ impl WarcFile {
             capture.mime,
         );
         let offset = self.offset;
-        let parts = [head.as_bytes(), http.as_bytes(), &capture.body, b"\r\n\r\n"];
+        let parts = [head.as_bytes(), http.as_bytes(), &body, b"\r\n\r\n"];
         let length = self.member(&parts)?;
         Ok(WrittenRecord { offset, length, digest, record_id })
     }
@@ -87,21 +89,32 @@ impl WarcFile {
 
     /// Writes one gzip member and returns its length in bytes.
     fn member(&mut self, parts: &[&[u8]]) -> Result<u64, TestbedError> {
-        let pack = || {
-            let mut gzip = GzEncoder::new(Vec::new(), Compression::new(1));
-            for part in parts {
-                gzip.write_all(part)?;
-            }
-            gzip.finish()
-        };
-        let member = pack().map_err(TestbedError::file(&self.path))?;
+        let member = gzip(parts).map_err(TestbedError::file(&self.path))?;
         self.file.write_all(&member).map_err(TestbedError::file(&self.path))?;
         self.offset += member.len() as u64;
         Ok(member.len() as u64)
     }
 }
 
-fn http_head(capture: &GeneratedCapture) -> String {
+fn gzip(parts: &[&[u8]]) -> std::io::Result<Vec<u8>> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::new(1));
+    for part in parts {
+        gzip.write_all(part)?;
+    }
+    gzip.finish()
+}
+
+/// The body as the crawler stored it: decoded, but for a few that it could not decode. The head
+/// is the same for both.
+fn stored_body(capture: &GeneratedCapture) -> std::io::Result<Cow<'_, [u8]>> {
+    /// One in so many bodies is stored as it came.
+    const CODED_EVERY: u8 = 32;
+    let is_coded = Sha256::digest(capture.url())[0].is_multiple_of(CODED_EVERY);
+    let body = capture.body.as_slice();
+    Ok(if is_coded { Cow::Owned(gzip(&[body])?) } else { Cow::Borrowed(body) })
+}
+
+fn http_head(capture: &GeneratedCapture, body_bytes: usize) -> String {
     let status = capture.status;
     let reason = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
     let mut head = format!("HTTP/1.1 {status} {}\r\n", reason.unwrap_or_default());
@@ -112,9 +125,9 @@ fn http_head(capture: &GeneratedCapture) -> String {
     for (name, value) in &capture.headers {
         let _ = write!(head, "{name}: {value}\r\n");
     }
-    // The crawler decodes bodies and keeps the server's Content-Encoding under this name.
+    // The crawler keeps the server's Content-Encoding under this name.
     head.push_str("X-Crawler-Content-Encoding: gzip\r\n");
-    let _ = write!(head, "Content-Length: {}\r\n\r\n", capture.body.len());
+    let _ = write!(head, "Content-Length: {body_bytes}\r\n\r\n");
     head
 }
 

@@ -2,7 +2,7 @@
 //! it.
 //!
 //! Like in archives of Common Crawl, the names `Content-Encoding`, `Transfer-Encoding` and a
-//! `Content-Length` that no longer applies are prefixed with `X-Crawl-`, and the length of the
+//! `Content-Length` that no longer applies are prefixed with `X-Crawler-`, and the length of the
 //! stored body is added.
 
 use super::WriteError;
@@ -66,7 +66,7 @@ fn push_fields<'a>(
         }
         let no_longer_holds = [&b"content-encoding"[..], b"transfer-encoding", b"content-length"];
         if no_longer_holds.iter().any(|other| name.eq_ignore_ascii_case(other)) {
-            head.extend_from_slice(b"X-Crawl-");
+            head.extend_from_slice(b"X-Crawler-");
         }
         head.extend_from_slice(name);
         head.extend_from_slice(b": ");
@@ -102,8 +102,8 @@ mod tests {
         ];
         assert_eq!(
             text(http_head(200, "OK", headers, 5)),
-            "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\nX-Crawl-Content-Encoding: gzip\r\n\
-             X-Crawl-transfer-encoding: chunked\r\nX-Crawl-content-length: 77\r\n\
+            "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\nX-Crawler-Content-Encoding: gzip\r\n\
+             X-Crawler-transfer-encoding: chunked\r\nX-Crawler-content-length: 77\r\n\
              Content-Length: 5\r\n\r\n"
         );
         let kept: [(&[u8], &[u8]); 1] = [(b"Content-Length", b"5")];
