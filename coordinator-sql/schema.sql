@@ -594,6 +594,20 @@ begin
     end if;
 end $$;
 
+-- Name: find_host_job(integer, everytab.job_kind, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.find_host_job(p_scan integer, p_kind everytab.job_kind, p_hash bigint) RETURNS bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select j.job_id
+      from scans s
+     cross join lateral generate_series(0, s.shards - 1) k (shard)
+     cross join lateral coordinator.shard_bounds(p_scan, k.shard) b
+      join jobs j on j.run = p_scan and j.kind = p_kind and j.part = k.shard
+     where s.scan = p_scan and p_hash between b.lowest and b.highest;
+$$;
+
 -- Name: free_jobs(bigint[], everytab.job_state, timestamp with time zone, integer, integer, boolean); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, p_attempts integer DEFAULT NULL::integer, p_crashes integer DEFAULT NULL::integer, p_revoked boolean DEFAULT false) RETURNS void
@@ -2345,6 +2359,10 @@ REVOKE ALL ON FUNCTION coordinator.exclude(p_scan integer, p_kinds text[], p_pat
 -- Name: FUNCTION fan_out(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.fan_out(p_scan integer) FROM PUBLIC;
+
+-- Name: FUNCTION find_host_job(p_scan integer, p_kind everytab.job_kind, p_hash bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.find_host_job(p_scan integer, p_kind everytab.job_kind, p_hash bigint) FROM PUBLIC;
 
 -- Name: FUNCTION free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone, p_attempts integer, p_crashes integer, p_revoked boolean); Type: ACL; Schema: coordinator; Owner: -
 

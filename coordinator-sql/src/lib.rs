@@ -22,6 +22,7 @@ mod error;
 mod exclusions;
 mod fences;
 mod group_commit;
+mod host_requests;
 mod job;
 mod load;
 mod migrate;

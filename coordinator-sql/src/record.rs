@@ -58,7 +58,7 @@ async fn hosts(chunk: &ChunkOf<'_>, rows: &[HostRow]) -> Result<bool, Error> {
         .record(
             sql,
             [
-                bind(&column!(rows, |row| signed(row.hash))),
+                bind(&column!(rows, |row| signed_hash(row.hash))),
                 bind(&column!(rows, |row| row.hostname.as_str())),
                 bind(&column!(rows, |row| row.https)),
                 bind(&column!(rows, |row| row.fetch_time)),
@@ -137,6 +137,6 @@ async fn bundles(chunk: &ChunkOf<'_>, row: &BundleRow) -> Result<bool, Error> {
 }
 
 /// The hash as Postgres holds it: the sign bit flipped, so that signed order is unsigned order.
-fn signed(hash: u64) -> i64 {
+pub(crate) fn signed_hash(hash: u64) -> i64 {
     (hash ^ (1 << 63)).cast_signed()
 }

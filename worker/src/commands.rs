@@ -16,6 +16,7 @@ pub mod migrate;
 pub mod one_scan;
 pub mod plan;
 pub mod publish;
+pub mod requests;
 pub mod restore;
 pub mod run;
 pub mod scan;

@@ -69,6 +69,7 @@ mod outcome;
 mod own_networks;
 mod permits;
 mod request;
+mod request_log;
 mod robot;
 mod settings;
 mod shard;
@@ -89,6 +90,7 @@ pub use request::{
     fetcher::Fetcher,
     spool::{Payload, Span, Spool},
 };
+pub use request_log::{LoggedRequest, LoggedRequests, RequestEnd};
 pub use robot::Robot;
 pub use settings::{FetchSettings, REQUEST_BYTES, RobotsPolicy, SettingsError, WAITING_BYTES};
 pub use shard::{

@@ -21,6 +21,7 @@ use crate::{
     context::Context,
     job::{Assignment, Job, JobError, PerformedJob, blocking},
     live_exclusions::add_rows,
+    request_table,
     scan_settings::{Internet, ScanSettings},
     stats::Stats,
 };
@@ -100,18 +101,18 @@ impl Job for Icon {
         let file = context
             .temporary
             .join(format!("{}-{}-{}.warc.gz", job.info.scan_id, job.part, job.lease_number));
-        let written = blocking(move || archive::write(file, &spool, &shard.results)).await?;
+        let requests = request_table::table(&shard.requests);
+        let write = move || archive::write(file, &spool, &shard.results, &requests);
+        let written = blocking(write).await?;
         let archive = written
             .map_err(|error| JobError::NoRoom(format!("the archive cannot be written: {error}")))?;
         stats.count(CountName::UniqueIconsStored, archive.distinct);
         stats.count(CountName::ArchiveBytes, archive.bytes);
-        if archive.distinct > 0 {
-            let key = object_names::archive(job.info.scan_id, job.part, job.lease_number);
-            let options =
-                PutOptions { content_type: Some("application/warc"), ..PutOptions::default() };
-            let store = context.store(&job.settings.archive).await?;
-            store.put_file(&key, archive.file(), options).await?;
-        }
+        let key = object_names::archive(job.info.scan_id, job.part, job.lease_number);
+        let options =
+            PutOptions { content_type: Some("application/warc"), ..PutOptions::default() };
+        let store = context.store(&job.settings.archive).await?;
+        store.put_file(&key, archive.file(), options).await?;
         Ok(PerformedJob { output: Output::Icons(archive.rows), stats })
     }
 }

@@ -26,6 +26,7 @@ pub mod index_file;
 pub mod live_exclusions;
 pub mod publish;
 pub mod removal;
+pub mod request_table;
 pub mod resources;
 pub mod scan_settings;
 pub mod search;

@@ -38,6 +38,8 @@ pub struct Counts {
 #[derive(Debug, Default)]
 struct OpenConnections {
     counts: Counts,
+    /// Host and path of each request, once somebody wants to know.
+    access_log: Option<Vec<(String, String)>>,
     open_per_address: HashMap<IpAddr, u32>,
     open_per_host: HashMap<String, u32>,
 }
@@ -59,8 +61,20 @@ impl Counters {
         self.lock().counts.bucket_requests += 1;
     }
 
-    pub(crate) fn request(&self, behaviour: Behaviour, path: &str) {
+    /// Keeps host and path of each request from now on.
+    pub(crate) fn keep_access_log(&self) {
+        self.lock().access_log.get_or_insert_default();
+    }
+
+    pub(crate) fn access_log(&self) -> Vec<(String, String)> {
+        self.lock().access_log.clone().unwrap_or_default()
+    }
+
+    pub(crate) fn request(&self, behaviour: Behaviour, host: &str, path: &str) {
         let mut state = self.lock();
+        if let Some(log) = &mut state.access_log {
+            log.push((host.to_owned(), path.to_owned()));
+        }
         *state.counts.requests.entry(behaviour).or_default() += 1;
         if path == "/robots.txt" {
             state.counts.robots_requests += 1;

@@ -165,6 +165,17 @@ impl Running {
         self.internet.counters.read()
     }
 
+    /// Keeps host and path of each request to a site from now on.
+    pub fn keep_access_log(&self) {
+        self.internet.counters.keep_access_log();
+    }
+
+    /// Host and path of each request to a site since [`keep_access_log`](Self::keep_access_log).
+    #[must_use]
+    pub fn access_log(&self) -> Vec<(String, String)> {
+        self.internet.counters.access_log()
+    }
+
     /// The behaviour of a host.
     #[must_use]
     pub fn behaviour(&self, host: &str) -> Behaviour {

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::{database, exclude, gc, one_scan::OneScan, stdout},
+    commands::{database, exclude, gc, one_scan::OneScan, requests, stdout},
     display::frame::{self, Stream},
     options::{DatabaseArgs, ScanOptionArgs, parse_duration},
     telemetry,
@@ -72,6 +72,8 @@ enum ScanCommand {
     },
     /// Ask nothing more of hosts, domains or networks, everywhere within a minute
     Exclude(exclude::ExcludeArgs),
+    /// Show what was asked of a host, and when
+    Requests(requests::RequestsArgs),
     /// Show every event of a job
     History {
         #[command(flatten)]
@@ -170,6 +172,7 @@ pub async fn run(args: ScanArgs) -> CliResult {
         ScanCommand::Resume(args) => pause(args, false).await,
         ScanCommand::Set { scan, settings } => set(&scan, &settings).await,
         ScanCommand::Exclude(args) => exclude::run(args).await,
+        ScanCommand::Requests(args) => requests::run(args).await,
         ScanCommand::History { database, job } => history(&database, job).await,
         ScanCommand::Gc(args) => gc::run(args).await,
     }

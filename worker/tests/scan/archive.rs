@@ -28,9 +28,12 @@ fn the_archive_opens_in_our_reader_and_in_another() {
         let mut kinds = Vec::new();
         for (offset, record) in Records::new(bytes, Limits::default()) {
             let record = record.unwrap_or_else(|error| panic!("{name} at {offset}: {error}"));
+            let is_table = record.target_uri().as_deref() == Some("urn:everytab:requests");
+            assert_eq!(is_table, kinds.len() == 1, "{name} at {offset}");
             kinds.push(record.record_type);
         }
         assert_eq!(kinds.first(), Some(&RecordType::Warcinfo), "{name}");
+        assert_eq!(kinds.remove(1), RecordType::Resource, "{name}: the table of requests");
         let count = |wanted: &[RecordType]| kinds.iter().filter(|k| wanted.contains(k)).count();
         assert_eq!(count(&[RecordType::Warcinfo]), 1, "{name}");
         distinct += count(&[RecordType::Response, RecordType::Resource]);

@@ -42,6 +42,7 @@ mod postgres_proxy;
 mod public_source;
 mod reconnects;
 mod remote_stores;
+mod requests;
 mod roles;
 mod same_bytes;
 mod scrape;

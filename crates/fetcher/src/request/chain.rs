@@ -21,6 +21,7 @@ use crate::{
         cookies::Cookies, head::NextStep, hop::RequestChain, robots::RobotsCache,
         scope::FetchScope, shared::Shared, target::Target,
     },
+    request_log::{CurrentRequest, RequestEnd},
     trouble::{Stop, Trouble},
 };
 
@@ -65,24 +66,13 @@ async fn follow(
     let clock = Clock::start(shared.settings.total_timeout);
     let fetched = Fetched::new(url);
     let cookies = Cookies::default();
-    let mut chain = RequestChain { shared, scope, purpose, clock, cookies, fetched };
+    let current = CurrentRequest::none(scope.requests);
+    let mut chain = RequestChain { shared, scope, purpose, clock, cookies, fetched, current };
     let ended = follow_redirects(&mut chain, robots).await;
-    let mut fetched = chain.fetched;
+    let RequestChain { mut fetched, mut current, .. } = chain;
     fetched.timings.sum();
-    match ended {
-        Ok(()) if fetched.body.is_empty() => fetched.outcome = Outcome::EmptyBody,
-        Ok(()) => fetched.outcome = Outcome::Ok,
-        Err(Stop::Trouble(trouble)) => return Err(trouble),
-        Err(Stop::Outcome(outcome)) => {
-            if outcome.after_stall() == AfterStall::Void && shared.stalls.since(began) {
-                return Err(Trouble::Stalled);
-            }
-            if outcome.is_silence() {
-                shared.connectivity.check().await?;
-            }
-            fetched.outcome = outcome;
-        }
-    }
+    fetched.outcome = outcome_of(shared, began, ended, &fetched).await?;
+    current.end(RequestEnd::Outcome(fetched.outcome), fetched.body.len());
     if let Some(address) = fetched.hops.last().and_then(|hop| hop.address)
         && is_complaint(&fetched)
     {
@@ -91,6 +81,28 @@ async fn follow(
     }
     scope.meter.fetched(purpose, &fetched);
     Ok(fetched)
+}
+
+/// How a fetch ended, unless trouble of this machine voids it.
+async fn outcome_of(
+    shared: &Shared,
+    began: Instant,
+    ended: Result<(), Stop>,
+    fetched: &Fetched,
+) -> Result<Outcome, Trouble> {
+    let outcome = match ended {
+        Ok(()) if fetched.body.is_empty() => return Ok(Outcome::EmptyBody),
+        Ok(()) => return Ok(Outcome::Ok),
+        Err(Stop::Trouble(trouble)) => return Err(trouble),
+        Err(Stop::Outcome(outcome)) => outcome,
+    };
+    if outcome.after_stall() == AfterStall::Void && shared.stalls.since(began) {
+        return Err(Trouble::Stalled);
+    }
+    if outcome.is_silence() {
+        shared.connectivity.check().await?;
+    }
+    Ok(outcome)
 }
 
 /// Whether an answer is what an address gives that gets too many requests.
@@ -124,6 +136,7 @@ async fn follow_redirects(
             other => other?,
         };
         let NextStep::Redirect(location) = next_step else { return Ok(()) };
+        chain.current.end(RequestEnd::Redirected, 0);
         if redirects >= chain.shared.settings.max_redirects {
             return Err(Outcome::RedirectLimit.into());
         }

@@ -14,6 +14,7 @@ use crate::{
     request::{
         chain, pool::ConnectionPool, robots::RobotsCache, scope::FetchScope, shared::Shared,
     },
+    request_log::RequestLog,
     robot::Robot,
     settings::{FetchSettings, RobotsPolicy, SettingsError},
     signing::SigningKey,
@@ -69,6 +70,7 @@ impl Fetcher {
             exclusions: &exclusions,
             robot: &self.shared.robot,
             meter: &meter,
+            requests: &RequestLog::default(),
             is_later_pass: false,
             is_sequential: true,
         };

@@ -38,6 +38,7 @@ use crate::{
         shared::Shared,
         target::Target,
     },
+    request_log::{CurrentRequest, RequestEnd},
     trouble::Stop,
 };
 
@@ -54,6 +55,7 @@ pub(crate) struct RequestChain<'a> {
     pub(crate) clock: Clock,
     pub(crate) cookies: Cookies,
     pub(crate) fetched: Fetched,
+    pub(crate) current: CurrentRequest<'a>,
 }
 
 impl RequestChain<'_> {
@@ -96,7 +98,10 @@ impl RequestChain<'_> {
                     return self.answer(target, connection, head, permits).await;
                 }
                 // Whatever fails in time on a used connection is sent again on a fresh one.
-                Err(Stop::Outcome(outcome)) if !is_late(outcome) => drop(wire),
+                Err(Stop::Outcome(outcome)) if !is_late(outcome) => {
+                    self.current.end(RequestEnd::SentAgain, 0);
+                    drop(wire);
+                }
                 Err(stop) => return Err(stop),
             }
         } else {
@@ -140,6 +145,9 @@ impl RequestChain<'_> {
         let tried = request.tried;
         if let Some(hop) = self.fetched.last_hop() {
             hop.address = tried;
+        }
+        if tried.is_some() && dialled.is_err() {
+            self.current.no_connection(target.url.as_str());
         }
         dialled
     }
@@ -196,6 +204,7 @@ impl RequestChain<'_> {
         if let Some(signer) = self.scope.signer {
             connection.sign(signer, message::authority(&target.url), request.headers_mut());
         }
+        self.current.send(target.url.as_str());
         let too_many_interim = message::watch_interim_answers(&mut request);
         let began = Instant::now();
         let step = self.shared.settings.first_byte_timeout;
@@ -225,6 +234,7 @@ impl RequestChain<'_> {
         let (status, headers) = (parts.status, parts.headers);
         self.cookies.take(&target.url, &headers);
         self.fetched.status = Some(status.as_u16());
+        self.current.answered(status.as_u16());
         if let Some(hop) = self.fetched.last_hop() {
             hop.status = Some(status.as_u16());
         }

@@ -4,7 +4,8 @@
 
 use crate::{
     blocklist::Blocklist, exclusions::Exclusions, health::dead_origins::DeadOrigins,
-    meter::FetchMeter, request::pool::ConnectionPool, robot::Robot, signing::RequestSigner,
+    meter::FetchMeter, request::pool::ConnectionPool, request_log::RequestLog, robot::Robot,
+    signing::RequestSigner,
 };
 
 /// What the fetches of one origin's URLs share, in one pass over a shard.
@@ -21,6 +22,7 @@ pub(crate) struct FetchScope<'a> {
     /// As whom the requests are made.
     pub(crate) robot: &'a Robot,
     pub(crate) meter: &'a FetchMeter,
+    pub(crate) requests: &'a RequestLog,
     /// Whether this is the later pass, in which silent endpoints are tried once more.
     pub(crate) is_later_pass: bool,
     /// Whether each fetch begins when the one before it has ended.

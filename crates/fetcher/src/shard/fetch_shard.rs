@@ -20,6 +20,7 @@ use crate::{
     meter::FetchMeter,
     outcome::Outcome,
     request::{content::data_bytes, fetcher::Fetcher, robots::RobotsCache, spool::Spool},
+    request_log::{LoggedRequests, RequestLog},
     robot::Robot,
     settings::RobotsPolicy,
     shard::{
@@ -102,6 +103,8 @@ pub struct ShardResult {
     pub bytes_downloaded: u64,
     /// What fetching took.
     pub counts: FetchCounts,
+    /// Every request that was made, and when.
+    pub requests: LoggedRequests,
 }
 
 /// Fetches every candidate of a shard; bodies of images go to `spool`.
@@ -130,6 +133,7 @@ pub async fn fetch_shard(
         heartbeat: options.heartbeat,
         isolation: options.isolation,
         meter: FetchMeter::default(),
+        requests: RequestLog::default(),
     });
     for (url_no, outcome) in plan.settled {
         results[url_no] = Some(match outcome {
@@ -152,6 +156,7 @@ pub async fn fetch_shard(
     let candidates = plan.url_no_of_candidate.len();
     shard.dedup_hits = candidates - shard.distinct_urls;
     shard.counts = work.meter.counts();
+    shard.requests = work.requests.take();
     shard.results = by_candidate(hosts, &plan.url_no_of_candidate, results);
     Ok(shard)
 }

@@ -183,6 +183,7 @@ impl UrlContext<'_> {
             exclusions: &work.exclusions,
             robot: &work.robot,
             meter: &work.meter,
+            requests: &work.requests,
             is_later_pass: self.is_later_pass,
             is_sequential: self.is_sequential,
         };

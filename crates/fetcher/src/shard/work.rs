@@ -11,6 +11,7 @@ use crate::{
     isolation::ItemIsolation,
     meter::FetchMeter,
     request::{robots::RobotsCache, shared::Shared, spool::Spool},
+    request_log::RequestLog,
     robot::Robot,
     settings::RobotsPolicy,
     signing::RequestSigner,
@@ -31,6 +32,7 @@ pub(crate) struct ShardWork {
     pub(crate) heartbeat: Heartbeat,
     pub(crate) isolation: ItemIsolation,
     pub(crate) meter: FetchMeter,
+    pub(crate) requests: RequestLog,
 }
 
 impl ShardWork {

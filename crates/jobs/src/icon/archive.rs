@@ -15,6 +15,8 @@ use everytab_coordinator::IconRow;
 use everytab_fetcher::{IconResult, Payload, Spool};
 use tempfile::TempPath;
 
+use crate::request_table;
+
 /// A shard's archive in a temporary file.
 pub(crate) struct Archive {
     file: TempPath,
@@ -40,12 +42,14 @@ struct First {
     date_micros: i64,
 }
 
-/// Writes the archive in canonical order: a `response` (for an icon in the page itself a
-/// `resource`) for each distinct content, a `revisit` for each other URL that gave the same.
+/// Writes the archive: the table of requests, then in canonical order a `response` (for an icon in
+/// the page itself a `resource`) for each distinct content, a `revisit` for each other URL that
+/// gave the same.
 pub(crate) fn write(
     path: PathBuf,
     spool: &Spool,
     results: &[IconResult],
+    requests: &[u8],
 ) -> Result<Archive, WriteError> {
     let file = File::create(&path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -59,6 +63,9 @@ pub(crate) fn write(
         ],
     };
     let mut writer = ArchiveWriter::new(BufWriter::new(file), &info)?;
+    let (target_uri, content_type) = (request_table::TABLE, request_table::TABLE_TYPE);
+    let date_micros = info.date_micros;
+    writer.resource(&Resource { target_uri, date_micros, content_type, body: requests })?;
     let mut firsts: HashMap<[u8; 32], First> = HashMap::new();
     let mut revisited = HashSet::new();
     let mut rows = Vec::with_capacity(results.len());

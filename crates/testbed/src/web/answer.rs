@@ -29,7 +29,8 @@ pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer
     if !internet.knows(&request.host) {
         return Answer::page(421, "Misdirected Request");
     }
-    internet.counters.request(internet.behaviour(&request.host), request.path());
+    let behaviour = internet.behaviour(&request.host);
+    internet.counters.request(behaviour, &request.host, request.path());
     // One permit for each core: else a thousand concurrent requests would start a thousand threads.
     let Ok(_permit) = internet.drawing.acquire().await else {
         return Answer::page(500, "Internal Server Error");

@@ -1,0 +1,170 @@
+//! What a shard asks of the web, request by request, as it is asked.
+//!
+//! A request is written down before it is sent, so that one whose fetch is dropped or voided is in
+//! the log too. Must not know: how requests are made, where the log is kept.
+
+use chrono::{DateTime, Utc};
+use parking_lot::Mutex;
+
+use crate::outcome::Outcome;
+
+/// Bytes that the log of a shard takes at most; the requests of a usual shard (4,200 of about 130
+/// bytes) take half a megabyte.
+const MAX_LOG_BYTES: usize = 4 * 1024 * 1024;
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestEnd {
+    /// The fetch ended with it.
+    Outcome(Outcome),
+    /// It was answered by a redirect, and the fetch went on.
+    Redirected,
+    /// It failed on a connection that had been used before, and was sent again on a new one.
+    SentAgain,
+    /// Nobody waited for the answer any more, or trouble of this machine voided it.
+    Unfinished,
+}
+
+impl RequestEnd {
+    /// The name, which never changes once used.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Outcome(outcome) => outcome.as_str(),
+            Self::Redirected => "redirected",
+            Self::SentAgain => "sent_again",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// A request, or a connection that did not come about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedRequest {
+    /// What was asked for.
+    pub url: String,
+    /// When the request was sent or the connection failed.
+    pub asked_at: DateTime<Utc>,
+    /// False: no connection came about, so that nothing was sent on it.
+    pub was_sent: bool,
+    /// What came of it.
+    pub end: RequestEnd,
+    /// The status of the answer; none if there was no answer.
+    pub status: Option<u16>,
+    /// Bytes of the decoded body, as far as it was wanted.
+    pub bytes: u32,
+}
+
+/// The requests of a shard.
+#[derive(Clone, Debug, Default)]
+pub struct LoggedRequests {
+    /// The requests, in the order in which they were sent.
+    pub requests: Vec<LoggedRequest>,
+    /// The number of requests for which there was no room.
+    pub left_out: u64,
+    bytes: usize,
+}
+
+/// The log of a shard while it is fetched.
+#[derive(Debug, Default)]
+pub(crate) struct RequestLog(Mutex<LoggedRequests>);
+
+impl RequestLog {
+    fn add(&self, url: &str, was_sent: bool) -> Option<usize> {
+        let mut log = self.0.lock();
+        let takes = size_of::<LoggedRequest>() + url.len();
+        if log.bytes + takes > MAX_LOG_BYTES {
+            log.left_out += 1;
+            return None;
+        }
+        log.bytes += takes;
+        let (url, asked_at, end) = (url.to_owned(), Utc::now(), RequestEnd::Unfinished);
+        log.requests.push(LoggedRequest { url, asked_at, was_sent, end, status: None, bytes: 0 });
+        Some(log.requests.len() - 1)
+    }
+
+    fn change(&self, number: usize, change: impl FnOnce(&mut LoggedRequest)) {
+        if let Some(request) = self.0.lock().requests.get_mut(number) {
+            change(request);
+        }
+    }
+
+    /// Takes the requests out of the log.
+    pub(crate) fn take(&self) -> LoggedRequests {
+        std::mem::take(&mut self.0.lock())
+    }
+}
+
+/// The request of a fetch that is under way, in the log.
+#[derive(Debug)]
+pub(crate) struct CurrentRequest<'a> {
+    log: &'a RequestLog,
+    /// None before the first, and where there was no room.
+    number: Option<usize>,
+}
+
+impl<'a> CurrentRequest<'a> {
+    pub(crate) fn none(log: &'a RequestLog) -> Self {
+        Self { log, number: None }
+    }
+
+    /// A request is about to be sent.
+    pub(crate) fn send(&mut self, url: &str) {
+        self.number = self.log.add(url, true);
+    }
+
+    /// A connection did not come about.
+    pub(crate) fn no_connection(&mut self, url: &str) {
+        self.number = self.log.add(url, false);
+    }
+
+    /// The head of the answer is there.
+    pub(crate) fn answered(&self, status: u16) {
+        if let Some(number) = self.number {
+            self.log.change(number, |request| request.status = Some(status));
+        }
+    }
+
+    /// What came of the request, which is over.
+    pub(crate) fn end(&mut self, end: RequestEnd, body_bytes: usize) {
+        let bytes = u32::try_from(body_bytes).unwrap_or(u32::MAX);
+        if let Some(number) = self.number.take() {
+            self.log.change(number, |request| (request.end, request.bytes) = (end, bytes));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_full_counts_what_it_leaves_out() {
+        let log = RequestLog::default();
+        let url = "x".repeat(100_000);
+        for _ in 0..100 {
+            let mut request = CurrentRequest::none(&log);
+            request.send(&url);
+            request.answered(200);
+            request.end(RequestEnd::Outcome(Outcome::Ok), 7);
+        }
+        let logged = log.take();
+        assert!(logged.bytes <= MAX_LOG_BYTES);
+        assert_eq!(logged.requests.len() as u64 + logged.left_out, 100);
+        assert!(logged.left_out > 0 && log.take().requests.is_empty());
+        let is_whole = |one: &LoggedRequest| (one.status, one.bytes) == (Some(200), 7);
+        assert!(logged.requests.iter().all(is_whole));
+    }
+
+    #[test]
+    fn a_request_whose_fetch_is_dropped_stays_unfinished() {
+        let log = RequestLog::default();
+        {
+            let mut request = CurrentRequest::none(&log);
+            request.send("http://a.test/");
+            request.end(RequestEnd::Redirected, 0);
+            request.send("http://b.test/");
+        }
+        let ends: Vec<_> = log.take().requests.iter().map(|one| one.end).collect();
+        assert_eq!(ends, [RequestEnd::Redirected, RequestEnd::Unfinished]);
+    }
+}

@@ -1,0 +1,40 @@
+//! `scan requests`: what a scan asked of a host, and when.
+
+use clap::Args;
+use everytab_operations::requests;
+
+use crate::{
+    cli_error::{CliResult, Exit},
+    commands::{
+        one_scan::OneScan,
+        stdout::{self, StandardStreams},
+    },
+};
+
+/// Options of `scan requests`.
+#[derive(Debug, Args)]
+pub struct RequestsArgs {
+    #[command(flatten)]
+    scan: OneScan,
+    /// The host that was asked, such as www.example.com
+    host: String,
+    /// One JSON document
+    #[arg(long, env = "EVERYTAB_JSON")]
+    json: bool,
+}
+
+/// Prints the requests: a line each with time, method, URL, status, outcome and bytes.
+///
+/// # Errors
+/// When the database or the archive cannot be read.
+pub async fn run(args: RequestsArgs) -> CliResult {
+    let RequestsArgs { scan, host, json } = args;
+    let (coordinator, number) = scan.find().await?;
+    let found = requests::of_host(&coordinator, number, &host).await?;
+    if json {
+        stdout::line(serde_json::to_string(&found)?)?;
+    } else {
+        found.tell(&StandardStreams)?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,123 @@
+//! What a scan asked of a host: the answer to somebody who asks, beside the servers' access log.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use everytab_testbed::{Behaviour, Mix};
+use serde_json::Value;
+
+use crate::{
+    environment::{Database, Internet, Stores, internet},
+    setup::{files, run},
+};
+
+/// The paths that were asked of each host, as often as they were asked.
+type Asked = BTreeMap<String, Vec<String>>;
+
+/// Hosts that answer, that refuse, that redirect to others, and that ask for patience.
+fn kinds_of_hosts() -> Mix {
+    Mix::none()
+        .with(Behaviour::RedirectChain, 100_000)
+        .with(Behaviour::RedirectOtherHost, 100_000)
+        .with(Behaviour::NotFound, 50_000)
+        .with(Behaviour::TooManyRequests, 50_000)
+        .with(Behaviour::Unavailable, 50_000)
+        .with(Behaviour::RobotsDisallow, 50_000)
+        .with(Behaviour::Refused, 50_000)
+        .with(Behaviour::TlsHandshakeFailure, 50_000)
+        .with(Behaviour::Reset, 50_000)
+        .with_missing_favicon(250_000)
+}
+
+fn told_of(database: &Database, host: &str) -> Value {
+    let ended = run(database.owner(&["scan", "requests", host, "--json"])).expect_code(0);
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+/// What the servers counted, by host.
+fn access_log(internet: &Internet) -> Asked {
+    let mut asked = Asked::new();
+    for (host, path) in internet.running.access_log() {
+        asked.entry(host).or_default().push(path);
+    }
+    asked.values_mut().for_each(|paths| paths.sort());
+    asked
+}
+
+fn path_of(request: &Value) -> String {
+    let url = url::Url::parse(request["url"].as_str().unwrap()).unwrap();
+    url.path().to_owned()
+}
+
+#[test]
+fn what_is_told_of_each_host_is_what_its_server_logged() {
+    let internet = internet(90, kinds_of_hosts());
+    internet.running.keep_access_log();
+    let out = internet.folder.path().join("out");
+    let database = Database::new(&internet, Stores::folders(&internet, &out));
+    database.start_scan(internet.crawl(), &[]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let logged = access_log(&internet);
+    let hosts: BTreeSet<String> = internet.running.hosts().chain(logged.keys().cloned()).collect();
+    let mut told_in_all = 0;
+    let mut ends = BTreeSet::new();
+    for host in &hosts {
+        let told = told_of(&database, host);
+        let requests = told["requests"].as_array().unwrap();
+        let of_method = |method: &'static str| {
+            requests.iter().filter(move |request| request["method"] == method)
+        };
+        let mut paths: Vec<String> = of_method("GET").map(path_of).collect();
+        paths.sort();
+        ends.extend(requests.iter().map(|request| request["outcome"].to_string()));
+        assert!(of_method("-").all(|request| request["status"].is_null()), "{told}");
+        // A connection that is reset at once carries a request that its server never reads.
+        if internet.running.behaviour(host) != Behaviour::Reset {
+            assert_eq!(paths, logged.get(host).cloned().unwrap_or_default(), "{host}: {told}");
+        }
+        assert!(requests.is_sorted_by_key(|request| request["asked_at"].as_str()), "{told}");
+        assert_eq!(told["untold"]["shards_not_completed"], 0);
+        told_in_all += paths.len();
+    }
+    assert!(told_in_all > 250, "{told_in_all} requests in all");
+    for end in ["ok", "redirected", "http_404_410", "http_429", "connect_refused"] {
+        assert!(ends.contains(&format!("\"{end}\"")), "{end} is not among {ends:?}");
+    }
+    let own = internet.running.hosts().next().unwrap();
+    let text = run(database.owner(&["scan", "requests", &own])).expect_code(0);
+    let lines: Vec<&str> = text.stdout.lines().collect();
+    assert!(lines.iter().any(|line| line.contains(&format!("{own}/robots.txt\t"))), "{lines:?}");
+    assert!(lines.iter().all(|line| line.split('\t').count() == 6), "{lines:?}");
+    assert!(text.stderr.contains("EveryTabBot/") || text.stderr.contains("User-Agent"), "{text:?}");
+}
+
+#[test]
+fn what_cannot_be_told_of_a_host_is_said() {
+    let internet = internet(60, Mix::none());
+    let out = internet.folder.path().join("out");
+    let database = Database::new(&internet, Stores::folders(&internet, &out));
+    database.start_scan(internet.crawl(), &[]);
+    run(database.owner(&["scan", "pause", "--kind", "icon"])).expect_code(0);
+    let host = internet.running.hosts().next().unwrap();
+    let not_yet = told_of(&database, &host);
+    assert_eq!(not_yet["requests"], Value::Array(Vec::new()), "{not_yet}");
+    run(database.owner(&["scan", "resume", "--kind", "icon"])).expect_code(0);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let whole = told_of(&database, &host);
+    assert_eq!(whole["untold"]["shards_without_archive"], 0, "{whole}");
+    // As after an attempt whose worker was killed.
+    database.psql(
+        "insert into everytab.job_events (job_id, run, event, lease_number)
+         select job_id, run, 'expired', 1 from everytab.jobs where kind = 'icon'",
+    );
+    for (name, _) in files(&out.join("archive")) {
+        if name.ends_with(".warc.gz") {
+            std::fs::remove_file(out.join("archive").join(name)).unwrap();
+        }
+    }
+    let gone = run(database.owner(&["scan", "requests", &host])).expect_code(0);
+    assert_eq!(gone.stdout, "");
+    assert!(gone.stderr.contains("archives are gone"), "{}", gone.stderr);
+    assert!(gone.stderr.contains("(expired)"), "{}", gone.stderr);
+    let none = run(database.owner(&["scan", "requests", "no host"])).expect_code(2);
+    assert!(none.stderr.contains("no host"), "{}", none.stderr);
+}
