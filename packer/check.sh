@@ -14,6 +14,9 @@ version="$(packer version | sed -nE '1s/.*v([0-9]+)\.([0-9]+).*/\1 \2/p')"
 read -r major minor <<<"$version"
 [ "$(sort <<<"$(grep -ohE 'packer>=1.7: (begin|end)' "$here"/*.hcl)" | uniq -c | awk '{print $1}' |
     sort -u | wc -l)" = 1 ] || { echo "marks without their other half"; exit 1; }
+[ "$(grep -c 'source *= "github.com/' "$here/plugins.pkr.hcl")" = \
+    "$(grep -cE '^ +version *= "= [0-9]+\.[0-9]+\.[0-9]+"$' "$here/plugins.pkr.hcl")" ] ||
+    { echo "plugins.pkr.hcl: each plugin needs an exact version, such as \"= 1.3.9\""; exit 1; }
 packer fmt -check "$here" >/dev/null || { echo "not formatted: packer fmt packer"; exit 1; }
 if [ "$major" = 1 ] && [ "$minor" -lt 7 ]; then
     rm "$work/packer/plugins.pkr.hcl"

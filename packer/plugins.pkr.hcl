@@ -1,16 +1,16 @@
 # For packer 1.7 and later; Debian's 1.6, which has its plugins built in, gets the folder without this
-# file (check.sh).
+# file (check.sh). Packer has no lock file, so each version is exact: another one is a change of this file.
 packer {
   required_version = ">= 1.7"
 
   required_plugins {
     amazon = {
       source  = "github.com/hashicorp/amazon"
-      version = "~> 1.3"
+      version = "= 1.3.9"
     }
     ansible = {
       source  = "github.com/hashicorp/ansible"
-      version = "~> 1.1"
+      version = "= 1.1.4"
     }
   }
 }

@@ -6,14 +6,16 @@
 # Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy
 # that the page has), packer, ansible, units (systemd's own verification, and a sandbox for each),
 # starting (when the console migrates), leaving (by which exit codes a machine leaves its group, and
-# what it asks of AWS), runbook (each command of docs/operations.md is one that exists). --folder
+# what it asks of AWS), lockout (on Postgres 16 and 17 the owner can still sign in when the workers
+# use tokens), runbook (each command of docs/operations.md is one that exists). --folder
 # looks at another copy of what is checked, which is how scripts/infra/mutants.sh shows that
 # mistakes are found. terraform is the program on the path if there is one, else PyPI's; its
 # provider is terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-STEPS=(format validate test phases lint policy page packer ansible units starting leaving runbook)
+STEPS=(format validate test phases lint policy page packer ansible units starting leaving lockout
+    runbook)
 # What each service of ours has, whatever else it may do.
 SANDBOX=(CapabilityBoundingSet= LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes
     PrivateDevices=yes PrivateTmp=yes ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes
@@ -179,6 +181,7 @@ check_leaving() {
     rm "$work/settings/scan.env"
 }
 
+check_lockout() { python scripts/infra/lockout "$folder" "$target/node"; }
 check_runbook() { python scripts/infra/runbook "$folder"; }
 
 failures=0

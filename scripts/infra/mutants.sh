@@ -6,6 +6,9 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
+# What infra-check reads.
+CHECKED=(terraform packer ansible packaging docs coordinator-sql Makefile)
+
 # step | file | sed expression
 mutants() {
     cat <<'LIST'
@@ -125,6 +128,8 @@ lint     | terraform/modules/bucket/main.tf | s/\(#checkov:skip=CKV_AWS_145\):.*
 policy   | terraform/modules/hosting/cloudfront.tf | s/"redirect-to-https"/"allow-all"/
 policy   | terraform/modules/scanning/database.tf | s/storage_encrypted     = true/storage_encrypted = false/
 page     | terraform/modules/hosting/cloudfront.tf | s/frame-src https:/frame-src */
+packer   | packer/plugins.pkr.hcl | s/"= 1.3.9"/"~> 1.3"/
+packer   | packer/plugins.pkr.hcl | s/version = "= 1.1.4"/version = "1.1"/
 packer   | packer/worker.pkr.hcl | s/ssh_username /ssh_user /
 packer   | packer/worker.pkr.hcl | s/source.amazon-ebs.worker/source.amazon-ebs.work/
 packer   | packer/worker.pkr.hcl | s/var.package/var.pakage/
@@ -154,6 +159,11 @@ leaving  | packaging/lib/leave-group | s/in 0 | 3) ;;/in 0) ;;/
 leaving  | packaging/lib/leave-group | s/\*) exit 0 ;;/*) ;;/
 leaving  | packaging/lib/leave-group | s/--should-decrement/--no-should-decrement/
 leaving  | packaging/lib/leave-group | s/^exit 1/exit 0/
+lockout  | coordinator-sql/roles.sql | s/>= 160000$/>= 190000/
+lockout  | packaging/lib/start-scan | s/grant rds_iam to everytab_worker/grant rds_iam to everytab_owner/
+lockout  | packaging/lib/start-scan | /grant rds_iam to/d
+phases   | terraform/modules/scanning/iam.tf | /aws_iam_role_policy" "console"/,/^}/s/"s3:GetObject", "s3:ListBucket"\]/"s3:GetObject"]/
+phases   | terraform/modules/scanning/network.tf | s/"s3:GetObject", "s3:ListBucket"/"s3:GetObject"/
 runbook  | docs/operations.md | s/everytab-owner scan pause --kind icon/everytab-owner scan pause --stage icon/
 runbook  | docs/operations.md | s/-var teardown=CC/-var destroy=CC/
 runbook  | docs/operations.md | s/everytab-owner backup --to/everytab-worker backup --to/
@@ -169,7 +179,7 @@ trap 'rm -rf "$work"' EXIT
 try() {
     local step="$1" file="$2" expression="$3" folder="$work/$4" said
     mkdir "$folder"
-    cp -r terraform packer ansible packaging docs Makefile "$folder"
+    cp -r "${CHECKED[@]}" "$folder"
     sed -i "$expression" "$folder/$file"
     if cmp -s "$file" "$folder/$file"; then
         echo "CHANGES NOTHING: $file: $expression"
@@ -185,7 +195,7 @@ try() {
 
 # Without a mistake all is well: else every step would seem to find everything.
 mkdir "$work/0"
-cp -r terraform packer ansible packaging docs Makefile "$work/0"
+cp -r "${CHECKED[@]}" "$work/0"
 scripts/infra/check.sh --folder "$work/0" || { echo "without a mistake it fails already"; exit 1; }
 
 number=0 missed=0

@@ -157,6 +157,18 @@ def gateway(of):
                 yield f"{address}: {one['Sid']} writes elsewhere"
 
 
+def latest(of):
+    """`latest` is found by listing the crawl's bucket, which holds no list of its crawls: the console
+    may list it, and so may who goes through the gateway."""
+    lists = lambda one: one["Effect"] == "Allow" and "s3:ListBucket" in listed(one["Action"]) \
+        and {"*", "arn:aws:s3:::commoncrawl"} & set(listed(one["Resource"]))
+    if not any(name == "console" and lists(one) for name, one in statements(of)):
+        yield "the console cannot list s3://commoncrawl: `latest` names no crawl"
+    for address, endpoint in of("aws_vpc_endpoint"):
+        if not any(lists(one) for one in json.loads(endpoint["policy"])["Statement"]):
+            yield f"{address}: nobody can list s3://commoncrawl through it"
+
+
 def settings(text):
     """The environment files of a machine's user data: a map of a file's name to its variables."""
     found = {}
@@ -295,7 +307,7 @@ def faults(state, folder):
     def of(kind):
         return [(address, one["values"]) for address, one in found.items() if one["type"] == kind]
 
-    for check in (bucket_policies, public_access, doors, roles, gateway, user_data, startup, money,
-                  brake, watched, manners):
+    for check in (bucket_policies, public_access, doors, roles, gateway, latest, user_data, startup,
+                  money, brake, watched, manners):
         yield from check(of)
     yield from metrics(of, folder)
