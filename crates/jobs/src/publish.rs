@@ -22,10 +22,7 @@ use everytab_bundler::{
 };
 use everytab_coordinator::{Coordinator, OutcomeCount, Output, ScanInfo, ScanStatus};
 use everytab_fetcher::Heartbeat;
-use everytab_storage::{
-    ObjectChange, PutOptions, Store, Tagged,
-    cdn::{self, CdnSettings},
-};
+use everytab_storage::{AwsSettings, ObjectChange, PutOptions, Store, Tagged, cdn};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value};
 
@@ -302,7 +299,7 @@ async fn invalidate(distribution: &str, manifest: &Manifest) -> Result<(), JobEr
     let paths: Vec<String> = keys.map(|key| format!("/{key}")).collect();
     // The reference makes a repeated request of the same publishing a no-op.
     let reference = format!("{}-{}", manifest.scan, manifest.generated_at);
-    let settings = CdnSettings::default();
+    let settings = AwsSettings::default();
     let id = cdn::invalidate(distribution, &paths, &reference, &settings).await?;
     tracing::info!(distribution, invalidation = %id, "asked the CDN to forget the old pages");
     Ok(())

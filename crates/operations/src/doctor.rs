@@ -4,12 +4,14 @@
 //! Invariant: a check tries the real thing (a look-up, a write, a server) and leaves nothing
 //! behind; every failure says what to change. Must not know: how any of it is used later.
 
+mod account;
 mod check;
 mod database;
 mod host;
 mod stores;
 
 pub use self::{
+    account::{FleetSize, check as account},
     check::{Check, NewestScan},
     database::check as database,
     host::{capacities, resolver, temporary},

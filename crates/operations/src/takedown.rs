@@ -24,10 +24,7 @@ use everytab_bundler::{
 };
 use everytab_fetcher::Heartbeat;
 use everytab_jobs::removal::{FoundTabs, RewrittenBundle, ScanObjects};
-use everytab_storage::{
-    ObjectChange, Store, StoreSettings, Tagged,
-    cdn::{self, CdnSettings},
-};
+use everytab_storage::{AwsSettings, ObjectChange, Store, StoreSettings, Tagged, cdn};
 use uuid::Uuid;
 
 use crate::{
@@ -231,7 +228,7 @@ impl Takedown<'_> {
         if let Some(distribution) = &self.distribution {
             let paths: Vec<String> = paths.into_iter().collect();
             let reference = format!("takedown-{}", Uuid::new_v4());
-            let settings = CdnSettings::default();
+            let settings = AwsSettings::default();
             let id = cdn::invalidate(distribution, &paths, &reference, &settings).await?;
             self.sink.note(format_args!(
                 "asked CloudFront {distribution} to forget {} paths ({id})",

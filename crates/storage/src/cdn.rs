@@ -2,38 +2,27 @@
 //!
 //! Owns that one call; the caller decides which paths and when. The request is signed by
 //! `aws-sigv4` and sent by reqwest, because all of CloudFront's SDK would be compiled for it
-//! (`docs/decisions/0033-cdn-without-its-sdk.md`). Credentials, profile and endpoint come from the
-//! SDK's usual chain (`aws-config`).
+//! (`docs/decisions/0033-cdn-without-its-sdk.md`).
 
-mod request;
-mod settings;
-
-use std::time::Duration;
-
-use reqwest::{Client, StatusCode, redirect::Policy};
+use reqwest::StatusCode;
 
 use crate::{
-    aws_error, backoff,
-    error::{StorageError, StorageErrorKind, describe},
+    AwsSettings,
+    aws_api::{AwsApi, AwsRequest, AwsService, element},
+    aws_error,
+    error::{StorageError, StorageErrorKind},
 };
-use request::{CdnAccount, element, invalidation_batch};
 
-pub use settings::CdnSettings;
-
-/// Tries of one invalidation: with their waits of up to 3 s they outlast a short overload.
-const MAX_TRIES: u32 = 5;
-/// Time to a connection to the API, which has one address for the whole world.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time for one try, answer included.
-const TRY_TIMEOUT: Duration = Duration::from_secs(30);
+/// One global service, whose requests are signed for this region.
+const CLOUDFRONT: AwsService = AwsService {
+    id: "CloudFront",
+    signed_as: "cloudfront",
+    region: Some("us-east-1"),
+    endpoint: "https://cloudfront.amazonaws.com",
+};
+/// The version of CloudFront's API that the request is written for.
+const API_VERSION: &str = "2020-05-31";
 const ACTION: &str = "invalidate";
-
-/// Why a try failed.
-struct CdnFailure {
-    error: StorageError,
-    /// True if the same request may succeed in some seconds.
-    is_transient: bool,
-}
 
 /// Invalidates `paths` (each begins with `/`, may end with `*`, percent-encoded) and returns the
 /// id of the invalidation. `caller_reference` makes it idempotent: the same reference with the
@@ -46,7 +35,7 @@ pub async fn invalidate(
     distribution_id: &str,
     paths: &[String],
     caller_reference: &str,
-    settings: &CdnSettings,
+    settings: &AwsSettings,
 ) -> Result<String, StorageError> {
     let place = format!("CloudFront distribution {distribution_id}");
     let invalid = |cause: &str| StorageError::new(StorageErrorKind::Invalid, ACTION, &place, cause);
@@ -57,60 +46,19 @@ pub async fn invalidate(
     if paths.is_empty() || paths.iter().any(|path| !path.starts_with('/')) {
         return Err(invalid("each path must begin with a slash, and there must be one"));
     }
-    let account = CdnAccount::load(settings).await;
-    let account = account.ok_or_else(|| aws_error::no_credentials(ACTION, &place))?;
-    let client = client().map_err(|error| invalid(&describe(&error)))?;
-    let body = invalidation_batch(paths, caller_reference);
-    let mut tries = 1;
-    loop {
-        let request = account.request(distribution_id, body.clone());
-        let request = request.map_err(|cause| invalid(&cause))?;
-        let mut sending = client.post(request.address).body(request.body);
-        for (name, value) in request.headers {
-            sending = sending.header(name, value);
-        }
-        match answer(&place, sending.send().await).await {
-            Ok(id) => return Ok(id),
-            Err(failed) if failed.is_transient && tries < MAX_TRIES => {
-                tracing::debug!(error = %failed.error, tries, "asking the CDN again");
-                tokio::time::sleep(backoff::jittered(tries)).await;
-                tries += 1;
-            }
-            Err(failed) => return Err(failed.error),
-        }
-    }
-}
-
-fn client() -> reqwest::Result<Client> {
-    Client::builder()
-        .user_agent(concat!("everytab/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(TRY_TIMEOUT)
-        .redirect(Policy::none())
-        .build()
-}
-
-/// The id of the invalidation, or why there is none.
-async fn answer(
-    place: &str,
-    sent: reqwest::Result<reqwest::Response>,
-) -> Result<String, CdnFailure> {
-    let broken = |error: &reqwest::Error| {
-        let cause = match error.is_timeout() {
-            true => "no answer in time; try again".to_owned(),
-            false => format!("{}; check the endpoint and the network", describe(error)),
-        };
-        let error = StorageError::new(StorageErrorKind::Unreachable, ACTION, place, cause);
-        CdnFailure { error, is_transient: true }
+    let api = AwsApi::load(&CLOUDFRONT, settings, ACTION, &place).await?;
+    let request = AwsRequest {
+        path: &format!("/{API_VERSION}/distribution/{distribution_id}/invalidation"),
+        headers: &[("content-type", "application/xml")],
+        body: invalidation_batch(paths, caller_reference),
+        action: ACTION,
+        place: &place,
     };
-    let response = sent.map_err(|error| broken(&error))?;
-    let status = response.status();
-    let xml = response.text().await.map_err(|error| broken(&error))?;
-    if status.is_success() {
-        return Ok(element(&xml, "Id").unwrap_or_default().to_owned());
+    let (status, xml) = api.post(&request).await?;
+    match status.is_success() {
+        true => Ok(element(&xml, "Id").unwrap_or_default().to_owned()),
+        false => Err(refusal(&place, status, &xml)),
     }
-    let is_transient = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-    Err(CdnFailure { error: refusal(place, status, &xml), is_transient })
 }
 
 fn refusal(place: &str, status: StatusCode, xml: &str) -> StorageError {
@@ -128,4 +76,36 @@ fn refusal(place: &str, status: StatusCode, xml: &str) -> StorageError {
         }
     };
     StorageError::new(kind, ACTION, place, remedy)
+}
+
+/// The XML of an invalidation.
+fn invalidation_batch(paths: &[String], caller_reference: &str) -> String {
+    let items: String =
+        paths.iter().map(|path| format!("<Path>{}</Path>", escaped(path))).collect();
+    let (quantity, reference) = (paths.len(), escaped(caller_reference));
+    format!(
+        "<InvalidationBatch xmlns=\"http://cloudfront.amazonaws.com/doc/{API_VERSION}/\">\
+         <Paths><Quantity>{quantity}</Quantity><Items>{items}</Items></Paths>\
+         <CallerReference>{reference}</CallerReference></InvalidationBatch>"
+    )
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', "&apos;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_xml_names_all_paths_and_escapes_them() {
+        let paths = ["/index.html".to_owned(), "/a&b*".to_owned()];
+        let xml = invalidation_batch(&paths, "a<b");
+        assert_eq!(element(&xml, "Quantity"), Some("2"));
+        assert_eq!(element(&xml, "Items"), Some("<Path>/index.html</Path><Path>/a&amp;b*</Path>"));
+        assert_eq!(element(&xml, "CallerReference"), Some("a&lt;b"));
+        assert_eq!(element(&xml, "Id"), None);
+    }
 }

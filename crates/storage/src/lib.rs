@@ -2,7 +2,8 @@
 //!
 //! Owns: the [`Store`] trait and its three implementations, the errors that a store can give, the
 //! rate of requests to a source ([`Pace`]), the one loop that reads, changes and writes an object
-//! ([`Store::update`](trait.Store.html)), and the call that invalidates paths of a CDN ([`cdn`]).
+//! ([`Store::update`](trait.Store.html)), the call that invalidates paths of a CDN ([`cdn`]), and
+//! those that ask for an account and its quotas ([`account`]).
 //! Invariants: an object is seen whole or not at all, however a writer ends; a key never leads
 //! outside its store; memory is bounded by [`StoreSettings`]; every error names the object and says
 //! what to do. Must not know: what the objects mean, who asks for them, or any SQL.
@@ -34,15 +35,22 @@
 //! ```
 //!
 //! Cargo features, all on by default: `s3` and `https` for stores of these schemes (without the
-//! feature [`open`] refuses the scheme and names the feature), `cdn` for the module `cdn`. Without
-//! them no crate of AWS is compiled.
+//! feature [`open`] refuses the scheme and names the feature), `cdn` for the modules `cdn` and
+//! `account`. Without them no crate of AWS is compiled.
 
+#[cfg(feature = "cdn")]
+pub mod account;
+#[cfg(not(feature = "cdn"))]
+#[path = "no_account.rs"]
+pub mod account;
 #[cfg(feature = "cdn")]
 pub mod cdn;
 #[cfg(not(feature = "cdn"))]
 #[path = "no_cdn.rs"]
 pub mod cdn;
 
+#[cfg(feature = "cdn")]
+mod aws_api;
 #[cfg(any(feature = "s3", feature = "cdn"))]
 mod aws_error;
 mod backoff;
@@ -62,6 +70,6 @@ mod update;
 pub use error::{StorageError, StorageErrorKind};
 pub use open::open;
 pub use pace::{Pace, REFUSAL_PAUSE};
-pub use settings::{AccessKey, PRODUCT, StoreSettings};
+pub use settings::{AccessKey, AwsSettings, PRODUCT, StoreSettings};
 pub use store::{Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged};
 pub use update::ObjectChange;

@@ -1,10 +1,9 @@
 //! The CDN in a program that was built without the feature `cdn`: every invalidation is refused.
 
-use crate::error::{StorageError, StorageErrorKind};
-
-/// Nothing to set.
-#[derive(Debug, Clone, Default)]
-pub struct CdnSettings {}
+use crate::{
+    AwsSettings,
+    error::{StorageError, StorageErrorKind},
+};
 
 /// Refuses.
 ///
@@ -14,7 +13,7 @@ pub async fn invalidate(
     distribution_id: &str,
     _paths: &[String],
     _caller_reference: &str,
-    _settings: &CdnSettings,
+    _settings: &AwsSettings,
 ) -> Result<String, StorageError> {
     Err(StorageError::new(
         StorageErrorKind::Invalid,

@@ -22,6 +22,18 @@ impl fmt::Debug for AccessKey {
     }
 }
 
+/// How to reach APIs of AWS. The default takes the SDK's chain: the environment
+/// (`AWS_ENDPOINT_URL_CLOUDFRONT`, `AWS_ENDPOINT_URL`, keys), the profile, the instance.
+#[derive(Clone, Debug, Default)]
+pub struct AwsSettings {
+    /// Endpoint of the API, in place of Amazon's.
+    pub endpoint: Option<String>,
+    /// Region in place of the chain's; a service without regions does not ask for it.
+    pub region: Option<String>,
+    /// Keys in place of the chain's.
+    pub access_key: Option<AccessKey>,
+}
+
 /// How a store behaves. The default suits production.
 #[derive(Clone, Debug)]
 pub struct StoreSettings {

@@ -1,18 +1,21 @@
-//! CDN invalidation: what goes over the wire, and, where moto is installed, its answer.
+//! CDN invalidation, account and quotas: what goes over the wire, and, where moto is installed,
+//! its answer.
 
 #![allow(clippy::panic)] // Failing loudly is what tests are for.
 
 mod scripted;
 
 use everytab_storage::{
-    AccessKey, StorageErrorKind,
-    cdn::{CdnSettings, invalidate},
+    AccessKey, AwsSettings, StorageErrorKind,
+    account::{caller, quota},
+    cdn::invalidate,
 };
 use scripted::{Reply, Scripted};
 
-fn settings(endpoint: String) -> CdnSettings {
+fn settings(endpoint: String) -> AwsSettings {
     let access_key = AccessKey { id: "AK".to_owned(), secret: "SK".to_owned() };
-    CdnSettings { endpoint: Some(endpoint), access_key: Some(access_key) }
+    let region = Some("eu-central-1".to_owned());
+    AwsSettings { endpoint: Some(endpoint), region, access_key: Some(access_key) }
 }
 
 const ACCEPTED: &str = "<Invalidation><Id>I2J0I21PCUYOIK</Id><Status>InProgress</Status>\
@@ -144,4 +147,47 @@ async fn make_distribution(endpoint: &str, moto: &mut tokio::process::Child) -> 
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     panic!("moto came up on no port within a minute");
+}
+
+#[tokio::test]
+async fn an_account_and_its_quotas_are_asked_for() {
+    let server = Scripted::start(|_, request| match request.headers.get("x-amz-target") {
+        Some(_) => Reply::new(200, r#"{"Quota":{"QuotaCode":"L-34B43A08","Value":64.0}}"#),
+        None => Reply::new(
+            200,
+            "<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account>\
+             </GetCallerIdentityResult></GetCallerIdentityResponse>",
+        ),
+    })
+    .await;
+    let settings = settings(server.url());
+    let cores = quota("ec2", "L-34B43A08", &settings).await.expect("an answer");
+    assert_eq!(cores.to_string(), "64");
+    let caller = caller(&settings).await.expect("an answer");
+    assert_eq!((&*caller.account, &*caller.region), ("123456789012", "eu-central-1"));
+    let seen = server.seen();
+    let scopes = ["/eu-central-1/servicequotas/aws4_request", "/eu-central-1/sts/aws4_request"];
+    for (request, scope) in seen.iter().zip(scopes) {
+        let authorization = &request.headers["authorization"];
+        assert!(authorization.contains(scope), "{authorization}");
+    }
+    let body: serde_json::Value = serde_json::from_slice(&seen[0].body).expect("JSON");
+    assert_eq!(body["QuotaCode"], "L-34B43A08");
+    // Service Quotas takes signed fields alone.
+    assert!(seen[0].headers["authorization"].contains("x-amz-target"));
+}
+
+#[tokio::test]
+async fn refusals_of_an_account_say_what_to_do() {
+    for (status, body, remedy) in [
+        (400, r#"{"__type":"AccessDeniedException","Message":"no"}"#, "grant this key"),
+        (400, r#"{"__type":"com.amazonaws#NoSuchResourceException","message":"?"}"#, "NoSuch"),
+        (400, r#"{"__type":"UnrecognizedClientException"}"#, "unknown there"),
+        (200, "<html>", "check the endpoint"),
+        (200, r#"{"Quota":{}}"#, "check the endpoint"),
+    ] {
+        let server = Scripted::start(move |_, _| Reply::new(status, body)).await;
+        let error = quota("ec2", "L-1", &settings(server.url())).await.expect_err("refused");
+        assert!(error.to_string().contains(remedy), "{error}");
+    }
 }

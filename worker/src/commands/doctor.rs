@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use everytab_icon::test_vectors::encoder_digest_hex;
-use everytab_operations::doctor::{self, Check, StoreOptions};
+use everytab_operations::doctor::{self, Check, FleetSize, StoreOptions};
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
@@ -48,7 +48,35 @@ pub struct DoctorArgs {
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
     #[command(flatten)]
+    account: AccountArgs,
+    #[command(flatten)]
     fetch: FetchArgs,
+}
+
+/// The fleet that terraform is going to start.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The account of AWS")]
+struct AccountArgs {
+    /// Check whose account the credentials are of, and that its quotas suffice for the workers
+    #[arg(long, env = "EVERYTAB_AWS")]
+    aws: bool,
+    /// Workers
+    #[arg(long, env = "EVERYTAB_WORKERS", default_value_t = 1,
+          value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    workers: u64,
+    /// Workers that are no spot instances
+    #[arg(long, env = "EVERYTAB_ON_DEMAND", default_value_t = 1,
+          value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    on_demand: u64,
+    /// Instance type of the workers
+    #[arg(
+        long,
+        env = "EVERYTAB_INSTANCE",
+        default_value = "c7g.large",
+        value_name = "TYPE",
+        requires = "aws"
+    )]
+    instance: String,
 }
 
 /// Prints checks as they end, and counts those that failed.
@@ -106,6 +134,10 @@ pub async fn run(args: DoctorArgs) -> CliResult {
         private: args.private,
     };
     report.extend(doctor::stores(&options, newest.as_ref()).await)?;
+    if args.account.aws {
+        let AccountArgs { workers, on_demand, instance, .. } = args.account;
+        report.extend(doctor::account(&FleetSize { workers, on_demand, instance }).await)?;
+    }
     eprintln!(
         "{}",
         match report.failed {

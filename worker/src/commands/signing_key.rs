@@ -11,10 +11,7 @@ use clap::{Args, Subcommand};
 use everytab_bundler::object_names::KEY_DIRECTORY;
 use everytab_fetcher::{RequestSigner, SigningKey};
 use everytab_jobs::publish::publish_key;
-use everytab_storage::{
-    StoreSettings,
-    cdn::{self, CdnSettings},
-};
+use everytab_storage::{AwsSettings, StoreSettings, cdn};
 use serde_json::json;
 use url::{Position, Url};
 
@@ -109,7 +106,7 @@ async fn publish(args: PublishKeyArgs) -> Result<serde_json::Value, CliError> {
     if let Some(distribution) = &args.distribution {
         let paths = [format!("/{KEY_DIRECTORY}")];
         let reference = format!("{}-{}", key.key_id(), directory.len());
-        cdn::invalidate(distribution, &paths, &reference, &CdnSettings::default()).await?;
+        cdn::invalidate(distribution, &paths, &reference, &AwsSettings::default()).await?;
     }
     let key_id = key.key_id().to_owned();
     let mut said =

@@ -7,7 +7,7 @@ use reqwest::header::HeaderMap;
 
 use crate::{
     environment::{Database, Internet, Stores, internet},
-    setup::{Running, run, wait_for},
+    setup::{Running, answering, run, wait_for, worker},
 };
 
 const SITE: &str = "everytab-site";
@@ -186,4 +186,39 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
     let asked = aws.invalidations();
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[0], asked[1]);
+}
+
+/// STS is moto's; moto has no quotas of EC2, so one server answers as Service Quotas does.
+#[test]
+fn doctor_names_the_account_and_the_quota_that_does_not_suffice() {
+    let internet = internet(1, Mix::none());
+    let Some(aws) = Aws::start(&internet) else { return };
+    let quotas = answering(|| ("200 OK", r#"{"Quota":{"Value":5.0}}"#.to_owned()));
+    let doctor = |more: &[&str], quotas: &str| {
+        let mut command = worker(["doctor", "--aws", "--json", "--look-up", "localhost"]);
+        command.args(more);
+        command.env("AWS_ACCESS_KEY_ID", "AK").env("AWS_SECRET_ACCESS_KEY", "SK");
+        command.env("AWS_REGION", "eu-central-1").env("AWS_ENDPOINT_URL", &aws.endpoint);
+        command.env("AWS_ENDPOINT_URL_SERVICE_QUOTAS", quotas);
+        let said = run(command).stdout;
+        let lines: Vec<serde_json::Value> =
+            said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        move |name: &str| {
+            let line = lines.iter().find(|line| line["check"] == name);
+            line.unwrap_or_else(|| panic!("no {name}: {said}")).clone()
+        }
+    };
+    let found = doctor(&["--workers", "3"], &quotas);
+    assert_eq!(found("account")["found"], "123456789012 in eu-central-1");
+    // Two spot instances of two cores; one worker and the console are on demand.
+    assert_eq!(found("spot cores")["found"], "4 of 5 (quota L-34B43A08)");
+    assert_eq!(found("on-demand cores")["ok"], true);
+    let found = doctor(&["--workers", "4", "--instance", "c7i.2xlarge"], &quotas);
+    let said = found("spot cores");
+    assert_eq!(said["ok"], false);
+    assert!(said["found"].as_str().unwrap().contains("takes 24, the account may run 5"), "{said}");
+    assert!(said["remedy"].as_str().unwrap().contains("fewer workers"), "{said}");
+    let found = doctor(&[], &aws.endpoint);
+    let said = found("spot cores");
+    assert!(said["found"].as_str().unwrap().contains("NoSuchResource"), "{said}");
 }

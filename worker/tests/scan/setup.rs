@@ -3,6 +3,8 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File, Permissions},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpListener,
     os::unix::fs::{FileExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
@@ -238,4 +240,35 @@ pub(crate) fn assert_same(
     let differ: Vec<&String> =
         left.iter().filter(|(name, bytes)| right.get(*name) != Some(bytes)).map(|l| l.0).collect();
     assert!(differ.is_empty(), "{what}: these files differ: {differ:?}");
+}
+
+/// Starts an HTTP server of an API: to every request it gives the status and body of `answer`.
+/// Returns its endpoint. It ends with the test.
+pub(crate) fn answering(answer: impl Fn() -> (&'static str, String) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut length = 0;
+            let mut line = String::new();
+            while reader.read_line(&mut line).is_ok_and(|_| !line.trim().is_empty()) {
+                let (name, value) = line.split_once(':').unwrap_or_default();
+                if name.eq_ignore_ascii_case("content-length") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let _ = reader.read_exact(&mut vec![0; length]);
+            let (status, body) = answer();
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
+            // The program may have closed the connection.
+            let _ = stream.write_all((head + &body).as_bytes());
+        }
+    });
+    endpoint
 }

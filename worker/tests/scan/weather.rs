@@ -3,8 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpListener,
     process::Command,
     sync::{
         Arc,
@@ -19,7 +17,7 @@ use crate::{
     consistency::{SMALL_SHARDS, assert_consistent},
     environment::{Database, Internet, Stores, internet, stage},
     outcomes,
-    setup::{Running, assert_same, published, run, wait_for},
+    setup::{Running, answering, assert_same, published, run, wait_for},
 };
 
 /// How long each storm of [`the_weather_of_an_hour_is_waited_out`] rages, in seconds.
@@ -203,44 +201,15 @@ fn index_files_of_every_writer_give_the_same_bytes() {
     assert_same(&expected, &published(&dir.join("site")), "the usual files and all variants");
 }
 
-/// Answers 503 to every request until it is told that the weather is fair, then as CloudFront does.
-fn cdn(is_fair: Arc<AtomicBool>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let mut length = 0;
-            let mut line = String::new();
-            while reader.read_line(&mut line).is_ok_and(|_| !line.trim().is_empty()) {
-                let (name, value) = line.split_once(':').unwrap_or_default();
-                if name.eq_ignore_ascii_case("content-length") {
-                    length = value.trim().parse().unwrap();
-                }
-                line.clear();
-            }
-            let _ = reader.read_exact(&mut vec![0; length]);
-            let (status, answer) = match is_fair.load(Ordering::SeqCst) {
-                true => ("201 Created", "<Invalidation><Id>I1</Id></Invalidation>"),
-                false => ("503 Service Unavailable", "<E><Code>ServiceUnavailable</Code></E>"),
-            };
-            let head = format!(
-                "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-                answer.len()
-            );
-            // The program may have closed the connection.
-            let _ = stream.write_all((head + answer).as_bytes());
-        }
-    });
-    endpoint
-}
-
 #[test]
 fn a_cdn_that_is_away_delays_the_end_of_the_scan_and_discards_nothing() {
     let internet = internet(60, Mix::none());
     let is_fair = Arc::new(AtomicBool::new(false));
-    let endpoint = cdn(Arc::clone(&is_fair));
+    let asked = Arc::clone(&is_fair);
+    let endpoint = answering(move || match asked.load(Ordering::SeqCst) {
+        true => ("201 Created", "<Invalidation><Id>I1</Id></Invalidation>".to_owned()),
+        false => ("503 Service Unavailable", "<E><Code>ServiceUnavailable</Code></E>".to_owned()),
+    });
     let dir = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &dir));
     database.start_scan(internet.crawl(), &["--distribution", "E2QWRUHAPOMQZL"]);

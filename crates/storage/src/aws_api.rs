@@ -1,0 +1,200 @@
+//! Signed requests to APIs of AWS whose SDKs are not compiled in: credentials, endpoint, signature
+//! and tries.
+//!
+//! Credentials, profile and endpoint come from the SDK's usual chain (`aws-config`), unless
+//! [`AwsSettings`] has them. Must not know: what an answer means.
+
+use std::time::{Duration, SystemTime};
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::{Credentials, provider::ProvideCredentials};
+use aws_sigv4::{
+    http_request::{SignableBody, SignableRequest, SigningSettings, sign},
+    sign::v4,
+};
+use aws_types::service_config::ServiceConfigKey;
+use reqwest::{Client, RequestBuilder, StatusCode, redirect::Policy};
+
+use crate::{
+    aws_error, backoff,
+    error::{StorageError, StorageErrorKind, describe},
+    settings::AwsSettings,
+};
+
+/// Tries of one request: with their waits of up to 3 s they outlast a short overload.
+const MAX_TRIES: u32 = 5;
+/// Time to a connection to an API.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time for one try, answer included.
+const TRY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A service of AWS.
+pub(crate) struct AwsService {
+    /// Its name in the SDK's variables and profiles, such as `CloudFront`.
+    pub(crate) id: &'static str,
+    /// Its name in signatures.
+    pub(crate) signed_as: &'static str,
+    /// The one region of a global service.
+    pub(crate) region: Option<&'static str>,
+    /// Its endpoint, with `{region}` in place of the region.
+    pub(crate) endpoint: &'static str,
+}
+
+/// A POST.
+pub(crate) struct AwsRequest<'a> {
+    /// The path, which begins with a slash.
+    pub(crate) path: &'a str,
+    /// Header fields, all of which are signed.
+    pub(crate) headers: &'a [(&'static str, &'static str)],
+    pub(crate) body: String,
+    /// What is done and to what, for errors.
+    pub(crate) action: &'static str,
+    pub(crate) place: &'a str,
+}
+
+/// Who asks, and where.
+pub(crate) struct AwsApi {
+    credentials: Credentials,
+    endpoint: String,
+    region: String,
+    signed_as: &'static str,
+}
+
+impl AwsApi {
+    /// Credentials, region and endpoint from the settings, else from the SDK's chain.
+    pub(crate) async fn load(
+        service: &AwsService,
+        settings: &AwsSettings,
+        action: &'static str,
+        place: &str,
+    ) -> Result<Self, StorageError> {
+        let mut loader = aws_config::defaults(BehaviorVersion::latest());
+        let region = service.region.map(str::to_owned).or_else(|| settings.region.clone());
+        if let Some(region) = region {
+            loader = loader.region(Region::new(region));
+        }
+        let config = loader.load().await;
+        let credentials = match &settings.access_key {
+            Some(pair) => Some(Credentials::new(&pair.id, &pair.secret, None, None, "everytab")),
+            None => match config.credentials_provider() {
+                Some(provider) => provider.provide_credentials().await.ok(),
+                None => None,
+            },
+        };
+        let credentials = credentials.ok_or_else(|| aws_error::no_credentials(action, place))?;
+        let region = config.region().map(ToString::to_string).ok_or_else(|| {
+            let cause = "no region is set; set AWS_REGION or a profile's region";
+            StorageError::new(StorageErrorKind::Invalid, action, place, cause)
+        })?;
+        let endpoint = settings.endpoint.clone().or_else(|| configured_endpoint(service, &config));
+        let endpoint = endpoint.unwrap_or_else(|| service.endpoint.replace("{region}", &region));
+        let endpoint = endpoint.trim_end_matches('/').to_owned();
+        Ok(Self { credentials, endpoint, region, signed_as: service.signed_as })
+    }
+
+    /// The region whose endpoint is asked.
+    pub(crate) fn region(&self) -> &str {
+        &self.region
+    }
+
+    /// Sends a request, again while the service is overloaded, and returns status and text of the
+    /// answer.
+    ///
+    /// # Errors
+    /// When the service cannot be reached. A refusal is an answer.
+    pub(crate) async fn post(
+        &self,
+        request: &AwsRequest<'_>,
+    ) -> Result<(StatusCode, String), StorageError> {
+        let error =
+            |kind, cause: String| StorageError::new(kind, request.action, request.place, cause);
+        let client = client();
+        let client =
+            client.map_err(|failed| error(StorageErrorKind::Invalid, describe(&failed)))?;
+        let mut tries = 1;
+        loop {
+            let signed = self.signed(&client, request);
+            let signed = signed.map_err(|cause| error(StorageErrorKind::Invalid, cause))?;
+            let answer = answer(signed).await;
+            let is_transient = answer.as_ref().map_or(true, |(status, _)| {
+                *status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+            });
+            if !is_transient || tries >= MAX_TRIES {
+                return answer.map_err(|cause| error(StorageErrorKind::Unreachable, cause));
+            }
+            tracing::debug!(place = request.place, ?answer, tries, "asking AWS again");
+            tokio::time::sleep(backoff::jittered(tries)).await;
+            tries += 1;
+        }
+    }
+
+    fn signed(&self, client: &Client, request: &AwsRequest<'_>) -> Result<RequestBuilder, String> {
+        let address = format!("{}{}", self.endpoint, request.path);
+        let identity = self.credentials.clone().into();
+        let parameters = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(&self.region)
+            .name(self.signed_as)
+            .time(SystemTime::now())
+            .settings(SigningSettings::default())
+            .build()
+            .map_err(|error| error.to_string())?
+            .into();
+        let signable = SignableRequest::new(
+            "POST",
+            &address,
+            request.headers.iter().copied(),
+            SignableBody::Bytes(request.body.as_bytes()),
+        );
+        let signed = signable.and_then(|request| sign(request, &parameters));
+        let (instructions, _) = signed.map_err(|error| error.to_string())?.into_parts();
+        let (signed, _) = instructions.into_parts();
+        let mut sending = client.post(&address).body(request.body.clone());
+        for (name, value) in request.headers {
+            sending = sending.header(*name, *value);
+        }
+        for header in &signed {
+            sending = sending.header(header.name(), header.value());
+        }
+        Ok(sending)
+    }
+}
+
+fn client() -> reqwest::Result<Client> {
+    Client::builder()
+        .user_agent(concat!("everytab/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(TRY_TIMEOUT)
+        .redirect(Policy::none())
+        .build()
+}
+
+async fn answer(sending: RequestBuilder) -> Result<(StatusCode, String), String> {
+    let broken = |error: &reqwest::Error| match error.is_timeout() {
+        true => "no answer in time; try again".to_owned(),
+        false => format!("{}; check the endpoint and the network", describe(error)),
+    };
+    let response = sending.send().await.map_err(|error| broken(&error))?;
+    let status = response.status();
+    Ok((status, response.text().await.map_err(|error| broken(&error))?))
+}
+
+/// The endpoint by `AWS_ENDPOINT_URL_<SERVICE>`, the profile or `AWS_ENDPOINT_URL`, in the order
+/// of Amazon's own SDK.
+fn configured_endpoint(service: &AwsService, config: &SdkConfig) -> Option<String> {
+    let key = ServiceConfigKey::builder()
+        .service_id(service.id)
+        .env("AWS_ENDPOINT_URL")
+        .profile("endpoint_url")
+        .build()
+        .ok()?;
+    let of_service = config.service_config().and_then(|configured| configured.load_config(key));
+    of_service.or_else(|| config.endpoint_url().map(str::to_owned))
+}
+
+/// The text of the first element of this name in XML of AWS, which has no entities in the ids and
+/// codes that are asked for.
+pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(text, _)| text)
+}
