@@ -376,6 +376,16 @@ begin
     return results;
 end $$;
 
+-- Name: count_early_ends(integer, everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.count_early_ends(p_scan integer, p_kind everytab.job_kind) RETURNS bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select count(*) from job_events e join jobs j on j.job_id = e.job_id
+     where j.run = p_scan and j.kind = p_kind;
+$$;
+
 -- Name: deadline(everytab.job_kind, integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint) RETURNS interval
@@ -2323,6 +2333,10 @@ GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers i
 GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) TO everytab_worker_site;
+
+-- Name: FUNCTION count_early_ends(p_scan integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.count_early_ends(p_scan integer, p_kind everytab.job_kind) FROM PUBLIC;
 
 -- Name: FUNCTION deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint); Type: ACL; Schema: coordinator; Owner: -
 

@@ -43,6 +43,7 @@ pub mod page_files;
 pub mod preview;
 pub mod published_bundle;
 pub mod removed_hosts;
+pub mod request_files;
 pub mod search;
 pub mod security_txt;
 pub mod stats_document;

@@ -77,6 +77,17 @@ pub fn search_range_prefix(range: usize) -> String {
     format!("search/{range}/")
 }
 
+/// The path, below the scan's prefix, of what says how many digits name the files of requests.
+pub const REQUESTS_INDEX_PATH: &str = "requests/index.json";
+/// What the paths of the files of requests begin with, below the scan's prefix.
+pub const REQUESTS_PATH: &str = "requests/";
+
+/// The path, below the scan's prefix, of the requests to the hosts whose SHA-256 begins with
+/// `bucket`, in `digits` hexadecimal digits: `requests/<digits>.tsv.gz`.
+pub fn request_file_path(bucket: u64, digits: usize) -> String {
+    format!("{REQUESTS_PATH}{bucket:0digits$x}.tsv.gz")
+}
+
 /// The prefix of everything of a scan that the site does not read: `archive/<scan id>/`.
 pub fn archive_prefix(scan_id: Uuid) -> String {
     format!("archive/{scan_id}/")
@@ -116,10 +127,16 @@ pub fn content_type(key: &str) -> &'static str {
 }
 
 /// The `Cache-Control` that a name calls for: a minute for an object at the root under a fixed
-/// name, a year for a scan's own objects and for names with a content hash (`app-0123abcd.js`).
+/// name and for requests, which a takedown changes; a year for a scan's other objects and for names
+/// with a content hash (`app-0123abcd.js`).
 pub fn cache_control(key: &str) -> &'static str {
+    let is_of_requests = key.split('/').nth(2).is_some_and(|folder| folder == "requests");
     let is_of_a_scan = key.starts_with("scans/") || key.starts_with("archive/");
-    if is_of_a_scan || has_content_hash(key) { CACHE_IMMUTABLE } else { CACHE_SHORT }
+    if is_of_a_scan && !is_of_requests || has_content_hash(key) {
+        CACHE_IMMUTABLE
+    } else {
+        CACHE_SHORT
+    }
 }
 
 /// Whether a name is `<stem>-<at least 8 hex digits>.<extension>`, or the same with a dot.
@@ -148,6 +165,7 @@ mod tests {
         assert_eq!(search_file_path(27, 0), "search/27/0.tsv");
         assert_eq!(search_index_path(27), "search/27/index.tsv");
         assert_eq!(archive(SCAN, 12, 3), format!("archive/{ID}/12-3.warc.gz"));
+        assert_eq!(request_file_path(0xa, 3), "requests/00a.tsv.gz");
         assert_eq!(search_part(SCAN, 12), format!("archive/{ID}/search/12.tsv"));
         assert_eq!([INDEX_HTML, MANIFEST, STATS], ["index.html", "manifest.json", "stats.json"]);
     }
@@ -191,6 +209,8 @@ mod tests {
         ] {
             assert_eq!(cache_control(key), CACHE_SHORT, "{key}");
         }
+        let requests = scan_prefix(SCAN) + &request_file_path(0, 2);
+        assert_eq!(cache_control(&requests), CACHE_SHORT);
         let bundle = bundle(SCAN, 0);
         for key in [bundle.as_str(), "js/app-0123abcd.js", "page.0123456789abcdef.css"] {
             assert_eq!(cache_control(key), CACHE_IMMUTABLE, "{key}");

@@ -1,4 +1,4 @@
-//! Which job asked for a host's icons.
+//! Which job asked for a host's icons, and what attempts left no record.
 
 use crate::{
     bind::bind, coordinator::Coordinator, error::Error, job::JobKind, record::signed_hash,
@@ -21,5 +21,17 @@ impl Coordinator {
         let binds = [bind(&scan), bind(&kind), bind(&hash)];
         let mut rows: Vec<(Option<i64>,)> = self.operator_rows(sql, &binds).await?;
         Ok(rows.pop().and_then(|(job,)| job))
+    }
+
+    /// How many attempts at a scan's jobs of a kind ended before they were completed, or were
+    /// performed again after it.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn count_early_ends(&self, scan: i32, kind: JobKind) -> Result<i64, Error> {
+        let sql = "select coordinator.count_early_ends($1, $2::everytab.job_kind)";
+        let kind = kind.as_str();
+        let rows: Vec<(i64,)> = self.operator_rows(sql, &[bind(&scan), bind(&kind)]).await?;
+        Ok(rows.first().map_or(0, |(count,)| *count))
     }
 }

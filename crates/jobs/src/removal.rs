@@ -9,6 +9,7 @@
 //! Invariants: an excluded host is found by its search line, which goes last: a removal that was
 //! interrupted anywhere is finished by performing it again. Must not know: Postgres, the manifest.
 
+mod request_files;
 mod search_files;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -29,6 +29,7 @@ pub mod exclude;
 pub mod gc;
 pub mod plan;
 pub mod progress;
+pub mod request_log;
 pub mod requests;
 pub mod scan_start;
 pub mod site_identity;

@@ -62,6 +62,8 @@ pub struct Untold {
     pub requests_without_room: u64,
     /// The attempts at the host's own shard that ended early: what they asked is in no table.
     pub early_ends: Vec<EarlyEnd>,
+    /// The number of such attempts at other shards, whose pages may name icons of the host.
+    pub early_ends_elsewhere: u64,
 }
 
 /// What a scan asked of a host.
@@ -100,9 +102,12 @@ pub async fn of_host(
     let archive = everytab_storage::open(&settings.archive, &StoreSettings::default()).await?;
     let completed = coordinator.referenced_archives(scan).await?;
     let shards = u64::from(info.shards.unwrap_or(0).unsigned_abs());
+    let early_ends = early_ends(coordinator, scan, &host).await?;
+    let all_early_ends = coordinator.count_early_ends(scan, JobKind::Icon).await?.unsigned_abs();
     let mut untold = Untold {
         shards_not_completed: shards.saturating_sub(completed.len() as u64),
-        early_ends: early_ends(coordinator, scan, &host).await?,
+        early_ends_elsewhere: all_early_ends.saturating_sub(early_ends.len() as u64),
+        early_ends,
         ..Untold::default()
     };
     let keys = completed
@@ -194,6 +199,7 @@ impl Untold {
             (self.shards_not_completed, "shards are not completed; ask again when they are"),
             (self.shards_without_table, "shards were fetched by a version that kept no requests"),
             (self.shards_without_archive, "shards' archives are gone; a backup may hold them"),
+            (self.early_ends_elsewhere, "attempts at other shards ended early"),
             (self.requests_without_room, "requests, to whichever host, had no room in a table"),
         ];
         for (count, what) in counts.iter().filter(|(count, _)| *count > 0) {

@@ -126,11 +126,28 @@ impl Takedown<'_> {
             self.sink.note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
         }
         for prefix in self.site.list_folders(SCANS_PREFIX).await? {
+            self.remove_requests(&prefix, &excluded).await?;
             if prefix != published {
                 self.remove_from_older(prefix, &excluded, hosts, &mut gone).await?;
             }
         }
         Ok(gone)
+    }
+
+    /// Removes the hosts from a scan's files of requests. A run that was interrupted may have
+    /// changed a file without invalidating it in the CDN, where it stays for a minute.
+    async fn remove_requests(
+        &self,
+        prefix: &str,
+        excluded: &RemovedHosts,
+    ) -> Result<(), OperationError> {
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
+        let changed = objects.remove_requests(excluded).await?;
+        if changed.is_empty() {
+            return Ok(());
+        }
+        self.invalidate(changed.into_iter().map(|key| format!("/{key}")).collect()).await
     }
 
     /// The first half: no page that reads the manifest from now on shows the hosts.

@@ -1,18 +1,27 @@
 //! `publish`: a scan's site again, such as after a site was lost or to go back to an older scan.
 
+use std::path::PathBuf;
+
 use clap::Args;
+use everytab_bundler::request_files::MAX_BYTES;
 use everytab_fetcher::{FetchSettings, Fetcher, Heartbeat};
 use everytab_jobs::{
     Context,
     publish::{PublishRequest, publish_site},
 };
-use everytab_operations::database::scan_number;
+use everytab_operations::{
+    database::scan_number,
+    request_log::{RequestLogOptions, RequestLogSize, publish_request_log},
+};
 use everytab_storage::StoreSettings;
 use uuid::Uuid;
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::{database, stdout},
+    commands::{
+        database,
+        stdout::{self, StandardStreams},
+    },
     options::DatabaseArgs,
 };
 
@@ -34,6 +43,12 @@ pub struct PublishArgs {
     /// that has not finished
     #[arg(long, env = "EVERYTAB_FORCE")]
     force: bool,
+    /// Write public files, too, that tell each host what the scan asked of it
+    #[arg(long, env = "EVERYTAB_REQUEST_LOG")]
+    request_log: bool,
+    /// Folder for the temporary files of --request-log
+    #[arg(long, env = "EVERYTAB_TEMPORARY", value_name = "DIR")]
+    temporary: Option<PathBuf>,
 }
 
 /// Publishes; the published manifest goes to stdout.
@@ -61,6 +76,17 @@ pub async fn run(args: PublishArgs) -> CliResult {
         publish_site(&storage_only(args.user_agent)?, &request, &Heartbeat::default()).await?;
     eprintln!("{} now shows scan {scan}: {} tabs", request.settings.site, manifest.hosts);
     stdout::line(serde_json::to_string(&manifest)?)?;
+    if args.request_log {
+        let options = RequestLogOptions {
+            temporary: args.temporary.unwrap_or_else(std::env::temp_dir),
+            private: request.settings.private.clone(),
+            max_bytes: MAX_BYTES,
+        };
+        let written =
+            publish_request_log(&coordinator, number, &request, &options, &StandardStreams).await?;
+        let RequestLogSize { requests, files, bytes } = written;
+        eprintln!("request log: {requests} requests in {files} files of {bytes} bytes");
+    }
     Ok(Exit::Done)
 }
 

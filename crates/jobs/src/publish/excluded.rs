@@ -51,7 +51,13 @@ impl Excluded {
         Ok(Self { private: private.map(str::to_owned), listed, hosts: exclusions(later) })
     }
 
-    /// Removes the tabs of excluded hosts from the bundles and search files that `manifest` names,
+    /// The hosts.
+    pub fn hosts(&self) -> &RemovedHosts {
+        &self.hosts
+    }
+
+    /// Removes excluded hosts from the files of requests, if the scan has any, and their tabs from
+    /// the bundles and search files that `manifest` names,
     /// and changes its overrides and counts. The bundles that takedowns wrote again while this scan
     /// was published keep names of their own.
     ///
@@ -71,6 +77,7 @@ impl Excluded {
         }
         let prefix = manifest.prefix.clone();
         let objects = ScanObjects::new(site, &prefix, heartbeat);
+        objects.remove_requests(&self.hosts).await?;
         let found = objects.find(&self.hosts).await?;
         let original = |number| format!("{prefix}{}", bundle_path(number));
         let rewritten = objects.rewrite(&found, again, original).await?;

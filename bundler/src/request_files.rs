@@ -1,0 +1,223 @@
+//! The public files of requests: for each host what a scan asked of it, without asking us.
+//!
+//! A file holds the hosts whose SHA-256 begins with the same hexadecimal digits, so that anybody
+//! can compute which file a host is in. It is gzip of lines, sorted by host and time:
+//!
+//!     host <TAB> time <TAB> method <TAB> status <TAB> outcome <TAB> bytes <TAB> URL
+//!
+//! Invariant: a file is a pure function of its lines, so that removing a host gives the bytes of a
+//! file that was written without it. Must not know: where requests are recorded, stores.
+
+use std::io::{self, Read as _, Write as _};
+
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use serde::{Deserialize, Serialize};
+
+use crate::removed_hosts::RemovedHosts;
+
+/// Lines of one host that a file holds. A content network is asked for many sites' icons, and
+/// nobody reads a million lines.
+pub const MAX_LINES_OF_HOST: usize = 200;
+/// Bytes of all files of a scan.
+pub const MAX_BYTES: u64 = 2_000_000_000;
+/// The longest URL of a line, in bytes; the rest is cut.
+const MAX_URL_BYTES: usize = 300;
+/// Lines that one file should hold: at 10 bytes each when compressed it is quickly fetched.
+const LINES_OF_FILE: u64 = 3_000;
+/// The fewest and the most digits: 256 and 65,536 files.
+const DIGITS: [usize; 3] = [2, 3, 4];
+/// Bytes that a file is unpacked to at most; a file of usual size takes 300 KB.
+const MAX_UNPACKED_BYTES: u64 = 256 * 1024 * 1024;
+
+/// The content of `requests/index.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestIndex {
+    /// How many hexadecimal digits of the SHA-256 of a hostname name its file.
+    pub digits: usize,
+}
+
+impl RequestIndex {
+    /// As many digits as so many lines need.
+    #[must_use]
+    pub fn for_lines(lines: u64) -> Self {
+        let fits = |digits: &usize| lines >> (4 * digits) <= LINES_OF_FILE;
+        Self { digits: DIGITS.into_iter().find(fits).unwrap_or(DIGITS[2]) }
+    }
+
+    /// Reads the index. None: it is none, or of another version.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let index: Self = serde_json::from_slice(bytes).ok()?;
+        DIGITS.contains(&index.digits).then_some(index)
+    }
+
+    /// The number of files.
+    #[must_use]
+    pub fn files(self) -> u64 {
+        1 << (4 * self.digits)
+    }
+
+    /// The file of a host, by the first eight bytes of the SHA-256 of its name.
+    #[must_use]
+    pub fn bucket(self, hash: u64) -> u64 {
+        hash >> (64 - 4 * self.digits)
+    }
+}
+
+/// A request as a line says it.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestLine<'a> {
+    /// The host that was asked.
+    pub host: &'a str,
+    /// When, in UTC.
+    pub asked_at: &'a str,
+    /// `GET`, or `-` where no connection came about.
+    pub method: &'a str,
+    /// The status of the answer; empty if there was none.
+    pub status: &'a str,
+    /// What came of it.
+    pub outcome: &'a str,
+    /// Bytes of the decoded body.
+    pub bytes: &'a str,
+    /// What was asked for.
+    pub url: &'a str,
+}
+
+impl RequestLine<'_> {
+    /// The line. A query stays out, because one that a redirect named may be a visitor's token.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Self { host, asked_at, method, status, outcome, bytes, url } = self;
+        let url = match url.split_once('?') {
+            Some((path, _)) => format!("{path}?"),
+            None => (*url).to_owned(),
+        };
+        let url = &url[..url.floor_char_boundary(MAX_URL_BYTES)];
+        format!("{host}\t{asked_at}\t{method}\t{status}\t{outcome}\t{bytes}\t{url}\n")
+    }
+}
+
+/// The host of a line.
+#[must_use]
+pub fn host_of(line: &str) -> &str {
+    line.split('\t').next().unwrap_or_default()
+}
+
+/// The lines of one host: the first [`MAX_LINES_OF_HOST`] by time, and how many there are.
+#[derive(Clone, Debug, Default)]
+pub struct LinesOfHost {
+    lines: Vec<String>,
+    count: usize,
+}
+
+impl LinesOfHost {
+    /// Adds a line, in any order.
+    pub fn add(&mut self, line: String) {
+        self.count += 1;
+        self.lines.push(line);
+        if self.lines.len() > 2 * MAX_LINES_OF_HOST {
+            self.keep_first();
+        }
+    }
+
+    fn keep_first(&mut self) {
+        self.lines.sort_unstable();
+        self.lines.truncate(MAX_LINES_OF_HOST);
+    }
+
+    fn write(mut self, host: &str, text: &mut String) {
+        self.keep_first();
+        text.extend(self.lines);
+        if let Some(more) = self.count.checked_sub(MAX_LINES_OF_HOST).filter(|more| *more > 0) {
+            text.push_str(&format!("{host}\tand {more} more\n"));
+        }
+    }
+}
+
+/// A file of hosts, in the order of their names.
+#[must_use]
+pub fn write_file(hosts: impl IntoIterator<Item = (String, LinesOfHost)>) -> Vec<u8> {
+    let mut text = String::new();
+    for (host, lines) in hosts {
+        lines.write(&host, &mut text);
+    }
+    pack(&text)
+}
+
+/// The file without the lines of `hosts`. None: it has none.
+///
+/// # Errors
+/// When the bytes are no such file.
+pub fn without_hosts(file: &[u8], hosts: &RemovedHosts) -> io::Result<Option<Vec<u8>>> {
+    let before = read_file(file)?;
+    let kept: String =
+        before.split_inclusive('\n').filter(|line| !hosts.contain(host_of(line))).collect();
+    Ok((kept.len() < before.len()).then(|| pack(&kept)))
+}
+
+/// The lines of a file.
+///
+/// # Errors
+/// When the bytes are no such file.
+pub fn read_file(file: &[u8]) -> io::Result<String> {
+    let mut text = String::new();
+    GzDecoder::new(file).take(MAX_UNPACKED_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn pack(text: &str) -> Vec<u8> {
+    // Without a time and a name in its header the bytes depend on the text alone.
+    let mut packer = GzEncoder::new(Vec::new(), Compression::new(6));
+    // Writing to a vector does not fail.
+    let _ = packer.write_all(text.as_bytes());
+    packer.finish().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(host: &str, path: &str) -> String {
+        let url = format!("https://{host}{path}");
+        let asked_at = "2026-05-03T12:00:01Z";
+        let (method, status, outcome, bytes) = ("GET", "200", "ok", "7");
+        RequestLine { host, asked_at, method, status, outcome, bytes, url: &url }.text()
+    }
+
+    fn lines(host: &str, paths: impl IntoIterator<Item = String>) -> (String, LinesOfHost) {
+        let mut lines = LinesOfHost::default();
+        paths.into_iter().for_each(|path| lines.add(line(host, &path)));
+        (host.to_owned(), lines)
+    }
+
+    #[test]
+    fn a_removed_host_leaves_the_bytes_of_a_file_without_it() {
+        let first = lines("a.example", ["/x.png?token=1".to_owned()]);
+        let many = lines("b.example", (0..1_000).rev().map(|number| format!("/{number:04}")));
+        let last = lines("c.example", ["/".to_owned()]);
+        let file = write_file([first.clone(), many, last.clone()]);
+        let text = read_file(&file).unwrap();
+        assert!(text.contains("\thttps://a.example/x.png?\n"), "the query stays out");
+        assert!(text.contains("/0199\nb.example\tand 800 more\nc.example\t"), "{text}");
+        assert_eq!(text.lines().count(), MAX_LINES_OF_HOST + 3);
+        let gone = without_hosts(&file, &RemovedHosts::from_iter(["b.example"])).unwrap();
+        assert_eq!(gone, Some(write_file([first, last])));
+        assert_eq!(without_hosts(&file, &RemovedHosts::from_iter(["example"])).unwrap(), None);
+        assert!(without_hosts(b"{}", &RemovedHosts::default()).is_err());
+        let none = RemovedHosts::from_iter(["a.example", "b.example", "c.example"]);
+        assert_eq!(without_hosts(&file, &none).unwrap(), Some(write_file([])));
+    }
+
+    #[test]
+    fn files_are_as_many_as_lines_need_and_never_more_than_65_536() {
+        for (lines, files) in
+            [(0, 256), (700_000, 256), (2_000_000, 4_096), (200_000_000, 65_536), (1 << 40, 65_536)]
+        {
+            assert_eq!(RequestIndex::for_lines(lines).files(), files, "{lines}");
+        }
+        let index = RequestIndex { digits: 3 };
+        assert_eq!(index.bucket(0xabcd_ef01_2345_6789), 0xabc);
+        assert_eq!(RequestIndex::read(&serde_json::to_vec(&index).unwrap()), Some(index));
+        assert_eq!(RequestIndex::read(br#"{"digits":60}"#), None);
+    }
+}
