@@ -6,33 +6,35 @@ import json
 import yaml
 
 from aws import calls, gateway
-from surroundings import DATABASE, RESOURCE_ID
+from database import RESOURCE_ID
+from surroundings import DATABASE
 
 SITE = "d111111abcdef8.cloudfront.net"
 
 
 class AppliedState:
-    def __init__(self, state, cloud):
-        """`state` is what `terraform show -json` prints; `cloud` has the real secrets' ARNs and the
-        distribution's id."""
+    def __init__(self, state):
+        """`state` is what `terraform show -json` prints."""
         self.made, modules = {}, [state["values"]["root_module"]]
         while modules:
             module = modules.pop()
             modules += module.get("child_modules", [])
-            self.made |= {one["address"]: one["values"] for one in module.get("resources", [])}
-        database = self.one("aws_db_instance.scan")
-        site = self.one("aws_cloudfront_distribution.site")
-        self.computed = {
-            database["address"]: DATABASE,
-            database["resource_id"]: RESOURCE_ID,
-            database["master_user_secret"][0]["secret_arn"]: cloud["secret"],
-            self.one("aws_secretsmanager_secret.signing")["arn"]: cloud["signing"],
-            site["id"]: cloud["distribution"], site["domain_name"]: SITE,
-        }
+            self.made |= {one["address"]: one["values"] for one in module.get("resources", [])
+                          if one["mode"] == "managed"}
+        self.computed = {}
         for bucket in self.each("aws_s3_bucket"):
             self.computed[bucket["arn"]] = f"arn:aws:s3:::{bucket['bucket']}"
         for role in self.each("aws_iam_role"):
             self.computed[role["arn"]] = f"arn:aws:iam::{calls.ACCOUNT}:role/{role['name']}"
+
+    def became(self, signing, distribution, secret):
+        """The ARNs of the real secrets and the distribution's id, in place of the stand-in's."""
+        site = self.one("aws_cloudfront_distribution.site")
+        self.computed |= {self.one("aws_secretsmanager_secret.signing")["arn"]: signing,
+                          site["id"]: distribution, site["domain_name"]: SITE}
+        for database in self.each("aws_db_instance"):
+            self.computed |= {database["address"]: DATABASE, database["resource_id"]: RESOURCE_ID,
+                              database["master_user_secret"][0]["secret_arn"]: secret}
 
     def each(self, kind):
         """The values of all resources of a type."""
@@ -61,6 +63,17 @@ class AppliedState:
         return [yaml.safe_load(self.real(base64.b64decode(text).decode())) for text in (
             self.one("aws_launch_template.worker")["user_data"],
             self.one("aws_instance.console")["user_data_base64"])]
+
+    def forgets_after(self):
+        """Seconds after which a machine's network forgets a connection that says nothing."""
+        card = self.one("aws_launch_template.worker")["network_interfaces"][0]
+        return card["connection_tracking_specification"][0]["tcp_established_timeout"]
+
+    def keepalives(self):
+        """How Postgres keeps its connections alive, by its parameters' names."""
+        parameters = self.one("aws_db_parameter_group.scan")["parameter"]
+        return {one["name"]: one["value"] for one in parameters
+                if one["name"].startswith("tcp_keepalives_")}
 
     def roles(self):
         """All roles that machines or their programs have."""

@@ -1,112 +1,37 @@
 #!/usr/bin/env python3
-"""A console and three workers do a scan, as in the cloud: called by scripts/infra/boot.sh in namespaces
-of its own.
+"""A console and three workers do a scan, as in the cloud: called by scripts/infra/boot.sh in
+namespaces of its own.
 
-The console starts it, the workers wait for that, sign in to Postgres by token, read and write S3 over
-TLS at AWS's names with credentials of their broker, resolve by their own Unbound. moto answers, and a
-gateway before it judges each call by the policies of the caller's role. One is stopped and started, one
-is killed, one loses its network and gets a spot notice. The bundles must be those of one undisturbed
-machine; the machines that end with the scan leave the group and are gone. On the console the scan is
-then retried, backed up, verified and swept. In the end each role must have used each of its rights."""
+The month is that of docs/operations.md: each of its commands is performed, on a laptop or on the
+console. terraform applies by a provider that stands in; what it hands to machines boots them. The
+console starts the scan, the workers wait for that, sign in to Postgres by token, read and write S3
+over TLS at AWS's names with credentials of their broker, resolve by their own Unbound. moto answers,
+and a gateway before it judges each call by the policies of the caller's role. One is stopped and
+started, one is killed, one loses its network and gets a spot notice. The bundles must be those of one
+undisturbed machine; the machines that end with the scan leave the group and are gone. Then a retry,
+exclusions, a takedown, a backup that is verified, and the end of all that the scan had;
+second_month.py goes on. In the end each role must have used each of its rights."""
 import argparse
 import json
 import os
 import sys
 
-from applied_state import AppliedState
+import second_month
 from aws import rights
-from by_the_book import by_the_book, known_name
+from by_the_book import Book, known_name
+from cloud import Cloud
+from laptop import Laptop
 from machine import Machine
-from surroundings import OWNER_PASSWORD, Surroundings, run, wait_for
+from scan import FLEET, Scan, group, start
+from site_checks import (check_cloud, check_headers, compare, expect, hosts_of, publish_again,
+                         published, read_text, reference, say, tabs)
+from surroundings import Surroundings, run, wait_for
 
-FLEET = "everytab-workers"
-LOGS = "/everytab/machines"
-
-
-def say(text):
-    print("boot:", text, flush=True)
-
-
-def say_all(lines):
-    for line in lines:
-        say(line)
-
-
-def expect(holds, what):
-    if not holds:
-        raise AssertionError(what)
-
-
-def make_cloud(world):
-    """The bucket, secret, distribution and group that terraform would have made."""
-    s3, cloud = world.client("s3"), {}
-    for bucket in world.buckets:
-        s3.create_bucket(Bucket=bucket)
-    secret = world.client("secretsmanager").create_secret(Name="owner", SecretString=json.dumps(
-        {"username": "everytab_owner", "password": OWNER_PASSWORD}))
-    cloud["secret"] = secret["ARN"]
-    world.signing_key = run("openssl", "genpkey", "-algorithm", "ed25519")
-    cloud["signing"] = world.client("secretsmanager").create_secret(
-        Name="everytab-signing-key", SecretString=world.signing_key)["ARN"]
-    world.client("logs").create_log_group(logGroupName=LOGS)
-    origin = {"Id": "site", "DomainName": world.buckets[1] + ".s3.amazonaws.com",
-              "S3OriginConfig": {"OriginAccessIdentity": ""}}
-    made = world.client("cloudfront").create_distribution(DistributionConfig={
-        "CallerReference": "boot", "Comment": "boot", "Enabled": True,
-        "Origins": {"Quantity": 1, "Items": [origin]},
-        "DefaultCacheBehavior": {"TargetOriginId": "site", "ViewerProtocolPolicy": "https-only"}})
-    cloud["distribution"] = made["Distribution"]["Id"]
-    ec2, groups = world.client("ec2"), world.client("autoscaling")
-    image = ec2.describe_images()["Images"][0]["ImageId"]
-    ec2.create_launch_template(LaunchTemplateName=FLEET, LaunchTemplateData={
-        "ImageId": image, "InstanceType": "c7g.large"})
-    groups.create_auto_scaling_group(
-        AutoScalingGroupName=FLEET, MinSize=0, MaxSize=3, DesiredCapacity=3,
-        AvailabilityZones=["us-east-1a"], LaunchTemplate={"LaunchTemplateName": FLEET})
-    cloud["instances"] = [one["InstanceId"] for one in group(world)["Instances"]]
-    return cloud
-
-
-def group(world):
-    found = world.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[FLEET])
-    return found["AutoScalingGroups"][0]
-
-
-class Scan:
-    """The scan, as Postgres knows it."""
-
-    def __init__(self, world):
-        self.world = world
-
-    def sql(self, statement):
-        return self.world.sql(statement, "everytab", quietly=True)
-
-    def state(self):
-        return self.sql("select state from everytab.runs order by run desc limit 1")
-
-    def ended(self, kind):
-        return int(self.sql(f"select coalesce(sum(done), 0) from everytab.stages "
-                            f"where kind = '{kind}'") or 0)
-
-    def holds(self, machine):
-        """Whether a worker on the machine has a lease."""
-        return self.sql("select 1 from everytab.jobs where state = 'leased' and worker_id like "
-                        f"'{machine.name}%' limit 1") == "1"
-
-
-def start(console, machines, scan):
-    for machine in [*machines, console]:
-        machine.start_target()
-    wait_for("the scan", lambda: scan.state() == "running")
-    # Slowly, so that every fault happens before the first bundle is made.
-    scan.sql("select coordinator.pause_run(1, 'bundle-shard', true)")
-    scan.sql("select coordinator.pause_run(1, 'warc', true)")
-    wait_for("the console's start", lambda: console.unit(
-        "ActiveState", unit="everytab-start.service")["ActiveState"] == "active")
-    for machine in [*machines, console]:
-        wait_for(f"{machine.name}'s worker", lambda machine=machine: machine.worker_is("active"))
-    expect(scan.sql("select count(*) from everytab.scans") == "1", "the console started one scan")
-    say("three workers waited for the schema, and the console started the scan")
+MONTH = "A month, step by step"
+COMPLAINT = "When somebody asks to be left alone"
+ICONS_TO_RETRY = """select distinct hostname from everytab.icons i
+join everytab.pages p using (scan, shard, host_no) where i.outcome = 'http_404_410'
+and p.hostname = substring(i.url from '//([^/:]+)') order by hostname"""
 
 
 METADATA = "http://169.254.169.254/latest/"
@@ -195,7 +120,7 @@ def refused(log, began):
 def new_tokens(world, machines):
     """Tokens end: connections that are made after that need the new ones. No worker ends of it."""
     workers = [machine.unit("MainPID") for machine in machines]
-    log = os.path.join(world.folder, "postgres.log")
+    log = world.database.log
     began = os.path.getsize(log)
     world.set_token_seconds(0)
     for machine in machines:
@@ -243,170 +168,94 @@ def finish(world, scan, machines, gone):
         "had not left it")
 
 
-def invalidated(world, distribution):
-    """The paths of every invalidation that CloudFront was asked for, each sorted."""
-    cloudfront = world.client("cloudfront")
-    asked = cloudfront.list_invalidations(DistributionId=distribution)["InvalidationList"]
-    batches = [cloudfront.get_invalidation(DistributionId=distribution, Id=one["Id"])[
-        "Invalidation"]["InvalidationBatch"] for one in asked.get("Items", [])]
-    return [sorted(batch["Paths"]["Items"]) for batch in batches]
-
-
-def short_lived(world):
-    """Objects of the site that caches may keep for a minute, so that a new scan changes them."""
-    s3, bucket = world.client("s3"), world.buckets[1]
-    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
-    keys = [one["Key"] for page in pages for one in page.get("Contents", [])]
-    return [key for key in keys
-            if "immutable" not in s3.head_object(Bucket=bucket, Key=key).get("CacheControl", "")]
-
-
-def check_cloud(world, distribution):
-    asked = invalidated(world, distribution)
-    expect(len(asked) == 1, f"the site was invalidated once, not {len(asked)} times")
-    missing = {"/", *("/" + key for key in short_lived(world))} - set(asked[0])
-    expect(not missing, f"CloudFront may go on showing the old {sorted(missing)}")
-    expect(not [path for path in asked[0] if "*" in path or path.startswith("/scans/")],
-           f"what never changes is not invalidated: {asked[0]}")
-    logs = world.client("logs")
-    streams = {one["logStreamName"] for one in logs.describe_log_streams(logGroupName=LOGS)["logStreams"]}
-    expect({machine.name for machine in world.machines} == streams, f"a log of each machine: {streams}")
-    lines = [one["message"] for name in streams for one in logs.get_log_events(
-        logGroupName=LOGS, logStreamName=name, startFromHead=True, limit=10000)["events"]]
-    for words in ("everytab-worker.service: ", "everytab-start.service: ", "metrics: everytab_"):
-        expect(any(line.startswith(words) for line in lines), f"no line of the logs has {words}")
-    say(f"{len(lines)} lines of {len(streams)} machines' journals and metrics are in CloudWatch's logs")
-    metrics = {one["MetricName"] for one in world.client("cloudwatch").list_metrics(
-        Namespace="EveryTab")["Metrics"]}
-    expect(metrics == {"Outstanding", "Discarded", "MinutesSinceProgress", "ScanHours"}, metrics)
-    say(f"CloudFront was told to forget {len(asked[0])} paths, CloudWatch has {', '.join(sorted(metrics))}")
-
-
-def check_headers(world):
-    """What browsers and CloudFront are told of each kind of object."""
-    s3, bucket = world.client("s3"), world.buckets[1]
-    manifest = json.loads(s3.get_object(Bucket=bucket, Key="manifest.json")["Body"].read())
-    script = s3.list_objects_v2(Bucket=bucket, Prefix="js/")["Contents"][0]["Key"]
-    year = "public, max-age=31536000, immutable"
-    minute = "public, max-age=60, must-revalidate"
-    for key, kind, keep in (("index.html", "text/html; charset=utf-8", minute),
-                            ("manifest.json", "application/json", minute),
-                            (script, "text/javascript; charset=utf-8", year),
-                            (manifest["prefix"] + "tabs/0.json", "application/json", year)):
-        head = s3.head_object(Bucket=bucket, Key=key)
-        found = (head["ContentType"], head["CacheControl"])
-        expect(found == (kind, keep), f"{key}: {found}")
-    say("types and lifetimes of the objects are as they should be")
-
-
-def publish_again(world, machine, distribution):
-    """As a person does it, by docs/operations.md; only what has changed is uploaded."""
-    log = os.path.join(world.folder, "moto.log")
-    before = os.path.getsize(log)
-    machine.owner("publish")
-    with open(log, encoding="utf-8", errors="replace") as file:
-        file.seek(before)
-        lines = file.read().splitlines()
-    # "PUT /manifest.json?x-id=PutObject HTTP/1.1" 200
-    put = sorted({line.split('"PUT ')[1].split("?")[0].split(" ")[0] for line in lines
-                  if '"PUT /' in line})
-    # security.txt says until when it holds.
-    expect(put == ["/.well-known/security.txt", "/history.json", "/manifest.json", "/stats.json"],
-           f"uploaded again: {put}")
-    asked = invalidated(world, distribution)
-    expect(len(asked) == 2 and asked[0] == asked[1], f"and the same paths invalidated: {asked}")
-    say("publishing again uploaded history, manifest, stats and security.txt, and nothing else")
-
-
-def published(world):
-    """Bundles and search files in the site's bucket, by their name below the scan's prefix."""
-    s3, bucket = world.client("s3"), world.buckets[1]
-    read = lambda key: s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-    manifest = json.loads(read("manifest.json"))
-    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=manifest["prefix"])
-    keys = [one["Key"] for page in pages for one in page.get("Contents", [])]
-    parts = (manifest["prefix"] + "tabs/", manifest["prefix"] + "search/")
-    return {key.removeprefix(manifest["prefix"]): read(key) for key in keys if key.startswith(parts)}
-
-
-def reference(world, program):
-    """The same from one machine without a fault, by the operators' program: it has `local`."""
-    folder = os.path.join(world.work, "reference")
-    os.makedirs(folder, mode=0o755)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    run(program, "local", "--sample", "--sample-hosts", world.hosts, "--sample-seed", 1, "--workers",
-        1, "--dir", folder, "--exit-when-done", env=clean | {"EVERYTAB_INSTANCE_METADATA": "off"})
-    with open(folder + "/site/manifest.json", encoding="utf-8") as file:
-        prefix = os.path.join(folder, "site", json.load(file)["prefix"])
-    found = {}
-    for part in ("tabs", "search"):
-        for place, _, files in os.walk(prefix + part):
-            for name in files:
-                path = os.path.join(place, name)
-                with open(path, "rb") as file:
-                    found[os.path.relpath(path, prefix)] = file.read()
-    return found
-
-
-def compare(ours, theirs):
-    expect(ours.keys() == theirs.keys(), f"other files: {sorted(ours.keys() ^ theirs.keys())[:5]}")
-    other = [name for name in ours if ours[name] != theirs[name]]
-    expect(not other, f"other bytes: {other[:5]}")
-    say(f"{len(ours)} bundles and search files are those of one undisturbed machine, byte for byte")
-
-
 def one_more(world):
-    """What applying again with another worker_count does: the id of the machine that comes."""
+    """A machine that the group starts by itself."""
     before = {one["InstanceId"] for one in group(world)["Instances"]}
     world.client("autoscaling").set_desired_capacity(
         AutoScalingGroupName=FLEET, DesiredCapacity=len(before) + 1)
     return ({one["InstanceId"] for one in group(world)["Instances"]} - before).pop()
 
 
-def work_again(world, console, scan, data):
-    """On the console, when all workers are gone: a retry, and a machine that comes for it."""
+def come_too_late(world, scan):
     expect(scan.state() == "finished", "the scan has ended")
-    late = world.add_machine(5, one_more(world), data)
+    late = world.add_worker(one_more(world))
     late.start_target()
-    wait_for("a machine that comes after the end to leave", lambda: late.worker_is("inactive")
-             and late.unit("ExecMainStatus")["ExecMainStatus"] == "0")
+    # Before it was started, its worker is inactive as well.
+    wait_for("a machine that comes after the end to leave",
+             lambda: late.instance_id not in world.cloud.instances())
+    expect(late.unit("ExecMainStatus")["ExecMainStatus"] == "0", "the scan had ended")
     late.power_off()
-    before = scan.ended("icon")
-    console.owner("scan", "retry", "--outcome", "http_404_410")
+    say("a machine that came after the end left at once")
+
+
+def work_again(world, book, scan, theirs):
+    """When all workers are gone: a retry on the console, a complaint while it runs, and machines that
+    come for it. Returns the hosts that nothing more is asked of."""
+    before, icons = set(world.cloud.instances()), scan.ended("icon")
+    book.more["sudo everytab-owner scan retry"] = " --outcome http_404_410"
+    book.perform(MONTH, 8, place="console")
     expect(scan.state() == "running", "the retry opened the scan")
-    again = world.add_machine(6, one_more(world), data)
+    asked = set(world.asked_names()) & hosts_of(theirs)
+    host = next(name for name in scan.sql(ICONS_TO_RETRY).splitlines() if name in asked)
+    book.instead |= {"www.their.site": host, "their.site": host}
+    book.perform(COMPLAINT, 1)
+    asked = len(world.asked_names())
+    book.perform(MONTH, 8, place="laptop")
+    world.cloud.follow(book.laptop.state())
+    (instance,) = set(world.cloud.instances()) - before
+    again = world.add_worker(instance)
     again.start_target()
     wait_for("the retried scan's end", lambda: scan.state() not in ("running", "paused"))
     expect(scan.state() == "finished", f"the retried scan ended as {scan.state()}")
     wait_for("the last worker to leave", lambda: again.worker_is("inactive"))
-    expect(int(again.unit("NRestarts")["NRestarts"]) == 0 and scan.ended("icon") >= before,
+    expect(int(again.unit("NRestarts")["NRestarts"]) == 0 and scan.ended("icon") >= icons,
            "it worked, and left")
     again.power_off()
-    say("a machine that came after the end left at once; after a retry on the console another one worked")
+    since = world.asked_names()[asked:]
+    expect(len(set(since)) > 5, f"others were asked: {since}")
+    expect(not [name for name in since if ("." + name).endswith("." + host)], f"{host} was asked again")
+    say(f"after a retry on the console another machine worked; it asked for {len(set(since))} names, "
+        f"and not for {host}, which was excluded meanwhile")
+    return {name for name in hosts_of(theirs) if ("." + name).endswith("." + host)}
 
 
-def scenario(world, arguments, state):
-    cloud = make_cloud(world)
+def without(world, theirs, hosts):
+    """The site has all tabs of the undisturbed machine but those of the hosts."""
+    ours, wanted = tabs(published(world)), tabs(theirs)
+    gone = {url for url in wanted if url.split("/")[2] in hosts}
+    expect(gone, f"{hosts} had tabs")
+    expect(ours == {url: tab for url, tab in wanted.items() if url not in gone}, "other tabs")
+    say(f"the site has all {len(ours)} tabs but those of {', '.join(sorted(hosts))}")
+
+
+def before_the_scan(world, book):
+    """The laptop, up to the apply that starts everything."""
+    for step in (2, 5):
+        book.perform("Once", step)
+        if step == 5:
+            world.cloud.follow(book.laptop.state())
+    book.perform("Once", 4)
+    book.instead["E2QWRUHAPOMQZL"] = world.cloud.distribution
+    book.perform("Signed requests")
+    with open(os.path.join(book.laptop.folder, "month.pem"), encoding="ascii") as file:
+        world.signing_key = file.read()
+    book.more["everytab-worker doctor --aws --workers 8"] = " --look-up data.commoncrawl.org"
+    book.perform(MONTH, 1)
+    book.perform(MONTH, 2)
+    # The group finds so many machines.
+    book.instead["worker_count=8"] = "worker_count=3"
+    book.perform(MONTH, 3)
+    world.cloud.follow(book.laptop.state())
+
+
+def scenario(world, arguments):
     world.start_internet()
-    world.start_database()
-    applied = AppliedState(state, cloud)
-    world.account.roles = {role.arn: role for role in applied.roles()}
-    data, console_data = applied.user_data()
-    roles = applied.machine_roles()
-
-    def add_machine(number, instance, data):
-        role = roles["console" if data is console_data else "worker"]
-        machine = Machine(number, world, arguments.root, instance, role)
-        world.machines.append(machine)
-        machine.join()
-        machine.settle(data, world.internet)
-        machine.boot()
-        return machine
-
-    world.add_machine = add_machine
-    machines = [add_machine(number, instance, data)
-                for number, instance in enumerate(cloud["instances"], 1)]
-    console = add_machine(4, "i-00000000000000004", console_data)
+    laptop = Laptop(world, arguments.root)
+    book = Book(laptop, say)
+    world.cloud = Cloud(world)
+    before_the_scan(world, book)
+    machines = [world.add_worker(instance) for instance in world.cloud.instances()]
+    console = book.console = world.add_console()
     scan, (first, second, third) = Scan(world), machines
     start(console, machines, scan)
     bad_weather(world.account)
@@ -414,9 +263,14 @@ def scenario(world, arguments, state):
         look_at(machine)
         fenced(machine)
     say("the worker's user cannot reach the metadata service, and works with the broker's credentials")
+    silent = console.stay_silent()
+    wait_for("the crawl's bucket to answer again", lambda: not world.account.storms[0].left)
     console.do("systemctl", "start", "everytab-counts.service")
-    name = known_name(world, scan.sql)
-    say_all(by_the_book(console, False, name))
+    known = known_name(world, scan.sql)
+    book.more["sudo everytab-owner doctor"] = " --look-up " + known
+    book.instead["www.example.com"] = known
+    book.perform(MONTH, 5)
+    book.perform(MONTH, 6)
     scan.sql("select coordinator.set_rate(1, 3)")
     scan.sql("select coordinator.pause_run(1, 'warc', false)")
     stop_and_start(first)
@@ -425,18 +279,41 @@ def scenario(world, arguments, state):
     new_tokens(world, [*machines, console])
     for machine in world.machines:
         machine.do("systemctl", "start", "everytab-journal.service")
+    book.perform("Watching it")
     take_away(third)
     finish(world, scan, [first, second], third)
-    check_cloud(world, cloud["distribution"])
+    check_cloud(world, world.cloud.distribution)
     check_headers(world)
-    publish_again(world, console, cloud["distribution"])
     theirs = reference(world, arguments.reference)
     compare(published(world), theirs)
-    work_again(world, console, scan, data)
-    compare(published(world), theirs)
-    say_all(by_the_book(console, True, name))
-    console.power_off()
+    come_too_late(world, scan)
+    excluded = work_again(world, book, scan, theirs)
+    without(world, theirs, excluded)
+    publish_again(world, lambda: book.perform(MONTH, 9), world.cloud.distribution)
+    taken = take_down(world, book, theirs, excluded)
+    answer, waits = console.heard(*silent)
+    expect(answer == "heard" and waits, f"of the silent connections: {answer!r}, {waits}")
+    say(f"a connection on which nothing was said for {console.forgets_after} s and more was kept alive, and "
+        "one without keepalives was forgotten")
+    second_month.close(world, book)
+    second_month.run_through(world, book, excluded | {taken}, arguments)
+    left = book.left()
+    expect(not left, f"commands of docs/operations.md that were not performed: {left}")
+    say(f"{len(book.performed)} commands of docs/operations.md were performed")
     check_rights(world)
+
+
+def take_down(world, book, theirs, excluded):
+    host = min(hosts_of(theirs) - excluded)
+    book.instead["www.another.site"] = host
+    book.perform(COMPLAINT, 2)
+    without(world, theirs, excluded | {host})
+    asked = book.instead["www.example.com"]
+    said = book.perform(COMPLAINT, 3)[0]
+    expect(asked in said, f"what was asked of {asked}: {said}")
+    kept = read_text(world, world.buckets[3], "blocklist.txt")
+    expect(all(name in kept for name in {host, min(excluded)}), f"the takedown list: {kept}")
+    return host
 
 
 def bad_weather(account):
@@ -448,14 +325,14 @@ def bad_weather(account):
 
 def check_rights(world):
     """The rights of the roles are those that the calls of this test needed."""
-    world.record_sign_ins()
+    world.database.record_sign_ins(world.account.record)
     left = [storm for storm in world.account.storms if storm.left]
     expect(not left, f"weather that nobody met: {left}")
     expect(not world.account.unknown, f"calls of no known action: {world.account.unknown}")
     with open(os.path.join(os.path.dirname(__file__), "rights.json"), encoding="utf-8") as file:
         reasons = json.load(file)
     record = world.account.record
-    statements = {role.name: role.statements for role in world.account.roles.values()}
+    statements = {role.name: role.statements for role in world.cloud.roles}
     for line in rights.table(statements, record):
         print("    " + line)
     faults = list(rights.faults(statements, record, reasons))
@@ -466,25 +343,39 @@ def check_rights(world):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("root", "work", "target", "state", "reference"):
+    for name in ("root", "work", "target", "reference"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--hosts", type=int, default=900)
+    parser.add_argument("--other", help="the program that the second month's image is changed to")
     arguments = parser.parse_args()
     run("mount", "--make-rprivate", "/")
     # Else the names of the machines' networks would remain after the namespaces are gone.
     os.makedirs("/run/netns", exist_ok=True)
     run("mount", "-t", "tmpfs", "tmpfs", "/run/netns")
-    with open(arguments.state, encoding="utf-8") as file:
-        state = json.load(file)
     world = Surroundings(arguments.work, arguments.target, arguments.hosts)
     account = "123456789012"
     world.buckets = ["commoncrawl", *(f"everytab-{kind}-{account}"
-                                      for kind in ("site", "archive", "kept"))]
+                                      for kind in ("site", "archive", "kept", "logs"))]
     world.machines = []
+
+    def add(kind, instance, image=None):
+        applied = world.cloud.applied
+        data = dict(zip(("worker", "console"), applied.user_data()))[kind]
+        machine = Machine(len(world.machines) + 1, world, image or arguments.root, instance,
+                          applied.machine_roles()[kind])
+        world.machines.append(machine)
+        machine.join()
+        machine.settle(data, world.internet)
+        machine.boot()
+        machine.forget_silence(applied.forgets_after())
+        return machine
+
+    world.add_worker = lambda instance, image=None: add("worker", instance, image)
+    world.add_console = lambda image=None: add("console", "i-0123456789abcdef0", image)
     world.make_certificates(world.buckets)
     world.start_aws()
     try:
-        scenario(world, arguments, state)
+        scenario(world, arguments)
     except BaseException:
         for machine in world.machines:
             for unit in ("everytab-start", "everytab-token", "everytab-worker", "everytab-counts",

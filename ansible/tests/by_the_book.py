@@ -1,4 +1,9 @@
-"""The console's commands of docs/operations.md, performed in the boot test."""
+"""The commands of docs/operations.md, performed in the boot test in the order of a month.
+
+A month names headings and steps; all blocks of a step are performed together, each command where its
+block says. What is written there for a reader, such as a crawl's name, is replaced by what this test
+has. In the end each command has been performed, or has a reason here."""
+import json
 import os
 import shlex
 import socket
@@ -6,9 +11,76 @@ import sys
 
 from surroundings import run, wait_for
 
-RUNBOOK = os.path.join(os.path.dirname(__file__), "../../scripts/infra/runbook")
-# The first command of the runbook that needs a scan's end, and the one that this test has a longer form of.
-AFTER_THE_END, RETRY = "everytab-owner publish", "everytab-owner scan retry"
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+NOT_HERE = {
+    "make dist": "scripts/infra/boot.sh is given what it makes",
+    "packer init": "needs packer's registry; scripts/infra/boot.sh makes the image by the same roles",
+    "packer build": "the same",
+    'eval "$(terraform -chdir=terraform output -raw console)"': "a shell by Systems Manager",
+    'eval "$(terraform -chdir=terraform output -raw find_a_worker)"': "the same",
+    "aws ssm start-session": "the same",
+}
+# A backup that is interrupted goes on where it was, says the runbook. moto takes few connections at
+# once, and a busy machine makes it take fewer.
+GOES = 6
+
+
+def blocks():
+    return json.loads(run(sys.executable, os.path.join(ROOT, "scripts/infra/runbook"), ROOT, "--blocks"))
+
+
+class Book:
+    """The runbook, and what of it was performed."""
+
+    def __init__(self, laptop, tell):
+        self.laptop, self.tell = laptop, tell
+        self.blocks, self.performed = blocks(), set()
+        # Set by the months: the console's machine, texts and what replaces them, words to add.
+        self.console, self.instead, self.more = None, {}, {}
+
+    def perform(self, heading, step=None, by_hand=False, place=None):
+        """Performs the blocks of a step; those for a hand only if that is said."""
+        found = [block for block in self.blocks if (block["heading"], block["step"]) == (heading, step)
+                 and (by_hand or not block["by_hand"]) and place in (None, block["place"])]
+        if not found:
+            raise AssertionError(f"docs/operations.md has no blocks of {heading}, step {step}")
+        return [self.one(command, block["place"]) for block in found for command in block["commands"]
+                if reason(command) is None]
+
+    def one(self, command, place):
+        """What a command says. One that ends with another code than 0 is an error: `restore --verify`
+        says by its code whether the backup is whole."""
+        self.performed.add(command)
+        text = command + self.more.get(command, "")
+        for old, new in self.instead.items():
+            text = text.replace(old, new)
+        said = in_several_goes(self.laptop.do if place == "laptop" else self.on_console, text)
+        lines = said.strip().splitlines()
+        self.tell(f"{place}: {text}: {lines[-1].strip()[:300] if lines else 'done'}")
+        return said
+
+    def on_console(self, text):
+        return self.console.do(*shlex.split(text.removeprefix("sudo ")))
+
+    def left(self):
+        """Commands that nobody has performed."""
+        return sorted(command for block in self.blocks for command in block["commands"]
+                      if command not in self.performed and reason(command) is None)
+
+
+def reason(command):
+    """Why this test cannot perform a command."""
+    return next((why for begin, why in NOT_HERE.items() if command.startswith(begin)), None)
+
+
+def in_several_goes(do, text):
+    for go in range(GOES):
+        try:
+            return do(text)
+        except RuntimeError as error:
+            if go + 1 == GOES or "no connection in time" not in str(error):
+                raise
+    raise AssertionError("not reached")
 
 
 def known_name(world, sql):
@@ -27,34 +99,3 @@ def known_name(world, sql):
             if answer[3] & 15 == 0 and answer[7]:
                 return name
     raise RuntimeError("no hostname of the small internet has an address")
-
-
-# A backup that is interrupted goes on where it was, says the runbook. moto takes few connections at
-# once, and a busy machine makes it take fewer.
-GOES = 6
-
-
-def in_several_goes(console, words):
-    for go in range(GOES):
-        try:
-            return console.do(*words)
-        except RuntimeError as error:
-            if go + 1 == GOES or "no connection in time" not in str(error):
-                raise
-    raise AssertionError("not reached")
-
-
-def by_the_book(console, has_ended, name):
-    """Performs the console's commands of docs/operations.md, of the time before or after the end, and
-    yields a line for each. `name` is what `doctor` looks up. A command that ends with another code than
-    0 is an error: `restore --verify` says by its code whether the backup is whole."""
-    root = os.path.join(os.path.dirname(RUNBOOK), "../..")
-    commands = [line.removeprefix("sudo ") for line in
-                run(sys.executable, RUNBOOK, root, "--list", "console").splitlines()]
-    turn = commands.index(AFTER_THE_END)
-    for command in commands[turn:] if has_ended else commands[:turn]:
-        if command == RETRY:
-            continue
-        words = shlex.split(command) + (["--look-up", name] if command.endswith(" doctor") else [])
-        said = in_several_goes(console, words).strip().splitlines()
-        yield (f"console: {command}: {said[-1].strip() if said else 'done'}")

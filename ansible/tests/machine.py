@@ -2,9 +2,12 @@
 terraform's user data writes and a metadata service at the real address."""
 import json
 import os
+import signal
 import subprocess
+import time
 
-from surroundings import GATEWAY, NETWORK, run, wait_for
+from database import OWNER_PASSWORD
+from surroundings import DATABASE, GATEWAY, NETWORK, run, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -178,6 +181,44 @@ class Machine:
     def journal(self, unit="everytab-worker.service"):
         return self.ask("journalctl", "--no-pager", "--output=cat", "--unit", unit)
 
+    def forget_silence(self, seconds):
+        """As the network of a machine in AWS: packets of a connection that it does not know, or has
+        forgotten because nothing was sent for so long, go nowhere, and nobody is told."""
+        rules = "table inet network {\n" + "".join(
+            f"chain {way} {{ type filter hook {way} priority 10; meta l4proto tcp ct state invalid "
+            "counter drop; }\n" for way in ("input", "output")) + "}\n"
+        run(*self.inside(["nft", "-f", "-"]), input=rules)
+        for name, value in (("timeout_established", seconds), ("loose", 0), ("be_liberal", 1)):
+            self.in_network("sh", "-ec",
+                            f"echo {value} >/proc/sys/net/netfilter/nf_conntrack_tcp_{name}")
+        self.forgets_after = seconds
+
+    def stay_silent(self):
+        """Two connections to Postgres on which nothing is said for longer than the network remembers:
+        one with what keeps ours alive, one with nothing."""
+        seconds = int(self.forgets_after) + 20
+        began, silent = time.monotonic(), []
+        for dead in (False, True):
+            url = (f"postgresql://everytab_owner@{DATABASE}/postgres?sslmode=require"
+                   + ("&keepalives=0" if dead else ""))
+            never = "set tcp_keepalives_idle = 7200;" if dead else ""
+            psql = ["env", "PGPASSWORD=" + OWNER_PASSWORD, "psql", "-XAtq", url, "-c",
+                    f"{never} select pg_sleep({seconds})", "-c", "select 'heard'"]
+            silent.append(subprocess.Popen(self.inside(psql), stdout=subprocess.PIPE, text=True))
+        return began + seconds + 10, silent
+
+    def heard(self, answered_by, silent):
+        """What came of them: (the living one's answer, whether the other one waits in vain)."""
+        wait_for("the network to forget", lambda: time.monotonic() > answered_by)
+        kept, dead = silent
+        answer, waits = kept.communicate(timeout=60)[0].strip(), dead.poll() is None
+        # nsenter waits for it, and reaps it: the machine could not end with a zombie.
+        with open(f"/proc/{dead.pid}/task/{dead.pid}/children", encoding="ascii") as file:
+            for child in file.read().split():
+                os.kill(int(child), signal.SIGKILL)
+        dead.wait()
+        return answer, waits
+
     def cut(self):
         run("ip", "link", "set", f"cable{self.number}", "down")
 
@@ -186,12 +227,17 @@ class Machine:
 
     def give_notice(self):
         """Two minutes, says EC2."""
-        notice = json.dumps({"action": "terminate", "time": "2030-01-01T00:00:00Z"})
-        self.in_network("python3", "-c",
-                        "import sys; sys.path.insert(0, sys.argv[1]); import surroundings;"
-                        "surroundings.control('169.254.169.254', 'spot/instance-action', "
-                        "sys.argv[2])", HERE, notice)
+        self.tell("spot/instance-action",
+                  json.dumps({"action": "terminate", "time": "2030-01-01T00:00:00Z"}))
+
+    def leave_the_group(self):
+        """What EC2 says to a machine that its group takes away."""
+        self.tell("autoscaling/target-lifecycle-state", "Terminated")
+
+    def tell(self, name, value):
+        self.in_network("curl", "-fsS", "-X", "PUT", "--data", value,
+                        f"http://169.254.169.254/control/{name}")
 
     def power_off(self):
         self.ask("systemctl", "poweroff", "--no-block")
-        self.console.wait(timeout=60)
+        self.console.wait(timeout=240)

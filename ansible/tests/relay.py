@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Forwards DNS queries over UDP and TCP: relay.py FROM:PORT TO:PORT
+"""Forwards DNS queries over UDP and TCP: relay.py FROM:PORT TO:PORT NAMES OWN...
 
-The small internet's name server listens on loopback only; the machines query it from outside."""
+Writes each name that is asked for to the file NAMES. The small internet's name server listens on
+loopback only; the machines query it from outside. The names OWN are at FROM."""
 import socket
 import socketserver
 import sys
@@ -14,11 +15,37 @@ def place(text):
 
 
 SERVER = place(sys.argv[2])
+NAMES = open(sys.argv[3], "a", encoding="utf-8", buffering=1)
+OWN = set(sys.argv[4:])
+
+
+def own_answer(query):
+    """The answer for a name of ours: its address, and nothing for other types than A."""
+    end = query.index(b"\0", 12) + 5
+    is_address = query[end - 4:end] == b"\0\1\0\1"
+    address = socket.inet_aton(place(sys.argv[1])[0])
+    record = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + address if is_address else b""
+    head = query[:2] + b"\x81\x80\0\1\0" + bytes([is_address]) + b"\0\0\0\0"
+    return head + query[12:end] + record
+
+
+def note(query):
+    """Notes the name of a query's first question, and returns it. Unbound mixes upper and lower case."""
+    labels, at = [], 12
+    while at < len(query) and query[at]:
+        labels.append(query[at + 1:at + 1 + query[at]].decode("ascii", "replace").lower())
+        at += 1 + query[at]
+    name = ".".join(labels)
+    NAMES.write(name + "\n")
+    return name
 
 
 class OverUdp(socketserver.BaseRequestHandler):
     def handle(self):
         question, back = self.request
+        if note(question) in OWN:
+            back.sendto(own_answer(question), self.client_address)
+            return
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
             out.settimeout(5)
             out.sendto(question, SERVER)
@@ -33,7 +60,9 @@ class OverTcp(socketserver.StreamRequestHandler):
     def handle(self):
         with socket.create_connection(SERVER, 5) as out:
             while length := self.rfile.read(2):
-                out.sendall(length + self.rfile.read(int.from_bytes(length, "big")))
+                query = self.rfile.read(int.from_bytes(length, "big"))
+                note(query)
+                out.sendall(length + query)
                 answers = out.makefile("rb")
                 length = answers.read(2)
                 self.wfile.write(length + answers.read(int.from_bytes(length, "big")))

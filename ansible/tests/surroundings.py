@@ -1,24 +1,22 @@
 """The environment of the machines of the boot test, in its network namespace: a bridge, Postgres with
 a certificate and tokens as RDS has them, AWS at its names (aws/gateway.py before moto), the small
 internet."""
+import gzip
 import json
 import os
-import shutil
 import subprocess
 import time
-import urllib.request
 
-from aws import calls, gateway, policies
+from aws import gateway
+from database import Database
 
 # A range of documentation: the machines' resolver refuses to ask name servers of private ones.
 NETWORK = "203.0.113"
 GATEWAY = NETWORK + ".1"
 DATABASE = "db.everytab.zz"
-# Of the database, in the names of the rights to sign in to it.
-RESOURCE_ID = "db-BOOTTEST"
-OWNER_PASSWORD = "owner: it's 100% \"secret\" \\ here"
 # The AWS services that the machines' programs call, besides the buckets.
-SERVICES = ["autoscaling", "cloudwatch", "monitoring", "ec2", "logs", "secretsmanager", "s3", "sts"]
+SERVICES = ["autoscaling", "cloudwatch", "monitoring", "ec2", "logs", "secretsmanager",
+            "servicequotas", "s3", "sts"]
 LIMIT_SECONDS = 600
 # Only the gateway reaches it.
 MOTO = ("127.0.0.1", 5000)
@@ -52,7 +50,10 @@ class Surroundings:
         os.chmod(self.folder, 0o755)
         self.running = []
         self.account = gateway.Account()
-        self.account.taken = self.let_sign_in
+        self.database = Database(self, run, wait_for, GATEWAY)
+        self.account.taken = self.database.let_sign_in
+        self.start_database, self.stop_database = self.database.start, self.database.stop
+        self.sql, self.set_token_seconds = self.database.sql, self.database.set_token_seconds
         # scripts/infra/boot.sh removes them when they are empty.
         self.groups = os.path.basename(work)
         run("ip", "link", "set", "lo", "up")
@@ -76,7 +77,7 @@ class Surroundings:
     def make_certificates(self, buckets):
         names = [DATABASE, *(f"{service}.us-east-1.amazonaws.com" for service in SERVICES),
                  "cloudfront.amazonaws.com", "s3.amazonaws.com", "sts.amazonaws.com",
-                 *(f"{bucket}.s3.us-east-1.amazonaws.com" for bucket in buckets),
+                 *gateway.PUBLIC, *(f"{bucket}.s3.us-east-1.amazonaws.com" for bucket in buckets),
                  *(f"{bucket}.s3.amazonaws.com" for bucket in buckets)]
         path = lambda name: os.path.join(self.folder, name)
         self.names, self.authority = names, path("authority.pem")
@@ -134,108 +135,37 @@ class Surroundings:
         # The machines' resolvers query over the bridge; the small internet's name server listens on loopback.
         port = self.internet["dns"].rsplit(":", 1)[1]
         self.start("dns", "python3", os.path.join(os.path.dirname(__file__), "relay.py"),
-                   f"{GATEWAY}:53", f"127.0.0.1:{port}")
-        s3 = self.client("s3")
-        bucket = self.internet["bucket_dir"]
+                   f"{GATEWAY}:53", f"127.0.0.1:{port}", os.path.join(self.folder, "asked-names"),
+                   *gateway.PUBLIC)
+        self.client("s3").create_bucket(Bucket="commoncrawl")
+        self.publish_crawl(self.internet["crawl"])
+
+    def publish_crawl(self, name):
+        """The crawl's objects; under another name than its own, those that name the crawl: its records
+        are then those of the first."""
+        s3, bucket, first = self.client("s3"), self.internet["bucket_dir"], self.internet["crawl"]
         for folder, _, files in os.walk(bucket):
-            for name in files:
-                path = os.path.join(folder, name)
-                s3.upload_file(path, "commoncrawl", os.path.relpath(path, bucket))
+            for file in files:
+                path = os.path.join(folder, file)
+                key = os.path.relpath(path, bucket)
+                if name != first and not key.endswith((".parquet", ".yaml", "cc-index-table.paths.gz")):
+                    continue
+                with open(path, "rb") as source:
+                    body = source.read()
+                if name != first and key.endswith(".paths.gz"):
+                    body = gzip.compress(gzip.decompress(body).replace(first.encode(), name.encode()))
+                # moto lets the gateway read it without a signature, for data.commoncrawl.org.
+                s3.put_object(Bucket="commoncrawl", Key=key.replace(first, name), Body=body,
+                              ACL="public-read")
+        self.account.crawls.insert(0, name)
 
-    # Postgres: TLS only; the owner signs in by password, the worker by token.
-
-    def start_database(self):
-        programs = run("sh", "-c", "ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1").strip()
-        data = os.path.join(self.folder, "postgres")
-        here = os.path.dirname(os.path.abspath(__file__))
-        checker = os.path.join(self.folder, "token_check.sh")
-        shutil.copy(os.path.join(here, "token_check.sh"), checker)
-        self.set_token_seconds(900)
-        # Postgres' user notes there who signed in.
-        with open(os.path.join(self.folder, "sign-ins"), "w", encoding="ascii"):
-            run("chown", "postgres:", os.path.join(self.folder, "sign-ins"))
-        os.makedirs(data)
-        for name in ("server.key", "server.pem"):
-            shutil.copy(os.path.join(self.folder, name), os.path.join(data, "..", "pg-" + name))
-        run("chown", "-R", "postgres:", data, *(os.path.join(self.folder, "pg-" + name)
-                                               for name in ("server.key", "server.pem")))
-        os.chmod(os.path.join(self.folder, "pg-server.key"), 0o600)
-        as_postgres = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        password = os.path.join(self.folder, "password")
-        with open(password, "w", encoding="utf-8") as file:
-            file.write(OWNER_PASSWORD)
-        run(*as_postgres, programs + "/initdb", "-D", data, "-U", "postgres", "--auth-local=trust",
-            "--auth-host=reject", "-E", "UTF8", "--no-sync", cwd="/")
-        with open(os.path.join(data, "pg_hba.conf"), "w", encoding="utf-8") as file:
-            file.write("local all postgres trust\n"
-                       # As RDS: whoever is a member of rds_iam, however indirectly, needs a token.
-                       "hostssl all +rds_iam all pam pamservice=everytab-boot\n"
-                       "hostssl all all all scram-sha-256\n")
-        self.let_postgres_ask(checker)
-        self.socket = self.folder + "/socket"
-        os.makedirs(self.socket)
-        run("chown", "postgres:", self.socket)
-        settings = {"listen_addresses": GATEWAY, "unix_socket_directories": self.socket,
-                    "ssl": "on", "ssl_cert_file": self.folder + "/pg-server.pem", "fsync": "off",
-                    "ssl_key_file": self.folder + "/pg-server.key", "max_connections": "60"}
-        pairs = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        self.start("postgres", *as_postgres, programs + "/postgres", "-D", data, *pairs, cwd="/")
-        wait_for("Postgres", lambda: self.sql("select 1", quietly=True))
-        quoted = OWNER_PASSWORD.replace("'", "''")
-        self.sql(f"create role everytab_owner login createrole password '{quoted}'")
-        self.sql("create database everytab owner everytab_owner")
-        # RDS has this role; its members sign in by token, and the owner, who may make roles, grants it.
-        self.sql("create role rds_iam")
-
-    @staticmethod
-    def let_postgres_ask(checker):
-        """A PAM service for this mount namespace alone."""
-        upper = os.path.dirname(checker) + "/pam"
-        shutil.copytree("/etc/pam.d", upper)
-        with open(upper + "/everytab-boot", "w", encoding="ascii") as file:
-            file.write(f"auth required pam_exec.so expose_authtok quiet {checker}\n"
-                       "account required pam_permit.so\n")
-        run("mount", "--bind", upper, "/etc/pam.d")
-
-    def let_sign_in(self, role, key):
-        """A session of a role may make tokens for the users of Postgres that the role may be."""
-        with open(os.path.join(self.folder, "principals"), "a", encoding="ascii") as file:
-            for user in ("everytab_worker", "everytab_owner"):
-                place = f"arn:aws:rds-db:{calls.REGION}:{calls.ACCOUNT}:dbuser:{RESOURCE_ID}/{user}"
-                allowed, by = policies.decide(role.statements, "rds-db:connect", place, {})
-                if allowed:
-                    file.write(f"{key} {user} {role.name} {by[0]['Sid']}\n")
-
-    def record_sign_ins(self):
-        """Adds to the record of calls who signed in to Postgres by token."""
-        with open(os.path.join(self.folder, "sign-ins"), encoding="ascii") as file:
-            for line in sorted(set(file.read().splitlines())):
-                _, user, role, sid = line.split(" ")
-                self.account.record.append(gateway.Entry(role, "rds-db:connect", (
-                    f"arn:aws:rds-db:{calls.REGION}:{calls.ACCOUNT}:dbuser:{RESOURCE_ID}/{user}"),
-                    (sid,)))
-
-    def set_token_seconds(self, seconds):
-        with open(os.path.join(self.folder, "token-seconds"), "w", encoding="ascii") as file:
-            file.write(str(seconds))
-
-    def sql(self, statement, database="postgres", quietly=False):
-        ended = subprocess.run(
-            ["psql", "-XAtq", "-h", self.socket, "-U", "postgres", "-d", database, "-c", statement],
-            capture_output=True, text=True, check=False)
-        if ended.returncode and not quietly:
-            raise RuntimeError(f"{statement}: {ended.stderr}")
-        return ended.stdout.strip()
+    def asked_names(self):
+        """The names that the machines' resolvers have looked up, in their order."""
+        with open(os.path.join(self.folder, "asked-names"), encoding="utf-8") as file:
+            return file.read().splitlines()
 
     def stop(self):
         for _, process in reversed(self.running):
             process.terminate()
         for _, process in self.running:
             process.wait()
-
-
-def control(address, name, value):
-    """Tells a machine's metadata service what to say."""
-    request = urllib.request.Request(f"http://{address}/control/{name}", value.encode(),
-                                     method="PUT")
-    urllib.request.urlopen(request, timeout=10).read()

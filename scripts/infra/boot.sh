@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Makes the fleet's image as packer would, boots a console and three workers of it, and has them do
-# a scan.
+# Makes the fleet's image as packer would, boots consoles and workers of it, and has them do two
+# months by docs/operations.md.
 #
-#   [PACKAGE=FILE.deb] [LOCAL=PROGRAM] [HOSTS=900] scripts/infra/boot.sh [--image-only]
-#                                                                     (make infra-boot; root)
+#   [PACKAGE=FILE.deb] [LOCAL=PROGRAM] [OTHER=PROGRAM] [HOSTS=900] \
+#       scripts/infra/boot.sh [--image-only]                          (make infra-boot; root)
+#
+# OTHER is the program that the image is changed to in the middle of the second month; without it
+# the same one with another remark in its schema, which makes it another program.
 #
 # The image: a small Debian by debootstrap (kept in target/infra), the three roles by ansible, and
 # once more: the second run must change nothing. The machines: systemd-nspawn with networks of their
@@ -69,17 +72,7 @@ rm "$root/usr/sbin/policy-rc.d"
 umount "$root/proc"
 [ "${1:-}" != --image-only ] || exit 0
 
-# What terraform would hand to an instance, by the provider that stands in.
-cp -r terraform "$work/terraform"
-(cd "$work/terraform" && python "$PWD/offline/mock_provider.py" -- sh -ec '
-    terraform init -backend=false -input=false
-    terraform apply -auto-approve -input=false -var scanning=true -var worker_count=3 \
-        -var ami_id=ami-0123456789abcdef0 -var contact=bot@everytab.org \
-        -var "alert_emails=[\"me@everytab.org\"]"
-    terraform show -json >state.json') >"$work/terraform.log" 2>&1 ||
-    { cat "$work/terraform.log"; exit 1; }
-
 # Networks, processes and mounts of their own, which end with the script that runs in them.
 unshare --net --mount --pid --fork --kill-child --mount-proc \
     python ansible/tests/boot.py --root "$root" --work "$work" --target "$target" \
-    --state "$work/terraform/state.json" --hosts "${HOSTS:-900}" --reference "$reference"
+    --hosts "${HOSTS:-900}" --reference "$reference" ${OTHER:+--other "$(realpath "$OTHER")"}

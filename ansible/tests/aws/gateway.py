@@ -18,8 +18,12 @@ from typing import NamedTuple
 from . import calls, policies
 
 
-# The access key of the test itself, which may do everything and is not recorded.
+# The access key of the test itself and of the operator's laptop, which may do everything and is not
+# recorded.
 OPERATOR = "test"
+# Common Crawl's bucket over HTTPS, for whoever asks, and the list of its crawls.
+DATA, INDEX = "data.commoncrawl.org", "index.commoncrawl.org"
+PUBLIC = (DATA, INDEX)
 
 
 class Principal(NamedTuple):
@@ -66,6 +70,8 @@ class Account:
     def __init__(self):
         self.lock = threading.Lock()
         self.principals, self.record, self.storms, self.unknown = {}, [], [], []
+        # Names of Common Crawl's crawls, newest first.
+        self.crawls = []
         # Roles by ARN, and who is told when somebody takes one: (role, key).
         self.roles, self.taken = {}, lambda role, key: None
 
@@ -185,6 +191,8 @@ class Gate(http.server.BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         host, body = headers.get("host", ""), self.body()
         path, _, query = self.path.partition("?")
+        if host in PUBLIC:
+            return self.answer(*self.common_crawl(host, path))
         service = calls.service_of(host, headers)
         key = signer(headers, query)
         if key == OPERATOR:
@@ -209,6 +217,18 @@ class Gate(http.server.BaseHTTPRequestHandler):
         if status == 404 and service == "s3" and not self.account.may_list(key, bucket):
             return self.refuse(service, 403, "AccessDenied", "Access Denied")
         return self.answer(status, found, said)
+
+    def common_crawl(self, host, path):
+        """Reads without a signature."""
+        if self.command not in ("GET", "HEAD"):
+            return 403, [], b"only reading"
+        if host == INDEX:
+            known = [{"id": name} for name in self.account.crawls]
+            return (200, [("Content-Type", "application/json")], json.dumps(known).encode()) \
+                if path == "/collinfo.json" else (404, [], b"")
+        self.path = "/commoncrawl" + self.path
+        self.headers.replace_header("Host", "s3.amazonaws.com")
+        return self.forward(b"")
 
     def assume(self, key, arn, body):
         name = urllib.parse.parse_qs(body.decode())["RoleSessionName"][0]

@@ -1,0 +1,47 @@
+"""The scan of the boot test, as Postgres knows it, its start, and the group of its machines."""
+from site_checks import expect, say
+from surroundings import wait_for
+
+FLEET = "everytab-workers"
+
+
+def group(world):
+    found = world.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[FLEET])
+    return found["AutoScalingGroups"][0]
+
+
+class Scan:
+    """The scan, as Postgres knows it."""
+
+    def __init__(self, world):
+        self.world = world
+
+    def sql(self, statement):
+        return self.world.sql(statement, "everytab", quietly=True)
+
+    def state(self):
+        return self.sql("select state from everytab.runs order by run desc limit 1")
+
+    def ended(self, kind):
+        return int(self.sql(f"select coalesce(sum(done), 0) from everytab.stages "
+                            f"where kind = '{kind}'") or 0)
+
+    def holds(self, machine):
+        """Whether a worker on the machine has a lease."""
+        return self.sql("select 1 from everytab.jobs where state = 'leased' and worker_id like "
+                        f"'{machine.name}%' limit 1") == "1"
+
+
+def start(console, machines, scan):
+    for machine in [*machines, console]:
+        machine.start_target()
+    wait_for("the scan", lambda: scan.state() == "running")
+    # Slowly, so that every fault happens before the first bundle is made.
+    scan.sql("select coordinator.pause_run(1, 'bundle-shard', true)")
+    scan.sql("select coordinator.pause_run(1, 'warc', true)")
+    wait_for("the console's start", lambda: console.unit(
+        "ActiveState", unit="everytab-start.service")["ActiveState"] == "active")
+    for machine in [*machines, console]:
+        wait_for(f"{machine.name}'s worker", lambda machine=machine: machine.worker_is("active"))
+    expect(scan.sql("select count(*) from everytab.scans") == "1", "the console started one scan")
+    say(f"{len(machines)} workers waited for the schema, and the console started the scan")
