@@ -1263,7 +1263,10 @@ begin
     return query
     with mine as materialized (
         select l.job_id, r.lease_ms, r.rate, r.archive_rate,
-               l.leased_at + coordinator.deadline(l.kind, l.crashes, r.deadline_ms) as latest
+               l.leased_at + greatest(
+                   coordinator.deadline(l.kind, l.crashes, r.deadline_ms),
+                   case when r.deadline_ms is null then coordinator.time_at_rate(
+                       l.kind, greatest(workers, 1), r.rate, r.archive_rate) end) as latest
           from jobs l
           join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
             on l.lease_number = shown.lease_number and l.lease_token = shown.token
@@ -1772,6 +1775,25 @@ begin
      where j.job_id = any (array(select d.job_id from due d))
        and j.state = 'pending' and j.not_before <= clock_timestamp();
     return swept;
+end $$;
+
+-- Name: time_at_rate(everytab.job_kind, integer, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_workers integer, p_rate integer, p_archive_rate integer) RETURNS interval
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- A shard of 1,200 hosts, and a file of the index in ranges.
+    source_requests constant integer := 1200;
+    -- Its icon URLs, 2.53 a host, with redirects and robots.txt.
+    icon_requests constant integer := 6000;
+    -- More jobs than a worker performs at a time, and requests that are repeated.
+    margin constant integer := 8;
+begin
+    return p_workers * margin * interval '1 second'
+           * case when p_kind in ('index', 'warc') then source_requests / p_archive_rate::numeric
+                  when p_kind = 'icon' then icon_requests / p_rate::numeric end;
 end $$;
 
 -- Name: unblock(text, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2656,6 +2678,10 @@ GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_site;
+
+-- Name: FUNCTION time_at_rate(p_kind everytab.job_kind, p_workers integer, p_rate integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_workers integer, p_rate integer, p_archive_rate integer) FROM PUBLIC;
 
 -- Name: FUNCTION unblock(p_kind text, p_pattern text); Type: ACL; Schema: coordinator; Owner: -
 
