@@ -4,11 +4,13 @@ use std::{
     io::{BufRead, BufReader},
     process::{Command, Stdio},
     thread,
+    time::Duration,
 };
 
 use crate::{
     address_guard::{outcomes, serve_all_addresses},
     netns::{in_own_namespaces, shell},
+    setup::wait_for,
 };
 
 /// The address of the site, which is public.
@@ -45,5 +47,38 @@ fn a_site_is_tried_again_when_the_link_comes_back_after_it_was_said_to_be_unreac
         monitor.wait().unwrap();
         assert_eq!(mended.join().unwrap(), Some(()), "the connection never failed");
         assert_eq!(found, ["not_image_other"]);
+    });
+}
+
+#[test]
+fn a_site_is_tried_again_when_the_link_was_cut_while_it_did_not_answer() {
+    in_own_namespaces(|has_network| {
+        if !has_network {
+            return;
+        }
+        let dialled = serve_all_addresses();
+        // The site alone lies beyond a link that loses all packets.
+        shell(&format!(
+            "ip link add near type veth peer name far
+             ip link set near up
+             ip link set far up
+             ip addr add 198.18.0.1/30 dev near
+             ip neigh add 198.18.0.2 lladdr 02:00:00:00:00:01 dev near nud permanent
+             ip route add {SITE}/32 via 198.18.0.2 dev near table local"
+        ))
+        .unwrap();
+        let mended = thread::spawn(move || {
+            // All four are asked at the same time. The kernel sends again each second or later, and a
+            // connection may take five.
+            wait_for("the other sites", || (dialled.lock().unwrap().len() == 3).then_some(()));
+            thread::sleep(Duration::from_millis(4_500));
+            shell(&format!("ip route del {SITE}/32 dev near table local")).unwrap();
+        });
+        // By three other sites the fetcher knows that the link works.
+        let sites = ["93.184.215.15", "93.184.215.16", "93.184.215.17", SITE];
+        let urls = sites.map(|site| format!("http://{site}/favicon.ico"));
+        let found = outcomes(&[], &urls);
+        mended.join().unwrap();
+        assert_eq!(found, ["not_image_other"; 4]);
     });
 }

@@ -26,11 +26,13 @@ const MAX_GOOD_ADDRESSES: usize = 8;
 const MIN_GOOD_ADDRESSES: usize = 3;
 /// The time for the connections of a check: less than a connect deadline, so that the answer is
 /// about now; long enough for one lost packet.
-const CHECK_TIMEOUT: Duration = Duration::from_millis(3_500);
+pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_millis(3_500);
 
 #[derive(Default)]
 struct GoodAddresses {
     last_connected: Option<Instant>,
+    /// The end of the last time of more than [`FRESH`] in which no connection was made.
+    last_quiet: Option<Instant>,
     endpoints: VecDeque<SocketAddr>,
 }
 
@@ -46,7 +48,11 @@ impl Connectivity {
     /// Records that `endpoint` accepted a connection.
     pub(crate) fn connected(&self, endpoint: SocketAddr) {
         let mut good = self.good.lock();
-        good.last_connected = Some(Instant::now());
+        let now = Instant::now();
+        if good.last_connected.is_some_and(|last| now.duration_since(last) > FRESH) {
+            good.last_quiet = Some(now);
+        }
+        good.last_connected = Some(now);
         good.endpoints.retain(|known| known.ip() != endpoint.ip());
         good.endpoints.push_front(endpoint);
         good.endpoints.truncate(MAX_GOOD_ADDRESSES);
@@ -82,6 +88,14 @@ impl Connectivity {
             }
         }
         Err(Trouble::NetworkUnreachable)
+    }
+
+    /// Whether the link may have been cut at any time after `began`: there was a second in which no
+    /// connection was made, and enough addresses are known to tell.
+    pub(crate) fn was_quiet_since(&self, began: Instant) -> bool {
+        let good = self.good.lock();
+        let is_known = good.endpoints.len() >= MIN_GOOD_ADDRESSES;
+        is_known && good.last_quiet.is_some_and(|end| end > began)
     }
 
     fn has_connected_since(&self, since: Option<Instant>) -> bool {
@@ -121,6 +135,24 @@ mod tests {
         assert_eq!(connectivity.check().await, Err(Trouble::NetworkUnreachable));
         connectivity.connected(closed());
         assert_eq!(connectivity.check().await, Ok(()), "a connection was just made");
+    }
+
+    #[tokio::test]
+    async fn a_link_may_have_been_cut_while_no_connection_was_made() {
+        let connectivity = Connectivity::default();
+        let began = Instant::now();
+        let quiet = || connectivity.good.lock().last_connected = began.checked_sub(FRESH * 2);
+        for last in 1..=3 {
+            quiet();
+            assert!(!connectivity.was_quiet_since(began), "{last}: too little is known");
+            let mut endpoint = closed();
+            endpoint.set_ip([127, 0, 0, last].into());
+            connectivity.connected(endpoint);
+        }
+        assert!(connectivity.was_quiet_since(began));
+        let later = Instant::now();
+        connectivity.connected(closed());
+        assert!(!connectivity.was_quiet_since(later), "connections were made all the time");
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::{
     fetched::{Timings, add_ms},
-    health::clock::Clock,
+    health::{clock::Clock, connectivity::CHECK_TIMEOUT},
     outcome::Outcome,
     permits::request_permits::WirePermits,
     request::{
@@ -98,9 +98,11 @@ impl DialRequest<'_> {
         WirePermits::acquire(politeness, meter, address, self.clock).await
     }
 
-    /// Connects, and once more where the first attempt says that `endpoint` is unreachable: this
-    /// machine says the same of every address, three seconds after its own link was cut, and the
-    /// link may be whole again when it is checked. Returns also when the attempt that counts began.
+    /// Connects, and once more where this machine's own link may be why the first attempt failed.
+    /// Three seconds after the link was cut, the kernel says of every address that it is
+    /// unreachable; what it sent into a link that was cut for a while gets no answer. In both cases
+    /// the link may be whole again when it is checked. Returns also when the attempt that counts
+    /// began.
     async fn connect_surely(
         &mut self,
         endpoint: SocketAddr,
@@ -108,13 +110,19 @@ impl DialRequest<'_> {
     ) -> (Instant, Result<TcpStream, Stop>) {
         let began = Instant::now();
         let connected = self.connect(endpoint, time).await;
-        if !matches!(connected, Err(Stop::Outcome(Outcome::ConnectUnreachable))) {
+        let Err(Stop::Outcome(outcome)) = &connected else { return (began, connected) };
+        let is_timeout = *outcome == Outcome::ConnectTimeout;
+        if !is_timeout && *outcome != Outcome::ConnectUnreachable {
             return (began, connected);
         }
         if let Err(trouble) = self.clock.wait(self.shared.connectivity.check()).await {
             return (began, Err(trouble.into()));
         }
+        if is_timeout && !self.shared.connectivity.was_quiet_since(began) {
+            return (began, connected);
+        }
         self.scope.meter.dialled();
+        let time = if is_timeout { time.min(CHECK_TIMEOUT) } else { time };
         (Instant::now(), self.connect(endpoint, time).await)
     }
 
