@@ -35,11 +35,24 @@ pub struct Counts {
     pub most_per_host: Option<(u32, String)>,
 }
 
+/// A request as it came over HTTP/2.
+#[derive(Clone, Debug, Serialize)]
+pub struct Http2Request {
+    /// `:authority`.
+    pub host: String,
+    /// `:path`.
+    pub path: String,
+    /// The fields of the header.
+    pub headers: BTreeMap<String, String>,
+}
+
 #[derive(Debug, Default)]
 struct OpenConnections {
     counts: Counts,
     /// Host and path of each request, once somebody wants to know.
     access_log: Option<Vec<(String, String)>>,
+    /// Requests that came over HTTP/2, while there is an access log.
+    http2_requests: Vec<Http2Request>,
     open_per_address: HashMap<IpAddr, u32>,
     open_per_host: HashMap<String, u32>,
 }
@@ -68,6 +81,25 @@ impl Counters {
 
     pub(crate) fn access_log(&self) -> Vec<(String, String)> {
         self.lock().access_log.clone().unwrap_or_default()
+    }
+
+    pub(crate) fn http2_requests(&self) -> Vec<Http2Request> {
+        self.lock().http2_requests.clone()
+    }
+
+    pub(crate) fn http2_request<B>(&self, request: &http::Request<B>) {
+        let mut state = self.lock();
+        if state.access_log.is_some() {
+            let uri = request.uri();
+            let field = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+                (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            };
+            state.http2_requests.push(Http2Request {
+                host: uri.authority().map(ToString::to_string).unwrap_or_default(),
+                path: uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
+                headers: request.headers().iter().map(field).collect(),
+            });
+        }
     }
 
     pub(crate) fn request(&self, behaviour: Behaviour, host: &str, path: &str) {

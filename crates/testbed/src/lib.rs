@@ -40,7 +40,7 @@ mod weather;
 mod web;
 
 pub use behaviour::Behaviour;
-pub use counters::Counts;
+pub use counters::{Counts, Http2Request};
 pub use dice::Dice;
 pub use error::TestbedError;
 pub use mix::Mix;

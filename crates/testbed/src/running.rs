@@ -18,7 +18,7 @@ use crate::{
         server::BucketServer,
     },
     certificates::Certificates,
-    counters::{Counters, Counts},
+    counters::{Counters, Counts, Http2Request},
     dns::NameServer,
     error::TestbedError,
     generate::World,
@@ -174,6 +174,12 @@ impl Running {
     #[must_use]
     pub fn access_log(&self) -> Vec<(String, String)> {
         self.internet.counters.access_log()
+    }
+
+    /// The requests that came over HTTP/2 since [`keep_access_log`](Self::keep_access_log).
+    #[must_use]
+    pub fn http2_requests(&self) -> Vec<Http2Request> {
+        self.internet.counters.http2_requests()
     }
 
     /// The behaviour of a host.

@@ -2,8 +2,9 @@
 //! each of them; and the private key is nowhere but in its file.
 
 use std::{
+    collections::BTreeSet,
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -22,7 +23,7 @@ use everytab_fetcher::{
     FetchSettings, Fetcher, HostCandidates, Outcome, RequestSigner, ShardOptions, SigningKey,
     Spool, fetch_shard,
 };
-use everytab_testbed::Mix;
+use everytab_testbed::{Http2Request, Mix};
 use everytab_webpage::{Candidate, CandidateSource};
 use serde_json::Value;
 
@@ -217,6 +218,62 @@ fn an_independent_verifier_accepts_the_requests_of_a_shard_and_the_directory() {
     fetch(false);
     let asked = verifier.verdicts();
     assert!(!asked.is_empty() && asked.iter().all(|(_, fault)| fault.is_some()), "{asked:?}");
+}
+
+#[test]
+fn an_independent_verifier_accepts_what_inspect_url_sends_over_http2() {
+    let Some(python) = python() else { return };
+    let internet = internet(12, Mix::none());
+    internet.running.keep_access_log();
+    let dir = internet.folder.path();
+    let (key, _) = published_key(dir);
+    let key = key.display().to_string();
+    let urls: Vec<String> =
+        internet.running.hosts().map(|host| format!("https://{host}/favicon.ico")).collect();
+    let options = internet.running.client.arguments();
+    let inspect = |more: &[&str]| {
+        let mut command = worker(["inspect", "url"]);
+        command.args(&options).args(more).args(["--"]).args(&urls);
+        run(command)
+    };
+    let unnamed = inspect(&["--signing-key", &key]).expect_code(2);
+    assert!(unnamed.stderr.contains("--site-url"), "{}", unnamed.stderr);
+    let said = inspect(&["--signing-key", &key, "--site-url", SITE_URL]).expect_code(0);
+    assert_eq!(said.stdout.lines().count(), urls.len());
+    let asked = internet.running.http2_requests();
+    let paths: BTreeSet<&str> = asked.iter().map(|request| &*request.path).collect();
+    assert_eq!(paths, BTreeSet::from(["/favicon.ico", "/robots.txt"]), "{asked:?}");
+    let verdicts = verdicts_of(&python, &directory(dir), &asked);
+    assert!(verdicts.len() >= 8, "{verdicts:?}");
+    assert!(verdicts.iter().all(|verdict| verdict["fault"].is_null()), "{verdicts:?}");
+
+    // A signature of one site is none of another's.
+    let mut stolen = asked[0].clone();
+    stolen.host = "other.example".to_owned();
+    let verdicts = verdicts_of(&python, &directory(dir), &[stolen]);
+    assert!(verdicts[0]["fault"].is_string(), "{verdicts:?}");
+    // Without a key nothing is signed.
+    let before = asked.len();
+    inspect(&[]).expect_code(0);
+    let asked = internet.running.http2_requests();
+    let is_signed = |request: &Http2Request| request.headers.contains_key("signature");
+    assert!(asked.len() > before && !asked[before..].iter().any(is_signed));
+}
+
+/// What the independent verifier says of each request.
+fn verdicts_of(python: &str, directory: &Path, requests: &[Http2Request]) -> Vec<Value> {
+    let mut command = verifier(python);
+    command.arg(directory).args(["https://tabs.example", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = child.stdin.take().unwrap();
+    for request in requests {
+        writeln!(lines, "{}", serde_json::to_string(request).unwrap()).unwrap();
+    }
+    drop(lines);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stdout).unwrap();
+    said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The forms in which a private key could lie somewhere: its line in the file, its bytes in hex and

@@ -17,7 +17,7 @@ use crate::{
     request_log::RequestLog,
     robot::Robot,
     settings::{FetchSettings, RobotsPolicy, SettingsError},
-    signing::SigningKey,
+    signing::{RequestSigner, SigningKey},
     trouble::Trouble,
 };
 
@@ -53,12 +53,24 @@ impl Fetcher {
     }
 
     /// Fetches one URL outside of any shard: its redirects, and each origin's robots.txt if the
-    /// policy says so, to one outcome. The requests are not signed: no site is known that publishes
-    /// the key.
+    /// policy says so, to one outcome. The requests are not signed.
     ///
     /// # Errors
     /// [`Trouble`] of this machine that did not pass within 15 seconds.
     pub async fn fetch_one(&self, url: &str, robots: RobotsPolicy) -> Result<Fetched, Trouble> {
+        self.fetch_one_as(url, robots, None).await
+    }
+
+    /// As [`fetch_one`](Self::fetch_one); the requests are signed by `signer`, if there is one.
+    ///
+    /// # Errors
+    /// [`Trouble`] of this machine that did not pass within 15 seconds.
+    pub async fn fetch_one_as(
+        &self,
+        url: &str,
+        robots: RobotsPolicy,
+        signer: Option<&RequestSigner>,
+    ) -> Result<Fetched, Trouble> {
         let (rules, pool) = (RobotsCache::new(), ConnectionPool::default());
         let (dead_origins, meter) = (DeadOrigins::default(), FetchMeter::default());
         let (blocklist, exclusions) = (Blocklist::default(), Exclusions::default());
@@ -66,7 +78,7 @@ impl Fetcher {
             pool: &pool,
             dead_origins: &dead_origins,
             blocklist: &blocklist,
-            signer: None,
+            signer,
             exclusions: &exclusions,
             robot: &self.shared.robot,
             meter: &meter,

@@ -48,6 +48,7 @@ async fn respond(
     tls_host: String,
     request: &http::Request<Incoming>,
 ) -> http::Response<BoxBody<Bytes, Infallible>> {
+    internet.counters.http2_request(request);
     let named = request.uri().host().map(|host| host.trim_end_matches('.').to_ascii_lowercase());
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     let request =

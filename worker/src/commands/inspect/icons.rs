@@ -1,9 +1,9 @@
 //! `inspect icon` and `inspect url`: describes an icon and the tab icon made of it.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, sync::Arc};
 
 use clap::Args;
-use everytab_fetcher::{Fetched, Fetcher, RobotsPolicy, data_bytes, judge};
+use everytab_fetcher::{Fetched, Fetcher, RequestSigner, RobotsPolicy, data_bytes, judge};
 use everytab_icon::inspect::{IconReport, inspect_icon};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
@@ -14,8 +14,8 @@ use super::{
     lines::{Lines, command_result},
 };
 use crate::{
-    cli_error::CliResult,
-    options::{FetchArgs, RobotsOption},
+    cli_error::{CliError, CliResult},
+    options::{FetchArgs, RobotsOption, parse_site_url},
 };
 
 /// URLs that are fetched concurrently. A person inspects few URLs, and politeness limits the
@@ -31,6 +31,9 @@ pub(super) struct UrlArgs {
     /// Whether robots.txt is asked and obeyed
     #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
     robots: RobotsOption,
+    /// Address of the site that publishes the key of --signing-key, whose signatures name it
+    #[arg(long, env = "EVERYTAB_SITE_URL", value_name = "URL", value_parser = parse_site_url)]
+    site_url: Option<String>,
     #[command(flatten)]
     fetch: FetchArgs,
 }
@@ -151,7 +154,8 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
         RobotsOption::Off => RobotsPolicy::Ignore,
     };
     let fetcher = args.fetch.fetcher(Vec::new())?;
-    let fetches = args.urls.iter().map(|url| inspect_url(&fetcher, url, robots));
+    let signer = signer(&fetcher, args.site_url.as_deref())?;
+    let fetches = args.urls.iter().map(|url| inspect_url(&fetcher, url, robots, signer.as_ref()));
     let mut fetches = stream::iter(fetches).buffered(CONCURRENT_URLS);
     let mut lines = Lines::new();
     let mut printed = Ok(());
@@ -169,7 +173,23 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
     command_result(printed.map(|()| lines.has_failed))
 }
 
-async fn inspect_url(fetcher: &Fetcher, url: &str, robots: RobotsPolicy) -> UrlLine {
+/// What signs the requests, if there is a key.
+fn signer(fetcher: &Fetcher, site_url: Option<&str>) -> Result<Option<RequestSigner>, CliError> {
+    let Some(key) = fetcher.signing_key() else { return Ok(None) };
+    let site_url = site_url.ok_or_else(|| {
+        CliError::usage("--signing-key needs --site-url, the address of the site that publishes it")
+    })?;
+    RequestSigner::new(Arc::clone(key), site_url)
+        .map(Some)
+        .map_err(|error| CliError::usage(format!("--site-url {error}")))
+}
+
+async fn inspect_url(
+    fetcher: &Fetcher,
+    url: &str,
+    robots: RobotsPolicy,
+    signer: Option<&RequestSigner>,
+) -> UrlLine {
     let line = UrlLine::new(url);
     if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
         return match data_bytes(url) {
@@ -177,7 +197,7 @@ async fn inspect_url(fetcher: &Fetcher, url: &str, robots: RobotsPolicy) -> UrlL
             Err(outcome) => UrlLine { outcome: Some(outcome.as_str()), ..line },
         };
     }
-    match fetcher.fetch_one(url, robots).await {
+    match fetcher.fetch_one_as(url, robots, signer).await {
         Ok(fetched) => {
             let line = line.with_fetch(&fetched);
             if fetched.outcome == everytab_fetcher::Outcome::Ok {
