@@ -258,19 +258,18 @@ def scenario(world, arguments):
     console = book.console = world.add_console()
     scan, (first, second, third) = Scan(world), machines
     start(console, machines, scan)
-    bad_weather(world.account)
     for machine in (first, console):
         look_at(machine)
         fenced(machine)
     say("the worker's user cannot reach the metadata service, and works with the broker's credentials")
     silent = console.stay_silent()
-    wait_for("the crawl's bucket to answer again", lambda: not world.account.storms[0].left)
     console.do("systemctl", "start", "everytab-counts.service")
     known = known_name(world, scan.sql)
     book.more["sudo everytab-owner doctor"] = " --look-up " + known
     book.instead["www.example.com"] = known
     book.perform(MONTH, 5)
     book.perform(MONTH, 6)
+    bad_weather(world.account)
     scan.sql("select coordinator.set_rate(1, 3)")
     scan.sql("select coordinator.pause_run(1, 'warc', false)")
     stop_and_start(first)
