@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io::Read as _,
     path::Path,
+    process::Command,
 };
 
 use everytab_commoncrawl::hostname_hash;
@@ -147,6 +148,21 @@ fn looked_up(public: &BTreeMap<String, Vec<u8>>, host: &str) -> Vec<String> {
     text.lines().filter(is_his).map(str::to_owned).collect()
 }
 
+/// What the commands of bot.html print.
+fn as_the_page_says(site: &Path, host: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(site.join("bot.html")).unwrap();
+    let script = page.split("id=\"asked-lines\">").nth(1).unwrap().split("</code>").next().unwrap();
+    let line = |line: &str| match line.split('=').next() {
+        Some("host") => format!("host={host}\n"),
+        Some("site") => format!("site=file://{}/\n", site.display()),
+        _ => format!("{line}\n"),
+    };
+    let script: String = script.lines().map(line).collect();
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success(), "{script}{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
 #[test]
 fn a_site_owner_finds_in_the_public_files_what_was_asked_until_the_host_is_taken_down() {
     let internet = internet(150, kinds_of_hosts());
@@ -180,6 +196,8 @@ fn a_site_owner_finds_in_the_public_files_what_was_asked_until_the_host_is_taken
     }
     publish();
     assert!(public_files(&site) == public, "published again, other bytes");
+    let (host, _) = logged.iter().max_by_key(|(_, paths)| paths.len()).unwrap();
+    assert_eq!(as_the_page_says(&site, host), looked_up(&public, host));
 
     let host = internet.running.hosts().find(|host| !looked_up(&public, host).is_empty()).unwrap();
     let place = site.display().to_string();
