@@ -36,6 +36,9 @@ class Cloud:
         there = {one["Name"] for one in s3.list_buckets()["Buckets"]} - {"commoncrawl"}
         for bucket in wanted - there:
             s3.create_bucket(Bucket=bucket)
+        for one in self.applied.each("aws_s3_bucket_versioning"):
+            status = one["versioning_configuration"][0]["status"]
+            s3.put_bucket_versioning(Bucket=one["bucket"], VersioningConfiguration={"Status": status})
         for bucket in there - wanted:
             pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
             for key in [one["Key"] for page in pages for one in page.get("Contents", [])]:

@@ -159,7 +159,7 @@ def fill(block, value, path, planning):
 
 # What AWS would call a resource, where another resource or a test looks at it.
 CALLED = {
-    "aws_s3_bucket": {"arn": "arn:aws:s3:::{bucket}"},
+    "aws_s3_bucket": {"id": "{bucket}", "arn": "arn:aws:s3:::{bucket}"},
     "aws_iam_role": {"id": "{name}", "arn": "arn:aws:iam::123456789012:role/{name}"},
     "aws_security_group": {"id": "sg-{name}"},
     "aws_secretsmanager_secret": {
