@@ -3,8 +3,9 @@
 //! Owns bundles of tabs (`bundle`, `published_bundle`, `layout`), the search index (`search`), the
 //! `manifest`, the statistics (`stats_names`, `stats_document`, `common_icons`, `history`), the
 //! page itself (`page_files`, `preview`), what it says of its operator (`key_directory`,
-//! `security_txt`), the names and headers of all objects (`object_names`), and the list of what was
-//! taken down (`takedown_list`, `removed_hosts`). Everything is a pure function, the same on every
+//! `security_txt`), the names and headers of all objects (`object_names`), the list of what was
+//! taken down (`takedown_list`, `title_pattern`, `removed_hosts`, `removed_tabs`), and from which
+//! icons the tabs were made (`icon_list`). Everything is a pure function, the same on every
 //! machine. Must not know files, stores, network, Postgres, clocks, settings, or how an icon is
 //! decoded.
 //!
@@ -35,6 +36,7 @@ pub mod bundle;
 mod bundle_json;
 pub mod common_icons;
 pub mod history;
+pub mod icon_list;
 pub mod key_directory;
 pub mod layout;
 pub mod manifest;
@@ -43,12 +45,14 @@ pub mod page_files;
 pub mod preview;
 pub mod published_bundle;
 pub mod removed_hosts;
+pub mod removed_tabs;
 pub mod request_files;
 pub mod search;
 pub mod security_txt;
 pub mod stats_document;
 pub mod stats_names;
 pub mod takedown_list;
+pub mod title_pattern;
 
 pub use manifest::{Manifest, ManifestError, ReplaceRefusal};
 pub use published_bundle::PublishedBundle;

@@ -88,6 +88,29 @@ pub fn request_file_path(bucket: u64, digits: usize) -> String {
     format!("{REQUESTS_PATH}{bucket:0digits$x}.tsv.gz")
 }
 
+/// What the paths of a scan's bundles begin with, below the scan's prefix.
+pub const BUNDLES_PREFIX: &str = "tabs/";
+
+/// What the paths of a scan's icon lists begin with, below the scan's prefix.
+pub const ICON_LISTS_PREFIX: &str = "icons/";
+
+/// The path, below the scan's prefix, of the icon list of the shard whose bundles begin with this
+/// number: `icons/<n>.bin`.
+pub fn icon_list_path(first_bundle: impl Into<i64>) -> String {
+    format!("{ICON_LISTS_PREFIX}{}.bin", first_bundle.into())
+}
+
+/// The bundle of a path that [`bundle_path`] made. `None`: it is another path, such as that of a
+/// bundle that was written again.
+pub fn bundle_number(path: &str) -> Option<i32> {
+    path.strip_prefix(BUNDLES_PREFIX)?.strip_suffix(".json")?.parse().ok()
+}
+
+/// The first bundle of the shard whose icon list has this path.
+pub fn icon_list_number(path: &str) -> Option<i32> {
+    path.strip_prefix(ICON_LISTS_PREFIX)?.strip_suffix(".bin")?.parse().ok()
+}
+
 /// The prefix of everything of a scan that the site does not read: `archive/<scan id>/`.
 pub fn archive_prefix(scan_id: Uuid) -> String {
     format!("archive/{scan_id}/")
@@ -162,6 +185,10 @@ mod tests {
         assert_eq!(bundle(SCAN, 7), format!("scans/{ID}/tabs/7.json"));
         assert_eq!(bundle(SCAN, 249_999_i64), format!("scans/{ID}/tabs/249999.json"));
         assert_eq!(rewritten_bundle_path(7, "0123abcd"), "tabs/7-0123abcd.json");
+        assert_eq!(icon_list_path(70), "icons/70.bin");
+        assert_eq!(icon_list_number(&icon_list_path(70)), Some(70));
+        assert_eq!(bundle_number(&bundle_path(7)), Some(7));
+        assert_eq!(bundle_number(&rewritten_bundle_path(7, "0123abcd")), None);
         assert_eq!(search_file_path(27, 0), "search/27/0.tsv");
         assert_eq!(search_index_path(27), "search/27/index.tsv");
         assert_eq!(archive(SCAN, 12, 3), format!("archive/{ID}/12-3.warc.gz"));

@@ -48,6 +48,14 @@ impl PublishedBundle {
         Some(RemovedTab { slot, had_icon: !removed.icon.is_empty() })
     }
 
+    /// The tabs in their order: the hostname, the title, and whether there is an icon.
+    pub fn tabs(&self) -> impl Iterator<Item = (String, &str, bool)> {
+        (0..self.json.entries.len()).zip(&self.json.entries).map(|(slot, entry)| {
+            let hostname = self.hostname_at(slot).unwrap_or_default();
+            (hostname, entry.title.as_ref(), !entry.icon.is_empty())
+        })
+    }
+
     /// The host whose tab has this index. `None`: the bundle has fewer tabs.
     #[must_use]
     pub fn hostname_at(&self, slot: usize) -> Option<String> {

@@ -1,5 +1,5 @@
--- What a scan that is published now must not show, and its start did not know: the hostnames and
--- suffixes of the given patterns and of the blocklist that are not in the scan's copy of it.
+-- What a scan that is published now must not show, and its start did not know: those of the given
+-- patterns and of the blocklist that are not in the scan's copy of it.
 create or replace function coordinator.load_later_blocks(
     p_scan integer, p_kinds text[], p_patterns text[])
 returns table (kind text, pattern text)
@@ -8,8 +8,7 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
       from (select b.kind, b.pattern from blocklist b
              union
             select g.kind, g.pattern from unnest(p_kinds, p_patterns) as g (kind, pattern)) listed
-     where listed.kind in ('hostname', 'suffix')
-       and not exists (select from scan_blocklist s
+     where not exists (select from scan_blocklist s
                         where s.scan = p_scan and s.kind = listed.kind
                           and s.pattern = listed.pattern)
      order by 1, 2;

@@ -10,8 +10,9 @@ use bytes::Bytes;
 use everytab_bundler::{
     bundle::{self, BundleIcon, Tab},
     common_icons::common_icons,
+    icon_list::{self, DigestPrefix, IconLine, hostname_prefix},
     layout::spread,
-    object_names::{self, cache_control, content_type},
+    object_names::{self, cache_control, content_type, icon_list_path, scan_prefix},
     search::{SearchEntry, part::write_part},
     stats_names::{CountFamily, CountName, InputName, OutcomeName},
 };
@@ -67,7 +68,7 @@ impl Job for BundleShard {
             isolation: &job.isolation,
             converted: HashMap::new(),
         };
-        let (tabs, hostnames, mut stats) = tabs(hosts, converter).await?;
+        let ShardTabs { tabs, hostnames, icons, mut stats } = tabs(hosts, converter).await?;
         for (icon, hosts) in common_icons(&tabs) {
             stats.count_member(CountFamily::CommonIcon, icon, hosts);
         }
@@ -94,6 +95,9 @@ impl Job for BundleShard {
             .inspect_ok(|()| job.heartbeat.beat())
             .try_collect::<Vec<()>>()
             .await?;
+        let list = scan_prefix(scan_id) + &icon_list_path(first_bundle);
+        let options = PutOptions::new(content_type(&list), cache_control(&list));
+        site.put(&list, icon_list::write(icons).into(), options).await?;
         let part = object_names::search_part(job.info.scan_id, job.part);
         let options = PutOptions::new(content_type(&part), cache_control(&part));
         let archive = context.store(&job.settings.archive).await?;
@@ -170,10 +174,17 @@ impl ShardArchive {
     }
 }
 
-async fn tabs(
-    hosts: Vec<BundleHost>,
-    mut converter: Converter<'_>,
-) -> Result<(Vec<Tab>, Vec<String>, Stats), JobError> {
+/// The tabs of a shard.
+struct ShardTabs {
+    tabs: Vec<Tab>,
+    /// The host of each tab.
+    hostnames: Vec<String>,
+    /// From which icons the tabs were made.
+    icons: Vec<IconLine>,
+    stats: Stats,
+}
+
+async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<ShardTabs, JobError> {
     let mut stats = Stats::default();
     stats.input(InputName::Pages, hosts.len() as u64);
     converter.suspects_first(&hosts, &mut stats).await?;
@@ -189,29 +200,35 @@ async fn tabs(
     }
     let mut tabs = Vec::with_capacity(shown.len());
     let mut hostnames = Vec::with_capacity(shown.len());
+    let mut icons = Vec::with_capacity(shown.len());
     let batch = if converter.isolation.is_on() { 1 } else { HOSTS_PER_BATCH };
     while !shown.is_empty() {
         let some: Vec<_> = shown.drain(..batch.min(shown.len())).collect();
         converter.convert_for(&some, &mut stats).await?;
         for (host, title) in some {
-            let icon = converter.best_icon(&host).cloned();
-            if let Some(icon) = &icon {
+            let best = converter.best_icon(&host).cloned();
+            if let Some((icon, source)) = &best {
+                let hostname = hostname_prefix(&host.hostname);
+                icons.push(IconLine { icon: *source, hostname });
                 stats.count_member(CountFamily::Selected, icon.source.format.name(), 1);
                 stats.count(CountName::Blank, u64::from(icon.blank));
             }
-            let outcome = match icon {
+            let outcome = match best {
                 Some(_) => OutcomeName::TabWithIcon,
                 None => OutcomeName::TabWithoutIcon,
             };
             stats.outcome(outcome.as_str(), 1);
             let url = home_url(&host.hostname, host.https);
-            let icon =
-                icon.map(|TabIcon { png, width, height, .. }| BundleIcon { png, width, height });
+            let icon = best.map(|(TabIcon { png, width, height, .. }, _)| BundleIcon {
+                png,
+                width,
+                height,
+            });
             tabs.push(Tab { url, title, icon, iframe_ok: host.frameable });
             hostnames.push(host.hostname);
         }
     }
-    Ok((tabs, hostnames, stats))
+    Ok(ShardTabs { tabs, hostnames, icons, stats })
 }
 
 /// Converts icons; an item is a record of the archive, by its offset.
@@ -221,12 +238,15 @@ struct Converter<'a> {
     heartbeat: &'a Heartbeat,
     isolation: &'a ItemIsolation,
     /// By the record they came from: hosts that share one share the work.
-    converted: HashMap<i64, Option<TabIcon>>,
+    converted: HashMap<i64, Option<Converted>>,
 }
+
+/// An icon for a tab, and the digest of the icon that it was made of.
+type Converted = (TabIcon, DigestPrefix);
 
 impl Converter<'_> {
     /// The first of a host's icons, in the order that SQL selected, that decodes.
-    fn best_icon(&self, host: &BundleHost) -> Option<&TabIcon> {
+    fn best_icon(&self, host: &BundleHost) -> Option<&Converted> {
         host.archive_offsets.iter().find_map(|offset| self.converted.get(offset)?.as_ref())
     }
 
@@ -311,7 +331,7 @@ fn convert_all(
     records: Vec<(i64, Result<Bytes, Reason>)>,
     colours: Colours,
     heartbeat: &Heartbeat,
-) -> Vec<(i64, Result<TabIcon, Reason>)> {
+) -> Vec<(i64, Result<Converted, Reason>)> {
     let one = |record: Bytes| {
         let icon = catch_unwind(AssertUnwindSafe(|| convert(&record, colours)));
         heartbeat.beat();
@@ -320,7 +340,7 @@ fn convert_all(
     records.into_iter().map(|(offset, record)| (offset, record.and_then(one))).collect()
 }
 
-fn convert(record: &[u8], colours: Colours) -> Result<TabIcon, Reason> {
+fn convert(record: &[u8], colours: Colours) -> Result<Converted, Reason> {
     let record =
         warc::read_record(record, warc::Limits::default()).map_err(|_| "archive_corrupt")?;
     let body = match record.http_response() {
@@ -328,7 +348,8 @@ fn convert(record: &[u8], colours: Colours) -> Result<TabIcon, Reason> {
         Err(_) if record.record_type == RecordType::Resource => record.block,
         Err(_) => return Err("archive_corrupt"),
     };
-    to_tab_icon_with(&body, colours).map_err(|error| error.kind())
+    let icon = to_tab_icon_with(&body, colours).map_err(|error| error.kind())?;
+    Ok((icon, icon_list::prefix_of(&Sha256::digest(&body).into())))
 }
 
 /// The bytes of the shard's bundles, and the bundle and slot of each hostname.

@@ -6,9 +6,11 @@
 //! corrected, and those of the excluded hosts are removed. The bundle's other names are overwritten
 //! too, for manifests and caches of a minute ago.
 //!
-//! Invariants: an excluded host is found by its search line, which goes last: a removal that was
-//! interrupted anywhere is finished by performing it again. Must not know: Postgres, the manifest.
+//! Invariants: an excluded host is found by its search line, which goes last, and an excluded title
+//! or icon in its bundle, which goes after the search lines: a removal that was interrupted
+//! anywhere is finished by performing it again. Must not know: Postgres, the manifest.
 
+mod content;
 mod request_files;
 mod search_files;
 
@@ -18,14 +20,18 @@ use everytab_bundler::{
     PublishedBundle,
     object_names::{bundle_path, rewritten_bundles_prefix, search_index_path},
     removed_hosts::RemovedHosts,
+    removed_tabs::RemovedContent,
     search::SearchEntry,
 };
 use everytab_fetcher::Heartbeat;
 use everytab_storage::{StorageError, Store};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use self::search_files::{CONCURRENT_OBJECTS, SearchFiles, put_options};
 pub use self::search_files::{FoundTabs, RemovalError};
+use self::{
+    content::{BundleNames, IconLists},
+    search_files::{CONCURRENT_OBJECTS, SearchFiles, put_options},
+};
 
 /// A bundle without the tabs of excluded hosts.
 #[derive(Debug)]
@@ -75,6 +81,23 @@ impl<'a> ScanObjects<'a> {
         SearchFiles::new(self.site, self.prefix, self.heartbeat).find(excluded).await
     }
 
+    /// Finds the tabs with an excluded title, which takes a look at every bundle, and with an
+    /// excluded icon, which takes one at every icon list. `name` gives the object from which a
+    /// bundle is read. [`Self::correct_search`] must come before these tabs leave that object.
+    ///
+    /// # Errors
+    /// When the store refuses, an object is not understood, or an icon is excluded and the scan
+    /// has no icon lists.
+    pub async fn find_content(
+        &self,
+        content: &RemovedContent,
+        name: impl Fn(i32) -> String,
+    ) -> Result<FoundTabs, RemovalError> {
+        let names = BundleNames::list(self.site, self.prefix).await?;
+        let entries = names.find(self, content, name).await?;
+        Ok(FoundTabs { entries, twins: BTreeSet::new() })
+    }
+
     /// Writes each bundle that has a tab of `found`, and each of `also`, without these tabs, under
     /// the name of its content. `name` gives the object from which a bundle is read.
     ///
@@ -121,7 +144,7 @@ impl<'a> ScanObjects<'a> {
         Ok(RewrittenBundle { number, path, tabs, with_icon, bundle, slots })
     }
 
-    async fn bundle(&self, key: &str) -> Result<PublishedBundle, RemovalError> {
+    pub(self) async fn bundle(&self, key: &str) -> Result<PublishedBundle, RemovalError> {
         PublishedBundle::read(&self.site.get(key).await?).map_err(|error| {
             RemovalError::NotUnderstood(format!("{key}: it is no bundle: {error}"))
         })
@@ -184,6 +207,8 @@ impl<'a> ScanObjects<'a> {
                 }
             }
         }
+        let bundles = rewritten.iter().map(|bundle| bundle.number);
+        IconLists::new(self.site, self.prefix).forget(bundles, &removed).await?;
         SearchFiles::new(self.site, self.prefix, self.heartbeat).edit(&moved, &removed).await?;
         Ok(moved.into_keys().chain(removed.into_iter().map(str::to_owned)).collect())
     }

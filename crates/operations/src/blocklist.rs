@@ -41,6 +41,18 @@ impl Patterns {
         Ok(Self { kind, patterns: checked.map_err(OperationError::usage)? })
     }
 
+    /// The kind of all patterns.
+    #[must_use]
+    pub fn kind(&self) -> PatternKind {
+        self.kind
+    }
+
+    /// The patterns.
+    #[must_use]
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
     /// Adds the patterns to the database's list.
     pub(crate) async fn block(
         &self,
@@ -137,6 +149,9 @@ fn title_pattern(text: &str) -> Result<String, String> {
     if text.chars().any(char::is_control) {
         return Err(format!("{text:?} holds control characters, which no title does"));
     }
+    if text.chars().rev().take_while(|&character| character == '\\').count() % 2 == 1 {
+        return Err(format!("{text:?} ends with a backslash, which quotes the character after it"));
+    }
     if text.chars().all(|character| character == '%') {
         return Err(format!("{text:?} matches every title"));
     }
@@ -164,7 +179,8 @@ mod tests {
     #[test]
     fn a_title_pattern_that_would_empty_the_site_is_refused() {
         assert_eq!(title_pattern("%casino%").as_deref(), Ok("%casino%"));
-        for bad in ["", "%", "%%", "a\nb", &"x".repeat(301)] {
+        assert_eq!(title_pattern("a\\\\").as_deref(), Ok("a\\\\"));
+        for bad in ["", "%", "%%", "a\nb", "a\\", &"x".repeat(301)] {
             assert!(title_pattern(bad).is_err(), "{bad:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! `takedown`: removes hosts from a published site immediately, without a database.
+//! `takedown`: removes hosts, or the tabs with a title or an icon, from a published site
+//! immediately, without a database.
 //!
 //! `everytab_jobs::removal` changes the objects of a scan. Here: which scans of a site there are,
 //! the manifest of the published one, the private list that keeps the hosts out of later scans, and
@@ -17,8 +18,10 @@ use std::{
 
 use everytab_bundler::{
     Manifest,
-    object_names::{BLOCKLIST, MANIFEST, SCANS_PREFIX, bundle_path, search_range_prefix},
-    removed_hosts::RemovedHosts,
+    object_names::{
+        BLOCKLIST, ICON_LISTS_PREFIX, MANIFEST, SCANS_PREFIX, bundle_path, search_range_prefix,
+    },
+    removed_tabs::RemovedTabs,
     search::range_of,
     takedown_list::{PatternKind, listed_patterns, with_patterns},
 };
@@ -28,26 +31,26 @@ use everytab_storage::{AwsSettings, ObjectChange, Store, StoreSettings, Tagged, 
 use uuid::Uuid;
 
 use crate::{
-    blocklist::hostname, error::OperationError, line_sink::LineSink, published_object::put_options,
+    blocklist::Patterns, error::OperationError, line_sink::LineSink, published_object::put_options,
 };
 
-/// Which hosts are taken down from which site.
+/// What is taken down from which site.
 #[derive(Debug, Clone)]
 pub struct TakedownOptions {
-    /// Hostnames, exactly as the tabs have them.
-    pub hosts: Vec<String>,
+    /// Hostnames exactly as the tabs have them, domains, titles, or digests of icons.
+    pub patterns: Patterns,
     /// The URL of the store of the published site.
     pub site: String,
-    /// The URL of the private prefix whose blocklist.txt keeps the hosts out of the next scans.
+    /// The URL of the private prefix whose blocklist.txt keeps it out of the next scans.
     pub private: Option<String>,
     /// The CloudFront distribution to invalidate.
     pub distribution: Option<String>,
-    /// Why; kept beside the hosts in blocklist.txt.
+    /// Why; kept beside the patterns in blocklist.txt.
     pub reason: Option<String>,
 }
 
-/// Takes each host down, and gives one line of data per host. False: a host has no tab, and was
-/// not taken down before.
+/// Takes down what the patterns match, and gives one line of data for each tab. False: a pattern
+/// has no tab, and was not taken down before.
 ///
 /// # Errors
 /// When a store refuses or holds no site.
@@ -55,16 +58,12 @@ pub async fn take_down(
     options: TakedownOptions,
     sink: &dyn LineSink,
 ) -> Result<bool, OperationError> {
-    let hosts: BTreeSet<String> = options
-        .hosts
-        .iter()
-        .map(|host| hostname(host))
-        .collect::<Result<_, _>>()
-        .map_err(OperationError::usage)?;
-    let was_listed = match &options.private {
+    let TakedownOptions { patterns, site, private, distribution, reason } = options;
+    let (kind, patterns) = (patterns.kind(), patterns.patterns());
+    let was_listed = match &private {
         Some(private) => {
-            let names: Vec<_> = hosts.iter().map(|host| (PatternKind::Hostname, &**host)).collect();
-            list_as_blocked(private, &names, options.reason.as_deref()).await?
+            let listed: Vec<_> = patterns.iter().map(|pattern| (kind, &**pattern)).collect();
+            list_as_blocked(private, &listed, reason.as_deref()).await?
         }
         None => {
             sink.note(format_args!(
@@ -73,26 +72,37 @@ pub async fn take_down(
             BTreeSet::new()
         }
     };
-    let site = everytab_storage::open(&options.site, &StoreSettings::default()).await?;
-    let takedown = Takedown { sink, site, distribution: options.distribution };
-    let gone = takedown.remove(&hosts).await?;
-    let mut missing = 0;
-    for host in &hosts {
-        for (prefix, bundle) in gone.get(host).into_iter().flatten() {
+    let site = everytab_storage::open(&site, &StoreSettings::default()).await?;
+    let mut excluded = RemovedTabs::default();
+    patterns.iter().for_each(|pattern| excluded.add(kind, pattern));
+    let takedown = Takedown { sink, site, distribution, excluded };
+    let gone = takedown.remove().await?;
+    for (host, places) in &gone {
+        for (prefix, bundle) in places {
             sink.data(format_args!("{host}\ttaken down\tbundle {bundle}\t{prefix}"))?;
         }
-        if gone.contains_key(host) {
+    }
+    let mut missing = 0;
+    for pattern in patterns {
+        let is_gone = match kind {
+            PatternKind::Hostname => gone.contains_key(pattern),
+            _ => !gone.is_empty(),
+        };
+        if is_gone {
             continue;
         }
-        if was_listed.contains(host) {
-            sink.data(format_args!("{host}\tis down already"))?;
-        } else {
-            missing += 1;
-            sink.data(format_args!("{host}\tnot found"))?;
-            sink.note(format_args!(
-                "{host} has no tab on {}; is the name right, www. included?",
-                options.site
-            ));
+        if was_listed.contains(pattern) {
+            sink.data(format_args!("{pattern}\tis down already"))?;
+            continue;
+        }
+        missing += 1;
+        sink.data(format_args!("{pattern}\tnot found"))?;
+        let url = takedown.site.url();
+        match kind {
+            PatternKind::Hostname => sink.note(format_args!(
+                "{pattern} has no tab on {url}; is the name right, www. included?"
+            )),
+            _ => sink.note(format_args!("no tab on {url} matches it")),
         }
     }
     Ok(missing == 0)
@@ -112,23 +122,23 @@ struct Takedown<'a> {
     sink: &'a dyn LineSink,
     site: Arc<dyn Store>,
     distribution: Option<String>,
+    excluded: RemovedTabs,
 }
 
 impl Takedown<'_> {
-    /// Removes the hosts from every scan of the site, the published one first.
-    async fn remove(&self, hosts: &BTreeSet<String>) -> Result<Gone, OperationError> {
-        let excluded: RemovedHosts = hosts.iter().map(String::as_str).collect();
+    /// Removes the tabs from every scan of the site, the published one first.
+    async fn remove(&self) -> Result<Gone, OperationError> {
         let mut gone = Gone::new();
-        let live = self.remove_tabs(&excluded).await?;
+        let live = self.remove_tabs().await?;
         let published = live.prefix.clone();
-        self.remove_lines(&live, hosts, &mut gone).await?;
+        self.remove_lines(&live, &mut gone).await?;
         for twin in &live.found.twins {
             self.sink.note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
         }
         for prefix in self.site.list_folders(SCANS_PREFIX).await? {
-            self.remove_requests(&prefix, &excluded).await?;
+            self.remove_requests(&prefix).await?;
             if prefix != published {
-                self.remove_from_older(prefix, &excluded, hosts, &mut gone).await?;
+                self.remove_from_older(prefix, &mut gone).await?;
             }
         }
         Ok(gone)
@@ -136,23 +146,19 @@ impl Takedown<'_> {
 
     /// Removes the hosts from a scan's files of requests. A run that was interrupted may have
     /// changed a file without invalidating it in the CDN, where it stays for a minute.
-    async fn remove_requests(
-        &self,
-        prefix: &str,
-        excluded: &RemovedHosts,
-    ) -> Result<(), OperationError> {
+    async fn remove_requests(&self, prefix: &str) -> Result<(), OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
-        let changed = objects.remove_requests(excluded).await?;
+        let changed = objects.remove_requests(&self.excluded.hosts).await?;
         if changed.is_empty() {
             return Ok(());
         }
         self.invalidate(changed.into_iter().map(|key| format!("/{key}")).collect()).await
     }
 
-    /// The first half: no page that reads the manifest from now on shows the hosts.
-    async fn remove_tabs(&self, excluded: &RemovedHosts) -> Result<Removed, OperationError> {
-        let change = |before| self.without_tabs(before, excluded);
+    /// The first half: no page that reads the manifest from now on shows the tabs.
+    async fn remove_tabs(&self) -> Result<Removed, OperationError> {
+        let change = |before| self.without_tabs(before);
         let removed = self.site.update(MANIFEST, put_options(MANIFEST), change).await?;
         let mut paths = self.overwrite_old(&removed).await?;
         paths.insert(format!("/{MANIFEST}"));
@@ -160,26 +166,44 @@ impl Takedown<'_> {
         Ok(removed)
     }
 
-    /// Writes the bundles without the hosts' tabs, and makes a manifest that names them.
+    /// Writes the bundles without the tabs, and makes a manifest that names them.
     async fn without_tabs(
         &self,
         before: Option<Tagged>,
-        excluded: &RemovedHosts,
     ) -> Result<ObjectChange<Removed>, OperationError> {
         let before = manifest(&*self.site, before.as_ref())?;
-        let heartbeat = Heartbeat::default();
-        let objects = ScanObjects::new(&*self.site, &before.prefix, &heartbeat);
-        let found = objects.find(excluded).await?;
-        let rewritten = objects.rewrite(&found, [], |number| before.bundle_name(number)).await?;
+        let removed = self.rewrite(&before.prefix, |number| before.bundle_name(number)).await?;
         let mut manifest = before.clone();
-        for bundle in &rewritten {
+        for bundle in &removed.rewritten {
             manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);
         }
-        let removed = Removed { prefix: before.prefix.clone(), found, rewritten };
         Ok(match manifest == before {
             true => ObjectChange::Keep(removed),
             false => ObjectChange::Write(manifest.to_bytes().into(), removed),
         })
+    }
+
+    /// Writes the bundles without the tabs under new names. `name` gives the object from which a
+    /// bundle is read.
+    async fn rewrite(
+        &self,
+        prefix: &str,
+        name: impl Fn(i32) -> String,
+    ) -> Result<Removed, OperationError> {
+        let heartbeat = Heartbeat::default();
+        let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
+        let RemovedTabs { hosts, content } = &self.excluded;
+        let prefix = prefix.to_owned();
+        if content.is_empty() {
+            let found = objects.find(hosts).await?;
+            let rewritten = objects.rewrite(&found, [], name).await?;
+            return Ok(Removed { prefix, found, rewritten });
+        }
+        let found = objects.find_content(content, &name).await?;
+        let rewritten = objects.rewrite(&found, [], name).await?;
+        // Before the bundles, by which a second run finds these tabs.
+        objects.correct_search(&found, &rewritten).await?;
+        Ok(Removed { prefix, found, rewritten })
     }
 
     /// Removes the tabs under the bundles' other names too; returns their paths.
@@ -191,20 +215,21 @@ impl Takedown<'_> {
     }
 
     /// The second half: the search files say where the tabs are now, and not that the hosts were.
-    async fn remove_lines(
-        &self,
-        removed: &Removed,
-        hosts: &BTreeSet<String>,
-        gone: &mut Gone,
-    ) -> Result<(), OperationError> {
+    async fn remove_lines(&self, removed: &Removed, gone: &mut Gone) -> Result<(), OperationError> {
         let Removed { prefix, found, rewritten } = removed;
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
         let changed = objects.correct_search(found, rewritten).await?;
         // A run that was interrupted may have changed a file without invalidating it in the CDN.
-        let paths = changed.iter().chain(hosts);
+        let hosts = changed.iter().chain(&self.excluded.hosts.hostnames);
         let path = |host: &String| format!("/{prefix}{}*", search_range_prefix(range_of(host)));
-        self.invalidate(paths.map(path).collect()).await?;
+        let mut paths: BTreeSet<String> = hosts.map(path).collect();
+        if !rewritten.is_empty() {
+            paths.insert(format!("/{prefix}{ICON_LISTS_PREFIX}*"));
+        }
+        if !paths.is_empty() {
+            self.invalidate(paths).await?;
+        }
         for entry in &found.entries {
             let places = gone.entry(entry.hostname.clone()).or_default();
             places.push((prefix.clone(), entry.bundle));
@@ -212,12 +237,10 @@ impl Takedown<'_> {
         Ok(())
     }
 
-    /// Removes the hosts from a scan that is not published.
+    /// Removes the tabs from a scan that is not published.
     async fn remove_from_older(
         &self,
         prefix: String,
-        excluded: &RemovedHosts,
-        hosts: &BTreeSet<String>,
         gone: &mut Gone,
     ) -> Result<(), OperationError> {
         let heartbeat = Heartbeat::default();
@@ -229,16 +252,14 @@ impl Takedown<'_> {
             ));
             return Ok(());
         }
-        let found = objects.find(excluded).await?;
-        if found.entries.is_empty() {
+        let original = |number| format!("{prefix}{}", bundle_path(number));
+        let removed = self.rewrite(&prefix, original).await?;
+        if removed.found.entries.is_empty() {
             return Ok(());
         }
-        let original = |number| format!("{prefix}{}", bundle_path(number));
-        let rewritten = objects.rewrite(&found, [], original).await?;
-        let removed = Removed { prefix: prefix.clone(), found, rewritten };
         let paths = self.overwrite_old(&removed).await?;
         self.invalidate(paths).await?;
-        self.remove_lines(&removed, hosts, gone).await
+        self.remove_lines(&removed, gone).await
     }
 
     async fn invalidate(&self, paths: BTreeSet<String>) -> Result<(), OperationError> {

@@ -35,13 +35,13 @@ enum BlocklistCommand {
     /// Leave hosts or titles out of the next scans
     Add {
         #[command(flatten)]
-        patterns: PatternArgs,
+        patterns: DatabasePatternArgs,
         /// Why; kept beside the pattern
         #[arg(long, env = "EVERYTAB_REASON")]
         reason: Option<String>,
     },
     /// Take patterns off the list
-    Remove(PatternArgs),
+    Remove(DatabasePatternArgs),
     /// Import a public list of hosts: a hosts file, plain names, URLs, or ||name^ rules
     Import(ImportArgs),
     /// Remove an imported list
@@ -84,9 +84,16 @@ struct ImportArgs {
 }
 
 #[derive(Debug, Args)]
-struct PatternArgs {
+struct DatabasePatternArgs {
     #[command(flatten)]
     database: DatabaseArgs,
+    #[command(flatten)]
+    patterns: PatternArgs,
+}
+
+/// Patterns of one kind.
+#[derive(Debug, Args)]
+pub(super) struct PatternArgs {
     /// Domains with all hostnames below them, such as example.com
     #[arg(long, env = "EVERYTAB_SUFFIX")]
     suffix: bool,
@@ -102,7 +109,8 @@ struct PatternArgs {
 }
 
 impl PatternArgs {
-    fn checked(&self) -> Result<Patterns, CliError> {
+    /// The patterns in the form that lists have.
+    pub(super) fn checked(&self) -> Result<Patterns, CliError> {
         let kind = match (self.suffix, self.title, self.sha256) {
             (true, _, _) => PatternKind::Suffix,
             (_, true, _) => PatternKind::Title,
@@ -120,13 +128,13 @@ impl PatternArgs {
 pub async fn run(args: BlocklistArgs) -> CliResult {
     match args.command {
         BlocklistCommand::Add { patterns: args, reason } => {
-            let patterns = args.checked()?;
+            let patterns = args.patterns.checked()?;
             let coordinator = database::connect(&args.database).await?;
             let reason = reason.as_deref();
             blocklist::add(&coordinator, patterns, reason, &StandardStreams).await?;
         }
         BlocklistCommand::Remove(args) => {
-            let patterns = args.checked()?;
+            let patterns = args.patterns.checked()?;
             let coordinator = database::connect(&args.database).await?;
             blocklist::remove(&coordinator, patterns, &StandardStreams).await?;
         }

@@ -1,14 +1,18 @@
 //! A host that was taken down stays away: from a scan that was running, from a scan that is
 //! published again, from one whose jobs are performed again, and from older scans' objects.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use everytab_testbed::Mix;
 use serde_json::Value;
 
 use crate::{
     environment::{Database, Internet, Stores, internet},
-    setup::{files, manifest, run},
+    setup::{Running, files, manifest, run, tabs, wait_for},
 };
 
 /// The hostnames that the page shows: those of the bundles that the manifest names.
@@ -80,11 +84,156 @@ impl World {
     }
 
     fn takedown(&self, host: &str) {
+        self.takedown_of(&[host]);
+    }
+
+    fn takedown_of(&self, pattern: &[&str]) {
         let site = self.site().display().to_string();
         let private = self.private();
-        let arguments = ["takedown", host, "--site", &site, "--private", &private];
+        let arguments = ["--site", &site, "--private", &private];
+        let arguments: Vec<&str> =
+            ["takedown"].iter().chain(pattern).chain(&arguments).copied().collect();
         run(self.database.owner(&arguments)).expect_code(0);
     }
+
+    /// Performs everything but publishing.
+    fn work_until_published(&self) {
+        run(self.database.owner(&["scan", "pause", "--kind", "publish"])).expect_code(0);
+        let mut worker = Running::start(self.database.worker(&[]));
+        let waits =
+            "select count(*) from everytab.jobs where kind = 'publish' and state = 'pending'";
+        wait_for("the publish job", || (self.database.psql(waits).trim() == "1").then_some(()));
+        worker.kill();
+        run(self.database.owner(&["scan", "resume", "--kind", "publish"])).expect_code(0);
+    }
+
+    /// Hosts with a title by the SHA-256 of their best icon: those with other icons to choose from,
+    /// and those without, of icons that no other host has.
+    fn icons(&self, scan: i32) -> (Vec<[String; 2]>, Vec<[String; 2]>) {
+        let lines = self.database.psql(&format!(
+            "with used as (select host_no, shard, encode(sha256, 'hex') as sha256,
+                                  row_number() over (partition by shard, host_no order by
+                                    coordinator.icon_order(touch, content_type, width, height, bytes),
+                                    url collate \"C\") as rank
+                             from everytab.icons
+                            where scan = {scan} and outcome = 'ok' and width > 2)
+             select p.hostname, best.sha256,
+                    count(distinct others.sha256) filter (where others.sha256 <> best.sha256)
+               from used best
+               join everytab.pages p on p.scan = {scan} and p.shard = best.shard
+                and p.host_no = best.host_no and p.title is not null
+               join used others on others.shard = best.shard and others.host_no = best.host_no
+              where best.rank = 1 and (select count(distinct (u.shard, u.host_no)) from used u
+                                        where u.sha256 = best.sha256) = 1
+              group by 1, 2 order by 1"
+        ));
+        let of = |has_others: bool| {
+            let lines = lines.lines().map(|line| line.split('|').collect::<Vec<_>>());
+            let some = lines.filter(|fields| (fields[2] != "0") == has_others);
+            some.map(|fields| [fields[0].to_owned(), fields[1].to_owned()]).collect()
+        };
+        (of(true), of(false))
+    }
+}
+
+/// The icon of each tab that the page shows, by hostname.
+fn icons_shown(site: &Path) -> BTreeMap<String, String> {
+    let host = |tab: &Value| tab["url"].as_str().unwrap().split("//").nth(1).unwrap().to_owned();
+    tabs(site).iter().map(|tab| (host(tab), tab["icon"].as_str().unwrap().to_owned())).collect()
+}
+
+#[test]
+fn a_title_or_an_icon_that_is_blocked_after_the_bundles_were_made_is_not_published() {
+    let world = World::new();
+    world.start();
+    world.work();
+    let all = icons_shown(&world.site());
+    let second = world.start();
+    world.work_until_published();
+    let (several, single) = world.icons(2);
+    let ([by_database, sha256], [by_list, listed]) = (&several[0], &single[0]);
+    let title = "select hostname, title from everytab.pages
+        where scan = 2 and title is not null and hostname not in";
+    let title = world.database.psql(&format!("{title} ('{by_database}', '{by_list}') limit 1"));
+    let (by_title, title) = title.lines().next().unwrap().split_once('|').unwrap();
+    let same_title = format!(
+        "select hostname from everytab.pages where scan = 2 and title = '{}'",
+        title.replace('\'', "''")
+    );
+    let same_title = world.database.psql(&same_title);
+    let private = Path::new(&world.private()).join("blocklist.txt");
+    fs::create_dir_all(world.private()).unwrap();
+    fs::write(private, format!("sha256:{listed}\n")).unwrap();
+    run(world.database.owner(&["blocklist", "add", "--sha256", sha256])).expect_code(0);
+    let pattern = title.to_uppercase().replace('%', "\\%").replace('_', "\\_");
+    run(world.database.owner(&["blocklist", "add", "--title", &pattern])).expect_code(0);
+    world.work();
+    assert_eq!(manifest(&world.site())["scan"], second.as_str());
+    let now = shown(&world.site());
+    let gone: BTreeSet<&str> =
+        [&**by_database, by_list].into_iter().chain(same_title.lines()).collect();
+    assert!(gone.contains(by_title));
+    let expected: BTreeSet<String> =
+        all.keys().filter(|host| !gone.contains(host.as_str())).cloned().collect();
+    assert_eq!(now, expected);
+    assert_eq!(tabs_with_icon(&world.site()), manifest(&world.site())["with_icon"]);
+    for host in gone {
+        let prefix = world.site().join("scans").join(&second);
+        assert_gone(&prefix, host);
+    }
+}
+
+fn tabs_with_icon(site: &Path) -> u64 {
+    icons_shown(site).values().filter(|icon| !icon.is_empty()).count() as u64
+}
+
+#[test]
+fn an_icon_that_is_blocked_before_the_start_gives_way_to_the_next_best_or_to_none() {
+    let world = World::new();
+    world.start();
+    world.work();
+    let before = icons_shown(&world.site());
+    let (several, single) = world.icons(1);
+    let ([with_other, first], [without, only]) = (&several[0], &single[0]);
+    run(world.database.owner(&["blocklist", "add", "--sha256", first, only])).expect_code(0);
+    world.start();
+    world.work();
+    let after = icons_shown(&world.site());
+    assert_eq!(after.len(), before.len());
+    assert!(!before[without].is_empty());
+    assert_eq!(after[without], "");
+    assert!(!after[with_other].is_empty());
+    assert_ne!(after[with_other], before[with_other]);
+    let changed: BTreeSet<&String> =
+        before.iter().filter(|(host, icon)| after[*host] != **icon).map(|(host, _)| host).collect();
+    assert_eq!(changed, BTreeSet::from([with_other, without]));
+}
+
+#[test]
+fn an_icon_or_a_title_is_taken_down_from_the_published_files_alone() {
+    let world = World::new();
+    world.start();
+    world.work();
+    let before = icons_shown(&world.site());
+    let (several, single) = world.icons(1);
+    let ([by_icon, sha256], [by_title, _]) = (&several[0], &single[0]);
+    let title = "select title from everytab.pages where hostname";
+    let title = world.database.psql(&format!("{title} = '{by_title}'"));
+    // What teardown leaves.
+    fs::remove_dir_all(world.internet.folder.path().join("archive")).unwrap();
+    world.database.psql("drop schema everytab cascade");
+    world.takedown_of(&["--sha256", sha256]);
+    world.takedown_of(&["--title", title.trim()]);
+    let gone = |host: &String| host == by_icon || host == by_title;
+    let expected: BTreeSet<String> = before.into_keys().filter(|host| !gone(host)).collect();
+    assert_eq!(shown(&world.site()), expected);
+    for host in [by_icon, by_title] {
+        assert_gone(&world.site(), host);
+    }
+    let list = fs::read_to_string(Path::new(&world.private()).join("blocklist.txt")).unwrap();
+    assert_eq!(list, format!("sha256:{sha256}\ntitle:{}\n", title.trim()));
+    // Both are down already.
+    world.takedown_of(&["--sha256", sha256]);
 }
 
 #[test]

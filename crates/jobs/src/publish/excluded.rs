@@ -1,5 +1,5 @@
-//! What must not be on a site by the time at which it is published: the hosts that were taken down
-//! or blocked after the scan was started.
+//! What must not be on a site by the time at which it is published: the hosts, titles and icons that
+//! were taken down or blocked after the scan was started.
 //!
 //! The scan's jobs keep to the blocklist as it was at the start. Publishing removes the tabs of
 //! what came later from the finished bundles, as a takedown does, before the manifest names them;
@@ -11,6 +11,7 @@ use everytab_bundler::{
     Manifest,
     object_names::{BLOCKLIST, MANIFEST, bundle_path, cache_control, content_type},
     removed_hosts::RemovedHosts,
+    removed_tabs::RemovedTabs,
     takedown_list::{PatternKind, listed_patterns},
 };
 use everytab_coordinator::{BlockedHost, Coordinator};
@@ -19,7 +20,7 @@ use everytab_storage::{ObjectChange, PutOptions, Store, StoreSettings, Tagged};
 
 use crate::{
     job::JobError,
-    removal::{RemovalError, ScanObjects},
+    removal::{RemovalError, RewrittenBundle, ScanObjects},
 };
 
 /// The patterns of the private list.
@@ -31,7 +32,7 @@ pub struct Excluded {
     /// The private prefix with the list of takedowns.
     private: Option<String>,
     listed: Listed,
-    hosts: RemovedHosts,
+    tabs: RemovedTabs,
 }
 
 impl Excluded {
@@ -48,18 +49,17 @@ impl Excluded {
         let (kinds, patterns): (Vec<&str>, Vec<&str>) =
             listed.iter().map(|(kind, pattern)| (kind.name(), pattern.as_str())).unzip();
         let later = coordinator.load_later_blocks(scan, kinds, patterns).await?;
-        Ok(Self { private: private.map(str::to_owned), listed, hosts: exclusions(later) })
+        Ok(Self { private: private.map(str::to_owned), listed, tabs: exclusions(later) })
     }
 
     /// The hosts.
     pub fn hosts(&self) -> &RemovedHosts {
-        &self.hosts
+        &self.tabs.hosts
     }
 
-    /// Removes excluded hosts from the files of requests, if the scan has any, and their tabs from
-    /// the bundles and search files that `manifest` names,
-    /// and changes its overrides and counts. The bundles that takedowns wrote again while this scan
-    /// was published keep names of their own.
+    /// Removes excluded hosts from the files of requests, if the scan has any, and excluded tabs from
+    /// the bundles and search files that `manifest` names, and changes its overrides and counts. The
+    /// bundles that takedowns wrote again while this scan was published keep names of their own.
     ///
     /// # Errors
     /// When the store refuses, or an object of the site is not understood.
@@ -72,21 +72,29 @@ impl Excluded {
     ) -> Result<(), JobError> {
         let again = published.map(|published| manifest.rewritten_before(published));
         let again = again.unwrap_or_default();
-        if self.hosts.is_empty() && again.is_empty() {
-            return Ok(());
-        }
         let prefix = manifest.prefix.clone();
         let objects = ScanObjects::new(site, &prefix, heartbeat);
-        objects.remove_requests(&self.hosts).await?;
-        let found = objects.find(&self.hosts).await?;
         let original = |number| format!("{prefix}{}", bundle_path(number));
-        let rewritten = objects.rewrite(&found, again, original).await?;
-        objects.overwrite_old(&rewritten).await?;
-        objects.correct_search(&found, &rewritten).await?;
-        for bundle in &rewritten {
-            manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);
+        let mut removed = 0;
+        if !self.tabs.hosts.is_empty() || !again.is_empty() {
+            objects.remove_requests(&self.tabs.hosts).await?;
+            let found = objects.find(&self.tabs.hosts).await?;
+            let rewritten = objects.rewrite(&found, again, original).await?;
+            objects.overwrite_old(&rewritten).await?;
+            objects.correct_search(&found, &rewritten).await?;
+            removed += without_tabs(manifest, &rewritten);
         }
-        tracing::info!(hosts = found.entries.len(), "left out what was excluded after the start");
+        if !self.tabs.content.is_empty() {
+            let found = objects.find_content(&self.tabs.content, original).await?;
+            let rewritten = objects.rewrite(&found, [], original).await?;
+            // Before the bundles, by which a second attempt finds these tabs.
+            objects.correct_search(&found, &rewritten).await?;
+            objects.overwrite_old(&rewritten).await?;
+            removed += without_tabs(manifest, &rewritten);
+        }
+        if removed > 0 {
+            tracing::info!(tabs = removed, "left out what was excluded after the start");
+        }
         Ok(())
     }
 
@@ -106,11 +114,11 @@ impl Excluded {
             kind: kind.name().to_owned(),
             pattern: pattern.clone(),
         });
-        let hosts = exclusions(later);
-        if hosts.is_empty() {
+        let tabs = exclusions(later);
+        if tabs.hosts.is_empty() && tabs.content.is_empty() {
             return Ok(manifest);
         }
-        let later = Self { hosts, ..self.clone() };
+        let later = Self { tabs, ..self.clone() };
         let options = PutOptions::new(content_type(MANIFEST), cache_control(MANIFEST));
         let (later, scan) = (&later, manifest.scan);
         let change = |before: Option<Tagged>| async move {
@@ -136,16 +144,22 @@ async fn private_list(private: Option<&str>) -> Result<Listed, JobError> {
     Ok(listed_patterns(&text).map(|(kind, pattern)| (kind, pattern.to_owned())).collect())
 }
 
-fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> RemovedHosts {
-    let mut excluded = RemovedHosts::default();
+fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> RemovedTabs {
+    let mut excluded = RemovedTabs::default();
     for BlockedHost { kind, pattern } in patterns {
-        if kind == PatternKind::Hostname.name() {
-            excluded.hostnames.insert(pattern);
-        } else if kind == PatternKind::Suffix.name() {
-            excluded.suffixes.insert(pattern);
+        if let Some(kind) = PatternKind::ALL.into_iter().find(|known| known.name() == kind) {
+            excluded.add(kind, &pattern);
         }
     }
     excluded
+}
+
+/// Makes the manifest name the rewritten bundles. Returns how many tabs were removed.
+fn without_tabs(manifest: &mut Manifest, rewritten: &[RewrittenBundle]) -> u64 {
+    for bundle in rewritten {
+        manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);
+    }
+    rewritten.iter().map(|bundle| bundle.tabs).sum()
 }
 
 impl From<RemovalError> for JobError {

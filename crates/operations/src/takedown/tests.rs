@@ -68,8 +68,13 @@ impl LineSink for NoLines {
 }
 
 async fn take_down(root: &Path, hosts: &[&str]) -> bool {
+    take_down_all(root, PatternKind::Hostname, hosts).await
+}
+
+async fn take_down_all(root: &Path, kind: PatternKind, patterns: &[&str]) -> bool {
+    let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
     let options = TakedownOptions {
-        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+        patterns: Patterns::check(kind, &patterns).unwrap(),
         site: root.display().to_string(),
         private: Some(root.join("private").display().to_string()),
         distribution: None,
@@ -185,8 +190,10 @@ async fn a_takedown_that_was_cut_off_before_the_search_files_is_finished_by_the_
     let root = root.path();
     let (place, settings) = (root.display().to_string(), StoreSettings::default());
     let store = everytab_storage::open(&place, &settings).await.unwrap();
-    let half = Takedown { sink: &NoLines, site: store, distribution: None };
-    half.remove_tabs(&RemovedHosts::from_iter(["apple.example"])).await.unwrap();
+    let mut excluded = RemovedTabs::default();
+    excluded.add(PatternKind::Hostname, "apple.example");
+    let half = Takedown { sink: &NoLines, site: store, distribution: None, excluded };
+    half.remove_tabs().await.unwrap();
     assert_ne!(shown(root), searched(root));
     // The one that took its place goes first, by another run.
     assert!(take_down(root, &["avocado.example"]).await);
@@ -202,4 +209,32 @@ async fn a_host_without_a_tab_is_blocked_all_the_same() {
     let list = std::fs::read_to_string(root.path().join("private/blocklist.txt")).unwrap();
     assert_eq!(list, "beta.example # askedto\nnone.example # askedto\n");
     assert_eq!(shown(root.path()).len(), 7, "the other host is gone");
+}
+
+#[tokio::test]
+async fn a_title_is_taken_down_everywhere_and_again_after_an_interruption() {
+    let root = site(&[&["a.example", "b.example", "c.example"], &["ab.example"]]);
+    let root = root.path();
+    assert!(!take_down_all(root, PatternKind::Title, &["%nothing%"]).await);
+    // As if a first run had ended after the search files were written.
+    let key = format!("{PREFIX}search/{}/0.tsv", range_of("a.example"));
+    let lines = std::fs::read_to_string(root.join(&key)).unwrap();
+    let rest: String = lines.split_inclusive('\n').filter(|l| !l.starts_with("a.ex")).collect();
+    assert_ne!(rest, lines);
+    write(root, &key, rest.as_bytes());
+    assert!(take_down_all(root, PatternKind::Title, &["%TITLE> of A%"]).await);
+    let hosts: Vec<String> = shown(root).into_iter().map(|(_, _, host)| host).collect();
+    assert_eq!(hosts, ["c.example", "b.example"]);
+    assert_eq!(searched(root), shown(root));
+    assert_eq!(manifest(root)["hosts"], 2);
+    assert!(take_down_all(root, PatternKind::Title, &["%TITLE> of A%"]).await, "it is down");
+    let without_lists = TakedownOptions {
+        patterns: Patterns::check(PatternKind::Sha256, &["00".repeat(32)]).unwrap(),
+        site: root.display().to_string(),
+        private: None,
+        distribution: None,
+        reason: None,
+    };
+    let error = super::take_down(without_lists, &NoLines).await.unwrap_err();
+    assert!(error.message.contains("has no icon lists"), "{}", error.message);
 }

@@ -1,0 +1,120 @@
+//! The icon lists: from which icon each tab of a shard was made, so that the tabs of an icon are
+//! found in the published files alone, after the scan's database is gone.
+//!
+//! A list has 16 bytes for each tab with an icon: the first 8 bytes of the SHA-256 of the icon as
+//! its host served it, and the first 8 bytes of the SHA-256 of the hostname, which also orders the
+//! tabs of a shard. Lines are sorted. The tab itself is in one of the shard's bundles, which hold
+//! about ten times 110 KB; a removed tab has no line. For 30 million tabs these are 480 MB in
+//! 25,000 objects, a sixtieth of the bundles.
+//!
+//! Invariant: a list is a pure function of the shard's tabs. Must not know: how an icon is decoded.
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
+/// Bytes of a SHA-256 in a list. Two of 30 million icons agree in 8 bytes once in 40,000 scans.
+pub const PREFIX_BYTES: usize = 8;
+/// Bytes of one line.
+const LINE_BYTES: usize = 2 * PREFIX_BYTES;
+
+/// The first bytes of a SHA-256.
+pub type DigestPrefix = [u8; PREFIX_BYTES];
+
+/// From which icon a tab was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IconLine {
+    /// Of the icon's bytes, as the host served them.
+    pub icon: DigestPrefix,
+    /// Of the hostname, as [`hostname_prefix`] computes it.
+    pub hostname: DigestPrefix,
+}
+
+/// The first bytes of a hostname's SHA-256.
+#[must_use]
+pub fn hostname_prefix(hostname: &str) -> DigestPrefix {
+    prefix_of(&Sha256::digest(hostname.as_bytes()).into())
+}
+
+/// The first bytes of a digest.
+#[must_use]
+pub fn prefix_of(sha256: &[u8; 32]) -> DigestPrefix {
+    let [a, b, c, d, e, f, g, h, ..] = *sha256;
+    [a, b, c, d, e, f, g, h]
+}
+
+/// The first bytes of a digest in hexadecimal. `None`: these are no 64 hexadecimal digits.
+#[must_use]
+pub fn prefix_of_hex(text: &str) -> Option<DigestPrefix> {
+    let mut digest = [0; 32];
+    hex::decode_to_slice(text, &mut digest).ok()?;
+    Some(prefix_of(&digest))
+}
+
+/// The bytes of a list.
+#[must_use]
+pub fn write(mut lines: Vec<IconLine>) -> Vec<u8> {
+    lines.sort_unstable();
+    lines.iter().flat_map(|line| [line.icon, line.hostname]).flatten().collect()
+}
+
+/// The lines of a list.
+///
+/// # Errors
+/// When the list ends within a line.
+pub fn read(bytes: &[u8]) -> Result<Vec<IconLine>, String> {
+    let (lines, rest) = bytes.as_chunks::<LINE_BYTES>();
+    if !rest.is_empty() {
+        let length = bytes.len();
+        return Err(format!("it has {length} bytes, which are no lines of {LINE_BYTES}"));
+    }
+    let line = |&[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]: &[u8; LINE_BYTES]| IconLine {
+        icon: [a, b, c, d, e, f, g, h],
+        hostname: [i, j, k, l, m, n, o, p],
+    };
+    Ok(lines.iter().map(line).collect())
+}
+
+/// A list without the lines of some hosts. `None`: it has none of them.
+///
+/// # Errors
+/// When the list ends within a line.
+pub fn without(bytes: &[u8], removed: &HashSet<DigestPrefix>) -> Result<Option<Vec<u8>>, String> {
+    let mut lines = read(bytes)?;
+    let before = lines.len();
+    lines.retain(|line| !removed.contains(&line.hostname));
+    Ok((lines.len() < before).then(|| write(lines)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_back_sorted_and_loses_only_the_lines_of_removed_hosts() {
+        let line = |icon: u8, hostname: &str| IconLine {
+            icon: [icon; PREFIX_BYTES],
+            hostname: hostname_prefix(hostname),
+        };
+        let lines = [line(9, "a.example"), line(1, "b.example"), line(1, "c.example")];
+        let bytes = write(lines.to_vec());
+        let mut sorted = lines;
+        sorted.sort_unstable();
+        assert_eq!(bytes.len(), 48);
+        assert_eq!(read(&bytes).as_deref(), Ok(&sorted[..]));
+        let hosts = |names: &[&str]| names.iter().map(|name| hostname_prefix(name)).collect();
+        assert_eq!(without(&bytes, &hosts(&["d.example"])), Ok(None));
+        let rest = without(&bytes, &hosts(&["b.example", "a.example"])).unwrap().unwrap();
+        assert_eq!(read(&rest).as_deref(), Ok(&lines[2..]));
+        assert!(read(&bytes[1..]).unwrap_err().contains("47 bytes"));
+    }
+
+    #[test]
+    fn the_prefix_of_hexadecimal_digits_is_that_of_the_digest() {
+        let digest: [u8; 32] = Sha256::digest("a.example").into();
+        let prefix = Some(hostname_prefix("a.example"));
+        assert_eq!(prefix_of_hex(&hex::encode(digest)), prefix);
+        assert_eq!(prefix_of_hex("00ff"), None);
+        assert_eq!(prefix_of_hex(&"x".repeat(64)), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! The tabs that a published site must not show: those of hosts, and those with a title or an icon.
+//!
+//! A host is found by its search line. A title or an icon is found in the bundles and the icon
+//! lists ([`crate::icon_list`]).
+
+use std::collections::HashSet;
+
+use crate::{
+    icon_list::{DigestPrefix, prefix_of_hex},
+    removed_hosts::RemovedHosts,
+    takedown_list::PatternKind,
+    title_pattern::TitlePattern,
+};
+
+/// What has no tab.
+#[derive(Debug, Clone, Default)]
+pub struct RemovedTabs {
+    /// The hosts, by name or domain.
+    pub hosts: RemovedHosts,
+    /// What a tab must not look like.
+    pub content: RemovedContent,
+}
+
+/// Titles and icons that no tab has.
+#[derive(Debug, Clone, Default)]
+pub struct RemovedContent {
+    /// The titles.
+    pub titles: Vec<TitlePattern>,
+    /// The icons, by the first bytes of their SHA-256.
+    pub icons: HashSet<DigestPrefix>,
+}
+
+impl RemovedContent {
+    /// True where no title and no icon is excluded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.titles.is_empty() && self.icons.is_empty()
+    }
+}
+
+impl RemovedTabs {
+    /// Excludes what matches a pattern. One that cannot match anything is ignored.
+    pub fn add(&mut self, kind: PatternKind, pattern: &str) {
+        match kind {
+            PatternKind::Hostname => drop(self.hosts.hostnames.insert(pattern.to_owned())),
+            PatternKind::Suffix => drop(self.hosts.suffixes.insert(pattern.to_owned())),
+            PatternKind::Title => self.content.titles.push(TitlePattern::new(pattern)),
+            PatternKind::Sha256 => self.content.icons.extend(prefix_of_hex(pattern)),
+        }
+    }
+}
