@@ -689,23 +689,33 @@ $$;
 CREATE FUNCTION coordinator.import_list(p_list text, p_source text, p_kinds text[], p_patterns text[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
+    SET enable_nestloop TO 'off'
+    SET work_mem TO '64MB'
     AS $$
 declare
+    kept bigint;
     added bigint;
 begin
+    lock table blocklist in share row exclusive mode;
     insert into imported_lists (list, source, imported_at, patterns)
     values (p_list, p_source, now(), 0)
     on conflict (list) do update
        set source = excluded.source, imported_at = excluded.imported_at, patterns = 0;
-    delete from blocklist where list = p_list;
-    insert into blocklist (kind, pattern, reason, list)
-    select given.kind, given.pattern, 'on the list ' || p_list, p_list
+    if exists (select from blocklist where list = p_list) then
+        delete from blocklist b
+         where b.list = p_list
+           and not exists (select from unnest(p_kinds, p_patterns) as given (kind, pattern)
+                            where given.kind = b.kind and given.pattern = b.pattern);
+    end if;
+    select count(*) into kept from blocklist where list = p_list;
+    insert into blocklist (kind, pattern, list)
+    select given.kind, given.pattern, p_list
       from unnest(p_kinds, p_patterns) as given (kind, pattern)
-     order by 1, 2
-    on conflict (kind, pattern) do nothing;
+     where not exists (select from blocklist b
+                        where b.kind = given.kind and b.pattern = given.pattern);
     get diagnostics added = row_count;
-    update imported_lists set patterns = added where list = p_list;
-    return added;
+    update imported_lists set patterns = kept + added where list = p_list;
+    return kept + added;
 end $$;
 
 -- Name: imported_lists(); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -942,8 +952,7 @@ CREATE FUNCTION coordinator.load_later_blocks(p_scan integer, p_kinds text[], p_
       from (select b.kind, b.pattern from blocklist b
              union
             select g.kind, g.pattern from unnest(p_kinds, p_patterns) as g (kind, pattern)) listed
-     where listed.kind in ('hostname', 'suffix')
-       and not exists (select from scan_blocklist s
+     where not exists (select from scan_blocklist s
                         where s.scan = p_scan and s.kind = listed.kind
                           and s.pattern = listed.pattern)
      order by 1, 2;
@@ -1207,6 +1216,37 @@ begin
     return true;
 end $$;
 
+-- Name: records_of_host(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.records_of_host(p_scan integer, p_hostname text) RETURNS TABLE(shard integer, lease_number integer, archive_offset bigint, shared boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    with own_pages as materialized (
+        select distinct p.shard, p.host_no from pages p
+         where p.scan = p_scan and p.hostname = p_hostname),
+    own as materialized (
+        select i.shard, i.lease_number, i.archive_offset, i.host_no, i.candidate_no from icons i
+         where i.scan = p_scan
+           and (split_part(i.url, '/', 3) = p_hostname
+                or (i.shard, i.host_no) in (select o.shard, o.host_no from own_pages o)))
+    select r.shard, r.lease_number, r.archive_offset,
+           exists (select from icons i
+                    where i.scan = p_scan and i.shard = r.shard
+                      and i.lease_number = r.lease_number
+                      and i.archive_offset = r.archive_offset
+                      and not exists (
+                          select from own o
+                           where o.shard = i.shard and o.lease_number = i.lease_number
+                             and o.host_no = i.host_no and o.candidate_no = i.candidate_no))
+      from (select distinct o.shard, o.lease_number, o.archive_offset from own o
+             where o.archive_offset is not null) r
+    union all
+    select o.shard, 0, null::bigint, false
+      from (select p.shard from own_pages p union select i.shard from own i) o
+     order by 1, 2, 3;
+$$;
+
 -- Name: referenced_archives(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.referenced_archives(p_scan integer) RETURNS TABLE(shard integer, lease_number integer)
@@ -1235,6 +1275,30 @@ begin
     values (p_job_id, fenced.run, 'release', p_lease_number, fenced.worker_id,
             left(p_reason, coordinator.max_message_characters()));
     return 'released';
+end $$;
+
+-- Name: remove_host(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.remove_host(p_scan integer, p_hostname text, OUT captures bigint, OUT tabs bigint, OUT fetched bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    perform 1 from runs r where r.run = p_scan and r.state not in ('running', 'paused')
+       for update;
+    if not found then
+        return;
+    end if;
+    delete from icons i
+     where i.scan = p_scan
+       and (split_part(i.url, '/', 3) = p_hostname
+            or (i.shard, i.host_no) in (select p.shard, p.host_no from pages p
+                                         where p.scan = p_scan and p.hostname = p_hostname));
+    get diagnostics fetched = row_count;
+    delete from pages p where p.scan = p_scan and p.hostname = p_hostname;
+    get diagnostics tabs = row_count;
+    delete from hosts h where h.scan = p_scan and h.hostname = p_hostname;
+    get diagnostics captures = row_count;
 end $$;
 
 -- Name: remove_list(text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2547,6 +2611,10 @@ GRANT ALL ON FUNCTION coordinator.record_icons(p_job_id bigint, p_lease_number i
 REVOKE ALL ON FUNCTION coordinator.record_pages(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[], p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[], p_candidates text[], p_outcomes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.record_pages(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, p_host_nos integer[], p_hostnames text[], p_https boolean[], p_frameable boolean[], p_framing_rules text[], p_charsets text[], p_title_states text[], p_titles text[], p_candidates text[], p_outcomes text[]) TO everytab_worker_crawl;
 
+-- Name: FUNCTION records_of_host(p_scan integer, p_hostname text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.records_of_host(p_scan integer, p_hostname text) FROM PUBLIC;
+
 -- Name: FUNCTION referenced_archives(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.referenced_archives(p_scan integer) FROM PUBLIC;
@@ -2558,6 +2626,10 @@ GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number intege
 GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker_site;
+
+-- Name: FUNCTION remove_host(p_scan integer, p_hostname text, OUT captures bigint, OUT tabs bigint, OUT fetched bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.remove_host(p_scan integer, p_hostname text, OUT captures bigint, OUT tabs bigint, OUT fetched bigint) FROM PUBLIC;
 
 -- Name: FUNCTION remove_list(p_list text); Type: ACL; Schema: coordinator; Owner: -
 

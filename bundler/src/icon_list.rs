@@ -24,9 +24,9 @@ pub type DigestPrefix = [u8; PREFIX_BYTES];
 /// From which icon a tab was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IconLine {
-    /// Of the icon's bytes, as the host served them.
+    /// The first bytes of the SHA-256 of the icon, as its host served it.
     pub icon: DigestPrefix,
-    /// Of the hostname, as [`hostname_prefix`] computes it.
+    /// The first bytes of the SHA-256 of the hostname.
     pub hostname: DigestPrefix,
 }
 

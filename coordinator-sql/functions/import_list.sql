@@ -1,23 +1,37 @@
 -- Replaces the patterns of an imported list by these, and notes where it came from and when. A
 -- pattern that an operator added, or another list has, stays as it is. The arrays are of the
--- same length, and name no pattern twice. Returns how many patterns the list has now.
+-- same length, sorted, and name no pattern twice. Returns how many patterns the list has now.
+--
+-- A list has a million patterns, so only what differs from the list before is written. The lock
+-- takes the place of "on conflict", which costs a third more. Rows are added in the order of the
+-- arrays, which is nearly that of the index. Postgres takes an array for ten rows, and would look up
+-- each of a million.
 create or replace function coordinator.import_list(
     p_list text, p_source text, p_kinds text[], p_patterns text[])
-returns bigint language plpgsql security definer set search_path = everytab, pg_temp as $$
+returns bigint language plpgsql security definer set search_path = everytab, pg_temp
+set enable_nestloop = off set work_mem = '64MB' as $$
 declare
+    kept bigint;
     added bigint;
 begin
+    lock table blocklist in share row exclusive mode;
     insert into imported_lists (list, source, imported_at, patterns)
     values (p_list, p_source, now(), 0)
     on conflict (list) do update
        set source = excluded.source, imported_at = excluded.imported_at, patterns = 0;
-    delete from blocklist where list = p_list;
-    insert into blocklist (kind, pattern, reason, list)
-    select given.kind, given.pattern, 'on the list ' || p_list, p_list
+    if exists (select from blocklist where list = p_list) then
+        delete from blocklist b
+         where b.list = p_list
+           and not exists (select from unnest(p_kinds, p_patterns) as given (kind, pattern)
+                            where given.kind = b.kind and given.pattern = b.pattern);
+    end if;
+    select count(*) into kept from blocklist where list = p_list;
+    insert into blocklist (kind, pattern, list)
+    select given.kind, given.pattern, p_list
       from unnest(p_kinds, p_patterns) as given (kind, pattern)
-     order by 1, 2
-    on conflict (kind, pattern) do nothing;
+     where not exists (select from blocklist b
+                        where b.kind = given.kind and b.pattern = given.pattern);
     get diagnostics added = row_count;
-    update imported_lists set patterns = added where list = p_list;
-    return added;
+    update imported_lists set patterns = kept + added where list = p_list;
+    return kept + added;
 end $$;

@@ -60,7 +60,7 @@ impl Coordinator {
     }
 
     /// Replaces the patterns of an imported list; answers how many it has now. `kinds` and
-    /// `patterns` are of the same length, and name no pattern twice.
+    /// `patterns` are of the same length, sorted, and name no pattern twice.
     ///
     /// # Errors
     /// When Postgres refuses it.

@@ -29,7 +29,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 pub use self::search_files::{FoundTabs, RemovalError};
 use self::{
-    content::{BundleNames, IconLists},
+    content::{BundleNames, Contents, IconLists, read_bundle},
     search_files::{CONCURRENT_OBJECTS, SearchFiles, put_options},
 };
 
@@ -94,7 +94,8 @@ impl<'a> ScanObjects<'a> {
         name: impl Fn(i32) -> String,
     ) -> Result<FoundTabs, RemovalError> {
         let names = BundleNames::list(self.site, self.prefix).await?;
-        let entries = names.find(self, content, name).await?;
+        let objects = Contents { site: self.site, prefix: self.prefix, heartbeat: self.heartbeat };
+        let entries = names.find(&objects, content, name).await?;
         Ok(FoundTabs { entries, twins: BTreeSet::new() })
     }
 
@@ -127,7 +128,7 @@ impl<'a> ScanObjects<'a> {
         entries: Vec<&SearchEntry>,
         read_from: String,
     ) -> Result<RewrittenBundle, RemovalError> {
-        let mut bundle = self.bundle(&read_from).await?;
+        let mut bundle = read_bundle(self.site, &read_from).await?;
         let mut rewritten = (0, 0);
         let mut slots = BTreeSet::new();
         for entry in entries {
@@ -142,12 +143,6 @@ impl<'a> ScanObjects<'a> {
         self.put(&format!("{}{path}", self.prefix), &bundle).await?;
         let (tabs, with_icon) = rewritten;
         Ok(RewrittenBundle { number, path, tabs, with_icon, bundle, slots })
-    }
-
-    pub(self) async fn bundle(&self, key: &str) -> Result<PublishedBundle, RemovalError> {
-        PublishedBundle::read(&self.site.get(key).await?).map_err(|error| {
-            RemovalError::NotUnderstood(format!("{key}: it is no bundle: {error}"))
-        })
     }
 
     async fn put(&self, key: &str, bundle: &PublishedBundle) -> Result<(), StorageError> {

@@ -10,6 +10,9 @@
 //! one of both removes the host. The manifest is replaced only if it is still the one that was
 //! read; a takedown that was interrupted anywhere is finished by running it again.
 
+pub mod everywhere;
+mod traces;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     future::ready,
@@ -58,11 +61,28 @@ pub async fn take_down(
     options: TakedownOptions,
     sink: &dyn LineSink,
 ) -> Result<bool, OperationError> {
+    take_down_from(options, true, sink).await
+}
+
+/// As [`take_down`], from a store that may have scans and show none.
+async fn take_down_from_all(
+    options: TakedownOptions,
+    sink: &dyn LineSink,
+) -> Result<bool, OperationError> {
+    take_down_from(options, false, sink).await
+}
+
+async fn take_down_from(
+    options: TakedownOptions,
+    needs_site: bool,
+    sink: &dyn LineSink,
+) -> Result<bool, OperationError> {
     let TakedownOptions { patterns, site, private, distribution, reason } = options;
-    let (kind, patterns) = (patterns.kind(), patterns.patterns());
+    let kind = patterns.kind();
+    let patterns: BTreeSet<&String> = patterns.patterns().iter().collect();
     let was_listed = match &private {
         Some(private) => {
-            let listed: Vec<_> = patterns.iter().map(|pattern| (kind, &**pattern)).collect();
+            let listed: Vec<_> = patterns.iter().map(|pattern| (kind, pattern.as_str())).collect();
             list_as_blocked(private, &listed, reason.as_deref()).await?
         }
         None => {
@@ -76,7 +96,7 @@ pub async fn take_down(
     let mut excluded = RemovedTabs::default();
     patterns.iter().for_each(|pattern| excluded.add(kind, pattern));
     let takedown = Takedown { sink, site, distribution, excluded };
-    let gone = takedown.remove().await?;
+    let gone = takedown.remove(needs_site).await?;
     for (host, places) in &gone {
         for (prefix, bundle) in places {
             sink.data(format_args!("{host}\ttaken down\tbundle {bundle}\t{prefix}"))?;
@@ -127,13 +147,17 @@ struct Takedown<'a> {
 
 impl Takedown<'_> {
     /// Removes the tabs from every scan of the site, the published one first.
-    async fn remove(&self) -> Result<Gone, OperationError> {
+    async fn remove(&self, needs_site: bool) -> Result<Gone, OperationError> {
         let mut gone = Gone::new();
-        let live = self.remove_tabs().await?;
-        let published = live.prefix.clone();
-        self.remove_lines(&live, &mut gone).await?;
-        for twin in &live.found.twins {
-            self.sink.note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
+        let mut published = String::new();
+        if needs_site || self.site.head(MANIFEST).await?.is_some() {
+            let live = self.remove_tabs().await?;
+            published.clone_from(&live.prefix);
+            self.remove_lines(&live, &mut gone).await?;
+            for twin in &live.found.twins {
+                self.sink
+                    .note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
+            }
         }
         for prefix in self.site.list_folders(SCANS_PREFIX).await? {
             self.remove_requests(&prefix).await?;
@@ -296,6 +320,16 @@ pub(crate) async fn list_as_blocked(
     reason: Option<&str>,
 ) -> Result<BTreeSet<String>, OperationError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
+    list_in(&*store, BLOCKLIST, patterns, reason).await
+}
+
+/// Adds patterns to a list; returns those that were on it before.
+async fn list_in(
+    store: &dyn Store,
+    key: &str,
+    patterns: &[(PatternKind, &str)],
+    reason: Option<&str>,
+) -> Result<BTreeSet<String>, OperationError> {
     let change = |before: Option<Tagged>| {
         let bytes = before.map(|tagged| tagged.bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
@@ -309,7 +343,7 @@ pub(crate) async fn list_as_blocked(
             false => ObjectChange::Write(with_patterns(&text, &new, reason).into(), listed),
         }))
     };
-    store.update(BLOCKLIST, put_options(BLOCKLIST), change).await
+    store.update(key, put_options(key), change).await
 }
 
 #[cfg(test)]

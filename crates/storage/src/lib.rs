@@ -71,5 +71,5 @@ pub use error::{StorageError, StorageErrorKind};
 pub use open::open;
 pub use pace::{Pace, REFUSAL_PAUSE};
 pub use settings::{AccessKey, AwsSettings, PRODUCT, StoreSettings};
-pub use store::{Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged};
+pub use store::{Condition, ObjectInfo, OldVersion, PutIf, PutOptions, Store, Tagged};
 pub use update::ObjectChange;

@@ -15,6 +15,7 @@ mod ranges;
 mod read;
 mod sdk_error;
 mod signature;
+mod versions;
 mod write;
 
 use std::{ops::Range, path::Path, sync::Arc};
@@ -31,7 +32,8 @@ use crate::{
     pace::{Attempts, Pace},
     settings::StoreSettings,
     store::{
-        Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged, none_if_missing, range_length,
+        Condition, ObjectInfo, OldVersion, PutIf, PutOptions, Store, Tagged, none_if_missing,
+        range_length,
     },
 };
 use bucket::Bucket;
@@ -187,6 +189,18 @@ impl Store for S3Store {
     fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StorageError>> {
         let checked = check_prefix(&self.bucket.url, prefix);
         self.bucket.list_pages(prefix, checked)
+    }
+
+    async fn old_versions(&self, prefix: &str) -> Result<Vec<OldVersion>, StorageError> {
+        self.bucket.old_versions(prefix).await
+    }
+
+    async fn get_version(&self, old: &OldVersion) -> Result<Bytes, StorageError> {
+        self.bucket.get_version(old).await
+    }
+
+    async fn delete_versions(&self, old: &[OldVersion]) -> Result<(), StorageError> {
+        self.bucket.delete_versions(old).await
     }
 
     async fn delete(&self, keys: &[String]) -> Result<(), StorageError> {

@@ -31,6 +31,18 @@ pub struct Tagged {
     pub etag: String,
 }
 
+/// A version of an object that is not its newest: it was overwritten or deleted, and the store
+/// keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldVersion {
+    /// The object's name inside the store, without the store's own prefix.
+    pub key: String,
+    /// The version's opaque id.
+    pub version: String,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
 /// HTTP headers to be stored with an object. A directory does not keep them: the program that
 /// serves one derives them from the names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,6 +139,26 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Removes objects; missing ones are no error.
     async fn delete(&self, keys: &[String]) -> Result<(), StorageError>;
 
+    /// The old versions of all objects whose key begins with `prefix`, deleted ones included: about
+    /// 200 bytes of memory a version. None where a store keeps none.
+    async fn old_versions(&self, prefix: &str) -> Result<Vec<OldVersion>, StorageError> {
+        let _ = prefix;
+        Ok(Vec::new())
+    }
+
+    /// The bytes of an old version; the limit is that of [`Store::get`].
+    async fn get_version(&self, old: &OldVersion) -> Result<Bytes, StorageError> {
+        Err(keeps_no_versions(self.url(), &old.key))
+    }
+
+    /// Removes old versions for good; missing ones are no error.
+    async fn delete_versions(&self, old: &[OldVersion]) -> Result<(), StorageError> {
+        match old.first() {
+            None => Ok(()),
+            Some(old) => Err(keeps_no_versions(self.url(), &old.key)),
+        }
+    }
+
     /// The folders directly below `prefix`, which ends with a slash: each as a prefix that ends
     /// with a slash, in byte order.
     async fn list_folders(&self, prefix: &str) -> Result<Vec<String>, StorageError> {
@@ -147,6 +179,11 @@ pub trait Store: fmt::Debug + Send + Sync {
     async fn list_all(&self, prefix: &str) -> Result<Vec<ObjectInfo>, StorageError> {
         self.list(prefix).try_collect().await
     }
+}
+
+fn keeps_no_versions(url: &str, key: &str) -> StorageError {
+    let cause = "this store keeps no old versions";
+    StorageError::new(StorageErrorKind::Invalid, "read", format!("{url}/{key}"), cause)
 }
 
 /// `None` instead of the error that there is no such object.

@@ -220,6 +220,19 @@ resource "aws_iam_role_policy" "console" {
         Action   = "s3:DeleteObject"
         Resource = ["${local.kept}/.doctor/*", "${local.kept}/backups/*/progress/*"]
       },
+      # takedown --everywhere: what the site's bucket keeps of objects that were changed or deleted.
+      {
+        Sid      = "FindOldVersions"
+        Effect   = "Allow"
+        Action   = "s3:ListBucketVersions"
+        Resource = local.site
+      },
+      {
+        Sid      = "RemoveOldVersions"
+        Effect   = "Allow"
+        Action   = ["s3:GetObjectVersion", "s3:DeleteObjectVersion"]
+        Resource = "${local.site}/scans/*"
+      },
       {
         Sid      = "InvalidateTheSite"
         Effect   = "Allow"

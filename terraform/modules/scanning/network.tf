@@ -72,6 +72,7 @@ resource "aws_vpc_endpoint" "s3" {
         Principal = "*"
         Action = [
           "s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject",
+          "s3:ListBucketVersions", "s3:GetObjectVersion", "s3:DeleteObjectVersion",
         ]
         Resource = flatten([for bucket in [local.site, local.archive, local.kept] : [bucket, "${bucket}/*"]])
       },

@@ -1,12 +1,15 @@
 //! `takedown`: takes hosts, titles and icons off a published site.
 
 use clap::Args;
-use everytab_operations::takedown::{self, TakedownOptions};
+use everytab_operations::takedown::{
+    self, TakedownOptions,
+    everywhere::{self, EverywhereOptions},
+};
 
 use crate::{
     cli_error::{CliResult, Exit},
     commands::{blocklist::PatternArgs, stdout::StandardStreams},
-    options::parse_distribution,
+    options::{DatabaseArgs, parse_distribution},
 };
 
 /// Options of `takedown`.
@@ -24,6 +27,15 @@ pub struct TakedownArgs {
     #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID",
           value_parser = parse_distribution)]
     distribution: Option<String>,
+    /// Remove hosts also from old versions of objects, from the archives and rows of all scans
+    /// that have ended, and from backups when they are restored
+    #[arg(long, env = "EVERYTAB_EVERYWHERE")]
+    everywhere: bool,
+    /// With --everywhere: where backups are, each in a folder of its own
+    #[arg(long, env = "EVERYTAB_BACKUPS", value_name = "URL", requires = "everywhere")]
+    backups: Option<String>,
+    #[command(flatten)]
+    database: DatabaseArgs,
     /// Why; kept beside the patterns in blocklist.txt
     #[arg(long, env = "EVERYTAB_REASON")]
     reason: Option<String>,
@@ -35,9 +47,25 @@ pub struct TakedownArgs {
 /// When a store refuses or holds no site. A pattern that has no tab is exit code 1, unless it was
 /// taken down before.
 pub async fn run(args: TakedownArgs) -> CliResult {
-    let TakedownArgs { patterns, site, private, distribution, reason } = args;
+    let TakedownArgs {
+        patterns,
+        site,
+        private,
+        distribution,
+        everywhere,
+        backups,
+        database,
+        reason,
+        ..
+    } = args;
     let patterns = patterns.checked()?;
-    let options = TakedownOptions { patterns, site, private, distribution, reason };
-    let are_all_down = takedown::take_down(options, &StandardStreams).await?;
+    let takedown = TakedownOptions { patterns, site, private, distribution, reason };
+    let are_all_down = if everywhere {
+        let database_url = database.database_url.filter(|url| !url.is_empty());
+        let options = EverywhereOptions { takedown, database_url, backups };
+        everywhere::take_down_everywhere(options, &StandardStreams).await?
+    } else {
+        takedown::take_down(takedown, &StandardStreams).await?
+    };
     Ok(if are_all_down { Exit::Done } else { Exit::Failed })
 }

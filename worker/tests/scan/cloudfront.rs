@@ -10,7 +10,7 @@ use crate::{
     setup::{Running, answering, run, wait_for, worker},
 };
 
-const SITE: &str = "everytab-site";
+pub(crate) const SITE: &str = "everytab-site";
 /// moto reads the service from the signature's scope, and checks nothing else.
 fn signed(service: &str) -> String {
     format!(
@@ -20,17 +20,17 @@ fn signed(service: &str) -> String {
 }
 
 /// A moto server with an empty bucket for the site, one for the archive, and a distribution.
-struct Aws<'a> {
+pub(crate) struct Aws<'a> {
     internet: &'a Internet,
-    client: reqwest::Client,
+    pub(crate) client: reqwest::Client,
     moto: Running,
-    endpoint: String,
+    pub(crate) endpoint: String,
     distribution: String,
 }
 
 impl<'a> Aws<'a> {
     /// Starts moto. Returns nothing if moto is not installed.
-    fn start(internet: &'a Internet) -> Option<Self> {
+    pub(crate) fn start(internet: &'a Internet) -> Option<Self> {
         let program = std::env::var("EVERYTAB_MOTO_SERVER").unwrap_or("moto_server".to_owned());
         let mut command = std::process::Command::new(&program);
         if command.arg("--help").output().is_err() {
@@ -63,7 +63,11 @@ impl<'a> Aws<'a> {
 
     /// Sends a request to a service and returns headers and body of the answer, which must be a
     /// success.
-    fn request(&self, service: &str, request: reqwest::RequestBuilder) -> (HeaderMap, String) {
+    pub(crate) fn request(
+        &self,
+        service: &str,
+        request: reqwest::RequestBuilder,
+    ) -> (HeaderMap, String) {
         let request = request.header("Authorization", signed(service));
         self.internet.runtime.block_on(async {
             let answer = request.send().await.unwrap().error_for_status().unwrap();
@@ -131,7 +135,7 @@ const DISTRIBUTION: &str = "<DistributionConfig><CallerReference>r</CallerRefere
     <Comment>c</Comment><Enabled>true</Enabled></DistributionConfig>";
 
 /// The text of each element of this name. The elements must have no children.
-fn between(xml: &str, name: &str) -> Vec<String> {
+pub(crate) fn between(xml: &str, name: &str) -> Vec<String> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let parts = xml.split(&open).skip(1);
     parts.filter_map(|part| part.split_once(&close)).map(|(text, _)| text.to_owned()).collect()

@@ -106,7 +106,7 @@ fn a_host_that_is_excluded_before_the_site_is_published_has_no_tab() {
     for (name, file) in lines {
         let text = String::from_utf8_lossy(&file);
         let is_listed =
-            |host: &&str| text.lines().any(|line| line.starts_with(&format!("{host} ")));
+            |host: &&str| text.lines().any(|line| line.starts_with(&format!("{host}\t")));
         assert!(!hosts.iter().any(is_listed), "{name} has one of {hosts:?}");
     }
     outcomes::assert_totals(&site);

@@ -49,6 +49,7 @@ mod scrape;
 mod setup;
 mod signed_requests;
 mod slow_clients;
+mod takedown_everywhere;
 mod takedowns;
 mod telemetry;
 mod terminal;

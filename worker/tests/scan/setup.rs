@@ -221,7 +221,9 @@ pub(crate) fn published(site: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// All tabs of a site.
 pub(crate) fn tabs(site: &Path) -> Vec<Value> {
-    let bundles = published(site).into_iter().filter(|(name, _)| name.starts_with("tabs/"));
+    // A bundle that was written again has its original name as well.
+    let is_original = |name: &str| name.starts_with("tabs/") && !name.contains('-');
+    let bundles = published(site).into_iter().filter(|(name, _)| is_original(name));
     let tabs = bundles.flat_map(|(_, bundle)| {
         let bundle: Value = serde_json::from_slice(&bundle).unwrap();
         bundle["entries"].as_array().unwrap().clone()

@@ -5,6 +5,7 @@
 //! stored body (see [`http_head`]), so that every reader returns the body as it was passed in. Must
 //! not know: where the bytes are written to, what an icon is.
 
+mod blank;
 mod fields;
 mod http_head;
 mod identity;
@@ -15,6 +16,7 @@ use libdeflater::{CompressionLvl, Compressor};
 
 use self::fields::Fields;
 pub use self::{
+    blank::{anonymous_member, blank_member, resource_member},
     fields::WriteError,
     http_head::{http_head, stored_head},
     identity::{record_id, sha256_digest},

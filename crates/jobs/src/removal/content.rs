@@ -6,6 +6,7 @@ use std::{
 };
 
 use everytab_bundler::{
+    PublishedBundle,
     icon_list::{self, DigestPrefix, IconLine, hostname_prefix},
     object_names::{
         BUNDLES_PREFIX, ICON_LISTS_PREFIX, bundle_number, icon_list_number, icon_list_path,
@@ -13,13 +14,28 @@ use everytab_bundler::{
     removed_tabs::RemovedContent,
     search::SearchEntry,
 };
+use everytab_fetcher::Heartbeat;
 use everytab_storage::{ObjectChange, Store, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::{
-    RemovalError, ScanObjects,
-    search_files::{CONCURRENT_OBJECTS, put_options},
-};
+use super::search_files::{CONCURRENT_OBJECTS, RemovalError, put_options};
+
+/// The bundles and icon lists of a scan, and the heartbeat that beats with each.
+#[derive(Clone, Copy)]
+pub(super) struct Contents<'a> {
+    pub(super) site: &'a dyn Store,
+    pub(super) prefix: &'a str,
+    pub(super) heartbeat: &'a Heartbeat,
+}
+
+/// Reads a bundle.
+pub(super) async fn read_bundle(
+    site: &dyn Store,
+    key: &str,
+) -> Result<PublishedBundle, RemovalError> {
+    PublishedBundle::read(&site.get(key).await?)
+        .map_err(|error| RemovalError::NotUnderstood(format!("{key}: it is no bundle: {error}")))
+}
 
 /// The numbers of a scan's bundles.
 pub(super) struct BundleNames {
@@ -38,7 +54,7 @@ impl BundleNames {
     /// The tabs with an excluded title or icon, where the bundles have them now.
     pub(super) async fn find(
         &self,
-        objects: &ScanObjects<'_>,
+        objects: &Contents<'_>,
         content: &RemovedContent,
         name: impl Fn(i32) -> String,
     ) -> Result<Vec<SearchEntry>, RemovalError> {
@@ -63,7 +79,7 @@ impl BundleNames {
     /// The hosts whose icon is excluded, for each bundle of their shard.
     async fn hosts_of_icons(
         &self,
-        objects: &ScanObjects<'_>,
+        objects: &Contents<'_>,
         icons: &HashSet<DigestPrefix>,
     ) -> Result<Wanted, RemovalError> {
         let lists = IconLists::new(objects.site, objects.prefix);
@@ -100,13 +116,13 @@ impl BundleNames {
 
 /// The tabs of one bundle with an excluded title, or with an icon and one of these hosts.
 async fn tabs_of(
-    objects: &ScanObjects<'_>,
+    objects: &Contents<'_>,
     number: i32,
     key: String,
     content: &RemovedContent,
     hosts: &HashSet<DigestPrefix>,
 ) -> Result<Vec<SearchEntry>, RemovalError> {
-    let bundle = objects.bundle(&key).await?;
+    let bundle = read_bundle(objects.site, &key).await?;
     objects.heartbeat.beat();
     let is_excluded = |hostname: &str, title: &str, has_icon: bool| {
         content.titles.iter().any(|pattern| pattern.matches(title))
@@ -156,7 +172,7 @@ impl<'a> IconLists<'a> {
 
     async fn read(
         &self,
-        objects: &ScanObjects<'_>,
+        objects: &Contents<'_>,
         first: i32,
     ) -> Result<(i32, Vec<IconLine>), RemovalError> {
         let key = self.key(first);

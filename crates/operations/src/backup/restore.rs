@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     database, error::OperationError, line_sink::LineSink, published_object::put_options,
-    scan_start::ScanStores,
+    scan_start::ScanStores, takedown::everywhere,
 };
 
 /// Options of a restore.
@@ -59,8 +59,12 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     };
     let ScanStores { archive, site, .. } = stores.absolute()?;
     let settings = ScanSettings { archive, site, ..settings };
-    let has_rows_already = has_rows(&coordinator, &backup).await?;
-    restore_objects(&from, &settings, &backup, temporary, sink).await?;
+    let taken_down = everywhere::noted_beside(&*from).await?;
+    let has_rows_already = has_rows(&coordinator, &backup, !taken_down.is_empty()).await?;
+    // Rows come after all objects, and say where the archives held the hosts that were removed
+    // again.
+    let keeps_archives = has_rows_already && !taken_down.is_empty();
+    restore_objects(&from, &settings, &backup, temporary, keeps_archives, sink).await?;
     if !has_rows_already {
         if coordinator.contents().await? == Contents::EmptyTables {
             coordinator.remove_empty_tables().await?;
@@ -77,27 +81,38 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
     let number = database::scan_number(&coordinator, Some(id)).await?;
     coordinator.move_scan(number, &settings.site, &settings.archive).await?;
+    everywhere::take_down_again(&taken_down, &settings.site, url, sink).await?;
     sink.data(format_args!("{id}"))?;
     let count: i64 = backup.rows.tables.iter().map(|table| table.rows).sum();
     sink.note(format_args!("{count} rows and {} objects are back", backup.objects.len()));
     Ok(())
 }
 
-/// Whether an earlier restore of the same backup has restored the rows.
+/// Whether an earlier restore of the same backup has restored the rows. `any_taken_down` says that
+/// it may have removed the rows of some hosts again.
 ///
 /// # Errors
 /// When the database holds other rows.
-async fn has_rows(coordinator: &Coordinator, backup: &Backup) -> Result<bool, OperationError> {
+async fn has_rows(
+    coordinator: &Coordinator,
+    backup: &Backup,
+    any_taken_down: bool,
+) -> Result<bool, OperationError> {
     if coordinator.contents().await? != Contents::Scans {
         return Ok(false);
     }
     // A restore changes two tables: `scans` (the URLs of the stores) and `migrations`. A table that
     // is not in the backup was made by a migration since.
     let is_backed_up = |name: &str| backup.rows.tables.iter().any(|table| table.table == name);
+    let of_hosts = |name: &str| {
+        name == "blocklist" || name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('_')
+    };
     let unchanged = |tables: &[everytab_coordinator::TableDigest]| {
         let mut tables = tables.to_vec();
         tables.retain(|table| {
-            is_backed_up(&table.table) && !matches!(table.table.as_str(), "scans" | "migrations")
+            is_backed_up(&table.table)
+                && !matches!(table.table.as_str(), "scans" | "migrations")
+                && !(any_taken_down && of_hosts(&table.table))
         });
         tables
     };
@@ -116,6 +131,7 @@ async fn restore_objects(
     settings: &ScanSettings,
     backup: &Backup,
     temporary: &Path,
+    keeps_archives: bool,
     sink: &dyn LineSink,
 ) -> Result<(), OperationError> {
     let copiers = HashMap::from([
@@ -140,6 +156,10 @@ async fn restore_objects(
     let mut copies = stream::iter(copies.into_iter().map(|(source, key, entry)| async move {
         let copier =
             copiers.get(&source).ok_or_else(|| OperationError::new("no store for an object"))?;
+        let may_stay = keeps_archives && source == StoreKind::Archive;
+        if may_stay && copier.to.head(key).await?.is_some() {
+            return Ok(());
+        }
         copier.restore(&**from, entry, key).await
     }))
     .buffer_unordered(CONCURRENT_COPIES);

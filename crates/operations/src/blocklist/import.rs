@@ -115,8 +115,11 @@ pub async fn import(
     if !(1..=MAX_LIST_NAME).contains(&name.chars().count()) {
         return Err(OperationError::usage(format!("--list has 1 to {MAX_LIST_NAME} characters")));
     }
-    let (kinds, patterns): (Vec<&str>, Vec<&str>) =
-        list.patterns.iter().map(|(kind, pattern)| (kind.name(), pattern.as_str())).unzip();
+    let mut given: Vec<(&str, &str)> =
+        list.patterns.iter().map(|(kind, pattern)| (kind.name(), pattern.as_str())).collect();
+    // Postgres adds rows to its index three times as fast in the order of the index.
+    given.sort_unstable();
+    let (kinds, patterns): (Vec<&str>, Vec<&str>) = given.into_iter().unzip();
     let added = coordinator.import_list(name, source, &kinds, &patterns).await?;
     sink.data(format_args!("{name}\t{added}\t{source}"))?;
     let known = i64::try_from(patterns.len()).unwrap_or(i64::MAX).saturating_sub(added);

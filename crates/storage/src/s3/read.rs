@@ -80,7 +80,7 @@ impl Bucket {
         })
     }
 
-    async fn collect(
+    pub(super) async fn collect(
         &self,
         key: &str,
         range: Option<&Range<u64>>,
@@ -175,6 +175,6 @@ impl Bucket {
     }
 }
 
-fn size_of(length: Option<i64>) -> u64 {
+pub(super) fn size_of(length: Option<i64>) -> u64 {
     length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0)
 }

@@ -51,10 +51,22 @@ impl Bucket {
 
     /// Removes objects; missing ones are no error.
     pub(super) async fn delete_all(&self, keys: &[String]) -> Result<(), StorageError> {
-        for batch in keys.chunks(DELETE_BATCH) {
+        let named: Vec<_> = keys.iter().map(|key| (key.as_str(), None)).collect();
+        self.delete_each(&named).await
+    }
+
+    /// Removes objects, or the named versions of them, for good.
+    pub(super) async fn delete_each(
+        &self,
+        named: &[(&str, Option<&str>)],
+    ) -> Result<(), StorageError> {
+        for batch in named.chunks(DELETE_BATCH) {
             let mut objects = Vec::with_capacity(batch.len());
-            for key in batch {
-                let object = ObjectIdentifier::builder().key(self.full(key)?).build();
+            for &(key, version) in batch {
+                let object = ObjectIdentifier::builder()
+                    .key(self.full(key)?)
+                    .set_version_id(version.map(str::to_owned))
+                    .build();
                 objects.push(object.map_err(|error| refused(&self.url, error))?);
             }
             let delete = Delete::builder().set_objects(Some(objects)).quiet(true).build();

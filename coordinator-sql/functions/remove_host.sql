@@ -1,0 +1,24 @@
+-- Deletes the rows of a host from a scan that has ended: its captures, its pages and the icons that
+-- records_of_host names. The lock keeps other sessions from reopening the scan's jobs meanwhile.
+-- Returns how many rows of each table were deleted; null: the scan is running, or there is none.
+create or replace function coordinator.remove_host(
+    p_scan integer, p_hostname text,
+    out captures bigint, out tabs bigint, out fetched bigint)
+language plpgsql security definer set search_path = everytab, pg_temp as $$
+begin
+    perform 1 from runs r where r.run = p_scan and r.state not in ('running', 'paused')
+       for update;
+    if not found then
+        return;
+    end if;
+    delete from icons i
+     where i.scan = p_scan
+       and (split_part(i.url, '/', 3) = p_hostname
+            or (i.shard, i.host_no) in (select p.shard, p.host_no from pages p
+                                         where p.scan = p_scan and p.hostname = p_hostname));
+    get diagnostics fetched = row_count;
+    delete from pages p where p.scan = p_scan and p.hostname = p_hostname;
+    get diagnostics tabs = row_count;
+    delete from hosts h where h.scan = p_scan and h.hostname = p_hostname;
+    get diagnostics captures = row_count;
+end $$;

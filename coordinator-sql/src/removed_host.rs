@@ -1,0 +1,48 @@
+//! A host whose rows and archived icons are removed from scans that have ended.
+
+use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
+
+/// An archived icon of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostRecord {
+    /// The shard whose archive holds it.
+    pub shard: i32,
+    /// The lease in the archive's name.
+    pub lease_number: i32,
+    /// Where in the archive the record begins. `None`: only the shard is known.
+    pub archive_offset: Option<i64>,
+    /// Whether another host's icon is the same record.
+    pub shared: bool,
+}
+
+from_row!(HostRecord { shard, lease_number, archive_offset, shared });
+
+impl Coordinator {
+    /// The archived icons of a host in a scan, and the shards that may name it. Reads all rows of
+    /// the scan, which takes minutes.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn records_of_host(
+        &self,
+        scan: i32,
+        hostname: &str,
+    ) -> Result<Vec<HostRecord>, Error> {
+        let sql = "select * from coordinator.records_of_host($1, $2)";
+        self.operator_rows(sql, &[bind(&scan), bind(&hostname)]).await
+    }
+
+    /// Deletes the rows of a host from a scan: (captures, pages, icons). `None`: the scan runs.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn remove_host(
+        &self,
+        scan: i32,
+        hostname: &str,
+    ) -> Result<Option<(i64, i64, i64)>, Error> {
+        let sql = "select captures, tabs, fetched from coordinator.remove_host($1, $2)
+                    where captures is not null";
+        Ok(self.operator_rows(sql, &[bind(&scan), bind(&hostname)]).await?.pop())
+    }
+}
