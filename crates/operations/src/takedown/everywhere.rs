@@ -1,6 +1,6 @@
 //! `takedown --everywhere`: removes hosts from every place that this project keeps: all scans of
-//! the site, old versions of its objects, the archives, the database's rows; and notes them beside the
-//! backups, which `restore` then leaves out again.
+//! the site, old versions of its objects, the archives, the database's rows; and notes them beside
+//! the backups, which `restore` then leaves out again.
 //!
 //! Invariants: the rows of a scan say which records are the host's, so they go last; every step may
 //! be repeated, so that a takedown that was interrupted anywhere is finished by running it again. A
