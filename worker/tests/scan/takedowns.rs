@@ -117,7 +117,8 @@ impl World {
         let lines = self.database.psql(&format!(
             "with used as (select host_no, shard, encode(sha256, 'hex') as sha256,
                                   row_number() over (partition by shard, host_no order by
-                                    coordinator.icon_order(touch, content_type, width, height, bytes),
+                                    coordinator.icon_order(
+                                      touch, content_type, width, height, bytes),
                                     url collate \"C\") as rank
                              from everytab.icons
                             where scan = {scan} and outcome = 'ok' and width > 2)

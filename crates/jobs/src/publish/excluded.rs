@@ -1,5 +1,5 @@
-//! What must not be on a site by the time at which it is published: the hosts, titles and icons that
-//! were taken down or blocked after the scan was started.
+//! What must not be on a site by the time at which it is published: the hosts, titles and icons
+//! that were taken down or blocked after the scan was started.
 //!
 //! The scan's jobs keep to the blocklist as it was at the start. Publishing removes the tabs of
 //! what came later from the finished bundles, as a takedown does, before the manifest names them;
@@ -57,9 +57,10 @@ impl Excluded {
         &self.tabs.hosts
     }
 
-    /// Removes excluded hosts from the files of requests, if the scan has any, and excluded tabs from
-    /// the bundles and search files that `manifest` names, and changes its overrides and counts. The
-    /// bundles that takedowns wrote again while this scan was published keep names of their own.
+    /// Removes excluded hosts from the files of requests, if the scan has any, and excluded tabs
+    /// from the bundles and search files that `manifest` names, and changes its overrides and
+    /// counts. The bundles that takedowns wrote again while this scan was published keep names of
+    /// their own.
     ///
     /// # Errors
     /// When the store refuses, or an object of the site is not understood.
