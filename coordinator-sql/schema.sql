@@ -1855,9 +1855,9 @@ declare
     -- More jobs than a worker performs at a time, and requests that are repeated.
     margin constant integer := 8;
 begin
-    return p_workers * margin * interval '1 second'
-           * case when p_kind in ('index', 'warc') then source_requests / p_archive_rate::numeric
-                  when p_kind = 'icon' then icon_requests / p_rate::numeric end;
+    return make_interval(secs => p_workers * margin
+        * case when p_kind in ('index', 'warc') then source_requests / p_archive_rate::float8
+               when p_kind = 'icon' then icon_requests / p_rate::float8 end);
 end $$;
 
 -- Name: unblock(text, text); Type: FUNCTION; Schema: coordinator; Owner: -
