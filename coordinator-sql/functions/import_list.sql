@@ -4,8 +4,8 @@
 --
 -- A list has a million patterns, so only what differs from the list before is written. The lock
 -- takes the place of "on conflict", which costs a third more. Rows are added in the order of the
--- arrays, which is nearly that of the index. Postgres takes an array for ten rows, and would look up
--- each of a million.
+-- arrays, which is nearly that of the index. Postgres takes an array for ten rows, and would look
+-- up each of a million.
 create or replace function coordinator.import_list(
     p_list text, p_source text, p_kinds text[], p_patterns text[])
 returns bigint language plpgsql security definer set search_path = everytab, pg_temp

@@ -68,7 +68,7 @@ fn a_site_is_tried_again_when_the_link_was_cut_while_it_did_not_answer() {
         ))
         .unwrap();
         let mended = thread::spawn(move || {
-            // All four are asked at the same time. The kernel sends again after a second, and so on;
+            // All four are asked at the same time. The kernel sends again after a second and more;
             // a connection may take five.
             wait_for("the other sites", || (dialled.lock().unwrap().len() == 3).then_some(()));
             thread::sleep(Duration::from_millis(4_500));
