@@ -294,8 +294,9 @@ def scenario(world, arguments):
     expect(answer == "heard" and waits, f"of the silent connections: {answer!r}, {waits}")
     say(f"a connection on which nothing was said for {console.forgets_after} s and more was kept alive, and "
         "one without keepalives was forgotten")
-    second_month.close(world, book)
-    second_month.run_through(world, book, excluded | {taken}, arguments)
+    gone = excluded | {taken}
+    second_month.close(world, book, lambda: gone.add(take_down_everywhere(world, book)))
+    second_month.run_through(world, book, gone, arguments)
     left = book.left()
     expect(not left, f"commands of docs/operations.md that were not performed: {left}")
     say(f"{len(book.performed)} commands of docs/operations.md were performed")
@@ -313,6 +314,32 @@ def take_down(world, book, theirs, excluded):
     kept = read_text(world, world.buckets[3], "blocklist.txt")
     expect(all(name in kept for name in {host, min(excluded)}), f"the takedown list: {kept}")
     return host
+
+
+def take_down_everywhere(world, book):
+    """Of a host that has a tab nothing is left in any version of the site's scans, and the backup has
+    a note of it."""
+    host = max(hosts_of(published(world)))
+    book.instead["www.their.site"] = host
+    expect(versions_with(world, host), f"the site names {host}")
+    said = book.perform("Remove it everywhere")[0]
+    left = versions_with(world, host)
+    expect(not left, f"versions that still name {host}: {left}\n{said}")
+    kept = world.buckets[3]
+    (note,) = [one["Key"] for one in world.client("s3").list_objects_v2(
+        Bucket=kept, Prefix="backups/")["Contents"] if one["Key"].endswith("takedowns.txt")]
+    expect(host in read_text(world, kept, note), f"{note} names {host}")
+    say(f"{host} was removed from all versions of the site and the archive, and is noted beside the backup")
+    return host
+
+
+def versions_with(world, host):
+    s3, bucket = world.client("s3"), world.buckets[1]
+    pages = s3.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix="scans/")
+    bodies = ((one["Key"], one["VersionId"], s3.get_object(
+        Bucket=bucket, Key=one["Key"], VersionId=one["VersionId"])["Body"].read())
+        for page in pages for one in page.get("Versions", []))
+    return [(key, version) for key, version, body in bodies if f"//{host}".encode() in body]
 
 
 def bad_weather(account):

@@ -15,10 +15,12 @@ REMARK = "coordinator-sql/functions/kinds_that_need.sql"
 SCHEMA = "select coordinator.schema_digest()"
 
 
-def close(world, book):
-    """Backup, verification, gc, and the end of all that the scan had."""
+def close(world, book, with_backup=lambda: None):
+    """Backup, verification, gc, and the end of all that the scan had. `with_backup` is done when
+    there is a backup."""
     for step in (10, 11):
         book.perform(MONTH, step)
+    with_backup()
     manifest = read_json(world, "manifest.json")
     book.perform(MONTH, 12)
     book.console.power_off()

@@ -15,12 +15,12 @@ use super::{
     prices::{Database, Machine, Prices},
     rates::{
         ARCHIVE_DAYS, BACKUPS_KEPT, CONNECTION_BYTES_IN, CONNECTION_BYTES_OUT, CONNECTIONS_A_HOST,
-        DATABASE_GB, DUMP_SHARE, FETCH_CPU, ICON_BYTES, ICONS_A_HOST, INDEX_BYTES_A_HOST,
-        INDEX_RANGES_A_HOST, INDEX_ROWS_A_CPU_SECOND, INDEX_ROWS_A_HOST, LOG_GB, LOOKUP_BYTES_OUT,
-        OTHER_ZONES, OWN_METRICS, PAGE_BYTES, PAGE_CPU, PAGE_LATENCY, REQUEST_BYTES_OUT,
-        ROBOTS_A_HOST, ROBOTS_SLOT, ROW_BYTES_OF_A_PAGE, ROW_BYTES_OF_AN_ICON, ROW_DATABASE_CPU,
-        SEARCH_HOSTS_A_SECOND, SLOTS_IN_USE, SPARE_HOURS, TAB_BYTES, TAB_CPU, VERSIONS_DAYS,
-        WORKER_DISK_GB,
+        DATABASE_GB, DUMP_SHARE, FETCH_CPU, ICON_BYTES, ICON_LINE_BYTES, ICONS_A_HOST,
+        INDEX_BYTES_A_HOST, INDEX_RANGES_A_HOST, INDEX_ROWS_A_CPU_SECOND, INDEX_ROWS_A_HOST,
+        LOG_GB, LOOKUP_BYTES_OUT, OTHER_ZONES, OWN_METRICS, PAGE_BYTES, PAGE_CPU, PAGE_LATENCY,
+        REQUEST_BYTES_OUT, REQUESTS_BYTES, ROBOTS_A_HOST, ROBOTS_SLOT, ROW_BYTES_OF_A_PAGE,
+        ROW_BYTES_OF_AN_ICON, ROW_DATABASE_CPU, SEARCH_HOSTS_A_SECOND, SLOTS_IN_USE, SPARE_HOURS,
+        TAB_BYTES, TAB_CPU, VERSIONS_DAYS, WORKER_DISK_GB,
     },
 };
 
@@ -273,9 +273,9 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     let sum = |of: fn(&Cost) -> f64| costs.iter().map(of).sum();
     let (dollars, spot_dollars) = (sum(|cost| cost.dollars), sum(|cost| cost.spot));
     let [warc, icon, bundle] = pipeline;
-    let site_gb = fleet.hosts * TAB_BYTES / GB;
+    let site_gb = fleet.hosts * (TAB_BYTES + ICON_LINE_BYTES) / GB;
     let hosting_month = site_gb * prices.store_gb_month.price;
-    let backup_gb = site_gb + icons * ICON_BYTES / GB + rows_gb(fleet, icons) * DUMP_SHARE;
+    let backup_gb = site_gb + archive_gb(fleet, icons) + rows_gb(fleet, icons) * DUMP_SHARE;
     Model {
         stages: vec![index, warc, icon, bundle, closing],
         together,
@@ -298,11 +298,16 @@ fn rows_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     (fleet.hosts * ROW_BYTES_OF_A_PAGE + icons * ROW_BYTES_OF_AN_ICON) / GB
 }
 
-/// Objects of a scan: of the archive, and of the site.
+/// Gigabytes of the archive: icons, and the tables of what was asked.
+fn archive_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
+    (icons * ICON_BYTES + fleet.hosts * REQUESTS_BYTES) / GB
+}
+
+/// Objects of a scan: of the archive, and of the site (bundles, search files and icon lists).
 fn objects(fleet: &Fleet<'_>) -> (f64, f64) {
     let shards = (fleet.hosts / HOSTS_PER_SHARD).ceil();
     let bundles = fleet.hosts / f64::from(ENTRIES_PER_BUNDLE);
-    (shards, bundles + fleet.hosts / HOSTNAMES_PER_FILE as f64)
+    (shards, bundles + fleet.hosts / HOSTNAMES_PER_FILE as f64 + shards)
 }
 
 fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f64) -> Vec<Cost> {
@@ -321,7 +326,7 @@ fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f6
     let (archived, published) = objects(fleet);
     let requests = (2.0 * archived + published) / 1e3 * prices.thousand_puts.price
         + archived * 60.0 / 1e3 * prices.thousand_gets.price;
-    let archive = icons * ICON_BYTES / GB * prices.store_gb_month.price * ARCHIVE_DAYS / 30.0;
+    let archive = archive_gb(fleet, icons) * prices.store_gb_month.price * ARCHIVE_DAYS / 30.0;
     let sent = (sent_gb - prices.sent_gb_free.price).max(0.0) * prices.sent_gb.price;
     vec![
         Cost { name: "workers", dollars: machines, spot: machines * prices.spot_share.price },

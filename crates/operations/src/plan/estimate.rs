@@ -222,10 +222,10 @@ fn storage(
     let archive_bytes = times(icons, assumed.bytes_per_icon);
     plan.count("bundle_bytes", bundle_bytes, "bytes", Basis::Assumed);
     plan.count("archive_bytes", archive_bytes, "bytes", Basis::Assumed);
-    // Two objects per shard (archive, search part), the bundles, the search files with an index per
-    // range, and about twelve files of the page.
+    // Three objects per shard (archive, search part, icon list), the bundles, the search files with
+    // an index per range, and about twelve files of the page.
     let search_files = hosts.div_ceil(HOSTNAMES_PER_FILE as u64) + 2 * SEARCH_RANGES;
-    let puts = 2 * shape.shards + shape.bundles + search_files + 12;
+    let puts = 3 * shape.shards + shape.bundles + search_files + 12;
     // Per shard, two requests for the archive (size and bytes), and for each range two for the
     // search part (header and lines).
     let gets = 2 * shape.shards + 2 * SEARCH_RANGES * shape.shards;

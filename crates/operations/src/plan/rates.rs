@@ -43,6 +43,8 @@ rates! {
     LOOKUP_BYTES_OUT 550.0 "bytes" "assumed: 1.3 look-ups a host by a resolver of one's own";
     TAB_CPU 0.000_196 "s" "make bench-bundle, auto, the mix";
     TAB_BYTES 916.0 "bytes" "make bench-bundle, auto: a tab in a bundle, plain";
+    ICON_LINE_BYTES 16.0 "bytes" "the format of the icon lists: a tab with an icon";
+    REQUESTS_BYTES 47.0 "bytes" "record 0048: a host's lines in the table of requests, compressed";
     SEARCH_HOSTS_A_SECOND 500_000.0 "hosts" "assumed: merging sorted lines, one worker";
     ROW_DATABASE_CPU 0.000_032 "s" "make bench-fleet: 0.21 of a core at 6,499 rows a second";
     WORKER_DISK_GB 20.0 "GB" "assumed: the image, spools, archives under way";
