@@ -19,6 +19,7 @@
 //! assert_eq!(icon::concurrent_jobs(512), 20);
 //! ```
 
+pub mod blocked_pattern;
 pub mod bundle_shard;
 pub mod icon;
 pub mod index;

@@ -7,14 +7,10 @@
 pub mod import;
 
 pub use everytab_bundler::takedown_list::PatternKind;
-use everytab_commoncrawl::check_hostname;
 use everytab_coordinator::Coordinator;
-use url::Host;
+use everytab_jobs::blocked_pattern;
 
 use crate::{error::OperationError, line_sink::LineSink};
-
-/// Longest pattern in characters; a CHECK constraint of the database allows no longer one.
-const MAX_PATTERN_CHARACTERS: usize = 300;
 
 /// Patterns of one kind in the form that the database compares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,16 +25,18 @@ impl Patterns {
     /// # Errors
     /// When a pattern cannot match anything, or would match everything.
     pub fn check(kind: PatternKind, patterns: &[String]) -> Result<Self, OperationError> {
-        let check = |pattern: &String| match kind {
-            PatternKind::Title => title_pattern(pattern),
-            PatternKind::Suffix => {
-                hostname(pattern.trim_start_matches("*.").trim_start_matches('.'))
-            }
-            PatternKind::Hostname => hostname(pattern),
-            PatternKind::Sha256 => sha256(pattern),
-        };
+        let check = |pattern: &String| blocked_pattern::check(kind, pattern);
         let checked = patterns.iter().map(check).collect::<Result<_, _>>();
         Ok(Self { kind, patterns: checked.map_err(OperationError::usage)? })
+    }
+
+    /// Patterns to take off a list. What is refused today may be on it since an earlier version.
+    #[must_use]
+    pub fn listed(kind: PatternKind, patterns: &[String]) -> Self {
+        let listed = |pattern: &String| {
+            blocked_pattern::check(kind, pattern).unwrap_or_else(|_| pattern.trim().to_owned())
+        };
+        Self { kind, patterns: patterns.iter().map(listed).collect() }
     }
 
     /// The kind of all patterns.
@@ -118,70 +116,24 @@ pub async fn remove(
     )))
 }
 
-/// A hostname in the form that scans use: lower case, IDNA applied, no dot at the end.
-pub(crate) fn hostname(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    let refused = |reason: &str| format!("{text:?} is no hostname: {reason}");
-    if text.contains("://") || text.contains('/') {
-        return Err(refused("give it without scheme and path, such as example.com"));
-    }
-    let host =
-        Host::parse(text.trim_end_matches('.')).map_err(|error| refused(&error.to_string()))?;
-    let name = host.to_string();
-    check_hostname(&name).map_err(|error| refused(&error.to_string()))?;
-    Ok(name)
-}
-
-/// The SHA-256 of an icon in lower-case hex.
-fn sha256(text: &str) -> Result<String, String> {
-    let text = text.trim().to_ascii_lowercase();
-    match text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        true => Ok(text),
-        false => Err(format!("{text:?} is no SHA-256: give 64 hexadecimal digits")),
-    }
-}
-
-fn title_pattern(text: &str) -> Result<String, String> {
-    let characters = text.chars().count();
-    if !(1..=MAX_PATTERN_CHARACTERS).contains(&characters) {
-        return Err(format!("a title pattern has 1 to {MAX_PATTERN_CHARACTERS} characters"));
-    }
-    if text.chars().any(char::is_control) {
-        return Err(format!("{text:?} holds control characters, which no title does"));
-    }
-    if text.chars().rev().take_while(|&character| character == '\\').count() % 2 == 1 {
-        return Err(format!("{text:?} ends with a backslash, which quotes the character after it"));
-    }
-    if text.chars().all(|character| character == '%') {
-        return Err(format!("{text:?} matches every title"));
-    }
-    Ok(text.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn hostnames_are_written_as_scans_write_them() {
-        for (text, name) in [
-            ("Example.COM", "example.com"),
-            (" www.example.com. ", "www.example.com"),
-            ("bücher.example", "xn--bcher-kva.example"),
+    fn what_would_empty_the_site_is_refused_but_can_be_taken_off_the_list() {
+        for (kind, pattern) in [
+            (PatternKind::Suffix, "*.example"),
+            (PatternKind::Suffix, "*"),
+            (PatternKind::Hostname, "*.x.example"),
+            (PatternKind::Title, "_%"),
         ] {
-            assert_eq!(hostname(text).as_deref(), Ok(name));
+            let patterns = [pattern.to_owned()];
+            let refused = Patterns::check(kind, &patterns).unwrap_err();
+            assert!(refused.is_usage && refused.message.contains(pattern), "{}", refused.message);
+            assert_eq!(Patterns::listed(kind, &patterns).patterns(), patterns);
         }
-        for bad in ["", ".", "https://example.com/", "example.com/x", "a b", "exa%mple"] {
-            assert!(hostname(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_title_pattern_that_would_empty_the_site_is_refused() {
-        assert_eq!(title_pattern("%casino%").as_deref(), Ok("%casino%"));
-        assert_eq!(title_pattern("a\\\\").as_deref(), Ok("a\\\\"));
-        for bad in ["", "%", "%%", "a\nb", "a\\", &"x".repeat(301)] {
-            assert!(title_pattern(bad).is_err(), "{bad:?}");
-        }
+        let listed = Patterns::listed(PatternKind::Suffix, &["*.Shop.Example".to_owned()]);
+        assert_eq!(listed.patterns(), ["shop.example"]);
     }
 }

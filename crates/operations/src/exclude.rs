@@ -7,9 +7,10 @@ use std::net::IpAddr;
 
 use everytab_bundler::takedown_list::PatternKind;
 use everytab_coordinator::{Coordinator, ExclusionRow};
+use everytab_jobs::blocked_pattern::{hostname, suffix};
 use ipnet::IpNet;
 
-use crate::{blocklist::hostname, error::OperationError, line_sink::LineSink, takedown};
+use crate::{error::OperationError, line_sink::LineSink, takedown};
 
 /// Shortest prefix of a network, by its IP version: a shorter one is far more than anybody's own,
 /// and most likely a slip.
@@ -47,12 +48,9 @@ impl ExclusionPattern {
                 )),
             };
         }
-        match text.strip_prefix('*').unwrap_or(text).strip_prefix('.') {
-            Some(domain) if !domain.contains('.') => {
-                Err(format!("{text:?} is a whole top-level domain; name a domain below it"))
-            }
-            Some(domain) => hostname(domain).map(Self::Suffix),
-            None => hostname(text).map(Self::Hostname),
+        match text.starts_with("*.") || text.starts_with('.') {
+            true => suffix(text).map(Self::Suffix),
+            false => hostname(text).map(Self::Hostname),
         }
     }
 
@@ -115,7 +113,7 @@ pub async fn exclude(
         .collect();
     match private {
         Some(private) if !names.is_empty() => {
-            takedown::list_as_blocked(private, &names, reason).await?;
+            takedown::list_as_blocked(private, &names, reason, sink).await?;
         }
         Some(_) => {}
         None => sink.note(format_args!(
@@ -165,7 +163,19 @@ mod tests {
 
     #[test]
     fn what_would_exclude_far_too_much_or_nothing_is_refused_by_name() {
-        for text in ["0.0.0.0/0", "10.0.0.0/7", "::/0", ".com", "*.com", "https://a.page/x", ""] {
+        for text in [
+            "0.0.0.0/0",
+            "10.0.0.0/7",
+            "::/0",
+            ".com",
+            "*.com",
+            "https://a.page/x",
+            "",
+            "*",
+            "*.*.x",
+            "*.*.a.page",
+            "a..page",
+        ] {
             let error = ExclusionPattern::parse(text).unwrap_err();
             assert!(error.contains(text), "{text}: {error}");
         }

@@ -9,6 +9,7 @@ use everytab_bundler::object_names;
 use everytab_commoncrawl::hostname_hash;
 use everytab_coordinator::{Coordinator, JobKind};
 use everytab_jobs::{
+    blocked_pattern::hostname,
     request_table::{FoundTable, TableRow, left_out, read_table, rows},
     scan_settings::ScanSettings,
 };
@@ -17,7 +18,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::{blocklist::hostname, error::OperationError, line_sink::LineSink};
+use crate::{error::OperationError, line_sink::LineSink};
 
 /// Tables that are read concurrently; with 20 ms a read, those of 25,000 shards take 16 s.
 const CONCURRENT_TABLES: usize = 32;

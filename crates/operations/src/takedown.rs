@@ -26,10 +26,13 @@ use everytab_bundler::{
     },
     removed_tabs::RemovedTabs,
     search::range_of,
-    takedown_list::{PatternKind, listed_patterns, with_patterns},
+    takedown_list::{PatternKind, with_patterns},
 };
 use everytab_fetcher::Heartbeat;
-use everytab_jobs::removal::{FoundTabs, RewrittenBundle, ScanObjects};
+use everytab_jobs::{
+    blocked_pattern::PatternList,
+    removal::{FoundTabs, RewrittenBundle, ScanObjects},
+};
 use everytab_storage::{AwsSettings, ObjectChange, Store, StoreSettings, Tagged, cdn};
 use uuid::Uuid;
 
@@ -83,7 +86,7 @@ async fn take_down_from(
     let was_listed = match &private {
         Some(private) => {
             let listed: Vec<_> = patterns.iter().map(|pattern| (kind, pattern.as_str())).collect();
-            list_as_blocked(private, &listed, reason.as_deref()).await?
+            list_as_blocked(private, &listed, reason.as_deref(), sink).await?
         }
         None => {
             sink.note(format_args!(
@@ -318,9 +321,10 @@ pub(crate) async fn list_as_blocked(
     private: &str,
     patterns: &[(PatternKind, &str)],
     reason: Option<&str>,
+    sink: &dyn LineSink,
 ) -> Result<BTreeSet<String>, OperationError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
-    list_in(&*store, BLOCKLIST, patterns, reason).await
+    list_in(&*store, BLOCKLIST, patterns, reason, sink).await
 }
 
 /// Adds patterns to a list; returns those that were on it before.
@@ -329,21 +333,32 @@ async fn list_in(
     key: &str,
     patterns: &[(PatternKind, &str)],
     reason: Option<&str>,
+    sink: &dyn LineSink,
 ) -> Result<BTreeSet<String>, OperationError> {
     let change = |before: Option<Tagged>| {
         let bytes = before.map(|tagged| tagged.bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        let known: BTreeSet<(PatternKind, &str)> = listed_patterns(&text).collect();
-        let (listed, new): (Vec<_>, Vec<_>) =
-            patterns.iter().copied().partition(|pattern| known.contains(pattern));
+        let list = PatternList::read(&text);
+        let refusals = list.refusals();
+        let known: BTreeSet<(PatternKind, String)> = list.patterns.into_iter().collect();
+        let is_known =
+            |(kind, pattern): &(PatternKind, &str)| known.contains(&(*kind, (*pattern).to_owned()));
+        let (listed, new): (Vec<_>, Vec<_>) = patterns.iter().copied().partition(is_known);
         let listed: BTreeSet<String> =
             listed.into_iter().map(|(_, pattern)| pattern.to_owned()).collect();
         ready(Ok::<_, OperationError>(match new.is_empty() {
-            true => ObjectChange::Keep(listed),
-            false => ObjectChange::Write(with_patterns(&text, &new, reason).into(), listed),
+            true => ObjectChange::Keep((listed, refusals)),
+            false => {
+                let text = with_patterns(&text, &new, reason);
+                ObjectChange::Write(text.into(), (listed, refusals))
+            }
         }))
     };
-    store.update(key, put_options(key), change).await
+    let (listed, refusals) = store.update(key, put_options(key), change).await?;
+    if let Some(refusals) = refusals {
+        sink.note(format_args!("{}/{key}: {refusals}", store.url()));
+    }
+    Ok(listed)
 }
 
 #[cfg(test)]

@@ -111,13 +111,16 @@ pub(super) struct PatternArgs {
 impl PatternArgs {
     /// The patterns in the form that lists have.
     pub(super) fn checked(&self) -> Result<Patterns, CliError> {
-        let kind = match (self.suffix, self.title, self.sha256) {
+        Patterns::check(self.kind(), &self.patterns)
+    }
+
+    fn kind(&self) -> PatternKind {
+        match (self.suffix, self.title, self.sha256) {
             (true, _, _) => PatternKind::Suffix,
             (_, true, _) => PatternKind::Title,
             (_, _, true) => PatternKind::Sha256,
             _ => PatternKind::Hostname,
-        };
-        Patterns::check(kind, &self.patterns)
+        }
     }
 }
 
@@ -134,7 +137,7 @@ pub async fn run(args: BlocklistArgs) -> CliResult {
             blocklist::add(&coordinator, patterns, reason, &StandardStreams).await?;
         }
         BlocklistCommand::Remove(args) => {
-            let patterns = args.patterns.checked()?;
+            let patterns = Patterns::listed(args.patterns.kind(), &args.patterns.patterns);
             let coordinator = database::connect(&args.database).await?;
             blocklist::remove(&coordinator, patterns, &StandardStreams).await?;
         }

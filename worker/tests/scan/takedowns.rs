@@ -242,6 +242,47 @@ fn an_icon_or_a_title_is_taken_down_from_the_published_files_alone() {
 }
 
 #[test]
+fn a_slip_or_a_broken_line_of_the_list_removes_nothing_and_is_named() {
+    let world = World::new();
+    world.start();
+    world.work();
+    let all = shown(&world.site());
+    let asked = all.first().unwrap();
+    let top_level = asked.rsplit('.').next().unwrap();
+    let (below, site) = (format!("*.{top_level}"), world.site().display().to_string());
+    let slips = [["--suffix", &below], ["--suffix", "*"], ["--title", "_%"], ["--title", "%_"]];
+    for [kind, pattern] in slips {
+        for command in [&["takedown", "--site", &site][..], &["blocklist", "add"]] {
+            let refused = run(world.database.owner(&[command, &[kind, pattern]].concat()));
+            let refused = refused.expect_code(2).stderr;
+            assert!(refused.contains(&format!("{pattern:?}")), "{refused}");
+        }
+    }
+    let excluded = run(world.database.owner(&["scan", "exclude", "*"])).expect_code(2);
+    assert!(excluded.stderr.contains("\"*\" is no hostname"), "{}", excluded.stderr);
+
+    let list = Path::new(&world.private()).join("blocklist.txt");
+    fs::create_dir_all(world.private()).unwrap();
+    let lines = format!("suffix:{top_level}\nsha256:zz\nHTTP://x.example/\n{asked}\n");
+    fs::write(&list, lines).unwrap();
+    let said = run(world.database.owner(&["publish"])).expect_code(0).stderr;
+    let names = |said: &str| {
+        let named = [&format!("\"{top_level}\""), "zz", "HTTP://x.example/"];
+        said.contains("3 lines") && named.iter().all(|line| said.contains(line))
+    };
+    assert!(names(&said), "{said}");
+    let mut expected = all.clone();
+    expected.remove(asked);
+    assert_eq!(shown(&world.site()), expected);
+    let host = expected.first().unwrap();
+    let private = world.private();
+    let takedown = ["takedown", host, "--site", &site, "--private", &private];
+    let said = run(world.database.owner(&takedown)).expect_code(0).stderr;
+    assert!(names(&said), "{said}");
+    assert_eq!(shown(&world.site()).len(), all.len() - 2);
+}
+
+#[test]
 fn a_host_taken_down_while_a_scan_runs_or_before_a_rollback_or_a_retry_stays_away() {
     let world = World::new();
     let first = world.start();

@@ -12,13 +12,14 @@ use everytab_bundler::{
     object_names::{BLOCKLIST, MANIFEST, bundle_path, cache_control, content_type},
     removed_hosts::RemovedHosts,
     removed_tabs::RemovedTabs,
-    takedown_list::{PatternKind, listed_patterns},
+    takedown_list::PatternKind,
 };
 use everytab_coordinator::{BlockedHost, Coordinator};
 use everytab_fetcher::Heartbeat;
 use everytab_storage::{ObjectChange, PutOptions, Store, StoreSettings, Tagged};
 
 use crate::{
+    blocked_pattern::PatternList,
     job::JobError,
     removal::{RemovalError, RewrittenBundle, ScanObjects},
 };
@@ -45,7 +46,11 @@ impl Excluded {
         scan: i32,
         private: Option<&str>,
     ) -> Result<Self, JobError> {
-        let listed = private_list(private).await?;
+        let list = private_list(private).await?;
+        if let Some(refusals) = list.refusals() {
+            tracing::warn!(private, "{BLOCKLIST}: {refusals}");
+        }
+        let listed: Listed = list.patterns.into_iter().collect();
         let (kinds, patterns): (Vec<&str>, Vec<&str>) =
             listed.iter().map(|(kind, pattern)| (kind.name(), pattern.as_str())).unzip();
         let later = coordinator.load_later_blocks(scan, kinds, patterns).await?;
@@ -111,6 +116,7 @@ impl Excluded {
         heartbeat: &Heartbeat,
     ) -> Result<Manifest, JobError> {
         let now = private_list(self.private.as_deref()).await?;
+        let now: Listed = now.patterns.into_iter().collect();
         let later = now.difference(&self.listed).map(|(kind, pattern)| BlockedHost {
             kind: kind.name().to_owned(),
             pattern: pattern.clone(),
@@ -137,12 +143,11 @@ impl Excluded {
 }
 
 /// The patterns of the private list; none where there is no list, or no private prefix.
-async fn private_list(private: Option<&str>) -> Result<Listed, JobError> {
-    let Some(private) = private else { return Ok(Listed::new()) };
+async fn private_list(private: Option<&str>) -> Result<PatternList, JobError> {
+    let Some(private) = private else { return Ok(PatternList::default()) };
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
-    let Some(list) = store.get_tagged(BLOCKLIST).await? else { return Ok(Listed::new()) };
-    let text = String::from_utf8_lossy(&list.bytes);
-    Ok(listed_patterns(&text).map(|(kind, pattern)| (kind, pattern.to_owned())).collect())
+    let list = store.get_tagged(BLOCKLIST).await?.map(|list| list.bytes).unwrap_or_default();
+    Ok(PatternList::read(&String::from_utf8_lossy(&list)))
 }
 
 fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> RemovedTabs {

@@ -11,8 +11,8 @@ use std::{
 
 use everytab_bundler::takedown_list::PatternKind;
 use everytab_coordinator::Coordinator;
+use everytab_jobs::blocked_pattern::hostname;
 
-use super::hostname;
 use crate::{error::OperationError, line_sink::LineSink};
 
 /// Most bytes of a list: 4 million names of 32 bytes, about four times the largest public lists.

@@ -258,7 +258,7 @@ async fn note_in_backups(
             continue;
         }
         let listed: Vec<_> = hosts.iter().map(|host| (PatternKind::Hostname, &**host)).collect();
-        list_in(&*store, &format!("{folder}{TAKEDOWNS}"), &listed, reason).await?;
+        list_in(&*store, &format!("{folder}{TAKEDOWNS}"), &listed, reason, sink).await?;
         noted += 1;
         for host in hosts {
             sink.data(format_args!(
