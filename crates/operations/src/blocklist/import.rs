@@ -2,7 +2,9 @@
 //!
 //! Understands the common formats, line by line: hosts files (`0.0.0.0 example.com`), plain names,
 //! URLs, and the simplest rules of ad blockers (`||example.com^`, `*.example.com`), which mean a
-//! domain with everything below it. Hosts on such a list get no request and no tab.
+//! domain with everything below it. Hosts on such a list get no request and no tab. A line that
+//! says anything less than "this whole host" blocks nothing: a rule that hides a part of a page,
+//! stops one file, some kind of resource or what other sites embed, or makes an exception.
 
 use std::{
     collections::HashSet,
@@ -11,7 +13,8 @@ use std::{
 
 use everytab_bundler::takedown_list::PatternKind;
 use everytab_coordinator::Coordinator;
-use everytab_jobs::blocked_pattern::hostname;
+use everytab_jobs::blocked_pattern::{hostname, suffix};
+use url::Url;
 
 use crate::{error::OperationError, line_sink::LineSink};
 
@@ -24,6 +27,10 @@ const MAX_LIST_NAME: usize = 100;
 const SHOWN_LINES: usize = 3;
 /// Names that hosts files give to the machine itself.
 const OWN_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "local", "broadcasthost"];
+
+/// Options of a rule that leave it a rule for whole pages. All others name kinds of resources, or
+/// the sites whose requests it stops.
+const WHOLE_PAGE: [&str; 4] = ["all", "doc", "document", "important"];
 
 /// A list that was read.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -55,29 +62,53 @@ impl HostList {
     }
 
     fn read_line(&mut self, line: &str, with_subdomains: bool) {
-        // A remark of a hosts file, of an ad blocker's list, and the header of one.
-        let line = line.split('#').next().unwrap_or_default().trim();
+        let line = without_remark(line).trim();
+        // A remark of an ad blocker's list, and the header of one.
         if line.is_empty() || line.starts_with(['!', '[']) {
             return;
         }
-        let mut words = line.split_whitespace().peekable();
-        if words.peek().is_some_and(|first| first.parse::<IpAddr>().is_ok_and(is_no_host)) {
-            words.next();
-        }
-        for word in words {
-            match pattern(word, with_subdomains) {
-                Some(found) => drop(self.patterns.insert(found)),
-                None if OWN_NAMES.contains(&word) || word.starts_with("ip6-") => {}
-                None => {
-                    self.bad_lines += 1;
-                    if self.shown.len() < SHOWN_LINES {
-                        self.shown.push(line.chars().take(80).collect());
-                    }
-                    return;
+        match patterns_of_line(line, with_subdomains) {
+            Some(found) => self.patterns.extend(found),
+            None => {
+                self.bad_lines += 1;
+                if self.shown.len() < SHOWN_LINES {
+                    self.shown.push(line.chars().take(80).collect());
                 }
             }
         }
     }
+}
+
+/// The line before a `#` that stands first or after a space: others belong to rules and URLs.
+fn without_remark(line: &str) -> &str {
+    let mut before = ' ';
+    for (at, character) in line.char_indices() {
+        if character == '#' && before.is_whitespace() {
+            return line.get(..at).unwrap_or_default();
+        }
+        before = character;
+    }
+    line
+}
+
+/// What a line names; nothing where any of its words is not understood.
+fn patterns_of_line(line: &str, with_subdomains: bool) -> Option<Vec<(PatternKind, String)>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let names = match words.split_first() {
+        Some((first, names)) if !names.is_empty() => match first.parse::<IpAddr>() {
+            Ok(address) if is_no_host(address) => names,
+            // Says where the names are, not that they are bad.
+            Ok(_) => return None,
+            Err(_) => &words,
+        },
+        _ => &words,
+    };
+    let is_own = |word: &str| {
+        OWN_NAMES.contains(&word)
+            || word.starts_with("ip6-")
+            || word.parse::<IpAddr>().is_ok_and(is_no_host)
+    };
+    names.iter().filter(|word| !is_own(word)).map(|word| pattern(word, with_subdomains)).collect()
 }
 
 /// Whether a line of a hosts file begins with such an address: where the names are sent to.
@@ -87,18 +118,30 @@ fn is_no_host(address: IpAddr) -> bool {
 
 /// What a word of a list names.
 fn pattern(word: &str, with_subdomains: bool) -> Option<(PatternKind, String)> {
-    let rule = word.strip_prefix("||").map(|rest| rest.split(['^', '$']).next().unwrap_or(rest));
-    let (name, below) = match rule.or_else(|| word.strip_prefix("*.")) {
-        Some(name) => (name, true),
-        None => (word, with_subdomains),
-    };
-    let name = name.split_once("://").map_or(name, |(_, rest)| rest);
-    let name = name.split(['/', '?', ':']).next().unwrap_or_default();
-    let name = hostname(name).ok()?;
-    if !name.contains('.') || OWN_NAMES.contains(&name.as_str()) {
-        return None;
+    if let Ok(url) = Url::parse(word) {
+        return named(url.host_str()?, with_subdomains);
     }
-    Some((if below { PatternKind::Suffix } else { PatternKind::Hostname }, name))
+    if let Some(rule) = word.strip_prefix("||") {
+        let (name, options) = rule.split_once('$').unwrap_or((rule, ""));
+        let is_whole = |option: &str| option.is_empty() || WHOLE_PAGE.contains(&option);
+        return match options.split(',').all(is_whole) {
+            true => named(name.strip_suffix('^').unwrap_or(name), true),
+            false => None,
+        };
+    }
+    match word.strip_prefix("*.") {
+        Some(name) => named(name, true),
+        None => named(word, with_subdomains),
+    }
+}
+
+fn named(name: &str, below: bool) -> Option<(PatternKind, String)> {
+    let host = hostname(name).ok().filter(|host| !OWN_NAMES.contains(&host.as_str()))?;
+    match suffix(&host) {
+        Ok(domain) if below => Some((PatternKind::Suffix, domain)),
+        // There is nothing below an address.
+        _ => Some((PatternKind::Hostname, host)),
+    }
 }
 
 /// Replaces the patterns of the list `name` by those of `text`; one line of data.
@@ -159,15 +202,51 @@ mod tests {
             "https://bad.example:8443/",
             "! Title: x\n[Adblock Plus]\nbad.example",
         ] {
-            let found: Vec<_> =
-                read(text).into_iter().filter(|(_, name)| name != "0.0.0.0").collect();
-            assert_eq!(found, std::slice::from_ref(&bad), "{text:?}");
+            assert_eq!(read(text), std::slice::from_ref(&bad), "{text:?}");
         }
-        for text in ["||bad.example^", "||bad.example^$third-party", "*.bad.example"] {
+        for text in ["||bad.example^", "||bad.example^$document,important", "*.bad.example"] {
             assert_eq!(read(text), [(PatternKind::Suffix, "bad.example".to_owned())], "{text}");
         }
         let below = HostList::read("bad.example", true).unwrap();
         assert!(below.patterns.contains(&(PatternKind::Suffix, "bad.example".to_owned())));
+    }
+
+    #[test]
+    fn a_line_that_means_less_than_a_whole_host_blocks_nothing_and_is_counted() {
+        let lines = [
+            "news.example##.ad",
+            "news.example,other.example##div > #banner",
+            "news.example#@#.ad",
+            "news.example#?#div:has(> .ad)",
+            "news.example#$#body { margin: 0 }",
+            "shop.example$$script[data-ad]",
+            "@@||good.example^",
+            "@@||good.example^$document",
+            "||big.example/ads/x.js$script",
+            "||big.example/ads/",
+            "||video.example/ptracking?",
+            "||video.example?ad=1",
+            "||cdn.example^$script,third-party",
+            "||cdn.example^$third-party",
+            "||cdn.example^$document,domain=a.example",
+            "|https://big.example/ads/x.js",
+            "big.example/ads/x.js",
+            "a.example,b.example",
+            "com",
+            "||com^",
+            "*.com",
+            "*.*.x.example",
+            "2001:db8::1 bad.example",
+            "2001:db8::1",
+            "192.0.2.1 safe.example",
+        ];
+        let text =
+            lines.join("\n") + "\nbad.example\n||192.0.2.7^\nhttps://good.example:x@evil.example/";
+        let list = HostList::read(&text, true).unwrap();
+        let mut found: Vec<_> = list.patterns.iter().map(|(_, name)| name.as_str()).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["192.0.2.7", "bad.example", "evil.example"]);
+        assert_eq!(list.bad_lines, lines.len());
     }
 
     #[test]
