@@ -17,7 +17,7 @@ begin
                l.leased_at + greatest(
                    coordinator.deadline(l.kind, l.crashes, r.deadline_ms),
                    case when r.deadline_ms is null then coordinator.time_at_rate(
-                       l.kind, greatest(workers, 1), r.rate, r.archive_rate) end) as latest
+                       l.kind, r.rate, r.archive_rate) end) as latest
           from jobs l
           join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
             on l.lease_number = shown.lease_number and l.lease_token = shown.token

@@ -130,12 +130,12 @@ async fn a_renewal_ends_at_the_deadline_whatever_the_worker_says() {
 }
 
 #[tokio::test]
-async fn a_slow_rate_that_many_workers_share_moves_the_deadline() {
+async fn a_slow_rate_moves_the_deadline() {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '61 min'").await;
-    // One worker at the rate of S3 is done in a minute: a job of an hour hangs.
+    // At the rate of S3 a job is done in minutes: one of an hour hangs.
     assert!(database.owner.set_archive_rate(scan, Some(1_000)).await.unwrap());
     assert!(!database.holds(lease.fence).await);
     assert!(database.owner.set_archive_rate(scan, Some(2)).await.unwrap());
@@ -143,10 +143,10 @@ async fn a_slow_rate_that_many_workers_share_moves_the_deadline() {
     // The owner's own deadline is kept at any rate.
     assert!(database.owner.set_deadline(scan, Some(Duration::from_secs(60))).await.unwrap());
     assert!(!database.holds(lease.fence).await);
-    let hours = "select extract(hour from coordinator.time_at_rate('warc', 30, 5000, 9)) >= 8
-                    and coordinator.time_at_rate('icon', 30, 5000, 9) < interval '1 hour'
-                    and coordinator.time_at_rate('icon', 30, null, 9) is null
-                    and coordinator.time_at_rate('publish', 30, 1, 1) is null and $1 = 0";
+    let hours = "select coordinator.time_at_rate('warc', 5000, 9) > interval '1 day'
+                    and coordinator.time_at_rate('icon', 5000, 9) < interval '1 hour'
+                    and coordinator.time_at_rate('icon', null, 9) is null
+                    and coordinator.time_at_rate('publish', 1, 1) is null and $1 = 0";
     assert!(database.value::<bool>(hours, 0).await);
 }
 
