@@ -123,9 +123,13 @@ pub async fn publish_site(
     let mut manifest = manifest(request, &numbers);
     fill_gaps(&site, request, heartbeat).await?;
     let published = read_manifest(&*site).await?;
-    request.excluded.remove(&*site, &mut manifest, published.as_ref(), heartbeat).await?;
+    let (excluded, published_by_now) = (&request.excluded, published.as_ref());
+    let found = excluded.find(&*site, &manifest, heartbeat).await?;
+    // A refusal must leave the tabs where they are.
+    let left = Manifest { hosts: manifest.hosts.saturating_sub(found.tabs()), ..manifest.clone() };
+    replacement(site.url(), published_by_now, &left, request.force)?;
+    excluded.remove(&found, &*site, &mut manifest, published_by_now, heartbeat).await?;
     let stats = stats_document(&numbers, &manifest);
-    replacement(site.url(), published.as_ref(), &manifest, request.force)?;
     let picture = preview::of_site(&*site, &manifest, heartbeat).await?;
     let own = context.fetcher.user_agent();
     let user_agent = request.settings.user_agent.as_deref().unwrap_or(own);

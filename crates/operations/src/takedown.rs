@@ -31,7 +31,7 @@ use everytab_bundler::{
 use everytab_fetcher::Heartbeat;
 use everytab_jobs::{
     blocked_pattern::PatternList,
-    removal::{FoundTabs, RewrittenBundle, ScanObjects},
+    removal::{FoundTabs, RemovalError, RewrittenBundle, ScanObjects},
 };
 use everytab_storage::{AwsSettings, ObjectChange, Store, StoreSettings, Tagged, cdn};
 use uuid::Uuid;
@@ -99,7 +99,7 @@ async fn take_down_from(
     let mut excluded = RemovedTabs::default();
     patterns.iter().for_each(|pattern| excluded.add(kind, pattern));
     let takedown = Takedown { sink, site, distribution, excluded };
-    let gone = takedown.remove(needs_site).await?;
+    let (gone, is_whole) = takedown.remove(needs_site).await?;
     for (host, places) in &gone {
         for (prefix, bundle) in places {
             sink.data(format_args!("{host}\ttaken down\tbundle {bundle}\t{prefix}"))?;
@@ -128,7 +128,14 @@ async fn take_down_from(
             _ => sink.note(format_args!("no tab on {url} matches it")),
         }
     }
-    Ok(missing == 0)
+    Ok(missing == 0 && is_whole)
+}
+
+/// Whether an object of a scan is missing or damaged, without which its tabs are not found.
+fn cannot_be_searched(error: &OperationError) -> bool {
+    error.causes().any(|cause| {
+        matches!(cause.downcast_ref::<RemovalError>(), Some(RemovalError::NotUnderstood(_)))
+    })
 }
 
 /// The scans' prefixes and bundles from which each host was removed.
@@ -149,26 +156,44 @@ struct Takedown<'a> {
 }
 
 impl Takedown<'_> {
-    /// Removes the tabs from every scan of the site, the published one first.
-    async fn remove(&self, needs_site: bool) -> Result<Gone, OperationError> {
-        let mut gone = Gone::new();
+    /// Removes the tabs from every scan of the site, the published one first. False: a scan cannot
+    /// be searched for them.
+    async fn remove(&self, needs_site: bool) -> Result<(Gone, bool), OperationError> {
+        let (mut gone, mut is_whole) = (Gone::new(), true);
         let mut published = String::new();
         if needs_site || self.site.head(MANIFEST).await?.is_some() {
-            let live = self.remove_tabs().await?;
-            published.clone_from(&live.prefix);
-            self.remove_lines(&live, &mut gone).await?;
-            for twin in &live.found.twins {
-                self.sink
-                    .note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
+            match self.remove_tabs().await {
+                // It is tried again below, among the others, and named there.
+                Err(error) if cannot_be_searched(&error) => {}
+                live => {
+                    let live = live?;
+                    published.clone_from(&live.prefix);
+                    self.remove_lines(&live, &mut gone).await?;
+                    self.name_twins(&live.found);
+                }
             }
         }
         for prefix in self.site.list_folders(SCANS_PREFIX).await? {
             self.remove_requests(&prefix).await?;
-            if prefix != published {
-                self.remove_from_older(prefix, &mut gone).await?;
+            if prefix == published {
+                continue;
+            }
+            match self.remove_from_older(prefix, &mut gone).await {
+                // Other scans must not keep the tabs because one cannot be searched.
+                Err(error) if cannot_be_searched(&error) => {
+                    self.sink.note(format_args!("{}", error.message));
+                    is_whole = false;
+                }
+                removed => removed?,
             }
         }
-        Ok(gone)
+        Ok((gone, is_whole))
+    }
+
+    fn name_twins(&self, found: &FoundTabs) {
+        for twin in &found.twins {
+            self.sink.note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
+        }
     }
 
     /// Removes the hosts from a scan's files of requests. A run that was interrupted may have

@@ -283,6 +283,41 @@ fn a_slip_or_a_broken_line_of_the_list_removes_nothing_and_is_named() {
 }
 
 #[test]
+fn a_publish_that_is_refused_removes_no_tab() {
+    let world = World::new();
+    world.start();
+    world.work();
+    let before = shown(&world.site());
+    // More than a fifth of the titles have this letter.
+    run(world.database.owner(&["blocklist", "add", "--title", "%e%"])).expect_code(0);
+    let refused = run(world.database.owner(&["publish"])).expect_code(1);
+    assert!(refused.stderr.contains("more than a fifth would go"), "{}", refused.stderr);
+    assert_eq!(shown(&world.site()), before);
+    run(world.database.owner(&["publish", "--force"])).expect_code(0);
+    assert!(shown(&world.site()).len() * 5 < before.len() * 4);
+}
+
+#[test]
+fn a_scan_that_cannot_be_searched_for_an_icon_is_named_and_the_others_lose_it() {
+    let world = World::new();
+    let without_list = world.start();
+    world.work();
+    let (several, _) = world.icons(1);
+    let [host, sha256] = &several[0];
+    let older = world.site().join("scans").join(without_list);
+    fs::remove_dir_all(older.join("icons")).unwrap();
+    world.start();
+    world.work();
+    let site = world.site().display().to_string();
+    let private = world.private();
+    let arguments = ["takedown", "--sha256", sha256, "--site", &site, "--private", &private];
+    let ended = run(world.database.owner(&arguments)).expect_code(1);
+    assert!(ended.stderr.contains("has no icon list for bundle 0"), "{}", ended.stderr);
+    assert!(ended.stdout.contains(&format!("{host}\ttaken down\tbundle ")), "{}", ended.stdout);
+    assert!(!shown(&world.site()).contains(host));
+}
+
+#[test]
 fn a_host_taken_down_while_a_scan_runs_or_before_a_rollback_or_a_retry_stays_away() {
     let world = World::new();
     let first = world.start();

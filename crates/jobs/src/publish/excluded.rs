@@ -21,7 +21,7 @@ use everytab_storage::{ObjectChange, PutOptions, Store, StoreSettings, Tagged};
 use crate::{
     blocked_pattern::PatternList,
     job::JobError,
-    removal::{RemovalError, RewrittenBundle, ScanObjects},
+    removal::{FoundTabs, RemovalError, RewrittenBundle, ScanObjects},
 };
 
 /// The patterns of the private list.
@@ -34,6 +34,22 @@ pub struct Excluded {
     private: Option<String>,
     listed: Listed,
     tabs: RemovedTabs,
+}
+
+/// The tabs of a scan's bundles that must not be on the site.
+#[derive(Debug, Default)]
+pub(super) struct FoundExcluded {
+    of_hosts: FoundTabs,
+    of_content: FoundTabs,
+}
+
+impl FoundExcluded {
+    /// How many tabs there are.
+    pub(super) fn tabs(&self) -> u64 {
+        let entries = self.of_hosts.entries.iter().chain(&self.of_content.entries);
+        let hosts: BTreeSet<&str> = entries.map(|entry| entry.hostname.as_str()).collect();
+        hosts.len() as u64
+    }
 }
 
 impl Excluded {
@@ -62,7 +78,30 @@ impl Excluded {
         &self.tabs.hosts
     }
 
-    /// Removes excluded hosts from the files of requests, if the scan has any, and excluded tabs
+    /// Finds the tabs that must not be on the site, and changes nothing.
+    ///
+    /// # Errors
+    /// When the store refuses, or an object of the site is not understood.
+    pub(super) async fn find(
+        &self,
+        site: &dyn Store,
+        manifest: &Manifest,
+        heartbeat: &Heartbeat,
+    ) -> Result<FoundExcluded, JobError> {
+        let prefix = &manifest.prefix;
+        let objects = ScanObjects::new(site, prefix, heartbeat);
+        let original = |number| format!("{prefix}{}", bundle_path(number));
+        let mut found = FoundExcluded::default();
+        if !self.tabs.hosts.is_empty() {
+            found.of_hosts = objects.find(&self.tabs.hosts).await?;
+        }
+        if !self.tabs.content.is_empty() {
+            found.of_content = objects.find_content(&self.tabs.content, original).await?;
+        }
+        Ok(found)
+    }
+
+    /// Removes excluded hosts from the files of requests, if the scan has any, and the found tabs
     /// from the bundles and search files that `manifest` names, and changes its overrides and
     /// counts. The bundles that takedowns wrote again while this scan was published keep names of
     /// their own.
@@ -71,6 +110,7 @@ impl Excluded {
     /// When the store refuses, or an object of the site is not understood.
     pub(super) async fn remove(
         &self,
+        found: &FoundExcluded,
         site: &dyn Store,
         manifest: &mut Manifest,
         published: Option<&Manifest>,
@@ -84,17 +124,15 @@ impl Excluded {
         let mut removed = 0;
         if !self.tabs.hosts.is_empty() || !again.is_empty() {
             objects.remove_requests(&self.tabs.hosts).await?;
-            let found = objects.find(&self.tabs.hosts).await?;
-            let rewritten = objects.rewrite(&found, again, original).await?;
+            let rewritten = objects.rewrite(&found.of_hosts, again, original).await?;
             objects.overwrite_old(&rewritten).await?;
-            objects.correct_search(&found, &rewritten).await?;
+            objects.correct_search(&found.of_hosts, &rewritten).await?;
             removed += without_tabs(manifest, &rewritten);
         }
         if !self.tabs.content.is_empty() {
-            let found = objects.find_content(&self.tabs.content, original).await?;
-            let rewritten = objects.rewrite(&found, [], original).await?;
+            let rewritten = objects.rewrite(&found.of_content, [], original).await?;
             // Before the bundles, by which a second attempt finds these tabs.
-            objects.correct_search(&found, &rewritten).await?;
+            objects.correct_search(&found.of_content, &rewritten).await?;
             objects.overwrite_old(&rewritten).await?;
             removed += without_tabs(manifest, &rewritten);
         }
@@ -135,7 +173,8 @@ impl Excluded {
                 return Ok(ObjectChange::Keep(None));
             };
             let mut after = live.clone();
-            later.remove(site, &mut after, Some(&live), heartbeat).await?;
+            let found = later.find(site, &after, heartbeat).await?;
+            later.remove(&found, site, &mut after, Some(&live), heartbeat).await?;
             Ok::<_, JobError>(ObjectChange::Write(after.to_bytes().into(), Some(after)))
         };
         Ok(site.update(MANIFEST, options, change).await?.unwrap_or(manifest))

@@ -9,7 +9,8 @@ use everytab_bundler::{
     PublishedBundle,
     icon_list::{self, DigestPrefix, IconLine, hostname_prefix},
     object_names::{
-        BUNDLES_PREFIX, ICON_LISTS_PREFIX, bundle_number, icon_list_number, icon_list_path,
+        BUNDLES_PREFIX, ICON_LISTS_PREFIX, bundle_number, bundle_path, icon_list_number,
+        icon_list_path,
     },
     removed_tabs::RemovedContent,
     search::SearchEntry,
@@ -76,6 +77,46 @@ impl BundleNames {
         Ok(found.concat())
     }
 
+    /// Fails where tabs have an icon, and no icon list says which. Each shard has a list with the
+    /// number of its first bundle, and all shards have as many bundles, so that the numbers of
+    /// lists are multiples of that. A shard without a list that has no icons either was discarded.
+    async fn check_lists(
+        &self,
+        objects: &Contents<'_>,
+        firsts: &BTreeSet<i32>,
+    ) -> Result<(), RemovalError> {
+        let all = i32::try_from(self.numbers.len()).unwrap_or(i32::MAX).max(1);
+        let per_shard = firsts.iter().copied().filter(|first| *first > 0).reduce(gcd);
+        let per_shard = per_shard.unwrap_or(all);
+        let without = self.numbers.iter().filter(|number| {
+            let first = **number - **number % per_shard;
+            !firsts.contains(&first)
+        });
+        let reads: Vec<_> = without
+            .map(|&number| async move {
+                let key = format!("{}{}", objects.prefix, bundle_path(number));
+                let bundle = read_bundle(objects.site, &key).await?;
+                objects.heartbeat.beat();
+                let has_icons = bundle.tabs().any(|(_, _, has_icon)| has_icon);
+                Ok::<_, RemovalError>(has_icons.then_some(number))
+            })
+            .collect();
+        let mut unknown = stream::iter(reads).buffered(CONCURRENT_OBJECTS);
+        while let Some(found) = unknown.try_next().await? {
+            if let Some(number) = found {
+                return Err(RemovalError::NotUnderstood(format!(
+                    "{} in {} has no icon list for bundle {number}, so the tabs of an icon are not \
+                     found: an older version wrote it; `scan retry --kind bundle-shard` writes \
+                     the lists while the scan's database is there, and a new scan leaves the icon \
+                     out",
+                    objects.prefix,
+                    objects.site.url()
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The hosts whose icon is excluded, for each bundle of their shard.
     async fn hosts_of_icons(
         &self,
@@ -84,14 +125,7 @@ impl BundleNames {
     ) -> Result<Wanted, RemovalError> {
         let lists = IconLists::new(objects.site, objects.prefix);
         let firsts = lists.list().await?;
-        if firsts.is_empty() && !self.numbers.is_empty() {
-            return Err(RemovalError::NotUnderstood(format!(
-                "{} in {} has no icon lists, by which the tabs of an icon are found: an older \
-                 version wrote it; publish a new scan, which leaves the icon out",
-                objects.prefix,
-                objects.site.url()
-            )));
-        }
+        self.check_lists(objects, &firsts).await?;
         let reads: Vec<_> = firsts.iter().map(|&first| lists.read(objects, first)).collect();
         let mut lines = stream::iter(reads).buffered(CONCURRENT_OBJECTS);
         let mut wanted = Wanted::new();
@@ -112,6 +146,11 @@ impl BundleNames {
         }
         Ok(wanted)
     }
+}
+
+/// The greatest common divisor of two positive numbers.
+fn gcd(left: i32, right: i32) -> i32 {
+    if right == 0 { left } else { gcd(right, left % right) }
 }
 
 /// The tabs of one bundle with an excluded title, or with an icon and one of these hosts.
