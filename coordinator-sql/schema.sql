@@ -1228,7 +1228,7 @@ CREATE FUNCTION coordinator.records_of_host(p_scan integer, p_hostname text) RET
     own as materialized (
         select i.shard, i.lease_number, i.archive_offset, i.host_no, i.candidate_no from icons i
          where i.scan = p_scan
-           and (split_part(i.url, '/', 3) = p_hostname
+           and (split_part(split_part(i.url, '/', 3), ':', 1) = p_hostname
                 or (i.shard, i.host_no) in (select o.shard, o.host_no from own_pages o)))
     select r.shard, r.lease_number, r.archive_offset,
            exists (select from icons i
@@ -1289,9 +1289,11 @@ begin
     if not found then
         return;
     end if;
+    insert into scan_blocklist (scan, kind, pattern) values (p_scan, 'hostname', p_hostname)
+        on conflict do nothing;
     delete from icons i
      where i.scan = p_scan
-       and (split_part(i.url, '/', 3) = p_hostname
+       and (split_part(split_part(i.url, '/', 3), ':', 1) = p_hostname
             or (i.shard, i.host_no) in (select p.shard, p.host_no from pages p
                                          where p.scan = p_scan and p.hostname = p_hostname));
     get diagnostics fetched = row_count;
@@ -1330,7 +1332,7 @@ begin
                l.leased_at + greatest(
                    coordinator.deadline(l.kind, l.crashes, r.deadline_ms),
                    case when r.deadline_ms is null then coordinator.time_at_rate(
-                       l.kind, greatest(workers, 1), r.rate, r.archive_rate) end) as latest
+                       l.kind, r.rate, r.archive_rate) end) as latest
           from jobs l
           join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
             on l.lease_number = shown.lease_number and l.lease_token = shown.token
@@ -1657,7 +1659,8 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                  where ev.run = p_scan and ev.event in ('retry', 'discard', 'expired', 'release')
                  -- Limit errors = 10: a person reads the newest; `scan history` shows all of a job.
                  order by ev.at desc limit 10) e), '[]'),
-        -- The stores that jobs were given back for, until a job of the kind is completed.
+        -- The stores that jobs were given back for, until a job of the kind is completed that was
+        -- leased afterwards: one that was leased before may have read all that it needs.
         'troubles', coalesce((
             select jsonb_agg(to_jsonb(t) order by t.at desc) from (
                 select distinct on (j.kind) ev.at, j.kind, ev.worker_id as holder, ev.message
@@ -1667,7 +1670,7 @@ CREATE FUNCTION coordinator.scan_status(p_scan integer) RETURNS jsonb
                    and r.state in ('running', 'paused')
                    and not exists (
                        select from job_results done
-                        where done.run = p_scan and done.kind = j.kind and done.ended_at > ev.at)
+                        where done.run = p_scan and done.kind = j.kind and done.leased_at > ev.at)
                  order by j.kind, ev.at desc) t), '[]'),
         'events', coalesce((
             select jsonb_object_agg(event, amount) from (
@@ -1841,9 +1844,9 @@ begin
     return swept;
 end $$;
 
--- Name: time_at_rate(everytab.job_kind, integer, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: time_at_rate(everytab.job_kind, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_workers integer, p_rate integer, p_archive_rate integer) RETURNS interval
+CREATE FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_rate integer, p_archive_rate integer) RETURNS interval
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -1852,10 +1855,10 @@ declare
     source_requests constant integer := 1200;
     -- Its icon URLs, 2.53 a host, with redirects and robots.txt.
     icon_requests constant integer := 6000;
-    -- More jobs than a worker performs at a time, and requests that are repeated.
-    margin constant integer := 8;
+    -- Jobs that share the rate, with requests that are repeated: those of a hundred workers.
+    sharing_jobs constant integer := 800;
 begin
-    return make_interval(secs => p_workers * margin
+    return make_interval(secs => sharing_jobs
         * case when p_kind in ('index', 'warc') then source_requests / p_archive_rate::float8
                when p_kind = 'icon' then icon_requests / p_rate::float8 end);
 end $$;
@@ -2751,9 +2754,9 @@ GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_craw
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_site;
 
--- Name: FUNCTION time_at_rate(p_kind everytab.job_kind, p_workers integer, p_rate integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION time_at_rate(p_kind everytab.job_kind, p_rate integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_workers integer, p_rate integer, p_archive_rate integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.time_at_rate(p_kind everytab.job_kind, p_rate integer, p_archive_rate integer) FROM PUBLIC;
 
 -- Name: FUNCTION unblock(p_kind text, p_pattern text); Type: ACL; Schema: coordinator; Owner: -
 

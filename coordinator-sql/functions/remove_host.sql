@@ -1,5 +1,6 @@
 -- Deletes the rows of a host from a scan that has ended: its captures, its pages and the icons that
--- records_of_host names. The lock keeps other sessions from reopening the scan's jobs meanwhile.
+-- records_of_host names. A retry asks nothing of the host, also where other pages' candidates name
+-- it. The lock keeps other sessions from reopening the scan's jobs meanwhile.
 -- Returns how many rows of each table were deleted; null: the scan is running, or there is none.
 create or replace function coordinator.remove_host(
     p_scan integer, p_hostname text,
@@ -11,9 +12,11 @@ begin
     if not found then
         return;
     end if;
+    insert into scan_blocklist (scan, kind, pattern) values (p_scan, 'hostname', p_hostname)
+        on conflict do nothing;
     delete from icons i
      where i.scan = p_scan
-       and (split_part(i.url, '/', 3) = p_hostname
+       and (split_part(split_part(i.url, '/', 3), ':', 1) = p_hostname
             or (i.shard, i.host_no) in (select p.shard, p.host_no from pages p
                                          where p.scan = p_scan and p.hostname = p_hostname));
     get diagnostics fetched = row_count;

@@ -119,7 +119,12 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     };
     let first = scan();
     let backups = format!("file://{}", dir.join("backups").display());
-    run(database.owner(&["backup", "--to", &format!("{backups}/one")])).expect_code(0);
+    let back_up = |name: &str| {
+        let to = format!("{backups}/{name}");
+        run(database.owner(&["backup", "--scan", &first, "--to", &to])).expect_code(0);
+    };
+    back_up("one");
+    back_up("again");
     let second = scan();
     let icons = aws.icons(&second);
     // A host whose icon another host has too, as the same record, if there is one.
@@ -170,6 +175,10 @@ fn a_host_that_is_taken_down_everywhere_is_nowhere_and_no_backup_brings_it_back(
     // A second run finds nothing more.
     let again = takedown(&["--backups", &backups]).expect_code(0);
     assert!(again.stdout.contains("\told versions\t0 of"), "{}", again.stdout);
+
+    // A backup that is made again at the same place has the archives as they are now.
+    back_up("again");
+    assert_archive_without(&dir.join("backups/again/archive"), host);
 
     // The archive is whole for the others: bundles made again have the same icons.
     database.psql(

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::error::OperationError;
+use crate::{error::OperationError, takedown::everywhere::TAKEDOWNS};
 
 /// The list of a backup's objects. It is written last: a backup without it is not whole.
 pub(super) const LIST: &str = "backup.json";
@@ -267,7 +267,8 @@ impl Journal {
                     whole.scan["scan_id"].as_str().unwrap_or("?")
                 )));
             }
-            if whole.scan == *row {
+            // After a takedown archives have other bytes and the sizes they had.
+            if whole.scan == *row && store.head(TAKEDOWNS).await?.is_none() {
                 journal.add(Note { rows: Some(whole.rows), objects: whole.objects });
             }
         }

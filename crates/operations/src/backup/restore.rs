@@ -105,7 +105,8 @@ async fn has_rows(
     // is not in the backup was made by a migration since.
     let is_backed_up = |name: &str| backup.rows.tables.iter().any(|table| table.table == name);
     let of_hosts = |name: &str| {
-        name == "blocklist" || name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('_')
+        matches!(name, "blocklist" | "scan_blocklist")
+            || name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('_')
     };
     let unchanged = |tables: &[everytab_coordinator::TableDigest]| {
         let mut tables = tables.to_vec();

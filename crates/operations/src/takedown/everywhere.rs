@@ -35,7 +35,7 @@ use crate::{
 
 /// The hosts that a backup holds and `restore` must leave out, beside its `backup.json`; the format
 /// is that of blocklist.txt.
-const TAKEDOWNS: &str = "takedowns.txt";
+pub(crate) const TAKEDOWNS: &str = "takedowns.txt";
 /// What makes a folder a backup.
 const BACKUP: &str = "backup.json";
 /// Old versions that are read concurrently.
