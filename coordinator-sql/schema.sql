@@ -457,6 +457,40 @@ begin
     return 'discarded';
 end $$;
 
+-- Name: drop_from_list(text, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.drop_from_list(p_list text, p_kinds text[], p_patterns text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    delete from also_listed a
+     where a.list = p_list
+       and not exists (select from unnest(p_kinds, p_patterns) as given (kind, pattern)
+                        where given.kind = a.kind and given.pattern = a.pattern);
+    if not exists (select from blocklist where list = p_list) then
+        return;
+    end if;
+    if exists (select from also_listed where list <> p_list) then
+        update blocklist b set list = other.list
+          from (select a.kind, a.pattern, min(a.list) as list from also_listed a
+                 where a.list <> p_list group by a.kind, a.pattern) other
+         where b.list = p_list and b.kind = other.kind and b.pattern = other.pattern
+           and not exists (select from unnest(p_kinds, p_patterns) as given (kind, pattern)
+                            where given.kind = b.kind and given.pattern = b.pattern);
+        if found then
+            delete from also_listed a using blocklist b
+             where b.list = a.list and b.kind = a.kind and b.pattern = a.pattern;
+            update imported_lists l
+               set patterns = (select count(*) from blocklist b where b.list = l.list);
+        end if;
+    end if;
+    delete from blocklist b
+     where b.list = p_list
+       and not exists (select from unnest(p_kinds, p_patterns) as given (kind, pattern)
+                        where given.kind = b.kind and given.pattern = b.pattern);
+end $$;
+
 -- Name: drop_run(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.drop_run(p_run integer) RETURNS void
@@ -701,12 +735,7 @@ begin
     values (p_list, p_source, now(), 0)
     on conflict (list) do update
        set source = excluded.source, imported_at = excluded.imported_at, patterns = 0;
-    if exists (select from blocklist where list = p_list) then
-        delete from blocklist b
-         where b.list = p_list
-           and not exists (select from unnest(p_kinds, p_patterns) as given (kind, pattern)
-                            where given.kind = b.kind and given.pattern = b.pattern);
-    end if;
+    perform coordinator.drop_from_list(p_list, p_kinds, p_patterns);
     select count(*) into kept from blocklist where list = p_list;
     insert into blocklist (kind, pattern, list)
     select given.kind, given.pattern, p_list
@@ -714,6 +743,16 @@ begin
      where not exists (select from blocklist b
                         where b.kind = given.kind and b.pattern = given.pattern);
     get diagnostics added = row_count;
+    if kept + added < cardinality(p_patterns) then
+        insert into also_listed (list, kind, pattern)
+        select p_list, given.kind, given.pattern
+          from unnest(p_kinds, p_patterns) as given (kind, pattern)
+          join blocklist b on b.kind = given.kind and b.pattern = given.pattern
+         where b.list is distinct from p_list
+           and not exists (select from also_listed a
+                            where a.list = p_list and a.kind = given.kind
+                              and a.pattern = given.pattern);
+    end if;
     update imported_lists set patterns = kept + added where list = p_list;
     return kept + added;
 end $$;
@@ -1310,7 +1349,8 @@ CREATE FUNCTION coordinator.remove_list(p_list text) RETURNS boolean
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
 begin
-    delete from blocklist where list = p_list;
+    lock table blocklist in share row exclusive mode;
+    perform coordinator.drop_from_list(p_list, '{}', '{}');
     delete from imported_lists where list = p_list;
     return found;
 end $$;
@@ -1911,6 +1951,14 @@ CREATE FUNCTION coordinator.withheld_runs(p_digests jsonb) RETURNS TABLE(run int
      order by r.run, named.digest;
 $$;
 
+-- Name: also_listed; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.also_listed (
+    list text NOT NULL,
+    kind text NOT NULL,
+    pattern text NOT NULL
+);
+
 -- Name: blocklist; Type: TABLE; Schema: everytab; Owner: -
 
 CREATE TABLE everytab.blocklist (
@@ -2183,6 +2231,11 @@ ALTER TABLE everytab.warc_files ALTER COLUMN warc_file ADD GENERATED ALWAYS AS I
     CACHE 1
 );
 
+-- Name: also_listed also_listed_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.also_listed
+    ADD CONSTRAINT also_listed_pkey PRIMARY KEY (list, kind, pattern);
+
 -- Name: blocklist blocklist_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.blocklist
@@ -2442,6 +2495,10 @@ GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number intege
 GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_site;
+
+-- Name: FUNCTION drop_from_list(p_list text, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.drop_from_list(p_list text, p_kinds text[], p_patterns text[]) FROM PUBLIC;
 
 -- Name: FUNCTION drop_run(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 

@@ -1,5 +1,6 @@
 -- Replaces the patterns of an imported list by these, and notes where it came from and when. A
--- pattern that an operator added, or another list has, stays as it is. The arrays are of the
+-- pattern that an operator added, or another list has, stays as it is; that this list names it too
+-- is noted. The arrays are of the
 -- same length, sorted, and name no pattern twice. Returns how many patterns the list has now.
 --
 -- A list has a million patterns, so only what differs from the list before is written. The lock
@@ -19,12 +20,7 @@ begin
     values (p_list, p_source, now(), 0)
     on conflict (list) do update
        set source = excluded.source, imported_at = excluded.imported_at, patterns = 0;
-    if exists (select from blocklist where list = p_list) then
-        delete from blocklist b
-         where b.list = p_list
-           and not exists (select from unnest(p_kinds, p_patterns) as given (kind, pattern)
-                            where given.kind = b.kind and given.pattern = b.pattern);
-    end if;
+    perform coordinator.drop_from_list(p_list, p_kinds, p_patterns);
     select count(*) into kept from blocklist where list = p_list;
     insert into blocklist (kind, pattern, list)
     select given.kind, given.pattern, p_list
@@ -32,6 +28,16 @@ begin
      where not exists (select from blocklist b
                         where b.kind = given.kind and b.pattern = given.pattern);
     get diagnostics added = row_count;
+    if kept + added < cardinality(p_patterns) then
+        insert into also_listed (list, kind, pattern)
+        select p_list, given.kind, given.pattern
+          from unnest(p_kinds, p_patterns) as given (kind, pattern)
+          join blocklist b on b.kind = given.kind and b.pattern = given.pattern
+         where b.list is distinct from p_list
+           and not exists (select from also_listed a
+                            where a.list = p_list and a.kind = given.kind
+                              and a.pattern = given.pattern);
+    end if;
     update imported_lists set patterns = kept + added where list = p_list;
     return kept + added;
 end $$;

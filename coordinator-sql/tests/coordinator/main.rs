@@ -17,6 +17,7 @@ mod fan_out;
 mod fence;
 mod grants;
 mod hostile;
+mod imported_lists;
 mod isolation;
 mod lease;
 mod limit;
