@@ -27,6 +27,6 @@ grant execute on function
     coordinator.load_exclusions
     to everytab_worker_icons;
 grant execute on function
-    coordinator.load_bundle_shard, coordinator.record_bundles, coordinator.bundled_shards,
-    coordinator.load_later_blocks
+    coordinator.load_bundle_shard, coordinator.load_title_patterns, coordinator.record_bundles,
+    coordinator.bundled_shards, coordinator.load_later_blocks
     to everytab_worker_site;

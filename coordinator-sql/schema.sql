@@ -931,10 +931,7 @@ begin
          group by i.host_no)
     select p.host_no, p.hostname, p.https, p.frameable, p.title,
            p.outcome = 'opted_out'
-               or any_excluded and coordinator.host_excluded(p_scan, p.hostname)
-               or exists (
-               select from scan_blocklist b
-                where b.scan = p_scan and b.kind = 'title' and p.title ilike b.pattern),
+               or any_excluded and coordinator.host_excluded(p_scan, p.hostname),
            icon_lease, coalesce(u.urls, '{}'), coalesce(u.offsets, '{}'),
            coalesce(u.lengths, '{}')
       from pages p
@@ -1020,6 +1017,16 @@ CREATE FUNCTION coordinator.load_suspects(p_job_id bigint) RETURNS TABLE(item bi
              limit (select j.crashes from jobs j where j.job_id = p_job_id)) death
      where death.item is not null
      group by 1 order by 1;
+$$;
+
+-- Name: load_title_patterns(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_title_patterns(p_scan integer) RETURNS SETOF text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select b.pattern from scan_blocklist b
+     where b.scan = p_scan and b.kind = 'title' order by b.pattern;
 $$;
 
 -- Name: load_warc(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2625,6 +2632,11 @@ GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_wor
 GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) TO everytab_worker_site;
+
+-- Name: FUNCTION load_title_patterns(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_title_patterns(p_scan integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_title_patterns(p_scan integer) TO everytab_worker_site;
 
 -- Name: FUNCTION load_warc(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 

@@ -1,8 +1,8 @@
 -- The pages of a shard in order of host_no, each with its usable icons, the best first. A host has
 -- no icons where the icon job was discarded. archive_lease_number names the shard's archive object.
--- blocked says whether the title or the hostname is on the scan's blocklist, or the hostname was
--- excluded from the running scan. An icon whose SHA-256 is on the blocklist is not usable: the
--- host's next best one takes its place.
+-- blocked says whether the hostname is on the scan's blocklist, or was excluded from the running
+-- scan; load_title_patterns has the titles. An icon whose SHA-256 is on the blocklist is not
+-- usable: the host's next best one takes its place.
 create or replace function coordinator.load_bundle_shard(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, https boolean, frameable boolean, title text,
                blocked boolean, archive_lease_number integer, icon_urls text[],
@@ -36,10 +36,7 @@ begin
          group by i.host_no)
     select p.host_no, p.hostname, p.https, p.frameable, p.title,
            p.outcome = 'opted_out'
-               or any_excluded and coordinator.host_excluded(p_scan, p.hostname)
-               or exists (
-               select from scan_blocklist b
-                where b.scan = p_scan and b.kind = 'title' and p.title ilike b.pattern),
+               or any_excluded and coordinator.host_excluded(p_scan, p.hostname),
            icon_lease, coalesce(u.urls, '{}'), coalesce(u.offsets, '{}'),
            coalesce(u.lengths, '{}')
       from pages p

@@ -98,7 +98,7 @@ pub struct BundleHost {
     pub frameable: bool,
     /// The title as a tab shows it.
     pub title: Option<String>,
-    /// Whether the blocklist names the host or its title.
+    /// Whether the blocklist names the host. Its title is compared by the job.
     pub blocked: bool,
     /// The lease number that names the shard's archive; none where icons were discarded.
     pub archive_lease_number: Option<i32>,
@@ -216,6 +216,16 @@ impl Coordinator {
     /// When Postgres cannot be asked.
     pub async fn load_bundle_shard(&self, scan: i32, shard: i32) -> Result<Vec<BundleHost>, Error> {
         self.rows("select * from coordinator.load_bundle_shard($1, $2)", scan, Some(shard)).await
+    }
+
+    /// The patterns of titles that were on the blocklist when the scan started.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_title_patterns(&self, scan: i32) -> Result<Vec<String>, Error> {
+        let sql = "select pattern from coordinator.load_title_patterns($1) pattern";
+        let rows = self.rows::<(String,)>(sql, scan, None).await?;
+        Ok(rows.into_iter().map(|(pattern,)| pattern).collect())
     }
 
     /// The shards whose bundles are written, ascending.

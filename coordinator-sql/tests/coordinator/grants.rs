@@ -85,6 +85,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "load_later_blocks",
             "load_scan",
             "load_suspects",
+            "load_title_patterns",
             "load_warc",
             "record_bundles",
             "record_hosts",

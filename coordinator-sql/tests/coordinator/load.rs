@@ -167,7 +167,7 @@ async fn hostnames_and_suffixes_are_blocked_as_they_stood_when_the_scan_started(
 }
 
 #[tokio::test]
-async fn titles_and_hosts_that_opted_out_are_blocked_when_bundling() {
+async fn titles_of_the_start_and_hosts_that_opted_out_are_told_when_bundling() {
     let database = Database::new().await;
     database.owner.block("title", "%casino%", None).await.unwrap();
     let scan = database.start_sharded(1).await;
@@ -189,6 +189,7 @@ async fn titles_and_hosts_that_opted_out_are_blocked_when_bundling() {
     database.work_on(&[JobKind::Icon]).await;
     let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
     let found: Vec<(i32, bool)> = hosts.iter().map(|host| (host.host_no, host.blocked)).collect();
-    assert_eq!(found, [(0, false), (1, true), (2, false), (3, true)]);
+    assert_eq!(found, [(0, false), (1, false), (2, false), (3, true)]);
+    assert_eq!(database.worker.load_title_patterns(scan).await.unwrap(), ["%casino%"]);
     assert_eq!(hosts[0].archive_lease_number, Some(1));
 }

@@ -15,6 +15,7 @@ use everytab_bundler::{
     object_names::{self, cache_control, content_type, icon_list_path, scan_prefix},
     search::{SearchEntry, part::write_part},
     stats_names::{CountFamily, CountName, InputName, OutcomeName},
+    title_pattern::TitlePattern,
 };
 use everytab_commoncrawl::warc::{self, RecordType};
 use everytab_coordinator::{BundleHost, BundleRow, Coordinator, Output};
@@ -50,7 +51,10 @@ impl Job for BundleShard {
     type Input = Vec<BundleHost>;
 
     async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<Self::Input, JobError> {
-        Ok(coordinator.load_bundle_shard(job.scan, job.part).await?)
+        let mut hosts = coordinator.load_bundle_shard(job.scan, job.part).await?;
+        let titles = coordinator.load_title_patterns(job.scan).await?;
+        block_titles(&mut hosts, &titles);
+        Ok(hosts)
     }
 
     async fn perform(
@@ -111,6 +115,17 @@ impl Job for BundleShard {
             digest: digest.finalize().into(),
         };
         Ok(PerformedJob { output: Output::Bundles(row), stats })
+    }
+}
+
+/// Blocks the hosts whose title a pattern matches, by the same code as a takedown.
+fn block_titles(hosts: &mut [BundleHost], patterns: &[String]) {
+    let patterns: Vec<TitlePattern> =
+        patterns.iter().map(|pattern| TitlePattern::new(pattern)).collect();
+    for host in hosts {
+        if let Some(title) = &host.title {
+            host.blocked |= patterns.iter().any(|pattern| pattern.matches(title));
+        }
     }
 }
 

@@ -102,13 +102,21 @@ impl World {
 
     /// Performs everything but publishing.
     fn work_until_published(&self) {
-        run(self.database.owner(&["scan", "pause", "--kind", "publish"])).expect_code(0);
+        self.work_until("publish");
+    }
+
+    /// Performs the stages before the one of a kind of job, but none of that kind.
+    fn work_until(&self, kind: &str) {
+        run(self.database.owner(&["scan", "pause", "--kind", kind])).expect_code(0);
         let mut worker = Running::start(self.database.worker(&[]));
-        let waits =
-            "select count(*) from everytab.jobs where kind = 'publish' and state = 'pending'";
-        wait_for("the publish job", || (self.database.psql(waits).trim() == "1").then_some(()));
+        let waits = format!(
+            "select bool_or(kind = '{kind}' and state = 'pending')
+                    and not bool_or(kind < '{kind}' and state <> 'completed')
+               from everytab.jobs where run = (select max(run) from everytab.runs)"
+        );
+        wait_for(kind, || (self.database.psql(&waits).trim() == "t").then_some(()));
         worker.kill();
-        run(self.database.owner(&["scan", "resume", "--kind", "publish"])).expect_code(0);
+        run(self.database.owner(&["scan", "resume", "--kind", kind])).expect_code(0);
     }
 
     /// Hosts with a title by the SHA-256 of their best icon: those with other icons to choose from,
@@ -186,6 +194,24 @@ fn a_title_or_an_icon_that_is_blocked_after_the_bundles_were_made_is_not_publish
         let prefix = world.site().join("scans").join(&second);
         assert_gone_below(&prefix, host);
     }
+}
+
+#[test]
+fn a_title_in_other_letters_than_ascii_is_blocked_in_any_case() {
+    let world = World::new();
+    run(world.database.owner(&["blocklist", "add", "--title", "%über%"])).expect_code(0);
+    world.start();
+    world.work_until("bundle-shard");
+    let titled = "select hostname from everytab.pages where title is not null order by 1 limit 2";
+    let titled = world.database.psql(titled);
+    let [blocked, kept] = titled.lines().collect::<Vec<_>>()[..] else { panic!("{titled}") };
+    for (host, title) in [(blocked, "ALLES ÜBER UNS"), (kept, "Alles uber uns")] {
+        let set = format!("update everytab.pages set title = '{title}'");
+        world.database.psql(&format!("{set} where hostname = '{host}'"));
+    }
+    world.work();
+    let now = shown(&world.site());
+    assert!(!now.contains(blocked) && now.contains(kept), "{now:?}");
 }
 
 fn tabs_with_icon(site: &Path) -> u64 {
