@@ -3,7 +3,9 @@
 //! A file holds the hosts whose SHA-256 begins with the same hexadecimal digits, so that anybody
 //! can compute which file a host is in. It is gzip of lines, sorted by host and time:
 //!
-//!     host <TAB> time <TAB> method <TAB> status <TAB> outcome <TAB> bytes <TAB> URL
+//! ```text
+//! host <TAB> time <TAB> method <TAB> status <TAB> outcome <TAB> bytes <TAB> URL
+//! ```
 //!
 //! Invariant: a file is a pure function of its lines, so that removing a host gives the bytes of a
 //! file that was written without it. Must not know: where requests are recorded, stores.
