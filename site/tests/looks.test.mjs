@@ -245,8 +245,9 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
       origin: new URL(server.url).origin, permissions: ["clipboardReadWrite"],
     });
     await page.call("Page.bringToFront");
-    await page.evaluate("document.querySelector('[data-copies]').click()");
-    await page.until("the word", "document.querySelector('.copied').textContent === 'Copied'");
+    await page.evaluate("document.querySelector('[data-copies=robots-lines]').click()");
+    await page.until("the word",
+      "document.querySelector('[data-copies=robots-lines] + .copied').textContent === 'Copied'");
     const copied = await page.evaluate("navigator.clipboard.readText()");
     assert.equal(copied, "User-agent: EveryTabBot\nDisallow: /\n");
     assert.deepEqual(page.troubles, []);
