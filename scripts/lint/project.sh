@@ -24,7 +24,8 @@ forbid() {
 }
 
 # The core takes bytes and gives values: it cannot wait, because nothing that it names waits.
-for core in everytab-commoncrawl everytab-webpage everytab-icon everytab-bundler; do
+cores=(everytab-commoncrawl everytab-webpage everytab-frontier everytab-icon everytab-bundler)
+for core in "${cores[@]}"; do
     forbid "$core, a core crate," 'tokio|sqlx|tokio-postgres|reqwest|hyper' --package "$core"
 done
 # The fleet's program holds the fleet: nothing that pretends an internet or starts a Postgres.

@@ -1,0 +1,35 @@
+//! The format of chunks: what the database keeps of a host's URLs, and of links under way.
+//!
+//! A chunk is a version, a kind, a CRC-32 of everything else, and the fields of its kind. Any bytes
+//! are read without a panic and in bounded memory: every number is checked before it is used.
+//!
+//! | field | encoding |
+//! | --- | --- |
+//! | version | 1 byte |
+//! | kind | 1 byte: 0 snapshot, 1 delta, 2 links |
+//! | checksum | CRC-32 of the kind and of what follows, 4 bytes, big-endian |
+//! | generation | number (snapshot, delta) |
+//! | captured, failed, refused, left, pages | a number each, as of now (snapshot, delta) |
+//! | shapes | floor, mask of changed slots, each slot (snapshot, delta) |
+//! | answered | number of hashes, then ascending differences (snapshot, delta) |
+//! | pending or links | URLs, sorted and front-coded, with attributes; deflated (all kinds) |
+//!
+//! The first URL is coded as the rest after `https://host/` (snapshot, delta) or `https://`
+//! (links).
+//!
+//! Numbers are LEB128. Must not know: the state of a host, beyond the fields.
+
+mod bytes;
+mod entries;
+mod frame;
+mod hashes;
+mod links;
+mod shapes;
+
+pub(crate) use bytes::{ChunkReader, push_number};
+pub(crate) use entries::{Entry, MAX_TEXT_BYTES, push_entries, read_entries};
+pub use frame::{ChunkError, ChunkKind, kind_of_chunk};
+pub(crate) use frame::{close, fields_of, open};
+pub(crate) use hashes::{push_hashes, read_hashes};
+pub use links::{MAX_LINKS_PER_CHUNK, UnpackedLinks, pack_links, unpack_links};
+pub(crate) use shapes::{push_shapes, read_shapes};

@@ -1,0 +1,94 @@
+//! Tests of packed URLs: any entries come back, any bytes give entries or an error.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const START: &str = "ab/ü";
+
+fn read(bytes: &[u8], most: usize) -> Result<Vec<Entry<String>>, ChunkError> {
+    let mut found = Vec::new();
+    let mut reader = ChunkReader::new(bytes);
+    read_entries(&mut reader, START, most, |entry| {
+        let Entry { url, attributes, retries, not_before_s } = entry;
+        found.push(Entry { url: url.to_owned(), attributes, retries, not_before_s });
+        Ok(())
+    })?;
+    if reader.remaining() > 0 { Err(ChunkError::Field("rest")) } else { Ok(found) }
+}
+
+fn entry() -> impl Strategy<Value = Entry<String>> {
+    let wait = prop_oneof![3 => Just(0), 1 => 1..u64::MAX];
+    ("[a-c/üý]{0,12}", 0_u16..2_000, 0_u8..8, 0_u8..8, 0_u8..16, any::<u8>(), wait).prop_map(
+        |(url, depth, priority, hops, flags, retries, not_before_s)| {
+            let flags = LinkFlags::of_bits(flags).unwrap();
+            let attributes = Attributes { depth, priority, hops, flags };
+            Entry { url, attributes, retries, not_before_s }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn entries_come_back_sorted(mut entries in prop::collection::vec(entry(), 0..40)) {
+        let mut bytes = Vec::new();
+        push_entries(&mut bytes, START, &mut entries);
+        prop_assert_eq!(read(&bytes, 40), Ok(entries));
+    }
+
+    #[test]
+    fn any_bytes_give_entries_or_an_error(bytes: Vec<u8>, numbers: Vec<u8>, texts: Vec<u8>) {
+        read(&bytes, 100).ok();
+        // A section that is stored, so that its fields are read.
+        let mut section = Vec::new();
+        push_number(&mut section, numbers.len() as u64);
+        section.extend(numbers);
+        section.extend(texts);
+        let mut bytes = vec![5];
+        push_number(&mut bytes, section.len() as u64);
+        push_number(&mut bytes, section.len() as u64);
+        bytes.extend(section);
+        read(&bytes, 100).ok();
+    }
+
+    #[test]
+    fn damaged_entries_give_entries_or_an_error(
+        mut entries in prop::collection::vec(entry(), 1..40), at: prop::sample::Index, byte: u8,
+    ) {
+        let mut bytes = Vec::new();
+        push_entries(&mut bytes, START, &mut entries);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        read(&bytes, 40).ok();
+    }
+}
+
+#[test]
+fn a_length_that_no_deflate_can_give_is_refused_before_memory_is_taken() {
+    let mut bytes = vec![1];
+    push_number(&mut bytes, 100 << 20);
+    push_number(&mut bytes, 10);
+    bytes.extend([0; 10]);
+    assert_eq!(read(&bytes, 1), Err(ChunkError::Field("length of the URLs")));
+    let mut bytes = vec![1];
+    push_number(&mut bytes, 1 << 40);
+    push_number(&mut bytes, 0);
+    assert_eq!(read(&bytes, 1), Err(ChunkError::TooLarge("length of the URLs")));
+}
+
+#[test]
+fn more_entries_or_longer_texts_than_allowed_are_refused() {
+    let none = Attributes::default();
+    let entry = |url: String| Entry { url, attributes: none, retries: 0, not_before_s: 0 };
+    let mut entries: Vec<_> = (0..3).map(|n| entry(format!("http://a.example/{n}"))).collect();
+    let mut bytes = Vec::new();
+    push_entries(&mut bytes, START, &mut entries);
+    assert_eq!(read(&bytes, 2), Err(ChunkError::TooLarge("number of URLs")));
+    // A long URL that 70,000 entries share: small here, 140 MB where it is unpacked.
+    let long = "x".repeat(2_000);
+    let mut entries: Vec<_> = (0..70_000).map(|_| entry(long.clone())).collect();
+    let mut bytes = Vec::new();
+    push_entries(&mut bytes, START, &mut entries);
+    assert!(bytes.len() < 10_000);
+    assert_eq!(read(&bytes, 100_000), Err(ChunkError::TooLarge("texts of URLs")));
+}

@@ -1,0 +1,118 @@
+//! The first bytes of every chunk: version, kind and checksum.
+//!
+//! Must not know: the fields of a kind.
+
+/// The version of the format that this code writes, and the only one that it reads so far.
+const VERSION: u8 = 1;
+
+/// Version, kind and checksum.
+const HEADER_BYTES: usize = 6;
+
+/// What a chunk contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChunkKind {
+    /// A whole state.
+    Snapshot,
+    /// What changed since the chunk before it.
+    Delta,
+    /// Links that are not merged yet.
+    Links,
+}
+
+/// The reason why bytes are no chunk, or no chunk that may follow those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ChunkError {
+    /// A version that this code does not know: a newer program wrote the chunk.
+    #[error("chunk of version {0}; this program reads version 1")]
+    Version(u8),
+    /// The bytes are not those that were written.
+    #[error("the checksum of the chunk is wrong")]
+    Checksum,
+    /// The fields contradict each other. Names the field.
+    #[error("the chunk is damaged: {0}")]
+    Field(&'static str),
+    /// The chunk has more URLs or longer ones than a host may have.
+    #[error("the chunk is larger than a host may be: {0}")]
+    TooLarge(&'static str),
+    /// A delta does not follow the chunk before it: one is missing, or the order is wrong.
+    #[error("a delta of generation {found} follows generation {before}")]
+    Gap {
+        /// Generation of the state so far; 0 without any chunk.
+        before: u64,
+        /// Generation of the delta.
+        found: u64,
+    },
+}
+
+/// Begins a chunk; fields are appended to it, then [`close`] writes its checksum.
+pub(crate) fn open(kind: ChunkKind) -> Vec<u8> {
+    let kind = match kind {
+        ChunkKind::Snapshot => 0,
+        ChunkKind::Delta => 1,
+        ChunkKind::Links => 2,
+    };
+    vec![VERSION, kind, 0, 0, 0, 0]
+}
+
+/// Writes the checksum of a chunk.
+pub(crate) fn close(mut chunk: Vec<u8>) -> Vec<u8> {
+    let checksum = checksum(&chunk);
+    if let Some(place) = chunk.get_mut(2..HEADER_BYTES) {
+        place.copy_from_slice(&checksum.to_be_bytes());
+    }
+    chunk
+}
+
+fn checksum(chunk: &[u8]) -> u32 {
+    let mut crc = libdeflater::Crc::new();
+    crc.update(chunk.get(1..2).unwrap_or_default());
+    crc.update(chunk.get(HEADER_BYTES..).unwrap_or_default());
+    crc.sum()
+}
+
+/// Checks version and checksum, and returns the kind and the fields.
+pub(crate) fn fields_of(chunk: &[u8]) -> Result<(ChunkKind, &[u8]), ChunkError> {
+    let kind = kind_of_chunk(chunk)?;
+    let (header, fields) =
+        chunk.split_at_checked(HEADER_BYTES).ok_or(ChunkError::Field("header"))?;
+    if header.get(2..) != Some(&checksum(chunk).to_be_bytes()) {
+        return Err(ChunkError::Checksum);
+    }
+    Ok((kind, fields))
+}
+
+/// Returns the kind of a chunk by its first bytes, without checking the others.
+///
+/// # Errors
+/// [`ChunkError::Version`] for bytes of another version, [`ChunkError::Field`] for another kind.
+pub fn kind_of_chunk(chunk: &[u8]) -> Result<ChunkKind, ChunkError> {
+    match chunk {
+        [VERSION, 0, ..] => Ok(ChunkKind::Snapshot),
+        [VERSION, 1, ..] => Ok(ChunkKind::Delta),
+        [VERSION, 2, ..] => Ok(ChunkKind::Links),
+        [VERSION, ..] => Err(ChunkError::Field("kind")),
+        [version, ..] => Err(ChunkError::Version(*version)),
+        [] => Err(ChunkError::Field("header")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_byte_is_an_error() {
+        let mut chunk = open(ChunkKind::Delta);
+        chunk.extend_from_slice(b"fields");
+        let chunk = close(chunk);
+        assert_eq!(fields_of(&chunk), Ok((ChunkKind::Delta, b"fields".as_slice())));
+        for at in 0..chunk.len() {
+            let mut damaged = chunk.clone();
+            damaged[at] ^= 1;
+            assert!(fields_of(&damaged).is_err(), "{at}");
+            assert!(fields_of(&chunk[..at]).is_err(), "{at}");
+        }
+        assert_eq!(fields_of(&[2, 0, 0, 0, 0, 0]), Err(ChunkError::Version(2)));
+        assert_eq!(fields_of(&[1, 3, 0, 0, 0, 0]), Err(ChunkError::Field("kind")));
+    }
+}

@@ -1,0 +1,138 @@
+//! Links under way: what a holder sends to other slots, and what is appended to a host that is not
+//! loaded.
+//!
+//! Must not know: which slots they are for.
+
+use super::{
+    bytes::ChunkReader,
+    entries::{Entry, MAX_TEXT_BYTES, push_entries, read_entries},
+    frame::{ChunkError, ChunkKind, close, fields_of, open},
+};
+use crate::{
+    canonical::{CanonicalUrl, MAX_URL_BYTES},
+    link::Link,
+    parameters::ParameterList,
+    turned_away::TurnedAwayCounts,
+};
+
+/// Greatest number of links of a chunk. A worker with so many packs several chunks.
+pub const MAX_LINKS_PER_CHUNK: usize = 50_000;
+
+/// What the first link is likely to begin with.
+const START: &str = "https://";
+
+const _: () = assert!(MAX_LINKS_PER_CHUNK * MAX_URL_BYTES <= MAX_TEXT_BYTES);
+
+/// Packs links: chunks of at most [`MAX_LINKS_PER_CHUNK`] each, in order of their URLs.
+#[must_use]
+pub fn pack_links(links: &[Link]) -> Vec<Vec<u8>> {
+    let pack = |links: &[Link]| {
+        let entry = |link: &Link| {
+            let url = link.url.fetched().to_owned();
+            Entry { url, attributes: link.attributes, retries: 0, not_before_s: 0 }
+        };
+        let mut chunk = open(ChunkKind::Links);
+        push_entries(&mut chunk, START, &mut links.iter().map(entry).collect::<Vec<_>>());
+        close(chunk)
+    };
+    links.chunks(MAX_LINKS_PER_CHUNK).map(pack).collect()
+}
+
+/// The links of a chunk.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UnpackedLinks {
+    /// The links, in order of their URLs.
+    pub links: Vec<Link>,
+    /// Links whose text is no URL for this program, though it was one for the program that packed.
+    pub turned_away: TurnedAwayCounts,
+}
+
+/// Unpacks the links of a chunk.
+///
+/// # Errors
+/// The first thing that is wrong with the bytes.
+pub fn unpack_links(chunk: &[u8], parameters: &ParameterList) -> Result<UnpackedLinks, ChunkError> {
+    let (kind, fields) = fields_of(chunk)?;
+    if kind != ChunkKind::Links {
+        return Err(ChunkError::Field("kind"));
+    }
+    let mut reader = ChunkReader::new(fields);
+    let mut found = UnpackedLinks::default();
+    read_entries(&mut reader, START, MAX_LINKS_PER_CHUNK, |entry| {
+        match CanonicalUrl::parse(entry.url, parameters) {
+            Ok(url) => found.links.push(Link { url, attributes: entry.attributes }),
+            Err(error) => found.turned_away.count(error.into()),
+        }
+        Ok(())
+    })?;
+    if reader.remaining() > 0 {
+        return Err(ChunkError::Field("end of the chunk"));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        link::{Attributes, LinkFlags},
+        turned_away::TurnedAway,
+    };
+
+    #[test]
+    fn links_come_back_with_what_is_fetched_and_their_attributes() {
+        let parameters = ParameterList::default();
+        let urls = ["http://b.example/?utm_source=x", "http://a.example/%7e", "http://a.example/"];
+        let links = urls.map(|url| Link {
+            url: CanonicalUrl::parse(url, &parameters).unwrap(),
+            attributes: Attributes { depth: 7, priority: 3, hops: 5, flags: LinkFlags::SEED },
+        });
+        let chunks = pack_links(&links);
+        let mut expected = links.to_vec();
+        expected.reverse();
+        let unpacked = unpack_links(&chunks[0], &parameters).unwrap();
+        assert_eq!((unpacked.links, unpacked.turned_away.total()), (expected, 0));
+        assert_eq!((chunks.len(), pack_links(&[]).len()), (1, 0));
+        let damaged = close(chunks[0][..20].to_vec());
+        assert!(unpack_links(&damaged, &parameters).is_err());
+    }
+
+    #[test]
+    fn a_text_that_is_no_url_any_more_costs_one_link_and_not_the_chunk() {
+        let entry = |url| {
+            let attributes = Attributes::default();
+            Entry { url, attributes, retries: 0, not_before_s: 0 }
+        };
+        let mut chunk = open(ChunkKind::Links);
+        push_entries(
+            &mut chunk,
+            START,
+            &mut [entry("http://a.example/"), entry("gopher://a.example/")],
+        );
+        let found = unpack_links(&close(chunk), &ParameterList::default()).unwrap();
+        assert_eq!((found.links.len(), found.turned_away.of(TurnedAway::Scheme)), (1, 1));
+    }
+
+    #[test]
+    fn numbers_out_of_bounds_harm_no_other_field() {
+        let parameters = ParameterList::default();
+        let flags = LinkFlags::SEED;
+        let attributes = Attributes { depth: u16::MAX, priority: 255, hops: 255, flags };
+        let url = CanonicalUrl::parse("http://a.example/", &parameters).unwrap();
+        let chunks = pack_links(&[Link { url, attributes }]);
+        let found = unpack_links(&chunks[0], &parameters).unwrap().links;
+        let expected = Attributes { depth: u16::MAX, priority: 7, hops: 7, flags };
+        assert_eq!(found[0].attributes, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_links_or_an_error(fields: Vec<u8>) {
+            let mut chunk = open(ChunkKind::Links);
+            chunk.extend(fields);
+            unpack_links(&close(chunk), &ParameterList::default()).ok();
+        }
+    }
+}

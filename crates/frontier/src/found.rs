@@ -1,0 +1,188 @@
+//! Sorts what a page links to: links of its own host, links for other slots, and what is turned
+//! away where it is found (what is no URL, scope, too many links a page).
+//!
+//! A link that is found twice on a page is one link. A page's requisites are in every scope, and a
+//! redirect of a seed is a seed. Must not know: what is known, patterns, traps.
+
+use std::collections::HashSet;
+
+use crate::{
+    canonical::CanonicalUrl,
+    link::{Attributes, Link, LinkFlags, MAX_HOPS},
+    parameters::ParameterList,
+    rules::Rules,
+    site::slot_of_site,
+    suffixes::SuffixList,
+    turned_away::{TurnedAway, TurnedAwayCounts},
+};
+
+/// Greatest number of links of a page that are read. Pages for people have fewer.
+pub const MAX_LINKS_PER_PAGE: usize = 5_000;
+
+/// The page on which links were found.
+#[derive(Debug, Clone, Copy)]
+pub struct Referrer<'a> {
+    /// Its host, as [`CanonicalUrl::host`] gives it.
+    pub host: &'a str,
+    /// What the frontier kept of it.
+    pub attributes: Attributes,
+}
+
+/// The links of a page.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FoundLinks {
+    /// Links to the page's own host.
+    pub own_host: Vec<Link>,
+    /// Links to other hosts, each with the slot of its site.
+    pub elsewhere: Vec<(u8, Link)>,
+    /// The number of links that were turned away, by reason.
+    pub turned_away: TurnedAwayCounts,
+}
+
+impl FoundLinks {
+    /// Sorts the links of a page: absolute URLs, each with its flags ([`LinkFlags::REQUISITE`],
+    /// [`LinkFlags::SITEMAP`] or none).
+    #[must_use]
+    pub fn of_page<'a>(
+        links: impl IntoIterator<Item = (&'a str, LinkFlags)>,
+        referrer: &Referrer<'_>,
+        rules: &Rules,
+        parameters: &ParameterList,
+        suffixes: &SuffixList,
+    ) -> Self {
+        let mut found = Self::default();
+        let mut seen = HashSet::new();
+        for (index, (text, flags)) in links.into_iter().enumerate() {
+            if index >= MAX_LINKS_PER_PAGE {
+                found.turned_away.count(TurnedAway::TrapPageLinks);
+                continue;
+            }
+            let is_deeper = u16::from(!flags.is_no_page());
+            let depth = referrer.attributes.depth.saturating_add(is_deeper);
+            let attributes = Attributes { depth, flags, ..Attributes::default() };
+            match CanonicalUrl::parse(text, parameters) {
+                Ok(url) => {
+                    let is_in_scope = flags.contains(LinkFlags::REQUISITE)
+                        || rules.is_in_scope(referrer.host, url.host(), suffixes);
+                    if seen.insert((url.hash(), flags.bits())) {
+                        found.put(Link { url, attributes }, is_in_scope, referrer.host, suffixes);
+                    }
+                }
+                Err(error) => found.turned_away.count(error.into()),
+            }
+        }
+        found
+    }
+
+    /// Sorts the target of a redirect, which has the depth, priority and flags of what redirects to
+    /// it, and one hop more.
+    #[must_use]
+    pub fn of_redirect(
+        target: &str,
+        referrer: &Referrer<'_>,
+        rules: &Rules,
+        parameters: &ParameterList,
+        suffixes: &SuffixList,
+    ) -> Self {
+        let mut found = Self::default();
+        let hops = referrer.attributes.hops.saturating_add(1);
+        let attributes = Attributes { hops, ..referrer.attributes };
+        match CanonicalUrl::parse(target, parameters) {
+            Ok(_) if hops > MAX_HOPS => found.turned_away.count(TurnedAway::Redirects),
+            Ok(url) => {
+                let flags = attributes.flags;
+                let is_in_scope = flags.contains(LinkFlags::SEED)
+                    || flags.contains(LinkFlags::REQUISITE)
+                    || url.host() == referrer.host
+                    || rules.is_in_scope(referrer.host, url.host(), suffixes);
+                found.put(Link { url, attributes }, is_in_scope, referrer.host, suffixes);
+            }
+            Err(error) => found.turned_away.count(error.into()),
+        }
+        found
+    }
+
+    fn put(&mut self, link: Link, is_in_scope: bool, own_host: &str, suffixes: &SuffixList) {
+        if !is_in_scope {
+            self.turned_away.count(TurnedAway::Scope);
+        } else if link.url.host() == own_host {
+            self.own_host.push(link);
+        } else {
+            let slot = slot_of_site(suffixes.site_of(link.url.host()));
+            self.elsewhere.push((slot, link));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::Scope;
+
+    fn referrer(flags: LinkFlags) -> Referrer<'static> {
+        let attributes = Attributes { depth: 3, priority: 2, hops: 1, flags };
+        Referrer { host: "www.a.com", attributes }
+    }
+
+    fn keys(links: &[Link]) -> Vec<&str> {
+        links.iter().map(|link| link.url.key()).collect()
+    }
+
+    #[test]
+    fn links_are_sorted_by_host_and_counted_by_reason() {
+        let none = LinkFlags::default();
+        let links = [
+            ("http://www.a.com/1", none),
+            ("http://www.a.com/1#again", none),
+            ("http://x.a.com/", none),
+            ("http://b.com/", none),
+            ("http://cdn.com/i.png", LinkFlags::REQUISITE),
+            ("mailto:a@b", none),
+            ("nonsense", none),
+        ];
+        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let from = referrer(none);
+        let found = FoundLinks::of_page(links, &from, &Rules::default(), &parameters, &suffixes);
+        assert_eq!(keys(&found.own_host), ["http://www.a.com/1"]);
+        assert_eq!(found.own_host[0].attributes, Attributes { depth: 4, ..Attributes::default() });
+        let (slots, links): (Vec<u8>, Vec<Link>) = found.elsewhere.into_iter().unzip();
+        assert_eq!(slots, [slot_of_site("a.com"), slot_of_site("cdn.com")]);
+        assert_eq!(keys(&links), ["http://x.a.com/", "http://cdn.com/i.png"]);
+        assert_eq!(links[1].attributes.depth, 3);
+        let counted: Vec<_> = found.turned_away.iter().collect();
+        let reasons = [TurnedAway::Unparsable, TurnedAway::Scheme, TurnedAway::Scope];
+        assert_eq!(counted, reasons.map(|reason| (reason, 1)));
+    }
+
+    #[test]
+    fn the_links_after_the_5000th_are_counted_and_not_read() {
+        let links: Vec<String> = (0..6_000).map(|n| format!("http://www.a.com/{n}")).collect();
+        let links = links.iter().map(|link| (link.as_str(), LinkFlags::default()));
+        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let from = referrer(LinkFlags::default());
+        let found = FoundLinks::of_page(links, &from, &Rules::default(), &parameters, &suffixes);
+        assert_eq!(found.own_host.len(), 5_000);
+        assert_eq!(found.turned_away.of(TurnedAway::TrapPageLinks), 1_000);
+    }
+
+    #[test]
+    fn the_redirect_of_a_seed_is_a_seed_in_any_scope() {
+        let rules = Rules { scope: Scope::Page, ..Rules::default() };
+        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let redirect = |target: &str, flags| {
+            FoundLinks::of_redirect(target, &referrer(flags), &rules, &parameters, &suffixes)
+        };
+        let found = redirect("https://b.com/", LinkFlags::SEED);
+        let expected = Attributes { hops: 2, ..referrer(LinkFlags::SEED).attributes };
+        assert_eq!(found.elsewhere[0].1.attributes, expected);
+        let none = LinkFlags::default();
+        assert_eq!(redirect("https://b.com/", none).turned_away.of(TurnedAway::Scope), 1);
+        assert_eq!(redirect("https://www.a.com/x", none).own_host.len(), 1);
+        assert_eq!(redirect("data:,", none).turned_away.of(TurnedAway::Scheme), 1);
+        let mut last = referrer(none);
+        last.attributes.hops = 5;
+        let target = "https://www.a.com/";
+        let found = FoundLinks::of_redirect(target, &last, &rules, &parameters, &suffixes);
+        assert_eq!(found.turned_away.of(TurnedAway::Redirects), 1);
+    }
+}

@@ -1,0 +1,59 @@
+//! The frontier of a live crawl: what is known, what is due, and in which order.
+//!
+//! It decides when two URLs are the same ([`CanonicalUrl`]), which slot of the fleet a site belongs
+//! to ([`SuffixList`], [`slot_of_site`]), which links a crawl follows ([`Rules`]), which of them
+//! are traps, and what is asked of a host next ([`HostState`]). It packs the state of a host into
+//! chunks, and chunks into the same state again.
+//!
+//! Every function is pure: values in, values out; the caller passes the time. Any bytes and any
+//! URL give a result or an error, never a panic. Invariant of a [`HostState`], at every moment:
+//! known = pending + captured + failed + refused + left. Must not know: Postgres, sockets, files,
+//! clocks, robots.txt, what a page contains.
+//!
+//! Sources: the WHATWG URL Standard, RFC 3986 section 6.2.2, the Public Suffix List.
+
+mod budget;
+mod canonical;
+mod chunk;
+mod found;
+mod link;
+mod parameters;
+mod patterns;
+mod percent;
+mod priority;
+mod rules;
+mod scope;
+mod shape;
+mod shape_counts;
+mod site;
+mod state;
+mod suffixes;
+mod trap;
+mod turned_away;
+
+pub use budget::{SiteBudget, SiteUse};
+pub use canonical::{CanonicalUrl, MAX_URL_BYTES, UrlError, UrlHash};
+pub use chunk::{
+    ChunkError, ChunkKind, MAX_LINKS_PER_CHUNK, UnpackedLinks, kind_of_chunk, pack_links,
+    unpack_links,
+};
+pub use found::{FoundLinks, MAX_LINKS_PER_PAGE, Referrer};
+pub use link::{Attributes, Link, LinkFlags, MAX_HOPS};
+pub use parameters::{ParameterError, ParameterList};
+pub use patterns::{MAX_PATTERN_BYTES, MAX_PATTERNS, PatternError, UrlPatterns};
+pub use priority::{MAX_PRIORITY, PriorityError, PriorityWords};
+pub use rules::{MAX_DEPTH, Rules, RulesError};
+pub use scope::{Scope, ScopeError, SiteSet};
+pub use shape::shape_hash;
+pub use site::{SLOTS, site_hash, slot_of_site};
+pub use state::{
+    Answered, Ending, HostState, LinkVerdict, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, MAX_RETRIES,
+    Merged, Packed, Sums, Turn, Unpacked,
+};
+pub use suffixes::{DEFAULT_SUFFIX_LIST, SuffixError, SuffixList};
+pub use turned_away::{TurnedAway, TurnedAwayCounts};
+
+/// Runs the example in README.md as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExample;

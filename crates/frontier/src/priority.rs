@@ -1,0 +1,92 @@
+//! Computes the priority of a URL: the sum of the numbers of the words in it, 0 to 7.
+//!
+//! Must not know: the order within a host.
+
+/// Greatest priority.
+pub const MAX_PRIORITY: u8 = 7;
+
+/// Greatest number of words. Each is searched in every new URL, one after the other.
+const MAX_WORDS: usize = 64;
+
+/// Greatest length of a word in bytes.
+const MAX_WORD_BYTES: usize = 100;
+
+/// The reason why a priority is not acceptable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PriorityError {
+    /// There are more than [`MAX_WORDS`].
+    #[error("more than {MAX_WORDS} priority words")]
+    TooMany,
+    /// The text is not a word, `=` and a number from -7 to 7.
+    #[error("{0:?} is no priority: WORD=N, with N from -7 to 7, in ASCII")]
+    Format(String),
+}
+
+/// Words and what each adds to the priority of a URL that contains it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PriorityWords {
+    /// In lower case.
+    words: Vec<(String, i8)>,
+}
+
+impl PriorityWords {
+    /// Parses texts such as `news=2`. The word is compared without regard to case.
+    ///
+    /// # Errors
+    /// The first text that is none, or too many of them.
+    pub fn parse(texts: &[&str]) -> Result<Self, PriorityError> {
+        if texts.len() > MAX_WORDS {
+            return Err(PriorityError::TooMany);
+        }
+        let parsed = texts.iter().map(|text| {
+            let format = || PriorityError::Format((*text).to_owned());
+            let (word, number) = text.rsplit_once('=').ok_or_else(format)?;
+            let number: i8 = number.parse().map_err(|_| format())?;
+            let is_word = (1..=MAX_WORD_BYTES).contains(&word.len())
+                && word.bytes().all(|byte| byte.is_ascii_graphic());
+            if !is_word || number.unsigned_abs() > MAX_PRIORITY {
+                return Err(format());
+            }
+            Ok((word.to_ascii_lowercase(), number))
+        });
+        Ok(Self { words: parsed.collect::<Result<_, _>>()? })
+    }
+
+    /// Returns `base` plus the numbers of all words in a key, 0 to [`MAX_PRIORITY`].
+    #[must_use]
+    pub fn priority(&self, key: &str, base: u8) -> u8 {
+        if self.words.is_empty() {
+            return base.min(MAX_PRIORITY);
+        }
+        let key = key.to_ascii_lowercase();
+        let found = self.words.iter().filter(|(word, _)| key.contains(word.as_str()));
+        let sum: i32 = found.map(|(_, number)| i32::from(*number)).sum();
+        let clamped = (i32::from(base) + sum).clamp(0, i32::from(MAX_PRIORITY));
+        u8::try_from(clamped).unwrap_or(MAX_PRIORITY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_of_the_words_is_bounded() {
+        let words = PriorityWords::parse(&["News=3", "2026=5", "tag=-2", "a=b=1"]).unwrap();
+        assert_eq!(words.priority("http://a.example/NEWS", 0), 3);
+        assert_eq!(words.priority("http://a.example/news/2026", 0), 7);
+        assert_eq!(words.priority("http://a.example/tag", 0), 0);
+        assert_eq!(words.priority("http://a.example/tag", 4), 2);
+        assert_eq!(words.priority("http://a.example/?a=b", 0), 1);
+        assert_eq!(PriorityWords::default().priority("http://a.example/", 200), 7);
+    }
+
+    #[test]
+    fn what_is_no_priority_is_an_error() {
+        for bad in ["", "=1", "news", "news=", "news=8", "news=-8", "news=1.5", "a b=1", "ü=1"] {
+            let error = PriorityWords::parse(&[bad]).unwrap_err();
+            assert_eq!(error, PriorityError::Format(bad.to_owned()));
+        }
+        assert_eq!(PriorityWords::parse(&["a=1"; 65]), Err(PriorityError::TooMany));
+    }
+}

@@ -1,0 +1,188 @@
+//! What a crawl follows: its frozen settings, in compiled form.
+//!
+//! Order: scope where a link is found; exclude, include, depth and traps where it is merged, of
+//! which the first that applies is counted. UrlPatterns and words are compared with the key, so the
+//! answer is the same for all spellings of a URL. Must not know: what is known.
+
+use crate::{
+    budget::SiteBudget,
+    link::{Link, LinkFlags, MAX_HOPS},
+    patterns::UrlPatterns,
+    priority::PriorityWords,
+    scope::{Scope, SiteSet},
+    suffixes::SuffixList,
+    trap::trap,
+    turned_away::TurnedAway,
+};
+
+/// Greatest depth of a crawl. Deeper links are made by traps.
+pub const MAX_DEPTH: u16 = 1_000;
+
+/// Depth of a crawl whose user names none: deeper than nearly every page of a site.
+const DEFAULT_DEPTH: u16 = 16;
+
+/// Greatest budget of a site that can be set: so many known URLs have 1,000 full hosts.
+const MAX_SITE_BUDGET: u64 = 1_000_000_000;
+
+/// The reason why settings are not acceptable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RulesError {
+    /// The depth is greater than [`MAX_DEPTH`].
+    #[error("the depth is greater than {MAX_DEPTH}")]
+    Depth,
+    /// The budget of a site is 0 or greater than [`MAX_SITE_BUDGET`].
+    #[error("the pages of a site are not from 1 to {MAX_SITE_BUDGET}")]
+    SitePages,
+}
+
+/// What a crawl follows.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// Which links are followed.
+    pub scope: Scope,
+    /// The sites of the seeds; only the scope [`Scope::List`] needs them.
+    pub list: SiteSet,
+    /// Greatest depth, 0 to [`MAX_DEPTH`]; 0: only the seeds.
+    pub depth: u16,
+    /// If not empty, one must match; seeds, requisites and sitemaps are exempt.
+    pub include: UrlPatterns,
+    /// None may match.
+    pub exclude: UrlPatterns,
+    /// Words that raise or lower the priority.
+    pub priorities: PriorityWords,
+    /// The number of pages of a site.
+    pub site_budget: SiteBudget,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            scope: Scope::default(),
+            list: SiteSet::default(),
+            depth: DEFAULT_DEPTH,
+            include: UrlPatterns::default(),
+            exclude: UrlPatterns::default(),
+            priorities: PriorityWords::default(),
+            site_budget: SiteBudget::default(),
+        }
+    }
+}
+
+impl Rules {
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// The first that is out of its bounds.
+    pub fn check(&self) -> Result<(), RulesError> {
+        if self.depth > MAX_DEPTH {
+            return Err(RulesError::Depth);
+        }
+        if !(1..=MAX_SITE_BUDGET).contains(&self.site_budget.0) {
+            return Err(RulesError::SitePages);
+        }
+        Ok(())
+    }
+
+    /// Returns true if a link from one host to another is in scope.
+    #[must_use]
+    pub fn is_in_scope(&self, from_host: &str, to_host: &str, suffixes: &SuffixList) -> bool {
+        match self.scope {
+            Scope::Page => false,
+            Scope::Host => from_host == to_host,
+            Scope::Site => {
+                from_host == to_host || suffixes.site_of(from_host) == suffixes.site_of(to_host)
+            }
+            Scope::List => self.list.contains(suffixes.site_of(to_host)),
+            Scope::Any => true,
+        }
+    }
+
+    /// Returns why a link in scope is not followed, by the link alone; `None` if it may be.
+    #[must_use]
+    pub fn refusal(&self, link: &Link) -> Option<TurnedAway> {
+        let Link { url, attributes } = link;
+        let text = url.key().split_once("://").map_or("", |(_, text)| text);
+        if !self.exclude.is_empty() && self.exclude.matches(text) {
+            return Some(TurnedAway::Excluded);
+        }
+        let is_exempt = attributes.flags.contains(LinkFlags::SEED) || attributes.flags.is_no_page();
+        if !is_exempt && !self.include.is_empty() && !self.include.matches(text) {
+            return Some(TurnedAway::NotIncluded);
+        }
+        if attributes.depth > self.depth {
+            return Some(TurnedAway::Depth);
+        }
+        if attributes.hops > MAX_HOPS {
+            return Some(TurnedAway::Redirects);
+        }
+        trap(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{canonical::CanonicalUrl, parameters::ParameterList, site::site_hash};
+
+    fn link(url: &str, depth: u16) -> Link {
+        let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
+        let mut link = Link::submitted(url, false, 0);
+        link.attributes.depth = depth;
+        link.attributes.flags = LinkFlags::default();
+        link
+    }
+
+    #[test]
+    fn a_scope_says_which_hosts_are_followed() {
+        let suffixes = SuffixList::default();
+        let list = SiteSet::new(vec![site_hash("b.example")]);
+        // To the own host, to another of the site, to a site of the list, to any other.
+        let hosts = ["www.a.com", "x.a.com", "b.example", "c.com"];
+        for (scope, expected) in [
+            (Scope::Page, [false, false, false, false]),
+            (Scope::Host, [true, false, false, false]),
+            (Scope::Site, [true, true, false, false]),
+            (Scope::List, [false, false, true, false]),
+            (Scope::Any, [true, true, true, true]),
+        ] {
+            let rules = Rules { scope, list: list.clone(), ..Rules::default() };
+            let found = hosts.map(|host| rules.is_in_scope("www.a.com", host, &suffixes));
+            assert_eq!(found, expected, "{scope:?}");
+        }
+    }
+
+    #[test]
+    fn exclude_wins_over_include_and_seeds_need_no_include() {
+        let rules = Rules {
+            include: UrlPatterns::compile(&["*/blog/*"]).unwrap(),
+            exclude: UrlPatterns::compile(&["re:[?]print="]).unwrap(),
+            depth: 2,
+            ..Rules::default()
+        };
+        let refusal = |url: &str, depth| rules.refusal(&link(url, depth));
+        assert_eq!(refusal("http://a.com/blog/1", 1), None);
+        assert_eq!(refusal("http://a.com/blog/1?print=1", 1), Some(TurnedAway::Excluded));
+        assert_eq!(refusal("http://a.com/shop/1", 1), Some(TurnedAway::NotIncluded));
+        assert_eq!(refusal("http://a.com/blog/1", 3), Some(TurnedAway::Depth));
+        assert_eq!(refusal("http://a.com/blog/x/x/x", 1), Some(TurnedAway::TrapRepeatedSegment));
+        let mut seed = link("http://a.com/shop/1", 0);
+        seed.attributes.flags = LinkFlags::SEED;
+        assert_eq!(rules.refusal(&seed), None);
+        seed.url = link("http://a.com/blog/1?print=1", 0).url;
+        assert_eq!(rules.refusal(&seed), Some(TurnedAway::Excluded));
+        let mut hopped = link("http://a.com/blog/", 0);
+        hopped.attributes.hops = 6;
+        assert_eq!(rules.refusal(&hopped), Some(TurnedAway::Redirects));
+    }
+
+    #[test]
+    fn numbers_out_of_bounds_are_errors() {
+        assert_eq!(Rules::default().check(), Ok(()));
+        let deep = Rules { depth: 1_001, ..Rules::default() };
+        assert_eq!(deep.check(), Err(RulesError::Depth));
+        for pages in [0, u64::MAX] {
+            let rules = Rules { site_budget: SiteBudget(pages), ..Rules::default() };
+            assert_eq!(rules.check(), Err(RulesError::SitePages));
+        }
+    }
+}

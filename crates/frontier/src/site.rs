@@ -1,0 +1,35 @@
+//! Says which slot of the fleet a site belongs to.
+//!
+//! Must not know: how a site is found, and who holds a slot.
+
+use crate::canonical::hash_of;
+
+/// Number of slots into which the sites of the web are divided: as many processes can crawl, and
+/// few enough that each has a row that is renewed every 5 seconds.
+pub const SLOTS: usize = 256;
+
+/// Returns the first 8 bytes of SHA-256 of a site, as an unsigned big-endian number.
+#[must_use]
+pub fn site_hash(site: &str) -> u64 {
+    hash_of(site)
+}
+
+/// Returns the slot of a site: the highest 8 bits of its hash, 0 to 255.
+#[must_use]
+pub fn slot_of_site(site: &str) -> u8 {
+    let [first, ..] = site_hash(site).to_be_bytes();
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slot_is_the_first_byte_of_sha_256() {
+        // printf example.com | sha256sum
+        assert_eq!(site_hash("example.com"), 0xa379_a6f6_eeaf_b9a5);
+        assert_eq!(slot_of_site("example.com"), 0xa3);
+        assert_eq!(usize::from(u8::MAX) + 1, SLOTS);
+    }
+}

@@ -1,0 +1,221 @@
+//! The state of a host and its parts; each change of several parts that must agree is one function
+//! here.
+//!
+//! Invariants: a URL is pending or answered, never both; a pending URL is in exactly one of
+//! `ready`, `waiting` and `asked`; the answered ones are as many as the four sums say. Must not
+//! know: why a part changes.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::order::Place;
+use crate::{
+    canonical::UrlHash, chunk::MAX_TEXT_BYTES, link::Attributes, shape_counts::ShapeCounts,
+};
+
+/// Greatest number of URLs that a crawl knows of a host. Their hashes are 8 MB, and at one request
+/// a second they take 11 days.
+pub const MAX_KNOWN_PER_HOST: usize = 1_000_000;
+
+/// Greatest sum of the lengths of a host's pending URLs in bytes: 134 bytes for each of a million,
+/// and twice what real ones have. More is what one chunk cannot hold.
+pub const MAX_PENDING_BYTES: usize = MAX_TEXT_BYTES;
+
+/// How many URLs of a host ended in which way, and how many are pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sums {
+    /// All URLs that became known: the sum of the others.
+    pub known: u64,
+    /// Not answered yet.
+    pub pending: u64,
+    /// Fetched and kept.
+    pub captured: u64,
+    /// Asked without success.
+    pub failed: u64,
+    /// Refused by a rule: robots.txt, a filter, its type.
+    pub refused: u64,
+    /// Not asked when the crawl ended, or when the host was given up.
+    pub left: u64,
+}
+
+/// What is kept of a pending URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pending {
+    pub(super) url: Box<str>,
+    pub(super) attributes: Attributes,
+    pub(super) retries: u8,
+    /// Seconds since 1970; 0 if it is due.
+    pub(super) not_before_s: u64,
+}
+
+/// What a crawl knows of one host.
+#[derive(Debug, Clone)]
+pub struct HostState {
+    pub(super) host: Box<str>,
+    pub(super) pending: HashMap<UrlHash, Pending>,
+    pub(super) answered: HashSet<UrlHash>,
+    /// Due and not asked.
+    pub(super) ready: BTreeSet<Place>,
+    /// Not due yet: the second from which each is.
+    pub(super) waiting: BTreeSet<(u64, UrlHash)>,
+    /// Asked, without a recorded answer.
+    pub(super) asked: HashSet<UrlHash>,
+    /// The four sums of answered URLs; `known` and `pending` are not kept here, see [`Self::sums`].
+    pub(super) ended: Sums,
+    /// Known URLs that are pages: neither requisites nor sitemaps.
+    pub(super) pages: u64,
+    pub(super) shapes: ShapeCounts,
+    /// Sum of the lengths of the pending URLs.
+    pub(super) pending_bytes: usize,
+    /// Pending URLs that are new or changed since the last pack.
+    pub(super) changed: HashSet<UrlHash>,
+    /// Whether links were appended to the chunks that the next pack supersedes.
+    pub(super) has_unmerged: bool,
+    /// URLs answered since the last pack.
+    pub(super) newly_answered: Vec<UrlHash>,
+    /// Number of packs so far, whoever made them.
+    pub(super) generation: u64,
+    /// Size of the last snapshot, and of all deltas since.
+    pub(super) snapshot_bytes: usize,
+    pub(super) delta_bytes: usize,
+}
+
+/// Two states are equal if they know the same: whatever order, packs and holders they come from.
+impl PartialEq for HostState {
+    fn eq(&self, other: &Self) -> bool {
+        self.host == other.host
+            && self.pending == other.pending
+            && self.answered == other.answered
+            && self.sums() == other.sums()
+            && self.pages == other.pages
+            && self.shapes == other.shapes
+    }
+}
+
+impl HostState {
+    /// Makes the state of a host of which nothing is known. Takes the form of
+    /// [`crate::CanonicalUrl::host`].
+    #[must_use]
+    pub fn new(host: &str) -> Self {
+        Self {
+            host: host.into(),
+            pending: HashMap::new(),
+            answered: HashSet::new(),
+            ready: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            asked: HashSet::new(),
+            ended: Sums::default(),
+            pages: 0,
+            shapes: ShapeCounts::default(),
+            pending_bytes: 0,
+            changed: HashSet::new(),
+            has_unmerged: false,
+            newly_answered: Vec::new(),
+            generation: 0,
+            snapshot_bytes: 0,
+            delta_bytes: 0,
+        }
+    }
+
+    /// The host.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Returns true if a URL is pending or answered.
+    #[must_use]
+    pub fn knows(&self, hash: UrlHash) -> bool {
+        self.answered.contains(&hash) || self.pending.contains_key(&hash)
+    }
+
+    /// Returns how many URLs there are, by how they ended.
+    #[must_use]
+    pub fn sums(&self) -> Sums {
+        let (pending, answered) = (self.pending.len() as u64, self.answered.len() as u64);
+        Sums { known: pending + answered, pending, ..self.ended }
+    }
+
+    /// Returns the number of known URLs that are pages: neither requisites nor sitemaps.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// Returns true if something changed since the last pack, so that the state cannot be dropped.
+    #[must_use]
+    pub fn is_dirty(&self) -> bool {
+        self.has_unmerged || !self.changed.is_empty() || !self.newly_answered.is_empty()
+    }
+
+    /// Returns about how many bytes of memory the state takes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        // A map has room for up to 8/7 * 2 of its entries, a B-tree for up to twice.
+        let pending = size_of::<(UrlHash, Pending)>() * 2 + size_of::<Place>() * 2;
+        let answered = size_of::<UrlHash>() * 2;
+        size_of::<Self>()
+            + self.pending_bytes
+            + pending * self.pending.len()
+            + answered * (self.answered.len() + self.changed.len() + self.newly_answered.len())
+    }
+
+    /// Returns what most URLs of the host begin with. Chunks leave it out of their first URL, so it
+    /// is part of their format.
+    pub(super) fn usual_start(&self) -> String {
+        format!("https://{}/", self.host)
+    }
+
+    /// Puts a URL that is not known among the pending ones.
+    pub(super) fn insert_pending(&mut self, hash: UrlHash, pending: Pending) {
+        self.queue(hash, pending.not_before_s, &pending.attributes);
+        self.pending_bytes += pending.url.len();
+        self.pending.insert(hash, pending);
+    }
+
+    /// Takes a URL out of the pending ones.
+    pub(super) fn remove_pending(&mut self, hash: UrlHash) -> Option<Pending> {
+        let pending = self.pending.remove(&hash)?;
+        self.unqueue(hash, pending.not_before_s, &pending.attributes);
+        self.asked.remove(&hash);
+        self.pending_bytes = self.pending_bytes.saturating_sub(pending.url.len());
+        Some(pending)
+    }
+
+    /// Puts a pending URL in its place among those to ask.
+    pub(super) fn queue(&mut self, hash: UrlHash, not_before_s: u64, attributes: &Attributes) {
+        if not_before_s == 0 {
+            self.ready.insert(Place::of(hash, attributes));
+        } else {
+            self.waiting.insert((not_before_s, hash));
+        }
+    }
+
+    /// Takes a pending URL from its place among those to ask. Returns false if it has none.
+    pub(super) fn unqueue(
+        &mut self,
+        hash: UrlHash,
+        not_before_s: u64,
+        attributes: &Attributes,
+    ) -> bool {
+        self.ready.remove(&Place::of(hash, attributes))
+            || self.waiting.remove(&(not_before_s, hash))
+    }
+
+    /// Checks the invariants. For tests.
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        let sums = self.sums();
+        let ended = sums.captured + sums.failed + sums.refused + sums.left;
+        assert_eq!(sums.known, sums.pending + ended);
+        assert_eq!(self.answered.len() as u64, ended);
+        assert!(self.pending.keys().all(|hash| !self.answered.contains(hash)));
+        let places = self.ready.len() + self.waiting.len() + self.asked.len();
+        assert_eq!(places, self.pending.len());
+        assert!(self.ready.iter().all(|place| self.pending.contains_key(&place.hash())));
+        assert!(self.waiting.iter().all(|(_, hash)| self.pending.contains_key(hash)));
+        assert!(self.asked.iter().all(|hash| self.pending.contains_key(hash)));
+        assert!(self.changed.iter().all(|hash| self.pending.contains_key(hash)));
+        let bytes: usize = self.pending.values().map(|pending| pending.url.len()).sum();
+        assert_eq!(self.pending_bytes, bytes);
+    }
+}

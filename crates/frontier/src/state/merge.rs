@@ -1,0 +1,181 @@
+//! Merging links into the state of their host.
+//!
+//! A link that is known is counted as known before any rule is asked: most links of a page are, and
+//! no rule can change them. Of one that is not, the rules of the crawl decide first, then the
+//! budgets of site and shape, then the limits of a host. Must not know: where a link came from.
+
+use super::host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Pending};
+use crate::{
+    budget::{MAX_HOSTS_PER_SITE, SiteUse},
+    link::{Attributes, Link, LinkFlags},
+    priority::MAX_PRIORITY,
+    rules::Rules,
+    shape::shape_hash,
+    turned_away::{TurnedAway, TurnedAwayCounts},
+};
+
+/// What became of one link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkVerdict {
+    /// It is known and pending now.
+    New,
+    /// It was known.
+    Known,
+    /// It does not become known.
+    TurnedAway(TurnedAway),
+}
+
+/// What became of links, counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Merged {
+    /// Links that are known and pending now.
+    pub new: u64,
+    /// Links that were known.
+    pub known: u64,
+    /// Links that do not become known, by reason.
+    pub turned_away: TurnedAwayCounts,
+}
+
+impl Merged {
+    /// Counts one link.
+    pub fn count(&mut self, verdict: LinkVerdict) {
+        match verdict {
+            LinkVerdict::New => self.new += 1,
+            LinkVerdict::Known => self.known += 1,
+            LinkVerdict::TurnedAway(reason) => self.turned_away.count(reason),
+        }
+    }
+}
+
+impl HostState {
+    /// Merges links, in order; `site` is what the crawl knows of the host's site, and is kept up to
+    /// date. Every link is counted once.
+    pub fn merge(
+        &mut self,
+        links: impl IntoIterator<Item = Link>,
+        rules: &Rules,
+        site: &mut SiteUse,
+    ) -> Merged {
+        let mut merged = Merged::default();
+        for link in links {
+            merged.count(self.merge_link(link, rules, site));
+        }
+        merged
+    }
+
+    /// Merges one link. A link to another host is turned away.
+    pub fn merge_link(&mut self, link: Link, rules: &Rules, site: &mut SiteUse) -> LinkVerdict {
+        let hash = link.url.hash();
+        if *self.host != *link.url.host() {
+            return LinkVerdict::TurnedAway(TurnedAway::Host);
+        }
+        if self.answered.contains(&hash) {
+            return LinkVerdict::Known;
+        }
+        let attributes = with_priority(&link, rules);
+        if self.pending.contains_key(&hash) {
+            self.raise(&link, attributes, site);
+            return LinkVerdict::Known;
+        }
+        let is_page = !attributes.flags.is_no_page();
+        let shape = shape_hash(link.url.path_and_query());
+        let refusal = rules
+            .refusal(&link)
+            .or_else(|| if is_page { self.over_budget(shape, rules, site) } else { None })
+            .or_else(|| self.over_limit(&link, site));
+        if let Some(reason) = refusal {
+            return LinkVerdict::TurnedAway(reason);
+        }
+        site.hosts += u64::from(self.is_unknown());
+        if is_page {
+            self.count_page(shape, site);
+        }
+        let url = link.url.into_fetched().into_boxed_str();
+        self.insert_pending(hash, Pending { url, attributes, retries: 0, not_before_s: 0 });
+        self.changed.insert(hash);
+        LinkVerdict::New
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.pending.is_empty() && self.answered.is_empty()
+    }
+
+    fn over_budget(&self, shape: u32, rules: &Rules, site: &SiteUse) -> Option<TurnedAway> {
+        if site.pages >= rules.site_budget.0 {
+            return Some(TurnedAway::TrapSitePages);
+        }
+        let is_full = u64::from(self.shapes.count(shape)) >= rules.site_budget.of_shape();
+        is_full.then_some(TurnedAway::TrapShape)
+    }
+
+    fn over_limit(&self, link: &Link, site: &SiteUse) -> Option<TurnedAway> {
+        if self.is_unknown() && site.hosts >= MAX_HOSTS_PER_SITE {
+            return Some(TurnedAway::TrapSiteHosts);
+        }
+        let known = self.pending.len() + self.answered.len();
+        let bytes = self.pending_bytes + link.url.fetched().len();
+        (known >= MAX_KNOWN_PER_HOST || bytes > MAX_PENDING_BYTES)
+            .then_some(TurnedAway::TrapHostKnown)
+    }
+
+    fn count_page(&mut self, shape: u32, site: &mut SiteUse) {
+        self.pages += 1;
+        site.pages += 1;
+        self.shapes.add(shape);
+    }
+
+    /// Gives a pending URL what another link to it has more: urgency, priority, being a seed, being
+    /// a page. Its depth stays that of the path by which it was first reached.
+    fn raise(&mut self, link: &Link, more: Attributes, site: &mut SiteUse) {
+        let hash = link.url.hash();
+        let Some(pending) = self.pending.get(&hash) else { return };
+        let before = pending.attributes;
+        let not_before_s = pending.not_before_s;
+        let after = Attributes {
+            priority: before.priority.max(more.priority),
+            flags: together(before.flags, more.flags),
+            ..before
+        };
+        if after == before {
+            return;
+        }
+        if self.unqueue(hash, not_before_s, &before) {
+            self.queue(hash, not_before_s, &after);
+        }
+        if let Some(pending) = self.pending.get_mut(&hash) {
+            pending.attributes = after;
+        }
+        self.changed.insert(hash);
+        if before.flags.is_no_page() && !after.flags.is_no_page() {
+            self.count_page(shape_hash(link.url.path_and_query()), site);
+        }
+    }
+}
+
+/// Returns the attributes of a link with the priority that the words of the crawl give it. The
+/// target of a redirect has that of what redirects to it at least, which the words have raised
+/// before.
+fn with_priority(link: &Link, rules: &Rules) -> Attributes {
+    let given = link.attributes.priority;
+    let of_words = |base| rules.priorities.priority(link.url.key(), base);
+    let is_target = link.attributes.hops > 0;
+    let priority = if is_target { of_words(0).max(given) } else { of_words(given) };
+    Attributes { priority: priority.min(MAX_PRIORITY), ..link.attributes }
+}
+
+/// Returns the flags of a URL that two links name: urgent or a seed if one of them is; no page only
+/// if both are none.
+fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
+    let mut flags = LinkFlags::default();
+    for raising in [LinkFlags::URGENT, LinkFlags::SEED] {
+        if one.contains(raising) || other.contains(raising) {
+            flags = flags.with(raising);
+        }
+    }
+    for kind in [LinkFlags::REQUISITE, LinkFlags::SITEMAP] {
+        if one.contains(kind) && other.contains(kind) {
+            flags = flags.with(kind);
+        }
+    }
+    flags
+}

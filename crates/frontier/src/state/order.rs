@@ -1,0 +1,54 @@
+//! The order in which the pending URLs of a host are asked: urgent, then priority, then depth
+//! (breadth first), then hash.
+
+use crate::{
+    canonical::UrlHash,
+    link::{Attributes, LinkFlags},
+    priority::MAX_PRIORITY,
+};
+
+/// The place of a pending URL in the order of its host; the least is asked first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// From the highest bit: 1 not urgent, 7 minus priority, 16 depth.
+    rank: u32,
+    hash: UrlHash,
+}
+
+impl Place {
+    /// Returns the place of a URL.
+    pub(super) fn of(hash: UrlHash, attributes: &Attributes) -> Self {
+        let is_urgent = attributes.flags.contains(LinkFlags::URGENT);
+        let after = MAX_PRIORITY.saturating_sub(attributes.priority);
+        let lane = u32::from(!is_urgent) << 8 | u32::from(after);
+        Self { rank: lane << 16 | u32::from(attributes.depth), hash }
+    }
+
+    /// Returns the URL.
+    pub(super) fn hash(self) -> UrlHash {
+        self.hash
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urgent_goes_first_then_priority_then_depth_then_hash() {
+        let place = |is_urgent, priority, depth, hash| {
+            let flags = if is_urgent { LinkFlags::URGENT } else { LinkFlags::default() };
+            Place::of(UrlHash(hash), &Attributes { depth, priority, hops: 0, flags })
+        };
+        let places = [
+            place(true, 0, u16::MAX, 9),
+            place(false, 7, 1_000, 9),
+            place(false, 1, 0, 9),
+            place(false, 0, 0, 1),
+            place(false, 0, 0, 2),
+            place(false, 0, 1, 0),
+        ];
+        assert!(places.is_sorted());
+        assert_eq!(places[0].hash(), UrlHash(9));
+    }
+}

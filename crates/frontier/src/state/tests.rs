@@ -1,0 +1,304 @@
+//! Tests of one state: what merging counts, in which order URLs are asked, what limits hold, what
+//! chunks are refused. Interleavings of all verbs are tested in tests/interleavings.rs.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    budget::{SiteBudget, SiteUse},
+    canonical::{CanonicalUrl, UrlHash},
+    chunk::{ChunkError, ChunkKind, close, open, pack_links},
+    link::{Attributes, Link, LinkFlags},
+    parameters::ParameterList,
+    priority::PriorityWords,
+    rules::Rules,
+    turned_away::TurnedAway,
+};
+
+const HOST: &str = "a.example";
+
+fn link(path: &str) -> Link {
+    let url = format!("http://{HOST}/{path}");
+    let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
+    Link { url, attributes: Attributes::default() }
+}
+
+fn link_with(path: &str, depth: u16, priority: u8, flags: LinkFlags) -> Link {
+    Link { attributes: Attributes { depth, priority, hops: 0, flags }, ..link(path) }
+}
+
+fn state_of(links: impl IntoIterator<Item = Link>) -> HostState {
+    let mut state = HostState::new(HOST);
+    state.merge(links, &Rules::default(), &mut SiteUse::default());
+    state.check();
+    state
+}
+
+fn unpacked(chunks: &[Vec<u8>]) -> Result<Unpacked, ChunkError> {
+    let chunks = chunks.iter().map(Vec::as_slice);
+    HostState::unpack(HOST, chunks, &ParameterList::default())
+}
+
+fn order_of(state: &mut HostState) -> Vec<String> {
+    let turns = std::iter::from_fn(|| state.next(0));
+    turns.map(|turn| turn.url.rsplit('/').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn links_are_counted_as_new_known_or_turned_away() {
+    let mut state = HostState::new(HOST);
+    let mut site = SiteUse::default();
+    let mut other = link("1");
+    other.url = CanonicalUrl::parse("http://www.a.example/", &ParameterList::default()).unwrap();
+    let links = [link("1"), link("1?utm_source=x"), link("2"), link("x/x/x"), other];
+    let merged = state.merge(links, &Rules::default(), &mut site);
+    assert_eq!((merged.new, merged.known), (2, 1));
+    let turned_away: Vec<_> = merged.turned_away.iter().collect();
+    assert_eq!(turned_away, [(TurnedAway::Host, 1), (TurnedAway::TrapRepeatedSegment, 1)]);
+    assert_eq!(site, SiteUse { pages: 2, hosts: 1 });
+    assert_eq!(state.answer(link("1").url.hash(), Ending::Captured), Answered::Recorded);
+    assert_eq!(state.answer(link("1").url.hash(), Ending::Failed), Answered::Before);
+    assert_eq!(state.answer(link("3").url.hash(), Ending::Failed), Answered::Unknown);
+    assert_eq!(state.merge([link("1")], &Rules::default(), &mut site).known, 1);
+    let sums = Sums { known: 2, pending: 1, captured: 1, ..Sums::default() };
+    assert_eq!(state.sums(), sums);
+    state.check();
+}
+
+#[test]
+fn urls_are_asked_by_urgency_priority_and_depth() {
+    let none = LinkFlags::default();
+    let mut state = state_of([
+        link_with("deep", 2, 0, none),
+        link_with("prior", 9, 3, none),
+        link_with("urgent", 16, 0, LinkFlags::URGENT),
+        link_with("shallow", 1, 0, none),
+    ]);
+    assert_eq!(order_of(&mut state), ["urgent", "prior", "shallow", "deep"]);
+    assert_eq!((state.next(0), state.next_due_s()), (None, Some(0)));
+}
+
+#[test]
+fn another_link_raises_a_pending_url_and_keeps_its_depth() {
+    let none = LinkFlags::default();
+    let mut state = state_of([
+        link_with("a", 1, 0, none),
+        link_with("b", 5, 1, none),
+        link_with("b", 1, 0, LinkFlags::URGENT.with(LinkFlags::SEED)),
+    ]);
+    assert!(state.pack().is_some());
+    let turn = state.next(0).unwrap();
+    let flags = LinkFlags::URGENT.with(LinkFlags::SEED);
+    assert_eq!(turn.attributes, Attributes { depth: 5, priority: 1, hops: 0, flags });
+    // Also while it is asked.
+    state.merge([link_with("b", 0, 7, none)], &Rules::default(), &mut SiteUse::default());
+    state.check();
+    assert!(state.is_dirty());
+    assert!(state.put_back(turn.hash));
+    assert_eq!(state.next(0).unwrap().attributes.priority, 7);
+}
+
+#[test]
+fn words_raise_the_priority_of_links_and_once_that_of_a_redirects_target() {
+    let words = PriorityWords::parse(&["news=2"]).unwrap();
+    let rules = Rules { priorities: words, ..Rules::default() };
+    let mut state = HostState::new(HOST);
+    let mut target = link_with("news/2", 0, 3, LinkFlags::default());
+    target.attributes.hops = 1;
+    let links = [link_with("news/1", 0, 3, LinkFlags::default()), target, link("x")];
+    state.merge(links, &rules, &mut SiteUse::default());
+    let priorities: Vec<u8> =
+        std::iter::from_fn(|| state.next(0)).map(|turn| turn.attributes.priority).collect();
+    assert_eq!(priorities, [5, 3, 0]);
+}
+
+#[test]
+fn a_url_that_failed_in_passing_is_tried_once_more_and_later() {
+    let mut state = state_of([link("a")]);
+    let turn = state.next(0).unwrap();
+    assert!(state.retry(turn.hash, 60));
+    assert!(!state.retry(turn.hash, 60), "it is not asked");
+    state.check();
+    let chunk = state.pack().unwrap();
+    assert_eq!(chunk.next_due_s, Some(60));
+    let mut state = unpacked(&[chunk.bytes]).unwrap().state;
+    assert_eq!(state.next(59), None);
+    let turn = state.next(60).unwrap();
+    assert_eq!(turn.retries, 1);
+    assert!(!state.retry(turn.hash, 120));
+    assert_eq!(state.answer(turn.hash, Ending::Failed), Answered::Recorded);
+    assert_eq!(state.next_due_s(), None);
+    state.check();
+}
+
+#[test]
+fn what_is_pending_can_be_left() {
+    let mut state = state_of([link("a"), link("b"), link("c")]);
+    let turn = state.next(0).unwrap();
+    state.answer(turn.hash, Ending::Refused);
+    assert_eq!(state.leave_pending().len(), 2);
+    let sums = Sums { known: 3, refused: 1, left: 2, ..Sums::default() };
+    assert_eq!(state.sums(), sums);
+    state.check();
+}
+
+#[test]
+fn budgets_of_site_and_shape_are_never_exceeded() {
+    let rules = Rules { site_budget: SiteBudget(300), ..Rules::default() };
+    let (mut state, mut site) = (HostState::new(HOST), SiteUse { pages: 100, hosts: 1 });
+    let calendar = (0..1_000).map(|day| link(&format!("day/{day}")));
+    let merged = state.merge(calendar, &rules, &mut site);
+    // A quarter of the budget, rounded down.
+    assert_eq!((merged.new, merged.turned_away.of(TurnedAway::TrapShape)), (75, 925));
+    let words = (0..1_000).map(|n| link(&"abcdefghij".repeat(n / 100 + 1)[n % 100 / 10..]));
+    let merged = state.merge(words, &rules, &mut site);
+    assert_eq!(merged.new + merged.known + merged.turned_away.total(), 1_000);
+    let pages =
+        (0..400).map(|n| link(&format!("{}/{}", "ghi".repeat(n / 20), "xy".repeat(n % 20))));
+    let merged = state.merge(pages, &rules, &mut site);
+    assert!(merged.turned_away.of(TurnedAway::TrapSitePages) > 100);
+    assert_eq!((site.pages, state.pages()), (300, 200));
+    // What is known is known, and requisites are no pages.
+    assert_eq!(state.merge([link("day/1")], &rules, &mut site).known, 1);
+    let image = link_with("i.png", 0, 0, LinkFlags::REQUISITE);
+    assert_eq!(state.merge([image], &rules, &mut site).new, 1);
+    assert_eq!(state.pages(), 200);
+    // A requisite that is linked as a page is a page.
+    state.merge([link("i.png")], &rules, &mut site);
+    assert_eq!((site.pages, state.pages()), (301, 201));
+}
+
+#[test]
+fn a_site_has_at_most_1000_hosts() {
+    let mut site = SiteUse { pages: 0, hosts: 999 };
+    let rules = Rules::default();
+    let mut state = HostState::new(HOST);
+    assert_eq!(state.merge_link(link("a"), &rules, &mut site), LinkVerdict::New);
+    assert_eq!(state.merge_link(link("b"), &rules, &mut site), LinkVerdict::New);
+    let refused = HostState::new(HOST).merge_link(link("a"), &rules, &mut site);
+    assert_eq!(refused, LinkVerdict::TurnedAway(TurnedAway::TrapSiteHosts));
+    assert_eq!(site, SiteUse { pages: 2, hosts: 1_000 });
+}
+
+#[test]
+fn a_host_has_at_most_so_many_known_urls_and_bytes() {
+    let mut state = state_of([link("a")]);
+    state.pending_bytes = MAX_PENDING_BYTES - 17;
+    let full = LinkVerdict::TurnedAway(TurnedAway::TrapHostKnown);
+    let merge = |state: &mut HostState| {
+        state.merge_link(link("b"), &Rules::default(), &mut SiteUse::default())
+    };
+    assert_eq!(merge(&mut state), full);
+    state.pending_bytes = 0;
+    state.answered.extend((1..MAX_KNOWN_PER_HOST as u64).map(UrlHash));
+    assert_eq!(merge(&mut state), full);
+    state.answered.remove(&UrlHash(1));
+    assert_eq!(merge(&mut state), LinkVerdict::New);
+}
+
+#[test]
+fn a_pack_is_a_snapshot_first_then_deltas_then_a_snapshot() {
+    let mut state = HostState::new(HOST);
+    assert!(state.pack().is_none());
+    let (mut chunks, mut kinds) = (Vec::new(), Vec::new());
+    for round in 0..40 {
+        let links = (0..3).map(|n| link(&format!("{round}/{n}")));
+        state.merge(links, &Rules::default(), &mut SiteUse::default());
+        let turn = state.next(0).unwrap();
+        state.answer(turn.hash, Ending::Captured);
+        let packed = state.pack().unwrap();
+        assert_eq!((packed.known, packed.pending), (state.sums().known, state.sums().pending));
+        assert_eq!(packed.generation, round + 1);
+        kinds.push(packed.kind);
+        if packed.kind == ChunkKind::Snapshot {
+            chunks.clear();
+        }
+        chunks.push(packed.bytes);
+        assert_eq!(unpacked(&chunks).unwrap().state, state);
+    }
+    let snapshots = kinds.iter().filter(|kind| **kind == ChunkKind::Snapshot).count();
+    assert_eq!(kinds[..2], [ChunkKind::Snapshot, ChunkKind::Delta]);
+    assert!((3..12).contains(&snapshots), "{snapshots}");
+    assert!(state.pack().is_none());
+}
+
+#[test]
+fn links_that_were_appended_come_back_until_the_next_pack() {
+    let mut state = state_of([link("a")]);
+    let mut chunks = vec![state.pack().unwrap().bytes];
+    chunks.extend(pack_links(&[link("b")]));
+    chunks.extend(pack_links(&[link("a")]));
+    let mut loaded = unpacked(&chunks).unwrap();
+    assert_eq!(loaded.unmerged, [link("b"), link("a")]);
+    // Even if none of them is new.
+    assert!(loaded.state.is_dirty());
+    chunks.push(loaded.state.pack().unwrap().bytes);
+    let last = unpacked(&chunks).unwrap();
+    assert!(last.state == state && last.unmerged.is_empty() && !last.state.is_dirty());
+    let first = unpacked(&pack_links(&[link("b")])).unwrap();
+    assert_eq!((first.state.sums().known, first.unmerged.len()), (0, 1));
+}
+
+#[test]
+fn a_pending_text_that_is_no_url_any_more_is_asked_in_its_turn() {
+    let mut state = state_of([link("a")]);
+    for pending in state.pending.values_mut() {
+        pending.url = "https://ü..example/".into();
+    }
+    let mut loaded = unpacked(&[state.pack().unwrap().bytes]).unwrap().state;
+    loaded.check();
+    let turn = loaded.next(0).unwrap();
+    assert_eq!(turn.url, "https://ü..example/");
+    assert_eq!(loaded.answer(turn.hash, Ending::Refused), Answered::Recorded);
+    let sums = Sums { known: 1, refused: 1, ..Sums::default() };
+    assert_eq!(loaded.sums(), sums);
+}
+
+#[test]
+fn a_chunk_that_is_missing_damaged_or_of_another_host_is_an_error() {
+    let mut state = state_of([link("a"), link("b"), link("c"), link("d")]);
+    let mut chunks = vec![state.pack().unwrap().bytes];
+    for name in ["a", "b"] {
+        state.answer(link(name).url.hash(), Ending::Captured);
+        chunks.push(state.pack().unwrap().bytes);
+    }
+    assert_eq!(unpacked(&chunks).unwrap().state, state);
+    let gap = |before, found| Err(ChunkError::Gap { before, found });
+    assert_eq!(unpacked(&chunks[1..]), gap(0, 2));
+    assert_eq!(unpacked(&[chunks[0].clone(), chunks[2].clone()]), gap(1, 3));
+    assert_eq!(unpacked(&[chunks[0].clone(), chunks[1].clone(), chunks[1].clone()]), gap(2, 2));
+    let other = HostState::unpack("b.example", [&*chunks[0]], &ParameterList::default());
+    assert_eq!(other, Err(ChunkError::Field("host of a pending URL")));
+    chunks[0][9] ^= 4;
+    assert_eq!(unpacked(&chunks), Err(ChunkError::Checksum));
+    assert_eq!(unpacked(&[vec![9; 9]]), Err(ChunkError::Version(9)));
+}
+
+proptest! {
+    #[test]
+    fn any_fields_give_a_state_that_can_go_on_or_an_error(
+        fields: Vec<u8>, is_delta: bool, at: prop::sample::Index, byte: u8,
+    ) {
+        let mut state = state_of([link("a"), link("b"), link("c?d=1")]);
+        let first = state.pack().unwrap().bytes;
+        state.answer(link("a").url.hash(), Ending::Captured);
+        state.merge([link("e")], &Rules::default(), &mut SiteUse::default());
+        let second = state.pack().unwrap().bytes;
+        let mut anything = open(if is_delta { ChunkKind::Delta } else { ChunkKind::Snapshot });
+        anything.extend(fields);
+        let mut damaged = if is_delta { second.clone() } else { first.clone() };
+        let at = 6 + at.index(damaged.len() - 6);
+        damaged[at] = byte;
+        for chunk in [close(anything), close(damaged)] {
+            let (before, after) = (first.clone(), second.clone());
+            let chunks = if is_delta { vec![before, chunk] } else { vec![chunk, after] };
+            if let Ok(Unpacked { mut state, .. }) = unpacked(&chunks) {
+                state.check();
+                state.merge([link("z")], &Rules::default(), &mut SiteUse::default());
+                state.check();
+                let packed = state.pack_snapshot().bytes;
+                prop_assert_eq!(unpacked(&[packed]).unwrap().state, state);
+            }
+        }
+    }
+}

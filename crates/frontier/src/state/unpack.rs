@@ -1,0 +1,149 @@
+//! Unpacking chunks into the state that was packed.
+//!
+//! A snapshot begins anew; a delta must follow the chunk before it, so one that is missing is an
+//! error and never a wrong state. Links that were appended without merging come back as links.
+//!
+//! The hash of a pending URL follows from its text, by the list of parameters of now: if two
+//! pending URLs have become one by a new list, or a pending one is answered already, the second is
+//! dropped. A pending text that is no URL for this program, though it was one for the program that
+//! packed, stays pending under the hash of its text: it is asked in its turn, and refused.
+
+use super::host_state::{HostState, MAX_KNOWN_PER_HOST, Pending, Sums};
+use crate::{
+    canonical::{CanonicalUrl, UrlHash, hash_of},
+    chunk::{
+        ChunkError, ChunkKind, ChunkReader, Entry, fields_of, read_entries, read_hashes,
+        read_shapes, unpack_links,
+    },
+    link::Link,
+    parameters::ParameterList,
+    turned_away::TurnedAwayCounts,
+};
+
+/// Greatest number of packs of a host. Ten a second would take 13 years.
+const MAX_GENERATION: u64 = 1 << 32;
+
+/// A state as its chunks say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unpacked {
+    /// The state. All pending URLs are to be asked, those too that were asked when it was packed.
+    pub state: HostState,
+    /// Links that were appended after the last pack, in order; the caller merges them. Then the
+    /// next pack supersedes their chunks, even if none of them was new.
+    pub unmerged: Vec<Link>,
+    /// Appended links that cannot be merged (see [`crate::UnpackedLinks`]).
+    pub turned_away: TurnedAwayCounts,
+}
+
+impl HostState {
+    /// Unpacks the chunks of a host, in the order in which they were recorded. Without a chunk the
+    /// state is a new one.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with a chunk, or with its place.
+    pub fn unpack<'a>(
+        host: &str,
+        chunks: impl IntoIterator<Item = &'a [u8]>,
+        parameters: &ParameterList,
+    ) -> Result<Unpacked, ChunkError> {
+        let mut state = Self::new(host);
+        let mut unmerged = Vec::new();
+        let mut turned_away = TurnedAwayCounts::default();
+        for chunk in chunks {
+            let (kind, fields) = fields_of(chunk)?;
+            if kind == ChunkKind::Links {
+                let found = unpack_links(chunk, parameters)?;
+                unmerged.extend(found.links);
+                turned_away.add(&found.turned_away);
+                continue;
+            }
+            if kind == ChunkKind::Snapshot {
+                state = Self::new(host);
+                state.snapshot_bytes = chunk.len();
+            } else {
+                state.delta_bytes += chunk.len();
+            }
+            // Whoever packed had merged them.
+            unmerged.clear();
+            turned_away = TurnedAwayCounts::default();
+            state.apply(kind, fields, parameters)?;
+        }
+        state.shapes.forget_changes();
+        state.has_unmerged = !unmerged.is_empty() || turned_away.total() > 0;
+        Ok(Unpacked { state, unmerged, turned_away })
+    }
+
+    fn apply(
+        &mut self,
+        kind: ChunkKind,
+        fields: &[u8],
+        parameters: &ParameterList,
+    ) -> Result<(), ChunkError> {
+        let mut reader = ChunkReader::new(fields);
+        let generation = reader.number("generation")?;
+        let follows = self.generation > 0 && self.generation.checked_add(1) == Some(generation);
+        if kind == ChunkKind::Delta && !follows {
+            return Err(ChunkError::Gap { before: self.generation, found: generation });
+        }
+        if !(1..=MAX_GENERATION).contains(&generation) {
+            return Err(ChunkError::Field("generation"));
+        }
+        self.generation = generation;
+        let mut number = || reader.number("sums");
+        let [captured, failed, refused, left] = [number()?, number()?, number()?, number()?];
+        self.ended = Sums { captured, failed, refused, left, ..Sums::default() };
+        self.pages = number()?;
+        if !self.shapes.apply(&read_shapes(&mut reader)?) {
+            return Err(ChunkError::Field("shapes"));
+        }
+        for hash in read_hashes(&mut reader, MAX_KNOWN_PER_HOST)? {
+            self.remove_pending(hash);
+            self.answered.insert(hash);
+        }
+        let start = self.usual_start();
+        read_entries(&mut reader, &start, MAX_KNOWN_PER_HOST, |entry| {
+            self.take_entry(&entry, parameters)
+        })?;
+        if reader.remaining() > 0 {
+            return Err(ChunkError::Field("end of the chunk"));
+        }
+        let mut ended = [captured, failed, refused, left].into_iter();
+        let ended = ended.try_fold(0_u64, u64::checked_add);
+        if ended != Some(self.answered.len() as u64) {
+            return Err(ChunkError::Field("sums"));
+        }
+        let known = self.answered.len() + self.pending.len();
+        if known > MAX_KNOWN_PER_HOST || self.pages > MAX_KNOWN_PER_HOST as u64 {
+            return Err(ChunkError::TooLarge("known URLs"));
+        }
+        Ok(())
+    }
+
+    fn take_entry(
+        &mut self,
+        entry: &Entry<&str>,
+        parameters: &ParameterList,
+    ) -> Result<(), ChunkError> {
+        let (hash, url) = match CanonicalUrl::parse(entry.url, parameters) {
+            Ok(url) if url.host() != &*self.host => {
+                return Err(ChunkError::Field("host of a pending URL"));
+            }
+            Ok(url) => (url.hash(), url.into_fetched()),
+            Err(_) => (UrlHash(hash_of(entry.url)), entry.url.to_owned()),
+        };
+        if self.answered.contains(&hash) {
+            return Ok(());
+        }
+        self.remove_pending(hash);
+        self.insert_pending(
+            hash,
+            Pending {
+                url: url.into_boxed_str(),
+                attributes: entry.attributes,
+                retries: entry.retries,
+                not_before_s: entry.not_before_s,
+            },
+        );
+        Ok(())
+    }
+}

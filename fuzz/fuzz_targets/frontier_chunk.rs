@@ -1,0 +1,67 @@
+//! Unpacks any bytes as the chunks of a host: they give an error, or a state whose sums hold, which
+//! can go on, and which packs into chunks that give it again.
+//!
+//! The first byte says where one chunk ends and the next begins. The checksum of each is made
+//! right, since no fuzzer finds it.
+#![no_main]
+
+use everytab_frontier::{
+    CanonicalUrl, Ending, HostState, Link, ParameterList, Rules, SiteUse, Unpacked, pack_links,
+    unpack_links,
+};
+use libfuzzer_sys::fuzz_target;
+
+const HOST: &str = "a.example";
+
+fuzz_target!(|bytes: &[u8]| {
+    let parameters = ParameterList::default();
+    let Some((first, bytes)) = bytes.split_first() else { return };
+    let (one, other) = bytes.split_at(usize::from(*first).min(bytes.len()));
+    let chunks: Vec<Vec<u8>> =
+        [one, other].into_iter().filter(|chunk| !chunk.is_empty()).map(sealed).collect();
+    for chunk in &chunks {
+        if let Ok(found) = unpack_links(chunk, &parameters) {
+            let packed = pack_links(&found.links);
+            let again = packed.iter().map(|chunk| unpack_links(chunk, &parameters));
+            let again: Vec<Link> =
+                again.flat_map(|again| again.expect("as packed").links).collect();
+            assert_eq!(again.len(), found.links.len());
+        }
+    }
+    let unpacked = HostState::unpack(HOST, chunks.iter().map(Vec::as_slice), &parameters);
+    let Ok(Unpacked { mut state, unmerged, .. }) = unpacked else { return };
+    check_sums(&state);
+    let (rules, mut site) = (Rules::default(), SiteUse::default());
+    state.merge(unmerged, &rules, &mut site);
+    let url = CanonicalUrl::parse("http://a.example/fuzz", &parameters).expect("a URL");
+    state.merge([Link::submitted(url, true, 0)], &rules, &mut site);
+    for _ in 0..3 {
+        let Some(turn) = state.next(u64::MAX) else { break };
+        if !state.retry(turn.hash, 1) {
+            state.answer(turn.hash, Ending::Captured);
+        }
+    }
+    check_sums(&state);
+    let packed = state.pack_snapshot().bytes;
+    let again = HostState::unpack(HOST, [&*packed], &parameters).expect("as packed");
+    assert!(again.state == state && again.unmerged.is_empty());
+});
+
+fn check_sums(state: &HostState) {
+    let sums = state.sums();
+    let ended = sums.captured + sums.failed + sums.refused + sums.left;
+    assert_eq!(sums.known, sums.pending + ended);
+}
+
+/// Returns the bytes with a version and the right checksum: the first byte is the kind.
+fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let mut crc = !0_u32;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+        }
+    }
+    let (kind, fields) = bytes.split_at(1);
+    [&[1], kind, &(!crc).to_be_bytes(), fields].concat()
+}
