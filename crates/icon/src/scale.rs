@@ -9,7 +9,7 @@
 
 mod srgb;
 
-use self::srgb::{LINEAR, to_srgb};
+pub(crate) use self::srgb::{LINEAR, to_srgb};
 use crate::pixels::Pixels;
 
 /// The sum of the weights of one target pixel.

@@ -73,6 +73,13 @@ pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     Some(Drawn { content_type: format.content_type(), body })
 }
 
+/// The bytes of the icon of a host at a path, for programs that measure; none if the path does not
+/// look like an icon's.
+#[must_use]
+pub fn drawn_icon(seed: u64, host: &str, path: &str) -> Option<Vec<u8>> {
+    Some(icon(seed, host, path)?.body)
+}
+
 /// Bytes that begin with the signature of the path's format but are no image.
 pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     let mut dice = Dice::new(seed, &["broken icon", host, path]);

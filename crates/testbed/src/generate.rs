@@ -8,6 +8,7 @@ mod icon_links;
 mod index;
 mod names;
 mod page;
+mod ranks;
 mod site;
 mod surt;
 mod text;

@@ -42,6 +42,7 @@ mod web;
 pub use behaviour::Behaviour;
 pub use counters::{Counts, Http2Request};
 pub use dice::Dice;
+pub use draw::drawn_icon;
 pub use error::TestbedError;
 pub use mix::Mix;
 pub use running::{ClientSettings, Running, SmallInternet};

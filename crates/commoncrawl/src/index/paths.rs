@@ -98,10 +98,10 @@ pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
     if ids.is_empty() { Err(ListError::Crawls("it names no crawl".into())) } else { Ok(ids) }
 }
 
-/// Returns the ids of the crawls of which there is an object below [`COLLECTIONS`], newest first.
-/// `keys` are names of objects; other names are ignored.
-pub fn crawl_ids_of_keys<'a>(keys: impl Iterator<Item = &'a str>) -> Vec<String> {
-    newest_first(keys.filter_map(|key| Some(key.strip_prefix(COLLECTIONS)?.split_once('/')?.0)))
+/// Returns the ids of the crawls that have a folder below [`COLLECTIONS`], newest first. `folders`
+/// are names below it; other names are ignored.
+pub fn crawl_ids_of_folders(folders: &[String]) -> Vec<String> {
+    newest_first(folders.iter().map(|folder| folder.trim_end_matches('/')))
 }
 
 fn newest_first<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
@@ -197,16 +197,9 @@ mod tests {
 
     #[test]
     fn crawls_are_found_by_their_folders() {
-        let keys = [
-            "cc-index/collections/CC-MAIN-2026-04/indexes/cdx-00000.gz",
-            "cc-index/collections/CC-MAIN-2026-05/metadata.yaml",
-            "cc-index/collections/CC-MAIN-2026-04/metadata.yaml",
-            "cc-index/collections/CC-NEWS/metadata.yaml",
-            "cc-index/collections/index.html",
-            "cc-index/table/cc-main/warc/crawl=CC-MAIN-2026-06/x",
-        ];
-        assert_eq!(crawl_ids_of_keys(keys.into_iter()), ["CC-MAIN-2026-05", "CC-MAIN-2026-04"]);
-        assert!(crawl_ids_of_keys([].into_iter()).is_empty());
+        let folders = ["CC-MAIN-2026-04/", "CC-MAIN-2026-05/", "CC-NEWS/"].map(str::to_owned);
+        assert_eq!(crawl_ids_of_folders(&folders), ["CC-MAIN-2026-05", "CC-MAIN-2026-04"]);
+        assert!(crawl_ids_of_folders(&[]).is_empty());
     }
 
     #[test]

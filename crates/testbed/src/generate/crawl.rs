@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use super::{
     index::IndexFileWriter,
     names::World,
+    ranks,
     site::{self, GeneratedCapture, Subset},
     version::CRAWL,
     warc::WarcFile,
@@ -66,6 +67,7 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
             .collect();
         layout::write_paths(bucket, CRAWL, list, &names)?;
     }
+    ranks::write(world, bucket)?;
     layout::write_collections(bucket, &[CRAWL.to_owned()])
 }
 

@@ -1,0 +1,298 @@
+//! A picture of blocks: a baseline JPEG that a tile of the map is, and of which single blocks can
+//! be painted over without a change to the others.
+//!
+//! Colours are not subsampled, so that a block shows 8x8 pixels of every channel, which at the
+//! map's nearest level are one icon. Codes are the shortest of each file. Invariants: integers
+//! only, so that the same pixels give the same bytes on every machine; reading and writing keeps
+//! every coefficient. Must not know: what the picture shows.
+
+mod huffman;
+mod scan;
+mod transform;
+
+use self::{
+    huffman::{MAX_CODE_BITS, Table},
+    scan::{Blocks, COMPONENTS, Tables, ZIGZAG},
+    transform::{Block, SIDE, forward, inverse, to_rgb, to_ycc},
+};
+
+/// Longest side of a picture in pixels.
+pub const MAX_SIDE_PIXELS: usize = 4096;
+
+/// The quantization table of luma in annex K of the standard, which [`QUALITY`] scales.
+#[rustfmt::skip]
+const LUMA_QUANTIZATION: Block<u16> = [
+    16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55,
+    14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51, 87, 80, 62,
+    18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92,
+    49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
+];
+/// The quantization table of chroma in annex K.
+#[rustfmt::skip]
+const CHROMA_QUANTIZATION: Block<u16> = [
+    17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99,
+    24, 26, 56, 99, 99, 99, 99, 99, 47, 66, 99, 99, 99, 99, 99, 99,
+    99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
+    99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
+];
+/// Percent of the quantization tables of annex K, as quality 60 of libjpeg: record 0049 has the
+/// measurements.
+const QUALITY: u16 = 80;
+
+/// The quantization tables of luma and of chroma.
+type QuantizationTables = [Block<u16>; 2];
+
+fn quantization_tables() -> QuantizationTables {
+    let scaled = |value: u16| (u32::from(value) * u32::from(QUALITY) + 50) / 100;
+    [LUMA_QUANTIZATION, CHROMA_QUANTIZATION]
+        .map(|table| table.map(|value| scaled(value).clamp(1, 255) as u16))
+}
+
+/// Why bytes are no picture that was written here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is no JPEG of the map: {0}")]
+pub struct MosaicError(&'static str);
+
+/// The coefficients of a picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mosaic {
+    /// Blocks in a row.
+    across: usize,
+    quantization: QuantizationTables,
+    blocks: Vec<Blocks>,
+}
+
+/// A rectangle of a picture, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rect {
+    /// Left edge.
+    pub left: usize,
+    /// Upper edge.
+    pub top: usize,
+    /// Width.
+    pub width: usize,
+    /// Height.
+    pub height: usize,
+}
+
+impl Mosaic {
+    /// Makes a picture of red, green and blue of each pixel. `None`: a side is no multiple of 8, or
+    /// above the limit, or there are not so many pixels.
+    #[must_use]
+    pub fn from_rgb(width: usize, height: usize, rgb: &[u8]) -> Option<Self> {
+        let mut mosaic = Self::blank(width, height, quantization_tables())?;
+        if rgb.len() != width * height * 3 {
+            return None;
+        }
+        for (number, block) in mosaic.blocks.iter_mut().enumerate() {
+            let (column, row) = (number % mosaic.across, number / mosaic.across);
+            let mut pixels = [[0; 3]; SIDE * SIDE];
+            for (y, line) in pixels.as_chunks_mut::<SIDE>().0.iter_mut().enumerate() {
+                let from = (row * SIDE + y) * width + column * SIDE;
+                line.copy_from_slice(&rgb.as_chunks::<3>().0[from..from + SIDE]);
+            }
+            *block = quantized(&pixels, &mosaic.quantization);
+        }
+        Some(mosaic)
+    }
+
+    fn blank(width: usize, height: usize, quantization: QuantizationTables) -> Option<Self> {
+        let is_side =
+            |side: usize| (SIDE..=MAX_SIDE_PIXELS).contains(&side) && side.is_multiple_of(SIDE);
+        (is_side(width) && is_side(height)).then(|| {
+            let (across, down) = (width / SIDE, height / SIDE);
+            Self { across, quantization, blocks: vec![[[0; 64]; COMPONENTS]; across * down] }
+        })
+    }
+
+    /// Width in pixels.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.across * SIDE
+    }
+
+    /// Height in pixels.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        self.blocks.len() / self.across * SIDE
+    }
+
+    /// Red, green and blue of each pixel, as every machine of ours shows them.
+    #[must_use]
+    pub fn rgb(&self) -> Vec<u8> {
+        let width = self.width();
+        let mut rgb = vec![0; width * self.height() * 3];
+        for (number, block) in self.blocks.iter().enumerate() {
+            let (column, row) = (number % self.across, number / self.across);
+            let pixels = shown(block, &self.quantization);
+            for (y, line) in pixels.as_chunks::<SIDE>().0.iter().enumerate() {
+                let to = ((row * SIDE + y) * width + column * SIDE) * 3;
+                rgb[to..to + SIDE * 3].copy_from_slice(line.as_flattened());
+            }
+        }
+        rgb
+    }
+
+    /// Paints a rectangle with `rgb`, row by row. A block that it covers in part keeps its other
+    /// pixels as they are shown, but for what quantizing them again changes; other blocks stay.
+    /// Pixels outside of the picture are left out.
+    pub fn paint(&mut self, rect: Rect, rgb: &[u8]) {
+        let colours = rgb.as_chunks::<3>().0;
+        let (right, bottom) = (
+            rect.left.saturating_add(rect.width).min(self.width()),
+            rect.top.saturating_add(rect.height).min(self.height()),
+        );
+        if rect.left >= right || rect.top >= bottom {
+            return;
+        }
+        for row in rect.top / SIDE..bottom.div_ceil(SIDE) {
+            for column in rect.left / SIDE..right.div_ceil(SIDE) {
+                let block = &mut self.blocks[row * self.across + column];
+                let mut pixels = shown(block, &self.quantization);
+                for (i, pixel) in pixels.iter_mut().enumerate() {
+                    let (x, y) = (column * SIDE + i % SIDE, row * SIDE + i / SIDE);
+                    if (rect.left..right).contains(&x) && (rect.top..bottom).contains(&y) {
+                        let at = (y - rect.top) * rect.width + x - rect.left;
+                        *pixel = colours.get(at).copied().unwrap_or_default();
+                    }
+                }
+                *block = quantized(&pixels, &self.quantization);
+            }
+        }
+    }
+
+    /// The bytes of the file.
+    #[must_use]
+    pub fn write(&self) -> Vec<u8> {
+        let (tables, data) = scan::write(&self.blocks);
+        let mut file = vec![0xff, 0xd8];
+        for (number, table) in (0..).zip(&self.quantization) {
+            let in_order = ZIGZAG.map(|at| table[at].min(255) as u8);
+            segment(&mut file, 0xdb, &[&[number], &in_order[..]].concat());
+        }
+        // Sides are at most 4,096.
+        let [height, width] = [self.height(), self.width()].map(|side| (side as u16).to_be_bytes());
+        let frame = [8, height[0], height[1], width[0], width[1], 3];
+        let components = [1, 0x11, 0, 2, 0x11, 1, 3, 0x11, 1];
+        segment(&mut file, 0xc0, &[&frame[..], &components].concat());
+        for (number, of_component) in (0..).zip(&tables) {
+            for (class, table) in [0, 0x10].into_iter().zip(of_component) {
+                let head = [class | number];
+                segment(&mut file, 0xc4, &[&head[..], &table.lengths, &table.symbols].concat());
+            }
+        }
+        segment(&mut file, 0xda, &[3, 1, 0, 2, 0x11, 3, 0x11, 0, 63, 0]);
+        file.extend(data);
+        file.extend([0xff, 0xd9]);
+        file
+    }
+
+    /// Reads a file that [`Self::write`] made, by this or another version.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn read(file: &[u8]) -> Result<Self, MosaicError> {
+        let mut rest =
+            file.strip_prefix(&[0xff, 0xd8]).ok_or(MosaicError("it has no start of image"))?;
+        let mut quantization: [Option<Block<u16>>; 2] = [None; 2];
+        let mut tables: Tables<Option<Table>> = Tables::default();
+        let mut sides = None;
+        loop {
+            let (marker, body, after) =
+                next_segment(rest).ok_or(MosaicError("it ends within a segment"))?;
+            rest = after;
+            match marker {
+                0xdb => read_quantization_table(body, &mut quantization)
+                    .ok_or(MosaicError("its quantization table is malformed"))?,
+                0xc4 => read_huffman_table(body, &mut tables)
+                    .ok_or(MosaicError("its Huffman table is malformed"))?,
+                0xc0 => {
+                    sides =
+                        Some(read_frame(body).ok_or(MosaicError("its frame header is malformed"))?)
+                }
+                0xda => break,
+                _ => return Err(MosaicError("it has a segment of another kind")),
+            }
+        }
+        let (width, height) = sides.ok_or(MosaicError("it has no frame header"))?;
+        let [Some(luma), Some(chroma)] = quantization else {
+            return Err(MosaicError("it lacks a quantization table"));
+        };
+        let [[Some(a), Some(b)], [Some(c), Some(d)]] = tables else {
+            return Err(MosaicError("it lacks a Huffman table"));
+        };
+        let mut mosaic = Self::blank(width, height, [luma, chroma])
+            .ok_or(MosaicError("its sides are refused"))?;
+        mosaic.blocks = scan::read(rest, &[[a, b], [c, d]], mosaic.blocks.len())
+            .ok_or(MosaicError("its scan is malformed"))?;
+        Ok(mosaic)
+    }
+}
+
+fn quantized(pixels: &Block<[u8; 3]>, tables: &QuantizationTables) -> Blocks {
+    let ycc = pixels.map(to_ycc);
+    std::array::from_fn(|component| {
+        let coefficients = forward(&ycc.map(|pixel| pixel[component]));
+        let table = &tables[component.min(1)];
+        std::array::from_fn(|i| {
+            let divisor = i64::from(table[i]) * 8;
+            let size = (coefficients[i].abs() + divisor / 2) / divisor;
+            // A coefficient is at most 1,024 times 8, and a baseline file holds 1,023.
+            let size = size.min(1023) as i16;
+            if coefficients[i] < 0 { -size } else { size }
+        })
+    })
+}
+
+fn shown(block: &Blocks, tables: &QuantizationTables) -> Block<[u8; 3]> {
+    let samples: [Block<u8>; COMPONENTS] = std::array::from_fn(|component| {
+        let table = &tables[component.min(1)];
+        inverse(&std::array::from_fn(|i| i32::from(block[component][i]) * i32::from(table[i])))
+    });
+    std::array::from_fn(|i| to_rgb([samples[0][i], samples[1][i], samples[2][i]]))
+}
+
+fn segment(file: &mut Vec<u8>, marker: u8, body: &[u8]) {
+    // Bodies have at most 273 bytes.
+    let length = (body.len() as u16 + 2).to_be_bytes();
+    file.extend([0xff, marker, length[0], length[1]]);
+    file.extend(body);
+}
+
+/// The marker and the body of the next segment, and what follows it.
+fn next_segment(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (head, rest) = bytes.split_at_checked(4)?;
+    let length = usize::from(u16::from_be_bytes([head[2], head[3]])).checked_sub(2)?;
+    let (body, rest) = rest.split_at_checked(length)?;
+    (head[0] == 0xff).then_some((head[1], body, rest))
+}
+
+fn read_quantization_table(body: &[u8], tables: &mut [Option<Block<u16>>; 2]) -> Option<()> {
+    let (number, in_order) = body.split_first()?;
+    let in_order: &Block<u8> = in_order.try_into().ok()?;
+    let mut read = [0; 64];
+    for (&at, &value) in ZIGZAG.iter().zip(in_order) {
+        read[at] = u16::from(value.max(1));
+    }
+    *tables.get_mut(usize::from(*number))? = Some(read);
+    Some(())
+}
+
+fn read_huffman_table(body: &[u8], tables: &mut Tables<Option<Table>>) -> Option<()> {
+    let (head, rest) = body.split_first()?;
+    let (lengths, symbols) = rest.split_at_checked(MAX_CODE_BITS)?;
+    let table = Table { lengths: lengths.try_into().ok()?, symbols: symbols.to_vec() };
+    let count: usize = table.lengths.iter().map(|count| usize::from(*count)).sum();
+    let of_component = tables.get_mut(usize::from(head & 15))?;
+    *of_component.get_mut(usize::from(head >> 4))? = Some(table);
+    (count == symbols.len()).then_some(())
+}
+
+fn read_frame(body: &[u8]) -> Option<(usize, usize)> {
+    let [8, h0, h1, w0, w1, 3, 1, 0x11, 0, 2, 0x11, 1, 3, 0x11, 1] = *body else { return None };
+    let side = |bytes| usize::from(u16::from_be_bytes(bytes));
+    Some((side([w0, w1]), side([h0, h1])))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! Huffman codes of JPEG: the shortest codes of at most 16 bits for symbols that were counted, and
+//! the bits of a scan.
+//!
+//! Source: ITU-T T.81, annexes C, F and K.2.
+
+/// Longest code in bits.
+pub(super) const MAX_CODE_BITS: usize = 16;
+/// Symbols that a table can have.
+const SYMBOLS: usize = 256;
+
+/// A Huffman table as a DHT segment holds it: how many codes have each length (BITS), and the
+/// symbols in the order of their codes (HUFFVAL).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Table {
+    pub(super) lengths: [u8; MAX_CODE_BITS],
+    pub(super) symbols: Vec<u8>,
+}
+
+/// Counts symbols.
+#[derive(Debug, Clone)]
+pub(super) struct Counts([u32; SYMBOLS]);
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self([0; SYMBOLS])
+    }
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, symbol: u8) {
+        self.0[usize::from(symbol)] += 1;
+    }
+
+    /// The table with the shortest codes, by annex K.2. One code, all of ones, stays unused, as the
+    /// standard asks for.
+    pub(super) fn table(&self) -> Table {
+        let mut counts = [0u64; SYMBOLS + 1];
+        for (count, counted) in counts.iter_mut().zip(self.0) {
+            *count = u64::from(counted);
+        }
+        counts[SYMBOLS] = 1;
+        let sizes = code_sizes(counts);
+        let mut bits = [0usize; SYMBOLS + 1];
+        for &size in sizes.iter().filter(|size| **size > 0) {
+            bits[size] += 1;
+        }
+        shorten(&mut bits);
+        let mut symbols: Vec<u8> = (0..=u8::MAX).filter(|s| sizes[usize::from(*s)] > 0).collect();
+        symbols.sort_by_key(|symbol| sizes[usize::from(*symbol)]);
+        // After `shorten` no length is above 16, and there are at most 256 codes of one length.
+        let lengths = std::array::from_fn(|i| bits[i + 1] as u8);
+        Table { lengths, symbols }
+    }
+}
+
+/// The length of each symbol's code: two of the rarest are joined until one is left.
+fn code_sizes(mut counts: [u64; SYMBOLS + 1]) -> [usize; SYMBOLS + 1] {
+    let mut sizes = [0; SYMBOLS + 1];
+    let mut next: [Option<usize>; SYMBOLS + 1] = [None; SYMBOLS + 1];
+    loop {
+        let rarest = |but: Option<usize>| {
+            let found = (0..=SYMBOLS).filter(|i| counts[*i] > 0 && Some(*i) != but);
+            found.min_by_key(|i| (counts[*i], std::cmp::Reverse(*i)))
+        };
+        let Some(first) = rarest(None) else { return sizes };
+        let Some(second) = rarest(Some(first)) else { return sizes };
+        counts[first] += counts[second];
+        counts[second] = 0;
+        let mut at = first;
+        sizes[at] += 1;
+        while let Some(following) = next[at] {
+            at = following;
+            sizes[at] += 1;
+        }
+        next[at] = Some(second);
+        at = second;
+        sizes[at] += 1;
+        while let Some(following) = next[at] {
+            at = following;
+            sizes[at] += 1;
+        }
+    }
+}
+
+/// Makes every code at most 16 bits long, and takes away the code that no symbol has.
+fn shorten(bits: &mut [usize; SYMBOLS + 1]) {
+    for length in (MAX_CODE_BITS + 1..=SYMBOLS).rev() {
+        while bits[length] > 0 {
+            let shorter = (1..length - 1).rev().find(|shorter| bits[*shorter] > 0).unwrap_or(1);
+            bits[length] -= 2;
+            bits[length - 1] += 1;
+            bits[shorter + 1] += 2;
+            bits[shorter] -= 1;
+        }
+    }
+    if let Some(longest) = (1..=MAX_CODE_BITS).rev().find(|length| bits[*length] > 0) {
+        bits[longest] -= 1;
+    }
+}
+
+/// The code and its length in bits of each symbol of a table.
+#[derive(Debug)]
+pub(super) struct Codes([(u16, u8); SYMBOLS]);
+
+impl Codes {
+    pub(super) fn of(table: &Table) -> Self {
+        let mut codes = [(0, 0); SYMBOLS];
+        let (mut code, mut symbols) = (0u32, table.symbols.iter());
+        for (length, &count) in (1..).zip(&table.lengths) {
+            for &symbol in symbols.by_ref().take(usize::from(count)) {
+                // A table of ours has no code of more than 16 bits.
+                codes[usize::from(symbol)] = (code as u16, length);
+                code += 1;
+            }
+            code <<= 1;
+        }
+        Self(codes)
+    }
+}
+
+/// Writes the entropy-coded data of a scan, the highest bit first.
+#[derive(Debug, Default)]
+pub(super) struct BitWriter {
+    bytes: Vec<u8>,
+    bits: u32,
+    count: u32,
+}
+
+impl BitWriter {
+    pub(super) fn symbol(&mut self, codes: &Codes, symbol: u8) {
+        let (code, length) = codes.0[usize::from(symbol)];
+        self.write(u32::from(code), u32::from(length));
+    }
+
+    /// Writes the lowest `length` bits, at most 16.
+    pub(super) fn write(&mut self, value: u32, length: u32) {
+        self.bits = self.bits << length | (value & ((1 << length) - 1));
+        self.count += length;
+        while self.count >= 8 {
+            self.count -= 8;
+            let byte = (self.bits >> self.count) as u8;
+            self.bytes.push(byte);
+            // 0xff begins a marker: a stuffed zero byte says that it is data.
+            if byte == 0xff {
+                self.bytes.push(0);
+            }
+        }
+        self.bits &= (1 << self.count) - 1;
+    }
+
+    /// The bytes; ones pad the last.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        if self.count > 0 {
+            self.write(0xff, 8 - self.count);
+        }
+        self.bytes
+    }
+}
+
+/// Reads the entropy-coded data of a scan.
+#[derive(Debug)]
+pub(super) struct BitReader<'a> {
+    bytes: &'a [u8],
+    bits: u32,
+    count: u32,
+}
+
+impl<'a> BitReader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, bits: 0, count: 0 }
+    }
+
+    fn bit(&mut self) -> Option<u32> {
+        if self.count == 0 {
+            let (&byte, rest) = self.bytes.split_first()?;
+            self.bytes = rest;
+            if byte == 0xff {
+                self.bytes = self.bytes.strip_prefix(&[0])?;
+            }
+            (self.bits, self.count) = (u32::from(byte), 8);
+        }
+        self.count -= 1;
+        Some(self.bits >> self.count & 1)
+    }
+
+    /// The next `length` bits, at most 16.
+    pub(super) fn read(&mut self, length: u8) -> Option<u32> {
+        (0..length).try_fold(0, |value, _| Some(value << 1 | self.bit()?))
+    }
+
+    /// The next symbol by a table.
+    pub(super) fn symbol(&mut self, table: &Table) -> Option<u8> {
+        let (mut code, mut first, mut index) = (0usize, 0usize, 0usize);
+        for &count in &table.lengths {
+            code = code << 1 | self.bit()? as usize;
+            let count = usize::from(count);
+            if code.checked_sub(first)? < count {
+                return table.symbols.get(index + code - first).copied();
+            }
+            index += count;
+            first = (first + count) << 1;
+        }
+        None
+    }
+}

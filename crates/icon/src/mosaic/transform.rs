@@ -1,0 +1,126 @@
+//! The arithmetic of JPEG: colours, and the discrete cosine transform of a block, in integers.
+//!
+//! Source: ITU-T T.81 and T.871; the factorisation of Loeffler, Ligtenberg and Moschytz (1989) with
+//! constants of 13 bits. There is no float and no SIMD, so that results are the same on every
+//! machine.
+
+/// Pixels of a block's side.
+pub(super) const SIDE: usize = 8;
+/// The samples, or coefficients, of a block, row by row.
+pub(super) type Block<T> = [T; SIDE * SIDE];
+
+const CONST_BITS: u32 = 13;
+const PASS_BITS: u32 = 2;
+const F_0_298: i64 = 2446;
+const F_0_390: i64 = 3196;
+const F_0_541: i64 = 4433;
+const F_0_765: i64 = 6270;
+const F_0_899: i64 = 7373;
+const F_1_175: i64 = 9633;
+const F_1_501: i64 = 12299;
+const F_1_847: i64 = 15137;
+const F_1_961: i64 = 16069;
+const F_2_053: i64 = 16819;
+const F_2_562: i64 = 20995;
+const F_3_072: i64 = 25172;
+
+/// `value` divided by 2 to the power of `bits`, rounded to nearest.
+fn descale(value: i64, bits: u32) -> i64 {
+    (value + (1 << (bits - 1))) >> bits
+}
+
+/// Y, Cb and Cr of a colour, each 0..=255.
+pub(super) fn to_ycc([red, green, blue]: [u8; 3]) -> [u8; 3] {
+    let [red, green, blue] = [red, green, blue].map(i32::from);
+    let centre = (128 << 16) + 32_767;
+    // The weights of each row add up to 1 or 0 in 16 bits, so that the results fit.
+    [
+        ((19_595 * red + 38_470 * green + 7_471 * blue + 32_768) >> 16) as u8,
+        ((-11_059 * red - 21_709 * green + 32_768 * blue + centre) >> 16) as u8,
+        ((32_768 * red - 27_439 * green - 5_329 * blue + centre) >> 16) as u8,
+    ]
+}
+
+/// The colour of Y, Cb and Cr.
+pub(super) fn to_rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
+    let (y, cb, cr) = (i32::from(y), i32::from(cb) - 128, i32::from(cr) - 128);
+    [
+        y + ((91_881 * cr + 32_768) >> 16),
+        y + ((-22_554 * cb - 46_802 * cr + 32_768) >> 16),
+        y + ((116_130 * cb + 32_768) >> 16),
+    ]
+    .map(|channel| channel.clamp(0, 255) as u8)
+}
+
+/// The coefficients of a block of samples, times 8.
+pub(super) fn forward(samples: &Block<u8>) -> Block<i64> {
+    let mut block = samples.map(|sample| i64::from(sample) - 128);
+    for row in 0..SIDE {
+        forward_line(&mut block, row * SIDE, 1, true);
+    }
+    for column in 0..SIDE {
+        forward_line(&mut block, column, SIDE, false);
+    }
+    block
+}
+
+fn forward_line(block: &mut Block<i64>, start: usize, step: usize, is_first_pass: bool) {
+    let at = |i: usize| start + i * step;
+    let d: [i64; SIDE] = std::array::from_fn(|i| block[at(i)]);
+    let (sum, difference) = (|i: usize| d[i] + d[7 - i], |i: usize| d[i] - d[7 - i]);
+    let (even, other) = match is_first_pass {
+        true => (None, CONST_BITS - PASS_BITS),
+        false => (Some(PASS_BITS), CONST_BITS + PASS_BITS),
+    };
+    let scaled = |value: i64| even.map_or(value << PASS_BITS, |bits| descale(value, bits));
+    let (outer, inner) = (sum(0) + sum(3), sum(1) + sum(2));
+    let (outer_rest, inner_rest) = (sum(0) - sum(3), sum(1) - sum(2));
+    block[at(0)] = scaled(outer + inner);
+    block[at(4)] = scaled(outer - inner);
+    let z = (inner_rest + outer_rest) * F_0_541;
+    block[at(2)] = descale(z + outer_rest * F_0_765, other);
+    block[at(6)] = descale(z - inner_rest * F_1_847, other);
+    let odd = odd_part([difference(3), difference(2), difference(1), difference(0)]);
+    for (i, value) in [7, 5, 3, 1].into_iter().zip(odd) {
+        block[at(i)] = descale(value, other);
+    }
+}
+
+/// The odd part, which both directions of the transform share.
+fn odd_part(t: [i64; 4]) -> [i64; 4] {
+    let z5 = (t[0] + t[2] + t[1] + t[3]) * F_1_175;
+    let (z1, z2) = (-(t[0] + t[3]) * F_0_899, -(t[1] + t[2]) * F_2_562);
+    let (z3, z4) = (z5 - (t[0] + t[2]) * F_1_961, z5 - (t[1] + t[3]) * F_0_390);
+    [
+        t[0] * F_0_298 + z1 + z3,
+        t[1] * F_2_053 + z2 + z4,
+        t[2] * F_3_072 + z2 + z3,
+        t[3] * F_1_501 + z1 + z4,
+    ]
+}
+
+/// The samples of a block of coefficients, which are at most 24 bits each.
+pub(super) fn inverse(coefficients: &Block<i32>) -> Block<u8> {
+    let mut block = coefficients.map(i64::from);
+    for column in 0..SIDE {
+        inverse_line(&mut block, column, SIDE, CONST_BITS - PASS_BITS);
+    }
+    for row in 0..SIDE {
+        inverse_line(&mut block, row * SIDE, 1, CONST_BITS + PASS_BITS + 3);
+    }
+    block.map(|sample| (sample + 128).clamp(0, 255) as u8)
+}
+
+fn inverse_line(block: &mut Block<i64>, start: usize, step: usize, bits: u32) {
+    let at = |i: usize| start + i * step;
+    let c: [i64; SIDE] = std::array::from_fn(|i| block[at(i)]);
+    let z = (c[2] + c[6]) * F_0_541;
+    let (low, high) = (z - c[6] * F_1_847, z + c[2] * F_0_765);
+    let (sum, difference) = ((c[0] + c[4]) << CONST_BITS, (c[0] - c[4]) << CONST_BITS);
+    let even = [sum + high, difference + low, difference - low, sum - high];
+    let odd = odd_part([c[7], c[5], c[3], c[1]]);
+    for i in 0..4 {
+        block[at(i)] = descale(even[i] + odd[3 - i], bits);
+        block[at(7 - i)] = descale(even[i] - odd[3 - i], bits);
+    }
+}

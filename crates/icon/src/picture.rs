@@ -1,0 +1,111 @@
+//! A square picture without transparency, as the map puts it together: red, green and blue of each
+//! pixel, top row first.
+//!
+//! Invariant: halving averages light, in integers, so that it is the same on every machine.
+
+use crate::{
+    mosaic::Rect,
+    scale::{LINEAR, to_srgb},
+};
+
+/// A square of opaque pixels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    side: usize,
+    rgb: Vec<u8>,
+}
+
+impl Picture {
+    /// A picture of one colour.
+    #[must_use]
+    pub fn plain(side: usize, colour: [u8; 3]) -> Self {
+        Self { side, rgb: colour.repeat(side * side) }
+    }
+
+    /// A picture of these pixels. `None`: there are not so many.
+    #[must_use]
+    pub fn new(side: usize, rgb: Vec<u8>) -> Option<Self> {
+        (rgb.len() == side * side * 3).then_some(Self { side, rgb })
+    }
+
+    /// Width and height in pixels.
+    #[must_use]
+    pub fn side(&self) -> usize {
+        self.side
+    }
+
+    /// Red, green and blue of each pixel, row by row.
+    #[must_use]
+    pub fn rgb(&self) -> &[u8] {
+        &self.rgb
+    }
+
+    /// Puts pixels, `side` in a row, with their upper left corner at a place. Those outside are
+    /// left out.
+    pub fn paste(&mut self, left: usize, top: usize, side: usize, rgb: &[u8]) {
+        let width = side.min(self.side.saturating_sub(left)) * 3;
+        for (y, line) in (top..self.side).zip(rgb.chunks_exact(side.max(1) * 3)) {
+            let at = (y * self.side + left.min(self.side)) * 3;
+            self.rgb[at..at + width].copy_from_slice(&line[..width]);
+        }
+    }
+
+    /// The picture at half its width and height: each pixel is the mean of the light of four.
+    /// `None`: the side is odd.
+    #[must_use]
+    pub fn halved(&self) -> Option<Self> {
+        let side = self.side / 2;
+        let all = Rect { left: 0, top: 0, width: side, height: side };
+        self.side.is_multiple_of(2).then(|| Self { side, rgb: self.halved_part(all) })
+    }
+
+    /// The pixels of a rectangle of the halved picture, which must lie in it.
+    #[must_use]
+    pub fn halved_part(&self, part: Rect) -> Vec<u8> {
+        let mut rgb = Vec::with_capacity(part.width * part.height * 3);
+        let pixels = self.rgb.as_chunks::<3>().0;
+        for y in part.top..part.top + part.height {
+            let (above, below) = (y * 2 * self.side, (y * 2 + 1) * self.side);
+            for x in part.left..part.left + part.width {
+                let of = |row: usize, i: usize| pixels.get(row + x * 2 + i).copied();
+                let four = [of(above, 0), of(above, 1), of(below, 0), of(below, 1)];
+                rgb.extend((0..3).map(|channel| mean(four, channel)));
+            }
+        }
+        rgb
+    }
+}
+
+fn mean(pixels: [Option<[u8; 3]>; 4], channel: usize) -> u8 {
+    let light = |pixel: [u8; 3]| u32::from(LINEAR[usize::from(pixel[channel])]);
+    let sum: u32 = pixels.into_iter().flatten().map(light).sum();
+    // The mean of four numbers of 16 bits has 16 bits.
+    to_srgb(((sum + 2) / 4) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halving_averages_light_and_keeps_a_plain_colour() {
+        for byte in 0..=255 {
+            let plain = Picture::plain(4, [byte, 0, 255]);
+            assert_eq!(plain.halved(), Some(Picture::plain(2, [byte, 0, 255])));
+        }
+        // Half black, half white: half the light is not the middle of the bytes.
+        let mut half = Picture::plain(2, [0; 3]);
+        half.paste(0, 0, 2, &[255; 6]);
+        assert_eq!(half.halved().unwrap().rgb(), [188; 3]);
+        assert_eq!(Picture::plain(3, [0; 3]).halved(), None);
+    }
+
+    #[test]
+    fn what_is_pasted_over_the_edge_is_left_out() {
+        let mut picture = Picture::plain(4, [0; 3]);
+        picture.paste(3, 3, 2, &[9; 12]);
+        picture.paste(7, 0, 2, &[9; 12]);
+        assert_eq!(picture.rgb().iter().filter(|channel| **channel == 9).count(), 3);
+        assert_eq!(picture.rgb()[(3 * 4 + 3) * 3..], [9; 3]);
+    }
+}
