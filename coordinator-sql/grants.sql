@@ -28,5 +28,5 @@ grant execute on function
     to everytab_worker_icons;
 grant execute on function
     coordinator.load_bundle_shard, coordinator.load_title_patterns, coordinator.record_bundles,
-    coordinator.bundled_shards, coordinator.load_later_blocks
+    coordinator.bundled_shards, coordinator.load_later_blocks, coordinator.most_tabs
     to everytab_worker_site;

@@ -17,6 +17,7 @@ CREATE TYPE everytab.job_kind AS ENUM (
     'icon',
     'bundle-shard',
     'search',
+    'map',
     'publish'
 );
 
@@ -56,9 +57,21 @@ begin
     if p_kind = 'index' then
         perform coordinator.fan_out(p_run);
     elsif p_kind = 'bundle-shard' then
-        perform coordinator.open_stage(p_run, 'search', coordinator.search_ranges());
-    elsif p_kind = 'search' then
-        perform coordinator.open_stage(p_run, 'publish', 1);
+        -- The search first: it always has jobs, and a map without any must not open publish.
+        perform coordinator.open_stage(p_run, 'search', coordinator.search_jobs());
+        -- A run that an older version started has no map.
+        if exists (select from stages st where st.run = p_run and st.kind = 'map') then
+            perform coordinator.open_stage(p_run, 'map', coordinator.map_regions(p_run));
+        end if;
+    elsif p_kind in ('search', 'map') then
+        -- The last jobs of both may end at the same time, and neither sees the other's count: the
+        -- second waits here, and the next statement sees what the first committed.
+        perform 1 from runs r where r.run = p_run for no key update;
+        if not exists (select from stages st
+                        where st.run = p_run and st.kind in ('search', 'map')
+                          and st.outstanding > 0) then
+            perform coordinator.open_stage(p_run, 'publish', 1);
+        end if;
     elsif p_kind = 'publish' then
         update runs set finished_at = clock_timestamp(),
                state = case when exists (select from stages st
@@ -78,7 +91,7 @@ CREATE FUNCTION coordinator.audit_run(p_run integer) RETURNS TABLE(kind text, ou
         select j.kind,
                count(*) filter (where j.state in ('completed', 'discarded')) as ended,
                count(*) filter (where j.state in ('pending', 'leased')
-                                  and not (j.kind in ('search', 'publish')
+                                  and not (j.kind in ('search', 'map', 'publish')
                                            and j.not_before is not distinct from 'infinity'))
                    as unfinished
           from jobs j where j.run = p_run group by j.kind),
@@ -386,9 +399,9 @@ CREATE FUNCTION coordinator.count_early_ends(p_scan integer, p_kind everytab.job
      where j.run = p_scan and j.kind = p_kind;
 $$;
 
--- Name: deadline(everytab.job_kind, integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: deadline(everytab.job_kind, integer, bigint, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint) RETURNS interval
+CREATE FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint, p_rate integer, p_archive_rate integer) RETURNS interval
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -399,10 +412,12 @@ declare
     icons constant interval := '2 hours';
     -- Under isolation a job handles one item at a time, where it usually handles many.
     isolation_factor constant integer := 8;
+    factor constant integer := case when coordinator.uses_isolation(p_crashes)
+                                    then isolation_factor else 1 end;
 begin
-    return coalesce(p_override_ms * interval '1 ms',
-                    case p_kind when 'icon' then icons else usual end)
-           * case when coordinator.uses_isolation(p_crashes) then isolation_factor else 1 end;
+    return coalesce(p_override_ms * interval '1 ms' * factor,
+                    greatest(case p_kind when 'icon' then icons else usual end * factor,
+                             coordinator.time_at_rate(p_kind, p_rate, p_archive_rate)));
 end $$;
 
 -- Name: decrement_outstanding(integer, everytab.job_kind, everytab.job_state, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -695,6 +710,14 @@ CREATE FUNCTION coordinator.host_excluded(p_scan integer, p_hostname text) RETUR
                       and (p_hostname = e.pattern or right(p_hostname, length(e.pattern) + 1)
                                                      = '.' || e.pattern));
 $$;
+
+-- Name: host_of_url(text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.host_of_url(p_url text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    select rtrim(regexp_replace(split_part(p_url, '/', 3), ':[0-9]*$', ''), '.');
+$_$;
 
 -- Name: icon_order(boolean, text, integer, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -1063,11 +1086,36 @@ begin
       from chosen c order by 1;
 end $$;
 
+-- Name: map_regions(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.map_regions(p_scan integer) RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    -- Limit bundles_of_a_region = 48: of its side; a region is one tile at 1 pixel a tab.
+    select coalesce(power(ceil(ceil(sqrt(s.shards::bigint * s.bundles_per_shard)) / 48), 2), 0)
+           ::integer
+      from scans s where s.scan = p_scan;
+$$;
+
 -- Name: max_message_characters(); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.max_message_characters() RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS $$ select 1000 $$;
+
+-- Name: most_tabs(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.most_tabs(p_scan integer) RETURNS integer
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select coalesce(max(ceil(b.tabs::numeric / greatest(b.bundles, 1))), 0)::integer
+      from bundles b
+      join jobs j on j.run = b.scan and j.kind = 'bundle-shard' and j.part = b.shard
+       and j.lease_number = b.lease_number and j.state = 'completed'
+     where b.scan = p_scan;
+$$;
 
 -- Name: move_scan(integer, text, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -1274,7 +1322,7 @@ CREATE FUNCTION coordinator.records_of_host(p_scan integer, p_hostname text) RET
     own as materialized (
         select i.shard, i.lease_number, i.archive_offset, i.host_no, i.candidate_no from icons i
          where i.scan = p_scan
-           and (split_part(split_part(i.url, '/', 3), ':', 1) = p_hostname
+           and (coordinator.host_of_url(i.url) = p_hostname
                 or (i.shard, i.host_no) in (select o.shard, o.host_no from own_pages o)))
     select r.shard, r.lease_number, r.archive_offset,
            exists (select from icons i
@@ -1339,7 +1387,7 @@ begin
         on conflict do nothing;
     delete from icons i
      where i.scan = p_scan
-       and (split_part(split_part(i.url, '/', 3), ':', 1) = p_hostname
+       and (coordinator.host_of_url(i.url) = p_hostname
             or (i.shard, i.host_no) in (select p.shard, p.host_no from pages p
                                          where p.scan = p_scan and p.hostname = p_hostname));
     get diagnostics fetched = row_count;
@@ -1376,10 +1424,8 @@ begin
     return query
     with mine as materialized (
         select l.job_id, r.lease_ms, r.rate, r.archive_rate,
-               l.leased_at + greatest(
-                   coordinator.deadline(l.kind, l.crashes, r.deadline_ms),
-                   case when r.deadline_ms is null then coordinator.time_at_rate(
-                       l.kind, r.rate, r.archive_rate) end) as latest
+               l.leased_at + coordinator.deadline(
+                   l.kind, l.crashes, r.deadline_ms, r.rate, r.archive_rate) as latest
           from jobs l
           join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
             on l.lease_number = shown.lease_number and l.lease_token = shown.token
@@ -1445,7 +1491,7 @@ begin
          where k.kind >= s.first
         union all
         select a.job_id, a.kind, false, a.state from again a
-         where a.kind in ('index', 'search', 'publish')),
+         where a.kind in ('index', 'search', 'map', 'publish')),
     recounted as (
         update stages st
            set outstanding = st.outstanding + c.done + c.discarded, finished_at = null,
@@ -1475,13 +1521,17 @@ CREATE FUNCTION coordinator.reset_closing_stages(p_run integer, p_kind everytab.
     LANGUAGE plpgsql
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
+declare
+    later job_kind[] := case
+        when p_kind < 'search' then array['search', 'map', 'publish']
+        when p_kind < 'publish' then array['publish']
+        else array[]::text[] end;
 begin
     perform coordinator.free_jobs(
-        array(select j.job_id from jobs j
-               where j.run = p_run and j.kind in ('search', 'publish') and j.kind > p_kind),
+        array(select j.job_id from jobs j where j.run = p_run and j.kind = any (later)),
         'pending', p_not_before => 'infinity', p_attempts => 0, p_crashes => 0, p_revoked => true);
     update stages set outstanding = 0, done = 0, discarded = 0, finished_at = null
-     where run = p_run and kind in ('search', 'publish') and kind > p_kind;
+     where run = p_run and kind = any (later);
 end $$;
 
 -- Name: retry(bigint, integer, uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1535,7 +1585,8 @@ begin
     select array_agg(j.job_id) into chosen from jobs j
      where j.run = p_run and (p_job_id is null or j.job_id = p_job_id)
        and (p_kind is null or j.kind = p_kind::job_kind)
-       and case when p_outcome is null then j.state = 'discarded'
+       and case when p_outcome is null
+                then j.state = 'discarded' or (p_kind = 'map' and j.state = 'completed')
                 else j.kind = 'icon' and j.state in ('completed', 'discarded') and exists (
                     select from icons i where i.scan = p_run and i.shard = j.part
                        and i.lease_number = j.lease_number and i.outcome = p_outcome) end;
@@ -1737,11 +1788,11 @@ CREATE FUNCTION coordinator.schema_digest() RETURNS text
     select m.digest from migrations m order by m.applied_at desc, m.name desc limit 1;
 $$;
 
--- Name: search_ranges(); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: search_jobs(); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.search_ranges() RETURNS integer
+CREATE FUNCTION coordinator.search_jobs() RETURNS integer
     LANGUAGE sql IMMUTABLE
-    AS $$ select 28 $$;
+    AS $$ select 29 $$;
 
 -- Name: set_archive_rate(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -1859,8 +1910,8 @@ declare
 begin
     for expired in
         select j.job_id, j.run, j.lease_number, j.worker_id, j.current_item, j.crashes,
-               r.lease_ms, j.leased_at + coordinator.deadline(j.kind, j.crashes, r.deadline_ms)
-                   as deadline
+               r.lease_ms, j.leased_at + coordinator.deadline(
+                   j.kind, j.crashes, r.deadline_ms, r.rate, r.archive_rate) as deadline
           from jobs j join runs r using (run)
          where j.state = 'leased' and j.lease_until < clock_timestamp()
          limit p_limit for no key update of j skip locked
@@ -2487,9 +2538,9 @@ GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers i
 
 REVOKE ALL ON FUNCTION coordinator.count_early_ends(p_scan integer, p_kind everytab.job_kind) FROM PUBLIC;
 
--- Name: FUNCTION deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint, p_rate integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint, p_rate integer, p_archive_rate integer) FROM PUBLIC;
 
 -- Name: FUNCTION decrement_outstanding(p_run integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2542,6 +2593,10 @@ REVOKE ALL ON FUNCTION coordinator.host_blocked(p_scan integer, p_hostname text)
 -- Name: FUNCTION host_excluded(p_scan integer, p_hostname text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.host_excluded(p_scan integer, p_hostname text) FROM PUBLIC;
+
+-- Name: FUNCTION host_of_url(p_url text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.host_of_url(p_url text) FROM PUBLIC;
 
 -- Name: FUNCTION icon_order(p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2643,9 +2698,18 @@ GRANT ALL ON FUNCTION coordinator.load_title_patterns(p_scan integer) TO everyta
 REVOKE ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) TO everytab_worker_crawl;
 
+-- Name: FUNCTION map_regions(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.map_regions(p_scan integer) FROM PUBLIC;
+
 -- Name: FUNCTION max_message_characters(); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.max_message_characters() FROM PUBLIC;
+
+-- Name: FUNCTION most_tabs(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.most_tabs(p_scan integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.most_tabs(p_scan integer) TO everytab_worker_site;
 
 -- Name: FUNCTION move_scan(p_scan integer, p_site text, p_archive text); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2787,9 +2851,9 @@ GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.schema_digest() TO everytab_worker_site;
 
--- Name: FUNCTION search_ranges(); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION search_jobs(); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.search_ranges() FROM PUBLIC;
+REVOKE ALL ON FUNCTION coordinator.search_jobs() FROM PUBLIC;
 
 -- Name: FUNCTION set_archive_rate(p_run integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
 

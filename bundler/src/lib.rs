@@ -1,13 +1,13 @@
 //! What is published: the formats of the site, bytes in, values out.
 //!
 //! Owns bundles of tabs (`bundle`, `published_bundle`, `layout`), the search index (`search`), the
-//! `manifest`, the statistics (`stats_names`, `stats_document`, `common_icons`, `history`), the
-//! page itself (`page_files`, `preview`), what it says of its operator (`key_directory`,
-//! `security_txt`), the names and headers of all objects (`object_names`), the list of what was
-//! taken down (`takedown_list`, `title_pattern`, `removed_hosts`, `removed_tabs`), and from which
-//! icons the tabs were made (`icon_list`). Everything is a pure function, the same on every
-//! machine. Must not know files, stores, network, Postgres, clocks, settings, or how an icon is
-//! decoded.
+//! `manifest`, the `map` of all icons, the statistics (`stats_names`, `stats_document`,
+//! `common_icons`, `history`), the page itself (`page_files`, `preview`), what it says of its
+//! operator (`key_directory`, `security_txt`), the names and headers of all objects
+//! (`object_names`), the list of what was taken down (`takedown_list`, `title_pattern`,
+//! `removed_hosts`, `removed_tabs`), and from which icons the tabs were made (`icon_list`).
+//! Everything is a pure function, the same on every machine. Must not know files, stores, network,
+//! Postgres, clocks, settings, or how an icon is decoded.
 //!
 //! ```
 //! use everytab_bundler::{
@@ -26,7 +26,7 @@
 //! assert_eq!(object_names::bundle_path(0), "tabs/0.json");
 //!
 //! // The search file says where the tab is; hostnames are sorted without `www.`.
-//! let entry = SearchEntry { hostname: "www.example.com".into(), bundle: 0, slot: 0 };
+//! let entry = SearchEntry::new("www.example.com".into(), 0, 0);
 //! let path = object_names::search_file_path(range_of(&entry.hostname), 0);
 //! assert_eq!(path, "search/5/0.tsv");
 //! assert_eq!(write_lines(&[entry]), "www.example.com\t0\t0\n");
@@ -40,6 +40,7 @@ pub mod icon_list;
 pub mod key_directory;
 pub mod layout;
 pub mod manifest;
+pub mod map;
 pub mod object_names;
 pub mod page_files;
 pub mod preview;
@@ -51,8 +52,9 @@ pub mod search;
 pub mod security_txt;
 pub mod stats_document;
 pub mod stats_names;
+mod stroke_letters;
 pub mod takedown_list;
 pub mod title_pattern;
 
-pub use manifest::{Manifest, ManifestError, ReplaceRefusal};
+pub use manifest::{Manifest, ManifestError, ReplaceRefusal, SearchKinds};
 pub use published_bundle::PublishedBundle;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::object_names;
+use crate::{map::MapManifest, object_names};
 
 /// The fields of `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,9 +34,24 @@ pub struct Manifest {
     /// Bundles that a takedown wrote again: the bundle's number to its path below the prefix.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, String>,
+    /// The map of all icons; `None` where the scan has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapManifest>,
+    /// The kinds of search files beside the sorted names; absent for scans without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchKinds>,
     /// Fields that this version of the program does not know, kept as they are.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// Which kinds of search files a scan has beside the sorted names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchKinds {
+    /// The best answers to starts that span many files.
+    pub best: bool,
+    /// The words of ranked hosts.
+    pub words: bool,
 }
 
 /// Why bytes are no manifest that may be worked with.

@@ -6,7 +6,10 @@
 //! in its name; an object whose content never changes under its name is cached for a year, every
 //! other for a minute. Must not know: which store keeps the objects.
 
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
+
+use crate::icon_list::DigestPrefix;
 
 /// The page that visitors open.
 pub const INDEX_HTML: &str = "index.html";
@@ -45,6 +48,12 @@ pub fn bundle(scan_id: Uuid, number: impl Into<i64>) -> String {
     scan_prefix(scan_id) + &bundle_path(number)
 }
 
+/// What stands for an object's content in its name: the first 8 bytes of its SHA-256, as 16 hex
+/// digits, which is far more than the versions of one object need to differ.
+pub fn content_hash(bytes: &[u8]) -> String {
+    hex::encode(&Sha256::digest(bytes)[..8])
+}
+
 /// The path of a bundle below its scan's prefix: `tabs/<n>.json`.
 pub fn bundle_path(number: impl Into<i64>) -> String {
     format!("tabs/{}.json", number.into())
@@ -77,6 +86,49 @@ pub fn search_range_prefix(range: usize) -> String {
     format!("search/{range}/")
 }
 
+/// What the paths of the files of words begin with, below the scan's prefix.
+pub const SEARCH_WORDS_PREFIX: &str = "search/words/";
+
+/// What the paths of the files of a range of words begin with, below the scan's prefix.
+pub fn search_words_prefix(range: usize) -> String {
+    format!("{SEARCH_WORDS_PREFIX}{range}/")
+}
+
+/// The path, below the scan's prefix, of a file of words: `search/words/<range>/<n>.tsv`.
+pub fn search_words_file_path(range: usize, number: usize) -> String {
+    format!("{}{number}.tsv", search_words_prefix(range))
+}
+
+/// The path, below the scan's prefix, of the first words of a range's files:
+/// `search/words/<range>/index.tsv`.
+pub fn search_words_index_path(range: usize) -> String {
+    format!("{}index.tsv", search_words_prefix(range))
+}
+
+/// What the paths of the notes begin with that a host has no words, below the scan's prefix.
+pub const SEARCH_REMOVED_PATH: &str = "search/removed/";
+
+/// The path, below the scan's prefix, of the note that a removed host has no words:
+/// `search/removed/<first bytes of the hostname's SHA-256>`.
+pub fn search_removed_path(hostname: DigestPrefix) -> String {
+    SEARCH_REMOVED_PATH.to_owned() + &hex::encode(hostname)
+}
+
+/// The host of a path that [`search_removed_path`] made.
+pub fn search_removed_host(path: &str) -> Option<DigestPrefix> {
+    let mut hostname = DigestPrefix::default();
+    hex::decode_to_slice(path.strip_prefix(SEARCH_REMOVED_PATH)?, &mut hostname).ok()?;
+    Some(hostname)
+}
+
+/// The path, below the scan's prefix, of what says which kinds of search files the scan has.
+pub const SEARCH_KINDS_PATH: &str = "search/kinds.json";
+
+/// The hosts by rank that a scan's search jobs read: `archive/<scan id>/search/host-ranks.txt`.
+pub fn host_ranks(scan_id: Uuid) -> String {
+    archive_prefix(scan_id) + "search/host-ranks.txt"
+}
+
 /// The path, below the scan's prefix, of what says how many digits name the files of requests.
 pub const REQUESTS_INDEX_PATH: &str = "requests/index.json";
 /// What the paths of the files of requests begin with, below the scan's prefix.
@@ -86,6 +138,45 @@ pub const REQUESTS_PATH: &str = "requests/";
 /// `bucket`, in `digits` hexadecimal digits: `requests/<digits>.tsv.gz`.
 pub fn request_file_path(bucket: u64, digits: usize) -> String {
     format!("{REQUESTS_PATH}{bucket:0digits$x}.tsv.gz")
+}
+
+/// What the paths of the map's objects begin with, below the scan's prefix.
+pub const MAP_PATH: &str = "map/";
+/// The path, below the scan's prefix, of what says how large the map is.
+pub const MAP_INDEX_PATH: &str = "map/index.json";
+
+/// What the paths of the notes begin with that a bundle is to be drawn again, below the scan's
+/// prefix.
+pub const MAP_REPAINT_PATH: &str = "map/repaint/";
+
+/// The path, below the scan's prefix, of the note that a bundle is to be drawn again.
+pub fn map_repaint_path(bundle: impl Into<i64>) -> String {
+    format!("{MAP_REPAINT_PATH}{}", bundle.into())
+}
+
+/// The bundle of a path that [`map_repaint_path`] made.
+pub fn map_repaint_number(path: &str) -> Option<i32> {
+    path.strip_prefix(MAP_REPAINT_PATH)?.parse().ok()
+}
+
+/// How the names of tiles end.
+pub const MAP_TILE_EXTENSION: &str = "jpg";
+
+/// The path, below the scan's prefix, of a tile of the map: `map/<level>/<column>-<row>.jpg`.
+pub fn map_tile_path(level: u32, column: u32, row: u32) -> String {
+    format!("{MAP_PATH}{level}/{column}-{row}.{MAP_TILE_EXTENSION}")
+}
+
+/// The path, below the scan's prefix, of a tile that a takedown painted over:
+/// `map/<level>/<column>-<row>-<hash of the content>.jpg`. The manifest's `map.overrides` names it.
+pub fn rewritten_map_tile_path(level: u32, column: u32, row: u32, content_hash: &str) -> String {
+    let before = rewritten_map_tiles_prefix(level, column, row);
+    format!("{before}{content_hash}.{MAP_TILE_EXTENSION}")
+}
+
+/// What the paths of all painted versions of one tile begin with, below the scan's prefix.
+pub fn rewritten_map_tiles_prefix(level: u32, column: u32, row: u32) -> String {
+    format!("{MAP_PATH}{level}/{column}-{row}-")
 }
 
 /// What the paths of a scan's bundles begin with, below the scan's prefix.
@@ -128,6 +219,12 @@ pub fn search_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
     format!("{}search/{}.tsv", archive_prefix(scan_id), shard.into())
 }
 
+/// The thumbnails of a shard's tabs, of which the map jobs draw the tiles:
+/// `archive/<scan id>/map/<shard>.bin`.
+pub fn map_part(scan_id: Uuid, shard: impl Into<i64>) -> String {
+    format!("{}map/{}.bin", archive_prefix(scan_id), shard.into())
+}
+
 /// The `Content-Type` that a name calls for.
 pub fn content_type(key: &str) -> &'static str {
     if key == KEY_DIRECTORY {
@@ -141,7 +238,9 @@ pub fn content_type(key: &str) -> &'static str {
         "txt" => "text/plain; charset=utf-8",
         "tsv" => "text/tab-separated-values; charset=utf-8",
         "svg" => "image/svg+xml",
+        "xml" => "application/xml",
         "png" => "image/png",
+        "jpg" => "image/jpeg",
         "ico" => "image/x-icon",
         "webmanifest" => "application/manifest+json",
         "gz" => "application/gzip",
@@ -191,9 +290,20 @@ mod tests {
         assert_eq!(bundle_number(&rewritten_bundle_path(7, "0123abcd")), None);
         assert_eq!(search_file_path(27, 0), "search/27/0.tsv");
         assert_eq!(search_index_path(27), "search/27/index.tsv");
+        assert_eq!(search_words_file_path(3, 1), "search/words/3/1.tsv");
+        assert_eq!(search_words_index_path(3), "search/words/3/index.tsv");
+        let removed = search_removed_path([1, 0xab, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(removed, "search/removed/01ab000000000002");
+        assert_eq!(search_removed_host(&removed), Some([1, 0xab, 0, 0, 0, 0, 0, 2]));
+        assert_eq!(search_removed_host("search/removed/x"), None);
         assert_eq!(archive(SCAN, 12, 3), format!("archive/{ID}/12-3.warc.gz"));
         assert_eq!(request_file_path(0xa, 3), "requests/00a.tsv.gz");
         assert_eq!(search_part(SCAN, 12), format!("archive/{ID}/search/12.tsv"));
+        assert_eq!(map_part(SCAN, 12), format!("archive/{ID}/map/12.bin"));
+        assert_eq!(map_repaint_number(&map_repaint_path(7)), Some(7));
+        assert_eq!(map_tile_path(3, 10, 2), "map/3/10-2.jpg");
+        assert_eq!(rewritten_map_tile_path(3, 10, 2, "0123abcd"), "map/3/10-2-0123abcd.jpg");
+        assert_eq!(content_type(&map_tile_path(0, 0, 0)), "image/jpeg");
         assert_eq!([INDEX_HTML, MANIFEST, STATS], ["index.html", "manifest.json", "stats.json"]);
     }
 

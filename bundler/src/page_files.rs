@@ -7,9 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
-
-use crate::object_names;
+use crate::object_names::{self, content_hash};
 
 include!(concat!(env!("OUT_DIR"), "/site.rs"));
 
@@ -25,7 +23,8 @@ pub struct PageFile {
 /// What the pages say about the operator of the site.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SiteOperator {
-    /// Address of the site, with a slash at the end; links to files are relative without it.
+    /// Address of the site, with a slash at the end. Without it the pages name no address of their
+    /// own, and there is no [`SITEMAP`].
     pub site_url: Option<String>,
     /// Where visitors write to: a mail address or an `https:` address.
     pub contact: Option<String>,
@@ -41,11 +40,13 @@ const PLACEHOLDER_CONTACT: &str = "contact@everytab.example";
 /// fetcher's default.
 pub const PLACEHOLDER_USER_AGENT: &str = "EveryTabBot/1.0 (+https://everytab.example/bot.html)";
 
+/// The list of pages for search engines, which must name them by whole addresses.
+const SITEMAP: &str = "sitemap.xml";
+/// Files in which the placeholders are replaced.
+const FILLED_IN: [&str; 3] = [".html", ".txt", ".xml"];
+
 /// Folders of the site whose files are named by their content, and so never change.
 pub const HASHED_FOLDERS: [&str; 2] = ["css/", "js/"];
-
-/// Bytes of a file's SHA-256 in its name: 8 bytes are 16 hex digits.
-const NAME_HASH_BYTES: usize = 8;
 
 /// True for a file of the page, or an object of a site, in one of [`HASHED_FOLDERS`].
 #[must_use]
@@ -56,7 +57,8 @@ pub fn is_hashed(key: &str) -> bool {
 /// The names of a site's objects that publishing changes under their names, the manifest last.
 #[must_use]
 pub fn changing_keys() -> Vec<String> {
-    let pages = page_files(&SiteOperator::default()).into_iter().map(|file| file.key);
+    let operator = SiteOperator { site_url: Some(String::new()), ..SiteOperator::default() };
+    let pages = page_files(&operator).into_iter().map(|file| file.key);
     let others = [
         object_names::KEY_DIRECTORY,
         object_names::SECURITY_TXT,
@@ -97,9 +99,12 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
     }
     let mut others: Vec<_> = files.iter().filter(|(name, _)| !is_hashed(name)).collect();
     others.sort_by_key(|(name, _)| *name == "index.html");
+    if operator.site_url.is_none() {
+        others.retain(|(name, _)| *name != SITEMAP);
+    }
     for (name, bytes) in others {
         let bytes = match std::str::from_utf8(bytes) {
-            Ok(text) if name.ends_with(".html") => {
+            Ok(text) if FILLED_IN.iter().any(|extension| name.ends_with(extension)) => {
                 fill_in(&rewrite(text, name, &named), operator).into_bytes()
             }
             _ => bytes.to_vec(),
@@ -109,7 +114,8 @@ fn publishable(files: &[(&str, &[u8])], operator: &SiteOperator) -> Vec<PageFile
     published
 }
 
-/// Replaces the placeholders; without a contact, lines that name one are left out. The User-Agent
+/// Replaces the placeholders; without a contact, lines that name one are left out, and without an
+/// address of the site the tags and rules that must name one. The User-Agent
 /// holds the address of the site, so nothing else is replaced in it: a page shows what is sent.
 fn fill_in(text: &str, operator: &SiteOperator) -> String {
     let agent = escape(operator.user_agent.as_deref().unwrap_or(PLACEHOLDER_USER_AGENT));
@@ -128,8 +134,17 @@ fn fill_in_text(text: &str, operator: &SiteOperator) -> String {
             text.split_inclusive('\n').filter(|line| !line.contains(PLACEHOLDER_CONTACT)).collect()
         }
     };
-    // A site without an address refers to its files by relative names.
-    text.replace(PLACEHOLDER_SITE_URL, &escape(operator.site_url.as_deref().unwrap_or_default()))
+    let Some(site_url) = &operator.site_url else {
+        let lines = text.split_inclusive('\n').filter(|line| !must_name_the_site(line));
+        return lines.collect::<String>().replace(PLACEHOLDER_SITE_URL, "");
+    };
+    text.replace(PLACEHOLDER_SITE_URL, &escape(site_url))
+}
+
+/// True for a line of a page's head or of robots.txt that means nothing without a whole address.
+fn must_name_the_site(line: &str) -> bool {
+    ["<meta ", "<link ", "Sitemap:"].iter().any(|start| line.starts_with(start))
+        && line.contains(PLACEHOLDER_SITE_URL)
 }
 
 fn escape(text: &str) -> String {
@@ -161,7 +176,7 @@ fn rewrite(text: &str, from: &str, named: &BTreeMap<String, String>) -> String {
 
 /// The published name of a file: `js/main.js` becomes `js/main.0123456789abcdef.js`.
 fn hashed_name(name: &str, bytes: &[u8]) -> String {
-    let hash = hex::encode(&Sha256::digest(bytes)[..NAME_HASH_BYTES]);
+    let hash = content_hash(bytes);
     match name.rsplit_once('.') {
         Some((stem, extension)) => format!("{stem}.{hash}.{extension}"),
         None => format!("{name}.{hash}"),
@@ -234,8 +249,49 @@ mod tests {
         let page = SiteOperator { contact: Some("https://tabs.example/write".into()), ..all };
         assert!(published(&page).contains("<a href=\"https://tabs.example/write\">"));
         let none = published(&SiteOperator::default());
-        assert!(none.starts_with("<meta content=\"preview.png\">"), "{none}");
-        assert!(!none.contains("contact@") && !none.contains("href"), "{none}");
+        assert_eq!(none, format!("<p>{PLACEHOLDER_USER_AGENT}\n"));
+    }
+
+    #[test]
+    fn addresses_of_the_site_are_whole_or_absent() {
+        let text_of = |operator: &SiteOperator, key: &str| {
+            let file = page_files(operator).into_iter().find(|file| file.key == key);
+            file.map(|file| String::from_utf8(file.bytes).unwrap())
+        };
+        let here =
+            SiteOperator { site_url: Some("https://tabs.page/".into()), ..Default::default() };
+        let nowhere = SiteOperator::default();
+        let sitemap = text_of(&here, SITEMAP).unwrap();
+        let robots = text_of(&here, "robots.txt").unwrap();
+        assert!(robots.contains("\nSitemap: https://tabs.page/sitemap.xml\n"), "{robots}");
+        assert_eq!(text_of(&nowhere, SITEMAP), None);
+        assert!(!text_of(&nowhere, "robots.txt").unwrap().contains("Sitemap"));
+        assert!(changing_keys().contains(&SITEMAP.to_owned()));
+        for page in ["", "map.html", "stats.html", "about.html", "bot.html"] {
+            let address = format!("https://tabs.page/{page}");
+            assert!(sitemap.contains(&format!("<loc>{address}</loc>")), "{address}");
+            let key = if page.is_empty() { object_names::INDEX_HTML } else { page };
+            let html = text_of(&here, key).unwrap();
+            for tag in [
+                format!("<link rel=\"canonical\" href=\"{address}\">"),
+                format!("<meta property=\"og:url\" content=\"{address}\">"),
+                "<meta property=\"og:image\" content=\"https://tabs.page/preview.png\">".to_owned(),
+            ] {
+                assert!(html.contains(&tag), "{key} lacks {tag}");
+            }
+            let html = text_of(&nowhere, key).unwrap();
+            assert!(!html.contains("canonical") && !html.contains("og:image\""), "{key}");
+        }
+    }
+
+    #[test]
+    fn without_a_contact_no_page_asks_visitors_to_write() {
+        for file in page_files(&SiteOperator::default()) {
+            if file.key.ends_with(".html") {
+                let text = String::from_utf8(file.bytes).unwrap();
+                assert!(!text.contains("rite to"), "{}", file.key);
+            }
+        }
     }
 
     #[test]

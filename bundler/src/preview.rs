@@ -2,7 +2,7 @@
 //! 1200x630 pixels, as chat programs and search engines expect it.
 //!
 //! Invariants: the same tabs give the same bytes on every machine of one build (resvg draws without
-//! system fonts); no font is used: titles are grey bars of their length, the name is drawn by
+//! system fonts); no font is used: titles are grey bars of their length, words are drawn by
 //! strokes. Must not know: where bundles are kept, how icons are decoded and pictures encoded.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -11,7 +11,7 @@ use resvg::{
     usvg::{Options, Tree},
 };
 
-use crate::published_bundle::PublishedBundle;
+use crate::{published_bundle::PublishedBundle, stroke_letters};
 
 /// Width of the picture in pixels.
 pub const WIDTH: u32 = 1200;
@@ -29,17 +29,8 @@ pub const TABS: usize = (ROWS * TABS_PER_ROW) as usize;
 pub const MAX_BUNDLES: u64 = 32;
 /// Colours of the strips between the rows, which are those of the page's rows.
 const STRIP_COLOURS: [&str; 6] = ["#d8dee8", "#d6e5e6", "#dde8dc", "#e8ded6", "#e0d9e8", "#d9dde9"];
-/// "EveryTab" in strokes: the left edge of each letter, and its SVG path.
-const NAME: [(u32, &str); 8] = [
-    (0, "M52 0H0V100H52M0 48H44"),
-    (76, "M0 32 27 100 54 32"),
-    (148, "M2 64H58A29 34 0 1 0 50 88"),
-    (236, "M0 32V100M0 60A30 30 0 0 1 34 33"),
-    (286, "M0 32 28 98M56 32 24 114Q18 130 2 128"),
-    (362, "M0 0H76M38 0V100"),
-    (446, "M54 32V100M54 66A27 34 0 1 1 54 65"),
-    (530, "M0 0V100M0 66A27 34 0 1 0 0 65"),
-];
+/// What the picture says below the name, as the page says it.
+const SENTENCE: &str = "Every website on the internet, one tab each";
 
 /// The pixels of a tab's icon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,10 +68,11 @@ fn corner_of(i: usize) -> (i32, i32) {
     (column * TAB_PX as i32 - shift, row * ROW_PX as i32)
 }
 
-/// Draws the picture of `tabs`; fewer than [`TABS`] are repeated. Returns the red, green, blue and
-/// alpha of [`WIDTH`] x [`HEIGHT`] opaque pixels, or `None` if there is no tab to show.
+/// Draws the picture of `tabs`; fewer than [`TABS`] are repeated. `all_tabs` is the number of tabs
+/// of the site. Returns the red, green, blue and alpha of [`WIDTH`] x [`HEIGHT`] opaque pixels, or
+/// `None` if there is no tab to show.
 #[must_use]
-pub fn draw(tabs: &[PreviewTab]) -> Option<Vec<u8>> {
+pub fn draw(tabs: &[PreviewTab], all_tabs: u64) -> Option<Vec<u8>> {
     if tabs.is_empty() {
         return None;
     }
@@ -92,7 +84,7 @@ pub fn draw(tabs: &[PreviewTab]) -> Option<Vec<u8>> {
         let (left, top) = corner_of(i);
         paste(&mut canvas, icon, left + 18, top + 12);
     }
-    render(&name(), &mut canvas)?;
+    render(&card(all_tabs), &mut canvas)?;
     // All pixels are opaque, so that multiplying by alpha has changed nothing.
     Some(canvas.data().to_vec())
 }
@@ -143,21 +135,46 @@ fn background(tabs: &[&PreviewTab]) -> String {
     svg + "</svg>"
 }
 
-fn name() -> String {
+/// The card over the tabs: icon and name, the number of tabs, what the page is.
+fn card(all_tabs: u64) -> String {
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}'>\
-         <rect x='136' y='206' width='928' height='218' rx='32' fill='#000' fill-opacity='.07'/>\
-         <rect x='140' y='208' width='920' height='212' rx='30' fill='#fff'/>\
-         <g transform='translate(190 258)'>\
+         <rect x='106' y='138' width='988' height='360' rx='32' fill='#000' fill-opacity='.07'/>\
+         <rect x='110' y='140' width='980' height='354' rx='30' fill='#fff'/>\
+         <g transform='translate(190 168)'>\
          <rect y='4' width='124' height='104' rx='22' fill='#1a73e8'/>\
-         <path fill='#fff' d='M18 108V62q0-20 20-20h48q20 0 20 20v46z'/></g>\
-         <g transform='translate(380 264)' fill='none' stroke='#1f2328' stroke-width='15' \
-         stroke-linecap='round' stroke-linejoin='round'>"
+         <path fill='#fff' d='M18 108V62q0-20 20-20h48q20 0 20 20v46z'/></g>"
     );
-    for (x, path) in NAME {
-        svg += &format!("<path transform='translate({x} 0)' d='{path}'/>");
+    svg += &line("EveryTab", 672, 174, 1.0, 15, "#1f2328");
+    let noun = if all_tabs == 1 { "tab" } else { "tabs" };
+    svg += &line(&format!("{} {noun}", grouped(all_tabs)), 600, 342, 0.6, 14, "#1a73e8");
+    svg += &line(SENTENCE, 600, 436, 0.27, 12, "#515963");
+    svg + "</svg>"
+}
+
+/// A line of text around the x coordinate `middle`, with its capitals' top at `top`. Sizes of the
+/// letters and their strokes are multiplied by `scale`.
+fn line(text: &str, middle: u32, top: u32, scale: f64, stroke: u32, colour: &str) -> String {
+    let (paths, width) = stroke_letters::paths(text);
+    let left = f64::from(middle) - f64::from(width) * scale / 2.0;
+    format!(
+        "<g transform='translate({left} {top}) scale({scale})' fill='none' stroke='{colour}' \
+         stroke-width='{stroke}' stroke-linecap='round' stroke-linejoin='round'>{paths}</g>"
+    )
+}
+
+/// The number with a comma before each group of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let first = digits.len() % 3;
+    let mut text = String::from(&digits[..first]);
+    for (at, digit) in digits.char_indices().skip(first) {
+        if at > 0 && (at - first).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
     }
-    svg + "</g></svg>"
+    text
 }
 
 /// Draws an icon over the (opaque) canvas.
@@ -193,8 +210,8 @@ mod tests {
     #[test]
     fn the_picture_shows_the_tabs_and_is_the_same_each_time() {
         let tabs: Vec<PreviewTab> = (0..40).map(|i| tab(i * 6)).collect();
-        let picture = draw(&tabs).unwrap();
-        assert_eq!(draw(&tabs).unwrap(), picture);
+        let picture = draw(&tabs, 30_112_334).unwrap();
+        assert_eq!(draw(&tabs, 30_112_334).unwrap(), picture);
         assert_eq!(picture.len(), (WIDTH * HEIGHT * 4) as usize);
         assert!(picture.chunks_exact(4).all(|pixel| pixel[3] == 255));
         let (left, top) = corner_of(1);
@@ -204,9 +221,38 @@ mod tests {
 
     #[test]
     fn few_tabs_fill_the_picture_and_none_make_none() {
-        assert!(draw(&[tab(9)]).is_some());
-        assert!(draw(&[]).is_none());
-        assert!(draw(&[PreviewTab { icon: None, title_chars: 5 }]).is_some());
+        assert!(draw(&[tab(9)], 1).is_some());
+        assert!(draw(&[], 0).is_none());
+        assert!(draw(&[PreviewTab { icon: None, title_chars: 5 }], 1).is_some());
+    }
+
+    #[test]
+    fn the_number_of_tabs_is_in_the_picture() {
+        let picture = |count| draw(&[tab(9)], count).unwrap();
+        let few = picture(30_112_334);
+        let differing: Vec<usize> = few
+            .chunks_exact(4)
+            .zip(picture(41_112_334).chunks_exact(4))
+            .enumerate()
+            .filter(|(_, (one, other))| one != other)
+            .map(|(i, _)| i / WIDTH as usize)
+            .collect();
+        assert!(differing.len() > 100, "{} pixels", differing.len());
+        assert!(differing.iter().all(|row| (320..=420).contains(row)), "only in its line");
+    }
+
+    #[test]
+    fn numbers_have_a_comma_before_each_group_of_three_digits() {
+        for (number, text) in [
+            (0, "0"),
+            (12, "12"),
+            (123, "123"),
+            (1_234, "1,234"),
+            (30_112_334, "30,112,334"),
+            (u64::MAX, "18,446,744,073,709,551,615"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
     }
 
     #[test]

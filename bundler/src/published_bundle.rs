@@ -3,18 +3,14 @@
 //!
 //! Invariant: the tabs that stay keep their content, and all but one keep their place.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Error as JsonError;
-use sha2::{Digest, Sha256};
 use url::Url;
 
 use crate::{
     bundle_json::{BundleEntry, BundleJson},
-    object_names,
+    object_names::{self, content_hash},
 };
-
-/// Bytes of the content's SHA-256 in the name of a rewritten bundle: 8 bytes are 16 hex digits,
-/// far more than the few versions of one bundle need to differ.
-const NAME_HASH_BYTES: usize = 8;
 
 /// The tabs of a published bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +60,15 @@ impl PublishedBundle {
         address.split('/').next().map(str::to_owned)
     }
 
+    /// The icon of each tab in their order; `None` where there is none.
+    pub fn icons(&self) -> impl Iterator<Item = Option<Vec<u8>>> {
+        let icon = |entry: &BundleEntry<'_>| match entry.icon.is_empty() {
+            true => None,
+            false => STANDARD.decode(entry.icon.as_ref()).ok(),
+        };
+        self.json.entries.iter().map(icon)
+    }
+
     /// The bytes of the bundle file, by the rules of [`crate::bundle::write`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -73,8 +78,8 @@ impl PublishedBundle {
     /// The path, below the scan's prefix, of bundle `number` with this content.
     #[must_use]
     pub fn path(&self, number: i32) -> String {
-        let digest = Sha256::digest(self.to_bytes());
-        object_names::rewritten_bundle_path(number, &hex::encode(&digest[..NAME_HASH_BYTES]))
+        let hash = content_hash(&self.to_bytes());
+        object_names::rewritten_bundle_path(number, &hash)
     }
 
     /// The tabs that have an icon: the icon in base64, and the title.

@@ -2,16 +2,21 @@
 //!
 //! Owns: the key by which a hostname is sorted and found (`key`), the lines of search files
 //! (`lines`), a shard's part of the index (`part`), the published files of one range of hostnames
-//! (`files`), and what a takedown needs to find and keep a range's index (`index`).
-//! Invariant: `site/js/search-keys.js` and `site/js/search.js` read these formats by the same
-//! rules.
+//! (`files`), the order of answers (`answers`), the words by which hosts with a rank are found
+//! (`words`), the ranks (`ranks`), and what a takedown needs to find and keep a range's index
+//! (`index`).
+//! Invariant: `site/js/search-keys.js`, `site/js/search-answers.js` and `site/js/search-files.js`
+//! read these formats by the same rules.
 //! Must not know: where the files are kept.
 
+pub mod answers;
 pub mod files;
 pub mod index;
 pub mod key;
 pub mod lines;
 pub mod part;
+pub mod ranks;
+pub mod words;
 
 pub use key::{RANGES, range_of, search_key};
 pub use lines::{SearchEntry, SearchFileError, read_lines, sort, write_lines};

@@ -39,6 +39,8 @@ names! {
         BundleShard "bundle-shard";
         /// Merging the search files.
         Search "search";
+        /// Drawing the tiles of the map.
+        Map "map";
         /// Publishing the site.
         Publish "publish";
     }
@@ -57,7 +59,7 @@ names! {
         Pages "pages";
         /// Hostnames with a tab.
         Hostnames "hostnames";
-        /// Bundles of the scan.
+        /// Bundles of the scan, or of a region of the map.
         Bundles "bundles";
     }
 }
@@ -102,6 +104,10 @@ names! {
         TabWithoutIcon "tab_without_icon";
         /// A hostname in the published search files.
         Listed "listed";
+        /// A bundle that the map shows.
+        Drawn "drawn";
+        /// A bundle of a shard that was discarded, which the map shows empty.
+        LeftEmpty "left_empty";
         /// A bundle that the published manifest counts.
         Published "published";
     }
@@ -176,6 +182,10 @@ names! {
         Blank "blank";
         /// Search files that were written, without the indexes.
         SearchFiles "search_files";
+        /// Tiles of the map that were written.
+        MapTiles "map_tiles";
+        /// Bytes of the map's tiles.
+        MapBytes "map_bytes";
     }
 }
 

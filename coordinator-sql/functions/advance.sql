@@ -1,14 +1,26 @@
 -- What follows a stage whose last job ended: the index stage fans out into shards, bundle-shard
--- opens search, search opens publish, and publish ends the run.
+-- opens search and map, the later of these two opens publish, and publish ends the run.
 create or replace function coordinator.advance(p_run integer, p_kind everytab.job_kind)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
     if p_kind = 'index' then
         perform coordinator.fan_out(p_run);
     elsif p_kind = 'bundle-shard' then
-        perform coordinator.open_stage(p_run, 'search', coordinator.search_ranges());
-    elsif p_kind = 'search' then
-        perform coordinator.open_stage(p_run, 'publish', 1);
+        -- The search first: it always has jobs, and a map without any must not open publish.
+        perform coordinator.open_stage(p_run, 'search', coordinator.search_jobs());
+        -- A run that an older version started has no map.
+        if exists (select from stages st where st.run = p_run and st.kind = 'map') then
+            perform coordinator.open_stage(p_run, 'map', coordinator.map_regions(p_run));
+        end if;
+    elsif p_kind in ('search', 'map') then
+        -- The last jobs of both may end at the same time, and neither sees the other's count: the
+        -- second waits here, and the next statement sees what the first committed.
+        perform 1 from runs r where r.run = p_run for no key update;
+        if not exists (select from stages st
+                        where st.run = p_run and st.kind in ('search', 'map')
+                          and st.outstanding > 0) then
+            perform coordinator.open_stage(p_run, 'publish', 1);
+        end if;
     elsif p_kind = 'publish' then
         update runs set finished_at = clock_timestamp(),
                state = case when exists (select from stages st

@@ -1,8 +1,9 @@
 -- How long one lease of a job may last in all, however often the worker renews it. It is far longer
--- than a job takes, so that only a job that hangs reaches it. p_override_ms is the run's own
--- deadline (null: by kind).
+-- than a job takes, also at the run's rates, so that only a job that hangs reaches it.
+-- p_override_ms is the run's own deadline (null: by kind), which holds at any rate.
 create or replace function coordinator.deadline(
-    p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint)
+    p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint,
+    p_rate integer, p_archive_rate integer)
 returns interval language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare
     -- A job of 1,200 hosts takes minutes; an hour is a job that hangs.
@@ -11,8 +12,10 @@ declare
     icons constant interval := '2 hours';
     -- Under isolation a job handles one item at a time, where it usually handles many.
     isolation_factor constant integer := 8;
+    factor constant integer := case when coordinator.uses_isolation(p_crashes)
+                                    then isolation_factor else 1 end;
 begin
-    return coalesce(p_override_ms * interval '1 ms',
-                    case p_kind when 'icon' then icons else usual end)
-           * case when coordinator.uses_isolation(p_crashes) then isolation_factor else 1 end;
+    return coalesce(p_override_ms * interval '1 ms' * factor,
+                    greatest(case p_kind when 'icon' then icons else usual end * factor,
+                             coordinator.time_at_rate(p_kind, p_rate, p_archive_rate)));
 end $$;

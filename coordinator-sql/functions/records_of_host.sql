@@ -10,7 +10,7 @@ language sql stable security definer set search_path = everytab, pg_temp as $$
     own as materialized (
         select i.shard, i.lease_number, i.archive_offset, i.host_no, i.candidate_no from icons i
          where i.scan = p_scan
-           and (split_part(split_part(i.url, '/', 3), ':', 1) = p_hostname
+           and (coordinator.host_of_url(i.url) = p_hostname
                 or (i.shard, i.host_no) in (select o.shard, o.host_no from own_pages o)))
     select r.shard, r.lease_number, r.archive_offset,
            exists (select from icons i

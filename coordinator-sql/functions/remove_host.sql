@@ -16,7 +16,7 @@ begin
         on conflict do nothing;
     delete from icons i
      where i.scan = p_scan
-       and (split_part(split_part(i.url, '/', 3), ':', 1) = p_hostname
+       and (coordinator.host_of_url(i.url) = p_hostname
             or (i.shard, i.host_no) in (select p.shard, p.host_no from pages p
                                          where p.scan = p_scan and p.hostname = p_hostname));
     get diagnostics fetched = row_count;

@@ -14,10 +14,8 @@ begin
     return query
     with mine as materialized (
         select l.job_id, r.lease_ms, r.rate, r.archive_rate,
-               l.leased_at + greatest(
-                   coordinator.deadline(l.kind, l.crashes, r.deadline_ms),
-                   case when r.deadline_ms is null then coordinator.time_at_rate(
-                       l.kind, r.rate, r.archive_rate) end) as latest
+               l.leased_at + coordinator.deadline(
+                   l.kind, l.crashes, r.deadline_ms, r.rate, r.archive_rate) as latest
           from jobs l
           join unnest(p_job_ids, p_lease_numbers, p_tokens) as shown (job_id, lease_number, token)
             on l.lease_number = shown.lease_number and l.lease_token = shown.token

@@ -51,7 +51,7 @@ begin
          where k.kind >= s.first
         union all
         select a.job_id, a.kind, false, a.state from again a
-         where a.kind in ('index', 'search', 'publish')),
+         where a.kind in ('index', 'search', 'map', 'publish')),
     recounted as (
         update stages st
            set outstanding = st.outstanding + c.done + c.discarded, finished_at = null,

@@ -18,8 +18,8 @@ declare
 begin
     for expired in
         select j.job_id, j.run, j.lease_number, j.worker_id, j.current_item, j.crashes,
-               r.lease_ms, j.leased_at + coordinator.deadline(j.kind, j.crashes, r.deadline_ms)
-                   as deadline
+               r.lease_ms, j.leased_at + coordinator.deadline(
+                   j.kind, j.crashes, r.deadline_ms, r.rate, r.archive_rate) as deadline
           from jobs j join runs r using (run)
          where j.state = 'leased' and j.lease_until < clock_timestamp()
          limit p_limit for no key update of j skip locked

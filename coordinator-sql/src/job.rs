@@ -21,14 +21,23 @@ pub enum JobKind {
     BundleShard,
     /// Merges one hostname range of the search index.
     Search,
+    /// Draws one region of the map.
+    Map,
     /// Publishes the scan.
     Publish,
 }
 
 impl JobKind {
     /// All kinds in pipeline order.
-    pub const ALL: [Self; 6] =
-        [Self::Index, Self::Warc, Self::Icon, Self::BundleShard, Self::Search, Self::Publish];
+    pub const ALL: [Self; 7] = [
+        Self::Index,
+        Self::Warc,
+        Self::Icon,
+        Self::BundleShard,
+        Self::Search,
+        Self::Map,
+        Self::Publish,
+    ];
 
     /// The kind's name in SQL, logs and statistics.
     pub fn as_str(self) -> &'static str {
@@ -38,6 +47,7 @@ impl JobKind {
             Self::Icon => "icon",
             Self::BundleShard => "bundle-shard",
             Self::Search => "search",
+            Self::Map => "map",
             Self::Publish => "publish",
         }
     }
@@ -46,7 +56,7 @@ impl JobKind {
     pub fn works_on_a_shard(self) -> bool {
         match self {
             Self::Warc | Self::Icon | Self::BundleShard => true,
-            Self::Index | Self::Search | Self::Publish => false,
+            Self::Index | Self::Search | Self::Map | Self::Publish => false,
         }
     }
 }
@@ -91,7 +101,7 @@ pub struct Lease {
     pub scan_id: Uuid,
     /// What to do.
     pub kind: JobKind,
-    /// Number of the job's shard, index file or hostname range; 0 for publish.
+    /// Number of the job's shard, index file, hostname range or map region; 0 for publish.
     pub part: i32,
     /// How long the lease lasts unless it is renewed.
     pub length: Duration,

@@ -35,6 +35,14 @@ pub struct ScanInfo {
     pub started_at: chrono::DateTime<chrono::Utc>,
 }
 
+impl ScanInfo {
+    /// Number of the scan's bundles; 0 until the hosts are counted.
+    pub fn bundles(&self) -> u64 {
+        let number = |number: Option<i32>| u64::from(number.unwrap_or(0).unsigned_abs());
+        number(self.shards) * number(self.bundles_per_shard)
+    }
+}
+
 /// The input of an index job.
 #[derive(Debug, Clone)]
 pub struct CrawlFile {
@@ -235,6 +243,16 @@ impl Coordinator {
     pub async fn bundled_shards(&self, scan: i32) -> Result<Vec<i32>, Error> {
         let sql = "select shard from coordinator.bundled_shards($1) shard";
         Ok(self.rows::<(i32,)>(sql, scan, None).await?.into_iter().map(|(shard,)| shard).collect())
+    }
+
+    /// The most tabs that a bundle of the scan has.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn most_tabs(&self, scan: i32) -> Result<i32, Error> {
+        let sql = "select tabs from coordinator.most_tabs($1) tabs";
+        let rows = self.rows::<(i32,)>(sql, scan, None).await?;
+        Ok(rows.first().map_or(0, |(tabs,)| *tabs))
     }
 
     /// Inputs, outcomes and other counts of each stage.

@@ -1,10 +1,12 @@
 //! Makes the search files of NAMES generated hostnames with the code of the jobs: it writes parts
 //! as `bundle-shard` jobs do, and merges them as `search` jobs do.
 //!
-//!     search_files NAMES FOLDER
+//!     search_files NAMES FOLDER [TOP]
 //!
-//! Prints wall seconds, processor seconds, counts and peak memory. Leaves the site in FOLDER/site,
-//! and a plain list of all names in FOLDER/names.txt.
+//! TOP is a JSON array of objects with a `rootDomain`: hosts that are among the names, and have the
+//! best ranks. Up to a million names have a rank and a title. Prints wall seconds, processor
+//! seconds, counts and peak memory. Leaves the site in FOLDER/site, and in FOLDER/names.txt a plain
+//! list of all names, with rank and title of those that have a rank.
 
 use std::{
     error::Error,
@@ -17,10 +19,14 @@ use std::{
 
 use everytab_bundler::{
     object_names::search_part,
-    search::{RANGES, SearchEntry, part::write_part},
+    search::{
+        RANGES, SearchEntry,
+        part::write_part,
+        ranks::{HostRanks, RANKED_HOSTS},
+    },
 };
 use everytab_fetcher::Heartbeat;
-use everytab_jobs::search::merge_range;
+use everytab_jobs::search::{merge_range, merge_words};
 use everytab_storage::{PutOptions, Store, StoreSettings};
 use everytab_testbed::Dice;
 use uuid::Uuid;
@@ -108,18 +114,70 @@ fn cyrillic(mut number: u64) -> String {
     idna::punycode::encode_str(&label).unwrap_or_default()
 }
 
-async fn write_parts(store: &dyn Store, names: u64, list: &Path) -> Result<i32, Box<dyn Error>> {
+/// A title of two to six words, of which one is common.
+fn title(index: u64) -> String {
+    let mut random = Dice::numbered(1, "title", index);
+    let common = WORDS[random.below(24) as usize].to_owned();
+    let mut words = vec![common];
+    for _ in 0..1 + random.below(5) {
+        let syllables = (0..2 + random.below(2)).map(|_| SYLLABLES[random.below(64) as usize]);
+        words.push(syllables.collect());
+    }
+    words.join(" ")
+}
+
+/// The names: some given ones, then generated ones. About a million of them have a rank.
+struct Names {
+    top: Vec<String>,
+    count: u64,
+}
+
+impl Names {
+    fn read(count: u64, top: Option<&str>) -> Result<Self, Box<dyn Error>> {
+        let Some(top) = top else { return Ok(Self { top: Vec::new(), count }) };
+        let sites: Vec<serde_json::Value> = serde_json::from_slice(&std::fs::read(top)?)?;
+        let hosts = sites.iter().filter_map(|site| site["rootDomain"].as_str());
+        Ok(Self { top: hosts.map(str::to_owned).collect(), count })
+    }
+
+    fn name(&self, index: u64) -> String {
+        let given = usize::try_from(index).ok().and_then(|index| self.top.get(index));
+        given.cloned().unwrap_or_else(|| hostname(index))
+    }
+
+    fn has_rank(&self, index: u64) -> bool {
+        let every = self.count.div_ceil(RANKED_HOSTS as u64 - self.top.len() as u64).max(1);
+        index < self.top.len() as u64 || index.is_multiple_of(every)
+    }
+
+    fn ranks(&self) -> HostRanks {
+        let ranked = (0..self.count).filter(|index| self.has_rank(*index));
+        let hosts: Vec<String> = ranked.map(|index| self.name(index)).collect();
+        HostRanks::read(HostRanks::write(&hosts).as_bytes(), |_| true)
+    }
+}
+
+async fn write_parts(
+    store: &dyn Store,
+    names: &Names,
+    ranks: &HostRanks,
+    list: &Path,
+) -> Result<i32, Box<dyn Error>> {
     let mut list = BufWriter::new(File::create(list)?);
     let mut shard = 0;
     let mut first = 0;
-    while first < names {
-        let count = HOSTS_PER_SHARD.min(names - first);
+    while first < names.count {
+        let count = HOSTS_PER_SHARD.min(names.count - first);
         let mut entries = Vec::with_capacity(usize::try_from(count)?);
         for i in 0..count {
-            let hostname = hostname(first + i);
-            writeln!(list, "{hostname}")?;
+            let hostname = names.name(first + i);
             let (bundle, slot) = (shard * 10 + i32::try_from(i / 120)?, i32::try_from(i % 120)?);
-            entries.push(SearchEntry { hostname, bundle, slot });
+            let title = title(first + i);
+            match ranks.of(&hostname) {
+                Some(rank) => writeln!(list, "{hostname}\t{rank}\t{title}")?,
+                None => writeln!(list, "{hostname}")?,
+            }
+            entries.push(SearchEntry::new(hostname, bundle, slot).with_title(&title));
         }
         let key = search_part(Uuid::nil(), shard);
         store.put(&key, write_part(entries).into(), PutOptions::default()).await?;
@@ -147,16 +205,17 @@ fn resources_used() -> Result<(f64, u64), Box<dyn Error>> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(names), Some(folder)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: search_files NAMES FOLDER".into());
+        return Err("usage: search_files NAMES FOLDER [TOP]".into());
     };
-    let names: u64 = names.parse()?;
+    let names = Names::read(names.parse()?, arguments.next().as_deref())?;
+    let ranks = names.ranks();
     let folder = std::path::absolute(folder)?;
     std::fs::create_dir_all(&folder)?;
     let open = |name: &str| format!("file://{}", folder.join(name).display());
     let archive = everytab_storage::open(&open("archive"), &StoreSettings::default()).await?;
     let site = everytab_storage::open(&open("site"), &StoreSettings::default()).await?;
     let begun = Instant::now();
-    let shards = write_parts(&*archive, names, &folder.join("names.txt")).await?;
+    let shards = write_parts(&*archive, &names, &ranks, &folder.join("names.txt")).await?;
     let (parts_cpu, parts_peak) = resources_used()?;
     println!(
         "{shards} parts written in {:.1} s, {parts_cpu:.1} s of the processor, {parts_peak} MiB",
@@ -166,10 +225,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (mut hostnames, mut files, mut slowest) = (0, 0, 0.0_f64);
     for range in 0..RANGES {
         let one = Instant::now();
-        let all = (0..shards).collect();
+        let (archive, all) = (Arc::clone(&archive), (0..shards).collect());
         let heartbeat = Heartbeat::default();
         let merged =
-            merge_range(Arc::clone(&archive), &*site, Uuid::nil(), all, range, &heartbeat).await?;
+            merge_range(archive, &*site, Uuid::nil(), all, range, &ranks, &heartbeat).await?;
         hostnames += merged.hostnames;
         files += merged.files + 1;
         slowest = slowest.max(one.elapsed().as_secs_f64());
@@ -180,6 +239,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
          {peak} MiB; slowest range {slowest:.1} s",
         begun.elapsed().as_secs_f64(),
         cpu - parts_cpu
+    );
+    let one = Instant::now();
+    let (all, heartbeat) = ((0..shards).collect(), Heartbeat::default());
+    let words = merge_words(archive, &*site, Uuid::nil(), all, &ranks, &heartbeat).await?;
+    let (words_cpu, peak) = resources_used()?;
+    println!(
+        "{} words of {} ranked hosts in {} files, in {:.1} s, {:.1} s of the processor, {peak} MiB",
+        words.lines,
+        words.hosts,
+        words.files,
+        one.elapsed().as_secs_f64(),
+        words_cpu - cpu
     );
     Ok(())
 }

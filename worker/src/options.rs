@@ -3,29 +3,26 @@
 //!
 //! Must not know: which commands there are.
 
+mod scan_options;
+
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
-use clap::{
-    Args, ValueEnum,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::{Args, ValueEnum};
 use everytab_coordinator::JobKind;
 use everytab_fetcher::{FetchSettings, Fetcher, SettingsError, SigningKey};
-use everytab_icon::png::Colours;
-use everytab_jobs::scan_settings::{ENTRIES_PER_BUNDLE, Internet};
 #[cfg(feature = "local")]
 use everytab_local::SampleNetwork;
-use everytab_operations::{archive_rate::ArchiveRate, scan_start::ScanOptions};
 use ipnet::IpNet;
-use url::Url;
 
+pub use self::scan_options::{
+    RobotsOption, ScanOptionArgs, parse_distribution, parse_duration, parse_site_url,
+};
 use crate::cli_error::CliError;
 
 /// Which database.
@@ -47,7 +44,7 @@ pub enum Role {
     Warc,
     /// icon
     Icons,
-    /// bundle-shard and search
+    /// bundle-shard, search and map
     Bundles,
     /// publish
     Publish,
@@ -66,28 +63,10 @@ impl Role {
             JobKind::Index => Self::Index,
             JobKind::Warc => Self::Warc,
             JobKind::Icon => Self::Icons,
-            JobKind::BundleShard | JobKind::Search => Self::Bundles,
+            JobKind::BundleShard | JobKind::Search | JobKind::Map => Self::Bundles,
             JobKind::Publish => Self::Publish,
         }
     }
-}
-
-/// Whether robots.txt is obeyed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RobotsOption {
-    /// Ask before an origin's first icon, and obey
-    Obey,
-    /// Do not ask
-    Off,
-}
-
-/// The internet that a scan asks for icons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum InternetOption {
-    /// The public one
-    Public,
-    /// A small one that the operator runs
-    Small,
 }
 
 /// How URLs from the web are fetched.
@@ -281,148 +260,6 @@ pub fn read_signing_key(file: &Path) -> Result<Option<SigningKey>, CliError> {
     SigningKey::from_pem(&text).map(Some).map_err(|error| wrong(error.to_string()))
 }
 
-/// What makes one scan different from another.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "The scan")]
-pub struct ScanOptionArgs {
-    /// Hosts wanted at most: the same ones each time, spread over the index
-    #[arg(long, env = "EVERYTAB_LIMIT", value_parser = clap::value_parser!(u64).range(1..))]
-    pub limit: Option<u64>,
-    /// Whether robots.txt is asked and obeyed
-    #[arg(long, env = "EVERYTAB_ROBOTS", value_enum, default_value = "obey")]
-    pub robots: RobotsOption,
-    /// Tabs of a bundle
-    #[arg(long, env = "EVERYTAB_ENTRIES_PER_BUNDLE", default_value_t = ENTRIES_PER_BUNDLE,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub entries_per_bundle: u32,
-    /// Colours of an icon: as few as the eye can tell, always at most 64, or all
-    #[arg(long, env = "EVERYTAB_ICONS", default_value = "auto",
-          value_parser = PossibleValuesParser::new(Colours::ALL.map(Colours::name))
-              .try_map(|name| name.parse::<Colours>()))]
-    pub icons: Colours,
-    // Bundles are JSON (docs/decisions/0019-bundles-stay-json.md); the option is accepted because
-    // command lines name it, and nothing reads it.
-    /// Format of the bundles
-    #[arg(long, env = "EVERYTAB_BUNDLE_FORMAT", default_value = "json", value_parser = ["json"])]
-    pub bundle_format: String,
-    /// How long a lease lasts
-    #[arg(long, env = "EVERYTAB_LEASE", value_name = "DURATION", default_value = "5m",
-          value_parser = parse_duration)]
-    pub lease: Duration,
-    /// CloudFront distribution to invalidate after publishing
-    #[arg(long, env = "EVERYTAB_DISTRIBUTION", value_name = "ID",
-          value_parser = parse_distribution)]
-    pub distribution: Option<String>,
-    /// Address at which people find the site, such as https://tabs.example/
-    #[arg(long, env = "EVERYTAB_SITE_URL", value_name = "URL", value_parser = parse_site_url)]
-    pub site_url: Option<String>,
-    /// Where people write to about their sites: a mail address or an https address
-    #[arg(long, env = "EVERYTAB_CONTACT", value_name = "ADDRESS", value_parser = parse_contact)]
-    pub contact: Option<String>,
-    /// The internet that is asked for icons: the public one, which needs --site-url and --contact,
-    /// or a small one of yours, of which only the addresses in --allow-range are dialled
-    #[arg(long, env = "EVERYTAB_INTERNET", value_enum, default_value = "public")]
-    pub internet: InternetOption,
-    /// Number that shuffles the order of fetching, and nothing else
-    #[arg(long, env = "EVERYTAB_SHUFFLE", default_value_t = 0)]
-    pub shuffle: u64,
-    /// Requests a second to the crawl's source, all workers together, or off; without it 1000 of
-    /// S3 and 9 over HTTPS, as Common Crawl asks. A folder has no limit
-    #[arg(long, env = "EVERYTAB_ARCHIVE_RATE", value_name = "RATE")]
-    pub archive_rate: Option<ArchiveRate>,
-}
-
-impl ScanOptionArgs {
-    /// The same options as an operation takes them.
-    pub fn scan_options(&self) -> ScanOptions {
-        // Every option by name: the compiler tells of one that is not passed on.
-        let Self {
-            limit,
-            robots,
-            entries_per_bundle,
-            icons,
-            bundle_format: _,
-            lease,
-            distribution,
-            site_url,
-            contact,
-            internet,
-            shuffle,
-            archive_rate,
-        } = self.clone();
-        ScanOptions {
-            limit,
-            obey_robots: robots == RobotsOption::Obey,
-            entries_per_bundle,
-            icon_colours: icons,
-            lease,
-            distribution,
-            site_url,
-            contact,
-            internet: match internet {
-                InternetOption::Public => Internet::Public,
-                InternetOption::Small => Internet::Small,
-            },
-            shuffle,
-            archive_rate,
-        }
-    }
-}
-
-/// An https (or http) address, with a slash at the end.
-pub fn parse_site_url(text: &str) -> Result<String, String> {
-    let url = Url::parse(text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
-    if !matches!(url.scheme(), "https" | "http") || url.query().is_some() {
-        return Err(format!("{text:?} is not an address such as https://tabs.example/"));
-    }
-    let slash = if url.path().ends_with('/') { "" } else { "/" };
-    Ok(format!("{url}{slash}"))
-}
-
-/// The id of a CloudFront distribution, in a program that can invalidate one.
-pub fn parse_distribution(text: &str) -> Result<String, String> {
-    if !cfg!(feature = "cloudfront") {
-        return Err("this program was built without the feature `cloudfront`".to_owned());
-    }
-    let is_id = (1..=32).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric());
-    is_id
-        .then(|| text.to_owned())
-        .ok_or_else(|| format!("{text:?} is not the id of a distribution, such as E2QWRUHAPOMQZL"))
-}
-
-/// A mail address, or an https address.
-fn parse_contact(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._%+-".contains(c);
-    let is_mail = text.split_once('@').is_some_and(|(name, host)| {
-        !name.is_empty() && host.contains('.') && name.chars().chain(host.chars()).all(is_plain)
-    });
-    if is_mail || Url::parse(text).is_ok_and(|url| url.scheme() == "https") {
-        return Ok(text.to_owned());
-    }
-    Err(format!("{text:?} is neither a mail address nor an https address"))
-}
-
-/// `90s`, `5m`, `250ms`, `2h`, or a number of seconds.
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let milliseconds = match unit {
-        "ms" => 1,
-        "" | "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => 0,
-    };
-    number
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(milliseconds))
-        .filter(|total| *total > 0 && *total <= 86_400_000)
-        .map(Duration::from_millis)
-        .ok_or_else(|| format!("{text:?} is not a duration such as 90s, 5m or 250ms, up to a day"))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::{Command, FromArgMatches as _};
@@ -466,33 +303,10 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_pages_show_are_checked() {
-        assert_eq!(parse_site_url("https://a.example").as_deref(), Ok("https://a.example/"));
-        assert_eq!(parse_site_url("https://a.example/x").as_deref(), Ok("https://a.example/x/"));
-        assert!(parse_site_url("javascript:alert(1)").is_err());
-        assert!(
-            parse_contact("me@a.example").is_ok() && parse_contact("https://a.example/w").is_ok()
-        );
-        for bad in ["me", "me@", "@a.example", "a b@c.example", "\"@c.example", "http://a.example"]
-        {
-            assert!(parse_contact(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn durations_have_units_and_bounds() {
-        assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(parse_duration("5m"), Ok(Duration::from_secs(300)));
-        assert_eq!(parse_duration("7"), Ok(Duration::from_secs(7)));
-        for bad in ["", "0s", "5x", "-1s", "25h", "99999999999999999999s", "m"] {
-            assert!(parse_duration(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
     fn each_kind_belongs_to_one_role_and_all_takes_every_kind() {
         assert_eq!(Role::kinds(&[Role::All]), JobKind::ALL);
-        assert_eq!(Role::kinds(&[Role::Bundles]), [JobKind::BundleShard, JobKind::Search]);
+        let bundles = [JobKind::BundleShard, JobKind::Search, JobKind::Map];
+        assert_eq!(Role::kinds(&[Role::Bundles]), bundles);
         assert_eq!(Role::kinds(&[Role::Icons, Role::Index]), [JobKind::Index, JobKind::Icon]);
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::search::{
+    answers::{best, best_file, starts_with_best},
     key::search_key,
     lines::{SearchEntry, write_lines},
 };
@@ -21,11 +22,27 @@ pub fn files(sorted: &[SearchEntry]) -> impl Iterator<Item = String> + '_ {
     sorted.chunks(HOSTNAMES_PER_FILE).map(write_lines)
 }
 
-/// The text of the range's index, from its sorted entries.
+/// The first key of each of the range's files, from its sorted entries.
 #[must_use]
-pub fn index(sorted: &[SearchEntry]) -> String {
+pub fn first_keys(sorted: &[SearchEntry]) -> Vec<String> {
     let firsts = sorted.chunks(HOSTNAMES_PER_FILE).filter_map(|lines| lines.first());
-    firsts.map(|first| search_key(&first.hostname).into_owned() + "\n").collect()
+    firsts.map(|first| search_key(&first.hostname).into_owned()).collect()
+}
+
+/// The paths and texts of the files of best answers below the range's folder, from its sorted
+/// entries and the first keys of its files.
+pub fn best_files<'a>(
+    sorted: &'a [SearchEntry],
+    first_keys: &[String],
+) -> impl Iterator<Item = (String, String)> + use<'a> {
+    starts_with_best(first_keys).into_iter().filter_map(move |start| {
+        let from = sorted.partition_point(|entry| *search_key(&entry.hostname) < *start);
+        let begins = |entry: &SearchEntry| search_key(&entry.hostname).starts_with(&*start);
+        let count = sorted[from..].partition_point(begins);
+        let found = best(&sorted[from..from + count], &start);
+        let lines: Vec<SearchEntry> = found.into_iter().cloned().collect();
+        Some((best_file(&start)?, write_lines(&lines)))
+    })
 }
 
 /// Number of entries by top-level domain. Addresses and labels that are no domain count as `none`.
@@ -55,7 +72,7 @@ mod tests {
     use super::*;
 
     fn entry(hostname: &str) -> SearchEntry {
-        SearchEntry { hostname: hostname.into(), bundle: 0, slot: 0 }
+        SearchEntry::new(hostname.into(), 0, 0)
     }
 
     #[test]
@@ -63,8 +80,11 @@ mod tests {
         let entries: Vec<_> = (0..2_500).map(|i| entry(&format!("www.a{i:04}.example"))).collect();
         let lines: Vec<usize> = files(&entries).map(|text| text.lines().count()).collect();
         assert_eq!(lines, [1_000, 1_000, 500]);
-        assert_eq!(index(&entries), "a0000.example\na1000.example\na2000.example\n");
-        assert_eq!((files(&[]).count(), index(&[])), (0, String::new()));
+        assert_eq!(first_keys(&entries), ["a0000.example", "a1000.example", "a2000.example"]);
+        assert_eq!((files(&[]).count(), first_keys(&[])), (0, Vec::new()));
+        let best: Vec<_> = best_files(&entries, &first_keys(&entries)).collect();
+        assert_eq!(best[0].0, "best/a.tsv");
+        assert!(best[0].1.starts_with("www.a0000.example\t0\t0\n"), "{}", best[0].1);
     }
 
     #[test]

@@ -6,15 +6,12 @@
 use std::borrow::Cow;
 
 /// Number of hostname ranges: digits, a to z, and all other beginnings. Each range is one search
-/// job; the SQL function `coordinator.search_ranges()` gives the same number.
+/// job; the SQL function `coordinator.search_jobs()` gives one more, the job of the words.
 pub const RANGES: usize = 28;
 
 /// The key of a hostname: visitors leave `www.` out and type names in their own script.
 pub fn search_key(hostname: &str) -> Cow<'_, str> {
-    let name = match hostname.strip_prefix("www.") {
-        Some(rest) if rest.contains('.') => rest,
-        _ => hostname,
-    };
+    let name = without_www(hostname);
     if !name.contains("xn--") {
         return Cow::Borrowed(name);
     }
@@ -22,9 +19,22 @@ pub fn search_key(hostname: &str) -> Cow<'_, str> {
     Cow::Owned(name.split('.').map(label).collect::<Vec<_>>().join("."))
 }
 
+/// A hostname without `www.`, unless nothing would be left but a suffix.
+pub fn without_www(hostname: &str) -> &str {
+    match hostname.strip_prefix("www.") {
+        Some(rest) if rest.contains('.') => rest,
+        _ => hostname,
+    }
+}
+
 /// The range that a hostname belongs to, 0 to 27.
 pub fn range_of(hostname: &str) -> usize {
-    match search_key(hostname).bytes().next() {
+    range_of_key(&search_key(hostname))
+}
+
+/// The range that a key or a word belongs to, 0 to 27.
+pub fn range_of_key(key: &str) -> usize {
+    match key.bytes().next() {
         Some(b'0'..=b'9') => 0,
         Some(letter @ b'a'..=b'z') => usize::from(letter - b'a') + 1,
         _ => RANGES - 1,

@@ -1,11 +1,12 @@
-//! The lines of search files: hostname, bundle and slot, separated by tabs.
+//! The lines of search files: hostname, bundle and slot, separated by tabs; then the host's rank,
+//! and the title of its page, as far as they are known.
 
 use std::fmt::Write as _;
 
 use crate::search::key::{range_of, search_key};
 
 /// Where a hostname's tab is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchEntry {
     /// The hostname.
     pub hostname: String,
@@ -13,6 +14,30 @@ pub struct SearchEntry {
     pub bundle: i32,
     /// The tab's index in the bundle, from 0.
     pub slot: i32,
+    /// The host's place among all hosts by rank, from 1; absent for a host without a rank.
+    pub rank: Option<u32>,
+    /// The title of the page, shortened; empty where it is not known. Published lines hold it only
+    /// for hosts with a rank.
+    pub title: String,
+}
+
+/// Most characters of a title in a line: two lines of a suggestion on a phone.
+pub const TITLE_MAX_CHARACTERS: usize = 70;
+
+impl SearchEntry {
+    /// A host's place, without rank and title.
+    #[must_use]
+    pub fn new(hostname: String, bundle: i32, slot: i32) -> Self {
+        Self { hostname, bundle, slot, ..Self::default() }
+    }
+
+    /// The entry with a title, shortened and on one line.
+    #[must_use]
+    pub fn with_title(mut self, title: &str) -> Self {
+        let plain = |c: char| if c.is_control() { ' ' } else { c };
+        self.title = title.chars().take(TITLE_MAX_CHARACTERS).map(plain).collect();
+        self
+    }
 }
 
 /// Why bytes are not a search file.
@@ -43,11 +68,22 @@ pub fn sort(entries: &mut [SearchEntry]) {
 #[must_use]
 pub fn write_lines(entries: &[SearchEntry]) -> String {
     let mut text = String::new();
-    for SearchEntry { hostname, bundle, slot } in entries {
-        // Writing to a string never fails.
-        let _ = writeln!(text, "{hostname}\t{bundle}\t{slot}");
+    for entry in entries {
+        write_line(&mut text, entry);
     }
     text
+}
+
+/// Appends the line of one entry.
+pub(super) fn write_line(text: &mut String, entry: &SearchEntry) {
+    let SearchEntry { hostname, bundle, slot, rank, title } = entry;
+    let rank = rank.map(|rank| rank.to_string()).unwrap_or_default();
+    // Writing to a string never fails.
+    let _ = match (rank.is_empty(), title.is_empty()) {
+        (true, true) => writeln!(text, "{hostname}\t{bundle}\t{slot}"),
+        (false, true) => writeln!(text, "{hostname}\t{bundle}\t{slot}\t{rank}"),
+        (_, false) => writeln!(text, "{hostname}\t{bundle}\t{slot}\t{rank}\t{title}"),
+    };
 }
 
 /// The entries of a file of lines, in their order.
@@ -61,13 +97,18 @@ pub fn read_lines(bytes: &[u8]) -> Result<Vec<SearchEntry>, SearchFileError> {
         .collect()
 }
 
-fn read_line(line: &str) -> Option<SearchEntry> {
+/// The entry of a line. Files of older scans end with the slot.
+pub(super) fn read_line(line: &str) -> Option<SearchEntry> {
     let mut fields = line.split('\t');
-    Some(SearchEntry {
-        hostname: fields.next()?.to_owned(),
-        bundle: fields.next()?.parse().ok()?,
-        slot: fields.next()?.parse().ok()?,
-    })
+    let hostname = fields.next()?.to_owned();
+    let bundle = fields.next()?.parse().ok()?;
+    let slot = fields.next()?.parse().ok()?;
+    let rank = match fields.next().unwrap_or_default() {
+        "" => None,
+        rank => Some(rank.parse().ok()?),
+    };
+    let title = fields.next().unwrap_or_default().to_owned();
+    Some(SearchEntry { hostname, bundle, slot, rank, title })
 }
 
 #[cfg(test)]
@@ -76,10 +117,18 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_back_and_other_text_is_refused() {
-        let entry = SearchEntry { hostname: "a.example".into(), bundle: 7, slot: 3 };
-        let entries = [entry.clone(), entry];
+        let entry = SearchEntry::new("a.example".into(), 7, 3);
+        let entries = [entry.clone(), entry.clone()];
         assert_eq!(write_lines(&entries), "a.example\t7\t3\n".repeat(2));
         assert_eq!(read_lines(write_lines(&entries).as_bytes()).unwrap(), entries);
+        let ranked = SearchEntry { rank: Some(9), ..entry.clone() };
+        let titled = entry.clone().with_title(&format!("a\tb\n{}", "x".repeat(99)));
+        assert_eq!(titled.title.len(), TITLE_MAX_CHARACTERS);
+        for entry in [ranked.clone(), titled.clone(), SearchEntry { rank: Some(1), ..titled }] {
+            let lines = write_lines(std::slice::from_ref(&entry));
+            assert_eq!(read_lines(lines.as_bytes()).unwrap(), [entry]);
+        }
+        assert_eq!(write_lines(&[ranked]), "a.example\t7\t3\t9\n");
         assert_eq!(read_lines(b"a\t1").unwrap_err(), SearchFileError::BadLine("a\t1".into()));
         assert_eq!(read_lines(b"\xff").unwrap_err(), SearchFileError::NotText);
     }

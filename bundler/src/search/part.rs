@@ -55,7 +55,7 @@ mod tests {
     use crate::search::lines::read_lines;
 
     fn entry(hostname: &str) -> SearchEntry {
-        SearchEntry { hostname: hostname.into(), bundle: 7, slot: 3 }
+        SearchEntry::new(hostname.into(), 7, 3)
     }
 
     #[test]

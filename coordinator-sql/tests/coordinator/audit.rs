@@ -36,8 +36,8 @@ union all
 select 'not one warc job a shard' from s
  where (select count(*) from j where kind = 'warc') <> coalesce(s.shards, 0)
 union all
-select 'not 28 search jobs or one publish job' from rows
- where (kind = 'search' and known <> 28) or (kind = 'publish' and known <> 1)
+select 'not 29 search jobs or one publish job' from rows
+ where (kind = 'search' and known <> 29) or (kind = 'publish' and known <> 1)
 union all
 select 'work goes on while its index is read: ' || rows.kind from rows
  where kind > 'index' and open > 0 and exists (select from j where kind = 'index' and not ended)
@@ -46,9 +46,9 @@ select 'closing goes on while a shard is not bundled: ' || rows.kind from rows
  where kind > 'bundle-shard' and (open > 0 or ended > 0)
    and (select outstanding from st where kind = 'bundle-shard') > 0
 union all
-select 'publishing goes on while the search is not written' from rows
+select 'publishing goes on while the search or the map is not written' from rows
  where kind = 'publish' and (open > 0 or ended > 0)
-   and (select outstanding from st where kind = 'search') > 0
+   and (select sum(outstanding) from st where kind in ('search', 'map')) > 0
 union all
 select 'not fed: ' || c.kind || ' ' || c.part from j c left join j w
     on w.kind = 'warc' and w.part = c.part

@@ -27,8 +27,9 @@ async fn two_last_bundle_shards_open_the_search_once() {
     database.work_on(&[JobKind::Warc, JobKind::Icon]).await;
     complete_both_at_once(&database, database.lease(JobKind::BundleShard, 2).await).await;
     let search = "select outstanding from everytab.stages where run = $1 and kind = 'search'";
-    assert_eq!(database.value::<i32>(search, scan).await, 28);
-    assert_eq!(database.lease(JobKind::Search, 100).await.len(), 28);
+    assert_eq!(database.value::<i32>(search, scan).await, 29);
+    assert_eq!(database.lease(JobKind::Search, 100).await.len(), 29);
+    assert_eq!(database.lease(JobKind::Map, 100).await.len(), 1);
     assert_eq!(database.worker.bundled_shards(scan).await.unwrap(), [0, 1]);
     database.assert_audited(scan).await;
 }
@@ -37,9 +38,9 @@ async fn two_last_bundle_shards_open_the_search_once() {
 async fn two_last_search_jobs_open_one_publish_job() {
     let database = Database::new().await;
     let scan = database.start_sharded(2).await;
-    database.work_on(&[JobKind::Warc, JobKind::Icon, JobKind::BundleShard]).await;
-    let mut search = database.lease(JobKind::Search, 28).await;
-    let last = search.split_off(26);
+    database.work_on(&[JobKind::Warc, JobKind::Icon, JobKind::BundleShard, JobKind::Map]).await;
+    let mut search = database.lease(JobKind::Search, 29).await;
+    let last = search.split_off(27);
     for lease in search {
         assert_eq!(database.complete(lease).await, Completion::Recorded);
     }
@@ -53,6 +54,76 @@ async fn two_last_search_jobs_open_one_publish_job() {
     }
     assert_eq!(database.state_of_scan(scan).await, "finished");
     assert_eq!(database.worker.progress().await.unwrap(), Progress::Ended);
+}
+
+/// Neither of the two transactions sees that the other stage ended, until one of them waits.
+#[tokio::test]
+async fn the_last_search_job_and_the_last_map_job_open_one_publish_job() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(2).await;
+    database.work_on(&[JobKind::Warc, JobKind::Icon, JobKind::BundleShard]).await;
+    let mut search = database.lease(JobKind::Search, 29).await;
+    let mut last = search.split_off(28);
+    for lease in search {
+        assert_eq!(database.complete(lease).await, Completion::Recorded);
+    }
+    last.push(database.lease_one(JobKind::Map).await);
+    complete_both_at_once(&database, last).await;
+    assert_eq!(database.lease(JobKind::Publish, 9).await.len(), 1);
+    database.assert_audited(scan).await;
+}
+
+#[tokio::test]
+async fn search_and_map_are_performed_again_without_each_other_and_both_after_a_bundle_shard() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(2).await;
+    database.work().await;
+    let reopen = "select coordinator.reopen($1::integer, array(select job_id from everytab.jobs
+                   where kind = any ($$) and part = 0), 'test')";
+    let ended = "select array_agg(lease_number order by kind, part) from everytab.jobs
+                  where run = $1 and kind in ('search', 'map')";
+    for (kind, reopen) in [
+        (JobKind::Map, reopen.replace("any ($$)", "'map'")),
+        (JobKind::Search, reopen.replace("any ($$)", "'search'")),
+    ] {
+        let before: Vec<i32> = database.value(ended, scan).await;
+        let reopen: &'static str = reopen.leak();
+        assert_eq!(database.value::<i32>(reopen, scan).await, 1);
+        assert!(database.lease(JobKind::Publish, 9).await.is_empty());
+        database.assert_audited(scan).await;
+        database.work_on(&[kind, JobKind::Publish]).await;
+        assert_eq!(database.state_of_scan(scan).await, "finished", "{kind}");
+        let after: Vec<i32> = database.value(ended, scan).await;
+        let again = before.iter().zip(&after).filter(|(before, after)| before != after).count();
+        assert_eq!(again, 1, "{kind}: that job alone");
+    }
+    let reopen: &'static str = reopen.replace("any ($$)", "'bundle-shard'").leak();
+    assert_eq!(database.value::<i32>(reopen, scan).await, 1);
+    database.work_on(&[JobKind::BundleShard, JobKind::Search]).await;
+    assert!(database.lease(JobKind::Publish, 9).await.is_empty());
+    assert_eq!(database.lease(JobKind::Map, 9).await.len(), 1);
+    database.expire_leases().await;
+    database.work().await;
+    assert_eq!(database.state_of_scan(scan).await, "finished");
+    database.assert_audited(scan).await;
+}
+
+/// 48 x 48 bundles make a region; `bundler` computes the same from the same number of bundles.
+#[tokio::test]
+async fn a_scan_has_as_many_map_jobs_as_its_map_has_regions() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(2).await;
+    let sized = "update everytab.scans set shards = $2, bundles_per_shard = $3 where scan = $1";
+    let session = database.session().await;
+    for (shards, bundles, regions) in
+        [(1, 1, 1), (2_304, 1, 1), (461, 5, 4), (25_000, 10, 121), (0, 1, 0)]
+    {
+        let sized = sized.replace("$2", &shards.to_string()).replace("$3", &bundles.to_string());
+        session.run(&sized.replace("$1", &scan.to_string())).await;
+        let counted =
+            database.value::<i32>("select coordinator.map_regions($1::integer)", scan).await;
+        assert_eq!(counted, regions, "{shards} x {bundles}");
+    }
 }
 
 #[tokio::test]

@@ -91,7 +91,7 @@ async fn an_excluded_host_is_not_read_and_has_no_tab_whenever_it_was_excluded() 
     let blocked: Vec<bool> = hosts.iter().map(|host| host.blocked).collect();
     assert_eq!(blocked, [true, true, false, true, false]);
     // One that is excluded after its bundle was written has it written again, and what follows.
-    database.work_on(&[JobKind::BundleShard, JobKind::Search]).await;
+    database.work_on(&[JobKind::BundleShard, JobKind::Search, JobKind::Map]).await;
     let publish = database.lease_one(JobKind::Publish).await;
     let late = patterns(&[("hostname", "late.page"), ("suffix", "nowhere.page")]);
     database.owner.exclude(scan, &late).await.unwrap();
@@ -120,4 +120,17 @@ async fn a_page_of_an_excluded_host_is_not_read() {
     let name = database.worker.load_warc(scan, 0).await.unwrap().remove(0).hostname;
     database.owner.exclude(scan, &patterns(&[("hostname", &name)])).await.unwrap();
     assert!(database.worker.load_warc(scan, 0).await.unwrap().iter().all(|host| host.blocked));
+}
+
+#[tokio::test]
+async fn the_host_of_a_url_has_no_port_and_no_last_dot() {
+    let database = Database::new().await;
+    let sql = "select bool_and(coordinator.host_of_url(url) is not distinct from host) and $1 = 0
+                 from (values ('https://a.example/x:1/y', 'a.example'),
+                              ('http://a.example:8443/', 'a.example'),
+                              ('http://a.example./', 'a.example'),
+                              ('http://192.0.2.1:81/', '192.0.2.1'),
+                              ('http://[2001:db8::1]/', '[2001:db8::1]'),
+                              ('http://[2001:db8::1]:8080/', '[2001:db8::1]')) as v (url, host)";
+    assert!(database.value::<bool>(sql, 0).await);
 }

@@ -87,6 +87,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "load_suspects",
             "load_title_patterns",
             "load_warc",
+            "most_tabs",
             "record_bundles",
             "record_hosts",
             "record_icons",

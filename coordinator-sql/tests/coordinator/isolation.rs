@@ -140,6 +140,14 @@ async fn a_slow_rate_moves_the_deadline() {
     assert!(!database.holds(lease.fence).await);
     assert!(database.owner.set_archive_rate(scan, Some(2)).await.unwrap());
     assert!(database.holds(lease.fence).await);
+    // A worker that dies before the later deadline has lost its lease, and not met the deadline.
+    database.expire_leases().await;
+    assert_eq!(database.worker.sweep(9).await.unwrap(), 1);
+    let history = database.owner.job_history(lease.fence.job_id).await.unwrap();
+    assert_eq!(history.last().unwrap().message.as_deref(), Some("the lease ran out"));
+    let lease = database.lease_one(JobKind::Warc).await;
+    database.run("update everytab.jobs set leased_at = now() - interval '61 min'").await;
+    assert!(database.holds(lease.fence).await);
     // The owner's own deadline is kept at any rate.
     assert!(database.owner.set_deadline(scan, Some(Duration::from_secs(60))).await.unwrap());
     assert!(!database.holds(lease.fence).await);
@@ -153,8 +161,8 @@ async fn a_slow_rate_moves_the_deadline() {
 #[tokio::test]
 async fn every_kind_has_a_deadline_far_beyond_its_lease() {
     let database = Database::new().await;
-    let sql = "select min(coordinator.deadline(kind, 0, null)) >= interval '1 hour'
-                      and count(*) = 6 and $1 = 0
+    let sql = "select min(coordinator.deadline(kind, 0, null, 5000, 1000)) >= interval '1 hour'
+                      and count(*) = 7 and $1 = 0
                  from unnest(enum_range(null::everytab.job_kind)) kind";
     assert!(database.value::<bool>(sql, 0).await);
 }

@@ -1,11 +1,11 @@
 //! Loading a job's input: one capture a host, only of completed leases, the blocklist as it was.
 
-use everytab_coordinator::{HostRow, JobKind, Output, WarcHost};
+use everytab_coordinator::{BundleRow, HostRow, JobKind, Output, WarcHost};
 use serde_json::json;
 
 use crate::{
     session::query,
-    setup::{Database, host, hosts_counted, no_counts, page, soon, warc_path},
+    setup::{Database, host, hosts_counted, kinds_before, no_counts, page, soon, warc_path},
 };
 
 /// Captures of one hostname, `https`, age in seconds, WARC file, offset.
@@ -87,6 +87,38 @@ async fn captures_that_no_completed_lease_recorded_are_not_read() {
         found.extend(hosts.into_iter().map(|host| host.hostname));
     }
     assert_eq!(found, ["host-1.example"]);
+}
+
+#[tokio::test]
+async fn the_fullest_bundle_is_counted_by_the_rows_of_completed_leases_alone() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(3).await;
+    assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 0, "no bundle is written");
+    database.work_on(&kinds_before(JobKind::BundleShard)).await;
+    let mut leases = database.lease(JobKind::BundleShard, 3).await;
+    let (one, other, discarded) =
+        (leases.pop().unwrap(), leases.pop().unwrap(), leases.pop().unwrap());
+    // As a lost lease, and one that is discarded after its row, leave them.
+    for (shard, lease_number, tabs) in [
+        (one.part, one.fence.lease_number - 1, 900),
+        (one.part, one.fence.lease_number + 1, 800),
+        (discarded.part, discarded.fence.lease_number, 700),
+    ] {
+        let sql = "insert into everytab.bundles values
+                     ($1, $2, $3, 0, 1, $4, 0, 1, decode(repeat('00', 32), 'hex'))";
+        let row = query(sql).bind(scan).bind(shard).bind(lease_number).bind(tabs);
+        row.execute(&database.pool).await;
+    }
+    assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 0, "no lease is completed");
+    for (lease, bundles, tabs) in [(one, 10, 41), (other, 4, 12)] {
+        let (first_bundle, with_icon, bytes, digest) = (0, 0, 1, [0; 32]);
+        let row = BundleRow { first_bundle, bundles, tabs, with_icon, bytes, digest };
+        let output = Output::Bundles(row);
+        database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
+    }
+    database.worker.discard(discarded, "bad", soon()).await.unwrap();
+    // Ten bundles of 41 tabs: one has five.
+    assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 5);
 }
 
 #[tokio::test]

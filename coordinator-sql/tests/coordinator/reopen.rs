@@ -73,6 +73,21 @@ async fn only_what_was_asked_for_is_reopened() {
     assert_eq!(database.state_of_scan(scan).await, "finished");
 }
 
+/// A tile that was damaged after it was drawn is no job's failure.
+#[tokio::test]
+async fn the_whole_map_is_drawn_again_when_its_kind_is_asked_for() {
+    let database = Database::new().await;
+    let scan = database.start_sharded(3).await;
+    let retry = |kind, job| database.owner.retry_jobs(scan, kind, job, None);
+    assert_eq!(retry(Some(JobKind::Map), None).await.unwrap(), 0, "none is open");
+    database.work().await;
+    assert_eq!(retry(Some(JobKind::Search), None).await.unwrap(), 0);
+    assert_eq!(retry(None, None).await.unwrap(), 0);
+    assert_eq!(retry(Some(JobKind::Map), None).await.unwrap(), 1);
+    database.assert_audited(scan).await;
+    database.assert_closes_again(scan).await;
+}
+
 /// When jobs feed one another, only the first is ready; the others wait for it.
 #[tokio::test]
 async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {
@@ -128,7 +143,7 @@ async fn a_reopened_icon_job_takes_its_bundle_shard_back_wherever_it_is() {
 
 #[tokio::test]
 async fn closing_jobs_that_run_are_fenced_off_by_a_retry() {
-    for kind in [JobKind::Search, JobKind::Publish] {
+    for kind in [JobKind::Search, JobKind::Map, JobKind::Publish] {
         let database = Database::new().await;
         let scan = database.start_sharded(2).await;
         let lease = database.lease_one(JobKind::Warc).await;

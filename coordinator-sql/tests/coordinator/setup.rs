@@ -418,7 +418,7 @@ pub(crate) fn output_of(lease: &Lease) -> Output {
             bytes: 100,
             digest: [1; 32],
         }),
-        JobKind::Search | JobKind::Publish => Output::Nothing,
+        JobKind::Search | JobKind::Map | JobKind::Publish => Output::Nothing,
     }
 }
 

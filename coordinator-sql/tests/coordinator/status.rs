@@ -88,7 +88,7 @@ async fn the_status_shows_stages_workers_errors_and_no_drift() {
     assert_eq!(stage(&shown, "index")["done"], 1);
     assert!(stage(&shown, "index")["finished_at"].is_string());
     assert!(warc["started_at"].is_string() && warc["finished_at"].is_null());
-    assert_eq!(shown["stages"].as_array().unwrap().len(), 6);
+    assert_eq!(shown["stages"].as_array().unwrap().len(), 7);
     assert_eq!(shown["workers"][0]["holder"], WORKER_ID);
     assert_eq!(shown["workers"][0]["leases"], 3);
     let error = &shown["errors"][0];

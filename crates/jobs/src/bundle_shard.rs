@@ -1,4 +1,5 @@
-//! `bundle-shard`: each host's best icon that decodes, the shard's bundles, and its search part.
+//! `bundle-shard`: each host's best icon that decodes, the shard's bundles, its search part and its
+//! part of the map.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,7 +13,8 @@ use everytab_bundler::{
     common_icons::common_icons,
     icon_list::{self, DigestPrefix, IconLine, hostname_prefix},
     layout::spread,
-    object_names::{self, cache_control, content_type, icon_list_path, scan_prefix},
+    map::{BACKGROUND, part::write_part as write_map_part},
+    object_names::{self, icon_list_path, scan_prefix},
     search::{SearchEntry, part::write_part},
     stats_names::{CountFamily, CountName, InputName, OutcomeName},
     title_pattern::TitlePattern,
@@ -23,21 +25,19 @@ use everytab_fetcher::{Heartbeat, ItemIsolation};
 use everytab_icon::{
     convert::{TabIcon, to_tab_icon_with},
     png::Colours,
+    thumbnail::{Thumbnail, empty_thumbnail, thumbnail},
 };
-use everytab_storage::{PutOptions, StorageError, Store};
-use futures_util::{StreamExt, TryStreamExt, stream};
+use everytab_storage::Store;
 use sha2::{Digest, Sha256};
-use uuid::Uuid;
 
 use crate::{
     context::Context,
     job::{Assignment, Job, JobError, PerformedJob, blocking},
+    site_objects::{put_all, put_object},
     stats::Stats,
     warc::home_url,
 };
 
-/// Bundles that a job writes concurrently: a shard has about ten, of 110 KB each.
-const CONCURRENT_PUTS: usize = 16;
 /// Hosts whose icons a blocking thread converts in one batch: passing a batch to the thread and
 /// back costs as much as a third of an icon.
 const HOSTS_PER_BATCH: usize = 16;
@@ -72,7 +72,8 @@ impl Job for BundleShard {
             isolation: &job.isolation,
             converted: HashMap::new(),
         };
-        let ShardTabs { tabs, hostnames, icons, mut stats } = tabs(hosts, converter).await?;
+        let ShardTabs { tabs, hostnames, icons, thumbnails, mut stats } =
+            tabs(hosts, converter).await?;
         for (icon, hosts) in common_icons(&tabs) {
             stats.count_member(CountFamily::CommonIcon, icon, hosts);
         }
@@ -90,22 +91,18 @@ impl Job for BundleShard {
         stats.count(CountName::BundleBytes, bytes);
         let site = context.store(&job.settings.site).await?;
         let scan_id = job.info.scan_id;
-        let puts: Vec<_> = (first_bundle..)
+        let named = (first_bundle..)
             .zip(objects)
-            .map(|(number, bundle)| put_bundle(Arc::clone(&site), scan_id, number, bundle))
-            .collect();
-        stream::iter(puts)
-            .buffer_unordered(CONCURRENT_PUTS)
-            .inspect_ok(|()| job.heartbeat.beat())
-            .try_collect::<Vec<()>>()
-            .await?;
+            .map(|(number, bundle)| (object_names::bundle(scan_id, number), bundle));
+        put_all(&*site, named, &job.heartbeat).await?;
         let list = scan_prefix(scan_id) + &icon_list_path(first_bundle);
-        let options = PutOptions::new(content_type(&list), cache_control(&list));
-        site.put(&list, icon_list::write(icons).into(), options).await?;
+        put_object(&*site, &list, icon_list::write(icons)).await?;
         let part = object_names::search_part(job.info.scan_id, job.part);
-        let options = PutOptions::new(content_type(&part), cache_control(&part));
         let archive = context.store(&job.settings.archive).await?;
-        archive.put(&part, write_part(entries).into(), options).await?;
+        put_object(&*archive, &part, write_part(entries)).await?;
+        let part = object_names::map_part(job.info.scan_id, job.part);
+        let thumbnails = blocking(move || write_thumbnails(&thumbnails, bundles)).await?;
+        put_object(&*archive, &part, thumbnails).await?;
         let row = BundleRow {
             first_bundle,
             bundles,
@@ -127,18 +124,6 @@ fn block_titles(hosts: &mut [BundleHost], patterns: &[String]) {
             host.blocked |= patterns.iter().any(|pattern| pattern.matches(title));
         }
     }
-}
-
-/// Writes a bundle under its number.
-pub(crate) async fn put_bundle(
-    site: Arc<dyn Store>,
-    scan_id: Uuid,
-    number: i32,
-    bundle: Bytes,
-) -> Result<(), StorageError> {
-    let key = object_names::bundle(scan_id, number);
-    let options = PutOptions::new(content_type(&key), cache_control(&key));
-    site.put(&key, bundle, options).await
 }
 
 /// A shard's archive: in memory when it is of ordinary size, else read record by record.
@@ -196,6 +181,8 @@ struct ShardTabs {
     hostnames: Vec<String>,
     /// From which icons the tabs were made.
     icons: Vec<IconLine>,
+    /// How the map shows each tab.
+    thumbnails: Vec<Thumbnail>,
     stats: Stats,
 }
 
@@ -216,13 +203,16 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
     let mut tabs = Vec::with_capacity(shown.len());
     let mut hostnames = Vec::with_capacity(shown.len());
     let mut icons = Vec::with_capacity(shown.len());
+    let mut thumbnails = Vec::with_capacity(shown.len());
     let batch = if converter.isolation.is_on() { 1 } else { HOSTS_PER_BATCH };
     while !shown.is_empty() {
         let some: Vec<_> = shown.drain(..batch.min(shown.len())).collect();
         converter.convert_for(&some, &mut stats).await?;
         for (host, title) in some {
             let best = converter.best_icon(&host).cloned();
-            if let Some((icon, source)) = &best {
+            let thumbnail = best.as_ref().map(|best| best.thumbnail);
+            thumbnails.push(thumbnail.unwrap_or_else(|| empty_thumbnail(BACKGROUND)));
+            if let Some(Converted { icon, source, .. }) = &best {
                 let hostname = hostname_prefix(&host.hostname);
                 icons.push(IconLine { icon: *source, hostname });
                 stats.count_member(CountFamily::Selected, icon.source.format.name(), 1);
@@ -234,16 +224,15 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
             };
             stats.outcome(outcome.as_str(), 1);
             let url = home_url(&host.hostname, host.https);
-            let icon = best.map(|(TabIcon { png, width, height, .. }, _)| BundleIcon {
-                png,
-                width,
-                height,
+            let icon = best.map(|Converted { icon, .. }| {
+                let TabIcon { png, width, height, .. } = icon;
+                BundleIcon { png, width, height }
             });
             tabs.push(Tab { url, title, icon, iframe_ok: host.frameable });
             hostnames.push(host.hostname);
         }
     }
-    Ok(ShardTabs { tabs, hostnames, icons, stats })
+    Ok(ShardTabs { tabs, hostnames, icons, thumbnails, stats })
 }
 
 /// Converts icons; an item is a record of the archive, by its offset.
@@ -256,8 +245,14 @@ struct Converter<'a> {
     converted: HashMap<i64, Option<Converted>>,
 }
 
-/// An icon for a tab, and the digest of the icon that it was made of.
-type Converted = (TabIcon, DigestPrefix);
+/// An icon for a tab.
+#[derive(Debug, Clone)]
+struct Converted {
+    icon: TabIcon,
+    /// The digest of the icon that it was made of.
+    source: DigestPrefix,
+    thumbnail: Thumbnail,
+}
 
 impl Converter<'_> {
     /// The first of a host's icons, in the order that SQL selected, that decodes.
@@ -364,7 +359,17 @@ fn convert(record: &[u8], colours: Colours) -> Result<Converted, Reason> {
         Err(_) => return Err("archive_corrupt"),
     };
     let icon = to_tab_icon_with(&body, colours).map_err(|error| error.kind())?;
-    Ok((icon, icon_list::prefix_of(&Sha256::digest(&body).into())))
+    let source = icon_list::prefix_of(&Sha256::digest(&body).into());
+    // Of the tab's icon, not of the original: a takedown has nothing else to draw it again.
+    let thumbnail = thumbnail(&icon.png, BACKGROUND);
+    Ok(Converted { icon, source, thumbnail })
+}
+
+/// The shard's part of the map, bundle by bundle.
+fn write_thumbnails(thumbnails: &[Thumbnail], bundles: i32) -> Vec<u8> {
+    let bundles = usize::try_from(bundles).unwrap_or(1).max(1);
+    let of_bundles = spread(thumbnails.len(), bundles).into_iter().map(|tabs| &thumbnails[tabs]);
+    write_map_part(of_bundles)
 }
 
 /// The bytes of the shard's bundles, and the bundle and slot of each hostname.
@@ -378,8 +383,10 @@ fn write_bundles(
     let mut objects = Vec::with_capacity(bundles);
     let mut entries = Vec::with_capacity(tabs.len());
     for (number, range) in (first_bundle..).zip(spread(tabs.len(), bundles)) {
-        for (slot, hostname) in (0..).zip(&hostnames[range.clone()]) {
-            entries.push(SearchEntry { hostname: hostname.clone(), bundle: number, slot });
+        let of_bundle = hostnames[range.clone()].iter().zip(&tabs[range.clone()]);
+        for (slot, (hostname, tab)) in (0..).zip(of_bundle) {
+            let entry = SearchEntry::new(hostname.clone(), number, slot);
+            entries.push(entry.with_title(&tab.title));
         }
         objects.push(Bytes::from(bundle::write(&tabs[range])));
     }

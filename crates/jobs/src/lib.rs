@@ -25,12 +25,14 @@ pub mod icon;
 pub mod index;
 pub mod index_file;
 pub mod live_exclusions;
+pub mod map;
 pub mod publish;
 pub mod removal;
 pub mod request_table;
 pub mod resources;
 pub mod scan_settings;
 pub mod search;
+pub mod site_objects;
 pub mod warc;
 
 mod context;

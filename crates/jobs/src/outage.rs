@@ -44,8 +44,8 @@ impl ScanStore {
     pub fn kinds(self) -> &'static [JobKind] {
         match self {
             Self::Source => &[JobKind::Index, JobKind::Warc],
-            Self::Archive => &[JobKind::Icon, JobKind::BundleShard, JobKind::Search],
-            Self::Site => &[JobKind::BundleShard, JobKind::Search, JobKind::Publish],
+            Self::Archive => &[JobKind::Icon, JobKind::BundleShard, JobKind::Search, JobKind::Map],
+            Self::Site => &[JobKind::BundleShard, JobKind::Search, JobKind::Map, JobKind::Publish],
             Self::Cdn => &[JobKind::Publish],
         }
     }
@@ -64,7 +64,7 @@ impl ScanStore {
         found.unwrap_or(match kind {
             JobKind::Index | JobKind::Warc => Self::Source,
             JobKind::Icon => Self::Archive,
-            JobKind::BundleShard | JobKind::Search => Self::Site,
+            JobKind::BundleShard | JobKind::Search | JobKind::Map => Self::Site,
             JobKind::Publish => Self::Cdn,
         })
     }

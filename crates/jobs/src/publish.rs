@@ -8,35 +8,34 @@ mod well_known;
 use std::{
     collections::{BTreeMap, HashSet},
     future::ready,
-    sync::Arc,
 };
 
 use bytes::Bytes;
 use chrono::{SecondsFormat, Utc};
 use everytab_bundler::{
-    Manifest, ReplaceRefusal, bundle, history,
-    object_names::{HISTORY, MANIFEST, PREVIEW, STATS, cache_control, content_type, scan_prefix},
+    Manifest, ReplaceRefusal, SearchKinds, bundle, history,
+    map::{MapLayout, MapManifest},
+    object_names::{
+        self, HISTORY, MANIFEST, MAP_INDEX_PATH, PREVIEW, SEARCH_KINDS_PATH, STATS, scan_prefix,
+    },
     page_files::{SiteOperator, changing_keys, page_files},
     stats_document::{ScanNumbers, stats_document},
     stats_names::{InputName, OutcomeName, StageName},
 };
-use everytab_coordinator::{Coordinator, OutcomeCount, Output, ScanInfo, ScanStatus};
+use everytab_coordinator::{Coordinator, JobKind, OutcomeCount, Output, ScanInfo, ScanStatus};
 use everytab_fetcher::Heartbeat;
-use everytab_storage::{AwsSettings, ObjectChange, PutOptions, Store, Tagged, cdn};
-use futures_util::{StreamExt, TryStreamExt, stream};
+use everytab_storage::{AwsSettings, ObjectChange, Store, Tagged, cdn};
 use serde_json::{Map, Value};
 
 pub use self::{excluded::Excluded, well_known::publish_key};
 use crate::{
-    bundle_shard::put_bundle,
     context::Context,
     job::{Assignment, Job, JobError, PerformedJob},
+    map::{draw_coarse, load_layout},
     scan_settings::ScanSettings,
+    site_objects::{put_all, put_changed, put_object, put_options},
     stats::Stats,
 };
-
-/// Missing bundles that a job writes concurrently.
-const CONCURRENT_PUTS: usize = 16;
 
 pub(crate) struct Publish;
 
@@ -53,6 +52,8 @@ pub struct PublishRequest {
     pub outcomes: Vec<OutcomeCount>,
     /// The document of `scan status`, for the times of the stages.
     pub status: ScanStatus,
+    /// The sizes of the map; `None` where the scan has no map, or a part of it was discarded.
+    pub map: Option<MapLayout>,
     /// What must not be on the site, by the time of publishing.
     pub excluded: Excluded,
     /// Whether a site of a later scan, or a much larger one, may be replaced.
@@ -76,13 +77,22 @@ impl PublishRequest {
             .map_err(|error| JobError::Discard(format!("the scan's settings: {error}")))?;
         settings.private = private.or(settings.private);
         let excluded = Excluded::load(coordinator, scan, settings.private.as_deref()).await?;
+        let status = coordinator.scan_status(scan).await?;
+        let is_drawn = status.stages.iter().any(|stage| {
+            stage.kind == JobKind::Map && stage.done > 0 && stage.discarded + stage.outstanding == 0
+        });
+        let map = match is_drawn {
+            true => load_layout(coordinator, scan, &info).await?,
+            false => None,
+        };
         Ok(Self {
             info,
             settings,
+            map,
             excluded,
             bundled: coordinator.bundled_shards(scan).await?,
             outcomes: coordinator.run_outcomes(scan).await?,
-            status: coordinator.scan_status(scan).await?,
+            status,
             force,
         })
     }
@@ -121,14 +131,21 @@ pub async fn publish_site(
     let site = context.store(&request.settings.site).await?;
     let numbers = scan_numbers::of(&request.outcomes, &request.status);
     let mut manifest = manifest(request, &numbers);
-    fill_gaps(&site, request, heartbeat).await?;
+    manifest.search = search_kinds(&*site, &manifest.prefix).await?;
+    fill_gaps(&*site, request, heartbeat).await?;
+    if let Some(layout) = request.map {
+        manifest.map = Some(publish_map(&*site, &manifest.prefix, layout, heartbeat).await?);
+    }
     let published = read_manifest(&*site).await?;
     let (excluded, published_by_now) = (&request.excluded, published.as_ref());
     let found = excluded.find(&*site, &manifest, heartbeat).await?;
     // A refusal must leave the tabs where they are.
     let left = Manifest { hosts: manifest.hosts.saturating_sub(found.tabs()), ..manifest.clone() };
     replacement(site.url(), published_by_now, &left, request.force)?;
-    excluded.remove(&found, &*site, &mut manifest, published_by_now, heartbeat).await?;
+    let trouble = excluded.remove(&found, &*site, &mut manifest, published_by_now, heartbeat);
+    if let Some(trouble) = trouble.await? {
+        return Err(JobError::Discard(trouble));
+    }
     let stats = stats_document(&numbers, &manifest);
     let picture = preview::of_site(&*site, &manifest, heartbeat).await?;
     let own = context.fetcher.user_agent();
@@ -147,10 +164,10 @@ pub async fn publish_site(
     }
     replace_manifest(&*site, &manifest, published.as_ref(), request.force).await?;
     let manifest = request.excluded.remove_later_ones(&*site, manifest, heartbeat).await?;
-    put(&*site, STATS, pretty(&stats)).await?;
+    put_object(&*site, STATS, pretty(&stats)).await?;
     let before = site.get_tagged(HISTORY).await?;
     let history = history::with_scan(before.as_ref().map(|tagged| &tagged.bytes[..]), &stats);
-    put(&*site, HISTORY, pretty(&history)).await?;
+    put_object(&*site, HISTORY, pretty(&history)).await?;
     if let Some(picture) = picture {
         put_changed(&*site, PREVIEW, picture).await?;
     }
@@ -172,8 +189,7 @@ fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
     Manifest {
         scan: request.info.scan_id,
         crawl: request.info.crawl.clone(),
-        bundles: u64::from(shards(request).unsigned_abs())
-            * u64::from(bundles_per_shard(request).unsigned_abs()),
+        bundles: request.info.bundles(),
         prefix: scan_prefix(request.info.scan_id),
         generated_at: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
         hosts: with_icon + without,
@@ -183,8 +199,30 @@ fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
             false => format!("mailto:{contact}"),
         }),
         overrides: BTreeMap::new(),
+        map: None,
+        search: None,
         extra: Map::new(),
     }
+}
+
+/// Draws the coarse levels of the map, and says how large it is.
+async fn publish_map(
+    site: &dyn Store,
+    prefix: &str,
+    layout: MapLayout,
+    heartbeat: &Heartbeat,
+) -> Result<MapManifest, JobError> {
+    draw_coarse(site, prefix, layout, heartbeat).await?;
+    let map = layout.manifest();
+    let index = serde_json::to_vec(&map).unwrap_or_default();
+    put_changed(site, &format!("{prefix}{MAP_INDEX_PATH}"), index.into()).await?;
+    Ok(map)
+}
+
+/// Which kinds of search files the scan has, as its search jobs wrote; none in an older scan.
+async fn search_kinds(site: &dyn Store, prefix: &str) -> Result<Option<SearchKinds>, JobError> {
+    let kinds = site.get_tagged(&format!("{prefix}{SEARCH_KINDS_PATH}")).await?;
+    Ok(kinds.and_then(|kinds| serde_json::from_slice(&kinds.bytes).ok()))
 }
 
 fn shards(request: &PublishRequest) -> i32 {
@@ -197,7 +235,7 @@ fn bundles_per_shard(request: &PublishRequest) -> i32 {
 
 /// Writes empty bundles for the shards that were discarded, so that numbers have no gap.
 async fn fill_gaps(
-    site: &Arc<dyn Store>,
+    site: &dyn Store,
     request: &PublishRequest,
     heartbeat: &Heartbeat,
 ) -> Result<(), JobError> {
@@ -208,29 +246,9 @@ async fn fill_gaps(
         missing.flat_map(|shard| (0..per_shard).map(move |bundle| shard * per_shard + bundle));
     let empty = Bytes::from(bundle::write(&[]));
     let scan_id = request.info.scan_id;
-    let puts: Vec<_> = numbers
-        .map(|number| put_bundle(Arc::clone(site), scan_id, number, empty.clone()))
-        .collect();
-    stream::iter(puts)
-        .buffer_unordered(CONCURRENT_PUTS)
-        .inspect_ok(|()| heartbeat.beat())
-        .try_collect::<Vec<()>>()
-        .await?;
+    let bundles = numbers.map(|number| (object_names::bundle(scan_id, number), empty.clone()));
+    put_all(site, bundles, heartbeat).await?;
     Ok(())
-}
-
-/// Writes a file unless the store has the same bytes: the page is the same for most scans.
-async fn put_changed(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
-    match site.get(key).await {
-        Ok(found) if found == bytes => Ok(()),
-        Ok(_) => put(site, key, bytes).await,
-        Err(error) if error.is_not_found() => put(site, key, bytes).await,
-        Err(error) => Err(error.into()),
-    }
-}
-
-async fn put(site: &dyn Store, key: &str, bytes: Bytes) -> Result<(), JobError> {
-    Ok(site.put(key, bytes, PutOptions::new(content_type(key), cache_control(key))).await?)
 }
 
 /// The published manifest. No page can read one that is not understood, so that it counts as none.
@@ -247,7 +265,7 @@ async fn replace_manifest(
     seen: Option<&Manifest>,
     force: bool,
 ) -> Result<(), JobError> {
-    let options = PutOptions::new(content_type(MANIFEST), cache_control(MANIFEST));
+    let options = put_options(MANIFEST);
     let overrides_of = |published: Option<&Manifest>| {
         published.map(|published| manifest.rewritten_before(published)).unwrap_or_default()
     };

@@ -11,6 +11,7 @@ use crate::{
     icon::Icon,
     index::Index,
     job::{Assignment, Job, JobError, PerformedJob},
+    map::DrawMap,
     outage::StoreOutage,
     publish::Publish,
     search::Search,
@@ -41,6 +42,7 @@ pub async fn perform_job(
         JobKind::Icon => load_and_perform::<Icon>(coordinator, context, job).await,
         JobKind::BundleShard => load_and_perform::<BundleShard>(coordinator, context, job).await,
         JobKind::Search => load_and_perform::<Search>(coordinator, context, job).await,
+        JobKind::Map => load_and_perform::<DrawMap>(coordinator, context, job).await,
         JobKind::Publish => load_and_perform::<Publish>(coordinator, context, job).await,
     };
     match performed {

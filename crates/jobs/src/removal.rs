@@ -10,9 +10,14 @@
 //! or icon in its bundle, which goes after the search lines: a removal that was interrupted
 //! anywhere is finished by performing it again. Must not know: Postgres, the manifest.
 
+mod answer_files;
 mod content;
+mod map_tiles;
 mod request_files;
+mod rewritten_bundle;
+mod scan_objects;
 mod search_files;
+mod word_notes;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -23,46 +28,23 @@ use everytab_bundler::{
     removed_tabs::RemovedContent,
     search::SearchEntry,
 };
-use everytab_fetcher::Heartbeat;
-use everytab_storage::{StorageError, Store};
+use everytab_storage::StorageError;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-pub use self::search_files::{FoundTabs, RemovalError};
 use self::{
-    content::{BundleNames, Contents, IconLists, read_bundle},
-    search_files::{CONCURRENT_OBJECTS, SearchFiles, put_options},
+    answer_files::AnswerFiles,
+    content::{BundleNames, IconLists, read_bundle},
+    search_files::{Changes, SearchFiles},
 };
+pub use self::{
+    map_tiles::{RewrittenMap, RewrittenTile},
+    rewritten_bundle::RewrittenBundle,
+    scan_objects::ScanObjects,
+    search_files::{FoundTabs, RemovalError},
+};
+use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
-/// A bundle without the tabs of excluded hosts.
-#[derive(Debug)]
-pub struct RewrittenBundle {
-    /// The bundle's number.
-    pub number: i32,
-    /// The bundle's path below the scan's prefix, which names its content.
-    pub path: String,
-    /// Tabs that were removed.
-    pub tabs: u64,
-    /// Tabs with an icon that were removed.
-    pub with_icon: u64,
-    bundle: PublishedBundle,
-    /// Where in the bundle other tabs may be now.
-    slots: BTreeSet<usize>,
-}
-
-/// The published objects of one scan.
-#[derive(Debug, Clone, Copy)]
-pub struct ScanObjects<'a> {
-    site: &'a dyn Store,
-    prefix: &'a str,
-    heartbeat: &'a Heartbeat,
-}
-
-impl<'a> ScanObjects<'a> {
-    /// The objects below `prefix`, which ends with a slash. `heartbeat` beats with every object.
-    pub fn new(site: &'a dyn Store, prefix: &'a str, heartbeat: &'a Heartbeat) -> Self {
-        Self { site, prefix, heartbeat }
-    }
-
+impl ScanObjects<'_> {
     /// True where the scan has search files, without which no tab is found.
     ///
     /// # Errors
@@ -78,7 +60,7 @@ impl<'a> ScanObjects<'a> {
     /// # Errors
     /// When the store refuses, or a search file is not understood.
     pub async fn find(&self, excluded: &RemovedHosts) -> Result<FoundTabs, RemovalError> {
-        SearchFiles::new(self.site, self.prefix, self.heartbeat).find(excluded).await
+        SearchFiles(*self).find(excluded).await
     }
 
     /// Finds the tabs with an excluded title, which takes a look at every bundle, and with an
@@ -94,8 +76,7 @@ impl<'a> ScanObjects<'a> {
         name: impl Fn(i32) -> String,
     ) -> Result<FoundTabs, RemovalError> {
         let names = BundleNames::list(self.site, self.prefix).await?;
-        let objects = Contents { site: self.site, prefix: self.prefix, heartbeat: self.heartbeat };
-        let entries = names.find(&objects, content, name).await?;
+        let entries = names.find(self, content, name).await?;
         Ok(FoundTabs { entries, twins: BTreeSet::new() })
     }
 
@@ -204,7 +185,15 @@ impl<'a> ScanObjects<'a> {
         }
         let bundles = rewritten.iter().map(|bundle| bundle.number);
         IconLists::new(self.site, self.prefix).forget(bundles, &removed).await?;
-        SearchFiles::new(self.site, self.prefix, self.heartbeat).edit(&moved, &removed).await?;
+        let changes = Changes { moved: &moved, removed: &removed };
+        let names = SearchFiles(*self);
+        // Which other files name a host follows from its line among the names, which goes last.
+        let lines = names.lines_that_change(changes).await?;
+        let has_words =
+            |line: &&SearchEntry| line.rank.is_some() && removed.contains(line.hostname.as_str());
+        self.note_for_words(lines.iter().filter(has_words)).await?;
+        AnswerFiles(*self).edit(&lines, changes).await?;
+        names.edit(changes).await?;
         Ok(moved.into_keys().chain(removed.into_iter().map(str::to_owned)).collect())
     }
 }

@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use everytab_bundler::request_files::RequestLine;
 use everytab_commoncrawl::warc::{Limits, Records};
 use everytab_fetcher::{LoggedRequest, LoggedRequests};
 use everytab_storage::{StorageError, Store};
@@ -21,46 +22,17 @@ const FIRST_READ: u64 = 128 * 1024;
 /// How much more is read where that was too little.
 const READ_GROWTH: u64 = 4;
 
-/// One line of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TableRow<'a> {
-    /// When, in UTC, as `2026-05-03T12:00:01Z`.
-    pub asked_at: &'a str,
-    /// `GET`, or `-` where no connection came about.
-    pub method: &'a str,
-    /// What came of it: the outcome of the fetch, `redirected`, `sent_again` or `unfinished`.
-    pub outcome: &'a str,
-    /// The status of the answer; empty if there was none.
-    pub status: &'a str,
-    /// Bytes of the decoded body.
-    pub bytes: &'a str,
-    /// What was asked for.
-    pub url: &'a str,
+/// The requests of a table; a line that is none is passed over.
+pub fn requests(table: &str) -> impl Iterator<Item = RequestLine<'_>> {
+    table.lines().skip(1).filter_map(request)
 }
 
-impl<'a> TableRow<'a> {
-    fn read(line: &'a str) -> Option<Self> {
-        let mut fields = line.splitn(6, '\t');
-        let mut next = || fields.next();
-        Some(Self {
-            asked_at: next()?,
-            method: next()?,
-            outcome: next()?,
-            status: next()?,
-            bytes: next()?,
-            url: next()?,
-        })
-    }
-
-    /// The host that was asked.
-    pub fn host(&self) -> Option<&'a str> {
-        host_of(self.url)
-    }
-}
-
-/// The rows of a table.
-pub fn rows(table: &str) -> impl Iterator<Item = TableRow<'_>> {
-    table.lines().skip(1).filter_map(TableRow::read)
+fn request(line: &str) -> Option<RequestLine<'_>> {
+    let mut fields = line.splitn(6, '\t');
+    let mut next = || fields.next();
+    let (asked_at, method, outcome) = (next()?, next()?, next()?);
+    let (status, bytes, url) = (next()?, next()?, next()?);
+    Some(RequestLine { host: host_of(url)?, asked_at, method, status, outcome, bytes, url })
 }
 
 /// The number of requests for which a table had no room.
@@ -128,12 +100,34 @@ fn second_record(bytes: &[u8]) -> Option<FoundTable> {
     })
 }
 
-/// The host of a URL as the fetcher writes it, without a dot at its end.
-fn host_of(url: &str) -> Option<&str> {
+/// The host of a URL as the fetcher writes it, without a port and without a dot at its end. An IPv6
+/// address keeps its brackets.
+pub fn host_of(url: &str) -> Option<&str> {
     let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
     let host = match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => authority,
     };
     Some(host.trim_end_matches('.')).filter(|host| !host.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_a_url_has_no_port_and_no_last_dot() {
+        for (url, host) in [
+            ("https://a.example/x:1/y", Some("a.example")),
+            ("http://a.example:8443/", Some("a.example")),
+            ("http://a.example./", Some("a.example")),
+            ("http://192.0.2.1:81/", Some("192.0.2.1")),
+            ("http://[2001:db8::1]/", Some("[2001:db8::1]")),
+            ("http://[2001:db8::1]:8080/", Some("[2001:db8::1]")),
+            ("urn:everytab:requests", None),
+            ("http:///", None),
+        ] {
+            assert_eq!(host_of(url), host, "{url}");
+        }
+    }
 }

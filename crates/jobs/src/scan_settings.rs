@@ -60,9 +60,25 @@ pub struct ScanSettings {
     /// The User-Agent of every request for an icon or a robots.txt, whatever a worker's own is.
     #[serde(default)]
     pub user_agent: Option<String>,
+    /// The ranks of hosts by which search orders its answers; none: shorter names come first.
+    #[serde(default)]
+    pub host_ranks: Option<PinnedRanks>,
     /// Shuffles the order of fetching, and nothing else.
     #[serde(default)]
     pub seed: u64,
+}
+
+/// The ranks of hosts that `scan start` read, and wrote into the archive for the search jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinnedRanks {
+    /// What the operator asked for: `latest`, or a path or URL.
+    pub asked: String,
+    /// Where they were read from.
+    pub read_from: String,
+    /// Number of hosts.
+    pub hosts: u64,
+    /// The SHA-256 of the list in the archive, in hexadecimal digits.
+    pub sha256: String,
 }
 
 impl ScanSettings {
@@ -83,6 +99,7 @@ impl ScanSettings {
             private: None,
             internet: Internet::Unstated,
             user_agent: None,
+            host_ranks: None,
             seed: 0,
         }
     }

@@ -1,30 +1,35 @@
-//! `search`: merges one hostname range of all shards' parts into the published search files.
+//! `search`: merges one hostname range of all shards' parts into the published search files. One
+//! more job, which may run beside those of the ranges, writes the words of the hosts with a rank.
+
+mod parts;
+mod words;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use everytab_bundler::{
     object_names::{
-        cache_control, content_type, scan_prefix, search_file_path, search_index_path, search_part,
+        scan_prefix, search_file_path, search_index_path, search_part, search_range_prefix,
     },
-    search::{SearchEntry, files, part::HEADER_BYTES, part::range_in_part, read_lines, sort},
+    search::{RANGES, SearchEntry, files, index::write_index, ranks::HostRanks, sort},
     stats_names::{CountFamily, CountName, InputName, OutcomeName},
 };
 use everytab_coordinator::{Coordinator, Output};
 use everytab_fetcher::Heartbeat;
-use everytab_storage::{PutOptions, Store};
+use everytab_storage::Store;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
 
+use self::parts::{CONCURRENT_READS, ranked, read_range, read_ranks};
+pub use self::words::{MergedWords, merge_words};
 use crate::{
     context::Context,
     job::{Assignment, Job, JobError, PerformedJob},
+    site_objects::{put_all, put_object},
     stats::Stats,
 };
 
 /// Search jobs that a worker performs concurrently: each holds its range of hostnames in memory.
 pub const CONCURRENT_JOBS: usize = 1;
-/// Parts of the index that a job reads concurrently; each is about a megabyte.
-const CONCURRENT_READS: usize = 16;
 
 pub(crate) struct Search;
 
@@ -44,8 +49,19 @@ impl Job for Search {
         let archive = context.store(&job.settings.archive).await?;
         let site = context.store(&job.settings.site).await?;
         let scan_id = job.info.scan_id;
-        let merged = merge_range(archive, &*site, scan_id, shards, range, &job.heartbeat).await?;
+        let ranks = match &job.settings.host_ranks {
+            Some(pinned) => read_ranks(&*archive, scan_id, &pinned.sha256, range).await?,
+            None => HostRanks::default(),
+        };
         let mut stats = Stats::default();
+        if range == RANGES {
+            let merged =
+                merge_words(archive, &*site, scan_id, shards, &ranks, &job.heartbeat).await?;
+            stats.count(CountName::SearchFiles, merged.files);
+            return Ok(PerformedJob { output: Output::Nothing, stats });
+        }
+        let merged =
+            merge_range(archive, &*site, scan_id, shards, range, &ranks, &job.heartbeat).await?;
         stats.input(InputName::Hostnames, merged.hostnames);
         stats.outcome(OutcomeName::Listed.as_str(), merged.hostnames);
         stats.count(CountName::SearchFiles, merged.files);
@@ -77,6 +93,7 @@ pub async fn merge_range(
     scan_id: Uuid,
     shards: Vec<i32>,
     range: usize,
+    ranks: &HostRanks,
     heartbeat: &Heartbeat,
 ) -> Result<MergedRange, JobError> {
     let reads = shards
@@ -87,47 +104,32 @@ pub async fn merge_range(
         .buffered(CONCURRENT_READS)
         .inspect_ok(|_| heartbeat.beat())
         .try_fold(Vec::new(), |mut entries, part| async move {
-            entries.extend(part);
+            entries.extend(part.into_iter().map(|entry| ranked(entry, ranks)));
             Ok(entries)
         })
         .await?;
     // Each part is sorted already, and this sort merges sorted runs in linear time.
     sort(&mut entries);
     let prefix = scan_prefix(scan_id);
-    let mut count = 0;
-    for (number, text) in files::files(&entries).enumerate() {
-        put(site, &(prefix.clone() + &search_file_path(range, number)), text).await?;
-        heartbeat.beat();
-        count += 1;
-    }
-    put(site, &(prefix + &search_index_path(range)), files::index(&entries)).await?;
+    let first_keys = files::first_keys(&entries);
+    let mut objects: Vec<(String, String)> = files::files(&entries)
+        .enumerate()
+        .map(|(number, text)| (prefix.clone() + &search_file_path(range, number), text))
+        .collect();
+    let folder = prefix.clone() + &search_range_prefix(range);
+    let best = files::best_files(&entries, &first_keys);
+    objects.extend(best.map(|(path, text)| (folder.clone() + &path, text)));
+    let count = put_all(site, objects, heartbeat).await?;
+    let index = prefix + &search_index_path(range);
+    put_object(site, &index, write_index(&first_keys)).await?;
     let top_level = files::top_level_domains(&entries);
     Ok(MergedRange { hostnames: entries.len() as u64, files: count, top_level })
 }
 
-async fn read_range(
-    archive: Arc<dyn Store>,
-    key: String,
-    range: usize,
-) -> Result<Vec<SearchEntry>, JobError> {
-    let refused = |error| JobError::Discard(format!("{key} is not a search part: {error}"));
-    let header = archive.get_range(&key, 0..HEADER_BYTES as u64).await?;
-    let bytes = range_in_part(&header, range).map_err(refused)?;
-    if bytes.is_empty() {
-        return Ok(Vec::new());
-    }
-    read_lines(&archive.get_range(&key, bytes).await?).map_err(refused)
-}
-
-async fn put(site: &dyn Store, key: &str, text: String) -> Result<(), JobError> {
-    let options = PutOptions::new(content_type(key), cache_control(key));
-    Ok(site.put(key, text.into(), options).await?)
-}
-
 #[cfg(test)]
 mod tests {
-    use everytab_bundler::search::{part::write_part, range_of, search_key};
-    use everytab_storage::StoreSettings;
+    use everytab_bundler::search::{part::write_part, range_of, read_lines, search_key};
+    use everytab_storage::{PutOptions, StoreSettings};
 
     use super::*;
 
@@ -156,7 +158,7 @@ mod tests {
             let hosts = (0..300).map(|i| hostname(u64::from(shard.unsigned_abs()) * 300 + i));
             let entries: Vec<SearchEntry> = hosts
                 .enumerate()
-                .map(|(slot, hostname)| SearchEntry { hostname, bundle: shard, slot: slot as i32 })
+                .map(|(slot, hostname)| SearchEntry::new(hostname, shard, slot as i32))
                 .collect();
             all.extend(entries.clone());
             let part = write_part(entries).into();
@@ -164,13 +166,14 @@ mod tests {
         }
         let (mut listed, mut org) = (0, 0);
         for range in 0..28 {
-            let heartbeat = Heartbeat::default();
+            let (ranks, heartbeat) = (HostRanks::default(), Heartbeat::default());
             let merged = merge_range(
                 Arc::clone(&store),
                 &*store,
                 scan_id,
                 shards.clone(),
                 range,
+                &ranks,
                 &heartbeat,
             );
             let merged = merged.await.unwrap();

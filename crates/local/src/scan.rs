@@ -9,7 +9,7 @@ use everytab_coordinator::{ConnectSettings, Coordinator, ScanState, ScanStatus};
 use everytab_operations::{
     LineSink, OperationError, crawl, progress,
     scan_start::{self, ScanOptions, ScanStores, StartedScan},
-    site_identity,
+    site_identity, source,
 };
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_runner::DRAIN;
@@ -239,7 +239,7 @@ async fn plan(
     let source = match (internet, &options.source) {
         (Some(internet), _) => internet.client.bucket_dir.display().to_string(),
         (None, Some(source)) => source.clone(),
-        (None, None) => crawl::PUBLIC_SOURCE.to_owned(),
+        (None, None) => source::PUBLIC_SOURCE.to_owned(),
     };
     let is_public = options.source_is_public;
     let crawl = match (&options.crawl, internet) {

@@ -1,23 +1,17 @@
 //! A crawl as a bucket holds it: which crawls there are, and a crawl's index files.
 
-use std::sync::Arc;
-
 use everytab_commoncrawl::index::paths::{
-    COLLECTIONS, crawl_ids, crawl_ids_of_keys, files_for_limit, is_crawl_id, paths_list,
+    COLLECTIONS, crawl_ids, crawl_ids_of_folders, files_for_limit, is_crawl_id, paths_list,
     warc_subset_files,
 };
-use everytab_storage::{StorageError, StorageErrorKind, Store, StoreSettings};
+use everytab_storage::Store;
 
-use crate::error::OperationError;
+use crate::{
+    error::OperationError,
+    source::{self, NoNames},
+};
 
-/// The public bucket over HTTPS, which needs no AWS credentials.
-pub const PUBLIC_SOURCE: &str = "https://data.commoncrawl.org/";
-/// Where the list of crawls is published.
-pub const PUBLIC_CRAWL_LIST: &str = "https://index.commoncrawl.org/";
 const CRAWL_LIST: &str = "collinfo.json";
-/// How many of the newest crawls may be named before their lists of index files are published: one
-/// crawl a month is made, and its lists come within days.
-const MAX_LATE_CRAWLS: usize = 2;
 
 /// An index file and how many captures are wanted of it.
 pub type WantedFile = (String, Option<i64>);
@@ -40,73 +34,33 @@ pub async fn resolve(source: &str, is_public: bool, crawl: &str) -> Result<Strin
             "--crawl {crawl:?} is no crawl's id; give one such as CC-MAIN-2026-05, or latest"
         )));
     }
-    let store = open(source, is_public).await?;
-    newest_complete(&*store, newest_crawls(&*store, is_public).await?).await
+    let store = source::open(source, is_public).await?;
+    let crawls = newest_crawls(&*store, is_public).await?;
+    let newest = source::first_published(&*store, crawls, paths_list).await?;
+    newest.map_err(|late| {
+        OperationError::new(format!(
+            "the list of index files of {} is not in {}; name a crawl with --crawl",
+            late.join(", "),
+            store.url()
+        ))
+    })
 }
 
-/// The ids of the crawls, newest first: by the list of Common Crawl's index server for its public
-/// bucket over HTTPS, else by the bucket's own copy of that list, else by the bucket's folders.
-/// The bucket that Common Crawl publishes has no copy.
+/// The ids of the crawls, newest first, by their list or else by the bucket's folders. The bucket
+/// that Common Crawl publishes has no copy of the list.
 async fn newest_crawls(store: &dyn Store, is_public: bool) -> Result<Vec<String>, OperationError> {
-    let is_public_source = store.url().trim_end_matches('/') == PUBLIC_SOURCE.trim_end_matches('/');
-    let list = if is_public_source {
-        open(PUBLIC_CRAWL_LIST, is_public).await?.get(CRAWL_LIST).await
-    } else {
-        store.get(CRAWL_LIST).await
-    };
-    let missing = match list {
+    let missing = match source::list_of(store, is_public, CRAWL_LIST).await {
         Ok(list) => {
             return crawl_ids(&list)
                 .map_err(|error| OperationError::new(format!("{CRAWL_LIST}: {error}")));
         }
         Err(error) => error,
     };
-    if matches!(missing.kind(), StorageErrorKind::NotFound | StorageErrorKind::Denied)
-        && let Ok(objects) = store.list_all(COLLECTIONS).await
-    {
-        let crawls = crawl_ids_of_keys(objects.iter().map(|object| object.key.as_str()));
-        if !crawls.is_empty() {
-            return Ok(crawls);
-        }
-    }
-    Err(OperationError::new(format!("the list of crawls: {missing}; name a crawl with --crawl")))
-}
-
-/// The first of `crawls` whose list of index files is in the bucket: the list of crawls may name
-/// the newest one before that. S3 refuses to say that an object is missing where listing is not
-/// allowed.
-async fn newest_complete(store: &dyn Store, crawls: Vec<String>) -> Result<String, OperationError> {
-    let mut late = Vec::new();
-    for crawl in crawls.into_iter().take(MAX_LATE_CRAWLS + 1) {
-        let is_published = match store.head(&paths_list(&crawl)).await {
-            Ok(found) => found.is_some(),
-            Err(error)
-                if error.kind() == StorageErrorKind::Denied && store.url().starts_with("s3://") =>
-            {
-                false
-            }
-            Err(error) => return Err(error.into()),
-        };
-        if is_published {
-            return Ok(crawl);
-        }
-        tracing::warn!(crawl, "its list of index files is not published yet");
-        late.push(crawl);
-    }
-    Err(OperationError::new(format!(
-        "the list of index files of {} is not in {}; name a crawl with --crawl",
-        late.join(", "),
-        store.url()
-    )))
-}
-
-/// Opens a crawl's bucket; an S3 bucket without credentials if `is_public`.
-///
-/// # Errors
-/// When the URL names no store.
-pub async fn open(source: &str, is_public: bool) -> Result<Arc<dyn Store>, StorageError> {
-    let settings = StoreSettings { no_credentials: is_public, ..StoreSettings::default() };
-    everytab_storage::open(source, &settings).await
+    let folders = source::folders_below(store, COLLECTIONS, crawl_ids_of_folders, missing).await;
+    folders.map_err(|none| {
+        let (NoNames::Missing(error) | NoNames::Unreadable(error)) = none;
+        OperationError::new(format!("the list of crawls: {error}; name a crawl with --crawl"))
+    })
 }
 
 /// The parquet files of a crawl's index, in their published order.

@@ -27,18 +27,19 @@ pub mod database;
 pub mod doctor;
 pub mod exclude;
 pub mod gc;
+pub mod host_ranks;
 pub mod plan;
 pub mod progress;
 pub mod request_log;
 pub mod requests;
 pub mod scan_start;
 pub mod site_identity;
+pub mod source;
 pub mod takedown;
 
 mod error;
 mod index_formats;
 mod line_sink;
-mod published_object;
 
 pub use error::OperationError;
 pub use line_sink::LineSink;

@@ -6,6 +6,7 @@
 
 mod cost;
 mod estimate;
+mod objects;
 mod options;
 mod prices;
 mod rates;
@@ -23,7 +24,9 @@ pub use self::{
     options::{Assumptions, CrawlToPlan, FleetToPlan, ICONS_PER_HOST},
     reconcile::MeasuredScan,
 };
-use crate::{archive_rate, crawl, error::OperationError, index_formats, line_sink::LineSink};
+use crate::{
+    archive_rate, crawl, error::OperationError, index_formats, line_sink::LineSink, source,
+};
 
 /// Reads the crawl's list of index files and a sample of one, and prints the estimate.
 ///
@@ -37,7 +40,7 @@ pub async fn plan_crawl(
     let CrawlToPlan { source, source_is_public, limit, workers, assumptions, .. } = options;
     assumptions.check()?;
     let crawl = crawl::resolve(source, *source_is_public, &options.crawl).await?;
-    let store = crawl::open(source, *source_is_public).await?;
+    let store = source::open(source, *source_is_public).await?;
     let files = crawl::index_files(&*store, &crawl).await?;
     let file_count = files.len() as u64;
     let wanted = crawl::wanted_files(files, *limit);

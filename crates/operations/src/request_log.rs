@@ -17,7 +17,7 @@ use bytes::Bytes;
 use everytab_bundler::{
     object_names::{REQUESTS_INDEX_PATH, REQUESTS_PATH, archive, request_file_path, scan_prefix},
     removed_hosts::RemovedHosts,
-    request_files::{LinesOfHost, RequestIndex, RequestLine, host_of, write_file},
+    request_files::{LinesOfHost, RequestIndex, host_of, write_file},
 };
 use everytab_commoncrawl::hostname_hash;
 use everytab_coordinator::Coordinator;
@@ -25,13 +25,14 @@ use everytab_fetcher::Heartbeat;
 use everytab_jobs::{
     publish::{Excluded, PublishRequest},
     removal::ScanObjects,
-    request_table::{FoundTable, read_table, rows},
+    request_table::{FoundTable, read_table, requests},
+    site_objects::put_options,
 };
 use everytab_storage::{Store, StoreSettings};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::{error::OperationError, line_sink::LineSink, published_object::put_options};
+use crate::{error::OperationError, line_sink::LineSink};
 
 /// Tables and files that are read or written concurrently.
 const CONCURRENT_OBJECTS: usize = 32;
@@ -129,19 +130,9 @@ impl Spill {
     }
 
     fn add_table(&mut self, table: &str, excluded: &RemovedHosts) -> io::Result<()> {
-        for row in rows(table) {
-            let Some(host) = row.host().filter(|host| !excluded.contain(host)) else { continue };
-            let line = RequestLine {
-                host,
-                asked_at: row.asked_at,
-                method: row.method,
-                status: row.status,
-                outcome: row.outcome,
-                bytes: row.bytes,
-                url: row.url,
-            };
-            let [first, ..] = hostname_hash(host).to_be_bytes();
-            self.files[usize::from(first)].write_all(line.text().as_bytes())?;
+        for request in requests(table).filter(|request| !excluded.contain(request.host)) {
+            let [first, ..] = hostname_hash(request.host).to_be_bytes();
+            self.files[usize::from(first)].write_all(request.text().as_bytes())?;
             self.lines += 1;
         }
         Ok(())

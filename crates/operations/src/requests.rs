@@ -5,12 +5,12 @@
 //! Invariant: what the tables cannot tell is said. Must not know: how a request is made.
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use everytab_bundler::object_names;
+use everytab_bundler::{object_names, request_files::RequestLine};
 use everytab_commoncrawl::hostname_hash;
 use everytab_coordinator::{Coordinator, JobKind};
 use everytab_jobs::{
     blocked_pattern::hostname,
-    request_table::{FoundTable, TableRow, left_out, read_table, rows},
+    request_table::{FoundTable, left_out, read_table, requests},
     scan_settings::ScanSettings,
 };
 use everytab_storage::{Store, StoreSettings};
@@ -135,7 +135,7 @@ async fn from_shard(store: &dyn Store, key: &str, host: &str) -> Result<FromShar
     let mut told = FromShard { requests: Vec::new(), untold: Untold::default() };
     match read_table(store, key).await? {
         FoundTable::Table(table) => {
-            let of_host = rows(&table).filter(|row| row.host() == Some(host));
+            let of_host = requests(&table).filter(|request| request.host == host);
             told.requests.extend(of_host.map(asked_once));
             told.untold.requests_without_room = left_out(&table);
         }
@@ -145,8 +145,8 @@ async fn from_shard(store: &dyn Store, key: &str, host: &str) -> Result<FromShar
     Ok(told)
 }
 
-fn asked_once(row: TableRow<'_>) -> AskedOnce {
-    let TableRow { asked_at, method, outcome, status, bytes, url } = row;
+fn asked_once(request: RequestLine<'_>) -> AskedOnce {
+    let RequestLine { asked_at, method, outcome, status, bytes, url, .. } = request;
     AskedOnce {
         asked_at: asked_at.to_owned(),
         url: url.to_owned(),

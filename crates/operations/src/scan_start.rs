@@ -16,7 +16,7 @@ use crate::{
     blocklist::Patterns,
     crawl,
     error::OperationError,
-    index_formats, site_identity,
+    host_ranks, index_formats, site_identity, source,
 };
 
 /// Where a scan reads and writes.
@@ -84,6 +84,8 @@ pub struct ScanOptions {
     pub contact: Option<String>,
     /// The internet that is asked for icons.
     pub internet: Internet,
+    /// The ranks of hosts for search: `latest`, `none`, or a file of ranks.
+    pub host_ranks: String,
     /// A number that shuffles the order of fetching, and nothing else.
     pub shuffle: u64,
     /// The fleet's requests a second to the source; without it, what the source bears.
@@ -123,6 +125,8 @@ pub fn settings(
         site_url,
         contact,
         internet,
+        // Pinned when the scan is started.
+        host_ranks: _,
         shuffle,
         archive_rate: _,
     } = options.clone();
@@ -142,6 +146,7 @@ pub fn settings(
         private,
         internet,
         user_agent,
+        host_ranks: None,
         seed: shuffle,
     })
 }
@@ -156,7 +161,10 @@ pub fn settings_match(
     stores: &ScanStores,
     options: &ScanOptions,
 ) -> Result<bool, OperationError> {
-    let found: ScanSettings = serde_json::from_value(found)?;
+    let mut found: ScanSettings = serde_json::from_value(found)?;
+    if !host_ranks::is_of(found.host_ranks.take().as_ref(), &options.host_ranks) {
+        return Ok(false);
+    }
     if found.internet != Internet::Unstated {
         return Ok(found == settings(stores, options)?);
     }
@@ -179,7 +187,11 @@ pub async fn start(
     let settings = settings(stores, options)?;
     let crawl = crawl::resolve(&stores.source, stores.source_is_public, wanted).await?;
     let scan = prepare(coordinator, &crawl, stores, options, settings).await?;
-    let number = coordinator.start_scan(&scan).await?;
+    let started = coordinator.start_scan(&scan).await;
+    if started.is_err() {
+        sweep(coordinator, stores, &scan).await;
+    }
+    let number = started?;
     Ok(StartedScan { id: scan.scan_id, number, crawl, index_files: scan.files.len() })
 }
 
@@ -202,8 +214,11 @@ pub async fn start_once(
     let settings = settings(stores, options)?;
     let crawl = crawl::resolve(&stores.source, stores.source_is_public, wanted).await?;
     let scan = prepare(coordinator, &crawl, stores, options, settings).await?;
-    let started = coordinator.start_scan_once(&scan, unless).await?;
-    Ok(started.map(|number| StartedScan {
+    let started = coordinator.start_scan_once(&scan, unless).await;
+    if !matches!(started, Ok(Some(_))) {
+        sweep(coordinator, stores, &scan).await;
+    }
+    Ok(started?.map(|number| StartedScan {
         id: scan.scan_id,
         number,
         crawl,
@@ -219,7 +234,7 @@ async fn prepare(
     settings: ScanSettings,
 ) -> Result<NewScan, OperationError> {
     let archive_rate = archive_rate::of_scan(&stores.source, options.archive_rate)?;
-    let store = crawl::open(&stores.source, stores.source_is_public).await?;
+    let store = source::open(&stores.source, stores.source_is_public).await?;
     let files = crawl::wanted_files(crawl::index_files(&*store, crawl).await?, options.limit);
     // Files that no job could read are found before there are jobs.
     let found = index_formats::read(&*store, files.iter().map(|(path, _)| path.as_str())).await?;
@@ -235,8 +250,15 @@ async fn prepare(
     if let Some(private) = &stores.private {
         read_takedowns(coordinator, private).await?;
     }
+    let ranks = host_ranks::find(&options.host_ranks, &settings).await?;
+    let scan_id = Uuid::now_v7();
+    if let Some(ranks) = &ranks {
+        // The scan's jobs may begin in the moment in which it is started.
+        ranks.write(&stores.archive, scan_id).await?;
+    }
+    let settings = ScanSettings { host_ranks: ranks.map(|found| found.pinned), ..settings };
     Ok(NewScan {
-        scan_id: Uuid::now_v7(),
+        scan_id,
         crawl: crawl.to_owned(),
         settings: serde_json::to_value(&settings)?,
         archive_rate,
@@ -244,6 +266,14 @@ async fn prepare(
         digests: Digests { encoder: encoder_digest_hex() },
         files,
     })
+}
+
+/// Deletes what a scan has in the archive that did not start. Where the answer of the database was
+/// lost, the scan may have started.
+async fn sweep(coordinator: &Coordinator, stores: &ScanStores, scan: &NewScan) {
+    if let Ok(None) = coordinator.scan_number(Some(scan.scan_id)).await {
+        host_ranks::delete(&stores.archive, scan.scan_id).await;
+    }
 }
 
 /// Adds what was taken down since the last scan to the blocklist. All lines are checked before any

@@ -21,8 +21,10 @@ use std::{
 
 use everytab_bundler::{
     Manifest,
+    map::MapManifest,
     object_names::{
-        BLOCKLIST, ICON_LISTS_PREFIX, MANIFEST, SCANS_PREFIX, bundle_path, search_range_prefix,
+        BLOCKLIST, ICON_LISTS_PREFIX, MANIFEST, MAP_PATH, SCANS_PREFIX, SEARCH_WORDS_PREFIX,
+        bundle_path, search_range_prefix,
     },
     removed_tabs::RemovedTabs,
     search::range_of,
@@ -31,14 +33,20 @@ use everytab_bundler::{
 use everytab_fetcher::Heartbeat;
 use everytab_jobs::{
     blocked_pattern::PatternList,
-    removal::{FoundTabs, RemovalError, RewrittenBundle, ScanObjects},
+    removal::{FoundTabs, RemovalError, RewrittenBundle, RewrittenMap, ScanObjects},
+    site_objects::put_options,
 };
 use everytab_storage::{AwsSettings, ObjectChange, Store, StoreSettings, Tagged, cdn};
 use uuid::Uuid;
 
-use crate::{
-    blocklist::Patterns, error::OperationError, line_sink::LineSink, published_object::put_options,
-};
+use crate::{blocklist::Patterns, error::OperationError, line_sink::LineSink};
+
+/// What the paths of all search files begin with, below a scan's prefix.
+const SEARCH_PATH: &str = "search/";
+/// Ranges of names whose search files are invalidated apart: of more, all are. CloudFront refuses a
+/// sixteenth path with a wildcard while fifteen are in progress, for minutes; a scan takes at most
+/// five of them.
+const MAX_RANGES_APART: usize = 2;
 
 /// What is taken down from which site.
 #[derive(Debug, Clone)]
@@ -56,7 +64,8 @@ pub struct TakedownOptions {
 }
 
 /// Takes down what the patterns match, and gives one line of data for each tab. False: a pattern
-/// has no tab, and was not taken down before.
+/// has no tab, and was not taken down before; or something of the site is damaged, so that a tab or
+/// its icon may be left, as the notes say.
 ///
 /// # Errors
 /// When a store refuses or holds no site.
@@ -64,22 +73,32 @@ pub async fn take_down(
     options: TakedownOptions,
     sink: &dyn LineSink,
 ) -> Result<bool, OperationError> {
-    take_down_from(options, true, sink).await
+    let TakenDown { is_found, is_whole } = take_down_from(options, true, sink).await?;
+    Ok(is_found && is_whole)
 }
 
-/// As [`take_down`], from a store that may have scans and show none.
+/// As [`take_down`], from a store that may have scans and show none, and patterns that may have no
+/// tab there.
 async fn take_down_from_all(
     options: TakedownOptions,
     sink: &dyn LineSink,
 ) -> Result<bool, OperationError> {
-    take_down_from(options, false, sink).await
+    Ok(take_down_from(options, false, sink).await?.is_whole)
+}
+
+/// What became of a takedown.
+struct TakenDown {
+    /// Every pattern had a tab, or was taken down before.
+    is_found: bool,
+    /// Every scan could be searched, and every tile of the maps be painted.
+    is_whole: bool,
 }
 
 async fn take_down_from(
     options: TakedownOptions,
     needs_site: bool,
     sink: &dyn LineSink,
-) -> Result<bool, OperationError> {
+) -> Result<TakenDown, OperationError> {
     let TakedownOptions { patterns, site, private, distribution, reason } = options;
     let kind = patterns.kind();
     let patterns: BTreeSet<&String> = patterns.patterns().iter().collect();
@@ -128,7 +147,7 @@ async fn take_down_from(
             _ => sink.note(format_args!("no tab on {url} matches it")),
         }
     }
-    Ok(missing == 0 && is_whole)
+    Ok(TakenDown { is_found: missing == 0, is_whole })
 }
 
 /// Whether an object of a scan is missing or damaged, without which its tabs are not found.
@@ -146,6 +165,17 @@ struct Removed {
     prefix: String,
     found: FoundTabs,
     rewritten: Vec<RewrittenBundle>,
+    map: RewrittenMap,
+}
+
+/// Where the sizes of a scan's map are.
+enum ScanMap<'a> {
+    /// In the published manifest.
+    Live(&'a MapManifest),
+    /// In the scan's `map/index.json`, if it is published.
+    Indexed,
+    /// The published scan has no map.
+    None,
 }
 
 struct Takedown<'a> {
@@ -157,7 +187,7 @@ struct Takedown<'a> {
 
 impl Takedown<'_> {
     /// Removes the tabs from every scan of the site, the published one first. False: a scan cannot
-    /// be searched for them.
+    /// be searched for them, or a tile of its map cannot be painted.
     async fn remove(&self, needs_site: bool) -> Result<(Gone, bool), OperationError> {
         let (mut gone, mut is_whole) = (Gone::new(), true);
         let mut published = String::new();
@@ -170,6 +200,7 @@ impl Takedown<'_> {
                     published.clone_from(&live.prefix);
                     self.remove_lines(&live, &mut gone).await?;
                     self.name_twins(&live.found);
+                    is_whole &= self.is_map_whole(&live);
                 }
             }
         }
@@ -184,10 +215,19 @@ impl Takedown<'_> {
                     self.sink.note(format_args!("{}", error.message));
                     is_whole = false;
                 }
-                removed => removed?,
+                removed => is_whole &= removed?,
             }
         }
         Ok((gone, is_whole))
+    }
+
+    /// False: tiles of the map are damaged, which a note names.
+    fn is_map_whole(&self, removed: &Removed) -> bool {
+        let trouble = removed.map.trouble(&removed.prefix);
+        if let Some(trouble) = &trouble {
+            self.sink.note(format_args!("{trouble}"));
+        }
+        trouble.is_none()
     }
 
     fn name_twins(&self, found: &FoundTabs) {
@@ -224,10 +264,17 @@ impl Takedown<'_> {
         before: Option<Tagged>,
     ) -> Result<ObjectChange<Removed>, OperationError> {
         let before = manifest(&*self.site, before.as_ref())?;
-        let removed = self.rewrite(&before.prefix, |number| before.bundle_name(number)).await?;
+        let map = before.map.as_ref().map_or(ScanMap::None, ScanMap::Live);
+        let name = |number| before.bundle_name(number);
+        let removed = self.rewrite(&before.prefix, map, name).await?;
         let mut manifest = before.clone();
         for bundle in &removed.rewritten {
             manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);
+        }
+        if let Some(map) = &mut manifest.map {
+            let tiles = &removed.map.tiles;
+            let named = tiles.iter().map(|tile| (tile.tile.name(), tile.path.clone()));
+            map.overrides.extend(named);
         }
         Ok(match manifest == before {
             true => ObjectChange::Keep(removed),
@@ -235,27 +282,34 @@ impl Takedown<'_> {
         })
     }
 
-    /// Writes the bundles without the tabs under new names. `name` gives the object from which a
-    /// bundle is read.
+    /// Writes the bundles without the tabs, and the tiles of the map that show them, under new
+    /// names. `name` gives the object from which a bundle is read.
     async fn rewrite(
         &self,
         prefix: &str,
+        map: ScanMap<'_>,
         name: impl Fn(i32) -> String,
     ) -> Result<Removed, OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
         let RemovedTabs { hosts, content } = &self.excluded;
-        let prefix = prefix.to_owned();
-        if content.is_empty() {
-            let found = objects.find(hosts).await?;
-            let rewritten = objects.rewrite(&found, [], name).await?;
-            return Ok(Removed { prefix, found, rewritten });
-        }
-        let found = objects.find_content(content, &name).await?;
+        let found = match content.is_empty() {
+            true => objects.find(hosts).await?,
+            false => objects.find_content(content, &name).await?,
+        };
         let rewritten = objects.rewrite(&found, [], name).await?;
-        // Before the bundles, by which a second run finds these tabs.
-        objects.correct_search(&found, &rewritten).await?;
-        Ok(Removed { prefix, found, rewritten })
+        if !content.is_empty() {
+            // Before the bundles, by which a second run finds these tabs.
+            objects.correct_search(&found, &rewritten).await?;
+        }
+        // The map of a live scan too may be drawn and published again when another one is live.
+        objects.note_for_map(&rewritten).await?;
+        let map = match map {
+            ScanMap::Live(map) => objects.rewrite_map(map, &rewritten).await?,
+            ScanMap::Indexed => objects.rewrite_indexed_map(&rewritten).await?,
+            ScanMap::None => RewrittenMap::default(),
+        };
+        Ok(Removed { prefix: prefix.to_owned(), found, rewritten, map })
     }
 
     /// Removes the tabs under the bundles' other names too; returns their paths.
@@ -263,19 +317,24 @@ impl Takedown<'_> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, &removed.prefix, &heartbeat);
         let keys = objects.overwrite_old(&removed.rewritten).await?;
-        Ok(keys.into_iter().map(|key| format!("/{key}")).collect())
+        objects.overwrite_old_tiles(&removed.map.tiles).await?;
+        let mut paths: BTreeSet<String> = keys.into_iter().map(|key| format!("/{key}")).collect();
+        if !removed.map.tiles.is_empty() {
+            // One path: CloudFront invalidates at most 3,000 objects named one by one concurrently.
+            paths.insert(format!("/{}{MAP_PATH}*", removed.prefix));
+        }
+        Ok(paths)
     }
 
     /// The second half: the search files say where the tabs are now, and not that the hosts were.
     async fn remove_lines(&self, removed: &Removed, gone: &mut Gone) -> Result<(), OperationError> {
-        let Removed { prefix, found, rewritten } = removed;
+        let Removed { prefix, found, rewritten, .. } = removed;
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
         let changed = objects.correct_search(found, rewritten).await?;
         // A run that was interrupted may have changed a file without invalidating it in the CDN.
         let hosts = changed.iter().chain(&self.excluded.hosts.hostnames);
-        let path = |host: &String| format!("/{prefix}{}*", search_range_prefix(range_of(host)));
-        let mut paths: BTreeSet<String> = hosts.map(path).collect();
+        let mut paths = search_paths(prefix, hosts.map(|host| range_of(host)).collect());
         if !rewritten.is_empty() {
             paths.insert(format!("/{prefix}{ICON_LISTS_PREFIX}*"));
         }
@@ -289,12 +348,12 @@ impl Takedown<'_> {
         Ok(())
     }
 
-    /// Removes the tabs from a scan that is not published.
+    /// Removes the tabs from a scan that is not published. False: tiles of its map are damaged.
     async fn remove_from_older(
         &self,
         prefix: String,
         gone: &mut Gone,
-    ) -> Result<(), OperationError> {
+    ) -> Result<bool, OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, &prefix, &heartbeat);
         if !objects.can_be_searched().await? {
@@ -302,16 +361,17 @@ impl Takedown<'_> {
                 "{prefix} has no search files yet; publishing it removes what blocklist.txt of \
                  its scan's private prefix names"
             ));
-            return Ok(());
+            return Ok(true);
         }
         let original = |number| format!("{prefix}{}", bundle_path(number));
-        let removed = self.rewrite(&prefix, original).await?;
+        let removed = self.rewrite(&prefix, ScanMap::Indexed, original).await?;
         if removed.found.entries.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let paths = self.overwrite_old(&removed).await?;
         self.invalidate(paths).await?;
-        self.remove_lines(&removed, gone).await
+        self.remove_lines(&removed, gone).await?;
+        Ok(self.is_map_whole(&removed))
     }
 
     async fn invalidate(&self, paths: BTreeSet<String>) -> Result<(), OperationError> {
@@ -327,6 +387,17 @@ impl Takedown<'_> {
         }
         Ok(())
     }
+}
+
+/// The paths that CloudFront must forget of a scan's search files, when some in these ranges of
+/// names changed.
+fn search_paths(prefix: &str, ranges: BTreeSet<usize>) -> BTreeSet<String> {
+    if ranges.len() > MAX_RANGES_APART {
+        return BTreeSet::from([format!("/{prefix}{SEARCH_PATH}*")]);
+    }
+    let words = (!ranges.is_empty()).then(|| SEARCH_WORDS_PREFIX.to_owned());
+    let changed = ranges.into_iter().map(search_range_prefix).chain(words);
+    changed.map(|path| format!("/{prefix}{path}*")).collect()
 }
 
 /// The published manifest.

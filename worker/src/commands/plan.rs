@@ -6,8 +6,9 @@ use clap::Args;
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 use everytab_operations::{
     archive_rate::ArchiveRate,
-    crawl, database,
+    database,
     plan::{self, Assumptions, CrawlToPlan, FleetToPlan, MeasuredScan},
+    source,
 };
 use uuid::Uuid;
 
@@ -27,7 +28,7 @@ pub struct PlanArgs {
     #[arg(long, env = "EVERYTAB_CRAWL", default_value = "latest")]
     crawl: String,
     /// The crawl's bucket
-    #[arg(long, env = "EVERYTAB_SOURCE", default_value = crawl::PUBLIC_SOURCE)]
+    #[arg(long, env = "EVERYTAB_SOURCE", default_value = source::PUBLIC_SOURCE)]
     source: String,
     /// Read an S3 bucket without credentials
     #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]

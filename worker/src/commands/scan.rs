@@ -10,9 +10,9 @@ use clap::{Args, Subcommand};
 use everytab_coordinator::{JobKind, ScanState, ScanStatus};
 use everytab_operations::{
     archive_rate::{self, ArchiveRate},
-    crawl,
     progress::{self, STATUS_INTERVAL, STATUS_SHARE},
     scan_start::{self, ScanStores, StartedScan},
+    source,
 };
 use serde_json::json;
 
@@ -93,7 +93,7 @@ struct StartArgs {
     #[arg(long, env = "EVERYTAB_CRAWL")]
     crawl: String,
     /// The crawl's bucket
-    #[arg(long, env = "EVERYTAB_SOURCE", default_value = crawl::PUBLIC_SOURCE)]
+    #[arg(long, env = "EVERYTAB_SOURCE", default_value = source::PUBLIC_SOURCE)]
     source: String,
     /// Read an S3 bucket without credentials
     #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
@@ -134,7 +134,7 @@ struct StatusArgs {
 struct RetryArgs {
     #[command(flatten)]
     scan: OneScan,
-    /// Only jobs of this kind
+    /// Only jobs of this kind; `map` draws the whole map again
     #[arg(long)]
     kind: Option<JobKind>,
     /// Only this job

@@ -192,6 +192,66 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
     assert_eq!(asked[0], asked[1]);
 }
 
+/// Wildcard paths that CloudFront has in progress at most for a distribution, of all requests
+/// together ("Quotas" in the Amazon CloudFront Developer Guide).
+const MAX_WILDCARDS: usize = 15;
+
+/// True if CloudFront forgets the object at a path: an asterisk stands for any end, and only at the
+/// end of a path.
+fn is_forgotten(path: &str, asked: &[String]) -> bool {
+    asked.iter().any(|asked| match asked.strip_suffix('*') {
+        Some(start) => path.starts_with(start),
+        None => path == asked,
+    })
+}
+
+#[test]
+fn a_takedown_invalidates_all_that_changed_under_its_name_and_the_map_by_one_path() {
+    let internet = internet(120, Mix::none());
+    let Some(aws) = Aws::start(&internet) else { return };
+    let stores = Stores {
+        site: format!("s3://{SITE}"),
+        s3: Some(aws.endpoint.clone()),
+        ..Stores::folders(&internet, internet.folder.path())
+    };
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &["--entries-per-bundle", "3"]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let contents = || -> BTreeMap<String, String> {
+        let read = |key: String| {
+            let url = format!("{}/{SITE}/{key}", aws.endpoint);
+            let (headers, _) = aws.request("s3", aws.client.head(url));
+            (key, headers["etag"].to_str().unwrap().to_owned())
+        };
+        aws.objects().into_keys().map(read).collect()
+    };
+    let before = contents();
+    let hosts = database
+        .psql("select hostname from everytab.pages where title is not null order by 1 limit 3");
+    let private = internet.folder.path().join("private").display().to_string();
+    let mut command: Vec<&str> = vec!["takedown"];
+    command.extend(hosts.lines());
+    let site = format!("s3://{SITE}");
+    command.extend(["--site", &site, "--private", &private]);
+    command.extend(["--distribution", &aws.distribution]);
+    run(database.owner(&command)).expect_code(0);
+    let after = contents();
+    let asked = aws.invalidations().concat();
+    let mut changed: Vec<&String> =
+        before.keys().filter(|key| after.get(*key) != before.get(*key)).collect();
+    changed.sort();
+    let is_tile = |key: &&&String| key.contains("/map/");
+    assert!(changed.iter().filter(is_tile).count() > 1, "{changed:?}");
+    for key in changed {
+        assert!(is_forgotten(&format!("/{key}"), &asked), "{key} changed: {asked:?}");
+    }
+    let of_the_map: Vec<&String> = asked.iter().filter(|path| path.contains("/map/")).collect();
+    assert!(matches!(of_the_map[..], [path] if path.ends_with("/map/*")), "{asked:?}");
+    let wildcards = asked.iter().filter(|path| path.contains('*'));
+    assert!(wildcards.clone().all(|path| path.find('*') == Some(path.len() - 1)), "{asked:?}");
+    assert!(wildcards.count() <= MAX_WILDCARDS, "{asked:?}");
+}
+
 /// STS is moto's; moto has no quotas of EC2, so one server answers as Service Quotas does.
 #[test]
 fn doctor_names_the_account_and_the_quota_that_does_not_suffice() {

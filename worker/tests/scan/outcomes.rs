@@ -23,7 +23,7 @@ pub(crate) fn assert_totals(site: &Path) {
         let section = stats["stages"][kind][key].as_object().unwrap();
         section.values().map(|amount| amount.as_u64().unwrap()).sum()
     };
-    for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
+    for kind in ["index", "warc", "icon", "bundle-shard", "search", "map", "publish"] {
         let (inputs, outcomes) = (sum(kind, "inputs"), sum(kind, "outcomes"));
         assert_eq!(inputs, outcomes, "{kind}: {}", stats["stages"][kind]);
         // The publish job writes this document, so it has not ended yet.

@@ -15,7 +15,7 @@ use crate::{
 const MIX: [(&str, &[&str]); 4] = [
     ("publish", &["publish"]),
     ("icons", &["icon"]),
-    ("warc,bundles", &["bundle-shard", "search", "warc"]),
+    ("warc,bundles", &["bundle-shard", "search", "map", "warc"]),
     ("index", &["index"]),
 ];
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::{
     environment::{Database, Internet, Stores, internet},
+    map,
     setup::{Running, files, manifest, run, tabs, wait_for},
 };
 
@@ -26,9 +27,12 @@ fn shown(site: &Path) -> BTreeSet<String> {
         let bundle: Value = serde_json::from_slice(&fs::read(prefix.join(path)).unwrap()).unwrap();
         for (slot, entry) in (0..).zip(bundle["entries"].as_array().unwrap()) {
             let host = entry["url"].as_str().unwrap().split("//").nth(1).unwrap().to_owned();
-            let line = format!("{host}\t{number}\t{slot}\n");
-            let found = search_lines(&prefix).iter().any(|lines| lines.contains(&line));
-            assert!(found, "search does not say {line:?}");
+            let line = format!("\n{host}\t{number}\t{slot}");
+            // A rank and a title may follow.
+            let is_said = |lines: &String| {
+                ["\n", "\t"].iter().any(|end| lines.contains(&format!("{line}{end}")))
+            };
+            assert!(search_lines(&prefix).iter().any(is_said), "search does not say {line:?}");
             assert!(hosts.insert(host));
         }
     }
@@ -387,6 +391,62 @@ fn a_host_taken_down_while_a_scan_runs_or_before_a_rollback_or_a_retry_stays_awa
     }
     assert_gone(&world.site(), before_retry);
     assert_eq!(now.len(), all.len() - 4);
+}
+
+#[test]
+fn a_host_taken_down_between_drawing_and_publishing_is_not_in_the_map() {
+    let world = World::new();
+    world.start();
+    world.work();
+    let host = shown(&world.site()).pop_first().unwrap();
+    let second = world.start();
+    // The tiles of its regions are drawn, and nothing says yet that it has a map.
+    world.work_until_published();
+    let prefix = world.site().join("scans").join(&second);
+    assert!(prefix.join("map/0/0-0.jpg").exists() && !prefix.join("map/index.json").exists());
+    world.takedown(&host);
+    assert_eq!(files(&prefix.join("map/repaint")).len(), 1);
+    world.work();
+    assert_eq!(manifest(&world.site())["scan"], second.as_str());
+    assert!(!icons_shown(&world.site()).contains_key(&host));
+    map::assert_shown(&world.site());
+}
+
+#[test]
+fn a_map_that_is_drawn_again_shows_no_host_that_was_taken_down_since() {
+    let world = World::new();
+    let first = world.start();
+    world.work();
+    let mut names = shown(&world.site()).into_iter();
+    let [while_live, while_older, blocked] = [(); 3].map(|()| names.next().unwrap());
+    world.takedown(&while_live);
+    // Not taken down: publishing the scan again removes it.
+    run(world.database.owner(&["blocklist", "add", &blocked])).expect_code(0);
+    run(world.database.owner(&["publish", "--scan", &first])).expect_code(0);
+    let second = world.start();
+    world.work();
+    assert_eq!(manifest(&world.site())["scan"], second.as_str());
+    world.takedown(&while_older);
+    let prefix = world.site().join("scans").join(&first);
+    // Three hosts in as many bundles, or fewer.
+    assert!((1..=3).contains(&files(&prefix.join("map/repaint")).len()));
+
+    // The parts in the archive have the three icons still.
+    let retry = ["scan", "retry", "--scan", &first, "--kind", "map"];
+    assert_eq!(
+        run(world.database.owner(&retry)).expect_code(0).stdout,
+        "1 jobs will be done again\n"
+    );
+    // The publish job is refused: the second scan is live.
+    world.work();
+    assert_eq!(manifest(&world.site())["scan"], second.as_str());
+    run(world.database.owner(&["publish", "--scan", &first, "--force"])).expect_code(0);
+    assert_eq!(manifest(&world.site())["scan"], first.as_str());
+    let now = icons_shown(&world.site());
+    for host in [while_live, while_older, blocked] {
+        assert!(!now.contains_key(&host), "{host}");
+    }
+    map::assert_shown(&world.site());
 }
 
 #[test]

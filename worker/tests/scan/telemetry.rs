@@ -62,7 +62,7 @@ fn a_scan_in_progress_can_be_scraped_and_every_metric_is_in_the_documents() {
         (sum(&series, "everytab_jobs_ended_total", &labels) > 0.0).then_some(series)
     });
     // The metrics agree with the rows in Postgres.
-    for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
+    for kind in ["index", "warc", "icon", "bundle-shard", "search", "map", "publish"] {
         let sql = format!(
             "select count(*) || ' ' || coalesce(sum((select sum(value::bigint) from jsonb_each_text(
                     stats -> 'outcomes'))), 0) from everytab.job_results where kind = '{kind}'");
@@ -277,8 +277,8 @@ fn lines_of_a_job_name_it_its_shard_and_its_scan() {
         ended.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let completions: Vec<&Value> =
         lines.iter().filter(|line| line["fields"]["verb"] == "complete").collect();
-    let sql = "select j.job_id || ' ' || case when kind in ('index', 'search', 'publish') then
-                      'null' else part::text end from everytab.job_results j";
+    let sql = "select j.job_id || ' ' || case when kind in ('index', 'search', 'map', 'publish')
+                      then 'null' else part::text end from everytab.job_results j";
     let expected: BTreeSet<String> = database.psql(sql).lines().map(str::to_owned).collect();
     let logged: BTreeSet<String> = completions
         .iter()

@@ -193,7 +193,7 @@ fn the_display_of_local_fits_any_width_and_is_painted_over_itself() {
         let shown = lines.join("\n");
         assert_eq!(status.code(), Some(0), "{shown}");
         assert_eq!(headers(&lines), 1, "{columns} columns:\n{shown}");
-        for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
+        for kind in ["index", "warc", "icon", "bundle-shard", "search", "map", "publish"] {
             let bars = lines.iter().filter(|line| line.starts_with(kind) && line.contains('█'));
             assert_eq!(bars.count(), 1, "{columns} columns, {kind}:\n{shown}");
         }
@@ -211,7 +211,7 @@ fn the_display_follows_a_resize_and_ctrl_c_leaves_the_terminal_clean() {
         "local",
         "--sample",
         "--sample-hosts",
-        "3000",
+        "400",
         "--sample-latency",
         "300ms",
         "--dir",
@@ -258,7 +258,7 @@ fn the_frame_of_scan_status_fits_any_width_and_is_painted_over_itself_until_ctrl
         let shown = lines.join("\n");
         assert_eq!(status.signal(), Some(Signal::INT.as_raw()), "{status}, {columns}:\n{shown}");
         assert_eq!(headers(&lines), 1, "{columns} columns:\n{shown}");
-        for kind in ["index", "warc", "icon", "bundle-shard", "search", "publish"] {
+        for kind in ["index", "warc", "icon", "bundle-shard", "search", "map", "publish"] {
             let is_bar = |line: &&String| line.starts_with(kind) && line.contains(['█', '░']);
             let bars = lines.iter().filter(is_bar).count();
             assert_eq!(bars, 1, "{columns} columns, {kind}:\n{shown}");

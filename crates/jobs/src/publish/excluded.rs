@@ -9,19 +9,20 @@ use std::collections::BTreeSet;
 
 use everytab_bundler::{
     Manifest,
-    object_names::{BLOCKLIST, MANIFEST, bundle_path, cache_control, content_type},
+    object_names::{BLOCKLIST, MANIFEST, bundle_path},
     removed_hosts::RemovedHosts,
     removed_tabs::RemovedTabs,
     takedown_list::PatternKind,
 };
 use everytab_coordinator::{BlockedHost, Coordinator};
 use everytab_fetcher::Heartbeat;
-use everytab_storage::{ObjectChange, PutOptions, Store, StoreSettings, Tagged};
+use everytab_storage::{ObjectChange, Store, StoreSettings, Tagged};
 
 use crate::{
     blocked_pattern::PatternList,
     job::JobError,
     removal::{FoundTabs, RemovalError, RewrittenBundle, ScanObjects},
+    site_objects::put_options,
 };
 
 /// The patterns of the private list.
@@ -104,7 +105,7 @@ impl Excluded {
     /// Removes excluded hosts from the files of requests, if the scan has any, and the found tabs
     /// from the bundles and search files that `manifest` names, and changes its overrides and
     /// counts. The bundles that takedowns wrote again while this scan was published keep names of
-    /// their own.
+    /// their own. `Some` says which tile of the map may still show what was removed, and why.
     ///
     /// # Errors
     /// When the store refuses, or an object of the site is not understood.
@@ -115,16 +116,20 @@ impl Excluded {
         manifest: &mut Manifest,
         published: Option<&Manifest>,
         heartbeat: &Heartbeat,
-    ) -> Result<(), JobError> {
+    ) -> Result<Option<String>, JobError> {
         let again = published.map(|published| manifest.rewritten_before(published));
-        let again = again.unwrap_or_default();
+        let mut again = again.unwrap_or_default();
         let prefix = manifest.prefix.clone();
         let objects = ScanObjects::new(site, &prefix, heartbeat);
+        if manifest.map.is_some() {
+            again.extend(objects.noted_for_map().await?);
+        }
         let original = |number| format!("{prefix}{}", bundle_path(number));
-        let mut removed = 0;
+        let (mut removed, mut trouble) = (0, None);
         if !self.tabs.hosts.is_empty() || !again.is_empty() {
             objects.remove_requests(&self.tabs.hosts).await?;
             let rewritten = objects.rewrite(&found.of_hosts, again, original).await?;
+            trouble = rewrite_map(&objects, manifest, &rewritten).await?;
             objects.overwrite_old(&rewritten).await?;
             objects.correct_search(&found.of_hosts, &rewritten).await?;
             removed += without_tabs(manifest, &rewritten);
@@ -133,20 +138,22 @@ impl Excluded {
             let rewritten = objects.rewrite(&found.of_content, [], original).await?;
             // Before the bundles, by which a second attempt finds these tabs.
             objects.correct_search(&found.of_content, &rewritten).await?;
+            trouble = trouble.or(rewrite_map(&objects, manifest, &rewritten).await?);
             objects.overwrite_old(&rewritten).await?;
             removed += without_tabs(manifest, &rewritten);
         }
         if removed > 0 {
             tracing::info!(tabs = removed, "left out what was excluded after the start");
         }
-        Ok(())
+        Ok(trouble)
     }
 
     /// Removes what came onto the private list while the site was published. Returns the manifest
     /// as it is published now.
     ///
     /// # Errors
-    /// When a store refuses, or an object of the site is not understood.
+    /// When a store refuses, an object of the site is not understood, or a tile of the map is
+    /// damaged, after everything else is removed.
     pub(super) async fn remove_later_ones(
         &self,
         site: &dyn Store,
@@ -164,20 +171,25 @@ impl Excluded {
             return Ok(manifest);
         }
         let later = Self { tabs, ..self.clone() };
-        let options = PutOptions::new(content_type(MANIFEST), cache_control(MANIFEST));
+        let options = put_options(MANIFEST);
         let (later, scan) = (&later, manifest.scan);
         let change = |before: Option<Tagged>| async move {
             let live = before.and_then(|tagged| Manifest::read(&tagged.bytes).ok());
             // Another scan was published meanwhile: it read the list after this.
             let Some(live) = live.filter(|live| live.scan == scan) else {
-                return Ok(ObjectChange::Keep(None));
+                return Ok(ObjectChange::Keep((None, None)));
             };
             let mut after = live.clone();
             let found = later.find(site, &after, heartbeat).await?;
-            later.remove(&found, site, &mut after, Some(&live), heartbeat).await?;
-            Ok::<_, JobError>(ObjectChange::Write(after.to_bytes().into(), Some(after)))
+            let trouble = later.remove(&found, site, &mut after, Some(&live), heartbeat).await?;
+            let bytes = after.to_bytes().into();
+            Ok::<_, JobError>(ObjectChange::Write(bytes, (Some(after), trouble)))
         };
-        Ok(site.update(MANIFEST, options, change).await?.unwrap_or(manifest))
+        let (after, trouble) = site.update(MANIFEST, options, change).await?;
+        match trouble {
+            Some(trouble) => Err(JobError::Discard(trouble)),
+            None => Ok(after.unwrap_or(manifest)),
+        }
     }
 }
 
@@ -199,6 +211,22 @@ fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> RemovedTabs {
     excluded
 }
 
+/// Draws the rewritten bundles again in the map, and makes the manifest name the tiles. Returns
+/// what to tell an operator of damaged tiles.
+async fn rewrite_map(
+    objects: &ScanObjects<'_>,
+    manifest: &mut Manifest,
+    rewritten: &[RewrittenBundle],
+) -> Result<Option<String>, RemovalError> {
+    objects.note_for_map(rewritten).await?;
+    let Some(map) = &mut manifest.map else { return Ok(None) };
+    let done = objects.rewrite_map(map, rewritten).await?;
+    objects.overwrite_old_tiles(&done.tiles).await?;
+    let trouble = done.trouble(&manifest.prefix);
+    map.overrides.extend(done.tiles.into_iter().map(|tile| (tile.tile.name(), tile.path)));
+    Ok(trouble)
+}
+
 /// Makes the manifest name the rewritten bundles. Returns how many tabs were removed.
 fn without_tabs(manifest: &mut Manifest, rewritten: &[RewrittenBundle]) -> u64 {
     for bundle in rewritten {
@@ -212,6 +240,7 @@ impl From<RemovalError> for JobError {
         match error {
             RemovalError::Storage(error) => error.into(),
             RemovalError::NotUnderstood(_) => Self::Discard(error.to_string()),
+            RemovalError::Interrupted(reason) => Self::Retry(reason),
         }
     }
 }

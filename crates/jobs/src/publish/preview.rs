@@ -30,13 +30,15 @@ pub(crate) async fn of_site(
         }
     }
     icons.truncate(TABS);
-    let picture = tokio::task::spawn_blocking(move || picture(&icons)).await;
+    let all_tabs = manifest.hosts;
+    let picture = tokio::task::spawn_blocking(move || picture(&icons, all_tabs)).await;
     // A missing picture must not fail a scan: without it, links show none.
     Ok(picture.ok().flatten().map(Bytes::from))
 }
 
-/// The PNG of the picture, from the PNGs of icons and the lengths of their tabs' titles.
-fn picture(icons: &[(Vec<u8>, usize)]) -> Option<Vec<u8>> {
+/// The PNG of the picture, from the PNGs of icons and the lengths of their tabs' titles, and the
+/// number of all tabs.
+fn picture(icons: &[(Vec<u8>, usize)], all_tabs: u64) -> Option<Vec<u8>> {
     let tab = |(png, title_chars): &(Vec<u8>, usize)| PreviewTab {
         icon: decode(png).ok().map(|(_, pixels)| PreviewIcon {
             width: pixels.width(),
@@ -45,6 +47,6 @@ fn picture(icons: &[(Vec<u8>, usize)]) -> Option<Vec<u8>> {
         }),
         title_chars: *title_chars,
     };
-    let drawn = draw(&icons.iter().map(tab).collect::<Vec<_>>())?;
+    let drawn = draw(&icons.iter().map(tab).collect::<Vec<_>>(), all_tabs)?;
     Some(encode(&Pixels::new(WIDTH, HEIGHT, drawn)?))
 }

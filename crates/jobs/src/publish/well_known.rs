@@ -6,13 +6,17 @@ use bytes::Bytes;
 use chrono::{Days, SecondsFormat, Utc};
 use everytab_bundler::{
     key_directory,
-    object_names::{KEY_DIRECTORY, SECURITY_TXT, cache_control, content_type},
+    object_names::{KEY_DIRECTORY, SECURITY_TXT},
     security_txt::security_txt,
 };
 use everytab_fetcher::SigningKey;
-use everytab_storage::{ObjectChange, PutOptions, StorageError, Store, Tagged};
+use everytab_storage::{ObjectChange, StorageError, Store, Tagged};
 
-use crate::{job::JobError, scan_settings::ScanSettings};
+use crate::{
+    job::JobError,
+    scan_settings::ScanSettings,
+    site_objects::{put_object, put_options},
+};
 
 /// How long a published security.txt is to be trusted: a year at most (RFC 9116), and longer than
 /// the month in which it is published again.
@@ -24,7 +28,7 @@ const SECURITY_TXT_DAYS: u64 = 180;
 /// # Errors
 /// When the store refuses.
 pub async fn publish_key(site: &dyn Store, key: &SigningKey) -> Result<Bytes, StorageError> {
-    let options = PutOptions::new(content_type(KEY_DIRECTORY), cache_control(KEY_DIRECTORY));
+    let options = put_options(KEY_DIRECTORY);
     let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
     let change = |before: Option<Tagged>| {
         let before = before.as_ref().map(|tagged| &tagged.bytes[..]);
@@ -48,8 +52,7 @@ pub(super) async fn publish(
         let expires = Utc::now() + Days::new(SECURITY_TXT_DAYS);
         let expires = expires.to_rfc3339_opts(SecondsFormat::Secs, true);
         let text = security_txt(contact, settings.site_url.as_deref(), &expires);
-        let options = PutOptions::new(content_type(SECURITY_TXT), cache_control(SECURITY_TXT));
-        site.put(SECURITY_TXT, text.into(), options).await?;
+        put_object(site, SECURITY_TXT, text).await?;
     }
     Ok(())
 }

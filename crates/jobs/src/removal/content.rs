@@ -15,19 +15,11 @@ use everytab_bundler::{
     removed_tabs::RemovedContent,
     search::SearchEntry,
 };
-use everytab_fetcher::Heartbeat;
 use everytab_storage::{ObjectChange, Store, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use super::search_files::{CONCURRENT_OBJECTS, RemovalError, put_options};
-
-/// The bundles and icon lists of a scan, and the heartbeat that beats with each.
-#[derive(Clone, Copy)]
-pub(super) struct Contents<'a> {
-    pub(super) site: &'a dyn Store,
-    pub(super) prefix: &'a str,
-    pub(super) heartbeat: &'a Heartbeat,
-}
+use super::{scan_objects::ScanObjects, search_files::RemovalError};
+use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 /// Reads a bundle.
 pub(super) async fn read_bundle(
@@ -55,7 +47,7 @@ impl BundleNames {
     /// The tabs with an excluded title or icon, where the bundles have them now.
     pub(super) async fn find(
         &self,
-        objects: &Contents<'_>,
+        objects: &ScanObjects<'_>,
         content: &RemovedContent,
         name: impl Fn(i32) -> String,
     ) -> Result<Vec<SearchEntry>, RemovalError> {
@@ -82,7 +74,7 @@ impl BundleNames {
     /// lists are multiples of that. A shard without a list that has no icons either was discarded.
     async fn check_lists(
         &self,
-        objects: &Contents<'_>,
+        objects: &ScanObjects<'_>,
         firsts: &BTreeSet<i32>,
     ) -> Result<(), RemovalError> {
         let all = i32::try_from(self.numbers.len()).unwrap_or(i32::MAX).max(1);
@@ -120,7 +112,7 @@ impl BundleNames {
     /// The hosts whose icon is excluded, for each bundle of their shard.
     async fn hosts_of_icons(
         &self,
-        objects: &Contents<'_>,
+        objects: &ScanObjects<'_>,
         icons: &HashSet<DigestPrefix>,
     ) -> Result<Wanted, RemovalError> {
         let lists = IconLists::new(objects.site, objects.prefix);
@@ -155,7 +147,7 @@ fn gcd(left: i32, right: i32) -> i32 {
 
 /// The tabs of one bundle with an excluded title, or with an icon and one of these hosts.
 async fn tabs_of(
-    objects: &Contents<'_>,
+    objects: &ScanObjects<'_>,
     number: i32,
     key: String,
     content: &RemovedContent,
@@ -170,7 +162,7 @@ async fn tabs_of(
     let mut found = Vec::new();
     for (slot, (hostname, title, has_icon)) in (0..).zip(bundle.tabs()) {
         if is_excluded(&hostname, title, has_icon) {
-            found.push(SearchEntry { hostname, bundle: number, slot });
+            found.push(SearchEntry::new(hostname, number, slot));
         }
     }
     Ok(found)
@@ -211,7 +203,7 @@ impl<'a> IconLists<'a> {
 
     async fn read(
         &self,
-        objects: &Contents<'_>,
+        objects: &ScanObjects<'_>,
         first: i32,
     ) -> Result<(i32, Vec<IconLine>), RemovalError> {
         let key = self.key(first);

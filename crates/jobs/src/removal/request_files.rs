@@ -12,12 +12,10 @@ use everytab_storage::{ObjectChange, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{
-    RemovalError, ScanObjects,
-    search_files::{CONCURRENT_OBJECTS, put_options},
+    scan_objects::ScanObjects,
+    search_files::{RemovalError, are_few},
 };
-
-/// Most names whose files are looked up; with more, and for a domain, all files are read.
-const MAX_LOOKED_UP: usize = 1_000;
+use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 impl ScanObjects<'_> {
     /// Removes the lines of hosts from the files of requests, if the scan has such files. Returns
@@ -32,8 +30,7 @@ impl ScanObjects<'_> {
         let index = self.site.get_tagged(&format!("{}{REQUESTS_INDEX_PATH}", self.prefix)).await?;
         let index = index.and_then(|index| RequestIndex::read(&index.bytes));
         let Some(index) = index.filter(|_| !hosts.is_empty()) else { return Ok(BTreeSet::new()) };
-        let is_few = hosts.suffixes.is_empty() && hosts.hostnames.len() <= MAX_LOOKED_UP;
-        let buckets: BTreeSet<u64> = match is_few {
+        let buckets: BTreeSet<u64> = match are_few(hosts) {
             true => hosts.hostnames.iter().map(|host| index.bucket(hostname_hash(host))).collect(),
             false => (0..index.files()).collect(),
         };

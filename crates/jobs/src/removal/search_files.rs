@@ -6,7 +6,7 @@ use std::{
 };
 
 use everytab_bundler::{
-    object_names::{cache_control, content_type, search_file_path, search_index_path},
+    object_names::{search_file_path, search_index_path},
     removed_hosts::RemovedHosts,
     search::{
         RANGES, SearchEntry,
@@ -14,13 +14,14 @@ use everytab_bundler::{
         range_of, read_lines, search_key, write_lines,
     },
 };
-use everytab_fetcher::Heartbeat;
-use everytab_storage::{ObjectChange, PutOptions, StorageError, Store, Tagged};
+use everytab_storage::{ObjectChange, StorageError, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Bundles and search files that a removal reads or writes concurrently: enough to hide the latency
-/// of a store, few enough that their bytes (110 KB each) are nothing.
-pub(super) const CONCURRENT_OBJECTS: usize = 16;
+use super::scan_objects::ScanObjects;
+use crate::{
+    job::JobError,
+    site_objects::{CONCURRENT_OBJECTS, put_options},
+};
 
 /// Why tabs could not be removed.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,16 @@ pub enum RemovalError {
     /// An object of the site is not what its name says.
     #[error("{0}")]
     NotUnderstood(String),
+    /// A blocking task ended early; the same removal may succeed later.
+    #[error("{0}")]
+    Interrupted(String),
+}
+
+impl RemovalError {
+    /// The error of a blocking task that ended early.
+    pub(super) fn interrupted(error: JobError) -> Self {
+        Self::Interrupted(error.to_string())
+    }
 }
 
 /// The tabs of excluded hosts in one scan.
@@ -43,30 +54,52 @@ pub struct FoundTabs {
 }
 
 /// Most names that are looked up one by one. Reading a file for each of more names costs more than
-/// reading the whole index, which has about 35,000 files of 30 KB.
+/// reading all files: the search index has about 35,000 of 30 KB.
 const MAX_LOOKED_UP: usize = 1_000;
+
+/// True if the files of these hosts are looked up one by one: they are few, and no domain is among
+/// them.
+pub(super) fn are_few(hosts: &RemovedHosts) -> bool {
+    hosts.suffixes.is_empty() && hosts.hostnames.len() <= MAX_LOOKED_UP
+}
+
+/// Where the tabs of hosts are now, and whose lines go.
+#[derive(Clone, Copy)]
+pub(super) struct Changes<'a> {
+    /// The bundle and slot of hosts whose tabs moved.
+    pub(super) moved: &'a HashMap<String, (i32, i32)>,
+    /// The hosts that are removed.
+    pub(super) removed: &'a HashSet<&'a str>,
+}
+
+impl<'a> Changes<'a> {
+    fn hostnames(self) -> impl Iterator<Item = &'a str> {
+        self.moved.keys().map(String::as_str).chain(self.removed.iter().copied())
+    }
+
+    /// Changes an entry; false if it goes.
+    pub(super) fn apply(&self, entry: &mut SearchEntry) -> bool {
+        if let Some(&place) = self.moved.get(&entry.hostname) {
+            (entry.bundle, entry.slot) = place;
+        }
+        !self.removed.contains(entry.hostname.as_str())
+    }
+}
 
 /// The number of a search file: its range, and its number in the range.
 type FileNumber = (usize, usize);
 
-pub(super) struct SearchFiles<'a> {
-    site: &'a dyn Store,
-    prefix: &'a str,
-    heartbeat: &'a Heartbeat,
-}
+/// The sorted search files of a scan.
+pub(super) struct SearchFiles<'a>(pub(super) ScanObjects<'a>);
 
-impl<'a> SearchFiles<'a> {
-    pub(super) fn new(site: &'a dyn Store, prefix: &'a str, heartbeat: &'a Heartbeat) -> Self {
-        Self { site, prefix, heartbeat }
-    }
-
+impl SearchFiles<'_> {
     fn key(&self, (range, number): FileNumber) -> String {
-        format!("{}{}", self.prefix, search_file_path(range, number))
+        format!("{}{}", self.0.prefix, search_file_path(range, number))
     }
 
     /// The lines of the excluded hosts.
     pub(super) async fn find(&self, excluded: &RemovedHosts) -> Result<FoundTabs, RemovalError> {
-        let are_few = excluded.suffixes.is_empty() && excluded.hostnames.len() <= MAX_LOOKED_UP;
+        let are_few = are_few(excluded);
         let names = || excluded.hostnames.iter().map(String::as_str);
         let files: Vec<FileNumber> = match are_few {
             true => self.files_of(names()).await?.into_keys().collect(),
@@ -91,18 +124,23 @@ impl<'a> SearchFiles<'a> {
         Ok(found)
     }
 
+    /// The lines of the hosts that change, as they are now.
+    pub(super) async fn lines_that_change(
+        &self,
+        changes: Changes<'_>,
+    ) -> Result<Vec<SearchEntry>, RemovalError> {
+        let files = self.files_of(changes.hostnames()).await?;
+        let reads: Vec<_> = files.into_keys().map(|file| self.lines_of(file, changes)).collect();
+        stream::iter(reads).buffered(CONCURRENT_OBJECTS).try_concat().await
+    }
+
     /// Writes where the moved hosts' tabs are now, and removes the lines of the removed hosts. A
     /// host without a line gets none.
-    pub(super) async fn edit(
-        &self,
-        moved: &HashMap<String, (i32, i32)>,
-        removed: &HashSet<&str>,
-    ) -> Result<(), RemovalError> {
-        let hostnames = moved.keys().map(String::as_str).chain(removed.iter().copied());
-        let files: Vec<FileNumber> = self.files_of(hostnames).await?.into_keys().collect();
-        let edits: Vec<_> =
-            files.into_iter().map(|file| self.edit_one(file, moved, removed)).collect();
+    pub(super) async fn edit(&self, changes: Changes<'_>) -> Result<(), RemovalError> {
+        let files = self.files_of(changes.hostnames()).await?;
+        let edits: Vec<_> = files.into_keys().map(|file| self.edit_one(file, changes)).collect();
         stream::iter(edits).buffered(CONCURRENT_OBJECTS).try_collect::<Vec<()>>().await?;
+        let removed = changes.removed;
         let ranges: BTreeSet<usize> = removed.iter().map(|hostname| range_of(hostname)).collect();
         for range in ranges {
             self.renew_index(range, removed).await?;
@@ -110,30 +148,33 @@ impl<'a> SearchFiles<'a> {
         Ok(())
     }
 
-    async fn edit_one(
+    async fn lines_of(
         &self,
         file: FileNumber,
-        moved: &HashMap<String, (i32, i32)>,
-        removed: &HashSet<&str>,
-    ) -> Result<(), RemovalError> {
+        changes: Changes<'_>,
+    ) -> Result<Vec<SearchEntry>, RemovalError> {
+        let mut lines = self.lines(file).await?;
+        lines.retain(|line| {
+            let name = line.hostname.as_str();
+            changes.removed.contains(name) || changes.moved.contains_key(name)
+        });
+        Ok(lines)
+    }
+
+    async fn edit_one(&self, file: FileNumber, changes: Changes<'_>) -> Result<(), RemovalError> {
         let key = self.key(file);
         let edited = |before: Option<Tagged>| -> Result<ObjectChange<()>, RemovalError> {
             let Some(before) = before else { return Ok(ObjectChange::Keep(())) };
             let mut lines = self.parsed(&key, &before.bytes)?;
             let unchanged = lines.clone();
-            lines.retain(|line| !removed.contains(line.hostname.as_str()));
-            for line in &mut lines {
-                if let Some(&place) = moved.get(&line.hostname) {
-                    (line.bundle, line.slot) = place;
-                }
-            }
+            lines.retain_mut(|line| changes.apply(line));
             Ok(match lines == unchanged {
                 true => ObjectChange::Keep(()),
                 false => ObjectChange::Write(write_lines(&lines).into(), ()),
             })
         };
-        self.heartbeat.beat();
-        self.site.update(&key, put_options(&key), |before| ready(edited(before))).await
+        self.0.heartbeat.beat();
+        self.0.site.update(&key, put_options(&key), |before| ready(edited(before))).await
     }
 
     /// The files that may hold the lines of these hosts, each with how many of them.
@@ -167,8 +208,8 @@ impl<'a> SearchFiles<'a> {
     }
 
     async fn index(&self, range: usize) -> Result<Vec<String>, RemovalError> {
-        let key = format!("{}{}", self.prefix, search_index_path(range));
-        let bytes = self.site.get(&key).await.map_err(|error| {
+        let key = format!("{}{}", self.0.prefix, search_index_path(range));
+        let bytes = self.0.site.get(&key).await.map_err(|error| {
             RemovalError::NotUnderstood(format!(
                 "the site's search index, by which a tab is found: {error}"
             ))
@@ -178,14 +219,14 @@ impl<'a> SearchFiles<'a> {
 
     async fn lines(&self, file: FileNumber) -> Result<Vec<SearchEntry>, RemovalError> {
         let key = self.key(file);
-        let bytes = self.site.get(&key).await?;
-        self.heartbeat.beat();
+        let bytes = self.0.site.get(&key).await?;
+        self.0.heartbeat.beat();
         self.parsed(&key, &bytes)
     }
 
     fn parsed(&self, key: &str, bytes: &[u8]) -> Result<Vec<SearchEntry>, RemovalError> {
         read_lines(bytes).map_err(|reason| {
-            RemovalError::NotUnderstood(format!("{key} in {}: {reason}", self.site.url()))
+            RemovalError::NotUnderstood(format!("{key} in {}: {reason}", self.0.site.url()))
         })
     }
 
@@ -195,9 +236,9 @@ impl<'a> SearchFiles<'a> {
         if !self.index(range).await?.iter().any(|first| keys.contains(first.as_str())) {
             return Ok(());
         }
-        let key = format!("{}{}", self.prefix, search_index_path(range));
+        let key = format!("{}{}", self.0.prefix, search_index_path(range));
         let change = |before| self.renewed_index(range, before);
-        self.site.update(&key, put_options(&key), change).await
+        self.0.site.update(&key, put_options(&key), change).await
     }
 
     async fn renewed_index(
@@ -220,9 +261,4 @@ impl<'a> SearchFiles<'a> {
             false => ObjectChange::Write(write_index(&after).into(), ()),
         })
     }
-}
-
-/// The content type and the cache rule that belong to an object's name.
-pub(super) fn put_options(key: &str) -> PutOptions {
-    PutOptions::new(content_type(key), cache_control(key))
 }

@@ -6,11 +6,12 @@ use std::{
     sync::Arc,
 };
 
+use everytab_jobs::site_objects::put_options;
 use everytab_storage::{PutOptions, Store, StoreSettings};
 use sha2::{Digest, Sha256};
 
 use super::format::BackupObject;
-use crate::{error::OperationError, published_object::put_options};
+use crate::error::OperationError;
 
 /// Objects that a backup or a restore copies concurrently; each takes at most [`IN_MEMORY_BYTES`]
 /// of memory.

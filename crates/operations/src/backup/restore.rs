@@ -8,7 +8,7 @@ use std::{
 
 use everytab_bundler::object_names::MANIFEST;
 use everytab_coordinator::{Contents, Coordinator};
-use everytab_jobs::scan_settings::ScanSettings;
+use everytab_jobs::{scan_settings::ScanSettings, site_objects::put_options};
 use everytab_storage::{Condition, PutIf, Store};
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
@@ -19,8 +19,8 @@ use super::{
     rows,
 };
 use crate::{
-    database, error::OperationError, line_sink::LineSink, published_object::put_options,
-    scan_start::ScanStores, takedown::everywhere,
+    database, error::OperationError, line_sink::LineSink, scan_start::ScanStores,
+    takedown::everywhere,
 };
 
 /// Options of a restore.

@@ -5,7 +5,7 @@ use everytab_storage::{Condition, PutIf, PutOptions, StorageError, Store, StoreS
 use uuid::Uuid;
 
 use super::check::{Check, NewestScan};
-use crate::{crawl, error::OperationError, gc::PROBES, index_formats};
+use crate::{crawl, error::OperationError, gc::PROBES, index_formats, source};
 
 /// The stores to be checked, as the options name them; what is absent is taken from the newest
 /// scan.
@@ -63,7 +63,7 @@ async fn readable(source: &str, is_public: bool, crawl: &str) -> Check {
 /// Reads the crawl's list and the ends of some index files, as `scan start` and a worker will.
 async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String, OperationError> {
     let crawl = crawl::resolve(source, is_public, crawl).await?;
-    let store = crawl::open(source, is_public).await?;
+    let store = source::open(source, is_public).await?;
     let files = crawl::index_files(&*store, &crawl).await?;
     let found = index_formats::read(&*store, files.iter().map(String::as_str)).await?;
     let (count, formats) = (files.len(), found.formats);

@@ -4,7 +4,6 @@
 //! stages share the fleet, so together they take as long as their scarcest resource needs for all
 //! of them.
 
-use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
 use everytab_fetcher::capacity;
 use everytab_jobs::{
     resources::{CONCURRENT_RECORDS, CONCURRENT_WARC_JOBS},
@@ -12,15 +11,17 @@ use everytab_jobs::{
 };
 
 use super::{
+    objects::Objects,
     prices::{Database, Machine, Prices},
     rates::{
         ARCHIVE_DAYS, BACKUPS_KEPT, CONNECTION_BYTES_IN, CONNECTION_BYTES_OUT, CONNECTIONS_A_HOST,
         DATABASE_GB, DUMP_SHARE, FETCH_CPU, ICON_BYTES, ICON_LINE_BYTES, ICONS_A_HOST,
         INDEX_BYTES_A_HOST, INDEX_RANGES_A_HOST, INDEX_ROWS_A_CPU_SECOND, INDEX_ROWS_A_HOST,
-        LOG_GB, LOOKUP_BYTES_OUT, OTHER_ZONES, OWN_METRICS, PAGE_BYTES, PAGE_CPU, PAGE_LATENCY,
-        REQUEST_BYTES_OUT, REQUESTS_BYTES, ROBOTS_A_HOST, ROBOTS_SLOT, ROW_BYTES_OF_A_PAGE,
-        ROW_BYTES_OF_AN_ICON, ROW_DATABASE_CPU, SEARCH_HOSTS_A_SECOND, SLOTS_IN_USE, SPARE_HOURS,
-        TAB_BYTES, TAB_CPU, VERSIONS_DAYS, WORKER_DISK_GB,
+        LOG_GB, LOOKUP_BYTES_OUT, MAP_BYTES, MAP_HOSTS_A_SECOND, MAP_PART_BYTES, OTHER_ZONES,
+        OWN_METRICS, PAGE_BYTES, PAGE_CPU, PAGE_LATENCY, RANKED_HOST_BYTES, REQUEST_BYTES_OUT,
+        REQUESTS_BYTES, ROBOTS_A_HOST, ROBOTS_SLOT, ROW_BYTES_OF_A_PAGE, ROW_BYTES_OF_AN_ICON,
+        ROW_DATABASE_CPU, SEARCH_BYTES, SEARCH_HOSTS_A_SECOND, SEARCH_PART_BYTES, SLOTS_IN_USE,
+        SPARE_HOURS, TAB_BYTES, TAB_CPU, VERSIONS_DAYS, WORKER_DISK_GB,
     },
 };
 
@@ -243,8 +244,10 @@ impl Fleet<'_> {
     fn closing(&self) -> Stage {
         // There are few closing jobs, so that more than 8 workers do not help.
         let concurrent = self.workers.min(8.0);
-        let seconds = self.hosts / SEARCH_HOSTS_A_SECOND / concurrent + 60.0;
-        Stage { name: "search, publish", seconds: [seconds, 0.0, 0.0, 0.0, 0.0] }
+        let merged = self.hosts / SEARCH_HOSTS_A_SECOND / concurrent;
+        let drawn = self.hosts / MAP_HOSTS_A_SECOND / concurrent;
+        let seconds = merged + drawn + 60.0;
+        Stage { name: "search, map, publish", seconds: [seconds, 0.0, 0.0, 0.0, 0.0] }
     }
 }
 
@@ -273,7 +276,7 @@ pub(super) fn model(fleet: &Fleet<'_>, prices: &Prices) -> Model {
     let sum = |of: fn(&Cost) -> f64| costs.iter().map(of).sum();
     let (dollars, spot_dollars) = (sum(|cost| cost.dollars), sum(|cost| cost.spot));
     let [warc, icon, bundle] = pipeline;
-    let site_gb = fleet.hosts * (TAB_BYTES + ICON_LINE_BYTES) / GB;
+    let site_gb = site_gb(fleet);
     let hosting_month = site_gb * prices.store_gb_month.price;
     let backup_gb = site_gb + archive_gb(fleet, icons) + rows_gb(fleet, icons) * DUMP_SHARE;
     Model {
@@ -298,16 +301,25 @@ fn rows_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     (fleet.hosts * ROW_BYTES_OF_A_PAGE + icons * ROW_BYTES_OF_AN_ICON) / GB
 }
 
-/// Gigabytes of the archive: icons, and the tables of what was asked.
+/// Gigabytes of the archive: icons, the tables of what was asked, and the parts of search and map.
 fn archive_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
-    (icons * ICON_BYTES + fleet.hosts * REQUESTS_BYTES) / GB
+    let of_a_host = REQUESTS_BYTES + SEARCH_PART_BYTES + MAP_PART_BYTES;
+    (icons * ICON_BYTES + fleet.hosts * of_a_host) / GB
 }
 
-/// Objects of a scan: of the archive, and of the site (bundles, search files and icon lists).
-fn objects(fleet: &Fleet<'_>) -> (f64, f64) {
-    let shards = (fleet.hosts / HOSTS_PER_SHARD).ceil();
-    let bundles = fleet.hosts / f64::from(ENTRIES_PER_BUNDLE);
-    (shards, bundles + fleet.hosts / HOSTNAMES_PER_FILE as f64 + shards)
+/// Gigabytes of the site: bundles, icon lists, search files and the map.
+fn site_gb(fleet: &Fleet<'_>) -> f64 {
+    let of_a_host = TAB_BYTES + ICON_LINE_BYTES + SEARCH_BYTES + MAP_BYTES;
+    (fleet.hosts * of_a_host + objects(fleet).ranked() as f64 * RANKED_HOST_BYTES) / GB
+}
+
+fn objects(fleet: &Fleet<'_>) -> Objects {
+    Objects {
+        hosts: fleet.hosts as u64,
+        shards: (fleet.hosts / HOSTS_PER_SHARD).ceil() as u64,
+        bundles: (fleet.hosts / f64::from(ENTRIES_PER_BUNDLE)).ceil() as u64,
+        entries_per_bundle: ENTRIES_PER_BUNDLE,
+    }
 }
 
 fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f64) -> Vec<Cost> {
@@ -323,9 +335,9 @@ fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f6
     let zones = 2.0 * rows_gb(fleet, icons) * OTHER_ZONES * prices.between_zones_gb.price;
     let metrics = prices.secret_month.price + OWN_METRICS * prices.metric_month.price;
     let watched = database_hours * metrics / HOURS_PER_MONTH + LOG_GB * prices.log_gb.price;
-    let (archived, published) = objects(fleet);
-    let requests = (2.0 * archived + published) / 1e3 * prices.thousand_puts.price
-        + archived * 60.0 / 1e3 * prices.thousand_gets.price;
+    let objects = objects(fleet);
+    let requests = thousands(&objects) * prices.thousand_puts.price
+        + objects.reads() as f64 / 1e3 * prices.thousand_gets.price;
     let archive = archive_gb(fleet, icons) * prices.store_gb_month.price * ARCHIVE_DAYS / 30.0;
     let sent = (sent_gb - prices.sent_gb_free.price).max(0.0) * prices.sent_gb.price;
     vec![
@@ -341,12 +353,16 @@ fn costs(fleet: &Fleet<'_>, prices: &Prices, hours: f64, icons: f64, sent_gb: f6
     ]
 }
 
+/// Thousands of objects of a scan.
+fn thousands(objects: &Objects) -> f64 {
+    (objects.archived() + objects.published()) as f64 / 1e3
+}
+
 /// What is paid for as long as a site and its backups are kept, and for moving a backup.
 fn kept(fleet: &Fleet<'_>, prices: &Prices, backup_gb: f64, sent_gb: f64, site: f64) -> Vec<Kept> {
     let month = |name, dollars| Kept { name, dollars, per: Period::Month };
     let once = |name, dollars| Kept { name, dollars, per: Period::Once };
-    let (archived, published) = objects(fleet);
-    let thousands = (archived + published) / 1e3;
+    let thousands = thousands(&objects(fleet));
     let (standard, deep) = (prices.store_gb_month.price, prices.deep_archive_gb_month.price);
     let free_gb = (prices.sent_gb_free.price - sent_gb).max(0.0);
     vec![

@@ -1,16 +1,13 @@
 //! Estimates the numbers of a scan from a sample and assumptions, each with its basis. Pure.
 
-use everytab_bundler::search::files::HOSTNAMES_PER_FILE;
 use serde_json::Value;
 
-use super::{options::Assumptions, sample::Sample};
+use super::{objects::Objects, options::Assumptions, sample::Sample};
 
 /// Most hosts of a shard, the same as in `coordinator.fan_out`.
 const MAX_HOSTS_PER_SHARD: u64 = 1_200;
 /// Least number of shards of a scan, the same as in `coordinator.fan_out`.
 const MIN_SHARDS: u64 = 256;
-/// Hostname ranges of the search index, the same as in `coordinator.search_ranges`.
-const SEARCH_RANGES: u64 = 28;
 /// Columns of a row group that an index job reads, with one request each.
 const INDEX_COLUMNS: u64 = 12;
 
@@ -118,10 +115,17 @@ pub(super) fn estimate(
     plan.count("icon_urls", icons, "", Basis::Derived);
     plan.count("shards", shape.shards, "", Basis::Derived);
     plan.count("bundles", shape.bundles, "", Basis::Derived);
-    let jobs = sample.files + 3 * shape.shards + SEARCH_RANGES + 1;
+    let objects = Objects {
+        hosts,
+        shards: shape.shards,
+        bundles: shape.bundles,
+        entries_per_bundle: assumed.entries_per_bundle,
+    };
+    // The jobs of warc, icon and bundle-shard, of search and map, and the one that publishes.
+    let jobs = sample.files + 3 * shape.shards + objects.closing_jobs() + 1;
     plan.count("jobs", jobs, "", Basis::Derived);
     hours(&mut plan, assumed, &read, hosts, icons, fleet);
-    storage(&mut plan, sample, assumed, hosts, icons, &shape, &read);
+    storage(&mut plan, sample, assumed, icons, &objects, &read);
     plan
 }
 
@@ -213,22 +217,16 @@ fn storage(
     plan: &mut Estimate,
     sample: &Sample,
     assumed: &Assumptions,
-    hosts: u64,
     icons: u64,
-    shape: &Shape,
+    objects: &Objects,
     read: &IndexReading,
 ) {
+    let hosts = objects.hosts;
     let bundle_bytes = times(hosts, assumed.bytes_per_tab);
     let archive_bytes = times(icons, assumed.bytes_per_icon);
     plan.count("bundle_bytes", bundle_bytes, "bytes", Basis::Assumed);
     plan.count("archive_bytes", archive_bytes, "bytes", Basis::Assumed);
-    // Three objects per shard (archive, search part, icon list), the bundles, the search files with
-    // an index per range, and about twelve files of the page.
-    let search_files = hosts.div_ceil(HOSTNAMES_PER_FILE as u64) + 2 * SEARCH_RANGES;
-    let puts = 3 * shape.shards + shape.bundles + search_files + 12;
-    // Per shard, two requests for the archive (size and bytes), and for each range two for the
-    // search part (header and lines).
-    let gets = 2 * shape.shards + 2 * SEARCH_RANGES * shape.shards;
+    let (puts, gets) = (objects.archived() + objects.published(), objects.reads());
     plan.count("crawl_gets", read.requests + sample.files + hosts, "requests", Basis::Derived);
     plan.count("store_puts", puts, "requests", Basis::Derived);
     plan.count("store_gets", gets, "requests", Basis::Derived);
@@ -306,7 +304,10 @@ mod tests {
         assert_eq!(number(&plan, "index_bytes_to_read"), 96_000_000_000.0);
         assert_eq!(number(&plan, "warc_bytes_to_read"), 34_500_000.0 * 20_000.0);
         assert_eq!(number(&plan, "shards"), 28_750.0);
-        assert_eq!(number(&plan, "jobs"), 300.0 + 3.0 * 28_750.0 + 29.0);
+        // Of 536 x 536 bundles, 12 x 12 regions.
+        assert_eq!(number(&plan, "jobs"), 300.0 + 3.0 * 28_750.0 + 29.0 + 144.0 + 1.0);
+        let puts = number(&plan, "store_puts");
+        assert!(puts > 4.0 * 28_750.0 + 287_500.0 + 34_500.0 + 10_000.0, "{puts}");
         let ten = estimate(&whole_crawl(), &assumed, None, &unlimited(10));
         let ratio = number(&plan, "hours") / number(&ten, "hours");
         assert!((ratio - 10.0).abs() < 1e-9, "{ratio}");

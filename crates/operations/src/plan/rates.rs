@@ -44,6 +44,12 @@ rates! {
     TAB_CPU 0.000_196 "s" "make bench-bundle, auto, the mix";
     TAB_BYTES 916.0 "bytes" "make bench-bundle, auto: a tab in a bundle, plain";
     ICON_LINE_BYTES 16.0 "bytes" "the format of the icon lists: a tab with an icon";
+    SEARCH_BYTES 30.0 "bytes" "a thousand lines of names are about 30 KB";
+    RANKED_HOST_BYTES 250.0 "bytes" "record 0051: 205 of words; rank, title in a line";
+    SEARCH_PART_BYTES 70.0 "bytes" "assumed: such a line with a title, half of at most 70";
+    MAP_BYTES 38.0 "bytes" "record 0049: a tab in the tiles of all levels";
+    MAP_PART_BYTES 131.0 "bytes" "record 0049: a tab's thumbnail in its shard's part";
+    MAP_HOSTS_A_SECOND 30_000.0 "hosts" "assumed; record 0050: 14,000, not optimised";
     REQUESTS_BYTES 47.0 "bytes" "record 0048: a host's lines in the table of requests, compressed";
     SEARCH_HOSTS_A_SECOND 500_000.0 "hosts" "assumed: merging sorted lines, one worker";
     ROW_DATABASE_CPU 0.000_032 "s" "make bench-fleet: 0.21 of a core at 6,499 rows a second";

@@ -12,13 +12,15 @@ use std::{
 };
 
 use everytab_bundler::{
-    object_names::{SCANS_PREFIX, archive_prefix, search_part},
+    object_names::{MAP_PATH, SCANS_PREFIX, archive_prefix, host_ranks, map_part, search_part},
+    search::ranks::HostRanks,
     takedown_list::{PatternKind, listed_patterns},
 };
 use everytab_coordinator::{Coordinator, HostRecord};
 use everytab_jobs::{
     request_table::{FoundTable, read_table},
     scan_settings::ScanSettings,
+    site_objects::put_options,
 };
 use everytab_storage::{ObjectChange, OldVersion, Store, StoreSettings, Tagged};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -26,12 +28,9 @@ use uuid::Uuid;
 
 use super::{
     TakedownOptions, list_in,
-    traces::{OwnRecords, blanked, names, part_without, table_names},
+    traces::{OwnRecords, blanked, map_part_without, names, part_without, table_names},
 };
-use crate::{
-    blocklist::Patterns, database, error::OperationError, line_sink::LineSink,
-    published_object::put_options,
-};
+use crate::{blocklist::Patterns, database, error::OperationError, line_sink::LineSink};
 
 /// The hosts that a backup holds and `restore` must leave out, beside its `backup.json`; the format
 /// is that of blocklist.txt.
@@ -53,7 +52,8 @@ pub struct EverywhereOptions {
 }
 
 /// Removes hosts everywhere; lines of data with the place, what was removed, and how many of it.
-/// False: a scan is running, so its rows and its archive were left.
+/// False: a scan is running, so its rows and its archive were left; or something of the site is
+/// damaged, so that a tab or its icon may be left.
 ///
 /// # Errors
 /// When a store or the database refuses, or the patterns are no hostnames.
@@ -70,13 +70,12 @@ pub async fn take_down_everywhere(
     let hosts = takedown.patterns.patterns().to_vec();
     let reason = takedown.reason.clone();
     let site = everytab_storage::open(&takedown.site, &StoreSettings::default()).await?;
-    super::take_down_from_all(takedown, sink).await?;
+    let mut is_whole = super::take_down_from_all(takedown, sink).await?;
     if let Some(url) = &backups {
         note_in_backups(url, &hosts, reason.as_deref(), sink).await?;
     } else {
         sink.note(format_args!("without --backups a restored backup brings the hosts back"));
     }
-    let mut is_whole = true;
     match &database_url {
         Some(url) => {
             let coordinator = database::connect(url).await?;
@@ -114,9 +113,12 @@ async fn remove_from_scans(
         let settings: ScanSettings = serde_json::from_value(info.settings)?;
         let records = coordinator.records_of_host(scan, host).await?;
         let archive = &settings.archive;
-        let (archived, parts) = remove_from_archive(archive, id, &records, host, sink).await?;
+        let per_shard = info.bundles_per_shard.unwrap_or(1).max(1);
+        let removed = remove_from_archive(archive, id, &records, host, per_shard, sink).await?;
+        let InArchive { records: archived, cells, lines } = removed;
         sink.data(format_args!("{host}\tarchive of scan {id}\t{archived} records"))?;
-        sink.data(format_args!("{host}\tsearch parts of scan {id}\t{parts} lines"))?;
+        sink.data(format_args!("{host}\tmap parts of scan {id}\t{cells} icons"))?;
+        sink.data(format_args!("{host}\tsearch parts of scan {id}\t{lines} lines"))?;
         match coordinator.remove_host(scan, host).await? {
             Some((captures, pages, icons)) => sink.data(format_args!(
                 "{host}\trows of scan {id}\t{captures} captures, {pages} pages, {icons} icons"
@@ -130,14 +132,26 @@ async fn remove_from_scans(
     Ok(is_whole)
 }
 
-/// Removes a host from the archives of its shards; returns how many records and lines there were.
+/// How much of a host was in an archive.
+#[derive(Default)]
+struct InArchive {
+    /// Records of its icons, and tables that name it.
+    records: u64,
+    /// Its icons in the parts of the map.
+    cells: u64,
+    /// Its lines in the parts of the search index.
+    lines: u64,
+}
+
+/// Removes a host from the archives of its shards.
 async fn remove_from_archive(
     url: &str,
     id: Uuid,
     records: &[HostRecord],
     host: &str,
+    per_shard: i32,
     sink: &dyn LineSink,
-) -> Result<(u64, u64), OperationError> {
+) -> Result<InArchive, OperationError> {
     let store = everytab_storage::open(url, &StoreSettings::default()).await?;
     let mut of_archive: BTreeMap<(i32, i32), OwnRecords> = BTreeMap::new();
     for record in records {
@@ -151,7 +165,7 @@ async fn remove_from_archive(
     let listed = match store.list_all(&prefix).await {
         Err(error) if error.is_not_found() => {
             sink.note(format_args!("{url} is gone, and the archive of scan {id} with it"));
-            return Ok((0, 0));
+            return Ok(InArchive::default());
         }
         listed => listed?,
     };
@@ -172,17 +186,26 @@ async fn remove_from_archive(
         .collect();
     let mut looked = stream::iter(looks).buffered(CONCURRENT_READS);
     let nothing = OwnRecords::new();
-    let (mut archived, mut parts) = (0, 0);
+    let mut removed = InArchive::default();
     while let Some(found) = looked.try_next().await? {
         let Some((key, of)) = found else { continue };
         let own = of_archive.get(&of).unwrap_or(&nothing);
-        archived += change(store, &key, |bytes| blanked(bytes, own, host)).await?;
+        removed.records += change(store, &key, |bytes| blanked(bytes, own, host)).await?;
     }
     for &shard in shards {
         let part = search_part(id, shard);
-        parts += change(store, &part, |bytes| Some((part_without(bytes, host)?, 1))).await?;
+        // Before its line, which says where the icon is.
+        if let Some(search) = store.get_tagged(&part).await? {
+            let first = shard.saturating_mul(per_shard);
+            let edit = |bytes: &bytes::Bytes| map_part_without(bytes, &search.bytes, host, first);
+            removed.cells += change(store, &map_part(id, shard), edit).await?;
+        }
+        let edit = |bytes: &bytes::Bytes| Some((part_without(bytes, host)?, 1));
+        removed.lines += change(store, &part, edit).await?;
     }
-    Ok((archived, parts))
+    let without = |bytes: &bytes::Bytes| Some((HostRanks::without(bytes, host)?.into(), 1));
+    change(store, &host_ranks(id), without).await?;
+    Ok(removed)
 }
 
 /// True if the table in an archive has a request to the host.
@@ -233,6 +256,11 @@ async fn named_by(
     old: &OldVersion,
     hosts: &[String],
 ) -> Result<Option<OldVersion>, OperationError> {
+    // An old version of a tile is there because a takedown painted over an icon.
+    let is_tile = old.key.split_once('/').and_then(|(_, rest)| rest.split_once('/'));
+    if is_tile.is_some_and(|(_, path)| path.starts_with(MAP_PATH)) {
+        return Ok(Some(old.clone()));
+    }
     let bytes = match store.get_version(old).await {
         // A lifecycle rule removed it meanwhile.
         Err(error) if error.is_not_found() => return Ok(None),

@@ -31,7 +31,7 @@ fn site(bundles: &[&[&str]]) -> tempfile::TempDir {
         let tabs: Vec<Tab> = hostnames.iter().map(|hostname| tab(hostname)).collect();
         write(root.path(), &format!("{PREFIX}tabs/{number}.json"), &bundle::write(&tabs));
         for (slot, hostname) in (0..).zip(*hostnames) {
-            entries.push(SearchEntry { hostname: (*hostname).into(), bundle: number, slot });
+            entries.push(SearchEntry::new((*hostname).into(), number, slot));
         }
     }
     entries.sort_by_key(|e| (search_key(&e.hostname).into_owned(), e.hostname.clone()));
@@ -200,6 +200,17 @@ async fn a_takedown_that_was_cut_off_before_the_search_files_is_finished_by_the_
     assert!(take_down(root, &["apple.example"]).await);
     assert_eq!(shown(root), searched(root));
     assert_eq!(shown(root).len(), 6);
+}
+
+#[test]
+fn many_ranges_of_names_are_invalidated_by_one_wildcard() {
+    let paths = |ranges: std::ops::Range<usize>| -> Vec<String> {
+        search_paths(PREFIX, ranges.collect()).into_iter().collect()
+    };
+    let path = |end: &str| format!("/{PREFIX}search/{end}*");
+    assert_eq!(paths(0..0), [""; 0]);
+    assert_eq!(paths(3..5), [path("3/"), path("4/"), path("words/")]);
+    assert_eq!(paths(0..28), [path("")]);
 }
 
 #[tokio::test]

@@ -5,13 +5,15 @@ use std::{collections::BTreeMap, io::Read as _};
 use bytes::Bytes;
 use everytab_bundler::{
     icon_list,
+    map::{BACKGROUND, part::painted_over},
     search::{part::HEADER_BYTES, part::write_part, read_lines},
 };
 use everytab_commoncrawl::warc::{
     Limits, Record, RecordType, Records,
     write::{anonymous_member, blank_member, resource_member},
 };
-use everytab_jobs::request_table::{TABLE, rows};
+use everytab_icon::thumbnail::empty_thumbnail;
+use everytab_jobs::request_table::{TABLE, host_of, requests};
 use flate2::read::MultiGzDecoder;
 
 /// Most bytes of a compressed text that are read: a file of requests has 30 KB compressed.
@@ -65,7 +67,7 @@ fn is_table(record: &Record) -> bool {
 
 /// True if the table of a shard's requests has one to the host.
 pub(super) fn table_names(table: &str, host: &str) -> bool {
-    rows(table).any(|row| row.host() == Some(host))
+    requests(table).any(|request| request.host == host)
 }
 
 /// A member of `length` bytes with a table of requests without those to the host.
@@ -86,9 +88,8 @@ fn is_named_by(record: &Record, host: &str) -> bool {
     }
     ["warc-target-uri", "warc-refers-to-target-uri"].into_iter().any(|field| {
         let uri = record.headers.text(field).unwrap_or_default();
-        let authority = uri.split_once("://").map(|(_, rest)| rest);
-        let authority = authority.and_then(|rest| rest.split(['/', '?', '#', '>']).next());
-        authority.is_some_and(|authority| authority.split(':').next() == Some(host))
+        // Some writers put the URL in angle brackets.
+        host_of(uri.trim_matches(['<', '>'])) == Some(host)
     })
 }
 
@@ -136,8 +137,33 @@ pub(super) fn part_without(part: &[u8], host: &str) -> Option<Bytes> {
     (lines.len() < before).then(|| write_part(lines).into())
 }
 
+/// A shard's part of the map without the icon of the host, and how many icons it had: its search
+/// part says in which bundles and slots. `first_bundle` is the shard's first bundle. `None`: there
+/// is none, or these are no parts.
+pub(super) fn map_part_without(
+    part: &[u8],
+    search: &[u8],
+    host: &str,
+    first_bundle: i32,
+) -> Option<(Bytes, u64)> {
+    let lines = read_lines(search.get(HEADER_BYTES..)?).ok()?;
+    let (mut part, mut icons) = (part.to_vec(), 0);
+    for line in lines.iter().filter(|line| line.hostname == host) {
+        let bundle = usize::try_from(line.bundle.checked_sub(first_bundle)?).ok()?;
+        let slot = usize::try_from(line.slot).ok()?;
+        part = painted_over(&part, bundle, slot, &empty_thumbnail(BACKGROUND))?;
+        icons += 1;
+    }
+    (icons > 0).then(|| (part.into(), icons))
+}
+
 #[cfg(test)]
 mod tests {
+    use everytab_bundler::{
+        map::part::{read_part, write_part as write_map_part},
+        search::SearchEntry,
+    };
+
     use super::*;
 
     #[test]
@@ -153,6 +179,14 @@ mod tests {
         ] {
             assert_eq!(names("scans/x/search/1/0.tsv", text.as_bytes(), host), expected, "{text}");
         }
+        let entry = |hostname: &str, slot| SearchEntry::new(hostname.into(), 71, slot);
+        let search = write_part(vec![entry("a.example", 1), entry("b.example", 0)]);
+        let map = write_map_part([&[[1; 192]][..], &[[2; 192], [3; 192]]]);
+        let (map, icons) = map_part_without(&map, search.as_bytes(), host, 70).unwrap();
+        let shown = read_part(&map).unwrap();
+        assert_eq!((icons, &shown[0], shown[1][0]), (1, &vec![[1; 192]], [2; 192]));
+        assert_eq!(shown[1][1], empty_thumbnail(BACKGROUND));
+        assert_eq!(map_part_without(&map, search.as_bytes(), "c.example", 70), None);
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut gzip, b"x\thttps://a.example/\n").unwrap();
         let file = gzip.finish().unwrap();

@@ -1,0 +1,190 @@
+//! The words by which hosts with a rank are found beside the beginnings of their names: the words
+//! of their titles, and the middles of the best hosts' names.
+//!
+//! `search/words/<range>/<n>.tsv` holds lines sorted by word, then rank: the word, and the line of
+//! a host. `index.tsv` and `best/` beside them are as those of hostnames.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use icu_normalizer::ComposingNormalizerBorrowed as ComposingNormalizer;
+use icu_properties::{CodePointMapData, props::GeneralCategoryGroup};
+
+use crate::search::{
+    key::{RANGES, range_of_key, search_key},
+    lines::{SearchEntry, SearchFileError, read_line, write_line},
+};
+
+/// Most lines of a file of words: about 35 KB.
+pub const LINES_PER_FILE: usize = 400;
+/// Most hosts of one word: the best ones. The page shows a few; with several words typed it looks
+/// among these for hosts that have all.
+pub const HOSTS_PER_WORD: usize = 100;
+/// Hosts whose middles of names are words: those of these ranks.
+pub const MIDDLES_MAX_RANK: u32 = 100_000;
+/// Least characters of a word: shorter ones are in nearly every title.
+const MIN_CHARACTERS: usize = 3;
+/// Most characters of a word; the page cuts what was typed to as many.
+const MAX_CHARACTERS: usize = 24;
+/// Most words of a title.
+const MAX_TITLE_WORDS: usize = 10;
+
+/// One line of a file of words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordLine {
+    /// The word.
+    pub word: String,
+    /// The host that it leads to.
+    pub entry: SearchEntry,
+}
+
+/// The words of a host with a rank; none for another.
+#[must_use]
+pub fn words_of(entry: &SearchEntry) -> BTreeSet<String> {
+    let Some(rank) = entry.rank else { return BTreeSet::new() };
+    let mut words: BTreeSet<String> = title_words(&entry.title).collect();
+    if rank <= MIDDLES_MAX_RANK {
+        words.extend(middles(&search_key(&entry.hostname)));
+    }
+    words
+}
+
+/// Each word of a title once.
+fn title_words(title: &str) -> impl Iterator<Item = String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in split(title) {
+        let word = shortened(&word);
+        if is_long(&word) && words.len() < MAX_TITLE_WORDS && !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words.into_iter()
+}
+
+/// The runs of letters, digits and marks of a text in lower case and compatibility form (NFKC), in
+/// which browsers look up names. `typedWords` of `site/js/search-answers.js` gives the same.
+fn split(text: &str) -> Vec<String> {
+    const OF_WORDS: GeneralCategoryGroup = GeneralCategoryGroup::Letter
+        .union(GeneralCategoryGroup::Number)
+        .union(GeneralCategoryGroup::Mark);
+    let (form, category) = (ComposingNormalizer::new_nfkc(), CodePointMapData::new());
+    let lower = form.normalize(text).to_lowercase();
+    let runs = form.normalize(&lower);
+    let words = runs.split(|c: char| !OF_WORDS.contains(category.get(c)));
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// What is left of a name without its top-level domain from each character but the first.
+fn middles(key: &str) -> impl Iterator<Item = String> {
+    let name = key.rsplit_once('.').map_or("", |(name, _)| name);
+    let starts = name.char_indices().skip(1).map(|(start, _)| &name[start..]);
+    starts.filter(|rest| rest.starts_with(char::is_alphanumeric) && is_long(rest)).map(shortened)
+}
+
+fn is_long(word: &str) -> bool {
+    word.chars().nth(MIN_CHARACTERS - 1).is_some()
+}
+
+/// A word as it is looked up.
+fn shortened(word: &str) -> String {
+    word.chars().take(MAX_CHARACTERS).collect()
+}
+
+/// The hosts of each word, by their numbers among all: the best ones, in order.
+pub type HostsOfWords = BTreeMap<Box<str>, Vec<u32>>;
+
+/// The words of `entries`, which come best first, by range; at most [`HOSTS_PER_WORD`] hosts each.
+#[must_use]
+pub fn words_by_range(entries: &[SearchEntry]) -> Vec<HostsOfWords> {
+    let mut ranges: Vec<HostsOfWords> = vec![BTreeMap::new(); RANGES];
+    for (number, entry) in (0..).zip(entries) {
+        for word in words_of(entry) {
+            let Some(words) = ranges.get_mut(range_of_key(&word)) else { continue };
+            match words.get_mut(&*word) {
+                Some(hosts) if hosts.len() < HOSTS_PER_WORD => hosts.push(number),
+                Some(_) => {}
+                // Most words are of one host.
+                None => drop(words.insert(word.into_boxed_str(), Vec::from([number]))),
+            }
+        }
+    }
+    ranges
+}
+
+/// The text of lines.
+#[must_use]
+pub fn write_word_lines<'a>(lines: impl Iterator<Item = (&'a str, &'a SearchEntry)>) -> String {
+    let mut text = String::new();
+    for (word, entry) in lines {
+        text.push_str(word);
+        text.push('\t');
+        write_line(&mut text, entry);
+    }
+    text
+}
+
+/// The lines of a file of words, in their order.
+///
+/// # Errors
+/// When the bytes are not UTF-8, or a line holds no word and entry.
+pub fn read_word_lines(bytes: &[u8]) -> Result<Vec<WordLine>, SearchFileError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| SearchFileError::NotText)?;
+    let line = |line: &str| {
+        let (word, rest) = line.split_once('\t')?;
+        Some(WordLine { word: word.to_owned(), entry: read_line(rest)? })
+    };
+    let read = |text: &str| line(text).ok_or_else(|| SearchFileError::BadLine(text.to_owned()));
+    text.lines().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranked(hostname: &str, rank: u32, title: &str) -> SearchEntry {
+        let entry = SearchEntry::new(hostname.to_owned(), 1, 2).with_title(title);
+        SearchEntry { rank: Some(rank), ..entry }
+    }
+
+    /// A list of text and its words.
+    const VECTORS: &str = include_str!("../../../site/tests/search-words.json");
+
+    #[test]
+    fn titles_have_the_words_that_the_page_finds_in_what_is_typed() {
+        let vectors: Vec<(String, Vec<String>)> = serde_json::from_str(VECTORS).unwrap();
+        for (text, words) in &vectors {
+            assert_eq!(split(text), *words, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_ranked_host_is_found_by_its_title_and_a_good_one_by_the_middle_of_its_name() {
+        let words = |rank| words_of(&ranked("www.my-garden.org", rank, "Tools, TOOLS & a Zürich"));
+        let low = words(MIDDLES_MAX_RANK + 1);
+        assert_eq!(low.into_iter().collect::<Vec<_>>(), ["tools", "zürich"]);
+        let middles = ["arden", "den", "garden", "rden", "y-garden"];
+        assert!(middles.iter().all(|middle| words(1).contains(*middle)), "{:?}", words(1));
+        assert_eq!(words(1).len(), 7);
+        let unranked = SearchEntry::new("a.b".into(), 1, 1).with_title("Tools");
+        assert!(words_of(&unranked).is_empty());
+    }
+
+    #[test]
+    fn a_word_has_its_best_hosts_in_order() {
+        let entries: Vec<_> =
+            (0..150).map(|i| ranked(&format!("h{i}.com"), 200_000 + i, "Home of 100")).collect();
+        let ranges = words_by_range(&entries);
+        let best: Vec<u32> = (0..HOSTS_PER_WORD as u32).collect();
+        assert_eq!(ranges[range_of_key("home")]["home"], best);
+        assert_eq!(ranges[0].keys().map(|word| &**word).collect::<Vec<_>>(), ["100"]);
+    }
+
+    #[test]
+    fn lines_are_read_as_they_were_written() {
+        let entry = ranked("a.com", 7, "A title");
+        let text = write_word_lines([("title", &entry)].into_iter());
+        assert_eq!(text, "title\ta.com\t1\t2\t7\tA title\n");
+        let line = WordLine { word: "title".into(), entry };
+        assert_eq!(read_word_lines(text.as_bytes()).unwrap(), [line]);
+        assert!(read_word_lines(b"title\n").is_err());
+    }
+}

@@ -1,0 +1,10 @@
+-- The most tabs that a bundle of the scan has: a shard's tabs are spread evenly over its bundles.
+-- The map has as many cells for each bundle.
+create or replace function coordinator.most_tabs(p_scan integer)
+returns integer language sql stable security definer set search_path = everytab, pg_temp as $$
+    select coalesce(max(ceil(b.tabs::numeric / greatest(b.bundles, 1))), 0)::integer
+      from bundles b
+      join jobs j on j.run = b.scan and j.kind = 'bundle-shard' and j.part = b.shard
+       and j.lease_number = b.lease_number and j.state = 'completed'
+     where b.scan = p_scan;
+$$;

@@ -1,0 +1,226 @@
+//! `map`: draws one region of the map of all icons, in tiles of up to four levels.
+//!
+//! A region is one tile of the coarsest level at which a pixel shows no more than one icon, with
+//! the tiles below it. It is drawn quarter by quarter: a job holds the thumbnails of a quarter (at
+//! most 576 bundles: 16 MB where a bundle has 144 cells, 113 MB where it has 1,024, and the parts
+//! they came in), and a tile of each level. `publish` joins the coarser levels (`coarse`).
+//!
+//! Invariant: tiles are a pure function of the shards' parts. Must not know: where a tab's icon
+//! came from.
+
+mod coarse;
+mod draw;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use bytes::Bytes;
+use everytab_bundler::{
+    map::{MapLayout, TileNumber, part::read_part},
+    object_names::{map_part, scan_prefix},
+    stats_names::{CountName, InputName, OutcomeName},
+};
+use everytab_coordinator::{Coordinator, Output, ScanInfo};
+use everytab_fetcher::Heartbeat;
+use everytab_storage::Store;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use uuid::Uuid;
+
+pub use self::coarse::draw_coarse;
+use self::draw::{QUARTER_LEVEL, Region, Thumbnails, Tile};
+pub(crate) use self::draw::{bundle_picture, halved_of};
+use crate::{
+    context::Context,
+    job::{Assignment, Job, JobError, PerformedJob, blocking},
+    site_objects::{CONCURRENT_OBJECTS, put_all},
+    stats::Stats,
+};
+
+/// Map jobs that a worker performs concurrently: each holds thumbnails in memory.
+pub const CONCURRENT_JOBS: usize = 1;
+
+/// The job of a region.
+pub(crate) struct DrawMap;
+
+/// What map jobs load.
+#[derive(Debug)]
+pub(crate) struct MapInput {
+    /// The shards whose bundles are written.
+    shards: Vec<i32>,
+    layout: Option<MapLayout>,
+}
+
+impl Job for DrawMap {
+    type Input = MapInput;
+
+    async fn load(coordinator: &Coordinator, job: &Assignment) -> Result<MapInput, JobError> {
+        let shards = coordinator.bundled_shards(job.scan).await?;
+        let layout = load_layout(coordinator, job.scan, &job.info).await?;
+        Ok(MapInput { shards, layout })
+    }
+
+    async fn perform(
+        context: &Context,
+        job: &Assignment,
+        input: MapInput,
+    ) -> Result<PerformedJob, JobError> {
+        let mut drawn = DrawnRegion::default();
+        if let Some(layout) = input.layout {
+            let map = ScanMap {
+                archive: context.store(&job.settings.archive).await?,
+                site: context.store(&job.settings.site).await?,
+                scan_id: job.info.scan_id,
+                shards: input.shards.into_iter().collect(),
+                bundles: u32::try_from(job.info.bundles()).unwrap_or(u32::MAX),
+                bundles_per_shard: job.info.bundles_per_shard.unwrap_or(1).unsigned_abs().max(1),
+                layout,
+            };
+            drawn = map.draw_region(job.part.unsigned_abs(), &job.heartbeat).await?;
+        }
+        let mut stats = Stats::default();
+        stats.input(InputName::Bundles, drawn.bundles + drawn.left_empty);
+        stats.outcome(OutcomeName::Drawn.as_str(), drawn.bundles);
+        stats.outcome(OutcomeName::LeftEmpty.as_str(), drawn.left_empty);
+        stats.count(CountName::MapTiles, drawn.tiles);
+        stats.count(CountName::MapBytes, drawn.bytes);
+        Ok(PerformedJob { output: Output::Nothing, stats })
+    }
+}
+
+/// The layout of a scan's map. `None`: it has no tab, or its bundles are too large for a map.
+///
+/// # Errors
+/// When Postgres cannot be asked.
+pub(crate) async fn load_layout(
+    coordinator: &Coordinator,
+    scan: i32,
+    info: &ScanInfo,
+) -> Result<Option<MapLayout>, JobError> {
+    let most_tabs = coordinator.most_tabs(scan).await?;
+    Ok(MapLayout::new(info.bundles(), most_tabs.unsigned_abs()))
+}
+
+/// What a map is drawn of, and where to.
+#[derive(Debug)]
+pub struct ScanMap {
+    /// The store with the shards' parts.
+    pub archive: Arc<dyn Store>,
+    /// The store of the site.
+    pub site: Arc<dyn Store>,
+    /// The scan's id.
+    pub scan_id: Uuid,
+    /// The shards whose bundles are written.
+    pub shards: BTreeSet<i32>,
+    /// Number of bundles of the scan.
+    pub bundles: u32,
+    /// Number of bundles of a shard.
+    pub bundles_per_shard: u32,
+    /// The sizes of the map.
+    pub layout: MapLayout,
+}
+
+/// What was drawn of a region.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct DrawnRegion {
+    /// Bundles that the tiles show.
+    pub bundles: u64,
+    /// Bundles of shards without a part.
+    pub left_empty: u64,
+    /// Tiles that were written.
+    pub tiles: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl ScanMap {
+    /// Draws the tiles of region number `part`.
+    ///
+    /// # Errors
+    /// When a store refuses, or a part is missing or not understood.
+    pub async fn draw_region(
+        &self,
+        part: u32,
+        heartbeat: &Heartbeat,
+    ) -> Result<DrawnRegion, JobError> {
+        let mut drawn = DrawnRegion::default();
+        let Some(top) = self.layout.region(part) else { return Ok(drawn) };
+        let quarters = if top.level > QUARTER_LEVEL { top.children() } else { vec![top] };
+        let mut region = Region::new(self.layout, top);
+        for quarter in quarters.into_iter().filter(|quarter| self.layout.has(*quarter)) {
+            let thumbnails = self.thumbnails_of(quarter, &mut drawn, heartbeat).await?;
+            let beating = heartbeat.clone();
+            let drawing = blocking(move || {
+                let tiles = region.draw_quarter(quarter, &thumbnails, &beating);
+                (region, tiles)
+            });
+            let tiles;
+            (region, tiles) = drawing.await?;
+            self.put(tiles, &mut drawn, heartbeat).await?;
+        }
+        let last = blocking(move || region.finish()).await?;
+        self.put(last.into_iter().collect(), &mut drawn, heartbeat).await?;
+        Ok(drawn)
+    }
+
+    async fn thumbnails_of(
+        &self,
+        tile: TileNumber,
+        drawn: &mut DrawnRegion,
+        heartbeat: &Heartbeat,
+    ) -> Result<Thumbnails, JobError> {
+        let per_shard = self.bundles_per_shard;
+        let wanted: BTreeSet<u32> =
+            self.layout.bundles_in(tile, self.bundles).into_iter().collect();
+        let shard_of = |bundle: &u32| i32::try_from(bundle / per_shard).unwrap_or(i32::MAX);
+        let shards: BTreeSet<i32> =
+            wanted.iter().map(shard_of).filter(|shard| self.shards.contains(shard)).collect();
+        let with_part = wanted.iter().filter(|bundle| shards.contains(&shard_of(bundle))).count();
+        drawn.bundles += with_part as u64;
+        drawn.left_empty += (wanted.len() - with_part) as u64;
+        let reads: Vec<_> = shards
+            .into_iter()
+            .map(|shard| async move {
+                let key = map_part(self.scan_id, shard);
+                Ok::<_, JobError>((shard, self.archive.get(&key).await?, key))
+            })
+            .collect();
+        let read: Vec<(i32, Bytes, String)> = stream::iter(reads)
+            .buffer_unordered(CONCURRENT_OBJECTS)
+            .inspect_ok(|_| heartbeat.beat())
+            .try_collect()
+            .await?;
+        blocking(move || unpacked(read, per_shard, &wanted)).await?
+    }
+
+    async fn put(
+        &self,
+        tiles: Vec<Tile>,
+        drawn: &mut DrawnRegion,
+        heartbeat: &Heartbeat,
+    ) -> Result<(), JobError> {
+        let prefix = scan_prefix(self.scan_id);
+        drawn.tiles += tiles.len() as u64;
+        drawn.bytes += tiles.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+        let named = tiles.into_iter().map(|(tile, bytes)| (prefix.clone() + &tile.path(), bytes));
+        put_all(&*self.site, named, heartbeat).await?;
+        Ok(())
+    }
+}
+
+/// The thumbnails of the wanted bundles among those of some shards.
+fn unpacked(
+    read: Vec<(i32, Bytes, String)>,
+    per_shard: u32,
+    wanted: &BTreeSet<u32>,
+) -> Result<Thumbnails, JobError> {
+    let mut thumbnails = Thumbnails::new();
+    for (shard, part, key) in read {
+        let refused = |error| JobError::Discard(format!("{key} is no part of the map: {error}"));
+        let bundles = read_part(&part).map_err(refused)?;
+        let numbers = shard.unsigned_abs().saturating_mul(per_shard)..;
+        thumbnails.extend(numbers.zip(bundles).filter(|(number, _)| wanted.contains(number)));
+    }
+    Ok(thumbnails)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,331 @@
+//! The tiles of the map without the icons of removed tabs.
+//!
+//! A bundle that was written again is drawn again from its icons, in the tile of each level. At the
+//! nearest level nothing else of the tile changes; at the others the blocks that neighbours share
+//! with the bundle are compressed once more. The coarse levels are painted with what the level
+//! before shows now.
+//!
+//! Every removal leaves a note for each bundle that it wrote again: a `map` job that is performed
+//! later draws its tiles from parts that have the removed icons, and publishing then draws the
+//! noted bundles again.
+//!
+//! Invariants: the tiles are a function of the bundles as they are now, so that a removal that was
+//! interrupted is finished by performing it again; a damaged tile keeps no tab on the site.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use everytab_bundler::{
+    PublishedBundle,
+    map::{BACKGROUND, MapLayout, MapManifest, TileNumber},
+    object_names::{
+        MAP_INDEX_PATH, MAP_REPAINT_PATH, SCANS_PREFIX, content_hash, map_repaint_number,
+        map_repaint_path, rewritten_map_tile_path, rewritten_map_tiles_prefix,
+    },
+};
+use everytab_icon::{
+    mosaic::{Mosaic, Rect},
+    picture::Picture,
+    thumbnail::{empty_thumbnail, thumbnail},
+};
+use everytab_storage::StorageError;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use super::{
+    rewritten_bundle::RewrittenBundle, scan_objects::ScanObjects, search_files::RemovalError,
+};
+use crate::{
+    job::blocking,
+    map::{bundle_picture, halved_of},
+    site_objects::{CONCURRENT_OBJECTS, put_changed, put_options},
+};
+
+/// A tile that was painted over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RewrittenTile {
+    /// The tile.
+    pub tile: TileNumber,
+    /// The tile's path below the scan's prefix, which names its content.
+    pub path: String,
+}
+
+/// What became of the tiles that show rewritten bundles.
+#[derive(Debug, Default)]
+pub struct RewrittenMap {
+    /// The tiles that were painted over.
+    pub tiles: Vec<RewrittenTile>,
+    /// The keys of objects of the map that are missing or damaged, each with the reason. These
+    /// tiles may still show what was removed.
+    pub damaged: Vec<String>,
+}
+
+impl RewrittenMap {
+    /// What to tell an operator; `None` where no tile is damaged. `prefix` is the scan's.
+    #[must_use]
+    pub fn trouble(&self, prefix: &str) -> Option<String> {
+        let first = self.damaged.first()?;
+        let more = match self.damaged.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let scan = prefix.trim_start_matches(SCANS_PREFIX).trim_end_matches('/');
+        Some(format!(
+            "{first}{more}: the map may still show what was removed; `scan retry --scan {scan} \
+             --kind map` and a worker draw it again"
+        ))
+    }
+}
+
+/// What is painted over in a tile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Patch {
+    rect: Rect,
+    rgb: Vec<u8>,
+}
+
+/// The patches of the tiles of one level.
+type Patches = BTreeMap<TileNumber, Vec<Patch>>;
+
+impl ScanObjects<'_> {
+    /// Draws the rewritten bundles again in the tiles of every level of the map that
+    /// `map/index.json` describes. A scan without the file has no map, or is not published yet.
+    ///
+    /// # Errors
+    /// When the store refuses.
+    pub async fn rewrite_indexed_map(
+        &self,
+        rewritten: &[RewrittenBundle],
+    ) -> Result<RewrittenMap, RemovalError> {
+        let mut done = RewrittenMap::default();
+        let key = format!("{}{MAP_INDEX_PATH}", self.prefix);
+        if let Some(found) = self.site.get_tagged(&key).await? {
+            match serde_json::from_slice(&found.bytes) {
+                Ok(map) => done = self.rewrite_map(&map, rewritten).await?,
+                Err(error) => done.damaged.push(format!("{key}: {error}")),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Draws the rewritten bundles again in the tiles of every level, and writes these under the
+    /// names of their content. A tile that is missing or damaged is left and named.
+    ///
+    /// # Errors
+    /// When the store refuses.
+    pub async fn rewrite_map(
+        &self,
+        map: &MapManifest,
+        rewritten: &[RewrittenBundle],
+    ) -> Result<RewrittenMap, RemovalError> {
+        let mut done = RewrittenMap::default();
+        if rewritten.is_empty() {
+            return Ok(done);
+        }
+        let Some(layout) = map.layout() else {
+            let key = format!("{}{MAP_INDEX_PATH}", self.prefix);
+            done.damaged.push(format!("{key}: the map is of another version"));
+            return Ok(done);
+        };
+        let region_level = layout.region_level();
+        let mut regions: BTreeMap<TileNumber, Vec<&RewrittenBundle>> = BTreeMap::new();
+        for bundle in rewritten {
+            let region = layout.tile_of(bundle.number.unsigned_abs(), region_level);
+            regions.entry(region).or_default().push(bundle);
+        }
+        let mut coarse = Patches::new();
+        for bundles in regions.into_values() {
+            let mut levels: BTreeMap<u32, Patches> = BTreeMap::new();
+            for RewrittenBundle { number, bundle, .. } in bundles {
+                let (number, bundle) = (number.unsigned_abs(), bundle.clone());
+                let drawing = blocking(move || drawn_again(layout, number, &bundle));
+                for (tile, patch) in drawing.await.map_err(RemovalError::interrupted)? {
+                    let patches = levels.entry(tile.level).or_default();
+                    patches.entry(tile).or_default().push(patch);
+                }
+                self.heartbeat.beat();
+            }
+            for patches in levels.into_values() {
+                // Patches of the level above come from the region's tile alone.
+                let above = self.paint_level(map, layout, patches, &mut done).await?;
+                for (tile, patches) in above {
+                    // Up to four regions share a tile.
+                    coarse.entry(tile).or_default().extend(patches);
+                }
+            }
+        }
+        while !coarse.is_empty() {
+            coarse = self.paint_level(map, layout, coarse, &mut done).await?;
+        }
+        Ok(done)
+    }
+
+    /// Paints tiles of one level over, and returns what changes in the level above.
+    async fn paint_level(
+        &self,
+        map: &MapManifest,
+        layout: MapLayout,
+        patches: Patches,
+        done: &mut RewrittenMap,
+    ) -> Result<Patches, RemovalError> {
+        let paints: Vec<_> = patches
+            .into_iter()
+            .map(|(tile, patches)| self.paint(map, layout, tile, patches))
+            .collect();
+        let painted: Vec<_> =
+            stream::iter(paints).buffered(CONCURRENT_OBJECTS).try_collect().await?;
+        let mut above = Patches::new();
+        for painted in painted {
+            match painted {
+                Ok((rewritten, patches)) => {
+                    if !patches.is_empty() {
+                        above.entry(rewritten.tile.parent()).or_default().extend(patches);
+                    }
+                    done.tiles.push(rewritten);
+                }
+                Err(reason) => done.damaged.push(reason),
+            }
+        }
+        Ok(above)
+    }
+
+    /// Paints one tile over, and returns it with what changes in the level above. The inner error
+    /// says why the tile cannot be painted.
+    async fn paint(
+        &self,
+        map: &MapManifest,
+        layout: MapLayout,
+        tile: TileNumber,
+        patches: Vec<Patch>,
+    ) -> Result<Result<(RewrittenTile, Vec<Patch>), String>, RemovalError> {
+        let key = format!("{}{}", self.prefix, map.tile_path(tile));
+        let Some(found) = self.site.get_tagged(&key).await? else {
+            return Ok(Err(format!("{key}: it is missing")));
+        };
+        let painting = blocking(move || painted_over(&found.bytes, layout, tile, &patches));
+        let (bytes, above) = match painting.await.map_err(RemovalError::interrupted)? {
+            Ok(painted) => painted,
+            Err(reason) => return Ok(Err(format!("{key}: {reason}"))),
+        };
+        let hash = content_hash(&bytes);
+        let path = rewritten_map_tile_path(tile.level, tile.column, tile.row, &hash);
+        let key = format!("{}{path}", self.prefix);
+        self.site.put(&key, bytes.into(), put_options(&key)).await?;
+        self.heartbeat.beat();
+        Ok(Ok((RewrittenTile { tile, path }, above)))
+    }
+
+    /// Writes the tiles under their other names too.
+    ///
+    /// # Errors
+    /// When the store refuses.
+    pub async fn overwrite_old_tiles(&self, tiles: &[RewrittenTile]) -> Result<(), StorageError> {
+        let overwrites: Vec<_> = tiles.iter().map(|tile| self.overwrite_tile(tile)).collect();
+        stream::iter(overwrites).buffered(CONCURRENT_OBJECTS).try_collect().await
+    }
+
+    async fn overwrite_tile(&self, rewritten: &RewrittenTile) -> Result<(), StorageError> {
+        let RewrittenTile { tile, path } = rewritten;
+        let own = format!("{}{path}", self.prefix);
+        let bytes = self.site.get(&own).await?;
+        let before = rewritten_map_tiles_prefix(tile.level, tile.column, tile.row);
+        let listed = self.site.list_all(&format!("{}{before}", self.prefix)).await?;
+        let mut old: BTreeSet<String> = listed.into_iter().map(|object| object.key).collect();
+        old.insert(format!("{}{}", self.prefix, tile.path()));
+        old.remove(&own);
+        for key in &old {
+            self.site.put(key, bytes.clone(), put_options(key)).await?;
+            self.heartbeat.beat();
+        }
+        Ok(())
+    }
+
+    /// Notes bundles whose tiles may be drawn later: publishing the scan draws them again. Must
+    /// come before [`Self::rewrite_indexed_map`], because publishing writes the index and then
+    /// reads the notes; and before the last step of the removal, after which the tabs are not found
+    /// again.
+    ///
+    /// # Errors
+    /// When the store refuses.
+    pub async fn note_for_map(&self, rewritten: &[RewrittenBundle]) -> Result<(), StorageError> {
+        let note = |bundle: &RewrittenBundle| {
+            let key = format!("{}{}", self.prefix, map_repaint_path(bundle.number));
+            async move { put_changed(self.site, &key, Bytes::new()).await }
+        };
+        let notes: Vec<_> = rewritten.iter().map(note).collect();
+        stream::iter(notes).buffer_unordered(CONCURRENT_OBJECTS).try_collect().await
+    }
+
+    /// The bundles that [`Self::note_for_map`] noted.
+    ///
+    /// # Errors
+    /// When the store refuses.
+    pub async fn noted_for_map(&self) -> Result<Vec<i32>, StorageError> {
+        let listed = self.site.list_all(&format!("{}{MAP_REPAINT_PATH}", self.prefix)).await?;
+        let number = |key: &str| map_repaint_number(key.strip_prefix(self.prefix)?);
+        Ok(listed.iter().filter_map(|object| number(&object.key)).collect())
+    }
+}
+
+/// The picture of a bundle in the tile of each level up to that of the regions.
+fn drawn_again(
+    layout: MapLayout,
+    number: u32,
+    bundle: &PublishedBundle,
+) -> Vec<(TileNumber, Patch)> {
+    let show = |icon: Option<Vec<u8>>| match icon {
+        Some(png) => thumbnail(&png, BACKGROUND),
+        None => empty_thumbnail(BACKGROUND),
+    };
+    let thumbnails: Vec<_> = bundle.icons().map(show).collect();
+    let mut picture = bundle_picture(layout, &thumbnails);
+    let mut drawn = Vec::new();
+    for level in 0..=layout.region_level() {
+        let (left, top) = layout.offset_in_tile(number, level);
+        let rect = Rect { left, top, width: picture.side(), height: picture.side() };
+        let patch = Patch { rect, rgb: picture.rgb().to_vec() };
+        drawn.push((layout.tile_of(number, level), patch));
+        if level < layout.region_level() {
+            picture = halved_of(&picture);
+        }
+    }
+    drawn
+}
+
+/// The file of a tile with the patches painted over, and what changes in the level above: nothing
+/// below the level of the regions, where bundles are drawn from their icons.
+fn painted_over(
+    file: &[u8],
+    layout: MapLayout,
+    tile: TileNumber,
+    patches: &[Patch],
+) -> Result<(Vec<u8>, Vec<Patch>), String> {
+    let mut mosaic = Mosaic::read(file).map_err(|error| error.to_string())?;
+    if (mosaic.width(), mosaic.height()) != (layout.tile_pixels(), layout.tile_pixels()) {
+        return Err("it is no tile of this map".to_owned());
+    }
+    for Patch { rect, rgb } in patches {
+        mosaic.paint(*rect, rgb);
+    }
+    let has_coarser = (layout.region_level() + 1..layout.levels()).contains(&(tile.level + 1));
+    let above = if has_coarser { halved_patches(tile, &mosaic, patches) } else { Vec::new() };
+    Ok((mosaic.write(), above))
+}
+
+/// What changes in the tile of the level above, from a painted tile as it is shown.
+fn halved_patches(tile: TileNumber, mosaic: &Mosaic, patches: &[Patch]) -> Vec<Patch> {
+    let Some(picture) = Picture::new(mosaic.width(), mosaic.rgb()) else { return Vec::new() };
+    let half = |at: u32| (at % 2) as usize * (mosaic.width() / 2);
+    let halved = |Patch { rect, .. }: &Patch| {
+        let (left, top) = (rect.left / 2, rect.top / 2);
+        let (right, bottom) =
+            ((rect.left + rect.width).div_ceil(2), (rect.top + rect.height).div_ceil(2));
+        let part = Rect { left, top, width: right - left, height: bottom - top };
+        let rgb = picture.halved_part(part);
+        let rect = Rect { left: left + half(tile.column), top: top + half(tile.row), ..part };
+        Patch { rect, rgb }
+    };
+    patches.iter().map(halved).collect()
+}
+
+#[cfg(test)]
+mod tests;

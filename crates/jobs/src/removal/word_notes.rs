@@ -1,0 +1,66 @@
+//! Notes that a removed host has no words.
+//!
+//! The words are merged from the archive, in which a removed host stays. A removal writes the notes
+//! and then changes the words that there are; the job of the words writes them and then reads the
+//! notes: one of both removes the host's, also where the job is performed again much later. A note
+//! names the host by a digest, for the site's objects are public.
+
+use std::collections::{HashMap, HashSet};
+
+use everytab_bundler::{
+    icon_list::{DigestPrefix, hostname_prefix},
+    object_names::{SEARCH_REMOVED_PATH, search_removed_host, search_removed_path},
+    search::SearchEntry,
+};
+use everytab_storage::StorageError;
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use super::{
+    answer_files::AnswerFiles,
+    scan_objects::ScanObjects,
+    search_files::{Changes, RemovalError},
+};
+use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
+
+/// The hosts that are noted.
+#[derive(Debug, Default)]
+pub(crate) struct WordNotes(HashSet<DigestPrefix>);
+
+impl WordNotes {
+    /// True where the host has no words.
+    pub(crate) fn hold(&self, hostname: &str) -> bool {
+        !self.0.is_empty() && self.0.contains(&hostname_prefix(hostname))
+    }
+}
+
+impl ScanObjects<'_> {
+    /// Notes that these hosts have no words.
+    pub(super) async fn note_for_words(
+        &self,
+        hosts: impl Iterator<Item = &SearchEntry>,
+    ) -> Result<(), StorageError> {
+        let puts: Vec<_> = hosts
+            .map(|host| async move {
+                let path = search_removed_path(hostname_prefix(&host.hostname));
+                let key = format!("{}{path}", self.prefix);
+                self.heartbeat.beat();
+                self.site.put(&key, Vec::new().into(), put_options(&key)).await
+            })
+            .collect();
+        stream::iter(puts).buffered(CONCURRENT_OBJECTS).try_collect().await
+    }
+
+    /// The hosts that removals noted.
+    pub(crate) async fn noted_for_words(&self) -> Result<WordNotes, StorageError> {
+        let listed = self.site.list_all(&format!("{}{SEARCH_REMOVED_PATH}", self.prefix)).await?;
+        let host = |key: &str| search_removed_host(key.strip_prefix(self.prefix)?);
+        Ok(WordNotes(listed.iter().filter_map(|object| host(&object.key)).collect()))
+    }
+
+    /// Removes hosts from the files of words.
+    pub(crate) async fn remove_words(&self, hosts: &[SearchEntry]) -> Result<(), RemovalError> {
+        let removed = hosts.iter().map(|host| host.hostname.as_str()).collect();
+        let changes = Changes { moved: &HashMap::new(), removed: &removed };
+        AnswerFiles(*self).edit_words(hosts, changes).await
+    }
+}

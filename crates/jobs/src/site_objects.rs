@@ -1,0 +1,59 @@
+//! Writes objects of the site, with the headers that their names call for.
+
+use bytes::Bytes;
+use everytab_bundler::object_names::{cache_control, content_type};
+use everytab_fetcher::Heartbeat;
+use everytab_storage::{PutOptions, StorageError, Store};
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+/// Objects of the site that a job reads, or writes, concurrently: enough to hide the latency of a
+/// store, few enough that their bytes (about 110 KB each) are nothing.
+pub(crate) const CONCURRENT_OBJECTS: usize = 16;
+
+/// The content type and the cache rule that belong to an object's name.
+pub fn put_options(key: &str) -> PutOptions {
+    PutOptions::new(content_type(key), cache_control(key))
+}
+
+/// Writes an object.
+pub(crate) async fn put_object(
+    site: &dyn Store,
+    key: &str,
+    bytes: impl Into<Bytes>,
+) -> Result<(), StorageError> {
+    site.put(key, bytes.into(), put_options(key)).await
+}
+
+/// Writes objects, several at a time; returns how many.
+pub(crate) async fn put_all(
+    site: &dyn Store,
+    objects: impl IntoIterator<Item = (String, impl Into<Bytes>)>,
+    heartbeat: &Heartbeat,
+) -> Result<u64, StorageError> {
+    let puts: Vec<_> = objects
+        .into_iter()
+        .map(|(key, bytes)| (key, bytes.into()))
+        .map(|(key, bytes): (String, Bytes)| async move { put_object(site, &key, bytes).await })
+        .collect();
+    let count = puts.len() as u64;
+    stream::iter(puts)
+        .buffer_unordered(CONCURRENT_OBJECTS)
+        .inspect_ok(|()| heartbeat.beat())
+        .try_collect::<Vec<()>>()
+        .await?;
+    Ok(count)
+}
+
+/// Writes an object unless the store has the same bytes: publishing again changes few.
+pub(crate) async fn put_changed(
+    site: &dyn Store,
+    key: &str,
+    bytes: Bytes,
+) -> Result<(), StorageError> {
+    match site.get(key).await {
+        Ok(found) if found == bytes => Ok(()),
+        Ok(_) => put_object(site, key, bytes).await,
+        Err(error) if error.is_not_found() => put_object(site, key, bytes).await,
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,136 @@
+//! How many objects a scan writes, how many of them its jobs read, and its jobs of search and map.
+//! Pure.
+
+use std::collections::BTreeSet;
+
+use everytab_bundler::{
+    map::MapLayout,
+    search::{RANGES, files::HOSTNAMES_PER_FILE, ranks::RANKED_HOSTS},
+};
+
+/// Objects of a shard in the archive: icons, its part of the search, its part of the map.
+const ARCHIVED_OF_A_SHARD: u64 = 3;
+/// Requests for the archive of a shard: its size and its bytes.
+const ARCHIVE_READS: u64 = 2;
+/// Requests for the part of a shard for each range of the search: header and lines.
+const RANGE_READS: u64 = 2;
+/// Files of sorted names for each file of best answers, measured with 30 million names.
+const NAMES_A_BEST_FILE: u64 = 5;
+/// Hosts with a rank for each file of words, measured with a million.
+const RANKED_HOSTS_A_FILE: u64 = 100;
+/// Files of the page and of the whole site, about.
+const FILES_OF_THE_PAGE: u64 = 12;
+/// The level of the tiles for which a map job reads parts, as in `everytab_jobs::map`.
+const LEVEL_OF_READS: u32 = 2;
+
+/// A scan as it is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Objects {
+    pub(super) hosts: u64,
+    pub(super) shards: u64,
+    pub(super) bundles: u64,
+    /// Tabs of a bundle at most.
+    pub(super) entries_per_bundle: u32,
+}
+
+impl Objects {
+    /// Objects of the archive.
+    pub(super) fn archived(&self) -> u64 {
+        ARCHIVED_OF_A_SHARD * self.shards
+    }
+
+    /// Objects of the site: bundles, icon lists, search files, tiles of the map, and the page.
+    pub(super) fn published(&self) -> u64 {
+        self.bundles + self.shards + self.search_files() + self.tiles() + FILES_OF_THE_PAGE
+    }
+
+    /// Search files: the sorted names, the best answers, the words of hosts with a rank, an index
+    /// for each range of names and of words, and what says which there are.
+    fn search_files(&self) -> u64 {
+        let names = self.hosts.div_ceil(HOSTNAMES_PER_FILE as u64);
+        let words = self.ranked() / RANKED_HOSTS_A_FILE;
+        names + names / NAMES_A_BEST_FILE + words + 2 * RANGES as u64 + 1
+    }
+
+    /// Hosts with a rank.
+    pub(super) fn ranked(&self) -> u64 {
+        self.hosts.min(RANKED_HOSTS as u64)
+    }
+
+    fn layout(&self) -> Option<MapLayout> {
+        MapLayout::new(self.bundles, self.entries_per_bundle)
+    }
+
+    fn tiles(&self) -> u64 {
+        let layout = self.layout();
+        layout.map_or(0, |layout| (0..layout.levels()).map(|level| tiles_of(&layout, level)).sum())
+    }
+
+    /// Jobs of the search and of the map: the ranges and the words, and the regions.
+    pub(super) fn closing_jobs(&self) -> u64 {
+        RANGES as u64 + 1 + self.regions()
+    }
+
+    fn regions(&self) -> u64 {
+        self.layout().map_or(0, |layout| tiles_of(&layout, layout.region_level()))
+    }
+
+    /// Requests for objects of the scan: archives, the parts of the search by range and once more
+    /// whole, the parts of the map, and the tiles of which its coarse levels are made.
+    pub(super) fn reads(&self) -> u64 {
+        let of_a_shard = ARCHIVE_READS + RANGE_READS * RANGES as u64 + 1;
+        of_a_shard * self.shards + self.part_reads() + self.regions()
+    }
+
+    /// A map job reads each part of which it needs a bundle, tile by tile; a bundle's neighbours
+    /// below it are of other shards.
+    fn part_reads(&self) -> u64 {
+        let (Some(layout), Ok(bundles)) = (self.layout(), u32::try_from(self.bundles)) else {
+            return 0;
+        };
+        let per_shard = (self.bundles / self.shards.max(1)).max(1);
+        let shards = |tile| -> BTreeSet<u64> {
+            let bundles = layout.bundles_in(tile, bundles).into_iter();
+            bundles.map(|bundle| u64::from(bundle) / per_shard).collect()
+        };
+        let tiles = layout.tiles_of(LEVEL_OF_READS.min(layout.region_level()));
+        tiles.map(|tile| shards(tile).len() as u64).sum()
+    }
+}
+
+/// The tiles of a level.
+fn tiles_of(layout: &MapLayout, level: u32) -> u64 {
+    u64::from(layout.tiles_across(level)).pow(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thirty_million_hosts_have_the_objects_that_the_records_count() {
+        let objects = Objects {
+            hosts: 30_000_000,
+            shards: 25_000,
+            bundles: 250_000,
+            entries_per_bundle: 120,
+        };
+        // Record 0050: 121 regions. Record 0051: 35,873 and 9,608 search files.
+        assert_eq!(objects.closing_jobs(), 28 + 1 + 121);
+        assert_eq!(objects.search_files(), 30_000 + 6_000 + 10_000 + 57);
+        assert_eq!(objects.tiles(), 9_432);
+        assert_eq!(objects.archived(), 75_000);
+        assert_eq!(objects.published(), 250_000 + 25_000 + 46_057 + 9_432 + 12);
+        // A quarter of a region has 24 rows of 24 bundles, of at most 4 shards each.
+        let parts = objects.part_reads();
+        assert!((30_000..36_000).contains(&parts), "{parts}");
+        assert_eq!(objects.reads(), 25_000 * 59 + parts + 121);
+    }
+
+    #[test]
+    fn a_scan_without_hosts_has_the_page_alone() {
+        let none = Objects { hosts: 0, shards: 0, bundles: 0, entries_per_bundle: 120 };
+        assert_eq!((none.archived(), none.published()), (0, 12 + 57));
+        assert_eq!((none.reads(), none.closing_jobs()), (0, 29));
+    }
+}

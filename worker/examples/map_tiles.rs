@@ -1,0 +1,195 @@
+//! Draws the map of ICONS icons with the code of the jobs: it writes parts as `bundle-shard` jobs
+//! do, draws tiles as `map` jobs do, and joins the coarse levels as `publish` does.
+//!
+//!     map_tiles ICONS FOLDER [CORPUS]
+//!
+//! The icons are those of the small internet, or, with CORPUS, the recorded ones below
+//! CORPUS/icons, again and again in another order. Every tab has one. Prints files and bytes of
+//! each level, bytes an icon, seconds and peak memory. Leaves the site in FOLDER/site.
+
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+
+use everytab_bundler::{
+    layout::spread,
+    map::{BACKGROUND, MapLayout, part::write_part},
+    object_names::{map_part, scan_prefix},
+};
+use everytab_fetcher::Heartbeat;
+use everytab_icon::{
+    convert::to_tab_icon,
+    thumbnail::{Thumbnail, thumbnail},
+};
+use everytab_jobs::map::{ScanMap, draw_coarse};
+use everytab_storage::{PutOptions, Store, StoreSettings};
+use everytab_testbed::{Dice, drawn_icon};
+use uuid::Uuid;
+
+/// Hosts and bundles of a shard, as in a scan.
+const HOSTS_PER_SHARD: usize = 1_200;
+const BUNDLES_PER_SHARD: usize = 10;
+/// Tabs of the fullest bundle of 30 million hosts, which sets the grid (record 0049). The bundles
+/// drawn here have the mean, 120.
+const TABS_OF_THE_FULLEST_BUNDLE: u32 = 136;
+/// The generated icons, by their sizes. They are drawn at the size of a tab's icon, and not
+/// converted to one, which takes most of the time and keeps their pixels.
+const NAMES: [&str; 3] = ["/icon-16.png", "/icon-32.png", "/icon-32.png"];
+
+/// Where icons come from.
+enum Icons {
+    Generated,
+    Recorded(Vec<Thumbnail>),
+}
+
+impl Icons {
+    fn recorded(corpus: &Path) -> Result<Self, Box<dyn Error>> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for format in std::fs::read_dir(corpus.join("icons"))? {
+            for file in std::fs::read_dir(format?.path())? {
+                files.push(file?.path());
+            }
+        }
+        files.sort();
+        let mut thumbnails = Vec::new();
+        for file in files {
+            if let Ok(icon) = to_tab_icon(&std::fs::read(file)?) {
+                thumbnails.push(thumbnail(&icon.png, BACKGROUND));
+            }
+        }
+        println!("{} of the recorded icons can be shown", thumbnails.len());
+        Ok(Self::Recorded(thumbnails))
+    }
+
+    fn shown(&self, number: usize) -> Thumbnail {
+        let mut dice = Dice::numbered(7, "icon of the map", number as u64);
+        match self {
+            Self::Recorded(icons) => icons[dice.below(icons.len() as u64) as usize],
+            Self::Generated => {
+                let host = format!("host-{number}.example");
+                let name = NAMES[dice.below(NAMES.len() as u64) as usize];
+                thumbnail(&drawn_icon(7, &host, name).unwrap_or_default(), BACKGROUND)
+            }
+        }
+    }
+}
+
+async fn write_parts(
+    archive: &dyn Store,
+    icons: Arc<Icons>,
+    count: usize,
+) -> Result<usize, Box<dyn Error>> {
+    let shards = count.div_ceil(HOSTS_PER_SHARD);
+    let mut under_way = tokio::task::JoinSet::new();
+    let threads = std::thread::available_parallelism()?.get();
+    for shard in 0..shards {
+        let icons = Arc::clone(&icons);
+        under_way.spawn_blocking(move || {
+            let tabs = shard * HOSTS_PER_SHARD..count.min((shard + 1) * HOSTS_PER_SHARD);
+            let shown: Vec<Thumbnail> = tabs.map(|number| icons.shown(number)).collect();
+            let bundles = spread(shown.len(), BUNDLES_PER_SHARD);
+            (shard, write_part(bundles.into_iter().map(|tabs| &shown[tabs])))
+        });
+        if under_way.len() >= threads {
+            put_part(archive, under_way.join_next().await).await?;
+        }
+    }
+    while !under_way.is_empty() {
+        put_part(archive, under_way.join_next().await).await?;
+    }
+    Ok(shards)
+}
+
+async fn put_part(
+    archive: &dyn Store,
+    part: Option<Result<(usize, Vec<u8>), tokio::task::JoinError>>,
+) -> Result<(), Box<dyn Error>> {
+    let Some(part) = part else { return Ok(()) };
+    let (shard, bytes) = part?;
+    let key = map_part(Uuid::nil(), i64::try_from(shard)?);
+    Ok(archive.put(&key, bytes.into(), PutOptions::default()).await?)
+}
+
+/// Files and bytes of each level below a folder.
+fn levels(folder: &Path) -> Result<BTreeMap<u32, (u64, u64)>, Box<dyn Error>> {
+    let mut levels = BTreeMap::new();
+    for level in std::fs::read_dir(folder)? {
+        let level = level?;
+        let number = level.file_name().to_string_lossy().parse()?;
+        let (files, bytes): &mut (u64, u64) = levels.entry(number).or_default();
+        for file in std::fs::read_dir(level.path())? {
+            *files += 1;
+            *bytes += file?.metadata()?.len();
+        }
+    }
+    Ok(levels)
+}
+
+/// Peak memory of this process in MiB (proc(5)).
+fn peak_memory() -> Result<u64, Box<dyn Error>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    Ok(peak.unwrap_or_default().trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (count, folder, corpus) = match arguments.as_slice() {
+        [count, folder] => (count, folder, None),
+        [count, folder, corpus] => (count, folder, Some(corpus)),
+        _ => return Err("usage: map_tiles ICONS FOLDER [CORPUS]".into()),
+    };
+    let count: usize = count.parse()?;
+    let folder = std::path::absolute(folder)?;
+    std::fs::create_dir_all(&folder)?;
+    let open = |name: &str| format!("file://{}", folder.join(name).display());
+    let archive = everytab_storage::open(&open("archive"), &StoreSettings::default()).await?;
+    let site = everytab_storage::open(&open("site"), &StoreSettings::default()).await?;
+    let icons = match corpus {
+        Some(corpus) => Icons::recorded(Path::new(corpus))?,
+        None => Icons::Generated,
+    };
+    let begun = Instant::now();
+    let shards = write_parts(&*archive, Arc::new(icons), count).await?;
+    println!("{shards} parts in {:.1} s (icons included)", begun.elapsed().as_secs_f64());
+    let bundles = u32::try_from(shards * BUNDLES_PER_SHARD)?;
+    let layout =
+        MapLayout::new(bundles.into(), TABS_OF_THE_FULLEST_BUNDLE).ok_or("there is no icon")?;
+    let map = ScanMap {
+        archive,
+        site,
+        scan_id: Uuid::nil(),
+        shards: (0..i32::try_from(shards)?).collect(),
+        bundles,
+        bundles_per_shard: u32::try_from(BUNDLES_PER_SHARD)?,
+        layout,
+    };
+    let (begun, heartbeat) = (Instant::now(), Heartbeat::default());
+    let mut regions = 0;
+    while layout.region(regions).is_some() {
+        map.draw_region(regions, &heartbeat).await?;
+        regions += 1;
+    }
+    let drawn = begun.elapsed().as_secs_f64();
+    let prefix = scan_prefix(map.scan_id);
+    draw_coarse(&*map.site, &prefix, layout, &heartbeat).await?;
+    let joined = begun.elapsed().as_secs_f64() - drawn;
+    println!("{regions} regions in {drawn:.1} s, coarse levels in {joined:.1} s");
+    println!("peak memory {} MiB", peak_memory()?);
+    let (mut files, mut bytes) = (0, 0);
+    for (level, (of_level, bytes_of_level)) in levels(&folder.join("site").join(prefix + "map"))? {
+        let an_icon = bytes_of_level as f64 / count as f64;
+        println!("level {level}\t{of_level} files\t{bytes_of_level} bytes\t{an_icon:.2} an icon");
+        files += of_level;
+        bytes += bytes_of_level;
+    }
+    let an_icon = bytes as f64 / count as f64;
+    println!("all\t{files} files\t{bytes} bytes\t{an_icon:.2} an icon");
+    println!("of 30 million icons: {:.2} GB", an_icon * 30e6 / 1e9);
+    Ok(())
+}
