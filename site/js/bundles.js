@@ -1,4 +1,4 @@
-// Owns the formats: checks and reads manifest.json and bundles, and fetches them.
+// Owns the formats: checks and reads hostnames, manifest.json and bundles, and fetches files.
 // Invariants: a tab that leaves this module links to http or https, its icon is a small PNG or
 // none, its title has no control characters; a failed fetch is a value, never an exception.
 // Must not know: the DOM, the order of bundles.
@@ -6,15 +6,16 @@
 const MAX_URL_CHARACTERS = 2048;
 const MAX_TITLE_CHARACTERS = 300;
 const MAX_ICON_CHARACTERS = 64 * 1024;
-const MAX_ICON_SIDE_PX = 128;
 const MAX_ENTRIES = 10_000;
 const MAX_BUNDLES = 100_000_000;
 const FETCH_TIMEOUT_MS = 20_000;
-/** A PNG in base64: its signature, and the length and name of its first chunk. */
+/** A PNG in base64: signature, first chunk, rest. */
 const PNG_BASE64 = /^iVBORw0KGgoAAAANSUhEUg[A-Za-z0-9+/]+={0,2}$/;
+/** Bytes 16 to 23 of a PNG: width and height, of at most 128 pixels. */
+const PNG_SIDES = /\0{3}[\x01-\x80]\0{3}[\x01-\x80]$/;
 const PLAIN_PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*\/?$/;
 /** Private hosts, and all addresses. */
-const PRIVATE = /^([^.]+|[\d.]+|.+\.(local(host)?|internal))\.?$/;
+const PRIVATE = /^([^.]+|[\d.]+|.+\.(local(host)?|internal|lan|home\.arpa))\.?$/;
 const INVISIBLE_ONLY = /^[\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{M}\u2800\u3164\u115f\u1160\uffa0]*$/u;
 
 /** Reads a parsed manifest.json: its fields, with `overrides` a Map, or null if it is invalid. */
@@ -38,21 +39,27 @@ export function readManifest(value) {
     hosts: isCount(value.hosts) ? value.hosts : 0,
     contact: readContact(value.contact),
     overrides,
+    search: value.search,
+    map: value.map,
   };
 }
 
-/**
- * Returns the path of a bundle below the site's root; a takedown overrides it. `bundle_name` in
- * bundler/src/manifest.rs and `bundle_path` in bundler/src/object_names.rs have the same rule.
- */
+/** Returns a bundle's path below the site's root, as `bundle_name` of bundler/src/manifest.rs. */
 export function bundlePath(manifest, number) {
   return manifest.prefix + (manifest.overrides.get(number) ?? `tabs/${number}.json`);
 }
 
-/** Reads a parsed bundle. Returns its valid tabs, or null if it is no bundle. */
-export function readBundle(value) {
+/**
+ * Reads a parsed bundle. Returns its valid tabs, or null if it is no bundle. The tab of `ownHost`,
+ * the hostname of this page, is not frameable: a frame of our own origin could leave its sandbox.
+ */
+export function readBundle(value, ownHost) {
   if (!isObject(value) || !Array.isArray(value.entries)) return null;
-  return value.entries.slice(0, MAX_ENTRIES).map(readEntry).filter((tab) => tab !== null);
+  const tabs = value.entries.slice(0, MAX_ENTRIES).map(readEntry).filter((tab) => tab !== null);
+  for (const tab of tabs) {
+    if (tab.host.replace(/\.$/, "") === ownHost) tab.frameable = false;
+  }
+  return tabs;
 }
 
 /** Reads one entry. Returns {url, host, title, icon, frameable}, or null if it is invalid. */
@@ -76,13 +83,14 @@ export function readEntry(entry) {
   };
 }
 
-/** Returns the title for one line, without control and direction characters; "" if invisible. */
+/** Returns a title of one line, without controls and piled up marks; "" if it is invisible. */
 export function readTitle(title) {
   if (typeof title !== "string") return "";
   const line = title
     .slice(0, 4 * MAX_TITLE_CHARACTERS)
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ")
     .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "")
+    .replace(/(\p{M}{4})\p{M}+/gu, "$1")
     .trim();
   if (INVISIBLE_ONLY.test(line)) return "";
   const characters = [...line];
@@ -95,34 +103,36 @@ export function readTitle(title) {
 export function readIcon(icon) {
   if (typeof icon !== "string" || icon.length > MAX_ICON_CHARACTERS) return "";
   if (icon.length < 32 || icon.length % 4 !== 0 || !PNG_BASE64.test(icon)) return "";
-  // Bytes 16 to 23 are width and height: a small file may decode to a huge image.
-  const head = atob(icon.slice(0, 32));
-  const side = (at) =>
-    [0, 1, 2, 3].reduce((sum, i) => sum * 256 + head.charCodeAt(at + i), 0);
-  const fits = (px) => px > 0 && px <= MAX_ICON_SIDE_PX;
-  return fits(side(16)) && fits(side(20)) ? `data:image/png;base64,${icon}` : "";
+  // A small file may decode to a huge image.
+  return PNG_SIDES.test(atob(icon.slice(0, 32))) ? `data:image/png;base64,${icon}` : "";
 }
 
 /**
- * Fetches JSON. Resolves to {value}, or to {trouble}: "missing" (the server refuses), "broken" (no
- * JSON) or "network" (no answer, or a busy server). `fresh` does not trust the browser's cache.
+ * Fetches JSON, or what `read` makes of the response. Resolves to {value}, or to {trouble}:
+ * "missing" (the server refuses), "broken" (no JSON) or "network" (no answer, or a busy server).
+ * `fresh` does not trust the browser's cache.
  */
-export async function fetchJson(url, fresh = false, fetcher = globalThis.fetch) {
-  const options = { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) };
-  if (fresh) options.cache = "no-cache";
-  let body;
+export async function fetchFile(
+  url, { fresh, fetcher = fetch, read = (response) => response.json() } = {},
+) {
+  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
   try {
-    const response = await fetcher(url, options);
+    const response = await fetcher(url, { signal, cache: fresh ? "no-cache" : "default" });
     if (response.status >= 500 || response.status === 429) return { trouble: "network" };
-    if (!response.ok) return { trouble: "missing" };
-    body = await response.text();
-  } catch {
-    return { trouble: "network" };
+    return response.ok ? { value: await read(response) } : { trouble: "missing" };
+  } catch ({ name }) {
+    return { trouble: name === "SyntaxError" ? "broken" : "network" };
   }
+}
+
+/** Returns the hostname of a text, in ASCII, or "": it may be written in its own script. */
+export function hostnameOf(text) {
+  if (text === "" || text.length > 253 || /[/?#@:\\\s]/.test(text)) return "";
   try {
-    return { value: JSON.parse(body) };
+    const { hostname } = new URL(`https://${text}`);
+    return /^[a-z0-9._-]{1,253}$/.test(hostname) ? hostname : "";
   } catch {
-    return { trouble: "broken" };
+    return "";
   }
 }
 
@@ -143,7 +153,7 @@ function textOf(value) {
   return typeof value === "string" ? value.slice(0, 100) : "";
 }
 
-/** True if the path stays below the site's root. */
+/** It stays below the site's root. */
 function isPlainPath(path) {
   return path.length <= 200 && PLAIN_PATH.test(path);
 }

@@ -1,12 +1,12 @@
-// Owns charts and the format of numbers: bars and lines as inline SVG.
-// Invariants: values enter the document as text and lengths only; invalid values leave a chart out
-// and throw nothing. Must not know: what the numbers mean.
+// Owns charts and the format of numbers: bars are lists, lines are inline SVG.
+// Invariants: values enter the document as text and lengths only; text has the visitor's size;
+// invalid values leave a chart out and throw nothing. Must not know: what the numbers mean.
 
 const SVG = "http://www.w3.org/2000/svg";
-const BAR_PX = 26;
+/** The size of the line chart's drawing; it is scaled to the width of its section. */
 const WIDTH_PX = 460;
-const LABEL_PX = 170;
-const AMOUNT_PX = 120;
+const HEIGHT_PX = 150;
+const DOT_PX = 3.5;
 
 /** Returns the number at `path` in nested objects, or 0 if there is none. */
 export function numberAt(value, ...path) {
@@ -55,65 +55,59 @@ export function bars(title, pairs, write = amount) {
   if (pairs.length === 0) return null;
   const most = Math.max(...pairs.map(([, number]) => number));
   const sum = pairs.reduce((total, [, number]) => total + number, 0);
-  const barsPx = WIDTH_PX - LABEL_PX - AMOUNT_PX;
-  const { figure, svg } = frame(title, pairs.length * BAR_PX);
-  pairs.forEach(([name, number], i) => {
-    const y = i * BAR_PX;
-    const width = most > 0 ? Math.max(1.5, (number / most) * barsPx) : 0;
-    const baseline = y + 17;
-    svg.append(
-      shape("text", { x: 0, y: baseline }, cut(name)),
-      shape("rect", { class: "empty", x: LABEL_PX, y: y + 5, width: barsPx, height: 16, rx: 4 }),
-      shape("rect", { x: LABEL_PX, y: y + 5, width, height: 16, rx: Math.min(4, width / 2) }),
-      shape(
-        "text", { class: "amount", x: LABEL_PX + barsPx + 10, y: baseline }, write(number, sum),
-      ),
-    );
-  });
-  return figure;
+  const list = element("ul", "bars");
+  for (const [name, number] of pairs) {
+    const item = element("li");
+    const bar = element("span", "gauge");
+    const filled = element("span", "filled");
+    filled.style.width = `${most > 0 ? Math.max(0.5, (number / most) * 100) : 0}%`;
+    bar.append(filled);
+    item.append(element("span", "name", name), bar, element("span", "amount", write(number, sum)));
+    list.append(item);
+  }
+  return section(title, list);
 }
 
 /** Returns a section with a line through [name, number] points, or null for fewer than two. */
 export function line(title, points) {
   if (points.length < 2) return null;
-  const height = 150;
   const most = Math.max(...points.map(([, number]) => number), 1);
-  const { figure, svg } = frame(title, height + 28);
-  const at = ([, number], i) =>
-    [12 + (i / (points.length - 1)) * (WIDTH_PX - 90), height - (number / most) * (height - 20)];
+  const svg = shape("svg", { viewBox: `0 0 ${WIDTH_PX} ${HEIGHT_PX}`, "aria-hidden": "true" });
+  const at = ([, number], i) => [
+    DOT_PX + (i / (points.length - 1)) * (WIDTH_PX - 2 * DOT_PX),
+    HEIGHT_PX - DOT_PX - (number / most) * (HEIGHT_PX - 2 * DOT_PX),
+  ];
   const path = points.map((point, i) => at(point, i).map((v) => v.toFixed(1)).join(" ")).join("L");
   svg.append(shape("path", { class: "line", d: `M${path}` }));
   points.forEach((point, i) => {
     const [x, y] = at(point, i);
-    svg.append(shape("circle", { cx: x, cy: y, r: 3.5 }));
-    if (i === 0 || i === points.length - 1) {
-      svg.append(
-        shape("text", { class: "amount", x: x - 8, y: y - 10 }, count(point[1])),
-        shape("text", { x: x - 8, y: height + 22 }, cut(point[0])),
-      );
-    }
+    svg.append(shape("circle", { cx: x, cy: y, r: DOT_PX }));
   });
-  return figure;
+  // The text is no part of the drawing: scaled down on a phone it could not be read.
+  const ends = element("p", "ends");
+  for (const [name, number] of [points[0], points.at(-1)]) {
+    const end = element("span", "", name);
+    end.append(element("span", "amount", count(number)));
+    ends.append(end);
+  }
+  return section(title, svg, ends);
 }
 
-function frame(title, height) {
-  const figure = document.createElement("section");
-  figure.className = "chart";
-  const heading = document.createElement("h2");
-  heading.textContent = title;
-  const svg = shape("svg", { viewBox: `0 0 ${WIDTH_PX} ${height}`, role: "group" });
-  svg.setAttribute("aria-label", title);
-  figure.append(heading, svg);
-  return { figure, svg };
+function section(title, ...content) {
+  const one = element("section", "chart");
+  one.append(element("h2", "", title), ...content);
+  return one;
 }
 
-function shape(name, attributes, text) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  if (text !== undefined) element.textContent = text;
-  return element;
+function element(name, className = "", text = "") {
+  const one = document.createElement(name);
+  if (className) one.className = className;
+  one.textContent = text;
+  return one;
 }
 
-function cut(text) {
-  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
+function shape(name, attributes) {
+  const one = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) one.setAttribute(key, String(value));
+  return one;
 }

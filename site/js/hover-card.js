@@ -1,21 +1,31 @@
-// Owns the hover card, which shows the whole title and the hostname of the tab that is pointed at
-// or focused. Must not know: rows, bundles.
+// Owns the hover card, which shows the whole title, the hostname and the magnified icon of the tab
+// that is pointed at or focused. Must not know: rows, bundles.
 
+import { shownHost } from "./host-name.js";
 import { cardPosition } from "./navigation.js";
 
 /** The delay before the first card appears. */
 const DELAY_MS = 350;
 /** The width of .card in css/everytab.css. */
 const WIDTH_PX = 288;
+/** An icon is shown this many times larger, or as many times as keep it below the size. */
+const MAGNIFICATION = 4;
+const MAX_ICON_PX = 128;
 
 /** The card that names a tab. */
 export class HoverCard {
   #element;
+  #picture = document.createElement("div");
+  #icon = new Image();
   #timer = 0;
 
   /** `element` is the page's #card. */
   constructor(element) {
     this.#element = element;
+    this.#picture.className = "card-picture";
+    this.#picture.append(this.#icon);
+    element.append(this.#picture);
+    this.#icon.addEventListener("load", () => this.#magnify());
   }
 
   /** Shows the card of `tab` beside its node `link`; without delay if a card is shown already. */
@@ -35,13 +45,24 @@ export class HoverCard {
     const { left, top, bottom } =
       cardPosition(box, WIDTH_PX, document.documentElement.clientWidth, innerHeight);
     this.#part("title").textContent = tab.title;
-    this.#part("host").textContent = tab.host;
+    this.#part("host").textContent = shownHost(tab.host);
     this.#part("outside").hidden = tab.frameable;
+    this.#picture.hidden = tab.icon === "";
+    if (tab.icon) this.#icon.src = tab.icon;
     const { style } = this.#element;
     style.left = `${left}px`;
     style.top = top === undefined ? "auto" : `${top}px`;
     style.bottom = bottom === undefined ? "auto" : `${bottom}px`;
     this.#element.hidden = false;
+  }
+
+  /** Whole multiples of the icon's size keep its pixels square. */
+  #magnify() {
+    const { naturalWidth, naturalHeight } = this.#icon;
+    const most = Math.floor(MAX_ICON_PX / Math.max(naturalWidth, naturalHeight));
+    const times = Math.max(1, Math.min(MAGNIFICATION, most));
+    this.#icon.width = naturalWidth * times;
+    this.#icon.height = naturalHeight * times;
   }
 
   #part(name) {

@@ -3,58 +3,163 @@
 // Invariant: until it is loaded, links work as links do.
 // Must not know: formats, how a tab is drawn, how the parts do their work.
 
+import { TabClosing } from "./closing.js";
+import { TabDescriptions } from "./descriptions.js";
+import { Dive } from "./dive.js";
+import { shownHost } from "./host-name.js";
+import { RowDragging } from "./dragging.js";
 import { HoverCard } from "./hover-card.js";
 import { KeyboardNavigation } from "./keyboard.js";
 import { Marquee } from "./marquee.js";
+import { MissingTabs } from "./missing-tabs.js";
+import { MotionButton } from "./motion-button.js";
+import { NewTab } from "./new-tab.js";
+import { Odometer } from "./odometer.js";
 import { SiteOpening } from "./opening.js";
+import { ScrollAnchor } from "./scroll-anchor.js";
+import { Steps } from "./steps.js";
+import { TabGroups } from "./tab-groups.js";
+import { visitStorage } from "./visit-storage.js";
 
 /** A tab that was searched for is highlighted for this long. */
 const FOUND_MS = 12_000;
+/** Where css/modes.css applies: where it does not, no element's style is computed anew for it. */
+const MODES = "print, (forced-colors: active), (prefers-contrast: more)";
+/** The search box is fetched this long after the first tabs, or when it is used. */
+const PREFETCH_MS = 1_500;
 
 const byId = (id) => document.getElementById(id);
 
 /** Everything that reacts to the visitor; main.js tells it what happens to the wall. */
 export class Interaction {
-  #visit;
+  #page;
   #wall;
   #marquee;
   #navigation;
   #card;
+  #descriptions;
   #opening;
+  #steps;
+  #closing;
+  #anchor;
+  #odometer;
+  #dive;
+  #missing;
+  #groups;
   /** The SearchBox; true while it is loading, null before. */
   #search = null;
+  /** The host that was chosen in the search box, until its tab is found, or "". */
+  #searched = "";
 
-  /** `visit` is the object of main.js: {wall, stream, layout, view, manifest, headerPx, paint}. */
-  constructor(visit) {
-    this.#visit = visit;
-    this.#wall = visit.wall;
-    this.#marquee = new Marquee(visit, byId("motion"));
-    this.#navigation = new KeyboardNavigation(visit, this.#marquee);
+  /**
+   * `page` is the object of main.js: {wall, stream, layout, view, manifest, headerPx, paint,
+   * address, lastKey}; `lastKey` was pressed last in the search box.
+   */
+  constructor(page) {
+    this.#page = page;
+    this.#wall = page.wall;
+    this.#marquee = new Marquee(page);
+    new MotionButton(byId("motion"), (isStopped) => this.#marquee.setStopped(isStopped));
+    this.#navigation = new KeyboardNavigation(page, this.#marquee);
     this.#card = new HoverCard(byId("card"));
-    const parts = { marquee: this.#marquee, navigation: this.#navigation, card: this.#card };
-    this.#opening = new SiteOpening(visit, parts, byId("site"));
+    this.#descriptions = new TabDescriptions(this.#wall, (index) => this.#groups.wordsOf(index));
+    this.#steps = new Steps(page);
+    this.#opening = new SiteOpening(page, byId("site"), {
+      marquee: this.#marquee, navigation: this.#navigation, card: this.#card, steps: this.#steps,
+    });
+    this.#anchor = new ScrollAnchor(page, () => this.makeRoom());
+    this.#odometer = new Odometer(page, byId("bar"));
+    this.#closing = new TabClosing(page, {
+      marquee: this.#marquee, navigation: this.#navigation,
+      closeSite: () => this.#opening.leave(),
+    });
+    this.#groups = new TabGroups(page, {
+      closing: this.#closing, describe: () => this.#descriptions.painted(),
+    });
+    const diveButton = byId("dive");
+    this.#dive = new Dive(page, diveButton, (index) => this.#opening.open(index, diveButton));
+    new RowDragging(this.#wall.container, this.#marquee);
+    new NewTab(this.#wall, byId("find"), this.#marquee);
+    this.#missing = new MissingTabs(page);
+    // Scans of older versions have no map.
+    byId("map-link").hidden = !page.manifest.map;
     this.#listen();
-    linkWebAppManifest();
+    keepSkin(page.address);
+    linkLate("stylesheet", "css/modes.css", MODES);
+    linkLate("manifest", "site.webmanifest");
   }
 
   /** To be called after each painting. */
   painted() {
+    this.#anchor.painted();
     this.#marquee.painted();
+    this.#descriptions.painted();
+    this.#steps.painted();
+    this.#closing.painted();
+    this.#dive.painted();
+    this.#missing.painted();
+    this.#groups.painted();
+    this.#odometer.painted();
+    if (this.#page.pendingSite) this.#seek(this.#page.pendingSite);
   }
 
-  /** To be called before the wall starts again with other tabs. */
-  reset() {
-    this.#opening.close();
+  /** Closes a site that the address does not name any more. Returns false if none is open. */
+  close() {
+    return this.#opening.close();
   }
 
-  /** To be called after a change of the layout. */
+  /** To be called after a change of the layout or of the positions of rows. */
   makeRoom() {
-    this.#opening.makeRoom();
+    this.#opening.gap.update();
   }
 
-  /** Goes to the tab `index`, which was searched for, and highlights it for a while. */
-  find(index) {
+  /** Returns the anchor {tab, offsetPx} of what is in view, to be kept while the layout changes. */
+  anchorOfView() {
+    return this.#anchor.ofView();
+  }
+
+  /** Scrolls to the pending anchor if its row is one of `rows` known ones. */
+  goToAnchor(rows) {
+    this.#anchor.go(rows);
+  }
+
+  /** Goes to the tab that the address asks for, once it is loaded. */
+  #seek({ host, index }) {
+    const { stream, address } = this.#page;
+    // A new wall begins with the bundle that holds the host.
+    const at = index >= 0 ? index : stream.indexOf(host);
+    if (at >= 0 && at < stream.total && stream.at(at) === undefined) return;
+    const isSearched = host === this.#searched;
+    this.#searched = "";
+    this.#page.pendingSite = null;
+    this.#closing.reopen(at);
+    const tab = stream.at(at);
+    if (!tab) this.#page.notify(`${shownHost(host)} has no tab in this scan.`);
+    // The step of the search is that of the site.
+    else if (isSearched) address.opened ??= { host, index: at };
+    if (tab && address.opened && this.#open(at)) {
+      if (isSearched) this.#light(at);
+      return;
+    }
+    address.opened = null;
+    if (tab) this.#find(at);
+  }
+
+  /** Opens the site of the tab `index`. Returns false if it cannot be framed. */
+  #open(index) {
+    return this.#wall.opened === index || this.#opening.open(index);
+  }
+
+  /** Brings the tab `index`, which was searched for, to the middle, and highlights it a while. */
+  #find(index) {
     this.#navigation.goTo(index);
+    const { view, paint } = this.#page;
+    this.#page.pendingAnchor = { tab: index, offsetPx: -Math.round(view.heightPx / 2) };
+    paint();
+    this.#light(index);
+  }
+
+  #light(index) {
     this.#wall.markFound(index);
     setTimeout(() => this.#wall.found === index && this.#wall.markFound(-1), FOUND_MS);
   }
@@ -70,6 +175,7 @@ export class Interaction {
       this.#showCard(event.target);
     });
     container.addEventListener("focusout", () => this.#card.hide());
+    container.addEventListener("pointerdown", () => this.#card.hide());
     container.addEventListener("pointerover", (event) => {
       if (event.pointerType !== "mouse") return;
       this.#marquee.pointAt(event.target.closest(".row"));
@@ -80,34 +186,79 @@ export class Interaction {
       this.#card.hide();
     });
     window.addEventListener("scroll", () => this.#card.hide(), { passive: true });
-    byId("find").addEventListener("focus", () => void this.#loadSearch());
-    if (document.activeElement === byId("find")) void this.#loadSearch();
+    const find = byId("find");
+    for (const type of ["focus", "input"]) {
+      find.addEventListener(type, () => void this.#loadSearch());
+    }
+    find.addEventListener("blur", () => this.#search || this.#sayOfSearch(""));
+    if (document.activeElement === find) void this.#loadSearch();
+    else setTimeout(() => void this.#prefetch(), PREFETCH_MS);
+  }
+
+  /**
+   * Fetches what is needed when the network is gone, and the search box before it is needed; what
+   * fails is tried again when it is.
+   */
+  async #prefetch() {
+    try {
+      await import("./messages.js");
+      await import("./search.js");
+    } catch {
+      // The visitor is told if something is typed.
+    }
   }
 
   #showCard(element) {
     const index = this.#wall.indexOf(element);
-    const tab = index < 0 ? undefined : this.#visit.stream?.at(index);
+    const tab = index < 0 ? undefined : this.#page.stream?.at(index);
     if (tab) this.#card.show(element.closest(".tab"), tab);
   }
 
   async #loadSearch() {
     if (this.#search) return;
     this.#search = true;
+    const input = byId("find");
     try {
       const { SearchBox } = await import("./search.js");
-      const visit = this.#visit;
-      const iconOf = (host) => visit.stream?.at(visit.stream.indexOf(host))?.icon ?? "";
-      this.#search = new SearchBox(byId("find"), byId("found"), () => visit.manifest, iconOf);
+      const page = this.#page;
+      this.#sayOfSearch("");
+      this.#search = new SearchBox({
+        input,
+        list: byId("found"),
+        status: byId("found-status"),
+        manifestOf: () => page.manifest,
+        iconOf: (host) => page.stream?.at(page.stream.indexOf(host))?.icon ?? "",
+        goTo: (host, bundle) => {
+          this.#searched = host;
+          page.address.goTo(host, bundle);
+        },
+        wasEntered: page.lastKey === "Enter",
+      });
     } catch {
       this.#search = null;
+      const isUsed = input.value !== "" && document.activeElement === input;
+      this.#sayOfSearch(isUsed ? "The names did not come." : "");
     }
+  }
+
+  #sayOfSearch(text) {
+    const status = byId("found-status");
+    status.textContent = text;
+    status.classList.toggle("words", text !== "");
   }
 }
 
-/** Needed for home screens only; linked late because Chromium fetches it before the first tabs. */
-function linkWebAppManifest() {
-  const link = document.createElement("link");
-  link.rel = "manifest";
-  link.href = "site.webmanifest";
-  document.head.append(link);
+/** Keeps the style of the wall for the other pages that are visited in this browser tab. */
+function keepSkin(address) {
+  const keep = () => {
+    visitStorage.setItem("skin", byId("skin").value);
+    visitStorage.setItem("chosen-skin", address.skin);
+  };
+  byId("skin").addEventListener("change", keep);
+  window.addEventListener("pagehide", keep);
+}
+
+/** Links a file that the first painting does not need; from the start it would delay the tabs. */
+function linkLate(rel, href, media = "") {
+  document.head.append(Object.assign(document.createElement("link"), { rel, href, media }));
 }

@@ -3,54 +3,61 @@
 
 import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
 import { neighbour, scrollToShow } from "./navigation.js";
-import { rowTop } from "./viewport.js";
 
 /** Moves the keyboard's focus, and scrolls to tabs. */
 export class KeyboardNavigation {
-  #visit;
+  #page;
   #marquee;
 
-  /** `visit` is the object of main.js, `marquee` what stops the rows. */
-  constructor(visit, marquee) {
-    this.#visit = visit;
+  /** `page` is the object of main.js, `marquee` what stops the rows. */
+  constructor(page, marquee) {
+    this.#page = page;
     this.#marquee = marquee;
-    visit.wall.container.addEventListener("keydown", (event) => this.#press(event));
+    page.wall.container.addEventListener("keydown", (event) => this.#press(event));
   }
 
   /** Scrolls to the tab `index`, shows it whole and focuses it. */
   goTo(index) {
     this.scrollTo(index);
-    this.#visit.paint();
+    this.#page.paint();
     this.#marquee.show(index);
-    this.#visit.wall.focus(index);
+    this.#page.wall.focus(index);
   }
 
   /** Scrolls so that the tab's row and `belowPx` pixels below it are in view. */
   scrollTo(index, belowPx = 0) {
-    const { layout, view, wall } = this.#visit;
+    const { layout, view, wall } = this.#page;
     const { rowHeightPx } = layout;
-    const top = rowTop(rowOfTab(layout, index), rowHeightPx, wall.gap);
+    const top = wall.positions.topOf(rowOfTab(layout, index));
     const bottom = top + rowHeightPx + belowPx;
     const to = scrollToShow(top, bottom, window.scrollY, view.heightPx, rowHeightPx);
     if (to !== null) window.scrollTo(0, to);
   }
 
   #press(event) {
-    const { stream, layout, view, wall } = this.#visit;
+    const { stream, layout, view, wall } = this.#page;
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || !stream) return;
     const from = wall.indexOf(event.target);
-    const firstRowInView = Math.ceil(view.scrolledPx / layout.rowHeightPx);
+    const firstRowInView = Math.ceil(wall.positions.rowAt(view.scrolledPx));
     const rows = rowsOfTabs(layout, stream.total, stream.ended);
     const shown = Math.min(stream.total, firstTabOfRow(layout, rows));
     let next = from < 0 && event.key.startsWith("Arrow")
       ? Math.min(firstTabOfRow(layout, firstRowInView), shown - 1)
       : neighbour(layout, from, event.key, shown);
+    // Up and down lead to a row, of which the nearest open tab is chosen below.
+    const onward = /Left|Up/.test(event.key) ? "ArrowLeft" : "ArrowRight";
+    while (next !== null && wall.closed.has(next)) next = neighbour(layout, next, onward, shown);
     if (next === null || next < 0) return;
     event.preventDefault();
     // Rows have moved, so the nearest tab is the one that is seen nearest.
     if (/Up|Down/.test(event.key) && from >= 0) {
       const nearest = this.#marquee.nearest(rowOfTab(layout, next), from);
       if (nearest >= 0) next = nearest;
+    }
+    // Rows have moved, so their ends are where they are seen.
+    if (/Home|End/.test(event.key)) {
+      const edge = this.#marquee.edge(from, event.key === "End");
+      if (edge >= 0) next = edge;
     }
     this.goTo(next);
   }

@@ -1,98 +1,174 @@
-// Owns the visit: reads the manifest, connects stream, layout and wall, shows messages, and loads
-// interaction.js once the first tabs are on screen.
+// Owns the page's state: reads the manifest, connects stream, layout and wall, shows messages, and
+// loads interaction.js once the first tabs are on screen.
 // Invariants: all painting happens in animation frames, and reads the DOM before it writes; after
 // every failure the page says what failed and offers to try again.
 // Must not know: formats, geometry, how a tab is drawn.
 
-import { bundlePath, fetchJson, readBundle, readManifest } from "./bundles.js";
-import { firstTabOfRow, rowLayout, rowOfTab, rowsOfTabs, skinOf } from "./layout.js";
-import { readHash, seedOfNumber, shuffledOrder } from "./random.js";
-import { TabStream } from "./stream.js";
+import { Address } from "./address.js";
+import { bundlePath, fetchFile, readBundle, readManifest } from "./bundles.js";
+import {
+  firstTabOfRow, poolSize, rowLayout, rowOfTab, rowsOfTabs, rowsToPaint, skinOf,
+} from "./layout.js";
+import { shuffledOrder, TabStream } from "./stream.js";
 import { TabWall } from "./tabs.js";
-import { poolSize, rowsInView, rowsToPaint, rowsWanted, rowTop } from "./viewport.js";
 
 const byId = (id) => document.getElementById(id);
 const coarse = matchMedia("(pointer: coarse)");
-const wall = new TabWall(byId("wall"), (index) => visit.stream?.at(index));
+/** The style of the visitor's own browser. */
+const ownSkin = skinOf(navigator.userAgentData?.brands, navigator.userAgent);
+const wall = new TabWall(byId("wall"), (index) => page.stream?.at(index));
+const address = new Address(followAddress);
 /** What interaction.js may use. */
-const visit = {
+const page = {
   wall,
+  address,
   manifest: null,
   stream: null,
   layout: null,
   view: { scrolledPx: 0, heightPx: 0 },
   headerPx: 0,
+  /** The site that the address asks for, {host, index}, until its tab is found. */
+  pendingSite: null,
+  /** The anchor {tab, offsetPx} to scroll to as soon as its row is known, or null. */
+  pendingAnchor: null,
+  /** The wall that is shown, {scan, seed, site, bundle}: it begins with `bundle`, for `site`. */
+  shown: {},
   paint,
+  updateRows,
+  notify,
 };
 /** The Interaction, once it is loaded. */
 let interaction = null;
+let isLoadingInteraction = false;
+/** Counts messages: a late one replaces no newer one. */
+let messages = 0;
 let frameRequested = false;
-/** What the location hash asks for: {seed, bundle, site}. */
-let wanted = readHash(location.hash) ?? { seed: seedOfNumber(Date.now()) };
-/** The hostname from the hash, until its tab is found. */
-let soughtHost = "";
+/** The stream of the next wall while it has no tabs, or null. */
+let nextStream = null;
 
 async function begin(fresh) {
-  visit.stream?.close();
-  visit.stream = null;
-  say("Opening tabs…", "");
-  const { value, trouble } = await fetchJson("manifest.json", fresh);
+  if (!page.stream) say("Opening tabs…", "");
+  const { value, trouble } = await fetchFile("manifest.json", { fresh });
   const manifest = trouble ? null : readManifest(value);
-  visit.manifest = manifest;
   if (manifest === null) {
-    say(manifestMessage(trouble), "Try again");
+    void explain("manifestMessage", trouble);
     return;
   }
-  const { hosts, crawl } = manifest;
-  byId("facts").textContent = hosts > 0 ? `${count(hosts)} tabs · ${crawl}` : crawl;
-  reset();
+  page.manifest = manifest;
+  if (manifest.hosts > 0) {
+    const tabs = manifest.hosts === 1 ? "tab" : "tabs";
+    byId("facts").textContent = `${manifest.hosts.toLocaleString("en")} ${tabs}`;
+  }
+  await reset();
 }
 
-/** Starts again from the top, with the order of bundles that the hash asks for. */
-function reset() {
-  const { manifest } = visit;
-  interaction?.reset();
-  visit.stream?.close();
+/** Starts the wall of the address: where it was left, or from the top. */
+async function reset() {
+  const { manifest } = page;
+  const { seed, site, opened, tab, kept: before } = address;
+  const scan = manifest.prefix;
+  // A site that was not found is looked for again.
+  const isSame = before?.scan === scan && (site === "" || before.bundle >= 0);
+  const kept = isSame ? before : null;
+  const { host, bundle, restore, trouble } = await findWall(kept);
+  // Another address may have been gone to.
+  if (seed !== address.seed || site !== address.site) return;
+  address.bundle = -1;
+  notify(trouble ?? "");
   const tabsABundle = manifest.hosts / Math.max(1, manifest.bundles);
-  visit.stream = new TabStream({
-    order: shuffledOrder(wanted.seed, manifest.bundles, wanted.bundle),
-    fetchTabs,
-    onChange: requestPaint,
+  const stream = new TabStream({
+    order: shuffledOrder(seed, manifest.bundles, bundle),
+    fetchTabs: (number, again) => fetchTabs(manifest, number, again),
+    onChange: () => {
+      if (stream !== nextStream) requestPaint();
+      else if (stream.total > 0 || stream.ended) show();
+      else sayState();
+    },
     tabsABundle: tabsABundle || undefined,
   });
-  wall.setCursor(0);
-  wall.markFound(-1);
-  soughtHost = wanted.site ?? "";
-  visit.layout = null;
-  window.scrollTo(0, 0);
-  measure();
+  restore?.(stream, kept.tabs);
+  nextStream?.close();
+  nextStream = stream;
+  // The tabs on the screen stay until others are there.
+  if (page.stream?.total > 0 && stream.total === 0) void stream.fillTo(1);
+  else show();
+
+  function show() {
+    nextStream = null;
+    interaction?.close();
+    page.stream?.close();
+    page.stream = stream;
+    page.shown = { scan, seed, site, bundle };
+    wall.setCursor(0);
+    wall.markFound(-1);
+    if (!host) address.opened = null;
+    const isSought = host && (opened || !kept);
+    page.pendingSite = isSought ? { index: -1, ...opened, host } : null;
+    // All tabs up to there are loaded.
+    const canReach = !isSought && tab > 0 && tab < stream.maxHeldTabs;
+    page.pendingAnchor = kept?.anchor ?? (canReach ? { tab, offsetPx: 0 } : null);
+    page.layout = null;
+    window.scrollTo(0, 0);
+    measure();
+  }
+}
+
+/** Resolves to {host, bundle} of the site that the address names; bundle -1 is none. */
+async function findWall(kept) {
+  const { site, opened, bundle } = address;
+  const host = opened?.host ?? site;
+  try {
+    if (kept) {
+      const { restoreStream: restore } = await import("./saved-stream.js");
+      return { host, bundle: kept.bundle, restore };
+    }
+    if (site === "" || bundle >= 0) return { host, bundle };
+    const { findBundleOf } = await import("./search-files.js");
+    return await findBundleOf(site, page.manifest.prefix);
+  } catch {
+    return { bundle: -1, trouble: `${host} was not looked for: a part of this page did not come.` };
+  }
+}
+
+/** Goes to where the address leads: another wall, or on this one a site opens or closes. */
+function followAddress() {
+  const { seed, kept, opened } = address;
+  const { shown } = page;
+  byId("skin").value = address.skin || ownSkin;
+  if (!page.manifest) return;
+  const isShown = ["scan", "bundle"].every((name) => kept?.[name] === shown[name]);
+  nextStream?.close();
+  nextStream = null;
+  if (!isShown || seed !== shown.seed) void reset();
+  else if (opened) page.pendingSite = opened;
+  else if (interaction?.close()) page.pendingAnchor = kept.anchor;
   requestPaint();
 }
 
-async function fetchTabs(number, again) {
-  const { value, trouble } = await fetchJson(bundlePath(visit.manifest, number), again);
+async function fetchTabs(manifest, number, fresh) {
+  const { value, trouble } = await fetchFile(bundlePath(manifest, number), { fresh });
   if (trouble) return { trouble };
-  const tabs = readBundle(value);
+  const tabs = readBundle(value, location.hostname);
   return tabs === null ? { trouble: "broken" } : { tabs };
 }
 
 function measure() {
-  const { layout } = visit;
-  const next = rowLayout(wall.container.clientWidth, coarse.matches, byId("skin").value);
-  visit.headerPx = byId("header").offsetHeight;
-  if (["widthPx", "skin", "phone"].every((name) => layout?.[name] === next[name])) return;
+  const { layout } = page;
+  const { clientWidth } = wall.container;
+  const textScale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  const next = rowLayout(clientWidth, coarse.matches, byId("skin").value, textScale);
+  page.headerPx = byId("header").offsetHeight;
+  const shaping = ["widthPx", "skin", "phone", "rowHeightPx"];
+  const isSame = shaping.every((name) => layout?.[name] === next[name]);
+  // A phone's view changes its height while it is scrolled: an open site keeps its own then.
+  if (isSame && (next.phone || !wall.positions.gap)) return;
   const { dataset } = document.documentElement;
   dataset.skin = next.skin;
   dataset.device = next.phone ? "phone" : "desktop";
-  const topRow = layout ? Math.round(window.scrollY / layout.rowHeightPx) : 0;
-  const topTab = layout ? firstTabOfRow(layout, topRow) : 0;
-  visit.layout = next;
+  if (layout) page.pendingAnchor ??= interaction?.anchorOfView() ?? null;
+  page.layout = next;
   wall.setLayout(next);
   interaction?.makeRoom();
-  if (topRow > 0) {
-    updateRows();
-    window.scrollTo(0, rowTop(rowOfTab(next, topTab), next.rowHeightPx, wall.gap));
-  }
   requestPaint();
 }
 
@@ -105,75 +181,75 @@ function requestPaint() {
   });
 }
 
+/** Sets the height of the wall, and returns the number of its rows. */
 function updateRows() {
-  const { stream, layout } = visit;
+  const { stream, layout } = page;
   const rows = stream ? rowsOfTabs(layout, stream.total, stream.ended || stream.trouble !== "") : 0;
   wall.setTotalRows(rows);
   return rows;
 }
 
 function paint() {
-  const { stream, layout } = visit;
+  const { stream, layout, pendingAnchor } = page;
   if (!stream || !layout) return;
+  const rows = updateRows();
+  if (pendingAnchor && interaction) interaction.goToAnchor(rows);
   // The view of the wall begins below the sticky header.
   const scrolledPx = window.scrollY;
-  const heightPx = window.innerHeight - visit.headerPx;
-  visit.view = { scrolledPx, heightPx };
-  const { rowHeightPx } = layout;
-  const rows = updateRows();
-  const view = rowsInView(scrolledPx, heightPx, rowHeightPx, rows, wall.gap, 0);
-  const { first, end } = rowsToPaint(view, wall.painted, poolSize(heightPx, rowHeightPx), rows);
-  wall.paint(first, end, stream.total);
+  const heightPx = window.innerHeight - page.headerPx;
+  page.view = { scrolledPx, heightPx };
+  const { positions } = wall;
+  const view = positions.rowsIn(scrolledPx, heightPx, rows);
+  const room = poolSize(heightPx, layout.rowHeightPx);
+  const { first, end } = rowsToPaint(view, wall.painted, room, rows);
+  // What is not at the anchor is loaded in vain.
+  if (!pendingAnchor || interaction) wall.paint(first, end, stream.total);
   sayState();
-  void stream.fillTo(firstTabOfRow(layout, rowsWanted(scrolledPx, heightPx, rowHeightPx)));
-  if (stream.total === 0) return;
-  if (interaction) afterPainting(stream);
+  const soughtPx = pendingAnchor ? positions.topOf(rowOfTab(layout, pendingAnchor.tab)) : 0;
+  const wanted = positions.rowsWanted(Math.max(scrolledPx, soughtPx), heightPx);
+  void stream.fillTo(firstTabOfRow(layout, wanted));
+  if (stream.total === 0 && !pendingAnchor) return;
+  if (interaction) interaction.painted();
   else void loadInteraction();
 }
 
-function afterPainting(stream) {
-  interaction.painted();
-  if (soughtHost === "") return;
-  // The first bundle is the one that holds the host.
-  const index = stream.indexOf(soughtHost);
-  soughtHost = "";
-  if (index >= 0) interaction.find(index);
-}
-
-/** Until this succeeds tabs are plain links; after a failure the next painting tries again. */
+/** Until this succeeds tabs are plain links; it is tried again 2 s after a failure. */
 async function loadInteraction() {
-  interaction = { painted() {}, reset() {}, makeRoom() {}, find() {} };
+  if (isLoadingInteraction) return;
+  isLoadingInteraction = true;
   try {
-    const { Interaction } = await import("./interaction.js");
-    interaction = new Interaction(visit);
-    requestPaint();
+    const [{ Interaction }] = await Promise.all([import("./interaction.js"), import("./style.js")]);
+    interaction = new Interaction(page);
   } catch {
-    interaction = null;
+    page.pendingAnchor = null;
+    setTimeout(() => (isLoadingInteraction = false), 2_000);
   }
+  requestPaint();
 }
 
 function sayState() {
-  const { total, trouble, skipped, ended } = visit.stream;
-  wall.container.classList.toggle("ended", ended);
-  if (trouble === "network") {
-    const text = navigator.onLine === false ? "You are offline." : "The network did not answer.";
-    say(total === 0 ? `${text} No tab could be loaded.` : text, "Try again");
-  } else if (trouble === "missing") {
-    say("These tabs are no longer where they were. A newer scan may be out.", "Look for it");
-  } else if (!ended) {
-    say("More tabs…", "");
-  } else if (total === 0 && skipped.length === 0) {
-    say("No tabs yet. The first scan has not put any here.", "Look again");
-  } else if (skipped.length > 0) {
-    const missing = skipped.length === 1 ? "One bundle" : `${skipped.length} bundles`;
-    say(`${missing} of tabs could not be read.`, "Try again");
-  } else {
-    say(`That was every tab: ${count(total)}.`, "");
+  const { total, trouble, skipped, ended } = nextStream ?? page.stream;
+  wall.container.classList.toggle("ended", page.stream.ended);
+  if (trouble === "" && !ended) say("More tabs…", "");
+  else void explain("streamMessage", { total, trouble, skipped });
+}
+
+/** Says what a function of messages.js says, unless something else is said meanwhile. */
+async function explain(name, state) {
+  const number = (messages += 1);
+  let words = ["The network did not answer.", "Try again"];
+  try {
+    const described = await import("./messages.js");
+    words = described[name](state, navigator.onLine !== false);
+  } catch {
+    // Without a network the module does not come either.
   }
+  if (number === messages) say(...words);
 }
 
 /** Shows a message below the wall; `action` is the label of its button, or "": no button. */
 function say(text, action) {
+  messages += 1;
   const message = byId("message");
   if (message.textContent !== text) message.textContent = text;
   const button = byId("retry");
@@ -182,34 +258,26 @@ function say(text, action) {
   if (button.textContent !== action) button.textContent = action;
 }
 
-function manifestMessage(trouble) {
-  if (trouble === "network") return "The network did not answer, so there are no tabs to show.";
-  if (trouble === "missing") return "No scan has been published here: manifest.json is missing.";
-  return "The list of tabs can't be read: manifest.json is not what it should be.";
+/** Says something over the wall; "" ends that. */
+function notify(text) {
+  byId("notice").textContent = text;
 }
 
-function count(number) {
-  return number.toLocaleString("en");
-}
-
+/** Goes on after trouble; where the scan itself may be gone, with its manifest. */
 function retry() {
-  const { stream } = visit;
-  if (stream && stream.trouble !== "missing" && stream.total + stream.skipped.length > 0) {
-    void stream.resume();
-  } else {
-    void begin(true);
-  }
+  const stream = nextStream ?? page.stream;
+  const isThere = stream?.trouble === "" && stream.total + stream.skipped.length > 0;
+  void (isThere || stream?.trouble === "network" ? stream.resume() : begin(true));
 }
 
 byId("retry").addEventListener("click", retry);
-byId("shuffle").addEventListener("click", () => {
-  // The hash makes the shuffled wall a link that can be shared.
-  location.hash = `seed=${Date.now()}`;
-});
-byId("skin").addEventListener("change", measure);
-window.addEventListener("hashchange", () => {
-  wanted = readHash(location.hash) ?? wanted;
-  if (visit.manifest) reset();
+byId("find").addEventListener("keydown", ({ key }) => (page.lastKey = key));
+byId("shuffle").addEventListener("click", () => address.goTo());
+byId("skin").addEventListener("change", () => {
+  const { value } = byId("skin");
+  address.skin = value === ownSkin ? "" : value;
+  address.replace(history.state);
+  measure();
 });
 window.addEventListener("scroll", requestPaint, { passive: true });
 window.addEventListener("resize", () => {
@@ -217,9 +285,10 @@ window.addEventListener("resize", () => {
   requestPaint();
 }, { passive: true });
 window.addEventListener("online", () => {
-  if (!visit.stream || visit.stream.trouble === "network") retry();
+  const stream = nextStream ?? page.stream;
+  if (!stream || stream.trouble === "network") retry();
 });
 history.scrollRestoration = "manual";
 wall.setStill(matchMedia("(prefers-reduced-motion: reduce)").matches);
-byId("skin").value = skinOf(navigator.userAgentData?.brands, navigator.userAgent);
+byId("skin").value = address.skin || ownSkin;
 void begin(false);

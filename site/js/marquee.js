@@ -1,12 +1,12 @@
 // Owns the motion of the rows: which rows move, and the animation of each. The compositor animates
 // one transform a row; a timer takes the tabs that left at one edge to the other.
-// Invariants: a row that is out of view, pointed at, focused, or that holds an open or found tab
-// has no animation; neither has any row while the page scrolls, is hidden, or motion is stopped; a
-// row that stops stays where it was seen.
+// Invariants: a row that is out of view, pointed at, held, focused, or that holds an open or found
+// tab has no animation; neither has any row while the page scrolls, is hidden, or motion is
+// stopped; a row that stops stays where it was seen.
 // Must not know: what a tab shows, why the page scrolls.
 
 import { shiftToShow } from "./navigation.js";
-import { rowsInView } from "./viewport.js";
+import { orderRows } from "./reading-order.js";
 
 /** Rows start to move when the page has not been scrolled for this long. */
 const START_DELAY_MS = 150;
@@ -17,38 +17,43 @@ const CYCLES = 50;
 
 /** Moves the rows in view, like a marquee. */
 export class Marquee {
-  #visit;
+  #page;
   #wall;
   /** The animation of each row that moves. */
   #animations = new WeakMap();
   #pointedRow = null;
+  /** The nodes of the rows that something else moves. */
+  #held = new Set();
   #timer = 0;
   #scrolledPx;
-  #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+  #onMoved = () => {};
 
-  /** `visit` is the object of main.js; `stopButton` is pressed while no row may move. */
-  constructor(visit, stopButton) {
-    this.#visit = visit;
-    this.#wall = visit.wall;
-    this.#scrolledPx = visit.view.scrolledPx;
+  /** `page` is the object of main.js. */
+  constructor(page) {
+    this.#page = page;
+    this.#wall = page.wall;
+    this.#scrolledPx = page.view.scrolledPx;
     this.#wall.onReset((row) => this.#stop(row));
-    const update = () => this.#setStill(stopButton.getAttribute("aria-pressed") === "true");
-    stopButton.addEventListener("click", () => {
-      const stop = stopButton.getAttribute("aria-pressed") !== "true";
-      stopButton.setAttribute("aria-pressed", String(stop));
-      update();
-    });
-    this.#reducedMotion.addEventListener("change", update);
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) this.#moveOnly(0, 0);
       this.#schedule(0);
     });
-    update();
+  }
+
+  /** `listener(rows)` is called when tracks of these rows may have moved, unless by a scroll. */
+  onMoved(listener) {
+    this.#onMoved = listener;
+  }
+
+  /** Stops all rows, or lets them move. */
+  setStopped(isStopped) {
+    this.#wall.setStill(isStopped);
+    this.#schedule(0);
   }
 
   /** To be called after each painting: stops all rows while the page scrolls. */
   painted() {
-    const { scrolledPx } = this.#visit.view;
+    const { scrolledPx } = this.#page.view;
     // Each animated row is a layer of its own, which makes every frame of a scroll slower.
     if (scrolledPx !== this.#scrolledPx) this.#moveOnly(0, 0);
     this.#scrolledPx = scrolledPx;
@@ -62,14 +67,52 @@ export class Marquee {
     this.#schedule(0);
   }
 
+  /** Stops the row node until it is released. */
+  hold(rowNode) {
+    this.#held.add(rowNode);
+    this.#schedule(0);
+  }
+
+  /** Lets a row node move that was held. */
+  release(rowNode) {
+    this.#held.delete(rowNode);
+    this.#schedule(0);
+  }
+
+  /** Moves the row node's track by `px` pixels to the right. Returns false if it is not painted. */
+  moveBy(rowNode, px) {
+    const row = this.#wall.rows.find(({ node }) => node === rowNode);
+    if (!row) return false;
+    this.#stop(row);
+    this.#wall.moveTrack(row, row.shiftPx + px);
+    this.#onMoved([row]);
+    return true;
+  }
+
   /** Stops the tab's row and moves its track so that the whole tab is seen. */
   show(index) {
     const row = this.#wall.rowOf(index);
-    if (!row) return;
+    if (!row || !this.#wall.holds(row, index)) return;
     this.#stop(row);
-    const left = row.lefts[index - row.first] + row.shiftPx;
+    const left = row.lefts[this.#wall.columnOf(row, index)] + row.shiftPx;
     const by = shiftToShow(left, row.tabPx, this.#wall.layout.widthPx);
     if (by !== 0) this.#wall.moveTrack(row, row.shiftPx + by);
+  }
+
+  /** Returns the first tab that is seen whole in the row of `index`, or the last; -1 if none. */
+  edge(index, isLast) {
+    const row = this.#wall.rowOf(index);
+    const { widthPx } = this.#wall.layout;
+    let best = -1;
+    let bestLeft = isLast ? -Infinity : Infinity;
+    row?.cells.forEach(({ tab }, column) => {
+      const left = row.lefts[column] + this.#shiftNow(row);
+      const isWhole = tab && left > -1 && left + row.tabPx < widthPx + 1;
+      if (!isWhole || (isLast ? left <= bestLeft : left >= bestLeft)) return;
+      best = column;
+      bestLeft = left;
+    });
+    return row?.cells[best]?.index ?? -1;
   }
 
   /** Returns the tab of the painted row `number` that is seen nearest to the tab `index`, or -1. */
@@ -78,51 +121,39 @@ export class Marquee {
     const from = this.#wall.rowOf(index);
     if (!row || !from) return -1;
     const middle = (of, column) => of.lefts[column] + this.#shiftNow(of) + of.tabPx / 2;
-    const wished = middle(from, index - from.first);
+    const wished = middle(from, this.#wall.columnOf(from, index));
     const distance = (column) => Math.abs(middle(row, column) - wished);
     let best = -1;
     row.cells.forEach(({ tab }, column) => {
       if (tab && (best < 0 || distance(column) < distance(best))) best = column;
     });
-    return best < 0 ? -1 : row.first + best;
+    return row.cells[best]?.index ?? -1;
   }
 
-  #setStill(stopped) {
-    this.#wall.setStill(stopped || this.#reducedMotion.matches);
-    this.#schedule(0);
-  }
-
-  /** Updates the motion after `ms` and then every few seconds, unless the page is hidden. */
+  /** Updates the motion after `ms` and, while rows may move and are seen, every few seconds. */
   #schedule(ms) {
     clearTimeout(this.#timer);
     if (document.hidden) return;
     this.#timer = setTimeout(() => {
-      const { view, layout } = this.#visit;
-      this.#orderRows();
-      const { first, end } = rowsInView(
-        view.scrolledPx, view.heightPx, layout.rowHeightPx, Infinity, this.#wall.gap, 0,
-      );
+      const { scrolledPx, heightPx } = this.#page.view;
+      orderRows(this.#wall);
+      const { first, end } = this.#wall.positions.rowsIn(scrolledPx, heightPx);
       this.#moveOnly(first, end);
-      this.#schedule(UPDATE_INTERVAL_MS);
+      this.#onMoved(this.#wall.rows);
+      if (!this.#wall.still) this.#schedule(UPDATE_INTERVAL_MS);
     }, ms);
-  }
-
-  /** Restores the focus afterwards: a node that is moved in the document loses it. */
-  #orderRows() {
-    const focused = document.activeElement;
-    this.#wall.order();
-    if (focused !== document.activeElement) focused.focus({ preventScroll: true });
   }
 
   /** Moves those of the rows [first, end) that may move, and stops all others. */
   #moveOnly(first, end) {
     const wall = this.#wall;
     const focusedRow = document.activeElement?.closest(".row");
+    const mustStop = (row) => wall.still || row.node === this.#pointedRow ||
+      row.node === focusedRow || this.#held.has(row.node) ||
+      wall.holds(row, wall.opened) || wall.holds(row, wall.found);
     for (const row of wall.rows) {
       const isInView = row.number >= first && row.number < end;
-      const mustStop = wall.still || row.node === this.#pointedRow || row.node === focusedRow ||
-        wall.holds(row, wall.opened) || wall.holds(row, wall.found);
-      if (isInView && !mustStop) this.#move(row);
+      if (isInView && !mustStop(row)) this.#move(row);
       else this.#stop(row);
     }
   }

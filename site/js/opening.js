@@ -1,83 +1,103 @@
-// Owns the opening of a tab's site between two rows: the click, the room between the rows, the
-// return of the focus. Must not know: what the viewer shows, how rows are drawn.
+// Owns the opening of a tab's site between two rows: the click, the return of the focus.
+// Must not know: what the viewer shows, how rows are drawn and moved.
 
 import { rowOfTab } from "./layout.js";
+import { RowGap } from "./row-gap.js";
 import { SiteViewer } from "./viewer.js";
-
-/** The part of the window's height that an open site takes. */
-const SITE_SHARE = 0.75;
-/** A little more than the transition of .making-room in css/everytab.css, in milliseconds. */
-const TRANSITION_MS = 300;
 
 /** Opens a tab's site where the visitor clicks, and closes it. */
 export class SiteOpening {
-  #visit;
+  #page;
   #marquee;
   #navigation;
   #card;
+  #steps;
   #viewer;
+  /** The RowGap, in which the site is shown. */
+  gap;
+  #isFollowing = false;
+  /** Resolves when the address names no closed site any more. */
+  #isLeft = Promise.resolve();
 
   /**
-   * `visit` is the object of main.js; `parts` are the page's other parts: {marquee, navigation,
-   * card}; `element` is the viewer's element.
+   * `page` is the object of main.js; `element` is the viewer's element; the last argument are the
+   * page's other parts.
    */
-  constructor(visit, { marquee, navigation, card }, element) {
-    this.#visit = visit;
+  constructor(page, element, { marquee, navigation, card, steps }) {
+    const { container } = page.wall;
+    this.#page = page;
     this.#marquee = marquee;
     this.#navigation = navigation;
     this.#card = card;
-    this.#viewer = new SiteViewer(element, visit.manifest.contact, () => this.#closed());
-    visit.wall.container.addEventListener("click", (event) => this.#open(event));
+    this.#steps = steps;
+    this.gap = new RowGap(page, element);
+    this.#viewer = new SiteViewer(element, page.manifest.contact, {
+      onClosed: () => this.#closed(),
+      onLoading: (isLoading) => container.classList.toggle("loading", isLoading),
+    });
+    container.addEventListener("click", (event) => this.#click(event));
   }
 
-  /** Closes the open site, if there is one. */
+  /** Closes a site that the address does not name any more. Returns false if none is open. */
   close() {
+    if (!this.#viewer.isOpen) return false;
+    this.#isFollowing = true;
+    this.#viewer.close();
+    this.#isFollowing = false;
+    return true;
+  }
+
+  /** Closes the open site, as its button does. Resolves when the address does not name it. */
+  async leave() {
     if (this.#viewer.isOpen) this.#viewer.close();
+    await this.#isLeft;
   }
 
-  /** Makes room for the open site in the current layout, or removes the room. */
-  makeRoom() {
-    const { wall, layout, headerPx } = this.#visit;
-    const { rowHeightPx } = layout;
-    const most = window.innerHeight - headerPx - rowHeightPx;
-    const px = Math.min(Math.round(window.innerHeight * SITE_SHARE), most);
-    wall.setGap(wall.opened < 0 ? null : { row: rowOfTab(layout, wall.opened), px });
-    if (wall.gap) this.#viewer.place((wall.gap.row + 1) * rowHeightPx, px);
-  }
-
-  #open(event) {
-    const { wall, stream } = this.#visit;
-    const index = wall.indexOf(event.target);
-    const tab = index < 0 ? undefined : stream?.at(index);
-    const isPlainClick = event.button === 0 &&
-      !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-    if (!tab || !isPlainClick) return;
+  /**
+   * Opens the site of the tab `index`. Returns false if it cannot be framed. A dive is a step of
+   * its own, and leaves the focus on `diveButton`, or puts it where the space key dives again.
+   */
+  open(index, diveButton = null) {
+    const { wall, stream, layout } = this.#page;
+    const tab = stream?.at(index);
+    if (!tab?.frameable) return false;
+    this.#steps.openSite(tab.host, index, diveButton !== null);
+    // The row of a dive may be far away.
+    if (diveButton && !wall.rowOf(index)) {
+      this.#navigation.scrollTo(index);
+      this.#page.paint();
+    }
     wall.setCursor(index);
-    if (!tab.frameable) return;
-    event.preventDefault();
     this.#card.hide();
     wall.markFound(-1);
     wall.markOpened(index);
+    this.gap.change(rowOfTab(layout, index), () =>
+      this.#navigation.scrollTo(index, wall.positions.gap.px));
     this.#marquee.show(index);
-    this.#moveRows();
     this.#viewer.open(tab);
-    this.#navigation.scrollTo(index, wall.gap.px);
+    const isOnButton = diveButton && document.activeElement === diveButton;
+    if (!isOnButton) this.#viewer.focus(diveButton !== null);
+    return true;
+  }
+
+  #click(event) {
+    const { wall } = this.#page;
+    const index = wall.indexOf(event.target);
+    const isPlainClick = event.button === 0 &&
+      !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    if (index < 0 || !isPlainClick) return;
+    wall.setCursor(index);
+    if (index === wall.opened || this.open(index)) event.preventDefault();
   }
 
   #closed() {
-    const { wall } = this.#visit;
+    const { wall } = this.#page;
     const index = wall.opened;
+    // Where the view begins in the gap, the rows below it stay.
+    const { row } = wall.positions.anchorAt(window.scrollY);
     wall.markOpened(-1);
-    this.#moveRows();
+    this.gap.change(row);
     if (!wall.focus(index)) wall.container.focus({ preventScroll: true });
-  }
-
-  /** Moves the rows apart or together, with a transition. */
-  #moveRows() {
-    const { classList } = this.#visit.wall.container;
-    this.makeRoom();
-    classList.add("making-room");
-    setTimeout(() => classList.remove("making-room"), TRANSITION_MS);
-    this.#visit.paint();
+    if (!this.#isFollowing) this.#isLeft = this.#steps.closeSite();
   }
 }

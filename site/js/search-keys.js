@@ -1,7 +1,6 @@
 // Owns search keys: the key by which a hostname is sorted and found, the files that can hold a key,
 // the lines of a file that begin with what was typed.
-// Invariants: the same keys and order as bundler/src/search/key.rs; a hostname is shown in its
-// own script only if it consists of letters, marks, digits, hyphens, underscores and dots.
+// Invariant: the same keys and order as bundler/src/search/key.rs.
 // Must not know: the DOM, the network.
 
 /** Digits, the letters a to z, and all other first characters. */
@@ -10,8 +9,7 @@ const MAX_TYPED_CHARACTERS = 260;
 
 /** Returns the key of a hostname: without "www.", each xn-- label decoded. */
 export function searchKey(hostname) {
-  const rest = hostname.startsWith("www.") ? hostname.slice(4) : "";
-  const name = rest.includes(".") ? rest : hostname;
+  const name = withoutWww(hostname);
   if (!name.includes("xn--")) return name;
   return name.split(".").map((label) => decodeLabel(label) ?? label).join(".");
 }
@@ -30,10 +28,10 @@ export function typedKey(typed) {
   }
 }
 
-/** Returns the hostname as it is shown: in its own script where that is safe. */
-export function shownName(hostname) {
-  const shown = searchKey(hostname);
-  return /^[\p{L}\p{M}\p{N}._-]+$/u.test(shown) ? shown : hostname;
+/** Returns the hostname without "www.", unless nothing else would be left but a suffix. */
+export function withoutWww(hostname) {
+  const rest = hostname.startsWith("www.") ? hostname.slice(4) : "";
+  return rest.includes(".") ? rest : hostname;
 }
 
 /** Returns the number of the folder that holds the key, 0 to 27. */
@@ -72,20 +70,28 @@ export function filesFor(firsts, start) {
   return { first: Math.max(0, before - 1), end: through };
 }
 
-/** Returns a file's first `most` entries {host, bundle, slot} whose keys begin with `start`. */
-export function linesFrom(text, start, most) {
+/**
+ * Returns a file's first `most` entries {host, key, bundle, slot, rank, title} whose keys begin
+ * with `start`. `rank` is Infinity for a host that has none, and `title` then "".
+ */
+export function linesFrom(text, start, most = Infinity) {
   const found = [];
   for (const line of text.split("\n")) {
-    const [host, bundle, slot] = line.split("\t");
-    if (slot === undefined || !searchKey(host).startsWith(start)) continue;
-    found.push({ host, bundle: Number(bundle), slot: Number(slot) });
+    const [host, bundle, slot, rank, title] = line.split("\t");
+    if (slot === undefined) continue;
+    const key = searchKey(host);
+    if (!key.startsWith(start)) continue;
+    found.push({
+      host, key, bundle: Number(bundle), slot: Number(slot), rank: Number(rank || Infinity),
+      title: title ?? "",
+    });
     if (found.length === most) break;
   }
   return found;
 }
 
 /** Decodes an xn-- label (RFC 3492). Returns null for other labels and for invalid ones. */
-function decodeLabel(label) {
+export function decodeLabel(label) {
   if (!label.startsWith("xn--")) return null;
   const text = label.slice(4);
   const hyphen = text.lastIndexOf("-");

@@ -1,30 +1,36 @@
-// Owns the search box: fetches static search files, shows the hostnames that begin with what was
-// typed, and goes to the tab of the chosen one.
-// Invariants: at most two files are fetched after a pause in typing, and each once; an older answer
-// never replaces a newer one; hostnames enter by textContent only.
+// Owns the search box: shows the hostnames that what was typed means, and goes to the tab of the
+// chosen one.
+// Invariants: at most two files are fetched after a pause in typing; an older answer never replaces
+// a newer one; names and titles enter by textContent only; Enter takes the answer that is marked.
 // Must not know: how the files are sorted, rows, bundles.
 
-import { filesFor, linesFrom, rangeOf, shownName, typedKey } from "./search-keys.js";
+import { Announcer } from "./announcer.js";
+import { shownHost } from "./host-name.js";
+import { SearchFiles } from "./search-files.js";
+import { typedKey, withoutWww } from "./search-keys.js";
 
 /** A pause in typing this long starts a search. */
 const PAUSE_MS = 150;
-const MAX_SUGGESTIONS = 8;
 const MAX_FILES_PER_PAUSE = 2;
-/** The files kept in memory; the one fetched first is dropped first. */
-const MAX_FILES_HELD = 60;
+/** The `keyCode` of keys that an input method takes. */
+const INPUT_METHOD = 229;
 
 /** The input, its list of suggestions, and the search files behind them. */
 export class SearchBox {
   /**
-   * `input` and `list` are elements; `manifestOf()` returns the manifest or null; `iconOf(host)`
-   * returns a site's icon as a data URL if its bundle is in memory, else "".
+   * `input`, `list` and `status` are elements; `manifestOf()` returns the manifest or null;
+   * `iconOf(host)` returns a site's icon as a data URL if its bundle is in memory, else "";
+   * `goTo(host, bundle)` leads to the chosen site. `wasEntered` is true if Enter was pressed in the
+   * input before.
    */
-  constructor(input, list, manifestOf, iconOf) {
+  constructor({ input, list, status, manifestOf, iconOf, goTo, wasEntered }) {
     this.input = input;
     this.list = list;
+    this.status = status;
     this.manifestOf = manifestOf;
     this.iconOf = iconOf;
-    this.files = new Map();
+    this.goTo = goTo;
+    this.files = new SearchFiles();
     this.entries = [];
     this.chosen = -1;
     this.timer = 0;
@@ -34,10 +40,14 @@ export class SearchBox {
     this.pending = false;
     /** True if the visitor pressed Enter meanwhile: then the first name is gone to. */
     this.goToFirst = false;
+    this.announcer = new Announcer(this.status);
     input.addEventListener("input", () => this.#schedule(PAUSE_MS));
     input.addEventListener("keydown", (event) => this.#press(event));
-    input.addEventListener("blur", () => this.#show(null));
-    input.addEventListener("focus", () => this.#schedule(0));
+    input.addEventListener("blur", () => this.#hide());
+    input.addEventListener("focus", () => {
+      input.select();
+      this.#schedule(0);
+    });
     list.addEventListener("pointerdown", (event) => {
       // Keeps the focus in the box, so that the list is still there at the click.
       event.preventDefault();
@@ -46,11 +56,14 @@ export class SearchBox {
       const at = [...list.children].indexOf(event.target.closest("[role=option]"));
       if (at >= 0) this.#go(this.entries[at]);
     });
-    if (document.activeElement === input) this.#schedule(0);
+    if (document.activeElement !== input) return;
+    this.#schedule(0);
+    this.goToFirst = wasEntered;
   }
 
   #schedule(ms) {
     clearTimeout(this.timer);
+    this.announcer.cancel();
     this.query += 1;
     this.pending = true;
     this.goToFirst = false;
@@ -59,68 +72,65 @@ export class SearchBox {
   }
 
   async #answer(query) {
-    const start = typedKey(this.input.value);
+    const typed = this.input.value;
     const manifest = this.manifestOf();
-    if (start === "" || !manifest) {
-      this.#show(null);
-      this.pending = false;
+    if (typedKey(typed) === "" || !manifest) {
+      this.#hide();
       return;
     }
-    const folder = `${manifest.prefix}search/${rangeOf(start)}/`;
-    let fetched = this.files.has(`${folder}index.tsv`) ? 0 : 1;
-    const index = await this.#read(`${folder}index.tsv`);
+    const { entries, isWhole, trouble } =
+      await this.files.answer(typed, manifest, MAX_FILES_PER_PAUSE);
     if (query !== this.query) return;
-    const { first, end } = filesFor(index?.split("\n").filter((key) => key !== "") ?? [], start);
-    let entries = [];
-    let trouble = index === null;
-    for (let file = first; file < end && entries.length < MAX_SUGGESTIONS && !trouble; file += 1) {
-      const path = `${folder}${file}.tsv`;
-      if (!this.files.has(path)) fetched += 1;
-      if (fetched > MAX_FILES_PER_PAUSE) {
-        // Goes on after another pause, unless something else is typed meanwhile.
-        this.#show(entries, trouble);
-        this.timer = setTimeout(() => void this.#answer(query), PAUSE_MS);
-        return;
-      }
-      const text = await this.#read(path);
-      if (query !== this.query) return;
-      trouble = text === null;
-      entries = entries.concat(linesFrom(text ?? "", start, MAX_SUGGESTIONS - entries.length));
+    // The names that begin with what was typed come first: further ones do not move them.
+    if (this.goToFirst && entries.length > 0) {
+      this.#go(entries[0]);
+      return;
     }
-    if (query !== this.query) return;
-    this.#show(entries, trouble);
-    this.pending = false;
-    if (this.goToFirst && entries.length > 0) this.#go(entries[0]);
+    if (isWhole || entries.length > 0) this.#show(entries, trouble);
+    this.pending = !isWhole;
+    // Goes on after another pause, unless something else is typed meanwhile.
+    if (!isWhole) this.timer = setTimeout(() => void this.#answer(query), PAUSE_MS);
   }
 
-  /** Resolves to the text of a search file, or to null if it cannot be fetched. */
-  async #read(path) {
-    const held = this.files.get(path);
-    if (held !== undefined) return held;
-    try {
-      const response = await fetch(path);
-      if (!response.ok) return null;
-      const text = await response.text();
-      this.files.set(path, text);
-      if (this.files.size > MAX_FILES_HELD) this.files.delete(this.files.keys().next().value);
-      return text;
-    } catch {
-      return null;
-    }
-  }
-
-  #show(entries, trouble = false) {
+  #show(entries, trouble) {
     const { input, list } = this;
-    this.entries = entries ?? [];
+    const start = typedKey(input.value);
+    const before = this.chosen < 1 ? null : this.entries[this.chosen]?.host;
+    this.entries = entries;
+    list.replaceChildren(...entries.map((entry, i) =>
+      option(entry, i, start, this.iconOf(entry.host))));
+    list.hidden = entries.length === 0;
+    input.setAttribute("aria-expanded", String(entries.length > 0));
+    const kept = entries.findIndex(({ host }) => host === before);
+    this.#choose(entries.length === 0 ? -1 : Math.max(0, kept));
+    this.#say(entries, trouble);
+  }
+
+  /** Hides the list; an answer that is still awaited is dropped. */
+  #hide() {
+    clearTimeout(this.timer);
+    this.query += 1;
+    this.pending = false;
+    this.goToFirst = false;
+    this.entries = [];
+    this.list.hidden = true;
+    this.status.textContent = "";
+    this.status.classList.remove("words");
+    this.input.setAttribute("aria-expanded", "false");
     this.#choose(-1);
-    list.replaceChildren(...this.entries.map(({ host }, i) =>
-      option(shownName(host), i, this.iconOf(host))));
-    if (entries?.length === 0) {
-      const message = trouble ? "The names did not come." : "No website begins with that.";
-      list.append(option(message, -1));
+  }
+
+  /** Says what the list does not show; how many names there are, at most once in ten seconds. */
+  #say({ length }, trouble) {
+    const { status } = this;
+    this.announcer.cancel();
+    status.classList.toggle("words", length === 0);
+    if (length === 0) {
+      status.textContent = trouble ? "The names did not come." : "No website was found for that.";
+    } else {
+      status.textContent = "";
+      this.announcer.say(length === 1 ? "One website" : `${length} websites`);
     }
-    list.hidden = entries === null;
-    input.setAttribute("aria-expanded", String(entries !== null));
   }
 
   #choose(at) {
@@ -133,10 +143,13 @@ export class SearchBox {
   }
 
   #press(event) {
+    // These keys belong to an input method; Safari has ended the composition by then.
+    if (event.isComposing || event.keyCode === INPUT_METHOD) return;
     const { length } = this.entries;
-    if (event.key === "Escape" && !this.list.hidden) {
+    const isShown = length > 0 || this.status.textContent !== "";
+    if (event.key === "Escape" && (isShown || this.pending)) {
       event.stopPropagation();
-      this.#show(null);
+      this.#hide();
     } else if (event.key === "Enter") {
       const entry = this.entries[Math.max(0, this.chosen)];
       // The list may still answer what was typed before.
@@ -145,23 +158,35 @@ export class SearchBox {
     } else if (/^Arrow(?:Up|Down)$/.test(event.key) && length > 0) {
       event.preventDefault();
       const step = event.key === "ArrowDown" ? 1 : -1;
-      const from = this.chosen < 0 && step < 0 ? 0 : this.chosen;
-      this.#choose((from + step + length) % length);
+      this.#choose((this.chosen + step + length) % length);
     }
   }
 
-  /** The hash leads to the tab: so it can be shared, and the back button works. */
   #go({ host, bundle }) {
-    this.#show(null);
+    this.#hide();
+    this.input.value = shownHost(withoutWww(host));
     this.input.blur();
-    location.hash = `#seed=${Date.now()}&bundle=${bundle}&site=${host}`;
+    this.goTo(host, bundle);
   }
 }
 
-/** A list item; `number` -1 makes it a message that cannot be chosen. */
-function option(text, number, icon = "") {
+/** A list item: the icon, the name with what was typed in bold, and its title if it is known. */
+function option({ host, title }, number, start, icon) {
   const item = document.createElement("li");
-  item.textContent = text;
+  item.id = `choice-${number}`;
+  item.setAttribute("role", "option");
+  const name = document.createElement("span");
+  name.dir = "auto";
+  const text = shownHost(withoutWww(host));
+  const at = text.indexOf(start);
+  if (at < 0) {
+    name.textContent = text;
+  } else {
+    const bold = document.createElement("b");
+    bold.textContent = start;
+    name.append(text.slice(0, at), bold, text.slice(at + start.length));
+  }
+  item.append(name);
   if (icon) {
     const image = document.createElement("img");
     image.className = "icon";
@@ -169,12 +194,12 @@ function option(text, number, icon = "") {
     image.src = icon;
     item.prepend(image);
   }
-  item.dir = "auto";
-  if (number < 0) {
-    item.setAttribute("role", "none");
-    return item;
+  if (title) {
+    const words = document.createElement("span");
+    words.className = "choice-title";
+    words.dir = "auto";
+    words.textContent = title;
+    item.append(" ", words);
   }
-  item.id = `choice-${number}`;
-  item.setAttribute("role", "option");
   return item;
 }

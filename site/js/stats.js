@@ -1,25 +1,18 @@
 // Owns the page of numbers: which values of stats.json and history.json are shown, with which text.
 // Must not know: how a chart is drawn.
 
+import { fetchFile } from "./bundles.js";
 import { bars, count, duration, largest, line, numberAt, share } from "./charts.js";
 
 const STAGES = {
-  index: "Reading the index",
-  warc: "Reading home pages",
-  icon: "Fetching icons",
-  "bundle-shard": "Making tabs",
-  search: "Search files",
-  publish: "Publishing",
+  index: "Read the crawl’s index",
+  warc: "Read home pages",
+  icon: "Download icons",
+  "bundle-shard": "Write tabs",
+  search: "Write search files",
+  map: "Draw the map",
+  publish: "Publish",
 };
-
-async function read(path) {
-  try {
-    const response = await fetch(path);
-    return response.ok ? await response.json() : null;
-  } catch {
-    return null;
-  }
-}
 
 function tiles(pairs) {
   const list = document.createElement("div");
@@ -43,21 +36,21 @@ function show(stats, history) {
   const text = (name) => (typeof stats[name] === "string" ? stats[name].slice(0, 100) : "");
   const published = text("generated_at").slice(0, 10);
   document.getElementById("about-scan").textContent = [
-    text("crawl"), published && `published on ${published}`,
+    text("crawl") && `Crawl ${text("crawl")}`, published && `published on ${published}`,
   ].filter(Boolean).join(", ");
   const pages = n("stages", "warc", "outcomes", "ok") || n("titles_extracted");
   const numbers = document.getElementById("numbers");
   numbers.replaceChildren(tiles([
     [count(n("total_domains")), "websites in the crawl"],
-    [count(n("tabs")), "tabs on the page"],
-    [count(n("tabs_with_icon")), "of them with an icon"],
-    [share(n("https"), n("https") + n("http_only")), "reached over TLS"],
-    [share(pages - n("iframe_restricted"), pages), "may be shown in a frame"],
-    [count(n("attempted")), "icons asked for"],
-    [share(n("completed"), n("attempted")), "of them came"],
-    [count(n("unique_icons_stored")), "different pictures"],
+    [count(n("tabs")), "tabs on this site"],
+    [count(n("tabs_with_icon")), "tabs with an icon"],
+    [share(n("https"), n("https") + n("http_only")), "of websites use HTTPS"],
+    [share(pages - n("iframe_restricted"), pages), "of home pages may be framed"],
+    [count(n("attempted")), "icon requests"],
+    [share(n("completed"), n("attempted")), "of icon requests succeeded"],
+    [count(n("unique_icons_stored")), "different icons"],
     [bytes(n("bytes_downloaded")), "downloaded"],
-    [count(n("total_bundles")), "bundles"],
+    [count(n("total_bundles")), "files of tabs (bundles)"],
   ]));
   const charts = document.createElement("div");
   charts.className = "charts";
@@ -68,20 +61,23 @@ function show(stats, history) {
   const points = scans.map((scan) => [crawlOf(scan), numberAt(scan, "tabs")]);
   const drawn = [
     bars("How icon requests ended", largest({
-      "came": n("completed"),
-      "no such name": n("failed_dns"),
-      "too slow": n("failed_timeout"),
-      "refused by the server": n("failed_http_error"),
-      "not a picture": n("failed_invalid_image"),
+      "icon received": n("completed"),
+      "host not found": n("failed_dns"),
+      "timed out": n("failed_timeout"),
+      "HTTP error": n("failed_http_error"),
+      "not an image": n("failed_invalid_image"),
       "too large": n("failed_too_large"),
-      "other trouble": n("failed_other"),
+      "other failure": n("failed_other"),
     }, 8)),
-    bars("Formats of the icons shown", largest(stats.selected_by_format, 8)),
-    bars("Where icons were named", largest(stats.icons_by_source, 6)),
-    bars("TLS against plain", largest({ "https": n("https"), "http only": n("http_only") }, 2)),
+    bars("Icon formats", largest(stats.selected_by_format, 8)),
+    bars("Where icons were found", largest({
+      "/favicon.ico": n("icons_by_source", "favicon_ico"),
+      "linked by the page": n("icons_by_source", "link_rel"),
+    }, 2)),
+    bars("Encryption", largest({ "HTTPS": n("https"), "HTTP only": n("http_only") }, 2)),
     bars("Top-level domains", largest(stats.top_level_domains, 12)),
-    bars("How long the stages took", stages.filter(([, s]) => s > 0), (s) => duration(s)),
-    line("Tabs, scan by scan", points),
+    bars("Time by stage", stages.filter(([, s]) => s > 0), (s) => duration(s)),
+    line("Tabs in each scan", points),
   ];
   charts.append(...drawn.filter(Boolean));
   numbers.append(charts);
@@ -94,6 +90,7 @@ function bytes(number) {
   return `${number.toFixed(number < 10 && unit > 0 ? 1 : 0)} ${units[unit]}`;
 }
 
-const [stats, history] = await Promise.all([read("stats.json"), read("history.json")]);
+const [{ value: stats }, { value: history }] = await Promise.all(
+  [fetchFile("stats.json"), fetchFile("history.json")]);
 if (typeof stats === "object" && stats !== null && !Array.isArray(stats)) show(stats, history);
 else document.getElementById("about-scan").textContent = "There are no numbers here yet.";

@@ -1,5 +1,6 @@
 // Owns the endless list of tabs: bundles are appended in random order, and a tab keeps its number.
-// Invariants: each bundle is appended once, in that order; the tabs in memory stay below a limit;
+// Invariants: the same seed and number of bundles give the same order in every browser; each bundle
+// is appended once, in that order; the tabs in memory stay below a limit;
 // a missing or broken bundle is skipped, a network failure stops loading until `resume`.
 // Must not know: the DOM, rows, the format of a bundle.
 
@@ -43,7 +44,7 @@ export class TabStream {
     return this.order.remaining === 0 && this.retries.length === 0 && !this.filling;
   }
 
-  /** Loads until `wanted` tabs are known, no bundle is left, or trouble stops it. */
+  /** Loads until `wanted` tabs are known, no bundle is left, or there is trouble. */
   async fillTo(wanted) {
     this.wanted = Math.max(this.wanted, wanted);
     if (this.filling || this.closed || this.trouble !== "" || this.ended) return;
@@ -64,13 +65,13 @@ export class TabStream {
       else this.#append(number, tabs);
       if (!this.closed) this.onChange();
     }
-    // Bundles that were not appended are requested again later, in the same order.
+    // What was not appended is requested again later, in the same order.
     this.retries.unshift(...requests.map((request) => request.number));
     this.filling = false;
     if (!this.closed) this.onChange();
   }
 
-  /** Returns the tab with this number, or undefined while its bundle is loading or unknown. */
+  /** Returns the tab with this number; undefined while it is loaded or unknown, null if gone. */
   at(index) {
     if (index < 0 || index >= this.total) return undefined;
     const part = this.parts[partOfTab(this.parts, index)];
@@ -79,10 +80,10 @@ export class TabStream {
       this.#refetch(part.number);
       return undefined;
     }
-    // Moves the bundle to the map's end: its first is the least recently used.
+    // The map's first bundle is the one least recently used.
     this.held.delete(part.number);
     this.held.set(part.number, tabs);
-    return tabs[index - part.start];
+    return tabs[index - part.start] ?? null;
   }
 
   /** Returns the number of the first tab in memory with this hostname, or -1. */
@@ -157,6 +158,48 @@ export class TabStream {
     else this.#hold(number, []);
     this.onChange();
   }
+}
+
+/** Returns a generator of numbers in [0, 1) from a 32-bit seed (mulberry32, public domain). */
+export function generator(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/**
+ * Returns {next(), remaining}: `next` gives each number in 0..length-1 once, in shuffled order
+ * after `first`, then null. A Fisher-Yates shuffle on demand: memory grows with the numbers drawn.
+ */
+export function shuffledOrder(seed, length, first = -1) {
+  const random = generator(seed);
+  const moved = new Map();
+  let drawn = 0;
+  const swap = (pick) => {
+    const number = moved.get(pick) ?? pick;
+    moved.set(pick, moved.get(drawn) ?? drawn);
+    moved.delete(drawn);
+    drawn += 1;
+    return number;
+  };
+  let chosen = first >= 0 && first < length ? swap(first) : null;
+  return {
+    next() {
+      if (chosen !== null) {
+        const number = chosen;
+        chosen = null;
+        return number;
+      }
+      return drawn < length ? swap(drawn + Math.floor(random() * (length - drawn))) : null;
+    },
+    get remaining() {
+      return length - drawn + (chosen === null ? 0 : 1);
+    },
+  };
 }
 
 /** Returns the index of the part that holds the tab; `parts` are [{start}], in order. */

@@ -1,12 +1,13 @@
 // Owns the nodes of the wall: a pool of rows, each with a track of tabs, wider than the view.
-// Invariants: the pool is as large as the view needs; when nothing scrolls, rows have the same
-// order in the document as on the screen; titles enter by textContent only, icons as data:image/png
-// only; one tab has tabindex 0; other modules change wall and rows by methods only.
+// Invariants: the pool is as large as the view needs, and its nodes stay when the layout changes;
+// the focus stays on its tab; titles enter by textContent only, icons as data:image/png only; one
+// tab has tabindex 0; other modules change wall and rows by methods only.
 // Must not know: where tabs come from, what opening one means, when tracks move.
 
-import { activeColumn, firstTabOfRow, tabPxOfRow, tabsInRow } from "./layout.js";
-import { hash32 } from "./random.js";
-import { marqueeOf, placeOnTrack, rowTop } from "./viewport.js";
+import {
+  activeColumn, bitsOfRow, firstTabOfRow, leftOnTrack, marqueeOf, MAX_WALL_PX, RowPositions,
+  rowOfTab, tabPxOfRow, tabsInRow,
+} from "./layout.js";
 
 const ROW_HUES = [215, 230, 200, 260, 180, 30, 220, 150];
 
@@ -24,16 +25,50 @@ export class TabWall {
     this.cursor = 0;
     this.opened = -1;
     this.found = -1;
-    /** The room of an open site, {row, px}, or null. */
-    this.gap = null;
+    /** The tabs that are not shown, and the node of the row whose tabs keep their width. */
+    this.closed = new Set();
+    this.lockedNode = null;
+    this.positions = new RowPositions();
     /** True while no row may move. */
     this.still = false;
     this.beforeReset = () => {};
   }
 
-  /** Makes room for an open site. */
-  setGap(gap) {
-    this.gap = gap;
+  /** Sets which tabs are closed, from the next painting on. */
+  setClosed(closed) {
+    this.closed = closed;
+    for (const row of this.rows) row.complete = false;
+  }
+
+  /** The tabs of this row node keep their width when others are closed; null ends that. */
+  lockWidths(rowNode) {
+    this.lockedNode = rowNode;
+    for (const row of this.rows) row.complete = false;
+  }
+
+  /** Closes the tab, or shows it again, from the next painting on. */
+  closeTab(index, isClosed) {
+    const row = this.rowOf(index);
+    if (isClosed) this.closed.add(index);
+    else this.closed.delete(index);
+    if (!row) return;
+    row.complete = false;
+    // The nodes of the other tabs stay as they are: one is moved.
+    const { cells, track } = row;
+    if (isClosed) {
+      cells.push(...cells.splice(this.columnOf(row, index), 1));
+      track.append(cells.at(-1).link);
+    } else {
+      const cell = cells.pop();
+      const before = cells.find((one) => one.index < 0 || one.index > index);
+      cells.splice(before ? cells.indexOf(before) : cells.length, 0, cell);
+      track.insertBefore(cell.link, before?.link ?? null);
+    }
+  }
+
+  /** Sets where rows are, from the next painting on. */
+  setPositions(positions) {
+    this.positions = positions;
   }
 
   /** Rows that are reset start at 0 if `still` is true. */
@@ -51,12 +86,11 @@ export class TabWall {
     this.beforeReset = listener;
   }
 
-  /** Drops all row nodes and takes over a new layout (see `rowLayout`). */
+  /** Takes over a new layout (see `rowLayout`), from the next painting on. */
   setLayout(layout) {
     this.layout = layout;
-    this.container.replaceChildren();
-    this.rows = [];
-    this.spare = [];
+    this.positions = new RowPositions(layout.rowHeightPx);
+    for (const row of this.rows) row.complete = false;
     this.container.style.setProperty("--row-height", `${layout.rowHeightPx}px`);
   }
 
@@ -68,7 +102,7 @@ export class TabWall {
 
   /** Sets the wall's height. */
   setTotalRows(totalRows) {
-    const height = `${rowTop(totalRows, this.layout.rowHeightPx, this.gap)}px`;
+    const height = `${Math.min(this.positions.topOf(totalRows), MAX_WALL_PX)}px`;
     if (this.container.style.height !== height) this.container.style.height = height;
   }
 
@@ -87,22 +121,7 @@ export class TabWall {
     this.#placeTabStop();
     // A reused node must not carry the focus to another site.
     if (focused >= 0 && this.indexOf(document.activeElement) !== focused) {
-      this.container.focus({ preventScroll: true });
-    }
-  }
-
-  /**
-   * Puts the rows in the document in their order on the screen. The browser lays out each moved
-   * node again, so call this when nothing scrolls.
-   */
-  order() {
-    const { container } = this;
-    // moveBefore keeps focus and animations; older browsers lack it.
-    const move = container.moveBefore ?? container.insertBefore;
-    let here = container.firstChild;
-    for (const { node } of this.rows) {
-      if (node === here) here = here.nextSibling;
-      else move.call(container, node, here);
+      (this.#cellOf(focused)?.link ?? this.container).focus({ preventScroll: true });
     }
   }
 
@@ -135,17 +154,22 @@ export class TabWall {
 
   /** True if the tab is in the row. */
   holds(row, index) {
-    return index >= 0 && row.cells[index - row.first]?.index === index;
+    return index >= 0 && this.columnOf(row, index) >= 0;
   }
 
-  /** Returns the painted row that holds the tab, or undefined. */
+  /** Returns the column of the tab in the row, or -1. */
+  columnOf(row, index) {
+    return row.cells.findIndex((cell) => cell.index === index);
+  }
+
+  /** Returns the painted row that holds the tab, also a closed one, or undefined. */
   rowOf(index) {
-    return this.rows.find((row) => this.holds(row, index));
+    const number = index < 0 ? -1 : rowOfTab(this.layout, index);
+    return this.rows.find((row) => row.number === number);
   }
 
   #cellOf(index) {
-    const row = this.rowOf(index);
-    return row?.cells[index - row.first];
+    return this.rowOf(index)?.cells.find((cell) => cell.index === index);
   }
 
   #takeRow() {
@@ -167,46 +191,66 @@ export class TabWall {
     node.className = "row";
     const track = document.createElement("div");
     track.className = "track";
-    const cells = Array.from({ length: this.layout.maxColumns }, newCell);
-    for (const cell of cells) this.cells.set(cell.link, cell);
-    track.append(...cells.map((cell) => cell.link));
     node.append(track);
     return {
-      node, track, cells, number: -1, first: 0, complete: false, top: -1, lefts: [], shiftPx: 0,
+      node, track, cells: [], number: -1, first: 0, complete: false, top: -1, lefts: [], shiftPx: 0,
+      tabPx: 0, count: 0,
     };
   }
 
   #paintRow(row, number, total) {
-    const top = rowTop(number, this.layout.rowHeightPx, this.gap);
+    const top = this.positions.topOf(number);
     if (row.top !== top) row.node.style.transform = `translateY(${top}px)`;
     row.top = top;
     if (row.number === number && row.complete) return;
     const first = firstTabOfRow(this.layout, number);
-    const count = Math.min(tabsInRow(this.layout, number), total - first);
-    const isReused = row.number !== number;
+    const most = tabsInRow(this.layout, number);
+    const known = Array.from({ length: Math.min(most, total - first) }, (_, i) => first + i);
+    const shown = known.filter((index) => !this.closed.has(index));
+    const closed = known.length - shown.length;
+    while (row.cells.length < this.layout.maxColumns) this.#addCell(row);
+    // The tabs of a row that stays keep their places on the track.
+    const stays = row.number === number;
     row.number = number;
     row.first = first;
-    row.complete = count === tabsInRow(this.layout, number);
+    row.complete = known.length === most;
     row.cells.forEach((cell, column) => {
-      const index = column < count ? first + column : -1;
+      const index = shown[column] ?? -1;
       const tab = index < 0 ? null : this.tabAt(index);
       if (tab === undefined) row.complete = false;
-      paintCell(cell, index, tab);
+      paintCell(cell, index, tab, this.layout.phone);
     });
-    if (isReused) this.#resetTrack(row);
+    const isLocked = stays && row.node === this.lockedNode;
+    const tabPx = isLocked ? row.tabPx : tabPxOfRow(this.layout, number, closed);
+    const count = most - closed;
+    if (!stays || row.tabPx !== tabPx || row.count !== count) {
+      // A track of few tabs ends with a gap, unless it is not to move.
+      const leastPx = tabPx + (isLocked ? 0 : this.layout.widthPx);
+      const trackPx = Math.max(count * tabPx + this.layout.plusPx, leastPx);
+      this.#resetTrack(row, stays, tabPx, count, trackPx);
+    }
     this.#markActive(row);
   }
 
-  #resetTrack(row) {
-    const random = hash32(`${row.number}`);
+  #addCell(row) {
+    const cell = newCell();
+    this.cells.set(cell.link, cell);
+    row.cells.push(cell);
+    row.track.append(cell.link);
+  }
+
+  /** Lays the row's tabs out again, where they are seen if the row `stays`. */
+  #resetTrack(row, stays, tabPx, count, cyclePx) {
+    const random = bitsOfRow(row.number);
     this.beforeReset(row);
+    const shiftTabs = row.shiftPx / row.tabPx;
     row.marquee = marqueeOf(random);
-    row.tabPx = tabPxOfRow(this.layout, row.number);
-    row.cyclePx = row.tabPx * tabsInRow(this.layout, row.number);
+    Object.assign(row, { tabPx, count, cyclePx });
     row.lefts = [];
     row.node.style.setProperty("--hue", String(ROW_HUES[random % ROW_HUES.length]));
     for (const { link } of row.cells) link.style.width = `${row.tabPx}px`;
-    this.moveTrack(row, this.still ? 0 : row.marquee.phase * row.cyclePx * row.marquee.sign);
+    const startPx = this.still ? 0 : row.marquee.phase * row.cyclePx * row.marquee.sign;
+    this.moveTrack(row, stays ? shiftTabs * row.tabPx : startPx);
   }
 
   /** Moves a track that is not animated to `shiftPx` pixels right of its start. */
@@ -218,28 +262,34 @@ export class TabWall {
 
   /** Takes the tabs that left at one edge of the row to the other. */
   wrapTrack(row, shiftPx) {
-    const count = Math.round(row.cyclePx / row.tabPx);
-    for (let column = 0; column < count; column += 1) {
-      const left = placeOnTrack(column, count, row.tabPx, shiftPx, row.marquee.sign);
+    const { tabPx, cyclePx, count, marquee } = row;
+    const { widthPx } = this.layout;
+    // The "+" stands behind the last tab.
+    for (let column = 0; column <= count; column += 1) {
+      const left = leftOnTrack(column, tabPx, cyclePx, widthPx, shiftPx, marquee.sign);
       if (row.lefts[column] === left) continue;
       row.lefts[column] = left;
-      row.cells[column].link.style.left = `${left}px`;
+      if (column < count) row.cells[column].link.style.left = `${left}px`;
     }
   }
 
   #markActive(row) {
-    const active = this.holds(row, this.opened)
-      ? this.opened - row.first
-      : activeColumn(this.layout, row.number);
+    let active = this.opened < 0 ? -1 : this.columnOf(row, this.opened);
+    if (active < 0) {
+      const wished = row.first + activeColumn(this.layout, row.number);
+      active = row.cells.findIndex(({ index }) => index >= wished);
+    }
     row.cells.forEach(({ link, index }, column) => {
       link.classList.toggle("active", column === active);
+      link.classList.toggle("opened", index >= 0 && index === this.opened);
       link.classList.toggle("found", index >= 0 && index === this.found);
     });
   }
 
-  /** Where the cursor's tab is not painted, the visitor tabs into the middle of the view. */
+  /** Where the cursor's tab is not painted, the stop is in the middle of the view. */
   #placeTabStop() {
-    const stop = this.#cellOf(this.cursor) ?? this.rows[this.rows.length >> 1]?.cells[0];
+    const rows = this.rows.filter((row) => row.cells[0].index >= 0);
+    const stop = this.#cellOf(this.cursor) ?? rows[rows.length >> 1]?.cells[0];
     if (stop === this.tabStop) return;
     if (this.tabStop) this.tabStop.link.tabIndex = -1;
     if (stop) stop.link.tabIndex = 0;
@@ -272,7 +322,7 @@ function newCell() {
 }
 
 /** `tab` is null in an empty cell and undefined while the tab is loading. */
-function paintCell(cell, index, tab) {
+function paintCell(cell, index, tab, phone) {
   const { link, icon, title } = cell;
   cell.index = index;
   if (cell.tab === tab && tab) return;
@@ -284,8 +334,7 @@ function paintCell(cell, index, tab) {
   if (tab?.icon) icon.src = tab.icon;
   else icon.removeAttribute("src");
   title.textContent = tab?.title ?? "";
+  if (phone) link.dataset.host = tab?.host.replace(/^www\./, "") ?? "";
   if (tab) link.href = tab.url;
   else link.removeAttribute("href");
-  if (tab && !tab.frameable) link.setAttribute("aria-describedby", "outside-note");
-  else link.removeAttribute("aria-describedby");
 }

@@ -1,37 +1,53 @@
 // Owns the viewer, which shows one site in a frame, with its title, hostname and buttons.
 // Invariants: one site at a time, each in a new frame that is removed when it is closed; the frame
-// is sandboxed without our origin, popups or top navigation, and gets no referrer.
+// is sandboxed: it keeps its own origin, which is never ours (`readBundle` refuses our host), it
+// cannot navigate this page, and it gets no referrer and no cookies where the browser supports
+// that; a hostname is shown only while it is that of the page in the frame, as far as is known.
 // Must not know: rows, bundles.
+
+import { shownHost } from "./host-name.js";
+
+/**
+ * Without allow-same-origin the site has an opaque origin, and its own fonts, modules and requests
+ * are refused. A link that it opens in a new tab is an ordinary page, without a sandbox.
+ */
+const SANDBOX = "allow-scripts allow-forms allow-same-origin allow-popups " +
+  "allow-popups-to-escape-sandbox";
 
 /** A page that has not loaded by then may never load: the viewer suggests a new tab instead. */
 const LATE_MS = 8_000;
 const COPIED_MS = 2_000;
+/** A click on one of these is no click beside the site, which closes it. */
+const NOT_BESIDE = "a, button, select, input, dialog, .closing-bar";
 
 /** Shows the site of one tab. */
 export class SiteViewer {
   #element;
   #contact;
   #onClosed;
+  #onLoading;
   #tab = null;
   #timer = 0;
 
   /**
    * `element` is the page's #site; `contact` is the manifest's address for reports, or "";
-   * `onClosed` is called after each closing.
+   * `onClosed` is called after each closing, `onLoading(isLoading)` when a site begins to load, and
+   * when it has loaded or is closed.
    */
-  constructor(element, contact, onClosed) {
+  constructor(element, contact, { onClosed, onLoading }) {
     this.#element = element;
     this.#contact = contact;
     this.#onClosed = onClosed;
+    this.#onLoading = onLoading;
     this.#part("close").addEventListener("click", () => this.close());
     this.#part("copy").addEventListener("click", () => void this.#copy());
-    document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.isOpen) this.close();
+    document.addEventListener("keydown", ({ key }) => {
+      // Escape closes what is in front of the site first.
+      const isBehind = document.querySelector("dialog[open]") !== null;
+      if (key === "Escape" && this.isOpen && !isBehind) this.close();
     });
-    document.addEventListener("click", (event) => {
-      const { target } = event;
-      if (this.isOpen && !element.contains(target) && !target.closest("a, button, select, input"))
-        this.close();
+    document.addEventListener("click", ({ target }) => {
+      if (this.isOpen && !element.contains(target) && !target.closest(NOT_BESIDE)) this.close();
     });
   }
 
@@ -40,24 +56,28 @@ export class SiteViewer {
     return !this.#element.hidden;
   }
 
-  /** Shows the site of `tab`, as `readEntry` in bundles.js returns it, and moves the focus. */
+  /** Shows the site of `tab`, as `readEntry` in bundles.js returns it. */
   open(tab) {
     const icon = this.#part("icon");
     icon.hidden = tab.icon === "";
     if (tab.icon) icon.src = tab.icon;
     this.#tab = tab;
     this.#part("title").textContent = tab.title;
-    this.#part("host").textContent = tab.host;
+    this.#part("host").textContent = shownHost(tab.host);
     this.#part("out").href = tab.url;
     this.#part("report").hidden = this.#contact === "";
     this.#part("report").href = reportAddress(this.#contact, tab);
-    this.#setState("loading", "Opening…");
+    this.#setState("loading", `Opening ${shownHost(tab.host)}…`);
     const frame = document.createElement("iframe");
-    frame.setAttribute("sandbox", "allow-scripts allow-forms");
+    frame.setAttribute("sandbox", SANDBOX);
+    frame.setAttribute("credentialless", "");
     frame.referrerPolicy = "no-referrer";
     frame.title = tab.title;
+    let isFirst = true;
     frame.addEventListener("load", () => {
       clearTimeout(this.#timer);
+      if (!isFirst) this.#leaveSite();
+      isFirst = false;
       this.#setState("shown", "");
     });
     frame.src = tab.url;
@@ -65,16 +85,14 @@ export class SiteViewer {
     this.#part("page").replaceChildren(frame);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
-      () => this.#setState("late", "Nothing has come yet. The site may open in a new tab."),
+      () => this.#setState("late", "Nothing has loaded yet. Try opening the site in a new tab."),
       LATE_MS,
     );
-    this.#part("close").focus({ preventScroll: true });
   }
 
-  /** Puts the viewer `topPx` pixels below the top of the wall, `heightPx` pixels high. */
-  place(topPx, heightPx) {
-    this.#element.style.top = `${topPx}px`;
-    this.#element.style.height = `${heightPx}px`;
+  /** Moves the focus to the viewer's button, or if `isWhole` to the viewer, which is no control. */
+  focus(isWhole) {
+    (isWhole ? this.#element : this.#part("close")).focus({ preventScroll: true });
   }
 
   /** Hides the viewer and removes its frame. */
@@ -82,7 +100,15 @@ export class SiteViewer {
     clearTimeout(this.#timer);
     this.#element.hidden = true;
     this.#part("page").replaceChildren();
+    this.#onLoading(false);
     this.#onClosed();
+  }
+
+  /** The frame shows another page now, and the browser does not tell which. */
+  #leaveSite() {
+    this.#part("icon").hidden = true;
+    this.#part("host").textContent = `Another page, reached from ${shownHost(this.#tab.host)}`;
+    this.#part("title").textContent = "Its address is not known";
   }
 
   async #copy() {
@@ -100,6 +126,7 @@ export class SiteViewer {
   #setState(state, text) {
     this.#element.dataset.state = state;
     this.#part("note").textContent = text;
+    this.#onLoading(state !== "shown");
   }
 
   #part(name) {

@@ -2,11 +2,9 @@
 // sample site, in alternation: node bench.mjs [everytab|plain]. Main-thread times are that thread's
 // CPU. Numbers go to stdout: one object a run, at the end the medians of ROUNDS (3) runs of each.
 
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { makeCertificate } from "./certificate.mjs";
 import { Chromium, findChromium } from "./chromium.mjs";
 import { sampleSite } from "./sample.mjs";
 import { serveSample } from "./server.mjs";
@@ -59,20 +57,6 @@ async function scrollUntil(page, server, bundles) {
     await page.evaluate("window.scrollBy(0, 1500)");
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))");
   }
-}
-
-/** A certificate for loopback: browsers use HTTP/2, as with a CDN, only over TLS. */
-function makeCertificate() {
-  const folder = mkdtempSync(join(tmpdir(), "everytab-bench-"));
-  const file = (name) => join(folder, name);
-  const made = spawnSync("openssl", [
-    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-    "-days", "2", "-subj", "/CN=127.0.0.1", "-keyout", file("key"), "-out", file("cert"),
-  ], { stdio: "ignore" });
-  if (made.status !== 0) throw new Error("openssl could not make a certificate");
-  const tls = { key: readFileSync(file("key")), cert: readFileSync(file("cert")) };
-  rmSync(folder, { recursive: true });
-  return tls;
 }
 
 function serve(name, tls) {

@@ -4,8 +4,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
-import { rowLayout } from "../js/layout.js";
-import { poolSize } from "../js/viewport.js";
+import { poolSize, rowLayout } from "../js/layout.js";
 import { HOSTILE_TITLES, sampleSite } from "./sample.mjs";
 import { clickOn, PAINTED, scrollBy, Visits } from "./visit.mjs";
 
@@ -48,7 +47,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     assert.deepEqual([seen.icons + seen.bare, seen.titled], [seen.tabs, seen.tabs]);
     assert.equal(seen.bad, 0);
     assert.equal(seen.iconPx, 16);
-    assert.equal(seen.count, "6,000 tabs · CC-MAIN-2099-05");
+    assert.equal(seen.count, "6,000 tabs");
     assert.ok(seen.wide <= 0, "the page scrolls sideways");
     assert.deepEqual(page.troubles, []);
   });
@@ -154,7 +153,8 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     assert.equal(seen.elements, 0);
     assert.equal(seen.owned, null);
     assert.equal(seen.high, 0, "a title broke out of its line");
-    await page.pointAt(400, 200);
+    await page.pointAt(400, await page.evaluate(
+      "document.querySelectorAll('.row')[2].getBoundingClientRect().top + 20"));
     await page.until("the card", "!document.querySelector('#card').hidden");
     assert.equal(await page.evaluate("document.documentElement.dataset.owned ?? null"), null);
     assert.deepEqual(page.troubles, []);
@@ -183,7 +183,6 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
         host: site.querySelector('.host').textContent,
         src: frame.src,
         out: site.querySelector('[data-part=out]').href,
-        sandbox: frame.getAttribute('sandbox'),
         referrer: frame.getAttribute('referrerpolicy'),
         focus: document.activeElement.dataset.part,
       };
@@ -193,7 +192,6 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     assert.ok(frame.active && frame.inView, JSON.stringify(frame));
     assert.equal(frame.host, new URL(frame.src).hostname);
     assert.equal(frame.out, frame.src);
-    assert.equal(frame.sandbox, "allow-scripts allow-forms");
     assert.equal(frame.referrer, "no-referrer");
     assert.equal(frame.focus, "close");
     assert.equal(page.framed.length, 1);
@@ -203,8 +201,8 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     await page.until("the end of it", "document.querySelector('#site').hidden");
     await page.until("no frame left", "document.querySelectorAll('iframe').length === 0");
     assert.equal(await page.evaluate("document.activeElement.className.includes('tab')"), true);
-    assert.equal(await page.evaluate("location.href"), before);
-    assert.equal(await page.evaluate("history.length"), 2, "a visit to a frame is no step back");
+    await page.until("its address again", `location.href === ${JSON.stringify(before)}`);
+    assert.equal(await page.evaluate("history.length"), 3, "an open site is one step");
     assert.deepEqual(page.troubles, []);
   });
 
@@ -219,7 +217,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     await page.until("the window again", opened);
     await clickOn(page, "#site .address");
     assert.equal(await page.evaluate(opened), true, "a click inside closes nothing");
-    await page.click(700, 20);
+    await page.click(1_100, 20);
     await page.until("closed from beside", `!(${opened})`);
     assert.deepEqual(page.troubles, []);
   });
@@ -249,7 +247,9 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
       await page.key("Tab");
       stops.push(await page.evaluate("document.activeElement.id"));
     }
-    assert.deepEqual(stops, ["", "", "", "shuffle", "find", "motion", "skin", ""]);
+    // The pages, the "+", and what follows the skin: the tabs or a button of the bar above them.
+    const named = ["map-link", "", "", "", "", "shuffle", "find", "dive", "motion", "skin"];
+    assert.deepEqual(stops.slice(0, named.length), named);
     assert.equal(await page.evaluate(focused), 0);
     const first = await page.evaluate("document.activeElement.href");
     await page.key("ArrowRight");
@@ -340,7 +340,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
   test("a scan without bundles says that there are no tabs yet", async () => {
     const sample = sampleSite({ bundles: 0 });
     const { page } = await visit(sample, { until: "!document.querySelector('#retry').hidden" });
-    assert.match(await words(page), /^No tabs yet/);
+    assert.match(await words(page), /^No tabs here/);
     assert.deepEqual(page.troubles, []);
   });
 

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import test from "node:test";
 import {
-  bundlePath, fetchJson, readBundle, readEntry, readIcon, readManifest, readTitle,
+  bundlePath, fetchFile, readBundle, readEntry, readIcon, readManifest, readTitle,
 } from "../js/bundles.js";
-import { generator } from "../js/random.js";
+import { pictureLoader } from "../js/map-pictures.js";
+import { findBundleOf } from "../js/search-files.js";
+import { generator } from "../js/stream.js";
 import { HOSTILE_TITLES, iconPng, sampleSite } from "./sample.mjs";
 
 const MANIFEST = sampleSite({ bundles: 3 }).manifest;
@@ -87,12 +90,19 @@ test("a host that may be private is never framed", () => {
   const tab = (host) => readEntry({ url: `https://${host}/`, title: "x", iframe_ok: true });
   const refused = [
     "localhost", "localhost.", "intranet", "a.localhost", "printer.local", "printer.local.",
-    "db.eu.internal", "10.0.0.1", "127.1", "2130706433", "0x7f.1", "169.254.169.254",
-    "192.168.1.1", "8.8.8.8", "[::1]", "[fd00:ec2::254]", "[::ffff:10.0.0.1]",
+    "db.eu.internal", "nas.lan", "a.home.arpa", "10.0.0.1", "127.1", "2130706433", "0x7f.1",
+    "169.254.169.254", "192.168.1.1", "8.8.8.8", "[::1]", "[fd00:ec2::254]", "[::ffff:10.0.0.1]",
   ];
   for (const host of refused) assert.equal(tab(host).frameable, false, host);
   const framed = ["example.com", "10.example.com", "local.example", "internal.eu", "mylocal.eu"];
   for (const host of framed) assert.equal(tab(host).frameable, true, host);
+});
+
+test("the page never frames its own host", () => {
+  const urls = ["https://tabs.example/", "https://tabs.example./a", "https://other.example/"];
+  const entries = urls.map((url) => ({ url, title: "x", iframe_ok: true }));
+  const framed = readBundle({ entries }, "tabs.example").map((tab) => tab.frameable);
+  assert.deepEqual(framed, [false, false, true]);
 });
 
 test("a page that is not https is never framed", () => {
@@ -129,6 +139,8 @@ test("titles lose what could turn a line around, and nothing else", () => {
   assert.equal(readTitle("\u200b\u200d\u2060\ufeff"), "");
   assert.equal(readTitle("مكتبة"), "مكتبة");
   assert.equal(readTitle("👩‍🌾 farm"), "👩‍🌾 farm");
+  assert.equal(readTitle(`Ze${"\u0301".repeat(40)}d`), `Ze${"\u0301".repeat(4)}d`);
+  assert.equal(readTitle("नमस्ते བསྒྲུབས"), "नमस्ते བསྒྲུབས");
   assert.equal(readTitle(undefined), "");
   assert.equal([...readTitle("🌿".repeat(1_000))].length, 300);
   for (const title of HOSTILE_TITLES) {
@@ -168,16 +180,44 @@ test("a fetch ends as a value or as one of three troubles", async () => {
   const answer = (status, body) => async () => ({
     status,
     ok: status >= 200 && status < 300,
-    text: async () => body,
+    json: async () => JSON.parse(body),
   });
-  assert.deepEqual(await fetchJson("x", false, answer(200, "{\"a\":1}")), { value: { a: 1 } });
-  assert.deepEqual(await fetchJson("x", false, answer(200, "{")), { trouble: "broken" });
-  assert.deepEqual(await fetchJson("x", false, answer(404, "")), { trouble: "missing" });
-  assert.deepEqual(await fetchJson("x", false, answer(403, "")), { trouble: "missing" });
-  assert.deepEqual(await fetchJson("x", false, answer(503, "")), { trouble: "network" });
-  assert.deepEqual(await fetchJson("x", false, answer(429, "")), { trouble: "network" });
+  assert.deepEqual(await fetchFile("x", { fetcher: answer(200, "{\"a\":1}") }),
+    { value: { a: 1 } });
+  assert.deepEqual(await fetchFile("x", { fetcher: answer(200, "{") }), { trouble: "broken" });
+  assert.deepEqual(await fetchFile("x", { fetcher: answer(404, "") }), { trouble: "missing" });
+  assert.deepEqual(await fetchFile("x", { fetcher: answer(403, "") }), { trouble: "missing" });
+  assert.deepEqual(await fetchFile("x", { fetcher: answer(503, "") }), { trouble: "network" });
+  assert.deepEqual(await fetchFile("x", { fetcher: answer(429, "") }), { trouble: "network" });
   const fails = async () => {
     throw new TypeError("failed");
   };
-  assert.deepEqual(await fetchJson("x", false, fails), { trouble: "network" });
+  assert.deepEqual(await fetchFile("x", { fetcher: fails }), { trouble: "network" });
+});
+
+test("each fetch has a time limit: a server that never answers is no network", async () => {
+  const { timeout } = AbortSignal;
+  const server = createServer(() => {});
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${server.address().port}/`;
+  const limits = [];
+  AbortSignal.timeout = (ms) => {
+    limits.push(ms);
+    return timeout.call(AbortSignal, 50);
+  };
+  try {
+    assert.deepEqual(await fetchFile(url), { trouble: "network" });
+    const found = await findBundleOf("a.example", url);
+    assert.equal(found.trouble, "a.example was not looked for: the list of names did not come.");
+    const loaded = await pictureLoader({ prefix: url, overrides: new Map() }, {
+      grid: 11, extension: "png", overrides: new Map(),
+    })("tile 0/0-0", new AbortController().signal);
+    assert.deepEqual(loaded, { trouble: "network" });
+    assert.equal(limits.length, 3);
+    assert.ok(limits.every((ms) => ms <= 20_000), `${limits}`);
+  } finally {
+    AbortSignal.timeout = timeout;
+    server.closeAllConnections();
+    server.close();
+  }
 });

@@ -9,6 +9,16 @@ import { join } from "node:path";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 const CALL_TIMEOUT_MS = 60_000;
+/** What a message about a page says of it. */
+const SEEN = `JSON.stringify({
+  url: location.href, scrolled: Math.round(scrollY), focus: document.activeElement?.id,
+  tabs: document.querySelectorAll('.row .tab[href]').length,
+  found: document.querySelector('.tab.found')?.href, visibility: document.visibilityState,
+  files: performance.getEntriesByType('resource').map(({ name, responseEnd }) =>
+    name.split('/').at(-1) + (responseEnd ? '' : ' is coming')).slice(-8).join(),
+  words: ['notice', 'message', 'found-status'].map((id) =>
+    document.getElementById(id)?.textContent),
+})`;
 
 /** The browser's program: EVERYTAB_CHROMIUM, else the first found on the path, else null. */
 export function findChromium() {
@@ -33,6 +43,7 @@ export class Chromium {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      "--disable-backgrounding-occluded-windows",
       "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
       `--user-data-dir=${this.profile}`,
       "--remote-debugging-pipe",
@@ -71,7 +82,10 @@ export class Chromium {
 
   /** Opens an empty page of the given size; `media` emulates CSS features, `phone` a phone. */
   async page({ width = 1280, height = 800, media = {}, phone = false, scale = 1 } = {}) {
-    const { targetId } = await this.call("Target.createTarget", { url: "about:blank" });
+    // Of the tabs of one window only one is visible, and frames of the others are not drawn.
+    const { targetId } = await this.call("Target.createTarget", {
+      url: "about:blank", newWindow: true,
+    });
     const { sessionId } = await this.call("Target.attachToTarget", { targetId, flatten: true });
     const page = new Page(this, sessionId, targetId);
     this.pages.set(sessionId, page);
@@ -164,7 +178,10 @@ export class Page {
     for (;;) {
       const value = await this.evaluate(expression).catch(() => false);
       if (value) return value;
-      if (Date.now() > end) throw new Error(`never came: ${name}`);
+      if (Date.now() > end) {
+        const seen = await this.evaluate(SEEN).catch((error) => error.message);
+        throw new Error(`never came: ${name}; the page has ${seen}`);
+      }
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
   }

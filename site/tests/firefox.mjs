@@ -1,11 +1,11 @@
-// Owns a headless Firefox: starts it, speaks Marionette with it on loopback, stops it.
+// Owns a headless Firefox: starts it, speaks WebDriver BiDi with it on loopback, stops it.
 // Invariants: no dependency; its profile is a temporary folder that is deleted at the end.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openWebSocket } from "./websocket.mjs";
 
 const NAMES = ["firefox-esr", "firefox"];
 const START_MS = 60_000;
@@ -23,15 +23,14 @@ export function findFirefox() {
 export async function openFirefox(program, { width = 1280, height = 800 } = {}) {
   const profile = mkdtempSync(join(tmpdir(), "everytab-firefox-"));
   // Port 0: any free one, which the browser then writes into its profile.
-  writeFileSync(join(profile, "user.js"), 'user_pref("marionette.port", 0);\n');
   const child = spawn(program, [
-    "--headless", "--marionette", "--no-remote", "--profile", profile,
+    "--headless", "--remote-debugging-port", "0", "--no-remote", "--profile", profile,
     `--width=${width}`, `--height=${height}`,
   ], { stdio: "ignore", env: { ...process.env, HOME: profile } });
   const gone = new Promise((resolve) => child.once("exit", resolve));
   const firefox = new Firefox(child, profile, gone);
   try {
-    await firefox.connect();
+    await firefox.connect({ width, height });
   } catch (error) {
     await firefox.close();
     throw error;
@@ -40,52 +39,61 @@ export async function openFirefox(program, { width = 1280, height = 800 } = {}) 
 }
 
 class Firefox {
+  /** Errors of scripts and of the console since the last page was opened. */
+  troubles = [];
+
   constructor(child, profile, gone) {
     Object.assign(this, { child, profile, gone });
     this.nextId = 1;
     this.calls = new Map();
-    this.rest = Buffer.alloc(0);
   }
 
-  async connect() {
+  async connect(viewport) {
     const end = Date.now() + START_MS;
     for (;;) {
       try {
-        const port = Number(readFileSync(join(this.profile, "MarionetteActivePort"), "utf8"));
-        this.socket = await new Promise((resolve, reject) => {
-          const socket = createConnection(port, "127.0.0.1", () => resolve(socket));
-          socket.once("error", reject);
-        });
+        const text = readFileSync(join(this.profile, "WebDriverBiDiServer.json"), "utf8");
+        const { ws_host: host, ws_port: port } = JSON.parse(text);
+        const receive = (message) => this.#receive(JSON.parse(message));
+        this.socket = await openWebSocket({ host, port, path: "/session" }, receive,
+          () => this.#failAll());
         break;
       } catch (error) {
         if (Date.now() > end) throw error;
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
     }
-    this.socket.on("data", (bytes) => this.#receive(bytes));
-    this.socket.on("error", () => {});
-    await this.call("WebDriver:NewSession", { capabilities: {} });
+    await this.call("session.new", { capabilities: {} });
+    const { contexts } = await this.call("browsingContext.getTree", {});
+    this.context = contexts[0].context;
+    await this.call("browsingContext.setViewport", { context: this.context, viewport });
+    await this.call("session.subscribe", { events: ["log.entryAdded"] });
   }
 
   /** Sends one command; resolves to its result. */
-  call(name, parameters = {}) {
+  call(method, params) {
     const id = this.nextId;
     this.nextId += 1;
-    const text = JSON.stringify([0, id, name, parameters]);
     return new Promise((resolve, reject) => {
       this.calls.set(id, { resolve, reject });
-      this.socket.write(`${Buffer.byteLength(text)}:${text}`);
+      this.socket.send(JSON.stringify({ id, method, params }));
     });
   }
 
   open(url) {
-    return this.call("WebDriver:Navigate", { url });
+    this.troubles = [];
+    return this.call("browsingContext.navigate", { context: this.context, url, wait: "complete" });
   }
 
-  /** The value of a JavaScript expression in the page. */
+  /** The value of a JavaScript expression in the page, as far as JSON has it. */
   async evaluate(expression) {
-    const script = `return (${expression});`;
-    return (await this.call("WebDriver:ExecuteScript", { script, args: [] })).value;
+    const { result, exceptionDetails } = await this.call("script.evaluate", {
+      expression: `Promise.resolve(${expression}).then((value) => JSON.stringify(value))`,
+      target: { context: this.context },
+      awaitPromise: true,
+    });
+    if (exceptionDetails) throw new Error(exceptionDetails.text);
+    return result.type === "string" ? JSON.parse(result.value) : undefined;
   }
 
   /** Waits until the expression is true. */
@@ -98,37 +106,83 @@ class Firefox {
     }
   }
 
+  /**
+   * Goes "back" or "forward" in the history until the expression is true. Firefox drops a step that
+   * comes before its parent process has recorded the last one, which no script can see.
+   */
+  async step(direction, expression) {
+    for (let attempt = 1; attempt <= 10; attempt += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await this.evaluate(`history.${direction}()`);
+      if (await this.until(direction, expression, 3_000).then(() => true, () => false)) return;
+    }
+    throw new Error(`never came: the step ${direction}`);
+  }
+
+  /** Moves the mouse by real input to each of the points, pressing it at the first if `isDrag`. */
+  async point(points, isDrag = false) {
+    const move = ({ x, y }) => ({
+      type: "pointerMove", x: Math.round(x), y: Math.round(y), duration: 20,
+    });
+    const [first, ...others] = points.map(move);
+    const actions = isDrag
+      ? [first, { type: "pointerDown", button: 0 }, ...others, { type: "pointerUp", button: 0 }]
+      : [first, ...others];
+    await this.#act({ type: "pointer", id: "mouse", actions });
+  }
+
+  /** Clicks there, by real input. */
+  click(x, y) {
+    return this.point([{ x, y }], true);
+  }
+
+  /** Presses and releases a key, by its character (WebDriver's table for others), by real input. */
+  key(value) {
+    const actions = [{ type: "keyDown", value }, { type: "keyUp", value }];
+    return this.#act({ type: "key", id: "keyboard", actions });
+  }
+
   async screenshot(file) {
-    const { value } = await this.call("WebDriver:TakeScreenshot", { full: false });
-    writeFileSync(file, Buffer.from(value, "base64"));
+    const { data } = await this.call("browsingContext.captureScreenshot", {
+      context: this.context,
+    });
+    writeFileSync(file, Buffer.from(data, "base64"));
   }
 
   async close() {
-    const quit = this.socket ? this.call("Marionette:Quit", { flags: ["eForceQuit"] }) : null;
+    // The program ends when its session does, or else is stopped.
+    const quit = this.socket ? this.call("browser.close", {}) : null;
     quit?.catch(() => {});
     if (!quit) this.child.kill();
     const late = setTimeout(() => this.child.kill("SIGKILL"), 10_000);
     await this.gone;
     clearTimeout(late);
-    this.socket?.destroy();
+    this.socket?.close();
     rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** Messages are LENGTH:JSON; the first is a greeting. */
-  #receive(bytes) {
-    this.rest = Buffer.concat([this.rest, bytes]);
-    for (;;) {
-      const colon = this.rest.indexOf(58);
-      const length = colon < 0 ? NaN : Number(this.rest.subarray(0, colon));
-      if (!(this.rest.length >= colon + 1 + length)) return;
-      const message = JSON.parse(this.rest.subarray(colon + 1, colon + 1 + length));
-      this.rest = this.rest.subarray(colon + 1 + length);
-      if (!Array.isArray(message)) continue;
-      const [, id, error, result] = message;
-      const waiting = this.calls.get(id);
-      this.calls.delete(id);
-      if (error) waiting?.reject(new Error(`${error.error}: ${error.message}`));
-      else waiting?.resolve(result);
+  async #act(source) {
+    const { context } = this;
+    const actions = source.type === "pointer"
+      ? { ...source, parameters: { pointerType: "mouse" } } : source;
+    await this.call("input.performActions", { context, actions: [actions] });
+  }
+
+  #receive(message) {
+    if (message.method === "log.entryAdded") {
+      const { level, text } = message.params;
+      if (level === "error") this.troubles.push(text);
+      return;
     }
+    const waiting = this.calls.get(message.id);
+    this.calls.delete(message.id);
+    if (message.type === "error") {
+      waiting?.reject(new Error(`${message.error}: ${message.message}`));
+    } else waiting?.resolve(message.result);
+  }
+
+  #failAll() {
+    for (const { reject } of this.calls.values()) reject(new Error("firefox ended"));
+    this.calls.clear();
   }
 }

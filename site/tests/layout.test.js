@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
-  activeColumn, firstTabOfRow, HIDDEN_TABS, MAX_WALL_PX, maxRows, rowLayout, rowOfTab, rowsOfTabs,
+  activeColumn, firstTabOfRow, HIDDEN_TABS, rowLayout, rowOfTab, rowsOfTabs,
   skinOf, tabPxOfRow, tabsInRow,
 } from "../js/layout.js";
 
@@ -54,13 +54,6 @@ test("a row that is not full is shown only when no tab follows", () => {
   assert.equal(rowsOfTabs(layout, full + 1, false), 5);
   assert.equal(rowsOfTabs(layout, full + 1, true), 6);
   assert.equal(rowsOfTabs(layout, 0, true), 0);
-});
-
-test("the wall never grows higher than browsers can scroll", () => {
-  const layout = rowLayout(390, true);
-  const rows = rowsOfTabs(layout, 40_000_000, false);
-  assert.equal(rows, maxRows(layout));
-  assert.ok(rows * layout.rowHeightPx <= MAX_WALL_PX);
 });
 
 test("the active tab is one of the row's own, and not the same in every row", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { generator, hash32, readHash, seedOfNumber, shuffledOrder } from "../js/random.js";
+import { bitsOfRow } from "../js/layout.js";
+import { generator, shuffledOrder } from "../js/stream.js";
 
 function drawAll(seed, length) {
   const order = shuffledOrder(seed, length);
@@ -79,22 +80,10 @@ test("a bundle that was asked for comes first, and once", () => {
   assert.equal(shuffledOrder(42, 3, 3).remaining, 3);
 });
 
-test("a seed is read from the address only where it is one", () => {
-  assert.deepEqual(readHash("#seed=5"), { seed: 5 });
-  assert.deepEqual(readHash("#seed=1767225600000"), { seed: seedOfNumber(1767225600000) });
-  assert.deepEqual(readHash("#seed=5&bundle=7&site=www.xn--e1afmkfd.example"), {
-    seed: 5, bundle: 7, site: "www.xn--e1afmkfd.example",
-  });
-  for (const bad of ["", "#", "#seed=", "#seed=-1", "#seed=1e9", "#seed=12345678901234567", "#x",
-    "#seed=5&bundle=7", "#seed=5&bundle=x&site=a", "#seed=5&bundle=1&site=<b>"]) {
-    assert.equal(readHash(bad), null, bad);
-  }
-  assert.notEqual(seedOfNumber(4294967296), seedOfNumber(8589934592));
-});
-
-test("the hash is 32 bits wide and tells names apart", () => {
-  const hashes = new Set();
-  for (let i = 0; i < 1_000; i += 1) hashes.add(hash32(`host-${i}.example`));
-  assert.equal(hashes.size, 1_000);
-  for (const hash of hashes) assert.ok(Number.isInteger(hash) && hash >= 0 && hash < 2 ** 32);
+test("the bits of rows are 32 and differ", () => {
+  const all = Array.from({ length: 1_000 }, (_, row) => bitsOfRow(row));
+  assert.equal(new Set(all).size, 1_000);
+  for (const bits of all) assert.ok(Number.isInteger(bits) && bits >= 0 && bits < 2 ** 32);
+  const ones = all.reduce((sum, bits) => sum + (bits & 1), 0);
+  assert.ok(ones > 400 && ones < 600, "rows go to both sides");
 });

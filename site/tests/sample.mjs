@@ -3,7 +3,7 @@
 
 import * as zlib from "node:zlib";
 import { compareKeys, rangeOf, searchKey } from "../js/search-keys.js";
-import { generator } from "../js/random.js";
+import { generator } from "../js/stream.js";
 
 const FIRST = ("amber birch cedar delta ember fjord grove harbor iris juniper kelp lumen maple " +
   "north ocean pine quartz river stone tidal upland velvet willow yarrow zephyr").split(" ");
@@ -39,8 +39,27 @@ function cap(word) {
   return word[0].toUpperCase() + word.slice(1);
 }
 
-/** `bundles` bundles of about `tabsABundle` tabs: {manifest, bundle(n)}, both ready for JSON. */
-export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 0 }) {
+/** The colour of the map where no icon is. */
+export const BACKGROUND = [220, 220, 220];
+/** Bundles that a tile of the map's finest level is wide. */
+export const BUNDLES_A_TILE = 6;
+
+/** `map` of the manifest of a scan with so many bundles of at most `tabsABundle` tabs. */
+export function mapFormat(bundles, tabsABundle, extension = "png") {
+  const side = Math.ceil(Math.sqrt(bundles));
+  const grid = Math.ceil(Math.sqrt(tabsABundle));
+  const levels = 1 + Math.max(0, Math.ceil(Math.log2(side / BUNDLES_A_TILE)));
+  const hex = BACKGROUND.map((value) => value.toString(16).padStart(2, "0")).join("");
+  return { side, grid, levels, tile: 48 * grid, extension, background: `#${hex}` };
+}
+
+/**
+ * `bundles` bundles of about `tabsABundle` tabs: {manifest, bundle(n)}, both ready for JSON. Tabs
+ * have these top-level `domains`.
+ */
+export function sampleSite({
+  bundles, tabsABundle = 120, seed = 1, emptyEvery = 0, domains = ["example"],
+}) {
   const prefix = "scans/00000000-0000-4000-8000-000000000001/";
   const hosts = bundles * tabsABundle;
   const icons = new Map();
@@ -55,6 +74,7 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
       generated_at: "2099-02-01T00:00:00Z",
       hosts,
       with_icon: Math.floor(hosts * 0.8),
+      map: mapFormat(bundles, tabsABundle),
     },
     stats: () => sampleStats(hosts, bundles),
     history: () => ({
@@ -66,14 +86,14 @@ export function sampleSite({ bundles, tabsABundle = 120, seed = 1, emptyEvery = 
     }),
     /** A file of the search index, or undefined. */
     search(name) {
-      files ??= searchFiles(hosts, tabsABundle, seed);
+      files ??= searchFiles(hosts, tabsABundle, seed, domains);
       return files.get(name);
     },
     bundle(number) {
       if (emptyEvery > 0 && number % emptyEvery === 0) return { entries: [] };
       const entries = [];
       for (let slot = 0; slot < tabsABundle; slot += 1) {
-        entries.push(sampleTab(number * tabsABundle + slot, seed, icons));
+        entries.push(sampleTab(number * tabsABundle + slot, seed, icons, domains));
       }
       return { entries };
     },
@@ -117,10 +137,10 @@ function sampleStats(hosts, bundles) {
 }
 
 /** The search files as the `search` jobs write them, but smaller: a hundred lines each. */
-function searchFiles(hosts, tabsABundle, seed) {
+function searchFiles(hosts, tabsABundle, seed, domains) {
   const ranges = Array.from({ length: 28 }, () => []);
   for (let index = 0; index < hosts; index += 1) {
-    const { host } = sampleHost(index, seed);
+    const { host } = sampleHost(index, seed, domains);
     const key = searchKey(host);
     const place = `${Math.floor(index / tabsABundle)}\t${index % tabsABundle}`;
     ranges[rangeOf(key)].push({ key, line: `${host}\t${place}\n` });
@@ -143,15 +163,16 @@ function searchFiles(hosts, tabsABundle, seed) {
 const ICONS = 240;
 
 /** The hostname of a tab, and the generator for the rest of it. */
-function sampleHost(index, seed) {
+function sampleHost(index, seed, domains) {
   const random = generator(seed * 7919 + index);
   const [a, b] = [FIRST, SECOND].map((list) => list[Math.floor(random() * list.length)]);
-  const host = `${random() < 0.3 ? "www." : ""}${a}-${b}-${index}.example`;
+  const domain = domains[Math.floor(generator(index)() * domains.length)];
+  const host = `${random() < 0.3 ? "www." : ""}${a}-${b}-${index}.${domain}`;
   return { a, b, host, random };
 }
 
-function sampleTab(index, seed, icons) {
-  const { a, b, host, random } = sampleHost(index, seed);
+function sampleTab(index, seed, icons, domains) {
+  const { a, b, host, random } = sampleHost(index, seed, domains);
   const pick = (list) => list[Math.floor(random() * list.length)];
   const hostile = index % 97 === 5;
   const title = hostile ? HOSTILE_TITLES[index % HOSTILE_TITLES.length] : pick(TITLES)(a, b);
@@ -225,7 +246,8 @@ function colour(hue) {
   return [channel(0), channel(1 / 3), channel(2 / 3), 255];
 }
 
-function png(width, height, filteredRows) {
+/** A PNG file of RGBA rows, each behind its filter byte. */
+export function png(width, height, filteredRows) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);

@@ -1,117 +1,245 @@
-// Looks up random prefixes in search files as search.js does, and compares with a plain scan of all
-// names: node search-bench.mjs FOLDER PREFIXES; the example search_files writes FOLDER.
+// Looks up random prefixes and words in search files with the page's own code, and compares with a
+// plain scan of all names: node search-bench.mjs FOLDER PREFIXES TOP; the example search_files
+// writes FOLDER, TOP is the JSON list of hosts that it was given, or absent.
 
-import { createReadStream, readdirSync, readFileSync, statSync } from "node:fs";
-import { createInterface } from "node:readline";
+import { existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { compareKeys, filesFor, linesFrom, rangeOf, searchKey } from "../js/search-keys.js";
-import { generator } from "../js/random.js";
+import { bestAnswers, typedWords } from "../js/search-answers.js";
+import { SearchFiles } from "../js/search-files.js";
+import { searchKey } from "../js/search-keys.js";
+import { generator } from "../js/stream.js";
 
 const SHOWN = 8;
-const [folder, wanted = "10000"] = process.argv.slice(2);
+const OTHERS = 4;
+/** More candidates of a prefix are cut to the best of them, which may be the same names. */
+const CANDIDATES = 400;
+const [folder, wanted = "10000", top = ""] = process.argv.slice(2);
 if (!folder) {
-  console.error("usage: node search-bench.mjs FOLDER [PREFIXES]");
+  console.error("usage: node search-bench.mjs FOLDER [PREFIXES [TOP]]");
   process.exit(2);
 }
-const search = `${folder}/site/scans/00000000-0000-0000-0000-000000000000/search`;
+const prefix = "scans/00000000-0000-0000-0000-000000000000/";
+const search = `${folder}/site/${prefix}search`;
+const kinds = JSON.parse(readFileSync(`${search}/kinds.json`, "utf8"));
+const manifest = { prefix, search: kinds };
 const random = generator(30);
-const list = () => createInterface({ input: createReadStream(`${folder}/names.txt`) });
-
-/** A number of prefixes of names, and some of no name, chosen in one pass over the list. */
-async function drawPrefixes(wished) {
-  const count = 2 * wished;
-  const names = [];
-  let seen = 0;
-  for await (const name of list()) {
-    seen += 1;
-    if (names.length < count) names.push(name);
-    else if (random() < count / seen) names[Math.floor(random() * count)] = name;
+/** The lines of the list, in large pieces: thirty million of them one by one take minutes. */
+function* list() {
+  const [file, piece] = [openSync(`${folder}/names.txt`), Buffer.alloc(16 << 20)];
+  let rest = "";
+  for (;;) {
+    const length = readSync(file, piece);
+    if (length === 0) return;
+    // The names are ASCII, so that no character is cut.
+    const lines = (rest + piece.latin1Slice(0, length)).split("\n");
+    rest = lines.pop();
+    yield lines;
   }
-  const prefixes = new Set(names.map((name) => {
-    const key = searchKey(name);
-    return key.slice(0, 1 + Math.floor(random() * key.length)) + (random() < 0.05 ? "~" : "");
-  }));
-  return { prefixes: [...prefixes].slice(0, wished), names: seen };
 }
 
-/** The first names of each prefix, sorted, from one pass over the unsorted names. */
-async function plainScan(prefixes) {
-  const byLength = new Map();
-  for (const prefix of prefixes) {
-    if (!byLength.has(prefix.length)) byLength.set(prefix.length, new Map());
-    byLength.get(prefix.length).set(prefix, []);
+/** The page's requests: {status, bytes, packed} of each file. */
+const requests = [];
+globalThis.fetch = async (path) => {
+  const file = `${folder}/site/${path}`;
+  if (!existsSync(file)) {
+    requests.push({ bytes: 0, packed: 0 });
+    return { ok: false, status: 404 };
   }
-  const order = (a, b) => compareKeys(a.key, b.key) || compareKeys(a.name, b.name);
-  for await (const name of list()) {
-    const key = searchKey(name);
-    for (const [length, found] of byLength) {
-      const first = found.get(key.slice(0, length));
-      if (!first) continue;
-      const one = { key, name };
-      if (first.length === SHOWN && order(one, first[SHOWN - 1]) >= 0) continue;
-      first.push(one);
-      first.sort(order);
-      if (first.length > SHOWN) first.pop();
+  const body = readFileSync(file);
+  requests.push({ bytes: body.length, packed: gzipSync(body, { level: 6 }).length });
+  return { ok: true, status: 200, text: async () => body.toString() };
+};
+
+function entryOf(line) {
+  const [host, rank = "", title = ""] = line.split("\t");
+  return { host, key: searchKey(host), rank: Number(rank || Infinity), title };
+}
+
+/** Prefixes of names, some of no name, and words of titles, chosen in one pass over the list. */
+function draw(count) {
+  const [names, titled] = [[], []];
+  let [seen, seenTitled] = [0, 0];
+  const keep = (kept, one, nth, most) => {
+    if (kept.length < most) kept.push(one);
+    else if (random() < most / nth) kept[Math.floor(random() * most)] = one;
+  };
+  for (const lines of list()) {
+    for (const line of lines) {
+      seen += 1;
+      keep(names, line, seen, 2 * count);
+      if (line.includes("\t")) keep(titled, line, (seenTitled += 1), Math.ceil(count / 40));
     }
   }
-  return (prefix) => byLength.get(prefix.length).get(prefix).map(({ name }) => name);
+  const prefixes = new Set(names.map((line) => {
+    const { key } = entryOf(line);
+    return key.slice(0, 1 + Math.floor(random() * key.length)) + (random() < 0.05 ? "~" : "");
+  }));
+  const words = new Set(titled.map((line) => {
+    const of = typedWords(entryOf(line).title).filter((word) => word.length > 2);
+    const word = of[Math.floor(random() * of.length)] ?? "shop";
+    return word.slice(0, 3 + Math.floor(random() * (word.length - 2)));
+  }));
+  return { prefixes: [...prefixes].slice(0, count), words: [...words], names: seen };
 }
 
-/** The result of a lookup with an empty cache, and the files that it read. */
-function lookUp(start) {
-  const bodies = [];
-  const read = (name) => {
-    bodies.push(readFileSync(`${search}/${name}`));
-    return bodies.at(-1).toString();
+/** The best names of each prefix, and the best hosts of each word, from one pass over all names. */
+function plainScan(prefixes, words) {
+  const trie = new Map();
+  for (const one of prefixes) {
+    let node = trie;
+    for (const character of one) {
+      if (!node.has(character)) node.set(character, new Map());
+      node = node.get(character);
+    }
+    node.found = [];
+    node.start = one;
+  }
+  const nodes = new Map();
+  const byWord = new Map(words.map((word) => [word, []]));
+  const add = (entry) => {
+    let node = trie;
+    for (const character of entry.key) {
+      node = node.get(character);
+      if (!node) break;
+      if (!node.found) continue;
+      nodes.set(node.start, node);
+      node.found.push(entry);
+      if (node.found.length > CANDIDATES) node.found = best(node.found, node.start);
+    }
+    if (entry.title === "") return;
+    const holds = new Set(typedWords(entry.title).slice(0, 10));
+    for (const [word, found] of byWord) {
+      if (![...holds].some((one) => one.startsWith(word)) && !isMiddle(entry, word)) continue;
+      found.push(entry);
+      if (found.length > CANDIDATES) found.sort(byRank).splice(CANDIDATES / 2);
+    }
   };
-  const range = rangeOf(start);
-  const firsts = read(`${range}/index.tsv`).split("\n").filter((key) => key !== "");
-  const { first, end } = filesFor(firsts, start);
-  let found = [];
-  for (let file = first; file < end && found.length < SHOWN; file += 1) {
-    found = found.concat(linesFrom(read(`${range}/${file}.tsv`), start, SHOWN - found.length));
+  for (const lines of list()) {
+    for (const line of lines) add(entryOf(line));
   }
-  return { found: found.map(({ host }) => host), bodies };
+  return {
+    names: (start) => bestAnswers(nodes.get(start)?.found ?? [], start, SHOWN)
+      .map(({ host }) => host),
+    others: (word) => byWord.get(word).sort(byRank),
+  };
 }
 
-const { prefixes, names } = await drawPrefixes(Number(wanted));
-const plain = await plainScan(prefixes);
-const lookups = [];
-let wrong = 0;
-for (const prefix of prefixes) {
-  const since = performance.now();
-  const answer = lookUp(prefix);
-  const ms = performance.now() - since;
-  const { bodies } = answer;
-  const sum = (of) => bodies.reduce((bytes, body) => bytes + of(body).length, 0);
-  const [bytes, packed] = [sum((body) => body), sum((body) => gzipSync(body, { level: 6 }))];
-  lookups.push({ requests: bodies.length, bytes, packed, ms });
-  if (answer.found.join() !== plain(prefix).join()) {
-    wrong += 1;
-    if (wrong < 5) console.error(`${prefix}: ${answer.found} but ${plain(prefix)}`);
+const byRank = (a, b) => a.rank - b.rank;
+
+function groupBy(values, of) {
+  const groups = new Map();
+  for (const value of values) {
+    const group = groups.get(of(value)) ?? [];
+    group.push(value);
+    groups.set(of(value), group);
+  }
+  return groups;
+}
+
+/** The best names that could still be answers when others are added. */
+function best(entries, start) {
+  return bestAnswers(entries, start, 2 * SHOWN);
+}
+
+function isMiddle({ rank, key }, word) {
+  const name = key.slice(0, Math.max(0, key.lastIndexOf(".")));
+  const at = name.indexOf(word, 1);
+  return rank <= 100_000 && at > 0;
+}
+
+/** The page's answer with an empty cache, and what each pause in typing fetched. */
+async function lookUp(typed) {
+  const files = new SearchFiles();
+  const pauses = [];
+  for (;;) {
+    const from = requests.length;
+    const { entries, isWhole, trouble } = await files.answer(typed, manifest, 2);
+    const fetched = requests.splice(from);
+    const sum = (field) => fetched.reduce((bytes, one) => bytes + one[field], 0);
+    pauses.push({ requests: fetched.length, bytes: sum("bytes"), packed: sum("packed") });
+    if (trouble) throw new Error(`${typed}: files are missing`);
+    if (isWhole) return { entries, pauses };
   }
 }
-const files = readdirSync(search, { recursive: true }).filter((name) => name.endsWith(".tsv"));
-const sizes = files.map((name) => statSync(`${search}/${name}`).size);
-const index = files.filter((name) => name.endsWith("index.tsv"))
-  .map((name) => readFileSync(`${search}/${name}`));
-const spread = (of) => {
-  const values = lookups.map(of).sort((a, b) => a - b);
+
+const spread = (all, of) => {
+  const values = all.map(of).sort((a, b) => a - b);
   const at = (share) => values[Math.min(values.length - 1, Math.floor(values.length * share))];
   return { median: at(0.5), p99: at(0.99), most: values.at(-1) };
 };
+
+/**
+ * Of the given hosts the share that is shown once the first four letters of their names are typed.
+ * Of hosts that begin alike, eight places can hold the best eight.
+ */
+async function topShown() {
+  const keys = new Map();
+  JSON.parse(readFileSync(top, "utf8")).forEach(({ rootDomain }, rank) => {
+    const key = searchKey(rootDomain);
+    if (!keys.has(key)) keys.set(key, rank);
+  });
+  const groups = groupBy([...keys.keys()], (key) => [...key].slice(0, 4).join(""));
+  let [held, shown] = [0, 0];
+  const missing = [];
+  for (const [start, group] of groups) {
+    const { entries } = await lookUp(start);
+    const seen = new Set(entries.slice(0, SHOWN).map(({ key }) => key));
+    const places = group.sort((a, b) => keys.get(a) - keys.get(b)).slice(0, SHOWN);
+    held += places.length;
+    shown += places.filter((key) => seen.has(key)).length;
+    missing.push(...places.filter((key) => !seen.has(key)));
+  }
+  return { hosts: keys.size, places_can_hold: held, shown, share: shown / held, missing };
+}
+
+const { prefixes, words, names } = draw(Number(wanted));
+const plain = plainScan(prefixes, kinds.words ? words : []);
+const lookups = [];
+let wrong = 0;
+const complain = (...said) => {
+  wrong += 1;
+  if (wrong < 6) console.error(...said);
+};
+for (const start of prefixes) {
+  const since = performance.now();
+  const { entries, pauses } = await lookUp(start);
+  lookups.push({ pauses, ms: performance.now() - since });
+  const expected = plain.names(start);
+  const found = entries.slice(0, expected.length).map(({ host }) => host);
+  if (found.join() !== expected.join()) complain(`${start}: ${found} but ${expected}`);
+}
+for (const word of kinds.words ? words : []) {
+  const { entries } = await lookUp(word);
+  const begin = entries.filter(({ key }) => key.startsWith(word)).slice(0, SHOWN);
+  const others = entries.slice(begin.length).map(({ rank }) => rank);
+  const known = new Set(begin.map(({ key }) => key));
+  const room = Math.max(OTHERS, SHOWN - begin.length);
+  const expected = [...new Map(plain.others(word).map((one) => [one.key, one])).values()]
+    .filter(({ key }) => !known.has(key)).slice(0, room).map(({ rank }) => rank);
+  if (others.join() !== expected.join()) complain(`word ${word}: ${others} but ${expected}`);
+}
+const files = readdirSync(search, { recursive: true }).filter((name) => /\.\w+$/.test(name));
+const kindsOf = groupBy(files, (name) =>
+  `${name.startsWith("words") ? "words" : "names"} ${/best\//.test(name) ? "best"
+    : name.endsWith("index.tsv") ? "index" : "sorted"}`);
+const pauses = lookups.flatMap((lookup) => lookup.pauses);
 console.log(JSON.stringify({
   names,
-  files: files.length,
-  bytes_stored: sizes.reduce((sum, size) => sum + size, 0),
-  largest_index_bytes: Math.max(...index.map((body) => body.length)),
-  largest_index_packed: Math.max(...index.map((body) => gzipSync(body).length)),
+  files: Object.fromEntries([...kindsOf].map(([kind, of]) => {
+    const sizes = of.map((name) => statSync(`${search}/${name}`).size);
+    const sum = sizes.reduce((all, size) => all + size, 0);
+    return [kind, { files: of.length, bytes: sum, largest: Math.max(...sizes) }];
+  })),
   prefixes: prefixes.length,
+  words: words.length,
   wrong,
-  requests_cold: spread((lookup) => lookup.requests),
-  more_than_two_requests: lookups.filter((l) => l.requests > 2).length,
-  packed_bytes_cold: spread((lookup) => lookup.packed),
-  bytes_cold: spread((lookup) => lookup.bytes),
-  ms_a_lookup: spread((lookup) => Number(lookup.ms.toFixed(2))),
+  requests_a_pause: spread(pauses, (pause) => pause.requests),
+  packed_bytes_a_pause: spread(pauses, (pause) => pause.packed),
+  bytes_a_pause: spread(pauses, (pause) => pause.bytes),
+  pauses: spread(lookups, (lookup) => lookup.pauses.length),
+  requests_a_lookup: spread(lookups, (lookup) =>
+    lookup.pauses.reduce((sum, pause) => sum + pause.requests, 0)),
+  ms_a_lookup: spread(lookups, (lookup) => Number(lookup.ms.toFixed(2))),
+  top: top ? await topShown() : null,
 }, null, 1));
 process.exit(wrong === 0 ? 0 : 1);

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import {
-  compareKeys, filesFor, linesFrom, rangeOf, searchKey, shownName, typedKey,
+  compareKeys, filesFor, linesFrom, rangeOf, searchKey, typedKey,
 } from "../js/search-keys.js";
-import { generator } from "../js/random.js";
+import { generator } from "../js/stream.js";
 import { sampleSite } from "./sample.mjs";
 
 const VECTORS = JSON.parse(readFileSync(new URL("search-keys.json", import.meta.url), "utf8"));
@@ -37,12 +37,6 @@ test("what is typed is found however it is written", () => {
     assert.equal(typedKey(typed), key, typed);
   }
   assert.ok(typedKey("ü".repeat(10_000)).length <= 300);
-});
-
-test("a name is shown in its script, but not where it would hide what it is", () => {
-  assert.equal(shownName("www.xn--bcher-kva.de"), "bücher.de");
-  assert.equal(shownName("example.com"), "example.com");
-  assert.equal(shownName("xn--ls8h.ws"), "xn--ls8h.ws");
 });
 
 test("for random prefixes the files give what a plain scan of all names gives", () => {

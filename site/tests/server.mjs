@@ -15,30 +15,35 @@ const TYPES = {
   json: "application/json",
   webmanifest: "application/manifest+json",
   png: "image/png",
+  jpg: "image/jpeg",
   svg: "image/svg+xml",
+  ico: "image/x-icon",
+  xml: "application/xml",
 };
 /** The headers of every answer, as the CDN and `everytab-worker serve` send them. */
 export const HEADERS = JSON.parse(readFileSync(`${SITE}headers.json`, "utf8"));
 
 /**
  * Serves the page and `sample` below `base`. `replace(path)` may answer {status, body} or
- * "drop" (the connection ends) instead. With `tls`, {key, cert}, it speaks HTTP/2 as CDNs do.
+ * "drop" (the connection ends) instead; `late` are the milliseconds by which paths are delayed.
+ * With `tls`, {key, cert}, it speaks HTTP/2 as CDNs do.
  * Resolves to {url, asked, close}.
  */
 export async function serveSample(
-  sample, { base = "/", port = 0, replace = () => null, gzip = false, tls = null } = {},
+  sample, { base = "/", port = 0, replace = () => null, gzip = false, tls = null, late = {} } = {},
 ) {
   const asked = [];
-  const answerTo = (request, response) => {
+  const answerTo = async (request, response) => {
     const path = decodeURIComponent(new URL(request.url, "http://x").pathname);
     asked.push(path);
     const inside = path.startsWith(base) ? path.slice(base.length) : null;
+    if (late[inside]) await new Promise((resolve) => setTimeout(resolve, late[inside]));
     const answer = inside === null ? { status: 404 } : (replace(inside) ?? find(sample, inside));
     if (answer === "drop") {
       request.socket.destroy();
       return;
     }
-    const pack = gzip && !/\.png$/.test(inside ?? "") && answer.body;
+    const pack = gzip && !/\.(?:png|jpg)$/.test(inside ?? "") && answer.body;
     const type = TYPES[(inside || "index.html").split(".").pop()] ?? "text/plain";
     response.writeHead(answer.status, {
       "content-type": `${type}; charset=utf-8`,
@@ -70,6 +75,10 @@ function find(sample, path) {
   if (path.startsWith(sample.prefix) && bundle && Number(bundle[1]) < sample.manifest.bundles) {
     return { status: 200, body: JSON.stringify(sample.bundle(Number(bundle[1]))) };
   }
+  const tile = /^map\/(\d+)\/(\d+)-(\d+)\.(?:png|jpg)$/.exec(path.slice(sample.prefix.length));
+  const bytes = path.startsWith(sample.prefix) && tile &&
+    sample.tile?.(...tile.slice(1).map(Number));
+  if (bytes) return { status: 200, body: bytes };
   if (path === "stats.json") return { status: 200, body: JSON.stringify(sample.stats()) };
   if (path === "history.json") return { status: 200, body: JSON.stringify(sample.history()) };
   const searched = path.startsWith(`${sample.prefix}search/`)

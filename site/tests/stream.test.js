@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { shuffledOrder } from "../js/random.js";
-import { partOfTab, TabStream } from "../js/stream.js";
+import { restoreStream, saveStream } from "../js/saved-stream.js";
+import { partOfTab, shuffledOrder, TabStream } from "../js/stream.js";
 
 /** A stream over bundles of `sizes` tabs; `answer(number)` may replace an answer. */
 function streamOf(sizes, { answer = () => null, ...options } = {}) {
@@ -128,6 +128,24 @@ test("tabs held stay bounded, and dropped ones come back as they were", async ()
   assert.ok(stream.heldTabs <= 500);
 });
 
+test("a dropped tab whose bundle is gone is null, and is asked for once", async () => {
+  let isGone = false;
+  const { stream, asked } = streamOf(new Array(100).fill(50), {
+    tabsABundle: 50, maxHeldTabs: 500, answer: () => (isGone ? { trouble: "missing" } : null),
+  });
+  await stream.fillTo(5_000);
+  isGone = true;
+  assert.equal(stream.at(3), undefined, "it is being loaded");
+  await new Promise((resolve) => {
+    stream.onChange = resolve;
+  });
+  const before = asked.length;
+  assert.equal(stream.at(3), null);
+  assert.equal(stream.at(49), null);
+  assert.equal(asked.length, before);
+  assert.equal(stream.trouble, "", "the other tabs are there");
+});
+
 test("a tab that is looked at keeps its bundle from being dropped", async () => {
   const { stream } = streamOf(new Array(30).fill(10), { tabsABundle: 10, maxHeldTabs: 100 });
   await stream.fillTo(10);
@@ -150,4 +168,23 @@ test("the part of a tab is found by its start", () => {
   const parts = [{ start: 0 }, { start: 4 }, { start: 5 }, { start: 90 }];
   const expected = [[0, 0], [3, 0], [4, 1], [5, 2], [89, 2], [90, 3], [500, 3]];
   for (const [tab, part] of expected) assert.equal(partOfTab(parts, tab), part);
+});
+
+test("an earlier stream's bundles are numbered as before, loaded when seen", async () => {
+  const sizes = [3, 0, 2, 5, 1, 0, 4, 6];
+  const answer = (number) => (number === 4 ? { trouble: "broken" } : null);
+  const late = streamOf(sizes, { answer });
+  await late.stream.fillTo(12);
+  const { stream, asked } = streamOf(sizes);
+  restoreStream(stream, structuredClone(saveStream(late.stream)));
+  assert.equal(stream.total, late.stream.total);
+  assert.deepEqual(asked, []);
+  const index = stream.total - 1;
+  assert.equal(stream.at(index), undefined);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(stream.at(index), late.stream.at(index));
+  assert.equal(asked.length, 1);
+  await stream.fillTo(1_000);
+  assert.ok(stream.ended);
+  assert.equal(stream.total, 21, "the bundle that was broken is there now");
 });

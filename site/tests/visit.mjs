@@ -1,6 +1,7 @@
 // Owns visits of the page over a sample site: starts and closes a browser, a server and a page.
-// Sites in frames are simulated: no name but loopback is resolved.
+// Sites in frames are simulated unless a visit says otherwise: only loopback is resolved.
 
+import { after, afterEach } from "node:test";
 import { Chromium } from "./chromium.mjs";
 import { serveSample } from "./server.mjs";
 
@@ -12,48 +13,127 @@ export const FILLED = `${PAINTED} && document.querySelector('link[rel=manifest]'
   [...document.querySelectorAll('.row:not([hidden])')].at(-1).getBoundingClientRect().bottom >=
     innerHeight ||
   document.body.innerText.includes('every tab: '))`;
+const READY = "document.readyState === 'complete'";
+/** All pages, and when each is ready to be looked at. */
+export const PAGES = {
+  "": FILLED,
+  "map.html": `document.querySelector('#seen').textContent !== '' ||
+    !document.querySelector('#retry').hidden`,
+  "stats.html": "document.querySelectorAll('.chart').length > 5",
+  "about.html": READY,
+  "bot.html": READY,
+  "404.html": READY,
+};
+/** Elements that are outside the window or cut off without an ellipsis, by class and text. */
+export const MISPLACED = `(() => {
+  const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+  const all = 'h1, h2, p, b, code, button, .strip .title, .tile span';
+  const cut = [...document.querySelectorAll(all)]
+    .filter((one) => one.checkVisibility() && !one.closest('.row, .unseen') &&
+      getComputedStyle(one).textOverflow !== 'ellipsis' &&
+      (one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0 &&
+        getComputedStyle(one).display !== 'inline' &&
+        getComputedStyle(one).overflow !== 'visible' ||
+        one.getBoundingClientRect().right > innerWidth + 1))
+    .map((one) => one.className + ' ' + one.textContent.slice(0, 40));
+  const shown = [...document.querySelectorAll('.header button, .header select, .header search, ' +
+    '.header .tab')].map((one) => one.getBoundingClientRect());
+  const over = shown.filter((a, i) => shown.some((b, k) => k > i && a.left < b.right - 1 &&
+    b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length;
+  return { wide, cut, over };
+})()`;
 const FRAME_PAGE = "<!doctype html><title>framed</title><p id=here>framed</p>" +
   "<script>document.title = window.origin</script>";
 
+/** Holds back the answers to requests for search files until `window.release` is called. */
+export const HOLD_SEARCH = `(() => {
+  const { fetch } = window;
+  const released = new Promise((resolve) => (window.release = resolve));
+  window.asked = window.answered = 0;
+  window.fetch = async (url, options) => {
+    if (!url.includes('/search/')) return fetch(url, options);
+    window.asked += 1;
+    await released;
+    const response = await fetch(url, options);
+    window.answered += 1;
+    return response;
+  };
+})()`;
+
 export class Visits {
-  constructor(program) {
-    this.browser = new Chromium(program);
+  #start;
+  #browser = null;
+
+  /** `options` are further ones of the browser's command line. It starts when it is needed. */
+  constructor(program, options = []) {
+    this.#start = () => new Chromium(program, options);
     this.open = [];
   }
 
-  /** Visits `path` of the sample below `hash` and waits for `until`; answers {page, server}. */
-  async visit(sample, { view = {}, path = "", hash = "#seed=7", until = FILLED, ...serving } = {}) {
+  get browser() {
+    this.#browser ??= this.#start();
+    return this.#browser;
+  }
+
+  /**
+   * Visits `path` of the sample below `hash` and waits for `until`; answers {page, server}. The
+   * page's own host is `ownHost`; `prepare(page)` is called before the page is opened.
+   */
+  async visit(sample, {
+    view = {}, path = "", hash = "#seed=7", until = FILLED, ownHost = "127.0.0.1",
+    framesAreReal = false, prepare = () => {}, ...serving
+  } = {}) {
     const server = await serveSample(sample, serving);
+    server.url = server.url.replace("127.0.0.1", ownHost);
     const page = await this.browser.page(view);
-    this.open.push({ page, server });
-    page.framed = [];
-    page.on("Fetch.requestPaused", ({ requestId, request }) => {
-      page.framed.push(request);
-      void page.call("Fetch.fulfillRequest", {
-        requestId,
-        responseCode: 200,
-        responseHeaders: [{ name: "content-type", value: "text/html" }],
-        body: Buffer.from(FRAME_PAGE).toString("base64"),
-      }).catch(() => {});
-    });
-    await page.call("Fetch.enable", { patterns: [{ urlPattern: "https://*" }] });
+    const visit = { page, server };
+    this.open.push(visit);
+    if (!framesAreReal) await simulateFrames(page);
+    await prepare(page);
     await page.open(server.url + path + (path === "" ? hash : ""));
     await page.until(until, until);
-    return { page, server };
+    return visit;
+  }
+
+  /** Ends one visit. */
+  async end(visit) {
+    this.open = this.open.filter((one) => one !== visit);
+    await this.browser.call("Target.closeTarget", { targetId: visit.page.targetId });
+    await visit.server.close();
   }
 
   /** Ends all visits; the browser stays. */
   async leave() {
-    for (const { page, server } of this.open.splice(0)) {
-      await this.browser.call("Target.closeTarget", { targetId: page.targetId });
-      await server.close();
-    }
+    for (const visit of this.open) await this.end(visit);
   }
 
   async close() {
     await this.leave();
-    await this.browser.close();
+    await this.#browser?.close();
   }
+}
+
+/** Returns the Visits of a suite's tests: each test's end with it, the browser with the suite. */
+export function visitsOfSuite(program) {
+  const visits = new Visits(program);
+  afterEach(() => visits.leave());
+  after(() => visits.close());
+  return visits;
+}
+
+/** Answers every https request of the page with one small page; `page.framed` lists them. */
+async function simulateFrames(page) {
+  page.framed = [];
+  page.on("Fetch.requestPaused", ({ requestId, request }) => {
+    page.framed.push(request);
+    void page.call("Fetch.fulfillRequest", {
+      requestId,
+      responseCode: 200,
+      responseHeaders: [{ name: "content-type", value: "text/html" }],
+      body: Buffer.from(FRAME_PAGE).toString("base64"),
+    }).catch(() => {});
+  });
+  await page.call("Fetch.enable", { patterns: [{ urlPattern: "https://*" }] });
 }
 
 /** Scrolls, and waits for the painting that follows. */
@@ -93,3 +173,21 @@ export async function clickOn(page, selector) {
   }
   throw new Error(`nothing to click on: ${selector}`);
 }
+
+/**
+ * Presses, moves and releases a pointer on the map, in one call: events {name, x, y, at}, `at` in
+ * milliseconds.
+ */
+export const sendPointer = (page, pointerType, events) => page.evaluate(`(() => {
+  const map = document.querySelector('#map');
+  // A pointer that does not exist cannot be captured.
+  map.setPointerCapture = () => {};
+  for (const { name, x, y, at } of ${JSON.stringify(events)}) {
+    const event = new PointerEvent(name, {
+      pointerId: 77, pointerType: '${pointerType}', clientX: x, clientY: y, bubbles: true,
+    });
+    Object.defineProperty(event, 'timeStamp', { value: at });
+    map.dispatchEvent(event);
+  }
+  delete map.setPointerCapture;
+})()`);

@@ -1,0 +1,110 @@
+// Owns the page's address: seed, tab, site, open and skin in the location's hash.
+// Invariants: the page always has an address that leads to the same wall; what comes from a hash is
+// checked. Must not know: how a site is found or shown, what a step of the history keeps.
+
+import { hostnameOf } from "./bundles.js";
+import { SKINS } from "./layout.js";
+
+/**
+ * Reads a location hash: {seed, tab, site, open, skin}; what is absent or invalid is null, "" or
+ * false. `site` is a hostname in ASCII, `tab` the number of the first tab in view.
+ */
+export function readAddress(hash) {
+  const fields = new URLSearchParams(hash.slice(1));
+  const number = (name, digits) => {
+    const text = fields.get(name) ?? "";
+    return /^\d+$/.test(text) && text.length <= digits ? Number(text) : null;
+  };
+  const seed = number("seed", 16);
+  const site = hostnameOf(fields.get("site") ?? "");
+  return {
+    seed: seed === null ? null : seedOfNumber(seed),
+    tab: number("tab", 9) ?? 0,
+    site,
+    open: site !== "" && fields.has("open"),
+    skin: SKINS.find((name) => name === fields.get("skin")) ?? "",
+  };
+}
+
+/** Writes the hash from which `readAddress` reads the same. A site is found by its name alone. */
+export function writeAddress({ seed, tab, site, open, skin }) {
+  const place = site ? `&site=${site}${open ? "&open" : ""}` : tab > 0 ? `&tab=${tab}` : "";
+  return `#seed=${seed}${place}${skin ? `&skin=${skin}` : ""}`;
+}
+
+/** Folds a number such as milliseconds since 1970 to a 32-bit seed. */
+export function seedOfNumber(number) {
+  return (Math.floor(number / 4294967296) ^ (number % 4294967296)) >>> 0;
+}
+
+/** The address of this page: what it asks for, and the way to another one. */
+export class Address {
+  #onChange;
+
+  /** `onChange` is called when another address has been gone to. */
+  constructor(onChange) {
+    this.#onChange = onChange;
+    this.seed = seedOfNumber(Date.now());
+    /** The skin that the visitor chose, or ""; steps back do not change it. */
+    this.skin = readAddress(location.hash).skin;
+    /** Called before a step is left that the visitor may come back to. */
+    this.beforeStep = () => {};
+    this.#read();
+    window.addEventListener("popstate", () => this.#follow());
+    // An edited hash has no state, and need not send popstate.
+    window.addEventListener("hashchange", () => history.state === null && this.#follow());
+  }
+
+  /** What this step of the history keeps of its wall (see steps.js); null for a new step. */
+  get kept() {
+    return history.state?.scan ? history.state : null;
+  }
+
+  /** Goes to a new wall, as a step; if `bundle` is given, the wall begins with it, for `site`. */
+  goTo(site = "", bundle = -1) {
+    this.beforeStep();
+    const seed = seedOfNumber(Date.now());
+    Object.assign(this, { seed, tab: 0, site, bundle, opened: null });
+    this.push({});
+    this.#onChange();
+  }
+
+  /** Adds a step with this address to the history. */
+  push(state) {
+    history.pushState(state, "", this.#hash());
+  }
+
+  /** Writes this address and `state` into the current step. */
+  replace(state) {
+    try {
+      history.replaceState(state, "", this.#hash());
+    } catch {
+      // A browser refuses too many writes in a short time.
+    }
+  }
+
+  #follow() {
+    this.#read();
+    this.#onChange();
+  }
+
+  #read() {
+    const { seed, tab, site, open, skin } = readAddress(location.hash);
+    const { kept } = this;
+    this.seed = seed ?? this.seed;
+    this.tab = tab;
+    /** The site with whose bundle the wall begins, or "". */
+    this.site = kept?.site ?? site;
+    /** The number of that bundle in the current scan, or -1 if it is not known. */
+    this.bundle = -1;
+    /** The open site, {host, index}, or null; `index` is -1 until its tab is known. */
+    this.opened = open ? { host: site, index: kept?.index ?? -1 } : null;
+    if (history.state === null) this.skin = skin || this.skin;
+    this.replace(history.state ?? {});
+  }
+
+  #hash() {
+    const { seed, tab, skin, opened, site } = this;
+    return writeAddress({ seed, tab, skin, site: opened?.host ?? site, open: opened !== null });
+  }
+}

@@ -1,0 +1,98 @@
+// Owns the closing of all tabs: the question, the empty wall, and the way back. Loaded when it is
+// asked for. Invariants: nothing is lost: the wall is only hidden, and a reload shows it again.
+// Must not know: how a single tab is closed.
+
+import { button, textElement } from "./elements.js";
+
+/** The time in which all tabs leave. */
+const LEAVE_MS = 700;
+
+/** Closes all tabs, if the visitor agrees, and opens them again. */
+export class CloseAll {
+  #wall;
+  #closeSite;
+  #question = textElement("h2", "");
+  #count = "";
+  #dialog = document.createElement("dialog");
+  #empty = document.createElement("section");
+
+  /**
+   * `wall` is the TabWall; `closeSite` closes the open site, if there is one, and resolves when the
+   * address does not name it.
+   */
+  constructor(wall, closeSite) {
+    this.#wall = wall;
+    this.#closeSite = closeSite;
+    this.#question.id = "close-all";
+    const cancel = button("Cancel", () => this.#dialog.close());
+    cancel.autofocus = true;
+    this.#dialog.className = "question";
+    this.#dialog.setAttribute("aria-labelledby", this.#question.id);
+    const buttons = textElement("div", "");
+    buttons.append(cancel, button("Close all tabs", () => void this.#close()));
+    const note = textElement("p", "You can open them again.");
+    this.#dialog.append(this.#question, note, buttons);
+    this.#empty.className = "no-tabs";
+    this.#empty.hidden = true;
+    this.#empty.ariaLabel = "All tabs are closed";
+    document.body.append(this.#dialog);
+    wall.container.parentElement.append(this.#empty);
+    // What leads to tabs shows them again.
+    for (const type of ["click", "focusin"]) {
+      document.getElementById("header").addEventListener(type, () => this.#reopen());
+    }
+    window.addEventListener("popstate", () => this.#reopen());
+    document.addEventListener("keydown", ({ key, target }) => {
+      const isSpace = key === " " && !target.closest("button");
+      if (key === "Escape" || isSpace) this.#reopen();
+    }, true);
+  }
+
+  /** Asks whether all `tabs` tabs shall be closed. */
+  ask(tabs) {
+    this.#count = tabs.toLocaleString("en");
+    this.#question.textContent = `Do you want to close ${this.#count} tabs?`;
+    this.#dialog.showModal();
+  }
+
+  async #close() {
+    this.#dialog.close();
+    const { container } = this.#wall;
+    // The step back that closes a site would open all tabs again.
+    await Promise.all([this.#closeSite(), this.#leave()]);
+    container.inert = true;
+    container.classList.add("all-closed");
+    const words = textElement("p", `All ${this.#count} tabs are closed.`);
+    words.setAttribute("role", "status");
+    const reopen = button("Open them again", () => this.#reopen());
+    this.#empty.replaceChildren(words, textElement("p", "It is quiet here now."), reopen);
+    this.#empty.hidden = false;
+    reopen.focus();
+  }
+
+  #reopen() {
+    const { container } = this.#wall;
+    if (this.#empty.hidden) return;
+    const hadFocus = this.#empty.contains(document.activeElement);
+    this.#empty.hidden = true;
+    container.inert = false;
+    container.classList.remove("all-closed");
+    if (hadFocus) container.focus({ preventScroll: true });
+  }
+
+  /** Moves the rows out of the view to both sides, one after another. */
+  async #leave() {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const { rows, container } = this.#wall;
+    const motions = rows.map(({ node }, i) => {
+      const side = i % 2 === 0 ? -1 : 1;
+      const translate = ["0 0", `${side * container.clientWidth}px 0`];
+      const delay = LEAVE_MS / 2 * i / rows.length;
+      return node.animate({ translate },
+        { duration: LEAVE_MS / 2, delay, easing: "ease-in", fill: "forwards" });
+    });
+    await Promise.allSettled(motions.map(({ finished }) => finished));
+    // The rows are hidden next, so that none is seen to come back.
+    requestAnimationFrame(() => motions.forEach((motion) => motion.cancel()));
+  }
+}

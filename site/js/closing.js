@@ -1,0 +1,222 @@
+// Owns closing: the cross of a tab and the keys that close it, what brings it back, how the other
+// tabs of the row move.
+// Invariants: a closed tab keeps its number, so an address leads to the same tabs; while the mouse
+// stays on a row its tabs keep their width, so that the next cross comes below the pointer; the
+// cross of the open tab closes the site. Must not know: how a tab is drawn, what the bar says.
+
+import { ClosedTabs } from "./closed-tabs.js";
+import { visitStorage } from "./visit-storage.js";
+
+/** The part of a tab, from its edge, that is its cross. */
+const CROSS_PX = 28;
+const SLIDE_MS = 160;
+const TEXT_FIELDS = "input, select, textarea, [contenteditable]";
+const CLOSING_KEYS = ["Delete", "Backspace", "w"];
+
+/** Closes tabs and opens them again. */
+export class TabClosing {
+  #page;
+  #marquee;
+  #navigation;
+  #closeSite;
+  #closed = new ClosedTabs(visitStorage);
+  /** The ClosingBar, once it is loaded, which the first closing begins. */
+  #bar = null;
+  #shown = null;
+  /** The link whose cross the mouse is on, or null. */
+  #marked = null;
+  #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+
+  /** `page` is the object of main.js; `closeSite` closes the open site. */
+  constructor(page, { marquee, navigation, closeSite }) {
+    this.#page = page;
+    this.#marquee = marquee;
+    this.#navigation = navigation;
+    this.#closeSite = closeSite;
+    const { container } = page.wall;
+    container.addEventListener("click", (event) => this.#click(event), true);
+    container.addEventListener("keydown", (event) => this.#press(event));
+    container.addEventListener("pointermove", (event) => this.#point(event));
+    container.addEventListener("pointerleave", () => this.#unlock());
+    document.addEventListener("keydown", (event) => this.#pressUndo(event));
+  }
+
+  /** To be called after each painting: another wall has other closed tabs. */
+  painted() {
+    const { shown, wall } = this.#page;
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    this.#closed.select([shown.scan, shown.seed, shown.bundle].join());
+    if (wall.closed.size === 0 && this.#closed.ofWall.length === 0) return;
+    wall.setClosed(new Set(this.#closed.ofWall));
+    this.#page.paint();
+    // They can be brought back after a reload as well.
+    if (this.#closed.ofWall.length > 0) void this.#showBar();
+  }
+
+  /** Shows the tab again if it is closed. */
+  reopen(index) {
+    const { wall } = this.#page;
+    if (!wall.closed.has(index)) return;
+    this.#closed.remove(index);
+    this.#change(index, () => wall.closeTab(index, false));
+    this.#bar?.update(this.#closed);
+  }
+
+  /** Shows the tab that was closed last, and scrolls to it. */
+  undo() {
+    const index = this.#closed.ofWall.at(-1);
+    if (index === undefined) return;
+    this.#navigation.scrollTo(index);
+    this.#page.paint();
+    this.reopen(index);
+    this.#marquee.show(index);
+    this.#page.wall.setCursor(index);
+    // The focus stays on the button that was pressed.
+    if (!document.activeElement.closest("button")) this.#page.wall.focus(index);
+  }
+
+  #close(index) {
+    const { wall } = this.#page;
+    if (index === wall.opened) {
+      this.#closeSite();
+      return;
+    }
+    const row = wall.rowOf(index);
+    const column = wall.columnOf(row, index);
+    const next = (row.cells[column + 1]?.tab && row.cells[column + 1]) ?? row.cells[column - 1];
+    const nextFocus = next?.index ?? -1;
+    const hadFocus = wall.indexOf(document.activeElement) === index;
+    const reopened = this.#closed.add(index);
+    if (reopened !== null) wall.closeTab(reopened, false);
+    this.#change(index, () => wall.closeTab(index, true));
+    if (hadFocus && !wall.focus(nextFocus)) wall.container.focus({ preventScroll: true });
+    void this.#showBar();
+  }
+
+  /** Shows how many tabs are closed when the bar comes; without it tabs are closed all the same. */
+  async #showBar() {
+    try {
+      const { ClosingBar } = await import("./closing-bar.js");
+      this.#bar ??= new ClosingBar(this.#page, () => this.undo(), this.#closeSite);
+      this.#bar.update(this.#closed);
+    } catch {
+      // The next closing tries again.
+    }
+  }
+
+  #click(event) {
+    const { wall } = this.#page;
+    const index = wall.indexOf(event.target);
+    // A click of the keyboard or of a program has no place.
+    if (index < 0 || event.detail === 0 || event.button !== 0) return;
+    if (!this.#isOnCross(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.pointerType === "mouse" && index !== wall.opened) {
+      wall.lockWidths(event.target.closest(".row"));
+    }
+    this.#close(index);
+  }
+
+  #press(event) {
+    const index = this.#page.wall.indexOf(event.target);
+    const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
+    if (index < 0 || !isPlain || !CLOSING_KEYS.includes(event.key)) return;
+    event.preventDefault();
+    this.#close(index);
+  }
+
+  #pressUndo(event) {
+    const { ctrlKey, metaKey, shiftKey, altKey, target } = event;
+    const key = event.key.toLowerCase();
+    const isUndo = (ctrlKey || metaKey) && !shiftKey && key === "z";
+    // Firefox gives Ctrl+Shift+T to the page, Chromium keeps it for its own tabs.
+    const isReopen = shiftKey && key === "t";
+    if (altKey || !(isUndo || isReopen) || target.closest(TEXT_FIELDS)) return;
+    if (this.#closed.ofWall.length === 0) return;
+    event.preventDefault();
+    this.undo();
+  }
+
+  /** Marks the cross that the mouse is on, and lets tabs grow when the mouse has left their row. */
+  #point(event) {
+    if (event.pointerType !== "mouse") return;
+    const { lockedNode } = this.#page.wall;
+    const link = event.target.closest(".tab");
+    this.#mark(link && this.#isOnCross(event) ? link : null);
+    if (lockedNode && lockedNode !== event.target.closest(".row")) this.#unlock();
+  }
+
+  /** Marks the cross of the link as the one that the mouse is on, or none for null. */
+  #mark(link) {
+    if (link === this.#marked) return;
+    this.#marked?.classList.remove("on-cross");
+    link?.classList.add("on-cross");
+    this.#marked = link;
+  }
+
+  #unlock() {
+    const { wall } = this.#page;
+    this.#mark(null);
+    const row = wall.rows.find(({ node }) => node === wall.lockedNode);
+    if (row) this.slide(row, null, () => wall.lockWidths(null));
+    else if (wall.lockedNode) wall.lockWidths(null);
+  }
+
+  #isOnCross({ target, clientX }) {
+    const { skin, phone } = this.#page.layout;
+    const { left, right } = target.closest(".tab").getBoundingClientRect();
+    return skin === "safari" && !phone ? clientX < left + CROSS_PX : clientX > right - CROSS_PX;
+  }
+
+  /** Closes or shows a tab by `change`, and moves the others of its row. */
+  #change(index, change) {
+    const { wall } = this.#page;
+    const row = wall.rowOf(index);
+    if (row) this.slide(row, index, change);
+    else change();
+  }
+
+  /**
+   * Paints the row after `change`, and moves its tabs from where they were seen; the tab `index`,
+   * or what comes in its place, stays.
+   */
+  slide(row, index, change) {
+    const { wall, paint, layout } = this.#page;
+    this.#marquee.moveBy(row.node, 0);
+    const before = placesOf(row);
+    change();
+    paint();
+    // What is left of the tab stays where it is, and what is right of it comes nearer.
+    const left = before.get(index);
+    const kept = [...placesOf(row).keys()];
+    const anchor = left === undefined
+      ? [...before].find(([one, px]) => px >= 0 && kept.includes(one))
+      : [kept.find((one) => one >= index) ?? kept[0], left];
+    const now = placesOf(row).get(anchor?.[0]);
+    if (now !== undefined) wall.moveTrack(row, row.shiftPx + anchor[1] - now);
+    if (this.#reducedMotion.matches) return;
+    const timing = { duration: SLIDE_MS, easing: "ease-out" };
+    const places = placesOf(row);
+    for (const cell of row.cells) {
+      const at = places.get(cell.index);
+      if (at === undefined || at > layout.widthPx || at < -row.tabPx) continue;
+      const from = before.get(cell.index);
+      if (from === undefined) {
+        cell.link.animate({ opacity: [0, 1], transform: ["scaleX(.3)", "none"] }, timing);
+        continue;
+      }
+      // A tab that went round the row comes in at its edge.
+      const byPx = Math.abs(from - at) > 3 * row.tabPx ? row.tabPx : from - at;
+      if (Math.abs(byPx) < 0.5) continue;
+      cell.link.animate({ transform: [`translateX(${byPx}px)`, "none"] }, timing);
+    }
+  }
+}
+
+/** Where the row's tabs are seen, in pixels from the row's left edge, by their number. */
+function placesOf({ cells, lefts, shiftPx }) {
+  return new Map(cells.flatMap(({ index }, column) =>
+    (index < 0 ? [] : [[index, lefts[column] + shiftPx]])));
+}

@@ -1,0 +1,55 @@
+// Owns the accessible descriptions of tabs: a title such as "Home" does not say whose tab it is, so
+// the description says the hostname, and whether the site opens in a new tab.
+// Invariants: nothing is written while the page scrolls, but for hosts that a card would show in
+// Punycode; a tab that gets the focus is described before a screen reader speaks of it.
+// Must not know: why tabs are painted.
+
+import { shownHost } from "./host-name.js";
+import { withoutWww } from "./search-keys.js";
+
+/** Descriptions are written when nothing was painted for this long. */
+const REST_MS = 200;
+
+/** Keeps the descriptions of the painted tabs of a wall. */
+export class TabDescriptions {
+  #wall;
+  #wordsOf;
+  #timer = 0;
+  /** The tab and the further words that each link was described by. */
+  #described = new WeakMap();
+
+  /** `wall` is the TabWall; `wordsOf(index)` returns what else is said of a tab. */
+  constructor(wall, wordsOf) {
+    this.#wall = wall;
+    this.#wordsOf = wordsOf;
+    wall.container.addEventListener("focusin", ({ target }) => {
+      const row = wall.rowOf(wall.indexOf(target));
+      row?.cells.forEach((cell) => this.#describe(cell));
+    });
+  }
+
+  /** To be called after each painting. */
+  painted() {
+    const { rows, layout } = this.#wall;
+    for (const { cells } of layout.phone ? rows : []) {
+      for (const cell of cells) if (cell.tab?.host.includes("xn--")) this.#describe(cell);
+    }
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      for (const { cells } of this.#wall.rows) cells.forEach((cell) => this.#describe(cell));
+    }, REST_MS);
+  }
+
+  #describe({ link, tab, index }) {
+    const words = tab ? this.#wordsOf(index) : "";
+    const before = this.#described.get(link);
+    // Cards on a phone show the host too; elsewhere the attribute would only cost time.
+    const showsHost = Boolean(tab) && this.#wall.layout.phone;
+    const isDescribed = before && before.tab === tab && before.words === words;
+    if (isDescribed && (!showsHost || link.dataset.host)) return;
+    this.#described.set(link, { tab, words });
+    if (showsHost) link.dataset.host = shownHost(withoutWww(tab.host));
+    const more = tab?.frameable ? "" : ", opens in a new tab";
+    link.ariaDescription = tab ? shownHost(tab.host) + words + more : "";
+  }
+}

@@ -1,0 +1,75 @@
+// Owns diving: a button and the space key open a random site further down the wall, again and
+// again. Invariants: the tabs up to there are loaded first; where no more can be loaded, a dive
+// begins again from the top. Must not know: how a site is opened or shown.
+
+import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
+
+/** A dive leads past at most this many tabs: about a bundle, so that one or two are loaded. */
+const MAX_TABS_PAST = 120;
+/** Elements that react to the space key themselves. */
+const CONTROLS = "button, input, select, textarea, summary, iframe, dialog, [contenteditable]";
+
+/** Opens a random site that can be framed. */
+export class Dive {
+  #page;
+  #button;
+  #open;
+  /** The tab from which on a site is looked for, or -1. */
+  #wished = -1;
+
+  /** `page` is the object of main.js; `open(index)` opens the site of a tab that can be framed. */
+  constructor(page, button, open) {
+    this.#page = page;
+    this.#button = button;
+    this.#open = open;
+    button.disabled = false;
+    button.addEventListener("click", () => this.#begin());
+    document.addEventListener("keydown", (event) => {
+      const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
+      if (event.key !== " " || !isPlain || event.target.closest(CONTROLS)) return;
+      event.preventDefault();
+      if (!event.repeat) this.#begin();
+    });
+  }
+
+  /** To be called after each painting: more tabs may be loaded. */
+  painted() {
+    if (this.#wished < 0) return;
+    const { stream } = this.#page;
+    const found = stream ? this.#find() : null;
+    const isWaiting = found === null && !stream?.trouble;
+    if (!isWaiting) this.#wished = -1;
+    this.#button.setAttribute("aria-busy", String(isWaiting));
+    if (found !== null && found >= 0) this.#open(found);
+  }
+
+  #begin() {
+    const { wall, view, layout } = this.#page;
+    if (!layout) return;
+    const seen = firstTabOfRow(layout, Math.ceil(wall.positions.rowAt(view.scrolledPx)));
+    this.#wished = 1 + Math.floor(Math.random() * MAX_TABS_PAST) +
+      (wall.opened < 0 ? seen : wall.opened);
+    this.painted();
+  }
+
+  /** Returns the first tab from the wished one on that can be framed, null to wait, or -1: none. */
+  #find() {
+    const { stream, layout, wall } = this.#page;
+    const rows = rowsOfTabs(layout, stream.total, stream.ended);
+    const end = Math.min(stream.total, firstTabOfRow(layout, rows));
+    const beginnings = stream.ended ? [this.#wished, 0] : [this.#wished];
+    for (const beginning of beginnings) {
+      for (let index = beginning; index < end; index += 1) {
+        const tab = stream.at(index);
+        if (tab === undefined) return null;
+        const isAway = wall.closed.has(index) || index === wall.opened;
+        if (tab?.frameable && !isAway) return index;
+      }
+    }
+    if (stream.ended) return -1;
+    this.#wished = Math.max(this.#wished, end);
+    // A row is painted when all its tabs are known.
+    void stream.fillTo(firstTabOfRow(layout, rowOfTab(layout, this.#wished) + 2));
+    return null;
+  }
+}

@@ -1,0 +1,138 @@
+// Owns the movement of a row by the visitor: dragged, thrown or swiped, or moved by the wheel.
+// Invariants: a drag is no click; a movement up or down on a touch screen scrolls the page; a row
+// that is dragged or thrown is held by the marquee, and released wherever the pointer goes up.
+// Must not know: what a tab shows or does.
+
+/** A pointer that moves less than this clicks. */
+const MIN_DRAG_PX = 6;
+/** The speed of a throw is measured over this time before the release. */
+const SPEED_WINDOW_MS = 80;
+/** A thrown row loses all but 37 % of its speed in this time, as lists on phones do. */
+const SLOWING_MS = 325;
+/** A thrown row that is slower than this stops, in pixels a millisecond. */
+const MIN_SPEED = 0.02;
+/** A line of the wheel, in browsers that count lines. */
+const LINE_PX = 32;
+
+/** Lets the visitor move rows. */
+export class RowDragging {
+  #marquee;
+  #container;
+  /** The pointer that is down: {id, node, x, startX, isDrag, samples}, or null. */
+  #press = null;
+  /** The speeds of thrown rows, by node. */
+  #thrown = new Map();
+  #thrownAt = 0;
+  #mustSwallowClick = false;
+  #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+
+  /** `container` is the wall's element, `marquee` what moves its rows. */
+  constructor(container, marquee) {
+    this.#container = container;
+    this.#marquee = marquee;
+    const on = (type, listener, options) => container.addEventListener(type, listener, options);
+    on("pointerdown", (event) => this.#begin(event));
+    on("pointermove", (event) => this.#drag(event));
+    on("dragstart", (event) => event.preventDefault());
+    // A listener that is not passive would make every scroll wait for it.
+    on("wheel", (event) => this.#wheel(event), { passive: true });
+    // A press may end outside the wall: the pointer is captured only once it drags.
+    window.addEventListener("pointerup", (event) => this.#end(event, true));
+    window.addEventListener("pointercancel", (event) => this.#end(event, false));
+    // A drag need not send a click: the click of the next press is another one.
+    const forget = () => (this.#mustSwallowClick = false);
+    window.addEventListener("pointerdown", forget, true);
+    window.addEventListener("click", (event) => {
+      // A click of the keyboard or of a program has no detail.
+      if (!this.#mustSwallowClick || event.detail === 0) return;
+      this.#mustSwallowClick = false;
+      event.preventDefault();
+      event.stopPropagation();
+    }, true);
+  }
+
+  #begin(event) {
+    const node = event.target.closest(".row");
+    if (!node || event.button !== 0 || !event.isPrimary) return;
+    if (this.#press) this.#end({ pointerId: this.#press.id, timeStamp: 0 }, false);
+    // A press on a thrown row stops it, and its click opens nothing.
+    this.#mustSwallowClick = this.#thrown.delete(node);
+    this.#marquee.hold(node);
+    const { pointerId: id, clientX: x } = event;
+    this.#press = { id, node, x, startX: x, isDrag: false, samples: [] };
+  }
+
+  #drag(event) {
+    const { pointerId, clientX, timeStamp } = event;
+    const press = this.#press;
+    if (press?.id !== pointerId) return;
+    // The button was released outside the window, of which no event tells.
+    if (event.buttons === 0) {
+      this.#end(event, false);
+      return;
+    }
+    if (!press.isDrag) {
+      if (Math.abs(clientX - press.startX) < MIN_DRAG_PX) return;
+      press.isDrag = true;
+      this.#container.setPointerCapture(pointerId);
+      this.#container.classList.add("dragged");
+    }
+    this.#marquee.moveBy(press.node, clientX - press.x);
+    press.x = clientX;
+    press.samples.push({ x: clientX, at: timeStamp });
+  }
+
+  #end({ pointerId, timeStamp, target }, isRelease) {
+    const press = this.#press;
+    if (press?.id !== pointerId) return;
+    this.#press = null;
+    this.#container.classList.remove("dragged");
+    // No click follows what the browser has cancelled.
+    if (press.isDrag || !isRelease) this.#mustSwallowClick = isRelease;
+    if (press.isDrag || !isRelease || !press.node.contains(target)) {
+      // The row would not move for as long as the link that was pressed has the focus.
+      const focused = document.activeElement;
+      if (press.node.contains(focused) && !focused.matches(":focus-visible")) focused.blur();
+    }
+    const speed = isRelease ? speedOf(press.samples, timeStamp) : 0;
+    if (Math.abs(speed) < MIN_SPEED || this.#reducedMotion.matches) {
+      this.#marquee.release(press.node);
+      return;
+    }
+    this.#thrown.set(press.node, speed);
+    if (this.#thrown.size > 1) return;
+    this.#thrownAt = performance.now();
+    requestAnimationFrame((now) => this.#moveThrown(now));
+  }
+
+  /** Moves the thrown rows on, each frame until all have stopped. */
+  #moveThrown(now) {
+    const ms = Math.max(0, now - this.#thrownAt);
+    this.#thrownAt = now;
+    for (const [node, speed] of this.#thrown) {
+      const isMoved = this.#marquee.moveBy(node, speed * ms);
+      const slower = speed * Math.exp(-ms / SLOWING_MS);
+      this.#thrown.set(node, slower);
+      if (isMoved && Math.abs(slower) >= MIN_SPEED) continue;
+      this.#thrown.delete(node);
+      this.#marquee.release(node);
+    }
+    if (this.#thrown.size > 0) requestAnimationFrame((next) => this.#moveThrown(next));
+  }
+
+  #wheel({ target, deltaX, deltaY, deltaMode, shiftKey }) {
+    const node = target.closest(".row");
+    // Some browsers turn a wheel with the shift key sideways themselves.
+    const delta = shiftKey && deltaX === 0 ? deltaY : deltaX;
+    if (!node || (Math.abs(deltaY) > Math.abs(delta))) return;
+    this.#marquee.pointAt(node);
+    this.#marquee.moveBy(node, -delta * (deltaMode === 0 ? 1 : LINE_PX));
+  }
+}
+
+/** Returns the speed at the time `end`, in pixels a millisecond. */
+function speedOf(samples, end) {
+  const last = samples.filter(({ at }) => end - at < SPEED_WINDOW_MS);
+  const [first] = last;
+  return last.length < 2 ? 0 : (last.at(-1).x - first.x) / Math.max(1, last.at(-1).at - first.at);
+}

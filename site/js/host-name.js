@@ -1,0 +1,60 @@
+// Owns how a hostname is shown: each label in its own script where that script shows what the label
+// is, else in Punycode.
+// Invariants: the rules of browsers (Unicode Technical Standard 39): one script a label, or a
+// combination that is in use; no label whose letters all look like those of another script.
+// Must not know: the DOM, where a hostname comes from.
+
+import { decodeLabel } from "./search-keys.js";
+
+/** Scripts in use for names (UAX 31, table 5). A label is of one of them, or of a combination. */
+const SCRIPTS = ("Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek " +
+  "Gujarati Gurmukhi Han Hangul Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam " +
+  "Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan").split(" ");
+/** The combinations of UTS 39's level "highly restrictive": Japanese, Chinese, Korean. */
+const COMBINATIONS = [
+  ["Latin", "Han", "Hiragana", "Katakana"],
+  ["Latin", "Han", "Bopomofo"],
+  ["Latin", "Han", "Hangul"],
+];
+const ALLOWED = [...SCRIPTS.map((script) => [script]), ...COMBINATIONS].map(ofScripts);
+
+/** A label of letters that look like Latin ones, by script; the top-level domain may be of it. */
+const LOOKS_LATIN = [
+  [/^[асԁеһіјӏорԛѕԝхуъьҽпгѵѡүԍқҝһ0-9_-]+$/u, /\p{sc=Cyrillic}/u],
+  [/^[αγικνορτυχωηκεϲϳ0-9_-]+$/u, /\p{sc=Greek}/u],
+  [/^[ցզհնոսօքյւգա0-9_-]+$/u, /\p{sc=Armenian}/u],
+];
+/**
+ * Latin letters of phonetic alphabets, of old spellings and for clicks, which UTS 39 restricts:
+ * several look like a to z.
+ */
+const RESTRICTED = /[\u01bf-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\uab6f]/u;
+/** The i without a dot belongs to the languages of these top-level domains. */
+const DOTLESS_DOMAINS = ["tr", "az"];
+/** East Asian signs that look like a slash, a hyphen, a bar or a box where they stand alone. */
+const LONE_SIGN = /(?:^|[a-z0-9-])[ノソゾンー一丨丶〇ニロ](?=$|[a-z0-9-])/u;
+
+/** Returns a hostname as it is shown: `www.bücher.de`, but `xn--80ak6aa92e.com`. */
+export function shownHost(hostname) {
+  const labels = hostname.split(".");
+  const top = decodeLabel(labels.at(-1)) ?? labels.at(-1);
+  return labels.map((label) => {
+    const decoded = decodeLabel(label);
+    return decoded !== null && isSafe(decoded, top) ? decoded : label;
+  }).join(".");
+}
+
+function isSafe(label, top) {
+  if (!/^[\p{L}\p{M}\p{N}_-]+$/u.test(label) || RESTRICTED.test(label)) return false;
+  if (label.includes("ı") && !DOTLESS_DOMAINS.includes(top)) return false;
+  if (/[a-z]/.test(label) && LONE_SIGN.test(label)) return false;
+  if (!ALLOWED.some((allowed) => allowed.test(label))) return false;
+  return !LOOKS_LATIN.some(([letters, script]) =>
+    letters.test(label) && script.test(label) && !script.test(top));
+}
+
+/** A pattern of labels whose letters are of these scripts; digits and marks belong to any. */
+function ofScripts(scripts) {
+  const classes = scripts.map((script) => `\\p{scx=${script}}`).join("");
+  return new RegExp(`^[${classes}\\p{sc=Common}\\p{sc=Inherited}]+$`, "u");
+}

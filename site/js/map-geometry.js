@@ -1,0 +1,224 @@
+// Owns the geometry of the map: where each tab's cell is in the world, what of the world is in
+// view, which tiles and bundles cover the view, and the path of a flight.
+// Invariants: world coordinates are cells, from the upper left; a view is {x, y, scale}: the world
+// point in the middle of the canvas and CSS pixels a cell; all functions are pure.
+// Must not know: the DOM, the network, the format of a bundle.
+
+/** Bundles a tile of the finest level is wide and high; bundler writes them so. */
+const BUNDLES_A_TILE = 6;
+/** Pixels a cell in the tiles of the finest level. */
+export const FINEST_CELL_PX = 8;
+/** The whole world is shown with a margin: it takes this part of the canvas. */
+const FIT_PART = 0.96;
+/** Icons of 32 pixels in cells of 36 are shown three times as large. */
+export const MAX_SCALE = 108;
+/** The icons in view are drawn from bundles if these have no more cells, as 24 of 120 tabs have. */
+const MAX_CELLS_OF_BUNDLES = 2_904;
+/** A view of a few cells may touch four bundles; more than so many are too many requests. */
+const BUNDLES_IN_VIEW = { min: 4, max: 100 };
+/** A view whose tiles would have more pixels (67 MB), or be more, is drawn from a coarser level. */
+const MAX_TILE_PIXELS_IN_VIEW = 60 * 528 ** 2;
+const MAX_TILES_IN_VIEW = 100;
+/** How far a flight zooms out on its way (van Wijk and Nuij, "Smooth and efficient zooming"). */
+const FLIGHT_CURVE = 1.4;
+
+/** The world of a map {side, grid, levels} with so many bundles; width and height in cells. */
+export function worldOf({ side, grid, levels }, bundles) {
+  const rows = Math.ceil(bundles / side);
+  return { side, grid, levels, bundles, rows, width: side * grid, height: rows * grid };
+}
+
+/** The smallest scale: the whole world is in a canvas of {width, height} CSS pixels. */
+export function fitScale(world, size) {
+  const part = FIT_PART * Math.min(size.width / world.width, size.height / world.height);
+  return Math.min(MAX_SCALE, Math.max(part, 1e-6));
+}
+
+/** The view of the whole world. */
+export function wholeView(world, size) {
+  return { x: world.width / 2, y: world.height / 2, scale: fitScale(world, size) };
+}
+
+/** The nearest view that is allowed: the farther it is zoomed out, the nearer to the middle. */
+export function clampView(world, size, { x, y, scale }) {
+  const fit = fitScale(world, size);
+  const to = Math.min(MAX_SCALE, Math.max(fit, scale));
+  const free = Math.min(1, 1.1 * (to / fit - 1));
+  const within = (value, length) =>
+    Math.min(length / 2 * (1 + free), Math.max(length / 2 * (1 - free), value));
+  return { x: within(x, world.width), y: within(y, world.height), scale: to };
+}
+
+/** The point of the canvas, in CSS pixels, of a world point. */
+export function toScreen(view, size, { x, y }) {
+  return {
+    x: (x - view.x) * view.scale + size.width / 2,
+    y: (y - view.y) * view.scale + size.height / 2,
+  };
+}
+
+/** The world point of a point of the canvas. */
+export function toWorld(view, size, { x, y }) {
+  return {
+    x: (x - size.width / 2) / view.scale + view.x,
+    y: (y - size.height / 2) / view.scale + view.y,
+  };
+}
+
+/** The view at another scale with the same world point at `point` of the canvas. */
+export function zoomedAt(view, size, point, scale) {
+  const fixed = toWorld(view, size, point);
+  return {
+    x: fixed.x - (point.x - size.width / 2) / scale,
+    y: fixed.y - (point.y - size.height / 2) / scale,
+    scale,
+  };
+}
+
+/** The cell {x, y} of a bundle's slot. */
+export function cellOf({ side, grid }, bundle, slot) {
+  return {
+    x: (bundle % side) * grid + slot % grid,
+    y: Math.floor(bundle / side) * grid + Math.floor(slot / grid),
+  };
+}
+
+/** The {bundle, slot} at a world point, or null outside of the world. */
+export function tabAt(world, point) {
+  const { side, grid, bundles, width } = world;
+  const [x, y] = [Math.floor(point.x), Math.floor(point.y)];
+  if (x < 0 || y < 0 || x >= width) return null;
+  const bundle = Math.floor(y / grid) * side + Math.floor(x / grid);
+  return bundle < bundles ? { bundle, slot: (y % grid) * grid + x % grid } : null;
+}
+
+/** The part {left, top, right, bottom} of the world that is in view, in cells. */
+export function seenPart(world, view, size) {
+  const start = toWorld(view, size, { x: 0, y: 0 });
+  const end = toWorld(view, size, { x: size.width, y: size.height });
+  const left = Math.min(world.width, Math.max(0, start.x));
+  const top = Math.min(world.height, Math.max(0, start.y));
+  return {
+    left,
+    top,
+    right: Math.max(left, Math.min(world.width, end.x)),
+    bottom: Math.max(top, Math.min(world.height, end.y)),
+  };
+}
+
+/** Cells a tile of level z is wide. */
+export function tileSpan(world, z) {
+  return BUNDLES_A_TILE * 2 ** z * world.grid;
+}
+
+/** The level whose pixels are nearest to the screen's, of `ratio` device pixels a CSS pixel. */
+export function levelFor(world, view, size, ratio) {
+  const wanted = Math.round(Math.log2(FINEST_CELL_PX / (view.scale * ratio)));
+  let level = Math.min(world.levels - 1, Math.max(0, wanted));
+  const part = seenPart(world, view, size);
+  const pixels = (FINEST_CELL_PX * BUNDLES_A_TILE * world.grid) ** 2;
+  const most = Math.min(MAX_TILES_IN_VIEW, MAX_TILE_PIXELS_IN_VIEW / pixels);
+  const countAt = (z) => countOf(squares(part, tileSpan(world, z)));
+  while (level < world.levels - 1 && countAt(level) > most) level += 1;
+  return level;
+}
+
+/** The tiles [{z, x, y}] of level z that cover what is in view, the middle ones first. */
+export function tilesInView(world, view, size, z) {
+  const span = tileSpan(world, z);
+  return listed(squares(seenPart(world, view, size), span), span, view)
+    .map(([x, y]) => ({ z, x, y }));
+}
+
+/** True if the icons in view are to be drawn from bundles. */
+export function isNear(world, view, size) {
+  const { min, max } = BUNDLES_IN_VIEW;
+  const most = Math.min(max, Math.max(min, MAX_CELLS_OF_BUNDLES / world.grid ** 2));
+  return view.scale >= FINEST_CELL_PX &&
+    countOf(squares(seenPart(world, view, size), world.grid)) <= most;
+}
+
+/** The numbers of the bundles in view, the middle ones first. */
+export function bundlesInView(world, view, size) {
+  const { grid, side, bundles } = world;
+  return listed(squares(seenPart(world, view, size), grid), grid, view)
+    .map(([x, y]) => y * side + x)
+    .filter((bundle) => bundle < bundles);
+}
+
+/** The tiles of all levels that hold a world point, the coarsest first. */
+export function tilesAt(world, { x, y }) {
+  const all = [];
+  for (let z = world.levels - 1; z >= 0; z -= 1) {
+    const span = tileSpan(world, z);
+    all.push({ z, x: Math.floor(x / span), y: Math.floor(y / span) });
+  }
+  return all;
+}
+
+/** About how many of `hosts` tabs are in view: bundles are taken to be equally full. */
+export function tabsInView(world, view, size, hosts) {
+  const { left, top, right, bottom } = seenPart(world, view, size);
+  const { grid, side, rows, bundles } = world;
+  const lastTop = (rows - 1) * grid;
+  const lastRight = (bundles - side * (rows - 1)) * grid;
+  const full = (right - left) * Math.max(0, Math.min(bottom, lastTop) - top);
+  const last = Math.max(0, Math.min(right, lastRight) - left) *
+    Math.max(0, bottom - Math.max(top, lastTop));
+  return Math.round(hosts * (full + last) / (bundles * grid * grid));
+}
+
+/**
+ * The path from one view to another: {length, at(part)}, `part` from 0 to 1. It zooms out first if
+ * the way is long; `length` grows with the way that is seen to be covered.
+ */
+export function flightPath(from, to, size) {
+  const across = Math.hypot(size.width, size.height);
+  const [w0, w1] = [across / from.scale, across / to.scale];
+  const way = Math.hypot(to.x - from.x, to.y - from.y);
+  if (way < 1e-6 * w0) {
+    return {
+      length: Math.abs(Math.log(w1 / w0)) / FLIGHT_CURVE,
+      at: (part) => ({ ...to, scale: from.scale * (to.scale / from.scale) ** part }),
+    };
+  }
+  const curve = FLIGHT_CURVE ** 2;
+  const start = (w, sign) => {
+    const b = (w1 * w1 - w0 * w0 + sign * curve * curve * way * way) / (2 * w * curve * way);
+    return -Math.asinh(b);
+  };
+  const [r0, r1] = [start(w0, 1), start(w1, -1)];
+  const length = (r1 - r0) / FLIGHT_CURVE;
+  const at = (part) => {
+    if (part >= 1) return { ...to };
+    const s = FLIGHT_CURVE * length * part + r0;
+    const gone = (w0 / curve / way) * (Math.cosh(r0) * Math.tanh(s) - Math.sinh(r0));
+    return {
+      x: from.x + gone * (to.x - from.x),
+      y: from.y + gone * (to.y - from.y),
+      scale: across * Math.cosh(s) / (w0 * Math.cosh(r0)),
+    };
+  };
+  return { length, at };
+}
+
+/** The squares of `span` cells that a part of the world touches, as ranges with exclusive ends. */
+function squares({ left, top, right, bottom }, span) {
+  const range = (from, to) =>
+    to > from ? [Math.floor(from / span), Math.ceil(to / span)] : [0, 0];
+  return { columns: range(left, right), rows: range(top, bottom) };
+}
+
+function countOf({ columns, rows }) {
+  return (columns[1] - columns[0]) * (rows[1] - rows[0]);
+}
+
+/** The [column, row] of each square, those nearest to the middle of the view first. */
+function listed({ columns, rows }, span, view) {
+  const all = [];
+  for (let y = rows[0]; y < rows[1]; y += 1) {
+    for (let x = columns[0]; x < columns[1]; x += 1) all.push([x, y]);
+  }
+  const far = ([x, y]) => ((x + 0.5) * span - view.x) ** 2 + ((y + 0.5) * span - view.y) ** 2;
+  return all.sort((a, b) => far(a) - far(b));
+}

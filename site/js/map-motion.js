@@ -1,0 +1,182 @@
+// Owns how the view of the map moves: dragging with inertia, smooth zooming, flights.
+// Invariants: the view is always an allowed one; without motion (`isStill`) each change is a jump;
+// whatever the visitor does ends a flight. Must not know: the DOM, what is drawn.
+
+import {
+  clampView, fitScale, flightPath, toScreen, toWorld, wholeView, zoomedAt,
+} from "./map-geometry.js";
+
+/** After this time, 63 % of a zoom or of a thrown map's speed are done. */
+const ZOOM_MS = 70;
+const THROW_MS = 280;
+/** A thrown map stands still below this speed, in pixels a millisecond. */
+const MIN_SPEED = 0.02;
+const FLIGHT_MS_A_LENGTH = 480;
+const FLIGHT_MS = { min: 350, max: 3_200 };
+/** A zoom ends when its scale is this near to the wanted one. */
+const CLOSE = 1.002;
+
+/** The view of a world and what moves it; times are those of animation frames, in ms. */
+export class MapMotion {
+  #world;
+  #isStill;
+  /** What moves the view: {step(now, elapsed) → true while it goes on, end}, or null. */
+  #moving = null;
+  #last = 0;
+
+  /** `size` is {width, height} of the canvas in CSS pixels; `isStill()` tells if motion is off. */
+  constructor(world, size, isStill) {
+    this.#world = world;
+    this.#isStill = isStill;
+    this.size = size;
+    this.view = wholeView(world, size);
+  }
+
+  /** True if the whole world is in view. */
+  get isWhole() {
+    return this.view.scale <= fitScale(this.#world, this.size) * 1.0001;
+  }
+
+  /** The view at which the motion will end; the current one if it stands still. */
+  get end() {
+    return this.#moving?.end ?? this.view;
+  }
+
+  /** True during a flight. */
+  get isFlying() {
+    return this.#moving?.isFlight === true;
+  }
+
+  /** True while something moves the view. */
+  get isMoving() {
+    return this.#moving !== null;
+  }
+
+  /** Moves the view on to the time of an animation frame. Returns true while motion goes on. */
+  step(now) {
+    const elapsed = Math.min(100, Math.max(0, now - this.#last));
+    this.#last = now;
+    if (this.#moving && !this.#moving.step(now, elapsed)) this.#moving = null;
+    return this.#moving !== null;
+  }
+
+  /** Shows the world in a canvas of another size, with the same middle. */
+  resize(size) {
+    const wasWhole = this.isWhole;
+    this.size = size;
+    this.stop();
+    this.#set(wasWhole ? wholeView(this.#world, size) : this.view);
+  }
+
+  /** Ends all motion. */
+  stop() {
+    this.#moving = null;
+  }
+
+  /** Shows a view without motion. */
+  jumpTo(view) {
+    this.stop();
+    this.#set(view);
+  }
+
+  /** Moves the world by CSS pixels, as a finger does. */
+  panBy(dx, dy) {
+    const { x, y, scale } = this.view;
+    this.jumpTo({ x: x - dx / scale, y: y - dy / scale, scale });
+  }
+
+  /** Lets the world go on at a speed in CSS pixels a millisecond. */
+  throw(vx, vy, now) {
+    if (this.#isStill() || Math.hypot(vx, vy) < MIN_SPEED) return;
+    const speed = { x: vx, y: vy };
+    this.#last = now;
+    this.#moving = {
+      step: (_, elapsed) => {
+        const { x, y, scale } = this.view;
+        this.#set({ x: x - speed.x * elapsed / scale, y: y - speed.y * elapsed / scale, scale });
+        const kept = Math.exp(-elapsed / THROW_MS);
+        speed.x *= kept;
+        speed.y *= kept;
+        return Math.hypot(speed.x, speed.y) >= MIN_SPEED;
+      },
+    };
+  }
+
+  /** Zooms by a factor; the world point at `point` of the canvas stays there. */
+  zoomBy(factor, point, now) {
+    const from = this.#moving?.isZoom ? this.#moving.end.scale : this.view.scale;
+    const scale = clampView(this.#world, this.size, { x: 0, y: 0, scale: from * factor }).scale;
+    const fixed = toWorld(this.view, this.size, point);
+    const at = (value) => clampView(this.#world, this.size,
+      zoomedAt(this.#viewWith(fixed, point), this.size, point, value));
+    if (this.#isStill()) {
+      this.jumpTo(at(scale));
+      return;
+    }
+    this.#last = this.#moving ? this.#last : now;
+    this.#moving = {
+      isZoom: true,
+      end: at(scale),
+      step: (_, elapsed) => {
+        const rest = (scale / this.view.scale) ** Math.exp(-elapsed / ZOOM_MS);
+        const isNearEnough = rest < CLOSE && rest > 1 / CLOSE;
+        this.#set(at(isNearEnough ? scale : scale / rest));
+        return !isNearEnough;
+      },
+    };
+  }
+
+  /** Zooms and pans with two fingers: the world point `fixed` comes to `point`. */
+  pinch(fixed, point, scale) {
+    const to = clampView(this.#world, this.size, { x: 0, y: 0, scale }).scale;
+    const { width, height } = this.size;
+    const x = fixed.x - (point.x - width / 2) / to;
+    this.jumpTo({ x, y: fixed.y - (point.y - height / 2) / to, scale: to });
+  }
+
+  /** Flies to a view; jumps there without motion. */
+  flyTo(view, now) {
+    const end = clampView(this.#world, this.size, view);
+    const path = flightPath(this.view, end, this.size);
+    if (this.#isStill() || path.length < 1e-3) {
+      this.jumpTo(end);
+      return;
+    }
+    const { min, max } = FLIGHT_MS;
+    const ms = Math.min(max, Math.max(min, path.length * FLIGHT_MS_A_LENGTH));
+    this.#moving = {
+      isFlight: true,
+      end,
+      step: (time) => {
+        const part = Math.min(1, Math.max(0, (time - now) / ms));
+        this.#set(path.at(part * part * (3 - 2 * part)));
+        return part < 1;
+      },
+    };
+  }
+
+  /** Where a world point is on the canvas now. */
+  pointOf(worldPoint) {
+    return toScreen(this.view, this.size, worldPoint);
+  }
+
+  /** The world point at a point of the canvas now. */
+  worldAt(point) {
+    return toWorld(this.view, this.size, point);
+  }
+
+  /** A view of the current scale with the world point `fixed` at `point`. */
+  #viewWith(fixed, point) {
+    const { scale } = this.view;
+    const { width, height } = this.size;
+    return {
+      x: fixed.x - (point.x - width / 2) / scale,
+      y: fixed.y - (point.y - height / 2) / scale,
+      scale,
+    };
+  }
+
+  #set(view) {
+    this.view = clampView(this.#world, this.size, view);
+  }
+}

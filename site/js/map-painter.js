@@ -1,0 +1,116 @@
+// Owns what the canvas of the map shows: tiles, the sheets of bundles, the marked cells.
+// Invariants: edges lie on device pixels, so that no seam is seen; what has not come is drawn from
+// the finest coarser tile that has. Must not know: what is loaded when, what the visitor does.
+
+import { toScreen, tileSpan } from "./map-geometry.js";
+import { bundleKey, coarser, tileKey } from "./map-plan.js";
+
+/** More than this times as large as it is, a picture is drawn with visible pixels. */
+const PIXELATED_FROM = 1.5;
+/** Less than this times as large, its pixels are averaged, which takes several times as long. */
+const AVERAGED_BELOW = 0.5;
+const MIN_MARK_PX = 20;
+
+/** Paints one world on one canvas. */
+export class MapPainter {
+  #canvas;
+  #context;
+  #world;
+  #background;
+  #ratio = 1;
+  #accent = "";
+  /** The colour around the world. */
+  #around = "";
+
+  constructor(canvas, world, background) {
+    this.#canvas = canvas;
+    this.#context = canvas.getContext("2d", { alpha: false });
+    this.#world = world;
+    this.#background = background;
+  }
+
+  /** Fits the canvas to `size` in CSS pixels, and reads the colours anew. */
+  resize(size, ratio) {
+    this.#ratio = ratio;
+    this.#canvas.width = Math.round(size.width * ratio);
+    this.#canvas.height = Math.round(size.height * ratio);
+    const { color, backgroundColor } = getComputedStyle(this.#canvas);
+    this.#accent = color;
+    this.#around = backgroundColor;
+  }
+
+  /**
+   * Paints a view: `plan` is that of `planOf`, `get(key)` gives what is in memory; `lit` and
+   * `cursor` are cells or null.
+   */
+  paint({ view, size, plan, get, lit, cursor }) {
+    const { width, height } = this.#canvas;
+    const context = this.#context;
+    context.fillStyle = this.#around;
+    context.fillRect(0, 0, width, height);
+    context.save();
+    context.beginPath();
+    context.rect(...this.#box(view, size, 0, 0, this.#world.width, this.#world.height));
+    context.clip();
+    context.fillStyle = this.#background;
+    context.fillRect(0, 0, width, height);
+    const sheets = plan.bundles.map((bundle) => ({ bundle, sheet: get(bundleKey(bundle)) }));
+    const isFull = sheets.length > 0 && sheets.every(({ sheet }) => sheet);
+    if (!isFull) for (const tile of plan.tiles) this.#paintTile(view, size, tile, get);
+    for (const { bundle, sheet } of sheets) if (sheet) this.#paintSheet(view, size, bundle, sheet);
+    context.restore();
+    if (cursor) this.#mark(view, size, cursor, 1);
+    if (lit) this.#mark(view, size, lit, 2);
+  }
+
+  #paintTile(view, size, tile, get) {
+    for (let z = tile.z; z < this.#world.levels; z += 1) {
+      const shown = coarser(tile, z);
+      const bitmap = get(tileKey(shown));
+      if (!bitmap) continue;
+      const parts = 2 ** (z - tile.z);
+      const side = bitmap.width / parts;
+      const span = tileSpan(this.#world, tile.z);
+      this.#draw(bitmap, [(tile.x - shown.x * parts) * side, (tile.y - shown.y * parts) * side,
+        side, side], this.#box(view, size, tile.x * span, tile.y * span, span, span));
+      return;
+    }
+  }
+
+  #paintSheet(view, size, bundle, { canvas }) {
+    const { side, grid } = this.#world;
+    const [x, y] = [(bundle % side) * grid, Math.floor(bundle / side) * grid];
+    const source = [0, 0, canvas.width, canvas.height];
+    this.#draw(canvas, source, this.#box(view, size, x, y, grid, grid));
+  }
+
+  #draw(picture, source, box) {
+    this.#context.imageSmoothingEnabled = box[2] < source[2] * PIXELATED_FROM;
+    this.#context.imageSmoothingQuality = box[2] < source[2] * AVERAGED_BELOW ? "medium" : "low";
+    this.#context.drawImage(picture, ...source, ...box);
+  }
+
+  /** The [x, y, width, height] on the canvas, in whole device pixels, of a part of the world. */
+  #box(view, size, x, y, width, height) {
+    const start = toScreen(view, size, { x, y });
+    const end = toScreen(view, size, { x: x + width, y: y + height });
+    const [left, top] = [start.x, start.y].map((px) => Math.round(px * this.#ratio));
+    const [right, bottom] = [end.x, end.y].map((px) => Math.round(px * this.#ratio));
+    return [left, top, right - left, bottom - top];
+  }
+
+  /** Draws a frame round a cell; a cell too small to be seen gets a larger one. */
+  #mark(view, size, cell, weight) {
+    const middle = toScreen(view, size, { x: cell.x + 0.5, y: cell.y + 0.5 });
+    const side = Math.max(MIN_MARK_PX, view.scale) * this.#ratio;
+    const [x, y] = [middle.x * this.#ratio - side / 2, middle.y * this.#ratio - side / 2];
+    const context = this.#context;
+    for (const [colour, px] of [["#fff", 3 * weight], [this.#accent, 1.5 * weight]]) {
+      context.strokeStyle = colour;
+      context.lineWidth = px * this.#ratio;
+      context.beginPath();
+      context.roundRect(x, y, side, side, side / 8);
+      context.stroke();
+    }
+  }
+}

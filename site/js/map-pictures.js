@@ -1,0 +1,116 @@
+// Owns the pictures of the map: fetches and decodes tiles, and draws the icons of a bundle on one
+// sheet. Invariants: a tab keeps the slot it has in its bundle; a failure is a value; only our own
+// files are fetched. Must not know: the document, the view, what is wanted.
+
+import { bundlePath, fetchFile, readEntry } from "./bundles.js";
+import { tilePath } from "./map-address.js";
+import { readKey } from "./map-plan.js";
+import { withoutWww } from "./search-keys.js";
+
+/** A cell of a sheet: an icon and a margin, in pixels. */
+export const SHEET_CELL_PX = 36;
+const ICON_PX = 32;
+const MAX_SHEET_PX = 2_048;
+/** What the texts of a tab take in memory beside its icon, about. */
+const BYTES_A_TAB = 2_000;
+
+/** Returns a `load` for MapLoader: of the tiles and bundles of a scan's manifest and map. */
+export function pictureLoader(manifest, map) {
+  return (key, signal) => {
+    const { bundle, tile } = readKey(key);
+    return tile ? loadTile(tilePath(map, manifest.prefix, tile), signal)
+      : loadSheet(bundlePath(manifest, bundle), map, signal);
+  };
+}
+
+async function loadTile(path, signal) {
+  const { value: blob, trouble } = await fetchFile(path, {
+    fetcher: untilAborted(signal), read: (response) => response.blob(),
+  });
+  if (trouble) return { trouble };
+  try {
+    const value = await createImageBitmap(blob);
+    return { value, bytes: value.width * value.height * 4 };
+  } catch {
+    return { trouble: "broken" };
+  }
+}
+
+/** A `fetch` that also ends when `signal` is aborted. */
+function untilAborted(signal) {
+  return (url, options) =>
+    fetch(url, { ...options, signal: AbortSignal.any([signal, options.signal]) });
+}
+
+/** A sheet is {canvas, tabs}: `tabs` maps slots to tabs. */
+async function loadSheet(path, map, signal) {
+  const { value, trouble } = await fetchFile(path, { fetcher: untilAborted(signal) });
+  if (trouble) return { trouble };
+  const tabs = tabsBySlot(value, map.grid ** 2);
+  if (tabs === null) return { trouble: "broken" };
+  const canvas = await drawSheet(tabs, map);
+  const bytes = canvas.width * canvas.height * 4 + tabs.size * BYTES_A_TAB;
+  return { value: { canvas, tabs }, bytes };
+}
+
+/** The valid tabs of a parsed bundle by slot, or null if it is no bundle. */
+export function tabsBySlot(value, slots) {
+  if (!Array.isArray(value?.entries)) return null;
+  const tabs = new Map();
+  value.entries.slice(0, slots).forEach((entry, slot) => {
+    const tab = readEntry(entry);
+    if (tab) tabs.set(slot, tab);
+  });
+  return tabs;
+}
+
+async function drawSheet(tabs, { grid, background }) {
+  const cell = Math.min(SHEET_CELL_PX, Math.floor(MAX_SHEET_PX / grid));
+  const icon = cell * ICON_PX / SHEET_CELL_PX;
+  const canvas = new OffscreenCanvas(cell * grid, cell * grid);
+  const context = canvas.getContext("2d", { alpha: false });
+  context.fillStyle = background;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.imageSmoothingQuality = "high";
+  const decoded = await Promise.all([...tabs.entries()].map(async ([slot, tab]) =>
+    ({ slot, tab, image: await decode(tab.icon) })));
+  for (const { slot, tab, image } of decoded) {
+    const x = (slot % grid) * cell + (cell - icon) / 2;
+    const y = Math.floor(slot / grid) * cell + (cell - icon) / 2;
+    if (image) {
+      // Whole pixels of small icons stay sharp.
+      context.imageSmoothingEnabled = image.width > icon;
+      context.drawImage(image, x, y, icon, icon);
+    } else {
+      drawLetter(context, tab.host, x, y, icon, background);
+    }
+  }
+  return canvas;
+}
+
+/** A tab without an icon has the first letter of its name. */
+function drawLetter(context, host, x, y, side, background) {
+  const isDark = parseInt(background.slice(3, 5), 16) < 0x80;
+  context.fillStyle = isDark ? "#ffffff1f" : "#00000017";
+  context.beginPath();
+  context.roundRect(x + side / 8, y + side / 8, side * 0.75, side * 0.75, side / 6);
+  context.fill();
+  context.fillStyle = isDark ? "#ffffffb0" : "#000000a0";
+  context.font = `600 ${Math.round(side / 2)}px system-ui, sans-serif`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(withoutWww(host)[0].toUpperCase(), x + side / 2, y + side / 1.9);
+}
+
+/** Not createImageBitmap: storing a blob for each icon took longer than all else together. */
+async function decode(dataUrl) {
+  if (dataUrl === "") return null;
+  const image = new Image();
+  image.src = dataUrl;
+  try {
+    await image.decode();
+    return image;
+  } catch {
+    return null;
+  }
+}

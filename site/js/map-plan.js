@@ -1,0 +1,70 @@
+// Owns which tiles and bundles the map wants for a view, and in which order; the keys of both.
+// Invariants: on a flight only what leads to its end is wanted, not what it passes; the coarsest
+// tile is always wanted, so that there is always something to draw.
+// Must not know: the DOM, the network, what is drawn.
+
+import {
+  bundlesInView, isNear, levelFor, tilesAt, tilesInView, tileSpan,
+} from "./map-geometry.js";
+
+/** The key of a tile. */
+export function tileKey({ z, x, y }) {
+  return `tile ${z}/${x}-${y}`;
+}
+
+/** The key of a bundle. */
+export function bundleKey(bundle) {
+  return `bundle ${bundle}`;
+}
+
+/** Reads a key: {bundle} or {tile: {z, x, y}}. */
+export function readKey(key) {
+  const [what, name] = key.split(" ");
+  if (what === "bundle") return { bundle: Number(name) };
+  const [z, x, y] = name.split(/[/-]/).map(Number);
+  return { tile: { z, x, y } };
+}
+
+/**
+ * What is to be drawn in a view: {level, tiles, bundles}, the middle ones first; no bundles if the
+ * view is too far away for icons.
+ */
+export function planOf(world, view, size, ratio) {
+  const level = levelFor(world, view, size, ratio);
+  const bundles = isNear(world, view, size) ? bundlesInView(world, view, size) : [];
+  return { level, tiles: tilesInView(world, view, size, level), bundles };
+}
+
+/** The keys that are wanted for a plan; `has(key)` tells what is in memory. */
+export function keysFor(world, { tiles, bundles }, has) {
+  const missing = new Set(bundles.filter((bundle) => !has(bundleKey(bundle))));
+  const isSeen = (tile) => bundles.length === 0 || has(tileKey(tile)) ||
+    [...missing].some((bundle) => isUnder(world, tile, bundle));
+  const top = { z: world.levels - 1, x: 0, y: 0 };
+  return unique([top, ...tiles.filter(isSeen)].map(tileKey)
+    .concat(bundles.map(bundleKey)));
+}
+
+/** The keys that are wanted on a flight to the view `end`, while `level` is what is drawn. */
+export function keysForFlight(world, end, level, size, ratio, has) {
+  const plan = planOf(world, end, size, ratio);
+  const top = { z: world.levels - 1, x: 0, y: 0 };
+  const onTheWay = tilesAt(world, end).filter(({ z }) => z <= level && z > plan.level);
+  return unique([top, ...onTheWay].map(tileKey).concat(keysFor(world, plan, has)));
+}
+
+/** The tile of level z that holds a finer tile. */
+export function coarser(tile, z) {
+  const factor = 2 ** (z - tile.z);
+  return { z, x: Math.floor(tile.x / factor), y: Math.floor(tile.y / factor) };
+}
+
+function isUnder(world, tile, bundle) {
+  const bundlesWide = tileSpan(world, tile.z) / world.grid;
+  return Math.floor((bundle % world.side) / bundlesWide) === tile.x &&
+    Math.floor(Math.floor(bundle / world.side) / bundlesWide) === tile.y;
+}
+
+function unique(keys) {
+  return [...new Set(keys)];
+}

@@ -1,0 +1,259 @@
+// Owns the map on the screen: connects motion, loader, painter and list; keeps the address.
+// Invariants: all painting happens in animation frames; the address and the list are written at
+// rest only. Must not know: formats, how a picture is drawn, how a site is found.
+
+import { readMapAddress, writeMapAddress } from "./map-address.js";
+import { cellOf, tabAt, tabsInView, wholeView, worldOf } from "./map-geometry.js";
+import { MapGestures } from "./map-gestures.js";
+import { MapLoader } from "./map-loader.js";
+import { MapMotion } from "./map-motion.js";
+import { MapPainter } from "./map-painter.js";
+import { pictureLoader } from "./map-pictures.js";
+import { bundleKey, keysFor, keysForFlight, planOf } from "./map-plan.js";
+
+/** Decoded tiles are 1.1 MB, the sheet of a bundle 0.9 MB. */
+const MAX_BYTES_HELD = 96e6;
+/** While the view moves, requests begin this far apart, so that what is passed is not begun. */
+const WANT_MS = 120;
+const REST_MS = 300;
+/** More device pixels than this a CSS pixel cost more than they show. */
+const MAX_RATIO = 2;
+
+/** The map of one scan. */
+export class MapView {
+  #canvas;
+  #manifest;
+  #world;
+  #painter;
+  #loader;
+  #plan;
+  #isFrameRequested = false;
+  #wantedAt = -Infinity;
+  #wantTimer = 0;
+  #restTimer = 0;
+  /** The key of a bundle that is wanted though it may be out of view, or null. */
+  #extra = null;
+  /** Device pixels of a CSS pixel. */
+  #ratio = 1;
+
+  /** The cell {bundle, slot} that is lit, or null. */
+  lit = null;
+  /** The hostname that is the address, or "". */
+  site = "";
+
+  /**
+   * `onTap(entry, isKey)` gets {bundle, slot}, or null for no tab; `onFrame()` is called after each
+   * painting, `onMove()` when the visitor moves the map, `onRest()` when it stands still.
+   */
+  constructor(canvas, manifest, map, { onTap, onFrame, onRest, onMove }) {
+    this.#canvas = canvas;
+    this.#manifest = manifest;
+    this.#world = worldOf(map, manifest.bundles);
+    Object.assign(this, { onFrame, onRest });
+    const still = matchMedia("(prefers-reduced-motion: reduce)");
+    this.motion = new MapMotion(this.#world, this.#size(), () => still.matches);
+    this.#painter = new MapPainter(canvas, this.#world, map.background);
+    this.#loader = new MapLoader({
+      load: pictureLoader(manifest, map),
+      onChange: () => this.requestFrame(),
+      maxBytes: MAX_BYTES_HELD,
+    });
+    this.gestures = new MapGestures(canvas, this.#world, this.motion, {
+      onTap: (point, isKey) =>
+        onTap(point && tabAt(this.#world, this.motion.worldAt(point)), isKey),
+      onChange: () => {
+        onMove();
+        this.requestFrame();
+      },
+    });
+    new ResizeObserver(() => this.#resize()).observe(canvas);
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", () => this.#resize());
+    for (const name of ["focus", "blur"]) canvas.addEventListener(name, () => this.requestFrame());
+    this.#resize();
+  }
+
+  /** True if what was painted last shows icons of bundles. */
+  get isNear() {
+    return this.#plan.bundles.length > 0;
+  }
+
+  /** Why something in view has not come, or "". */
+  get trouble() {
+    return this.#loader.trouble;
+  }
+
+  /** True while something that is wanted is on its way. */
+  get isLoading() {
+    return this.#loader.busy;
+  }
+
+  /** True until the first picture has come. */
+  get isEmpty() {
+    return this.#loader.bytes === 0;
+  }
+
+  /** About how many tabs are in view. */
+  get tabsInView() {
+    return tabsInView(this.#world, this.motion.view, this.motion.size, this.#manifest.hosts);
+  }
+
+  /** The number of the bundle of the lit cell, if it is in view, else in its middle, or -1. */
+  get middleBundle() {
+    const { size, view } = this.motion;
+    const box = this.litBox;
+    const isSeen = box && box.x + box.side > 0 && box.x < size.width && box.y + box.side > 0 &&
+      box.y < size.height;
+    return isSeen ? this.lit.bundle : tabAt(this.#world, view)?.bundle ?? -1;
+  }
+
+  /** The tabs of a bundle by slot, or undefined while they are not in memory. */
+  tabsOf(bundle) {
+    return this.#loader.get(bundleKey(bundle))?.tabs;
+  }
+
+  /** Why a bundle could not be loaded; else undefined. */
+  troubleOf(bundle) {
+    return this.#loader.troubleOf(bundleKey(bundle));
+  }
+
+  /** The tab at a point of the canvas, if icons can be told apart and it is in memory. */
+  tabAtPoint(point) {
+    const entry = this.isNear && tabAt(this.#world, this.motion.worldAt(point));
+    return entry ? this.tabsOf(entry.bundle)?.get(entry.slot) : undefined;
+  }
+
+  /** Says that a bundle is wanted though it may be out of view; -1 ends that. */
+  wantBundle(bundle) {
+    this.#extra = bundle < 0 ? null : bundleKey(bundle);
+    this.#want();
+  }
+
+  /** Asks again for what failed. */
+  retry() {
+    this.#loader.retry();
+    this.requestFrame();
+  }
+
+  /** Flies to a cell, or jumps there without motion. */
+  flyTo({ bundle, slot }, scale) {
+    const { x, y } = cellOf(this.#world, bundle, slot);
+    this.motion.flyTo({ x: x + 0.5, y: y + 0.5, scale }, performance.now());
+    this.requestFrame();
+  }
+
+  /** Moves the view by whole bundles. */
+  moveByBundles(columns, rows) {
+    const { x, y, scale } = this.motion.end;
+    const { grid } = this.#world;
+    this.motion.flyTo({ x: x + columns * grid, y: y + rows * grid, scale }, performance.now());
+    this.requestFrame();
+  }
+
+  /** Shows what the address says; returns the hostname that it names, or "". */
+  followAddress() {
+    const { site, view } = readMapAddress(location.hash);
+    this.site = site ?? "";
+    if (!site) this.motion.jumpTo(view ?? wholeView(this.#world, this.motion.size));
+    this.requestFrame();
+    return this.site;
+  }
+
+  /** The square {x, y, side} of the lit cell on the canvas, in CSS pixels, or null. */
+  get litBox() {
+    if (!this.lit) return null;
+    const { x, y } = this.motion.pointOf(cellOf(this.#world, this.lit.bundle, this.lit.slot));
+    return { x, y, side: this.motion.view.scale };
+  }
+
+  /** Moves the map up if the lit cell lies in so many CSS pixels at the bottom. */
+  uncover(coveredPx) {
+    const { x, y, side } = this.litBox;
+    const free = this.motion.size.height - coveredPx;
+    if (coveredPx === 0 || y + side < free) return;
+    const { view } = this.motion;
+    const to = { x: view.x, y: view.y + (y + side / 2 - free / 2) / view.scale, scale: view.scale };
+    this.motion.flyTo(to, performance.now());
+  }
+
+  /** Paints in the next animation frame. */
+  requestFrame() {
+    if (this.#isFrameRequested) return;
+    this.#isFrameRequested = true;
+    requestAnimationFrame((now) => {
+      this.#isFrameRequested = false;
+      this.#frame(now);
+    });
+  }
+
+  #size() {
+    return { width: this.#canvas.clientWidth || 1, height: this.#canvas.clientHeight || 1 };
+  }
+
+  #resize() {
+    const size = this.#size();
+    const { width, height } = this.motion.size;
+    this.#ratio = Math.min(MAX_RATIO, window.devicePixelRatio);
+    this.#painter.resize(size, this.#ratio);
+    if (size.width !== width || size.height !== height) this.motion.resize(size);
+    this.#frame(performance.now());
+  }
+
+  #frame(now) {
+    const { motion } = this;
+    const isMoving = motion.step(now);
+    const { view, size } = motion;
+    this.#plan = planOf(this.#world, view, size, this.#ratio);
+    this.#painter.paint({
+      view,
+      size,
+      plan: this.#plan,
+      get: (key) => this.#loader.get(key),
+      lit: this.lit && cellOf(this.#world, this.lit.bundle, this.lit.slot),
+      cursor: this.#cursor(),
+    });
+    this.onFrame();
+    this.#wantSoon(now);
+    clearTimeout(this.#restTimer);
+    if (isMoving) this.requestFrame();
+    else this.#restTimer = setTimeout(() => this.#rest(), REST_MS);
+  }
+
+  /** The cell that Enter chooses, if the visitor uses keys and cells can be told apart. */
+  #cursor() {
+    if (!this.isNear || !this.#canvas.matches(":focus-visible")) return null;
+    const { x, y } = this.motion.view;
+    return { x: Math.floor(x), y: Math.floor(y) };
+  }
+
+  #wantSoon(now) {
+    clearTimeout(this.#wantTimer);
+    const wait = this.#wantedAt + WANT_MS - now;
+    if (wait <= 0) this.#want();
+    else this.#wantTimer = setTimeout(() => this.#want(), wait);
+  }
+
+  #want() {
+    this.#wantedAt = performance.now();
+    const { motion } = this;
+    const has = (key) => this.#loader.get(key) !== undefined;
+    const [world, size, ratio] = [this.#world, motion.size, this.#ratio];
+    const keys = motion.isFlying
+      ? keysForFlight(world, motion.end, this.#plan.level, size, ratio, has)
+      : keysFor(world, planOf(world, motion.end, size, ratio), has);
+    this.#loader.want(this.#extra && !keys.includes(this.#extra) ? [this.#extra, ...keys] : keys);
+  }
+
+  #rest() {
+    const view = this.motion.isWhole ? null : this.motion.view;
+    const hash = writeMapAddress({ site: this.site, view });
+    try {
+      if (hash !== location.hash) {
+        history.replaceState(null, "", hash || location.pathname + location.search);
+      }
+    } catch {
+      // A browser refuses too many writes in a short time.
+    }
+    this.onRest();
+  }
+}

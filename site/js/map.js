@@ -1,0 +1,257 @@
+// Owns the visit of the map page: reads the manifest, shows the map, finds a site on it, opens the
+// card of a tab, says what is the case. Invariants: after every failure the page says what failed
+// and what to do; what a screen reader is told unasked comes at most every ten seconds.
+// Must not know: formats, geometry, how the map is drawn.
+
+import { Announcer } from "./announcer.js";
+import { fetchFile, readManifest } from "./bundles.js";
+import { shownHost } from "./host-name.js";
+import { hostnameFrom, readMap } from "./map-address.js";
+import { TabCard } from "./map-card.js";
+import { MapList } from "./map-list.js";
+import { MapView } from "./map-view.js";
+import { bundleWords, manifestWords, seenWords, troubleWords } from "./map-words.js";
+import { findBundleOf } from "./search-files.js";
+
+/** A site that was looked for is shown at this scale: its icon is twice as large as it is. */
+const SITE_SCALE = 72;
+/** Cells smaller than this, in CSS pixels, cannot be clicked on. */
+const MIN_TAP_SCALE = 4;
+const ZOOM_FACTOR = 2;
+
+const byId = (id) => document.getElementById(id);
+const canvas = byId("map");
+const card = new TabCard(byId("tab-card"), () => choose(null));
+const list = new MapList({
+  list: byId("tabs"), words: byId("seen"), steps: byId("steps"), hint: byId("hint"),
+}, {
+  onChoose: (slot, button) => {
+    search += 1;
+    choose({ bundle: map.middleBundle, slot }, button);
+  },
+  onStep: (columns, rows) => {
+    search += 1;
+    choose(null);
+    map.moveByBundles(columns, rows);
+  },
+});
+/** The MapView, once the manifest has come; before, null. */
+let map = null;
+let manifest = null;
+/** The tab {bundle, slot, host, returnTo} whose card is to be shown once its bundle is there. */
+let chosen = null;
+/** What there is to say about what the visitor did, or "". */
+let notice = "";
+/** Counts the searches, and what ends one: the answer to an older one is dropped. */
+let search = 0;
+/** Counts the requests for the manifest. */
+let openings = 0;
+const announcer = new Announcer(byId("status"));
+/** What was told last. */
+let told = "";
+
+async function begin(fresh) {
+  say("Opening the map…", "");
+  openings += 1;
+  const mine = openings;
+  const { value, trouble } = await fetchFile("manifest.json", { fresh });
+  // The network came back meanwhile, and the manifest was asked for again.
+  if (mine !== openings) return;
+  manifest = trouble ? null : readManifest(value);
+  const format = manifest && readMap(value, manifest);
+  if (!format) {
+    say(manifestWords(trouble, manifest, navigator.onLine), "Try again");
+    return;
+  }
+  say("", "");
+  map = new MapView(canvas, manifest, format, {
+    onTap: tap, onFrame: framed, onRest: rested, onMove: moved,
+  });
+  for (const id of ["nearer", "farther", "all", "site"]) byId(id).disabled = false;
+  follow();
+}
+
+/** Shows what the address says. */
+function follow() {
+  const site = map.followAddress();
+  if (site) {
+    void goToSite(site);
+    return;
+  }
+  search += 1;
+  notify("");
+  choose(null);
+}
+
+async function goToSite(host) {
+  search += 1;
+  const mine = search;
+  notify(`Looking for ${shownHost(host)}…`);
+  const found = await findBundleOf(host, manifest.prefix);
+  if (mine !== search) return;
+  if (found.bundle < 0) {
+    choose(null);
+    notify(found.trouble);
+    return;
+  }
+  notify("");
+  choose(null);
+  map.site = found.host;
+  map.lit = { bundle: found.bundle, slot: found.slot ?? 0 };
+  chosen = { ...map.lit, host: found.host, returnTo: null };
+  map.wantBundle(found.bundle);
+  map.flyTo(map.lit, SITE_SCALE);
+}
+
+/** Chooses the tab at {bundle, slot}, whose card is then shown; null closes the card. */
+function choose(entry, returnTo = null) {
+  chosen = entry && { ...entry, host: "", returnTo };
+  if (!entry) {
+    card.hide();
+    list.choose(-1);
+  }
+  if (!map) return;
+  map.lit = null;
+  map.site = "";
+  map.wantBundle(entry ? entry.bundle : -1);
+  map.requestFrame();
+}
+
+function tap(entry, isKey) {
+  search += 1;
+  if (entry && map.motion.view.scale < MIN_TAP_SCALE) {
+    notify("Zoom in until you can tell the icons apart, then choose one.");
+  } else {
+    notify("");
+    choose(entry, isKey ? canvas : null);
+  }
+}
+
+/** Shows the card of the chosen tab if its bundle is there and no flight is under way. */
+function showChosen() {
+  if (!chosen || map.motion.isFlying) return;
+  const { bundle, slot, host, returnTo } = chosen;
+  const tabs = map.tabsOf(bundle);
+  if (!tabs) {
+    if (map.troubleOf(bundle)) notify("The tab could not be loaded.");
+    return;
+  }
+  const isIt = (at) => host === "" || tabs.get(at)?.host === host;
+  const at = isIt(slot) ? slot : [...tabs.keys()].find(isIt) ?? -1;
+  const tab = tabs.get(at);
+  chosen = null;
+  if (!tab) {
+    choose(null);
+    if (host) notify(`${shownHost(host)} has no tab in this scan.`);
+    return;
+  }
+  notify("");
+  map.lit = { bundle, slot: at };
+  map.site = tab.host;
+  card.show(tab, returnTo);
+  uncover();
+  describe();
+  map.requestFrame();
+}
+
+/** Moves the chosen cell out from below its card. */
+function uncover() {
+  if (map?.lit && card.isOpen) map.uncover(card.coveredPx);
+  map?.requestFrame();
+}
+
+function framed() {
+  if (!map) return;
+  showChosen();
+  const box = map.litBox;
+  if (card.isOpen && box) card.moveBeside(box, map.motion.size);
+  sayState();
+}
+
+function rested() {
+  describe();
+  tell(byId("seen").textContent);
+}
+
+function moved() {
+  if (notice) notify("");
+}
+
+/** Says in words what is in view, and lists the tabs of the bundle in the middle. */
+function describe() {
+  const bundle = map.middleBundle;
+  if (!map.isNear || bundle < 0) {
+    const seen = map.motion.isWhole ? manifest.hosts : map.tabsInView;
+    list.show(seenWords(seen, manifest.hosts), { bundle: -1, tabs: null });
+    return;
+  }
+  const tabs = map.tabsOf(bundle);
+  const words = bundleWords(bundle, manifest.bundles, tabs?.size, map.troubleOf(bundle));
+  list.show(words, { bundle, tabs: tabs ?? null });
+  if (card.isOpen && map.lit?.bundle === bundle) list.choose(map.lit.slot);
+}
+
+function sayState() {
+  const { words, action } = notice ? { words: notice, action: "" }
+    : map.isEmpty && !map.trouble ? { words: "Loading the map…", action: "" }
+      : troubleWords(map.trouble, navigator.onLine);
+  say(words, action);
+  canvas.setAttribute("aria-busy", String(map.isLoading));
+}
+
+/** Shows a message over the map; `action` is the label of its button, or "": no button. */
+function say(text, action) {
+  const message = byId("message");
+  if (message.textContent !== text) message.textContent = text;
+  const button = byId("retry");
+  button.hidden = action === "";
+  if (button.textContent !== action) button.textContent = action;
+}
+
+function notify(text) {
+  notice = text;
+  if (map) sayState();
+}
+
+/** Tells a screen reader what is in view. */
+function tell(text) {
+  if (text === told) return;
+  told = text;
+  announcer.say(text);
+}
+
+function retry() {
+  if (!map) void begin(true);
+  else if (map.trouble === "missing") location.reload();
+  else map.retry();
+}
+
+byId("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const host = hostnameFrom(byId("site").value);
+  if (!map) return;
+  if (host) void goToSite(host);
+  else notify("Write the name of a website, such as example.com.");
+});
+byId("nearer").addEventListener("click", () => map.gestures.zoom(ZOOM_FACTOR));
+byId("farther").addEventListener("click", () => map.gestures.zoom(1 / ZOOM_FACTOR));
+byId("all").addEventListener("click", () => map.gestures.showAll());
+byId("retry").addEventListener("click", retry);
+byId("toggle").addEventListener("click", ({ currentTarget }) => {
+  const isOpen = currentTarget.getAttribute("aria-expanded") !== "true";
+  currentTarget.setAttribute("aria-expanded", String(isOpen));
+  byId("side").classList.toggle("open", isOpen);
+  // Once the canvas has its new size.
+  requestAnimationFrame(() => requestAnimationFrame(uncover));
+});
+canvas.addEventListener("pointermove", ({ offsetX, offsetY, pointerType, buttons }) => {
+  if (!map || pointerType !== "mouse" || buttons > 0) return;
+  const tab = map.tabAtPoint({ x: offsetX, y: offsetY });
+  const title = tab ? `${tab.title}\n${shownHost(tab.host)}` : "";
+  if (canvas.title !== title) canvas.title = title;
+  canvas.classList.toggle("choosable", tab !== undefined);
+});
+canvas.addEventListener("keydown", (event) => event.key === "Escape" && choose(null));
+window.addEventListener("hashchange", () => map && follow());
+window.addEventListener("online", () => (map ? map.trouble === "network" : true) && retry());
+void begin(false);

@@ -1,0 +1,156 @@
+// Owns the odometer in the header: counts the tabs that are in view, shows their number and, now
+// and then, how far down the view is.
+// Invariants: nothing is animated; screen readers hear at most one sentence in ten seconds; with
+// reduced motion no number changes while the page scrolls; the count can be switched off and is
+// kept in this tab of the browser only. Must not know: the words, how a tab is drawn.
+
+import { firstTabOfRow } from "./layout.js";
+import { heightsWithin, heightText, paceText, SeenTabs, seenText } from "./seen-tabs.js";
+import { partOfTab } from "./stream.js";
+import { readVisit, writeVisit } from "./visit-storage.js";
+
+const STORED = "everytab-seen";
+/** The time between two counts of what is in view. Rows stand until they begin to move again. */
+const COUNT_MS = 200;
+/** With reduced motion the number changes when nothing was painted for this long. */
+const REST_MS = 700;
+/** A sentence about the height stands for this long. */
+const SENTENCE_MS = 10_000;
+
+/** The count of seen tabs. */
+export class Odometer {
+  #page;
+  #bar;
+  #seen = null;
+  #parts;
+  #countTimer = 0;
+  #restTimer = 0;
+  #sentenceTimer = 0;
+  #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+
+  /** `page` is the object of main.js, `bar` the element of the header that shows the count. */
+  constructor(page, bar) {
+    const stored = readVisit(STORED);
+    if (stored === "off") return;
+    this.#page = page;
+    this.#bar = bar;
+    this.#seen = new SeenTabs(page.manifest.prefix, stored);
+    this.#parts = appendParts(bar);
+    this.#parts.off.addEventListener("click", () => this.#switchOff());
+    window.addEventListener("pagehide", () => this.#save());
+    document.addEventListener("visibilitychange", () => document.hidden && this.#save());
+  }
+
+  /** To be called after each painting. */
+  painted() {
+    if (!this.#seen) return;
+    if (this.#page.view.scrolledPx <= 0) this.#bar.classList.remove("below-top");
+    this.#countTimer ||= setTimeout(() => this.#countVisible(), COUNT_MS);
+    if (!this.#reducedMotion.matches) return;
+    clearTimeout(this.#restTimer);
+    this.#restTimer = setTimeout(() => this.#show(), REST_MS);
+  }
+
+  #countVisible() {
+    this.#countTimer = 0;
+    const { wall, stream, layout, view, manifest } = this.#page;
+    if (!this.#seen || !stream || !layout || document.hidden) return;
+    if (this.#seen.scan !== manifest.prefix) this.#seen = new SeenTabs(manifest.prefix);
+    const { count } = this.#seen;
+    // A row counts if more than half of it is in view.
+    const first = Math.round(wall.positions.rowAt(view.scrolledPx));
+    const end = Math.round(wall.positions.rowAt(view.scrolledPx + view.heightPx));
+    const rows = wall.rows.filter(({ number }) => number >= first && number < end);
+    for (const row of rows) this.#addRow(row, stream);
+    // After a reload the tabs in view have been counted, and the count is not shown yet.
+    if (this.#seen.count === count && this.#bar.classList.contains("counting")) return;
+    this.#tellHeight(end);
+    if (!this.#reducedMotion.matches) this.#show();
+  }
+
+  /** Adds those tabs of the row whose middle is in view. */
+  #addRow(row, { parts }) {
+    const { widthPx } = this.#page.layout;
+    row.cells.forEach(({ index, tab }, column) => {
+      const middle = row.lefts[column] + row.shiftPx + row.tabPx / 2;
+      if (index < 0 || !tab || !(middle > 0 && middle < widthPx)) return;
+      const { start, number } = parts[partOfTab(parts, index)];
+      this.#seen.add(number, index - start, performance.now());
+    });
+  }
+
+  #show() {
+    if (!this.#seen || this.#seen.count === 0) return;
+    const { hosts } = this.#page.manifest;
+    const { count, pace } = this.#parts;
+    write(count, seenText(this.#seen, hosts));
+    write(pace, this.#sentenceTimer ? "" : paceText(this.#seen, hosts));
+    this.#bar.classList.add("counting");
+    // On a phone the count replaces what this is, which is told at the top.
+    this.#bar.classList.toggle("below-top", this.#page.view.scrolledPx > 0);
+  }
+
+  #tellHeight(row) {
+    const { layout, manifest, wall } = this.#page;
+    const { rowHeightPx } = wall.positions;
+    const heights = heightsWithin(row * rowHeightPx);
+    if (heights <= this.#seen.heights || this.#sentenceTimer) return;
+    this.#seen.heights = heights;
+    // Without the number of hosts the wall's length is not known: 0.
+    const rows = manifest.hosts / firstTabOfRow(layout, layout.counts.length) *
+      layout.counts.length;
+    const text = heightText(heights, rows * rowHeightPx);
+    write(this.#parts.sentence, text);
+    write(this.#parts.status, text);
+    this.#bar.classList.add("telling");
+    this.#sentenceTimer = setTimeout(() => {
+      this.#sentenceTimer = 0;
+      this.#bar.classList.remove("telling");
+      this.#show();
+    }, SENTENCE_MS);
+  }
+
+  #switchOff() {
+    clearTimeout(this.#sentenceTimer);
+    this.#seen = null;
+    this.#bar.classList.remove("counting", "telling", "below-top");
+    this.#parts.line.remove();
+    writeVisit(STORED, "off");
+    this.#page.wall.container.focus({ preventScroll: true });
+  }
+
+  #save() {
+    if (this.#seen) writeVisit(STORED, this.#seen.save());
+  }
+}
+
+/**
+ * Appends the odometer's elements to the bar: {line, count, pace, sentence, status, off}. What is
+ * seen of a sentence is not what is heard, because an element that comes into view is no shift of
+ * the layout, and one that is moved there is.
+ */
+function appendParts(bar) {
+  const line = document.createElement("div");
+  line.className = "seen";
+  const [count, pace, sentence, status] = ["count", "pace", "sentence", "status"].map((name) => {
+    const part = document.createElement("span");
+    part.className = `seen-${name}`;
+    return part;
+  });
+  sentence.setAttribute("aria-hidden", "true");
+  status.setAttribute("role", "status");
+  status.classList.add("unseen");
+  const off = document.createElement("button");
+  off.type = "button";
+  off.className = "seen-off";
+  off.textContent = "×";
+  off.title = "Hide the count";
+  off.setAttribute("aria-label", "Hide the count of tabs seen");
+  line.append(count, pace, sentence, status, off);
+  bar.append(line);
+  return { line, count, pace, sentence, status, off };
+}
+
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}

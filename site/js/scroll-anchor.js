@@ -1,0 +1,100 @@
+// Owns the anchor of the view, the tab that stays where it is seen while the layout changes: finds
+// it, scrolls to it, and keeps the wall from ending where no browser can scroll further.
+// Must not know: how rows are drawn, what the address is.
+
+import { firstTabOfRow, MAX_WALL_PX, rowOfTab, RowPositions } from "./layout.js";
+
+/** Keeps what is seen in its place. */
+export class ScrollAnchor {
+  #page;
+  #onMoved;
+  #isTold = false;
+
+  /**
+   * `page` is the object of main.js; `onMoved` is called when rows have other positions from now
+   * on.
+   */
+  constructor(page, onMoved) {
+    this.#page = page;
+    this.#onMoved = onMoved;
+  }
+
+  /**
+   * Returns the anchor {tab, offsetPx} of what is seen: the opened or focused tab if it is in view,
+   * else the first tab of the row at the view's top.
+   */
+  ofView() {
+    const { wall, layout, view } = this.#page;
+    const { positions, opened } = wall;
+    const { first, end } = positions.rowsIn(window.scrollY, view.heightPx);
+    const tab = [opened, wall.indexOf(document.activeElement)].find((one) => {
+      const row = one < 0 ? -1 : rowOfTab(layout, one);
+      // The site of a row right above the view is in view itself.
+      return row >= 0 && row >= first - 1 && row < end;
+    }) ?? firstTabOfRow(layout, first);
+    return { tab, offsetPx: window.scrollY - positions.topOf(rowOfTab(layout, tab)) };
+  }
+
+  /** Scrolls to the pending anchor if its row is one of `rows` known ones. */
+  go(rows) {
+    const { stream, layout, pendingAnchor } = this.#page;
+    const { tab, offsetPx } = pendingAnchor;
+    const row = rowOfTab(layout, tab);
+    const canWait = !stream.ended && stream.trouble === "" && window.scrollY === 0;
+    // The view below that row must be full, so that the page can be scrolled to it.
+    if (canWait && row + window.innerHeight / layout.rowHeightPx >= rows) return;
+    this.#page.pendingAnchor = null;
+    if (row < rows) this.#scrollTo(row, offsetPx);
+  }
+
+  /** Says why the view is at the top, though the address leads further down. */
+  #sayWhy() {
+    const { notify, stream, manifest, address, pendingAnchor, view } = this.#page;
+    const { tab } = address;
+    const isAtTop = view.scrolledPx <= 0 && !pendingAnchor && tab > 0 && tab >= stream.total;
+    if (isAtTop === this.#isTold) return;
+    this.#isTold = isAtTop;
+    const name = `Tab ${(tab + 1).toLocaleString("en")}`;
+    const isNone = stream.ended || (manifest.hosts > 0 && tab >= manifest.hosts);
+    notify(!isAtTop ? ""
+      : isNone ? `${name} does not exist. This is the top of the wall.`
+        : stream.trouble ? `${name} could not be loaded. This is the top of the wall.`
+          : `${name} is too far down for a link. Scroll down from here to reach it.`);
+  }
+
+  /** To be called after each painting: moves the wall's origin when its end comes near. */
+  painted() {
+    this.#sayWhy();
+    const { view, wall } = this.#page;
+    const { positions } = wall;
+    // Styles have been written since: to read the scroll position now would compute them.
+    const { row, offsetPx } = positions.anchorAt(view.scrolledPx);
+    if (originFor(row, positions) === positions.origin) return;
+    this.#scrollTo(row, offsetPx);
+    this.#page.paint();
+  }
+
+  /** Scrolls to `offsetPx` below the top of the row, in a wall that has room for it. */
+  #scrollTo(row, offsetPx) {
+    const { wall, updateRows } = this.#page;
+    const { rowHeightPx, gap, origin } = wall.positions;
+    const next = originFor(row, wall.positions);
+    if (next !== origin) {
+      wall.setPositions(new RowPositions(rowHeightPx, gap, next));
+      this.#onMoved();
+      updateRows();
+    }
+    window.scrollTo(0, wall.positions.topOf(row) + offsetPx);
+  }
+}
+
+/**
+ * Returns the row with which a wall must begin to have room for `row`: its present origin while
+ * the row is not near an end; else the row comes to the wall's middle.
+ */
+export function originFor(row, { rowHeightPx, origin }) {
+  const most = MAX_WALL_PX / rowHeightPx;
+  const part = (row - origin) / most;
+  if (part < 3 / 4 && (part > 1 / 8 || origin === 0)) return origin;
+  return Math.max(0, Math.round(row - most / 2));
+}

@@ -1,0 +1,183 @@
+// Owns the search files: fetches them, keeps them, and finds hostnames in them.
+// Invariants: each file is fetched once while it is kept; a failed fetch is a value; an answer
+// fetches at most as many files as its caller allows.
+// Must not know: the DOM, how answers are shown.
+
+import { fetchFile } from "./bundles.js";
+import {
+  bestAnswers, bestFileName, compareRanks, foldedText, typedWords,
+} from "./search-answers.js";
+import { shownHost } from "./host-name.js";
+import {
+  filesFor, linesFrom, rangeOf, searchKey, typedKey, withoutWww,
+} from "./search-keys.js";
+
+/** The files kept in memory; the one fetched first is dropped first. */
+const MAX_FILES_HELD = 60;
+/** More names than this have no key in common. */
+const MAX_NAMES_OF_KEY = 50;
+/** Names that begin with what was typed. */
+const MAX_NAMES = 8;
+/** Names that hold it, or whose titles do, beside them; they also fill up to MAX_NAMES. */
+const MAX_OTHERS = 4;
+/** With fewer characters nearly every name holds what was typed. */
+const MIN_INSIDE = 3;
+/** What begins with so much spans more files, so that the best of it have a file of their own. */
+const MAX_FILES_READ = 2;
+/** Words and middles of names are cut to this many characters. */
+const MAX_WORD = 24;
+
+/** An answer needs more files than its caller allows. */
+class FilesExhausted extends Error {}
+
+/** The search files of the current scan. */
+export class SearchFiles {
+  #held = new Map();
+
+  /**
+   * Resolves to the answer to what was typed, from the files that are held and at most `most` that
+   * are fetched: {entries, isWhole, trouble}. `isWhole` is false if another call with the same
+   * arguments finds more.
+   */
+  async answer(typed, manifest, most) {
+    const fetches = { left: most };
+    const start = typedKey(typed);
+    let entries = [];
+    try {
+      entries = await this.#beginning(start, manifest, fetches);
+      if (manifest.search?.words && start.length >= MIN_INSIDE) {
+        const others = await this.#holding(typed, start, manifest, fetches);
+        const keys = new Set(entries.map(({ key }) => key));
+        const room = Math.max(MAX_OTHERS, MAX_NAMES - entries.length);
+        entries = entries.concat(others.filter(({ key }) => !keys.has(key)).slice(0, room));
+      }
+      return { entries, isWhole: true, trouble: false };
+    } catch (error) {
+      if (error instanceof FilesExhausted) return { entries, isWhole: false, trouble: false };
+      return { entries, isWhole: true, trouble: true };
+    }
+  }
+
+  /**
+   * Resolves to {host, bundle} of the tab of a hostname, with or without "www."; to {} if it has
+   * none; to null if the files cannot be fetched. `prefix` is the manifest's.
+   */
+  async find(hostname, prefix) {
+    const key = searchKey(hostname);
+    const folder = `${prefix}search/${rangeOf(key)}/`;
+    const fetches = { left: Infinity };
+    let other = {};
+    try {
+      const firsts = await this.#firstKeys(folder, fetches);
+      const { first, end } = filesFor(firsts, key);
+      for (let file = first; file < end && (file === first || firsts[file] === key); file += 1) {
+        const names = linesFrom(await this.#read(`${folder}${file}.tsv`, fetches), key)
+          .filter((entry) => entry.key === key).slice(0, MAX_NAMES_OF_KEY);
+        const exact = names.find(({ host }) => host === hostname);
+        if (exact) return exact;
+        other = names[0] ?? other;
+      }
+    } catch {
+      return null;
+    }
+    return other;
+  }
+
+  /** The names that begin with `start`. */
+  async #beginning(start, manifest, fetches) {
+    const folder = `${manifest.prefix}search/${rangeOf(start)}/`;
+    const firsts = await this.#firstKeys(folder, fetches);
+    const lines = (text) => linesFrom(text, start);
+    const { first, end } = filesFor(firsts, start);
+    const best = manifest.search?.best && end - first > MAX_FILES_READ ? bestFileName(start) : null;
+    const text = best ? await this.#read(folder + best, fetches, true) : "";
+    if (text !== "") return lines(text).slice(0, MAX_NAMES);
+    // Where the best have no file, those with a suffix are looked up, and the first by alphabet.
+    const suffixed = filesFor(firsts, `${start}.`);
+    const numbers = new Set();
+    for (let i = first; i < Math.min(end, first + MAX_FILES_READ); i += 1) numbers.add(i);
+    for (let i = suffixed.first; i < Math.min(suffixed.end, suffixed.first + 2); i += 1) {
+      numbers.add(i);
+    }
+    let entries = [];
+    for (const number of numbers) {
+      entries = entries.concat(lines(await this.#read(`${folder}${number}.tsv`, fetches)));
+    }
+    return bestAnswers(entries, start, MAX_NAMES);
+  }
+
+  /** The names that hold `start`, and those whose title holds all typed words, by rank. */
+  async #holding(typed, start, manifest, fetches) {
+    const words = typedWords(typed);
+    const [longest = ""] = words.toSorted((a, b) => b.length - a.length);
+    // A middle of a name may hold hyphens and dots, a word holds none.
+    const wanted = words.length > 1 ? longest : start;
+    const key = [...wanted].slice(0, MAX_WORD).join("");
+    if (key.length < MIN_INSIDE) return [];
+    const folder = `${manifest.prefix}search/words/${rangeOf(key)}/`;
+    const firsts = await this.#firstKeys(folder, fetches);
+    const { first, end } = filesFor(firsts, key);
+    const best = end - first > MAX_FILES_READ ? bestFileName(key) : null;
+    const text = best ? await this.#read(folder + best, fetches, true) : "";
+    let entries = wordLinesFrom(text, key);
+    for (let i = first; text === "" && i < Math.min(end, first + MAX_FILES_READ); i += 1) {
+      entries = entries.concat(wordLinesFrom(await this.#read(`${folder}${i}.tsv`, fetches), key));
+    }
+    const holdsAll = ({ key: name, title }) => {
+      const text = foldedText(title);
+      return words.length < 2 ? true : words.every((word) => text.includes(word) ||
+        name.includes(word));
+    };
+    const byKey = new Map(entries.filter(holdsAll).map((entry) => [entry.key, entry]));
+    return [...byKey.values()].sort(compareRanks);
+  }
+
+  /** Resolves to the first keys of all files in `folder`. */
+  async #firstKeys(folder, fetches) {
+    const index = await this.#read(`${folder}index.tsv`, fetches);
+    return index.split("\n").filter((key) => key !== "");
+  }
+
+  /**
+   * Resolves to the text of a search file; rejects if it cannot be fetched, or may not be. A file
+   * that may be missing is empty then.
+   */
+  async #read(path, fetches, mayBeMissing = false) {
+    const held = this.#held.get(path);
+    if (held !== undefined) return held;
+    if (fetches.left === 0) throw new FilesExhausted();
+    fetches.left -= 1;
+    const { value: text = "", trouble } = await fetchFile(path, { read: (file) => file.text() });
+    if (trouble && !(mayBeMissing && trouble === "missing")) throw new Error(`${path}: ${trouble}`);
+    this.#held.set(path, text);
+    if (this.#held.size > MAX_FILES_HELD) this.#held.delete(this.#held.keys().next().value);
+    return text;
+  }
+}
+
+/** Returns the entries of a file of words whose word begins with `start`. */
+export function wordLinesFrom(text, start) {
+  const found = [];
+  for (const line of text.split("\n")) {
+    const at = line.indexOf("\t");
+    if (at > 0 && line.slice(0, at).startsWith(start)) {
+      found.push(...linesFrom(line.slice(at + 1), ""));
+    }
+  }
+  return found;
+}
+
+/**
+ * Resolves to {host, bundle} of the tab of a hostname; where there is none, to {bundle: -1,
+ * trouble}, what to say.
+ */
+export async function findBundleOf(hostname, prefix) {
+  const found = await new SearchFiles().find(hostname, prefix);
+  if (found?.host) return found;
+  const name = shownHost(withoutWww(hostname));
+  return {
+    bundle: -1,
+    trouble: found ? `${name} has no tab in this scan.`
+      : `${name} was not looked for: the list of names did not come.`,
+  };
+}

@@ -1,0 +1,120 @@
+// Owns the steps of the browser's history: what each keeps of its wall, the step of an open site.
+// Invariants: opening a site adds a step, if none is open or it is a dive; closing it leaves all of
+// these; a step keeps the wall and the place where it was left. Must not know: how a site is shown.
+
+import { firstTabOfRow } from "./layout.js";
+import { saveStream } from "./saved-stream.js";
+import { readVisit, writeVisit } from "./visit-storage.js";
+
+/** The address is written when nothing was painted for this long: browsers limit how often. */
+const REST_MS = 400;
+/** The place at "pagehide": Chromium reloads a page with the state that its step had before. */
+const LEFT = "left";
+
+/** The steps that the visitor makes on this page. */
+export class Steps {
+  #page;
+  #address;
+  #timer = 0;
+
+  /** `page` is the object of main.js. */
+  constructor(page) {
+    this.#page = page;
+    this.#address = page.address;
+    this.#address.beforeStep = () => this.#write();
+    window.addEventListener("pagehide", () => {
+      this.#write();
+      const { seed, site } = this.#address;
+      writeVisit(LEFT, { seed, site, anchor: history.state?.anchor });
+    });
+    this.#goToLeft();
+  }
+
+  /** To be called after each painting: writes the address when no other painting follows. */
+  painted() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#write(), REST_MS);
+  }
+
+  /**
+   * To be called before the site of the tab `index` is opened: a step, if none is open or it
+   * `isOwnStep`.
+   */
+  openSite(host, index, isOwnStep) {
+    const address = this.#address;
+    const isFirst = address.opened === null;
+    const isStep = isFirst || isOwnStep;
+    // The step below keeps the place at which the site was opened.
+    if (isStep) this.#write();
+    const before = isFirst ? null : history.state?.under;
+    address.opened = { host, index };
+    if (isStep) {
+      const under = {
+        key: before ? before.key : window.navigation?.currentEntry.key,
+        steps: history.length + 1,
+        depth: (before?.depth ?? 0) + 1,
+      };
+      address.push({ ...history.state, under });
+    }
+    this.#write();
+  }
+
+  /**
+   * To be called when the visitor has closed the site: leads back to the step below all sites.
+   * Resolves when the browser has gone there.
+   */
+  async closeSite() {
+    if (!this.#address.opened) return;
+    this.#address.opened = null;
+    const { under } = history.state ?? {};
+    // The pages that the frame went to are steps too, and are passed over.
+    if (under?.key && navigation.entries().some(({ key }) => key === under.key)) {
+      const stepped = nextStep();
+      await navigation.traverseTo(under.key).finished.then(() => stepped, () => this.#write());
+    } else if (under && !under.key && history.length === under.steps) {
+      const stepped = nextStep();
+      history.go(-under.depth);
+      await stepped;
+    } else {
+      this.#write();
+    }
+  }
+
+  /** Keeps the wall and the place in view in the current step. */
+  #write() {
+    clearTimeout(this.#timer);
+    const { stream, layout, pendingAnchor, wall, shown } = this.#page;
+    const address = this.#address;
+    if (!stream || !layout || pendingAnchor || stream.total === 0) return;
+    // The wall of this address is still being loaded.
+    if (address.seed !== shown.seed || address.site !== shown.site) return;
+    const { row, offsetPx } = wall.positions.anchorAt(window.scrollY);
+    // A link leads too far down: it stays as it is until the visitor scrolls.
+    const isTooFar = address.tab >= stream.total && window.scrollY === 0;
+    const tab = row > 0 ? firstTabOfRow(layout, row) : 0;
+    if (!isTooFar) address.tab = tab;
+    address.replace({
+      ...shown,
+      tabs: saveStream(stream),
+      anchor: { tab, offsetPx },
+      index: address.opened?.index ?? -1,
+      under: history.state?.under,
+    });
+  }
+
+  /** After a reload, goes to the place at which the page was left. */
+  #goToLeft() {
+    const { seed, site } = this.#address;
+    const left = readVisit(LEFT);
+    const [{ type }] = performance.getEntriesByType("navigation");
+    if (type !== "reload" || left?.seed !== seed || left.site !== site) return;
+    const { tab, offsetPx } = left.anchor ?? {};
+    const isAnchor = Number.isSafeInteger(tab) && tab >= 0 && Number.isFinite(offsetPx);
+    if (isAnchor) this.#page.pendingAnchor = { tab, offsetPx };
+  }
+}
+
+/** Resolves when the browser has gone to another step. */
+function nextStep() {
+  return new Promise((resolve) => window.addEventListener("popstate", resolve, { once: true }));
+}

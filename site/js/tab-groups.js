@@ -1,0 +1,218 @@
+// Owns tab groups: neighbours in a row that share a top-level domain, with a coloured line and a
+// chip in the first of them. The chip, or the key g on a tab of the group, collapses the group to
+// its first tab, and expands it again.
+// Invariants: a group depends on its row alone; it is drawn while nothing scrolls; tabs keep their
+// numbers; whatever shows a tab of a collapsed group leaves its others hidden; no tab that the
+// visitor closed is shown by expanding. Must not know: how a row is laid out or moves.
+
+import { shownHost } from "./host-name.js";
+import { bitsOfRow, firstTabOfRow, tabsInRow } from "./layout.js";
+
+/** Groups are drawn when nothing was painted for this long. */
+const REST_MS = 150;
+/** The part of the rows that may have a group: in a third, neighbours share a domain as well. */
+const PART_OF_ROWS = 0.5;
+const MOST_TABS = 4;
+const COLOURS = 8;
+const KEY = "g";
+
+/**
+ * Returns the group {at, count} of a row whose tabs have these top-level `domains`, from the row's
+ * 32 random `bits`; null in most rows. The rarer domain goes before .com, then the longer run.
+ */
+export function groupOfRow(domains, bits) {
+  if (bits / 2 ** 32 >= PART_OF_ROWS) return null;
+  const runs = [];
+  domains.forEach((domain, at) => {
+    if (runs.at(-1)?.domain === domain) runs.at(-1).count += 1;
+    else runs.push({ domain, at, count: 1 });
+  });
+  // A group of all tabs tells nothing.
+  const rank = ({ domain, count }) => Math.min(count, MOST_TABS) + (domain === "com" ? 0 : 8);
+  const [best] = runs.filter(({ domain, count }) => domain && count > 1 && runs.length > 1)
+    .sort((one, other) => rank(other) - rank(one));
+  return best ? { at: best.at, count: Math.min(best.count, MOST_TABS) } : null;
+}
+
+/** The tab groups of a wall. */
+export class TabGroups {
+  #page;
+  #closing;
+  #describe;
+  #timer = 0;
+  /** What is drawn in each row node: {number, members, domain, chip}. */
+  #drawn = new Map();
+  /** The tabs that each collapsed group hides, by the number of its row. */
+  #hidden = new Map();
+  #shown = null;
+  #layout = null;
+  #status = document.createElement("p");
+
+  /**
+   * `page` is the object of main.js; `closing` moves the tabs of a row that gets shorter;
+   * `describe()` describes the painted tabs again.
+   */
+  constructor(page, { closing, describe }) {
+    this.#page = page;
+    this.#closing = closing;
+    this.#describe = describe;
+    const { container } = page.wall;
+    container.addEventListener("click", (event) => this.#click(event), true);
+    container.addEventListener("keydown", (event) => this.#press(event));
+    // A chip that is pressed does not give its link the focus, for which the row would stop.
+    container.addEventListener("mousedown", (event) => {
+      if (event.target.closest(".chip")) event.preventDefault();
+    });
+    this.#status.className = "unseen";
+    this.#status.role = "status";
+    container.after(this.#status);
+  }
+
+  /** To be called after each painting: a row that shows other tabs has another group. */
+  painted() {
+    const { shown, layout, wall } = this.#page;
+    if (this.#drawn.size > 0) {
+      for (const { node, number } of wall.rows) {
+        const drawn = this.#drawn.get(node);
+        if (drawn && drawn.number !== number) this.#hide(node);
+      }
+    }
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#draw(), REST_MS);
+    if (shown === this.#shown && layout === this.#layout) return;
+    const isSameWall = shown === this.#shown;
+    this.#shown = shown;
+    this.#layout = layout;
+    for (const { node } of wall.rows) this.#hide(node);
+    const hidden = [...this.#hidden.values()].flat();
+    this.#hidden.clear();
+    if (!isSameWall || hidden.length === 0) return;
+    wall.setClosed(new Set([...wall.closed].filter((index) => !hidden.includes(index))));
+    this.#page.paint();
+  }
+
+  /** Returns what a description says of the tab's group, or "". */
+  wordsOf(index) {
+    const row = this.#page.wall.rowOf(index);
+    const group = row && this.#drawn.get(row.node);
+    if (group?.number !== row?.number || !group?.members.includes(index)) return "";
+    const hidden = this.#hiddenIn(row).length;
+    return `, group .${group.domain}${hidden > 0 ? `, collapsed, ${hidden} more` : ""}`;
+  }
+
+  #hide(node) {
+    const drawn = this.#drawn.get(node);
+    if (!drawn) return;
+    this.#drawn.delete(node);
+    drawn.chip.remove();
+    node.classList.remove("has-group");
+    for (const link of node.querySelectorAll(".in-group")) {
+      link.classList.remove("in-group", "has-chip");
+    }
+  }
+
+  #hiddenIn({ number }) {
+    const { closed } = this.#page.wall;
+    return (this.#hidden.get(number) ?? []).filter((index) => closed.has(index));
+  }
+
+  #draw() {
+    const { wall } = this.#page;
+    for (const row of wall.rows) {
+      const { number } = row;
+      const hidden = this.#hiddenIn(row);
+      // What was shown again, and then closed by its cross, is not expanded.
+      if (this.#hidden.has(number)) this.#hidden.set(number, hidden);
+      const group = this.#groupOf(row);
+      const first = row.cells.find(({ index }) => group?.members.includes(index));
+      if (group && !first && hidden.length > 0) this.#show(hidden);
+      if (first) this.#drawIn(row, group, first.link);
+      else this.#hide(row.node);
+    }
+    this.#describe();
+  }
+
+  /** The group of the row: {number, members, domain, colour}; null without or while it loads. */
+  #groupOf({ number }) {
+    const { layout, wall } = this.#page;
+    const first = firstTabOfRow(layout, number);
+    const tabs = Array.from({ length: tabsInRow(layout, number) }, (_, i) => wall.tabAt(first + i));
+    if (!tabs.every(Boolean)) return null;
+    const bits = bitsOfRow(number);
+    const domains = tabs.map(({ host }) => host.slice(host.lastIndexOf(".") + 1));
+    const run = groupOfRow(domains, bits);
+    if (!run) return null;
+    const members = Array.from({ length: run.count }, (_, i) => first + run.at + i);
+    const domain = shownHost(domains[run.at]);
+    return { number, members, domain, colour: (bits >>> 8) % COLOURS };
+  }
+
+  #drawIn(row, { number, members, domain, colour }, link) {
+    const { node, cells } = row;
+    const chip = this.#drawn.get(node)?.chip ?? newChip();
+    this.#drawn.set(node, { number, members, domain, chip });
+    const hidden = this.#hiddenIn(row).length;
+    chip.textContent = `.${domain}${hidden > 0 ? ` +${hidden}` : ""}`;
+    if (chip.parentNode !== link) link.prepend(chip);
+    for (const cell of cells) {
+      cell.link.classList.toggle("in-group", members.includes(cell.index));
+      cell.link.classList.toggle("has-chip", cell.link === link);
+    }
+    node.dataset.colour = String(colour);
+    node.classList.add("has-group");
+  }
+
+  #click(event) {
+    const chip = event.button === 0 && event.target.closest(".chip");
+    if (!chip) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.#toggle(this.#page.wall.indexOf(chip));
+  }
+
+  #press(event) {
+    const index = this.#page.wall.indexOf(event.target);
+    const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
+    if (index < 0 || !isPlain || event.key.toLowerCase() !== KEY) return;
+    if (this.wordsOf(index) !== "") this.#toggle(index);
+  }
+
+  /** Collapses or expands the group of the tab. */
+  #toggle(index) {
+    const { wall } = this.#page;
+    const row = wall.rowOf(index);
+    const { members, domain } = this.#drawn.get(row.node);
+    const shown = members.filter((one) => wall.holds(row, one));
+    const hidden = this.#hiddenIn(row);
+    const isFocused = shown.includes(wall.indexOf(document.activeElement));
+    // The first tab stays beside the chip, and the open one, as in Firefox.
+    const others = shown.slice(1).filter((one) => one !== wall.opened);
+    this.#closing.slide(row, shown[0], () => {
+      if (hidden.length > 0) {
+        this.#show(hidden);
+        return;
+      }
+      this.#hidden.set(row.number, others);
+      for (const one of others) wall.closeTab(one, true);
+      if (others.includes(wall.cursor)) wall.setCursor(shown[0]);
+    });
+    this.#draw();
+    if (isFocused && !wall.holds(row, index)) wall.focus(shown[0]);
+    const what = hidden.length > 0 ? "expanded" : "collapsed";
+    this.#status.textContent = `Group .${domain} ${what}`;
+  }
+
+  /** Shows tabs that a collapsed group hides. */
+  #show(hidden) {
+    for (const index of hidden.toReversed()) this.#page.wall.closeTab(index, false);
+    this.#page.paint();
+  }
+}
+
+/** The chip is for mouse and touch: a link may hold no button, and the key does the same. */
+function newChip() {
+  const chip = document.createElement("span");
+  chip.className = "chip";
+  chip.ariaHidden = "true";
+  return chip;
+}

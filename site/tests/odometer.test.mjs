@@ -1,0 +1,173 @@
+// The count of seen tabs in a real browser. Skipped with a message if no Chromium is installed.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { findChromium } from "./chromium.mjs";
+import { sampleSite } from "./sample.mjs";
+import { FILLED, scrollBy, visitsOfSuite } from "./visit.mjs";
+
+const program = findChromium();
+const skip = program ? false : "no chromium is installed";
+const COUNT = "parseInt(document.querySelector('.seen-count')?.textContent.replaceAll(',', ''))";
+/** The hosts of the tabs whose middle is in view, in rows that are more than half in view. */
+const IN_VIEW = `(() => {
+  const edge = document.querySelector('#header').getBoundingClientRect().bottom;
+  return [...document.querySelectorAll('.row:not([hidden]) .tab[href]')].filter((tab) => {
+    const { left, right } = tab.getBoundingClientRect();
+    const row = tab.closest('.row').getBoundingClientRect();
+    const middle = (left + right) / 2;
+    const from = Math.max(row.top, edge);
+    return Math.min(row.bottom, innerHeight) - from > row.height / 2 && middle > 0 &&
+      middle < document.querySelector('#wall').clientWidth;
+  }).map((tab) => new URL(tab.href).hostname);
+})()`;
+const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
+const CALM = { media: { "prefers-reduced-motion": "reduce" } };
+const AT_REST = "new Promise((done) => setTimeout(() => done(true), 1_200))";
+
+describe("the count of seen tabs", { skip, concurrency: false }, () => {
+  const visits = visitsOfSuite(program);
+
+  const sample = sampleSite({ bundles: 80 });
+
+  test("each tab that was in view is counted once, and the count outlives a reload", async () => {
+    const { page } = await visits.visit(sample, { view: CALM });
+    const seen = new Set();
+    for (const px of [0, 400, 400, -400, 900, -1_300, 2_000]) {
+      await scrollBy(page, px);
+      await page.evaluate(AT_REST);
+      for (const host of await page.evaluate(IN_VIEW)) seen.add(host);
+      assert.equal(await page.evaluate(COUNT), seen.size, `${px}`);
+    }
+    await page.call("Page.reload");
+    await page.until("the tabs", FILLED);
+    await page.evaluate(AT_REST);
+    assert.equal(await page.evaluate(COUNT), seen.size);
+    assert.deepEqual(page.troubles, []);
+  });
+
+  test("the count is shown again after a reload, before anything new is seen", async () => {
+    const { page } = await visits.visit(sample);
+    await page.until("the count", `${COUNT} > 80`);
+    await page.evaluate("document.querySelector('#motion').click()");
+    await page.call("Page.reload");
+    await page.until("the tabs", FILLED);
+    await page.until("the count", `${COUNT} > 80 &&
+      document.querySelector('.seen-count').checkVisibility()`, 8_000);
+  });
+
+  test("the count is that of the tabs in view also where tabs are closed", async () => {
+    const { page } = await visits.visit(sample, { view: CALM });
+    await page.until("the count", `${COUNT} > 80`);
+    const seen = new Set(await page.evaluate(IN_VIEW));
+    assert.equal(await page.evaluate(COUNT), seen.size);
+    await page.evaluate(`document.querySelector('.row .tab[href]').focus()`);
+    for (let step = 0; step < 2; step += 1) await page.key("Delete");
+    await page.evaluate(AT_REST);
+    await scrollBy(page, 500);
+    await page.evaluate(AT_REST);
+    for (const host of await page.evaluate(IN_VIEW)) seen.add(host);
+    assert.equal(await page.evaluate(COUNT), seen.size);
+  });
+
+  test("the count says its share of the web, beside what this is or in its place", async () => {
+    const { page } = await visits.visit(sample);
+    const text = await page.until("the count", `${COUNT} > 80 &&
+      document.querySelector('.seen-count').textContent`);
+    assert.match(text, /^\d+ tabs seen: [12](?:\.\d)? % of the web$/);
+    assert.equal(await page.evaluate("document.querySelector('.motto').checkVisibility()"), true);
+    const phone = await visits.visit(sample, { view: PHONE });
+    await phone.page.until("the count", `${COUNT} > 20`);
+    const motto = "document.querySelector('.motto').getBoundingClientRect().width > 100";
+    assert.equal(await phone.page.evaluate(motto), true, "at the top it says what this is");
+    await scrollBy(phone.page, 900);
+    await phone.page.until("more", `${COUNT} > 40`);
+    const seen = await phone.page.evaluate(`(() => {
+      const box = document.querySelector('.seen-count').getBoundingClientRect();
+      const bar = document.querySelector('#bar').getBoundingClientRect();
+      return [document.querySelector('.motto').checkVisibility(),
+        box.right <= innerWidth && box.bottom <= bar.bottom + 1];
+    })()`);
+    assert.deepEqual(seen, [false, true]);
+  });
+
+  test("far down, a sentence compares the way, and screen readers hear it", async () => {
+    const { page } = await visits.visit(sample);
+    await page.until("the count", `${COUNT} > 80`);
+    await page.evaluate(`new MutationObserver(() => (window.saidAt ??= performance.now()))
+      .observe(document.querySelector('.seen-status'), { childList: true })`);
+    for (let step = 0; step < 4; step += 1) await scrollBy(page, 500);
+    await page.until("the sentence", "document.querySelector('.telling')");
+    const said = await page.evaluate(`(() => {
+      const [sentence, status] = ['.seen-sentence', '.seen-status']
+        .map((one) => document.querySelector(one));
+      return [sentence.textContent, sentence.checkVisibility(), status.textContent,
+        status.getAttribute('role'), document.querySelector('.seen-count').checkVisibility()];
+    })()`);
+    const words = "Half a metre down. All the tabs are 13 metres long.";
+    assert.deepEqual(said, [words, true, words, "status", false]);
+    // However fast the next height is reached, it is told ten seconds later.
+    await page.evaluate(`(() => {
+      window.told = [];
+      new MutationObserver(() => window.told.push(performance.now()))
+        .observe(document.querySelector('.seen-status'), { childList: true });
+    })()`);
+    await page.until("the next sentence", `(window.scrollBy(0, scrollY < 7_000 ? 600 : 60),
+      window.told.length > 0)`, 40_000);
+    const waited = await page.evaluate("window.told.at(-1) - window.saidAt");
+    assert.ok(waited >= 9_990, `${waited}`);
+  });
+
+  test("with reduced motion the number stands while the page scrolls", async () => {
+    const { page } = await visits.visit(sample, { view: CALM });
+    await page.until("the count", `${COUNT} > 80`);
+    const changes = await page.evaluate(`new Promise((done) => {
+      let changes = 0;
+      let frames = 0;
+      const observer = new MutationObserver(() => (changes += 1));
+      observer.observe(document.querySelector('.seen-count'), { childList: true, subtree: true });
+      const step = () => {
+        window.scrollBy(0, 40);
+        frames += 1;
+        if (frames < 60) requestAnimationFrame(step);
+        else done(changes);
+      };
+      requestAnimationFrame(step);
+    })`);
+    assert.equal(changes, 0);
+    const before = await page.evaluate(COUNT);
+    await page.until("the new number", `${COUNT} > ${before}`);
+  });
+
+  test("the count can be switched off, until the tab of the browser is closed", async () => {
+    const { page } = await visits.visit(sample);
+    await page.until("the count", `${COUNT} > 80`);
+    await page.evaluate("document.querySelector('.seen-off').click()");
+    assert.equal(await page.evaluate("document.querySelector('.seen')"), null);
+    await page.call("Page.reload");
+    await page.until("the tabs", FILLED);
+    await scrollBy(page, 500);
+    await page.evaluate(AT_REST);
+    assert.equal(await page.evaluate("document.querySelector('.seen')"), null);
+    assert.deepEqual(page.troubles, []);
+  });
+
+  test("whatever is in the session's storage, the page can be used", async () => {
+    const { page } = await visits.visit(sample);
+    const scan = JSON.stringify(sample.prefix);
+    for (const text of ["{", "7", "[]", `{"scan":${scan},"bundles":[5]}`,
+      `{"scan":${scan},"bundles":[[1,"x"],[2,-3],null]}`]) {
+      const { identifier } = await page.call("Page.addScriptToEvaluateOnNewDocument", {
+        source: `for (const key of ['everytab-seen', 'closed', 'left', 'skin', 'chosen-skin']) {
+          sessionStorage.setItem(key, window.garbage = ${JSON.stringify(text)});
+        }`,
+      });
+      await page.call("Page.reload");
+      await page.until(`the count after ${text}`,
+        `window.garbage === ${JSON.stringify(text)} && ${COUNT} > 20`);
+      await page.call("Page.removeScriptToEvaluateOnNewDocument", { identifier });
+      await page.until("dives", "!document.querySelector('#dive').disabled");
+    }
+    assert.deepEqual(page.troubles, []);
+  });
+});
