@@ -9,10 +9,13 @@ CARGO ?= cargo
 # nextest where it is installed (a process a test, a clear summary); else cargo's own runner.
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 DENY := $(shell $(CARGO) deny --version >/dev/null 2>&1 && echo yes)
-WITH_POSTGRES := $(CARGO) run --quiet --locked --package everytab-postgres --bin with-postgres --
 SITE_TESTS := site/tests/*.test.js site/tests/*.test.mjs
 # Independent programs that tests compare with, where scripts/install/test.sh could get them.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+# Programs that BUILD_TESTS built: with --package, cargo would turn on other features of the
+# dependencies, and compile those once more.
+BUILD_TESTS := $(CARGO) build --quiet --locked --workspace --all-targets
+WITH_POSTGRES := $(TARGET)/debug/with-postgres
 PYTHON_PROGRAMS := $(TARGET)/python
 ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
@@ -53,7 +56,7 @@ test: ## Check and test everything, as .ci/run does
 
 .PHONY: test-rust
 test-rust: ## Run the Rust tests against a private Postgres
-	$(CARGO) build --quiet --locked --workspace --all-targets
+	$(BUILD_TESTS)
 	$(CARGO) test --quiet --locked --workspace --doc
 ifeq ($(NEXTEST),yes)
 	$(WITH_POSTGRES) $(CARGO) nextest run --locked --workspace $(ARGS)
@@ -64,7 +67,7 @@ endif
 .PHONY: test-site
 test-site: ## Run the page's tests
 	@mkdir -p $(TARGET)
-	node --test --test-reporter spec --test-reporter-destination stdout \
+	node --test --test-concurrency 2 --test-reporter spec --test-reporter-destination stdout \
 		--test-reporter tap --test-reporter-destination $(TARGET)/site-tests.tap $(SITE_TESTS)
 
 .PHONY: infra-check
@@ -134,9 +137,10 @@ fmt: ## Format the Rust code
 .PHONY: dashboards-check
 dashboards-check: ## Scrape a real scan with Debian's Prometheus: every expression, every rule, a picture
 	@scripts/install/dashboards.sh
+	$(BUILD_TESTS)
 	EVERYTAB_DASHBOARDS=required \
 		EVERYTAB_DASHBOARD_PICTURE=$(TARGET)/dashboard.svg \
-		$(WITH_POSTGRES) $(CARGO) test --locked --package everytab-worker --test scan -- --nocapture dashboards::
+		$(WITH_POSTGRES) $(CARGO) test --locked --workspace --test scan -- --nocapture dashboards::
 
 .PHONY: metrics
 metrics: ## Write the table of docs/metrics.md from the code
@@ -172,13 +176,17 @@ bench-pages: ## Time reading recorded home pages beside other programs, on one c
 	@scripts/bench/pages.sh
 
 .PHONY: bench-site
-bench-site: ## Time the page in Chromium, throttled and scrolling, beside a plain rendering
+bench-site: ## Time the page and its map in Chromium, the page beside a plain rendering
 	@scripts/install/test.sh
 	@scripts/bench/site.sh $(ARGS)
 
 .PHONY: bench-search
 bench-search: ## Build search files for NAMES=30000000 and look names up beside a plain scan
 	@scripts/bench/search.sh
+
+.PHONY: bench-map
+bench-map: ## Draw the map of ICONS=1000000 generated icons; files and bytes by level
+	@scripts/bench/map.sh
 
 .PHONY: bench-icons
 bench-icons: ## Time fetching icons beside a Go program (SCENARIO=plain|tls|mix|slow URLS=200000)
@@ -235,7 +243,7 @@ bench-transactions: ## The longest transactions of a scan (HOSTS=20000 WORKERS=2
 
 .PHONY: chaos
 chaos: ## Kill, freeze and cut off workers, again and again (ROUNDS=10 FAULTS=200 HOSTS=20000)
-	$(CARGO) build --quiet --locked --workspace --all-targets
+	$(BUILD_TESTS)
 	scripts/stress/chaos.sh $(ARGS)
 
 .PHONY: weather

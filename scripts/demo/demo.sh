@@ -7,11 +7,17 @@
 # bot.html says what your robot does) and CONTACT (a mail address or an https address). recorded:
 # the recorded sample of EVERYTAB_CORPUS. generated: a small internet made from one number. Without
 # DEMO the first of these that this machine can do. Run again, a scan goes on where it stopped.
+# --exit-when-done ends it after the scan; all options: everytab-worker local --help.
 #
 # On a terminal cargo and the scan show their own progress; elsewhere each step is a line with the
 # time since the start.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
+
+case " $* " in *" --help "* | *" -h "*)
+    sed -n '2,/^# shellcheck/{/^# shellcheck/!s/^# \{0,1\}//p}' "$self"
+    exit ;;
+esac
 
 BUCKET_HOST=data.commoncrawl.org
 # Crawls are never taken down, so an old one tells as well as the newest whether the way is open.

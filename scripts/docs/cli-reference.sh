@@ -5,7 +5,9 @@
 . "$(dirname "$0")/../lib.sh"
 
 file=docs/cli.md
-program=(cargo run --quiet --locked --package everytab-worker --bin everytab-worker --)
+# As tests build it: with --package, cargo would compile the dependencies with other features.
+cargo build --quiet --locked --workspace --all-targets
+program="$target/debug/everytab-worker"
 
 # The help shows what the environment sets; a reference shows nobody's.
 for name in "${!EVERYTAB_@}" DATABASE_URL; do
@@ -13,7 +15,7 @@ for name in "${!EVERYTAB_@}" DATABASE_URL; do
 done
 
 help_of() {
-    COLUMNS=100 NO_COLOR=1 "${program[@]}" "$@" --help | sed 's/[[:space:]]*$//'
+    COLUMNS=100 NO_COLOR=1 "$program" "$@" --help | sed 's/[[:space:]]*$//'
 }
 
 # Commands of a help text, in its order.

@@ -11,7 +11,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 words='kill crash frozen lost expired orphan outlived partition swallow'
-with_postgres=(cargo run --quiet --locked --package everytab-postgres --bin with-postgres --)
+with_postgres="$target/debug/with-postgres"
 rounds="${ROUNDS:-10}"
 export FAULTS="${FAULTS:-200}" HOSTS="${HOSTS:-20000}"
 export CHAOS_SEED="${CHAOS_SEED:-$((RANDOM * 32768 + RANDOM))}"
@@ -19,12 +19,12 @@ export CHAOS_SEED="${CHAOS_SEED:-$((RANDOM * 32768 + RANDOM))}"
 for round in $(seq "$rounds"); do
     say "round $round of $rounds"
     if cargo nextest --version >/dev/null 2>&1; then
-        "${with_postgres[@]}" cargo nextest run --locked --workspace --no-fail-fast \
+        "$with_postgres" cargo nextest run --locked --workspace --no-fail-fast \
             -E "test(/${words// /|}/)" "$@"
     else
         # cargo's runner takes any number of words.
         # shellcheck disable=SC2086
-        "${with_postgres[@]}" cargo test --quiet --locked --workspace --tests -- $words "$@"
+        "$with_postgres" cargo test --quiet --locked --workspace --tests -- $words "$@"
     fi
 done
 
@@ -32,7 +32,7 @@ done
 # cargo's own runner: it shows what the test did, and does not limit its time.
 chaos_test() {
     say "$1, CHAOS_SEED=$CHAOS_SEED"
-    CHAOS_LONG=1 cargo test --quiet --locked --package everytab-worker --test scan -- \
+    CHAOS_LONG=1 cargo test --quiet --locked --workspace --test scan -- \
         --include-ignored --nocapture --exact "$1"
 }
 chaos_test execution_order::worker_count_order_and_caches_change_no_outcome_and_no_byte

@@ -70,7 +70,7 @@ resource "aws_cloudfront_response_headers_policy" "site" {
     items {
       header   = "Permissions-Policy"
       override = true
-      value    = "attribution-reporting=(), browsing-topics=(), camera=(), display-capture=(), fullscreen=(), geolocation=(), hid=(), local-network-access=(), microphone=(), payment=(), serial=(), usb=()"
+      value    = "camera=(), display-capture=(), fullscreen=(), geolocation=(), hid=(), local-network-access=(), microphone=(), payment=(), serial=(), usb=()"
     }
 
     items {
