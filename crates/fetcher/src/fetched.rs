@@ -9,13 +9,6 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{certificate::Certificate, outcome::Outcome};
 
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    Icon,
-    Robots,
-}
-
 /// One request of a redirect chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {

@@ -1,11 +1,14 @@
-//! Fetches icons and robots.txt from the live web: politely, safely, each URL to one outcome.
+//! Fetches URLs of the live web: politely, safely, each to one outcome.
 //!
 //! [`fetch_shard`] takes the icon candidates of a shard of hosts and returns one result for each.
-//! [`Fetcher::fetch_one`] fetches a single URL. The folders:
+//! [`Fetcher::fetch_one`] fetches a single URL. [`HostTurns`] asks one host of a live crawl, for
+//! what a [`Purpose`] says, and gives back all that the records of an archive need. The folders:
 //!
 //! - `shard/`: a shard of URLs, grouped by origin, with one later pass over failures that may have
 //!   been passing;
 //! - `request/`: one URL with its redirects and robots.txt, one request, one connection;
+//! - `page/`: one request of a crawl, and all that its records need;
+//! - `host/`: the delay of one host, and its turns;
 //! - `names/`: the resolver and its DNS client;
 //! - `permits/`: limits per hostname, per address, in total, per second, and of memory;
 //! - `signing/`: signatures by which sites recognise our requests;
@@ -56,18 +59,22 @@
 mod blocklist;
 pub mod capacity;
 mod certificate;
+mod content_types;
 mod counts;
 mod exclusions;
 mod fetched;
 mod health;
 mod heartbeat;
+mod host;
 mod isolation;
 mod meter;
 pub mod metrics;
 mod names;
 mod outcome;
 mod own_networks;
+mod page;
 mod permits;
+mod purpose;
 mod request;
 mod request_log;
 mod robot;
@@ -78,15 +85,35 @@ mod trouble;
 
 pub use blocklist::Blocklist;
 pub use certificate::Certificate;
+pub use content_types::{ContentTypes, UnknownContentType};
 pub use counts::FetchCounts;
 pub use exclusions::{Exclusion, Exclusions};
 pub use fetched::{Fetched, Hop, Timings};
 pub use heartbeat::Heartbeat;
+pub use host::{
+    delay::{
+        CRAWL_DELAY_MAX, DelaySettings, HostAnswer, HostDelay, HostLeft, RAISED_DELAY_MAX,
+        RETRY_AFTER_MAX, SavedDelay,
+    },
+    turns::HostTurns,
+};
 pub use isolation::{ItemIsolation, ItemJournal};
-pub use outcome::{Outcome, Retry, StatsCounter};
+pub use outcome::{Outcome, Retry, RobotsAnswer, StatsCounter};
+pub use page::{
+    exchange::{CutReason, Exchange},
+    options::PageOptions,
+    page_fetched::PageFetched,
+    page_request::PageRequest,
+    validators::Validators,
+};
 pub use permits::politeness::InFlight;
+pub use purpose::{
+    DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES, MAX_MEDIA_BYTES, MAX_PAGE_BYTES, MAX_SITEMAP_BYTES,
+    Purpose, PurposeKind, TimeLimits,
+};
 pub use request::{
     content::{ImageFacts, data_bytes, judge},
+    cookies::Cookies,
     fetcher::Fetcher,
     spool::{Payload, Span, Spool},
 };

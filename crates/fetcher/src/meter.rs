@@ -11,9 +11,10 @@ use std::{
 
 use crate::{
     counts::{FetchCounts, LOOKUP_BUCKETS, lookup_bucket},
-    fetched::{Fetched, Purpose},
+    fetched::Fetched,
     metrics::{instruments, label},
     outcome::Outcome,
+    purpose::PurposeKind,
 };
 
 /// The counts of one shard while it is fetched.
@@ -69,7 +70,7 @@ impl FetchMeter {
     }
 
     /// Records the end of a fetch.
-    pub(crate) fn fetched(&self, purpose: Purpose, fetched: &Fetched) {
+    pub(crate) fn fetched(&self, purpose: PurposeKind, fetched: &Fetched) {
         record_metrics(purpose, fetched);
         let timings = fetched.timings;
         let on_the_wire = u64::from(timings.total.saturating_sub(timings.dns));
@@ -77,7 +78,7 @@ impl FetchMeter {
         if fetched.outcome.is_silence() {
             add(&self.silent_ms, on_the_wire);
         }
-        if purpose == Purpose::Robots && fetched.outcome != Outcome::IpBlocked {
+        if purpose == PurposeKind::Robots && fetched.outcome != Outcome::IpBlocked {
             add(&self.robots, 1);
         }
     }
@@ -100,12 +101,8 @@ impl FetchMeter {
     }
 }
 
-fn record_metrics(purpose: Purpose, fetched: &Fetched) {
-    let purpose = match purpose {
-        Purpose::Icon => "icon",
-        Purpose::Robots => "robots",
-    };
-    let labels = [label("purpose", purpose), label("outcome", fetched.outcome.as_str())];
+fn record_metrics(purpose: PurposeKind, fetched: &Fetched) {
+    let labels = [label("purpose", purpose.as_str()), label("outcome", fetched.outcome.as_str())];
     instruments().fetches.add(1, &labels);
     instruments().fetched_bytes.add(fetched.body.len() as u64, &[]);
     let timings = fetched.timings;

@@ -109,7 +109,8 @@ macro_rules! instruments {
 
 instruments! { Instruments METRICS
     fetches: counter() "everytab.fetches" "{fetch}" ["purpose" "outcome"]
-        "URLs that were asked for, redirects included, by purpose (icon, robots) and outcome";
+        "URLs that were asked for, redirects included, by purpose (icon, page, media, robots, \
+         sitemap) and outcome";
     fetch_duration: histogram(LATENCY_SECONDS) "everytab.fetch.duration" "s" ["phase"]
         "Time of a fetch by phase (dns, connect, tls, first_byte, body) and in total, without \
          waiting for its turn";

@@ -55,7 +55,7 @@ pub enum Retry {
 
 /// What an outcome of fetching robots.txt means for the URLs of its origin (RFC 9309, 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RobotsAnswer {
+pub enum RobotsAnswer {
     /// The body holds the rules.
     Rules,
     /// The origin has no rules. After a redirect to the robots.txt of another origin, neither has
@@ -113,10 +113,19 @@ pub(crate) enum Complaint {
     If503,
 }
 
+/// Whether the host of a URL was asked before its fetch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostWas {
+    /// Its name was looked up, and unless that failed, a request was sent or tried.
+    Asked,
+    /// Nothing was sent to it: the outcome was known before.
+    Spared,
+}
+
 macro_rules! outcomes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $counter:ident $retry:ident
        [$($status:pat)?]
-       $robots:ident $dead:ident $fault:ident $stall:ident $complaint:ident;)+) => {
+       $robots:ident $dead:ident $fault:ident $stall:ident $complaint:ident $host:ident;)+) => {
         /// How one fetch ended. The list is closed; the names are stable.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Outcome { $($(#[$doc])* $variant,)+ }
@@ -152,7 +161,7 @@ macro_rules! outcomes {
             }
 
             /// What this outcome of fetching robots.txt means for the URLs of its origin.
-            pub(crate) fn robots_answer(self) -> RobotsAnswer {
+            pub fn robots_answer(self) -> RobotsAnswer {
                 match self { $(Self::$variant => RobotsAnswer::$robots,)+ }
             }
 
@@ -175,140 +184,170 @@ macro_rules! outcomes {
             pub(crate) fn complaint(self) -> Complaint {
                 match self { $(Self::$variant => Complaint::$complaint,)+ }
             }
+
+            /// Whether the host was asked for something.
+            pub(crate) fn host_was_asked(self) -> HostWas {
+                match self { $(Self::$variant => HostWas::$host,)+ }
+            }
         }
     };
 }
 
 // The columns: name, counter of the statistics, later pass, HTTP statuses (none for most), and on
 // the second line what it means as the outcome of robots.txt, what is dead, whether this machine
-// may be at fault, whether it counts after a stall, whether the address complains.
+// may be at fault, whether it counts after a stall, whether the address complains, whether the host
+// was asked.
 outcomes! {
     /// The name does not exist, or cannot exist.
     DnsNxdomain "dns_nxdomain" FailedDns Never []
-        NoAnswer Origin No Counts No;
+        NoAnswer Origin No Counts No Asked;
     /// The resolver answered with a failure.
     DnsServfail "dns_servfail" FailedDns LaterPass []
-        NoAnswer Origin Network Counts No;
+        NoAnswer Origin Network Counts No Asked;
     /// The resolver is alive and gave no answer for this name in time.
     DnsTimeout "dns_timeout" FailedDns LaterPass []
-        NoAnswer Origin Network Void No;
+        NoAnswer Origin Network Void No Asked;
     /// The name exists and has neither an IPv4 nor an IPv6 address.
     DnsNoAddress "dns_no_address" FailedDns Never []
-        NoAnswer Origin No Counts No;
+        NoAnswer Origin No Counts No Asked;
     /// The URL, or one of its name's addresses, is not on the public internet.
     IpBlocked "ip_blocked" FailedOther Never []
-        NoAnswer Origin No Counts No;
+        NoAnswer Origin No Counts No Spared;
     /// The endpoint is known to be dead without a more exact class; kept for rows of other sources.
     EndpointDead "endpoint_dead" FailedOther Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Spared;
     /// The address refuses connections on this port.
     ConnectRefused "connect_refused" FailedOther Never []
-        NoAnswer Endpoint No Counts No;
+        NoAnswer Endpoint No Counts No Asked;
     /// A router reports that the address cannot be reached.
     ConnectUnreachable "connect_unreachable" FailedOther LaterPass []
-        NoAnswer Origin Network Counts No;
+        NoAnswer Origin Network Counts No Asked;
     /// There was no TCP connection in time.
     ConnectTimeout "connect_timeout" FailedTimeout LaterPass []
-        NoAnswer Endpoint Network Void No;
+        NoAnswer Endpoint Network Void No Asked;
     /// The peer closed the connection before the first byte of an answer.
     ConnectReset "connect_reset" FailedOther LaterPass []
-        NoAnswer Nothing No Void Yes;
+        NoAnswer Nothing No Void Yes Asked;
     /// The TLS handshake failed; a faulty certificate alone does not make it fail.
     TlsHandshake "tls_handshake" FailedOther Never []
-        NoAnswer Origin No Void No;
+        NoAnswer Origin No Void No Asked;
     /// The peer speaks only versions or ciphers of TLS that are no longer in use.
     TlsUnsupported "tls_unsupported" FailedOther Never []
-        NoAnswer Origin No Counts No;
+        NoAnswer Origin No Counts No Asked;
     /// The TLS handshake did not end in time.
     TlsTimeout "tls_timeout" FailedTimeout LaterPass []
-        NoAnswer Origin Silence Void No;
+        NoAnswer Origin Silence Void No Asked;
     /// The answer is not HTTP/1.1.
     H1Parse "h1_parse" FailedOther Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Asked;
     /// The answer violates HTTP/2.
     H2Protocol "h2_protocol" FailedOther Never []
-        NoAnswer Nothing No Void No;
+        NoAnswer Nothing No Void No Asked;
     /// The head has more than 256 fields or 64 KiB, or the interim answers (1xx) do not end.
     HeaderTooLarge "header_too_large" FailedOther Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Asked;
     /// The head of an answer did not come in time.
     FirstByteTimeout "first_byte_timeout" FailedTimeout LaterPass []
-        NoAnswer Origin Silence Void No;
+        NoAnswer Origin Silence Void No Asked;
     /// The whole fetch, redirects and body included, took too long.
     TotalTimeout "total_timeout" FailedTimeout LaterPass []
-        NoAnswer Origin Silence Void No;
+        NoAnswer Origin Silence Void No Asked;
     /// The connection broke within the body.
     BodyReset "body_reset" FailedOther LaterPass []
-        Forbidden Nothing No Void Yes;
+        Forbidden Nothing No Void Yes Asked;
     /// The body ended before its declared length.
     BodyTruncated "body_truncated" FailedOther Never []
-        Forbidden Nothing No Void No;
+        Forbidden Nothing No Void No Asked;
     /// The decoded body is over the limit.
     BodyTooLarge "body_too_large" FailedTooLarge Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Asked;
     /// The content coding is broken, doubled, or not one that the request accepts.
     ContentDecode "content_decode" FailedOther Never []
-        Forbidden Nothing No Counts No;
+        Forbidden Nothing No Counts No Asked;
     /// The redirects came back to a URL that was asked for before.
     RedirectLoop "redirect_loop" FailedHttpError Never []
-        Allowed Nothing No Counts No;
+        Allowed Nothing No Counts No Asked;
     /// There were more redirects than allowed.
     RedirectLimit "redirect_limit" FailedHttpError Never []
-        Allowed Nothing No Counts No;
+        Allowed Nothing No Counts No Asked;
     /// A redirect led to something that is not an http or https URL.
     RedirectBadScheme "redirect_bad_scheme" FailedHttpError Never []
-        Allowed Nothing No Counts No;
+        Allowed Nothing No Counts No Asked;
     /// A redirect led to something that is not on the public internet.
     RedirectBlocked "redirect_blocked" FailedOther Never []
-        Allowed Nothing No Counts No;
+        Allowed Nothing No Counts No Asked;
     /// The status was 401 or 403.
     Http401403 "http_401_403" FailedHttpError Never [401 | 403]
-        NoRules Nothing No Counts No;
+        NoRules Nothing No Counts No Asked;
     /// The answer is a challenge meant for a person in front of a browser.
     HttpChallenge "http_challenge" FailedHttpError Never []
-        Allowed Nothing No Counts No;
+        Allowed Nothing No Counts No Asked;
     /// The status was 404 or 410.
     Http404410 "http_404_410" FailedHttpError Never [404 | 410]
-        NoRules Nothing No Counts No;
+        NoRules Nothing No Counts No Asked;
     /// The status was 429.
     Http429 "http_429" FailedHttpError AfterRetryAfter [429]
-        Forbidden Nothing No Counts Yes;
+        Forbidden Nothing No Counts Yes Asked;
     /// Any other status that is no success, no redirect with a target and no server error.
     Http4xx "http_4xx" FailedHttpError Never [0..=499]
-        Allowed Nothing No Counts No;
+        Allowed Nothing No Counts No Asked;
     /// The status was 500 or higher; only 503 is tried again.
     Http5xx "http_5xx" FailedHttpError AfterRetryAfter [500..]
-        Forbidden Nothing No Counts If503;
+        Forbidden Nothing No Counts If503 Asked;
     /// The server answered with success and without a byte of content.
     EmptyBody "empty_body" FailedInvalidImage Never []
-        NoRules Nothing No Counts No;
+        NoRules Nothing No Counts No Asked;
     /// The body is an HTML page where an icon should be.
     NotImageHtml "not_image_html" FailedInvalidImage Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Asked;
     /// The body is neither an image nor HTML.
     NotImageOther "not_image_other" FailedInvalidImage Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Asked;
     /// The body begins as an image and then is not one.
     ImageCorrupt "image_corrupt" FailedInvalidImage Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Asked;
     /// The image has more pixels than any icon needs.
     ImageTooBig "image_too_big" FailedTooLarge Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Asked;
     /// The SVG breaks the rules for SVGs of unknown origin.
     SvgRejected "svg_rejected" FailedInvalidImage Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Asked;
+    /// The content type is not one that the request accepts; the body was not read.
+    TypeRefused "type_refused" FailedOther Never []
+        NoAnswer Nothing No Counts No Asked;
+    /// The answer is a redirect, which is reported and not followed.
+    Redirected "redirected" FailedHttpError Never []
+        Allowed Nothing No Counts No Asked;
+    /// The answer is that the earlier copy is still good (304).
+    NotModified "not_modified" FailedHttpError Never []
+        Allowed Nothing No Counts No Asked;
+    /// The text is no absolute URL.
+    UrlUnparsable "url_unparsable" FailedOther Never []
+        NoAnswer Nothing No Counts No Spared;
+    /// The URL is longer than any that is asked for.
+    UrlTooLong "url_too_long" FailedOther Never []
+        NoAnswer Nothing No Counts No Spared;
+    /// The scheme is neither http nor https.
+    UrlScheme "url_scheme" FailedOther Never []
+        NoAnswer Nothing No Counts No Spared;
+    /// The port is not one that web servers use.
+    UrlPort "url_port" FailedOther Never []
+        NoAnswer Nothing No Counts No Spared;
+    /// The URL has a user name or a password.
+    UrlCredentials "url_credentials" FailedOther Never []
+        NoAnswer Nothing No Counts No Spared;
     /// robots.txt forbids it, or could not be read for a reason that forbids it.
     RobotsDisallowed "robots_disallowed" FailedOther Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Spared;
     /// The owner asked to be left out.
     OptedOut "opted_out" FailedOther Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Spared;
     /// It was the current item when a process ended, twice.
     Crashed "crashed" FailedOther Never []
-        NoAnswer Nothing No Counts No;
+        NoAnswer Nothing No Counts No Spared;
     /// The body is an image.
     Ok "ok" Completed Never []
-        Rules Nothing No Counts No;
+        Rules Nothing No Counts No Asked;
 }
 
 impl fmt::Display for Outcome {

@@ -1,5 +1,6 @@
 //! Limits that requests wait for: per hostname, per address, in total, per second, of memory.
 
+pub(crate) mod address_spacing;
 pub(crate) mod keyed_semaphore;
 pub(crate) mod politeness;
 pub(crate) mod rate_limiter;

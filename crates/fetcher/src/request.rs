@@ -1,5 +1,6 @@
 //! One URL: its redirects, its robots.txt, and each request on its way.
 
+pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod chain;
 pub(crate) mod connection;
@@ -11,6 +12,7 @@ pub(crate) mod fetcher;
 pub(crate) mod head;
 pub(crate) mod hop;
 pub(crate) mod message;
+pub(crate) mod page_chain;
 pub(crate) mod pool;
 pub(crate) mod robots;
 pub(crate) mod route;

@@ -60,6 +60,9 @@ pub struct FetchSettings {
     pub per_address: usize,
     /// Requests together to an address that a CDN publishes as its own, for the whole fleet.
     pub per_cdn_address: usize,
+    /// The time between two requests of crawls to one address, for the whole fleet. Addresses that
+    /// a CDN publishes as its own and requests for icons keep no distance.
+    pub address_distance: Duration,
     /// The name of the robot, with the address of a page about it.
     pub user_agent: String,
     /// The key that signs requests of shards that name a site; without it none is signed.
@@ -120,6 +123,7 @@ impl Default for FetchSettings {
             per_host: 2,
             per_address: 64,
             per_cdn_address: 256,
+            address_distance: Duration::from_millis(100),
             user_agent: "EveryTabBot/1.0 (+https://everytab.example/bot.html)".to_owned(),
             signing_key: None,
             dns_timeout: Duration::from_secs(3),

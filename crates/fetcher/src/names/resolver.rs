@@ -165,6 +165,33 @@ impl Resolver {
         looked_up.map(|(resolved, _)| (resolved, was_asked))
     }
 
+    /// Takes up the addresses of a name that another worker learnt, for `left` and an hour at most.
+    /// They are checked as an answer of the resolver is; what is known already stays.
+    pub(crate) fn learn(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let resolved = self.check_addresses(addresses);
+        if !self.remembers || !matches!(resolved, Resolved::Addresses(_)) {
+            return;
+        }
+        let (mut cache, now) = (self.cache(), Instant::now());
+        if cache.answers.peek(&host).is_none_or(|(_, until)| now >= *until) {
+            cache.answers.put(host, (resolved, now + left.min(TTL_MAX)));
+        }
+    }
+
+    /// The addresses of a name that are known, and for how long they are; none if it has to be
+    /// looked up.
+    pub(crate) fn known(&self, host: &str) -> Option<(Arc<[IpAddr]>, Duration)> {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        match self.cache().answers.peek(&host)? {
+            (Resolved::Addresses(addresses), until) => {
+                let left = until.saturating_duration_since(Instant::now());
+                (left > Duration::ZERO).then(|| (Arc::clone(addresses), left))
+            }
+            (Resolved::Failed(_), _) => None,
+        }
+    }
+
     /// Asks whether the resolver answers anything at all. Concurrent calls share the question.
     ///
     /// Errors: it does not.

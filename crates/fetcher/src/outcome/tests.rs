@@ -44,6 +44,14 @@ not_image_other failed_invalid_image never NoAnswer Nothing No Counts No
 image_corrupt failed_invalid_image never NoAnswer Nothing No Counts No
 image_too_big failed_too_large never NoAnswer Nothing No Counts No
 svg_rejected failed_invalid_image never NoAnswer Nothing No Counts No
+type_refused failed_other never NoAnswer Nothing No Counts No
+redirected failed_http_error never Allowed Nothing No Counts No
+not_modified failed_http_error never Allowed Nothing No Counts No
+url_unparsable failed_other never NoAnswer Nothing No Counts No
+url_too_long failed_other never NoAnswer Nothing No Counts No
+url_scheme failed_other never NoAnswer Nothing No Counts No
+url_port failed_other never NoAnswer Nothing No Counts No
+url_credentials failed_other never NoAnswer Nothing No Counts No
 robots_disallowed failed_other never NoAnswer Nothing No Counts No
 opted_out failed_other never NoAnswer Nothing No Counts No
 crashed failed_other never NoAnswer Nothing No Counts No
@@ -86,4 +94,25 @@ fn names_are_distinct_and_read_back() {
 fn every_counter_has_outcomes() {
     let counters: HashSet<StatsCounter> = Outcome::ALL.iter().map(|o| o.stats_counter()).collect();
     assert_eq!(counters.len(), 7);
+}
+
+#[test]
+fn a_host_is_spared_where_the_outcome_is_known_before() {
+    let spared = Outcome::ALL.iter().filter(|outcome| outcome.host_was_asked() == HostWas::Spared);
+    let names: Vec<&str> = spared.map(|outcome| outcome.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "ip_blocked",
+            "endpoint_dead",
+            "url_unparsable",
+            "url_too_long",
+            "url_scheme",
+            "url_port",
+            "url_credentials",
+            "robots_disallowed",
+            "opted_out",
+            "crashed",
+        ]
+    );
 }

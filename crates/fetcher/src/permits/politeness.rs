@@ -12,16 +12,18 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use everytab_webpage::cdn_ranges::is_of_a_cdn;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
+    time::{Instant, sleep_until},
 };
 
 use crate::{
     permits::{
+        address_spacing::AddressSpacing,
         keyed_semaphore::{KeyedPermit, KeyedSemaphore},
         rate_limiter::RateLimiter,
         slowdown::Slowdown,
@@ -48,6 +50,8 @@ pub(crate) struct Politeness {
     per_host: usize,
     addresses: Arc<KeyedSemaphore<IpAddr>>,
     slowdown: Slowdown,
+    spacing: AddressSpacing,
+    address_distance: Duration,
     pub(crate) rate_limiter: RateLimiter,
     /// The permits for requests on the wire, over all shards.
     wire: Arc<Semaphore>,
@@ -71,6 +75,8 @@ impl Politeness {
             per_host: settings.per_host,
             addresses: KeyedSemaphore::new(),
             slowdown: Slowdown::default(),
+            spacing: AddressSpacing::default(),
+            address_distance: settings.address_distance,
             rate_limiter: RateLimiter::default(),
             wire: Arc::new(Semaphore::new(max_in_flight)),
             max_in_flight,
@@ -102,6 +108,17 @@ impl Politeness {
         self.addresses
             .acquire(&address, || self.slowdown.limit(address, full(), Instant::now()))
             .await
+    }
+
+    /// Waits until a request of a crawl to an address may begin: live workers keep their distance
+    /// together, so each keeps as many times its own. The addresses of CDNs serve any number of
+    /// sites, and keep none.
+    pub(crate) async fn space_out(&self, address: IpAddr) {
+        let workers = self.live_workers.load(Ordering::SeqCst).max(1);
+        let distance = self.address_distance * u32::try_from(workers).unwrap_or(u32::MAX);
+        if distance > Duration::ZERO && !is_of_a_cdn(address) {
+            sleep_until(self.spacing.reserve(address, distance, Instant::now())).await;
+        }
     }
 
     /// Halves the limit of an address that gets too many requests.
@@ -156,5 +173,28 @@ impl Politeness {
     /// The permit to keep one connection open without a request on it, if one is left.
     pub(crate) fn try_acquire_idle(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.idle_connections).try_acquire_owned().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The time that some requests to an address take to begin.
+    async fn time_to_begin(politeness: &Politeness, address: &str, requests: usize) -> Duration {
+        let (address, began) = (address.parse().expect("an address"), Instant::now());
+        let waiting = (0..requests).map(|_| politeness.space_out(address));
+        futures_util::future::join_all(waiting).await;
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_is_asked_by_all_workers_together_ten_times_a_second() {
+        let politeness = Politeness::new(&FetchSettings::default());
+        let of = |milliseconds| Duration::from_millis(milliseconds);
+        assert_eq!(time_to_begin(&politeness, "93.184.216.34", 11).await, of(1_000));
+        politeness.share_with(20);
+        assert_eq!(time_to_begin(&politeness, "93.184.216.35", 3).await, of(4_000));
+        assert_eq!(time_to_begin(&politeness, "104.16.0.1", 100).await, of(0), "Cloudflare's");
     }
 }

@@ -25,6 +25,7 @@ use hyper::body::Incoming;
 use crate::{
     health::clock::Clock,
     outcome::Outcome,
+    purpose::AtLimit,
     trouble::{Stop, Trouble},
 };
 
@@ -37,15 +38,6 @@ pub(crate) enum Coding {
     Identity,
     Gzip,
     Brotli,
-}
-
-/// What happens when a body reaches its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AtLimit {
-    /// The fetch ends in `BodyTooLarge`: a truncated image is no image.
-    Refuse,
-    /// The bytes read so far are used: a truncated robots.txt still holds rules.
-    Cut,
 }
 
 /// The coding that the head declares. Unknown names count as no coding, as in browsers. Errors:
@@ -70,6 +62,15 @@ pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
 }
 
+/// A body as far as it was wanted.
+#[derive(Debug)]
+pub(crate) struct ReadBody {
+    /// The decoded bytes.
+    pub(crate) bytes: Bytes,
+    /// Whether there were more than the limit.
+    pub(crate) was_cut: bool,
+}
+
 /// Reads a body to its end, to its limit, or to the deadline.
 pub(crate) async fn read(
     mut incoming: Incoming,
@@ -77,7 +78,7 @@ pub(crate) async fn read(
     max_bytes: usize,
     at_limit: AtLimit,
     clock: &Clock,
-) -> Result<Bytes, Stop> {
+) -> Result<ReadBody, Stop> {
     let mut decoder = Decoder::new(coding, max_bytes);
     while let Some(frame) = clock.until_deadline(incoming.frame()).await? {
         let frame = frame.map_err(|error| of_body_error(&error))?;
@@ -85,12 +86,12 @@ pub(crate) async fn read(
         match decoder.push(&piece) {
             Ok(()) => {}
             Err(Outcome::BodyTooLarge) if at_limit == AtLimit::Cut => {
-                return Ok(decoder.bytes_so_far());
+                return Ok(ReadBody { bytes: decoder.bytes_so_far(), was_cut: true });
             }
             Err(outcome) => return Err(outcome.into()),
         }
     }
-    Ok(decoder.finish()?)
+    Ok(ReadBody { bytes: decoder.finish()?, was_cut: false })
 }
 
 /// Reads and drops a body of at most `max_bytes`, so that its connection can carry the next
@@ -157,7 +158,12 @@ impl Decoder {
                 bounded.write_all(piece).map_err(|_over| Outcome::BodyTooLarge)
             }
             Self::Coded { unpacker, wire_left } => {
-                *wire_left = wire_left.checked_sub(piece.len()).ok_or(Outcome::BodyTooLarge)?;
+                let Some(left) = wire_left.checked_sub(piece.len()) else {
+                    // What is within the limit is for a body that is cut; the outcome is known.
+                    let _ = unpacker.take(piece.get(..*wire_left).unwrap_or_default());
+                    return Err(Outcome::BodyTooLarge);
+                };
+                *wire_left = left;
                 unpacker.take(piece).map_err(|_| of_unpacking(unpacker.unpacked()))
             }
         }

@@ -13,13 +13,15 @@ use std::{
 use futures_util::future::BoxFuture;
 
 use crate::{
-    fetched::{Fetched, Hop, Purpose},
+    fetched::{Fetched, Hop},
     health::{clock::Clock, dead_origins::DeadOrigins},
     metrics::{instruments, label},
     outcome::{AfterStall, Complaint, Outcome},
+    page::{page_fetched::PageFetched, page_request::PageRequest},
+    purpose::{Purpose, Redirects},
     request::{
-        cookies::Cookies, head::NextStep, hop::RequestChain, robots::RobotsCache,
-        scope::FetchScope, shared::Shared, target::Target,
+        cookies::Cookies, head::NextStep, hop::RequestChain, page_chain::PageChain,
+        robots::RobotsCache, scope::FetchScope, shared::Shared, target::Target,
     },
     request_log::{CurrentRequest, RequestEnd},
     trouble::{Stop, Trouble},
@@ -41,12 +43,9 @@ pub(crate) async fn fetch(
 ) -> Result<Fetched, Trouble> {
     let mut attempt = 1;
     loop {
-        match follow(shared, robots, scope, Purpose::Icon, url).await {
+        match follow(shared, robots, scope, &shared.icon, url).await {
             Err(trouble) if attempt < MAX_FETCH_ATTEMPTS => {
-                instruments().troubles.add(1, &[label("trouble", trouble.as_str())]);
-                tracing::debug!(url, trouble = trouble.as_str(), attempt, "void fetch runs again");
-                scope.pool.release_permits();
-                tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << attempt)).await;
+                pause_after(trouble, url, attempt, scope).await;
                 attempt += 1;
             }
             done => return done,
@@ -54,33 +53,110 @@ pub(crate) async fn fetch(
     }
 }
 
+/// Makes one request of a crawl, and again if trouble of this machine voided the attempt. Two
+/// requests to one host are at least `pause` apart.
+pub(crate) async fn fetch_page(
+    shared: &Shared,
+    scope: FetchScope<'_>,
+    request: &PageRequest<'_>,
+    pause: Duration,
+) -> Result<PageFetched, Trouble> {
+    let mut attempt = 1;
+    loop {
+        let page = PageChain::new(request.validators.clone(), pause);
+        let mut chain = RequestChain {
+            cookies: request.cookies.clone(),
+            page: Some(Box::new(page)),
+            ..start(shared, scope, request.purpose, request.url)
+        };
+        match end(&mut chain, None).await {
+            Ok(()) => return Ok(page_fetched(chain)),
+            Err(trouble) if attempt < MAX_FETCH_ATTEMPTS => {
+                pause_after(trouble, request.url, attempt, scope).await;
+                tokio::time::sleep(pause).await;
+                attempt += 1;
+            }
+            Err(trouble) => return Err(trouble),
+        }
+    }
+}
+
+async fn pause_after(trouble: Trouble, url: &str, attempt: u32, scope: FetchScope<'_>) {
+    instruments().troubles.add(1, &[label("trouble", trouble.as_str())]);
+    tracing::debug!(url, trouble = trouble.as_str(), attempt, "void fetch runs again");
+    scope.pool.release_permits();
+    tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << attempt)).await;
+}
+
 /// Follows one URL and its redirects to an outcome.
 async fn follow(
     shared: &Shared,
     robots: Option<&RobotsCache>,
     scope: FetchScope<'_>,
-    purpose: Purpose,
+    purpose: &Purpose,
     url: &str,
 ) -> Result<Fetched, Trouble> {
+    let mut chain = start(shared, scope, purpose, url);
+    end(&mut chain, robots).await?;
+    Ok(chain.fetched)
+}
+
+fn start<'a>(
+    shared: &'a Shared,
+    scope: FetchScope<'a>,
+    purpose: &'a Purpose,
+    url: &str,
+) -> RequestChain<'a> {
+    RequestChain {
+        shared,
+        scope,
+        purpose,
+        page: None,
+        clock: Clock::start(purpose.times.total),
+        cookies: Cookies::default(),
+        fetched: Fetched::new(url),
+        current: CurrentRequest::none(scope.requests),
+    }
+}
+
+/// Takes a chain to its outcome.
+async fn end(chain: &mut RequestChain<'_>, robots: Option<&RobotsCache>) -> Result<(), Trouble> {
     let began = Instant::now();
-    let clock = Clock::start(shared.settings.total_timeout);
-    let fetched = Fetched::new(url);
-    let cookies = Cookies::default();
-    let current = CurrentRequest::none(scope.requests);
-    let mut chain = RequestChain { shared, scope, purpose, clock, cookies, fetched, current };
-    let ended = follow_redirects(&mut chain, robots).await;
-    let RequestChain { mut fetched, mut current, .. } = chain;
-    fetched.timings.sum();
-    fetched.outcome = outcome_of(shared, began, ended, &fetched).await?;
-    current.end(RequestEnd::Outcome(fetched.outcome), fetched.body.len());
+    let (shared, scope) = (chain.shared, chain.scope);
+    let ended = follow_redirects(chain, robots).await;
+    chain.fetched.timings.sum();
+    let outcome = outcome_of(shared, began, ended, &chain.fetched).await?;
+    chain.fetched.outcome = outcome;
+    chain.end_request(RequestEnd::Outcome(outcome), chain.fetched.body.len());
+    let fetched = &chain.fetched;
     if let Some(address) = fetched.hops.last().and_then(|hop| hop.address)
-        && is_complaint(&fetched)
+        && is_complaint(fetched)
     {
         shared.politeness.slow_down(address.ip());
         scope.meter.slowed_down();
     }
-    scope.meter.fetched(purpose, &fetched);
-    Ok(fetched)
+    scope.meter.fetched(chain.purpose.kind, fetched);
+    Ok(())
+}
+
+/// What the caller is told of a request of a crawl that has its outcome.
+fn page_fetched(chain: RequestChain<'_>) -> PageFetched {
+    let RequestChain { fetched, cookies, page, .. } = chain;
+    let page = page.map_or_else(PageChain::default, |page| *page);
+    PageFetched {
+        outcome: fetched.outcome,
+        exchanges: page.exchanges,
+        status: fetched.status,
+        headers: page.headers,
+        body: fetched.body,
+        truncated: page.truncated,
+        redirect: page.redirect,
+        retry_after: fetched.retry_after,
+        cookies,
+        timings: fetched.timings,
+        certificate: fetched.certificate,
+        _memory: fetched.memory,
+    }
 }
 
 /// How a fetch ended, unless trouble of this machine voids it.
@@ -118,7 +194,10 @@ async fn follow_redirects(
     chain: &mut RequestChain<'_>,
     robots: Option<&RobotsCache>,
 ) -> Result<(), Stop> {
-    let mut target = Target::first(&chain.fetched.url)?;
+    let mut target = match chain.page {
+        Some(_) => Target::submitted(&chain.fetched.url)?,
+        None => Target::first(&chain.fetched.url)?,
+    };
     let mut seen = HashSet::new();
     let mut redirects = 0;
     loop {
@@ -136,14 +215,36 @@ async fn follow_redirects(
             other => other?,
         };
         let NextStep::Redirect(location) = next_step else { return Ok(()) };
-        chain.current.end(RequestEnd::Redirected, 0);
-        if redirects >= chain.shared.settings.max_redirects {
+        let Redirects::Follow(max_redirects) = chain.purpose.redirects else {
+            return Err(report(chain, &target, &location).into());
+        };
+        chain.end_request(RequestEnd::Redirected, 0);
+        if redirects >= max_redirects {
             return Err(Outcome::RedirectLimit.into());
         }
         redirects += 1;
         let next = target.redirected(&location)?;
         chain.fetched.was_downgraded |= target.is_https && !next.is_https;
+        if let Some(page) = &mut chain.page {
+            page.redirected();
+            if next.host == target.host {
+                chain.pause().await;
+            }
+        }
         target = next;
+    }
+}
+
+/// The outcome of a redirect that the caller follows.
+fn report(chain: &mut RequestChain<'_>, target: &Target, location: &str) -> Outcome {
+    match target.redirected(location) {
+        Ok(next) => {
+            if let Some(page) = &mut chain.page {
+                page.redirect = Some(next.url.into());
+            }
+            Outcome::Redirected
+        }
+        Err(outcome) => outcome,
     }
 }
 
@@ -204,6 +305,6 @@ fn fetch_robots<'a>(
     Box::pin(async move {
         let none_known = DeadOrigins::default();
         let scope = FetchScope { dead_origins: &none_known, ..scope };
-        follow(shared, None, scope, Purpose::Robots, &url).await
+        follow(shared, None, scope, &shared.robots_of_icon, &url).await
     })
 }

@@ -13,13 +13,16 @@ const MAX_COOKIES: usize = 10;
 /// Bytes of all names and values of one chain: the size that browsers allow for one cookie.
 const MAX_BYTES: usize = 4_096;
 
-/// The cookies of one redirect chain.
-#[derive(Default)]
-pub(crate) struct Cookies {
+/// The cookies of one redirect chain: at most ten, of 4 KiB together, each for the host that set
+/// it. A caller that follows a redirect itself passes them on with the next request, and drops
+/// them at the end of the chain.
+#[derive(Clone, Debug, Default)]
+pub struct Cookies {
     /// The cookies by host and name.
     values: BTreeMap<(String, String), Cookie>,
 }
 
+#[derive(Clone, Debug)]
 struct Cookie {
     value: String,
     secure: bool,

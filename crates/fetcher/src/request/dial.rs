@@ -39,6 +39,8 @@ pub(crate) struct DialRequest<'a> {
     pub(crate) target: &'a Target,
     pub(crate) clock: &'a mut Clock,
     pub(crate) timings: &'a mut Timings,
+    /// The time for connecting by TCP over all addresses, and for TLS.
+    pub(crate) connect_timeout: Duration,
     /// The endpoint that was dialled last, whether or not it worked.
     pub(crate) tried: Option<SocketAddr>,
 }
@@ -53,7 +55,7 @@ impl DialRequest<'_> {
         let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES_TRIED)];
         let port = self.target.port;
         let port = shared.settings.dial_ports.get(&port).copied().unwrap_or(port);
-        let mut time_left = shared.settings.connect_timeout;
+        let mut time_left = self.connect_timeout;
         let mut failure = None;
         for (index, address) in addresses.iter().enumerate() {
             let endpoint = SocketAddr::new(*address, port);
@@ -95,6 +97,9 @@ impl DialRequest<'_> {
 
     async fn acquire(&mut self, address: IpAddr) -> Result<WirePermits, Trouble> {
         let (politeness, meter) = (&self.shared.politeness, self.scope.meter);
+        if self.scope.is_spaced {
+            self.clock.wait(Box::pin(politeness.space_out(address))).await;
+        }
         WirePermits::acquire(politeness, meter, address, self.clock).await
     }
 

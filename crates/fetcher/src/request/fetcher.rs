@@ -2,7 +2,7 @@
 //!
 //! Must not know: shards, images, jobs.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use crate::{
     blocklist::Blocklist,
@@ -10,6 +10,7 @@ use crate::{
     fetched::Fetched,
     health::dead_origins::DeadOrigins,
     meter::FetchMeter,
+    page::{options::PageOptions, page_fetched::PageFetched, page_request::PageRequest},
     permits::politeness::InFlight,
     request::{
         chain, pool::ConnectionPool, robots::RobotsCache, scope::FetchScope, shared::Shared,
@@ -84,16 +85,69 @@ impl Fetcher {
             meter: &meter,
             requests: &RequestLog::default(),
             is_later_pass: false,
+            is_spaced: false,
             is_sequential: true,
         };
         let rules = (robots == RobotsPolicy::Obey).then_some(&rules);
         chain::fetch(&self.shared, rules, scope, url).await
     }
 
+    /// Makes one request of a crawl, outside of the turns of any host: for a look at one URL. A
+    /// redirect that is followed on the same host is asked for immediately.
+    ///
+    /// # Errors
+    /// [`Trouble`] of this machine that did not pass within 15 seconds.
+    pub async fn fetch_page(
+        &self,
+        options: &PageOptions,
+        request: &PageRequest<'_>,
+    ) -> Result<PageFetched, Trouble> {
+        self.fetch_page_in(options, &ConnectionPool::default(), request, Duration::ZERO).await
+    }
+
+    /// As [`fetch_page`](Self::fetch_page), over the connections of `pool`; two requests to one
+    /// host are at least `pause` apart.
+    pub(crate) async fn fetch_page_in(
+        &self,
+        options: &PageOptions,
+        pool: &ConnectionPool,
+        request: &PageRequest<'_>,
+        pause: Duration,
+    ) -> Result<PageFetched, Trouble> {
+        let scope = FetchScope {
+            pool,
+            dead_origins: &DeadOrigins::default(),
+            blocklist: &options.blocklist,
+            signer: options.signer.as_deref(),
+            exclusions: &options.exclusions,
+            robot: options.robot.as_ref().unwrap_or(&self.shared.robot),
+            meter: &FetchMeter::default(),
+            requests: &RequestLog::default(),
+            is_later_pass: false,
+            is_spaced: true,
+            // No permit is held from one request to the next, which may be a minute later.
+            is_sequential: false,
+        };
+        chain::fetch_page(&self.shared, scope, request, pause).await
+    }
+
     /// Sets the number of live workers of the fleet. The limits per address are the fleet's, and
     /// each live worker takes its share of them.
     pub fn share_addresses_with(&self, live_workers: usize) {
         self.shared.politeness.share_with(live_workers);
+    }
+
+    /// Takes up the addresses of a name that another worker looked up, for `left` and an hour at
+    /// most, so that it need not be asked for again. They are checked as an answer of the resolver
+    /// is, and nothing is taken up of a name that has one that may not be dialled.
+    pub fn learn_addresses(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
+        self.shared.resolver.learn(host, addresses, left);
+    }
+
+    /// The addresses of a name that were looked up or learnt, and for how long they hold; none if
+    /// the name has to be looked up.
+    pub fn known_addresses(&self, host: &str) -> Option<(Arc<[IpAddr]>, Duration)> {
+        self.shared.resolver.known(host)
     }
 
     /// Sets the requests a second that may begin from now on, also for requests that wait already.

@@ -73,6 +73,7 @@ pub(crate) fn of_head_error(error: &hyper::Error, speaks_http2: bool) -> Stop {
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -125,5 +126,43 @@ mod tests {
         assert_eq!(of("Wed, 21 Oct 2015 07:20:00 GMT"), Some(Duration::ZERO));
         assert_eq!(of("soon"), None);
         assert_eq!(retry_after(&headers(&[]), date), None);
+    }
+
+    fn of_values(value: &[u8], date: Option<&str>) -> Option<Duration> {
+        let mut headers = HeaderMap::new();
+        headers.insert(RETRY_AFTER, HeaderValue::from_bytes(value).ok()?);
+        retry_after(&headers, date)
+    }
+
+    fn http_date(seconds: i64) -> String {
+        let date = DateTime::from_timestamp(seconds, 0).expect("a date");
+        date.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
+    }
+
+    proptest! {
+        #[test]
+        fn any_retry_after_is_a_time_or_none(
+            value: Vec<u8>, text in "[ -~]{0,40}", date in proptest::option::of("[ -~]{0,40}"),
+        ) {
+            let _ = of_values(&value, date.as_deref());
+            let _ = of_values(text.as_bytes(), date.as_deref());
+        }
+
+        #[test]
+        fn a_retry_after_is_as_long_as_it_says(seconds: u64, space in " {0,3}") {
+            let value = format!("{space}{seconds}{space}");
+            let waited = of_values(value.as_bytes(), None);
+            prop_assert_eq!(waited, Some(Duration::from_secs(seconds)));
+        }
+
+        #[test]
+        fn a_date_is_as_far_away_as_it_is_from_that_of_the_answer(
+            now in 0_i64..4_000_000_000, wait in -2_000_000_000_i64..4_000_000_000,
+        ) {
+            let waited = of_values(http_date(now + wait).as_bytes(), Some(&http_date(now)));
+            let expected = Duration::from_secs(u64::try_from(wait).unwrap_or(0));
+            prop_assert_eq!(waited, Some(expected));
+            prop_assert_eq!(of_values(http_date(now + wait).as_bytes(), None), None);
+        }
     }
 }

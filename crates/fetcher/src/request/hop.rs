@@ -1,4 +1,4 @@
-//! One request and its answer: permits, connection, head, and the body if it is wanted.
+//! One request: permits, connection, and the head of its answer.
 //!
 //! An error on a connection that had carried a request before says nothing about the peer, which
 //! may just have closed it. The request is sent once more on a fresh one, whose outcome counts.
@@ -9,31 +9,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
-use everytab_webpage::robots::MAX_ROBOTS_BYTES;
-use http::{
-    Response,
-    header::{CONTENT_TYPE, DATE, HeaderMap},
-};
+use http::Response;
 use hyper::body::Incoming;
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
-    fetched::{Fetched, Purpose, add_ms},
+    fetched::{Fetched, add_ms},
     health::clock::Clock,
     names::resolver::Resolved,
     outcome::Outcome,
-    permits::{
-        politeness::Politeness,
-        request_permits::{RequestPermits, WirePermits},
-    },
+    permits::request_permits::{RequestPermits, WirePermits},
+    purpose::Purpose,
     request::{
-        body::{self, AtLimit},
         connection::Connection,
         cookies::Cookies,
         dial::DialRequest,
-        head::{NextStep, judge_head, of_head_error, retry_after},
+        head::{NextStep, of_head_error},
         message,
+        page_chain::PageChain,
         scope::FetchScope,
         shared::Shared,
         target::Target,
@@ -42,16 +34,13 @@ use crate::{
     trouble::Stop,
 };
 
-/// Bytes of a refusal's body that are read to keep the connection: most error pages are shorter.
-const MAX_DRAINED_BYTES: usize = 64 * 1024;
-/// The time for reading a refusal's body; a new connection costs about as much.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-
 /// A URL with its redirects, on its way: what its requests share.
 pub(crate) struct RequestChain<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) scope: FetchScope<'a>,
-    pub(crate) purpose: Purpose,
+    pub(crate) purpose: &'a Purpose,
+    /// What a request of a crawl keeps; none for icons.
+    pub(crate) page: Option<Box<PageChain>>,
     pub(crate) clock: Clock,
     pub(crate) cookies: Cookies,
     pub(crate) fetched: Fetched,
@@ -99,8 +88,9 @@ impl RequestChain<'_> {
                 }
                 // Whatever fails in time on a used connection is sent again on a fresh one.
                 Err(Stop::Outcome(outcome)) if !is_late(outcome) => {
-                    self.current.end(RequestEnd::SentAgain, 0);
+                    self.end_request(RequestEnd::SentAgain, 0);
                     drop(wire);
+                    self.pause().await;
                 }
                 Err(stop) => return Err(stop),
             }
@@ -128,6 +118,9 @@ impl RequestChain<'_> {
             }
             None => {
                 let (meter, address) = (self.scope.meter, connection.endpoint.ip());
+                if self.scope.is_spaced {
+                    self.clock.wait(Box::pin(politeness.space_out(address))).await;
+                }
                 Ok(WirePermits::acquire(politeness, meter, address, &mut self.clock).await?)
             }
         }
@@ -140,7 +133,10 @@ impl RequestChain<'_> {
     ) -> Result<(Connection, WirePermits), Stop> {
         let (shared, scope) = (self.shared, self.scope);
         let (clock, timings) = (&mut self.clock, &mut self.fetched.timings);
-        let mut request = DialRequest { shared, scope, target, clock, timings, tried: None };
+        let connect_timeout = self.purpose.times.connect;
+        let tried = None;
+        let mut request =
+            DialRequest { shared, scope, target, clock, timings, connect_timeout, tried };
         let dialled = request.dial(addresses).await;
         let tried = request.tried;
         if let Some(hop) = self.fetched.last_hop() {
@@ -204,10 +200,13 @@ impl RequestChain<'_> {
         if let Some(signer) = self.scope.signer {
             connection.sign(signer, message::authority(&target.url), request.headers_mut());
         }
+        if let Some(page) = &mut self.page {
+            page.send(&target.url, &mut request, connection.endpoint);
+        }
         self.current.send(target.url.as_str());
         let too_many_interim = message::watch_interim_answers(&mut request);
         let began = Instant::now();
-        let step = self.shared.settings.first_byte_timeout;
+        let step = self.purpose.times.first_byte;
         let sending = async {
             tokio::select! {
                 sent = connection.send(request) => {
@@ -222,81 +221,21 @@ impl RequestChain<'_> {
         Ok((connection, head))
     }
 
-    /// Understands the head, and reads the body if it is wanted.
-    async fn answer(
-        &mut self,
-        target: &Target,
-        connection: Connection,
-        head: Response<Incoming>,
-        permits: RequestPermits,
-    ) -> Result<NextStep, Stop> {
-        let (parts, incoming) = head.into_parts();
-        let (status, headers) = (parts.status, parts.headers);
-        self.cookies.take(&target.url, &headers);
-        self.fetched.status = Some(status.as_u16());
-        self.current.answered(status.as_u16());
-        if let Some(hop) = self.fetched.last_hop() {
-            hop.status = Some(status.as_u16());
-        }
-        self.fetched.content_type_header = message::text(headers.get(CONTENT_TYPE));
-        self.fetched.http_date = message::text(headers.get(DATE));
-        self.fetched.http_head = message::archived_head(status, &headers, 0);
-        let verdict = judge_head(status, &headers);
-        if let Ok(NextStep::Body) = verdict {
-            let began = Instant::now();
-            let read = self.read(incoming, &headers).await;
-            add_ms(&mut self.fetched.timings.body, began.elapsed());
-            let (body, memory) = read?;
-            self.fetched.http_head = message::archived_head(status, &headers, body.len());
-            self.fetched.body = body;
-            self.fetched.memory = Some(memory);
-            self.keep(target, connection, permits);
-            return Ok(NextStep::Body);
-        }
-        self.fetched.retry_after = retry_after(&headers, self.fetched.http_date.as_deref());
-        // A stream of HTTP/2 can be left; a connection of HTTP/1.1 must be read to be used again.
-        let is_usable = connection.speaks_http2()
-            || tokio::time::timeout(DRAIN_TIMEOUT, body::drain(incoming, MAX_DRAINED_BYTES))
-                .await
-                .unwrap_or(false);
-        if is_usable {
-            self.keep(target, connection, permits);
-        }
-        verdict.map_err(Stop::Outcome)
-    }
-
-    /// Keeps the connection for the next URL of the origin, and the permits if that comes next.
-    fn keep(&self, target: &Target, connection: Connection, permits: RequestPermits) {
-        self.scope.pool.keep(&target.origin, connection, &self.shared.politeness);
-        if self.scope.is_sequential {
-            self.scope.pool.hand_on(&target.origin, permits);
+    /// Waits as long as the host is to be left alone between two requests; not at all for icons.
+    /// Nothing is held meanwhile but the permit for the hostname, if the request goes to it again.
+    pub(crate) async fn pause(&mut self) {
+        let pause = self.page.as_ref().map_or(Duration::ZERO, |page| page.pause);
+        if pause > Duration::ZERO {
+            self.clock.wait(Box::pin(tokio::time::sleep(pause))).await;
         }
     }
 
-    async fn read(
-        &mut self,
-        incoming: Incoming,
-        headers: &HeaderMap,
-    ) -> Result<(Bytes, OwnedSemaphorePermit), Stop> {
-        let (max_bytes, at_limit) = match self.purpose {
-            Purpose::Icon => (self.shared.settings.max_body_bytes, AtLimit::Refuse),
-            Purpose::Robots => (MAX_ROBOTS_BYTES, AtLimit::Cut),
-        };
-        let coding = body::coding(headers)?;
-        let declared = body::declared_bytes(headers);
-        let is_over = declared.is_some_and(|bytes| bytes > max_bytes as u64);
-        if is_over && at_limit == AtLimit::Refuse {
-            return Err(Outcome::BodyTooLarge.into());
+    /// A request is over, and its answer read as far as it is wanted.
+    pub(crate) fn end_request(&mut self, end: RequestEnd, body_bytes: usize) {
+        self.current.end(end, body_bytes);
+        if let Some(page) = &mut self.page {
+            page.ended(std::mem::take(&mut self.fetched.http_head));
         }
-        let expected = match (coding, declared.and_then(|bytes| usize::try_from(bytes).ok())) {
-            (body::Coding::Identity, Some(bytes)) => bytes.min(max_bytes),
-            _ => max_bytes,
-        };
-        let memory = self.shared.politeness.acquire_memory(expected);
-        let mut memory = self.clock.wait(memory).await?;
-        let body = body::read(incoming, coding, max_bytes, at_limit, &self.clock).await?;
-        Politeness::shrink_memory(&mut memory, body.len());
-        Ok((body, memory))
     }
 }
 

@@ -18,14 +18,14 @@ use http_body_util::Empty;
 use tokio::sync::Notify;
 use url::Url;
 
-use crate::{fetched::Purpose, outcome::Outcome};
+use crate::{outcome::Outcome, purpose::Purpose};
 
 /// Builds a GET without referrer, without credentials, and with no cookies but those of its own
 /// redirect chain. Errors: `IpBlocked` for a URL that cannot be a request target, which does not
 /// happen with a checked one.
 pub(crate) fn build(
     url: &Url,
-    purpose: Purpose,
+    purpose: &Purpose,
     speaks_http2: bool,
     user_agent: &HeaderValue,
     cookie: Option<&str>,
@@ -37,13 +37,9 @@ pub(crate) fn build(
     } else {
         &without_fragment[url::Position::BeforePath..]
     };
-    let accept = match purpose {
-        Purpose::Icon => "image/*,*/*;q=0.5",
-        Purpose::Robots => "text/plain,*/*;q=0.5",
-    };
     let mut request = Request::get(target)
         .header(USER_AGENT, user_agent)
-        .header(ACCEPT, accept)
+        .header(ACCEPT, purpose.accept)
         .header(ACCEPT_ENCODING, "gzip, br");
     if !speaks_http2 {
         request = request.header(HOST, authority(url));
@@ -105,17 +101,19 @@ pub(crate) fn text(value: Option<&HeaderValue>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::FetchSettings;
 
     #[test]
     fn a_request_names_its_host_and_no_referrer() {
         let url = Url::parse("http://a.example:8080/i%20con.ico?v=1#part").expect("a URL");
         let robot = HeaderValue::from_static("Bot/1.0");
-        let request = build(&url, Purpose::Icon, false, &robot, Some("a=1")).expect("built");
+        let icon = Purpose::icon(&FetchSettings::default());
+        let request = build(&url, &icon, false, &robot, Some("a=1")).expect("built");
         assert_eq!(request.uri(), "/i%20con.ico?v=1");
         assert_eq!(request.headers()[HOST], "a.example:8080");
         assert_eq!(request.headers()[COOKIE], "a=1");
         assert!(!request.headers().contains_key(http::header::REFERER));
-        let request = build(&url, Purpose::Icon, true, &robot, None).expect("built");
+        let request = build(&url, &icon, true, &robot, None).expect("built");
         assert_eq!(request.uri(), "http://a.example:8080/i%20con.ico?v=1");
         assert!(!request.headers().contains_key(HOST));
     }

@@ -25,6 +25,8 @@ pub(crate) struct FetchScope<'a> {
     pub(crate) requests: &'a RequestLog,
     /// Whether this is the later pass, in which silent endpoints are tried once more.
     pub(crate) is_later_pass: bool,
+    /// Whether requests to an address that is no CDN's keep their distance.
+    pub(crate) is_spaced: bool,
     /// Whether each fetch begins when the one before it has ended.
     pub(crate) is_sequential: bool,
 }

@@ -14,6 +14,7 @@ use crate::{
     names::resolver::Resolver,
     own_networks::own_networks,
     permits::politeness::Politeness,
+    purpose::Purpose,
     request::{route::has_ipv6_route, trust::Trust},
     robot::Robot,
     settings::{FetchSettings, SettingsError},
@@ -35,6 +36,10 @@ pub(crate) struct Shared {
     pub(crate) breaker: Breaker,
     pub(crate) connectivity: Connectivity,
     pub(crate) has_ipv6: bool,
+    /// What icons are asked for.
+    pub(crate) icon: Purpose,
+    /// What the robots.txt of an icon's origin is asked for.
+    pub(crate) robots_of_icon: Purpose,
     /// The robot of fetches that name no other.
     pub(crate) robot: Robot,
     /// Permits for inspecting large bodies on blocking threads.
@@ -64,6 +69,8 @@ impl Shared {
             breaker: Breaker::new(&settings),
             connectivity: Connectivity::default(),
             has_ipv6: has_ipv6_route(),
+            icon: Purpose::icon(&settings),
+            robots_of_icon: Purpose::robots_of_icon(&settings),
             robot,
             inspections: Semaphore::new(CONCURRENT_INSPECTIONS),
             origins: Arc::new(Semaphore::new(origins)),

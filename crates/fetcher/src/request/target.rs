@@ -29,6 +29,22 @@ impl Target {
         vet_url(url).map_err(|_| Outcome::IpBlocked).and_then(Self::of_checked)
     }
 
+    /// The target of a URL that a user or a link of a crawl names. Errors: the outcome that says
+    /// what is wrong with the URL.
+    pub(crate) fn submitted(url: &str) -> Result<Self, Outcome> {
+        let vetted = vet_url(url).map_err(|refusal| match refusal {
+            Refusal::TooLong => Outcome::UrlTooLong,
+            Refusal::Unparsable => Outcome::UrlUnparsable,
+            Refusal::Scheme => Outcome::UrlScheme,
+            Refusal::Port => Outcome::UrlPort,
+        })?;
+        let given = Url::parse(url).map_err(|_| Outcome::UrlUnparsable)?;
+        if !given.username().is_empty() || given.password().is_some() {
+            return Err(Outcome::UrlCredentials);
+        }
+        Self::of_checked(vetted)
+    }
+
     /// The target of a `Location` field in an answer of this target.
     pub(crate) fn redirected(&self, location: &str) -> Result<Self, Outcome> {
         let joined = self.url.join(location).map_err(|_| Outcome::RedirectBadScheme)?;
@@ -69,6 +85,31 @@ mod tests {
         assert_eq!(target.literal, Some("2001:db8::1".parse().expect("an address")));
         assert_eq!(target.host, "2001:db8::1");
         assert_eq!(target.robots_url(), "http://[2001:db8::1]/robots.txt");
+    }
+
+    #[test]
+    fn a_submitted_url_is_refused_by_a_word() {
+        let of = |url: &str| Target::submitted(url).map(|target| target.url.to_string());
+        assert_eq!(of("HTTP://A.example:80#x"), Ok("http://a.example/".to_owned()));
+        for (url, outcome) in [
+            ("/x", Outcome::UrlUnparsable),
+            ("", Outcome::UrlUnparsable),
+            ("http://", Outcome::UrlUnparsable),
+            ("ftp://a.example/", Outcome::UrlScheme),
+            ("javascript:alert(1)", Outcome::UrlScheme),
+            ("http://a.example:22/", Outcome::UrlPort),
+            ("http://a.example:0/", Outcome::UrlPort),
+            ("http://user@a.example/", Outcome::UrlCredentials),
+            ("http://user:word@a.example/", Outcome::UrlCredentials),
+            ("https://:word@a.example/", Outcome::UrlCredentials),
+            ("https://b.example@a.example/", Outcome::UrlCredentials),
+        ] {
+            assert_eq!(of(url), Err(outcome), "{url}");
+        }
+        assert_eq!(
+            of(&format!("http://a.example/{}", "x".repeat(2_048))),
+            Err(Outcome::UrlTooLong)
+        );
     }
 
     #[test]

@@ -185,6 +185,7 @@ impl UrlContext<'_> {
             meter: &work.meter,
             requests: &work.requests,
             is_later_pass: self.is_later_pass,
+            is_spaced: false,
             is_sequential: self.is_sequential,
         };
         let url = &work.urls[url_no];

@@ -2,11 +2,15 @@
 
 mod answers;
 mod exclusions;
+mod host_turns;
 mod hostile;
 mod hostile_dns;
 mod hostile_http2;
 mod isolation;
 mod mangled;
+mod page_answers;
+mod page_redirects;
+mod page_safety;
 mod polite;
 mod robot;
 mod safety;

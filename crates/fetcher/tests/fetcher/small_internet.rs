@@ -68,6 +68,8 @@ fn has_behaviour(outcome: Outcome) -> bool {
         EndpointDead | ConnectUnreachable | H1Parse | H2Protocol | HeaderTooLarge => false,
         BodyReset | ContentDecode | HttpChallenge | Http4xx => false,
         ImageTooBig | SvgRejected | OptedOut | Crashed => false,
+        TypeRefused | Redirected | NotModified => false,
+        UrlUnparsable | UrlTooLong | UrlScheme | UrlPort | UrlCredentials => false,
     }
 }
 
