@@ -2,8 +2,8 @@
 //!
 //! Owns: which rows of the index are home pages and which capture of a host is the best
 //! ([`index`]); what the bytes of a WARC record and of the HTTP message in it mean, and how an
-//! archive is written ([`warc`]); the 64-bit hash that orders hostnames ([`hostname_hash`]); the
-//! ranks of hosts ([`host_ranks`]).
+//! archive is written ([`warc`]); what the archives of a live crawl are called ([`crawl_layout`]);
+//! the 64-bit hash that orders hostnames ([`hostname_hash`]); the ranks of hosts ([`host_ranks`]).
 //!
 //! Invariants: bytes in, values out. Nothing here opens a file or a socket, reads a clock or the
 //! environment. No input makes it panic or use unbounded memory. Input that it does not understand
@@ -11,6 +11,7 @@
 //!
 //! Must not know: where bytes come from, Postgres, what the HTML of a page says.
 
+pub mod crawl_layout;
 pub mod date;
 pub mod host_ranks;
 mod hostname;

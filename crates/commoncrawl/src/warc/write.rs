@@ -6,6 +6,7 @@
 //! not know: where the bytes are written to, what an icon is.
 
 mod blank;
+mod facts;
 mod fields;
 mod http_head;
 mod identity;
@@ -17,6 +18,7 @@ use libdeflater::{CompressionLvl, Compressor};
 use self::fields::Fields;
 pub use self::{
     blank::{anonymous_member, blank_member, resource_member},
+    facts::{CrawlInfo, FetchFacts},
     fields::WriteError,
     http_head::{http_head, stored_head},
     identity::{record_id, sha256_digest},
@@ -26,6 +28,9 @@ use crate::date::format_seconds;
 /// The profile of revisits whose content is identical to that of an earlier record (WARC 1.1
 /// 6.7.2).
 const IDENTICAL_CONTENT: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+/// The profile of revisits that a server answered with 304 (WARC 1.1 6.7.3).
+const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+const HTTP_REQUEST: &str = "application/http; msgtype=request";
 const HTTP_RESPONSE: &str = "application/http; msgtype=response";
 
 /// The position of a record in an archive: that of its gzip member.
@@ -71,6 +76,18 @@ pub enum TruncatedBecause {
     Disconnect,
 }
 
+impl TruncatedBecause {
+    /// The value of `WARC-Truncated`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Time => "time",
+            Self::Disconnect => "disconnect",
+        }
+    }
+}
+
 /// An HTTP response with a decoded body.
 #[derive(Debug, Clone)]
 pub struct Response<'a> {
@@ -88,7 +105,7 @@ pub struct Response<'a> {
     pub truncated: Option<TruncatedBecause>,
 }
 
-/// An HTTP response whose body is already in the archive.
+/// An HTTP response whose body is in an earlier record, of this archive or another.
 #[derive(Debug, Clone)]
 pub struct Revisit<'a> {
     /// URL that was requested.
@@ -101,7 +118,8 @@ pub struct Revisit<'a> {
     pub http_head: &'a [u8],
     /// [`Written::payload_digest`] of the record that contains the body.
     pub payload_digest: &'a str,
-    /// [`Written::record_id`] of the record that contains the body.
+    /// [`Written::record_id`] of the record that contains the body. [`record_id`] computes it from
+    /// the type `response`, the URL, the time and the digest of that record.
     pub refers_to_record_id: &'a str,
     /// URL of the record that contains the body.
     pub refers_to_target_uri: &'a str,
@@ -121,6 +139,34 @@ pub struct Resource<'a> {
     /// Content of the resource.
     pub body: &'a [u8],
 }
+
+/// The answer to a request of a crawl, in the form in which it is kept.
+#[derive(Debug, Clone)]
+pub enum KeptAnswer<'a> {
+    /// With its body.
+    Response(Response<'a>),
+    /// Without its body, which is identical to that of an earlier record.
+    Identical(Revisit<'a>),
+    /// An answer 304, which says that the body is that of an earlier record.
+    NotModified(Revisit<'a>),
+}
+
+/// One fetch of a crawl.
+#[derive(Debug, Clone)]
+pub struct Exchange<'a> {
+    /// The head of the request as it was sent, with the empty line at its end.
+    pub request_head: &'a [u8],
+    /// The answer.
+    pub answer: KeptAnswer<'a>,
+    /// What else is known of the fetch.
+    pub facts: FetchFacts<'a>,
+}
+
+/// The header of a record of an answer, what it is called, and its block.
+type Unwritten<'a> = (Fields, Written, [&'a [u8]; 2]);
+
+/// The position of a record that is not written yet.
+const NOWHERE: Position = Position { offset: 0, length: 0 };
 
 /// Writes one archive to `output`.
 pub struct ArchiveWriter<W> {
@@ -157,44 +203,53 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(writer)
     }
 
+    /// Writes one fetch of a crawl as three records that refer to each other: `request`, then
+    /// `response` or `revisit`, then `metadata`. Returns the second one.
+    ///
+    /// # Errors
+    /// A value that cannot be in a record; then nothing is written. Or the output fails.
+    pub fn exchange(&mut self, exchange: &Exchange<'_>) -> Result<Written, WriteError> {
+        let (kind, uri, date, address, digest) = match &exchange.answer {
+            KeptAnswer::Response(Response {
+                target_uri, date_micros, ip_address, body, ..
+            }) => ("response", *target_uri, *date_micros, *ip_address, sha256_digest(&[body])),
+            KeptAnswer::Identical(revisit) | KeptAnswer::NotModified(revisit) => {
+                let Revisit { target_uri, date_micros, ip_address, payload_digest, .. } = revisit;
+                ("revisit", *target_uri, *date_micros, *ip_address, (*payload_digest).to_owned())
+            }
+        };
+        let of_answer = format!("<{}>", record_id(kind, uri, date, &digest));
+        http_head::check_request(exchange.request_head)?;
+        let request = [exchange.request_head];
+        let mut asked = self.beside("request", uri, date, &of_answer, &request)?;
+        asked.add_address(address)?;
+        asked.add("Content-Type", HTTP_REQUEST)?;
+        let block = exchange.facts.block()?;
+        let mut known = self.beside("metadata", uri, date, &of_answer, &[&block])?;
+        known.add("Content-Type", "application/warc-fields")?;
+        let (fields, written, answer) = match &exchange.answer {
+            KeptAnswer::Response(response) => self.fields_of_response(response)?,
+            KeptAnswer::Identical(revisit) => self.fields_of_revisit(revisit, IDENTICAL_CONTENT)?,
+            KeptAnswer::NotModified(revisit) => self.fields_of_revisit(revisit, NOT_MODIFIED)?,
+        };
+        self.write(asked, &request)?;
+        let position = self.write(fields, &answer)?;
+        self.write(known, &[&block])?;
+        Ok(Written { position, ..written })
+    }
+
     /// Writes a `response` record.
     pub fn response(&mut self, response: &Response<'_>) -> Result<Written, WriteError> {
-        http_head::check(response.http_head)?;
-        let payload_digest = sha256_digest(&[response.body]);
-        let block = [response.http_head, response.body];
-        let (mut fields, record_id) =
-            self.start("response", response.target_uri, response.date_micros, &payload_digest)?;
-        fields.add_address(response.ip_address)?;
-        if let Some(reason) = response.truncated {
-            let reason = match reason {
-                TruncatedBecause::Length => "length",
-                TruncatedBecause::Time => "time",
-                TruncatedBecause::Disconnect => "disconnect",
-            };
-            fields.add("WARC-Truncated", reason)?;
-        }
-        fields.add("WARC-Block-Digest", &sha256_digest(&block))?;
-        fields.add("Content-Type", HTTP_RESPONSE)?;
+        let (fields, written, block) = self.fields_of_response(response)?;
         let position = self.write(fields, &block)?;
-        Ok(Written { position, record_id, payload_digest })
+        Ok(Written { position, ..written })
     }
 
     /// Writes a `revisit` record of the profile "identical payload digest".
     pub fn revisit(&mut self, revisit: &Revisit<'_>) -> Result<Written, WriteError> {
-        http_head::check(revisit.http_head)?;
-        let digest = revisit.payload_digest;
-        let (mut fields, record_id) =
-            self.start("revisit", revisit.target_uri, revisit.date_micros, digest)?;
-        fields.add_address(revisit.ip_address)?;
-        fields.add("WARC-Profile", IDENTICAL_CONTENT)?;
-        fields.add("WARC-Refers-To", &format!("<{}>", revisit.refers_to_record_id))?;
-        fields.add("WARC-Refers-To-Target-URI", revisit.refers_to_target_uri)?;
-        let date = format_seconds(revisit.refers_to_date_micros);
-        fields.add("WARC-Refers-To-Date", &date)?;
-        fields.add("WARC-Block-Digest", &sha256_digest(&[revisit.http_head]))?;
-        fields.add("Content-Type", HTTP_RESPONSE)?;
-        let position = self.write(fields, &[revisit.http_head])?;
-        Ok(Written { position, record_id, payload_digest: digest.to_owned() })
+        let (fields, written, block) = self.fields_of_revisit(revisit, IDENTICAL_CONTENT)?;
+        let position = self.write(fields, &block)?;
+        Ok(Written { position, ..written })
     }
 
     /// Writes a `resource` record.
@@ -220,6 +275,61 @@ impl<W: Write> ArchiveWriter<W> {
     pub fn finish(mut self) -> Result<W, WriteError> {
         self.output.flush()?;
         Ok(self.output)
+    }
+
+    fn fields_of_response<'a>(&self, response: &Response<'a>) -> Result<Unwritten<'a>, WriteError> {
+        http_head::check(response.http_head)?;
+        let payload_digest = sha256_digest(&[response.body]);
+        let block = [response.http_head, response.body];
+        let (mut fields, record_id) =
+            self.start("response", response.target_uri, response.date_micros, &payload_digest)?;
+        fields.add_address(response.ip_address)?;
+        if let Some(reason) = response.truncated {
+            fields.add("WARC-Truncated", reason.as_str())?;
+        }
+        fields.add("WARC-Block-Digest", &sha256_digest(&block))?;
+        fields.add("Content-Type", HTTP_RESPONSE)?;
+        Ok((fields, Written { position: NOWHERE, record_id, payload_digest }, block))
+    }
+
+    fn fields_of_revisit<'a>(
+        &self,
+        revisit: &Revisit<'a>,
+        profile: &str,
+    ) -> Result<Unwritten<'a>, WriteError> {
+        http_head::check(revisit.http_head)?;
+        let digest = revisit.payload_digest;
+        let (mut fields, record_id) =
+            self.start("revisit", revisit.target_uri, revisit.date_micros, digest)?;
+        fields.add_address(revisit.ip_address)?;
+        fields.add("WARC-Profile", profile)?;
+        fields.add("WARC-Refers-To", &format!("<{}>", revisit.refers_to_record_id))?;
+        fields.add("WARC-Refers-To-Target-URI", revisit.refers_to_target_uri)?;
+        let date = format_seconds(revisit.refers_to_date_micros);
+        fields.add("WARC-Refers-To-Date", &date)?;
+        fields.add("WARC-Block-Digest", &sha256_digest(&[revisit.http_head]))?;
+        fields.add("Content-Type", HTTP_RESPONSE)?;
+        let written = Written { position: NOWHERE, record_id, payload_digest: digest.to_owned() };
+        Ok((fields, written, [revisit.http_head, &[]]))
+    }
+
+    /// Starts a record that belongs to the record of an answer.
+    fn beside(
+        &self,
+        kind: &str,
+        target_uri: &str,
+        date_micros: i64,
+        of_answer: &str,
+        block: &[&[u8]],
+    ) -> Result<Fields, WriteError> {
+        // The id of the answer makes the ids of what is beside it as distinct.
+        let id = record_id(kind, target_uri, date_micros, of_answer);
+        let mut fields = Fields::new(kind, &id, &format_seconds(date_micros))?;
+        fields.add("WARC-Target-URI", target_uri)?;
+        fields.add("WARC-Warcinfo-ID", &format!("<{}>", self.warcinfo_id))?;
+        fields.add("WARC-Concurrent-To", of_answer)?;
+        fields.add("WARC-Block-Digest", &sha256_digest(block))?;
+        Ok(fields)
     }
 
     fn start(

@@ -18,7 +18,8 @@ pub enum WriteError {
         /// The first 80 characters of its value.
         value: String,
     },
-    /// The HTTP head does not begin with `HTTP/` or does not end with an empty line.
+    /// The head of a response does not begin with `HTTP/`, that of a request with a request line,
+    /// or one does not end with an empty line.
     #[error("the HTTP head is not a whole head")]
     HttpHead,
     /// The compressor failed. This does not happen with a buffer that is large enough.

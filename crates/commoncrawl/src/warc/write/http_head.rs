@@ -51,6 +51,17 @@ pub(super) fn check(head: &[u8]) -> Result<(), WriteError> {
     if is_whole { Ok(()) } else { Err(WriteError::HttpHead) }
 }
 
+/// Checks that `head` is a request line and fields, and ends with an empty line.
+pub(super) fn check_request(head: &[u8]) -> Result<(), WriteError> {
+    let (fields, rest) = split_head(head);
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let words: Vec<&[u8]> = line.trim_ascii().split(|byte| *byte == b' ').collect();
+    let is_line = matches!(words[..], [method, _, version]
+        if !method.is_empty() && method.iter().all(is_token_byte) && version.starts_with(b"HTTP/"));
+    let is_whole = is_line && rest.is_empty() && fields.len() < head.len();
+    if is_whole { Ok(()) } else { Err(WriteError::HttpHead) }
+}
+
 fn push_fields<'a>(
     head: &mut Vec<u8>,
     headers: impl IntoIterator<Item = (&'a [u8], &'a [u8])>,
@@ -133,5 +144,21 @@ mod tests {
         assert!(check(&stored_head(b"", 0)).is_ok());
         assert!(check(b"HTTP/1.1 200 OK\r\n").is_err());
         assert!(check(b"HTTP/1.1 200 OK\r\n\r\nbody").is_err());
+    }
+
+    #[test]
+    fn the_head_of_a_request_has_a_line_of_three_words_and_no_body() {
+        assert!(check_request(b"GET /a?b HTTP/1.1\r\nHost: a.example\r\n\r\n").is_ok());
+        assert!(check_request(b"GET / HTTP/2\r\n\r\n").is_ok());
+        for wrong in [
+            &b""[..],
+            b"GET / HTTP/1.1\r\n",
+            b"GET / HTTP/1.1\r\n\r\nbody",
+            b"GET /a b HTTP/1.1\r\n\r\n",
+            b" / HTTP/1.1\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\n\r\n",
+        ] {
+            assert!(check_request(wrong).is_err(), "{}", wrong.escape_ascii());
+        }
     }
 }

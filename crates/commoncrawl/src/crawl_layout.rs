@@ -1,0 +1,274 @@
+//! The names of a live crawl and of its archives, in the layout of Common Crawl's bucket.
+//!
+//! ```text
+//! crawl-data/LIVE-20261123143329-0a1b2c3d/segments/4/warc/\
+//!     LIVE-20261123143329-0a1b2c3d-w1-7.warc.gz
+//! ```
+//!
+//! Invariant: a name that is made is read back as the same parts, and no part can lead out of its
+//! folder. Must not know: what is in an archive, where it is stored.
+
+use std::fmt;
+
+use crate::date::format_seconds;
+
+/// What the name of a live crawl begins with; those of Common Crawl begin with `CC-MAIN-`.
+const LIVE: &str = "LIVE-";
+/// Digits of the time in a name: `yyyymmddhhmmss`.
+const TIME_DIGITS: usize = 14;
+/// Digits of the number in a name.
+const ID_DIGITS: usize = 8;
+/// Greatest length of the name of a worker in bytes: a UUID has 36.
+const MAX_WORKER_BYTES: usize = 64;
+
+/// The text is no name of this layout.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no {what}: {text:?}")]
+pub struct LayoutError {
+    what: &'static str,
+    /// The first 120 characters.
+    text: String,
+}
+
+impl LayoutError {
+    fn new(what: &'static str, text: &str) -> Self {
+        Self { what, text: text.chars().take(120).collect() }
+    }
+}
+
+/// The name of a live crawl: `LIVE-<yyyymmddhhmmss>-<8 hex>`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LiveCrawlName(String);
+
+impl LiveCrawlName {
+    /// Makes the name of a crawl that was started at a time in microseconds since 1970; `id` tells
+    /// crawls of one second apart.
+    ///
+    /// # Errors
+    /// A year that has no four digits.
+    pub fn new(started_micros: i64, id: u32) -> Result<Self, LayoutError> {
+        let time = format_seconds(started_micros);
+        let digits: String = time.chars().filter(char::is_ascii_digit).collect();
+        if digits.len() != TIME_DIGITS || time.starts_with('-') {
+            return Err(LayoutError::new("time of a crawl's name", &time));
+        }
+        Ok(Self(format!("{LIVE}{digits}-{id:08x}")))
+    }
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// A text that is none.
+    pub fn parse(text: &str) -> Result<Self, LayoutError> {
+        let parts = text.strip_prefix(LIVE).and_then(|rest| rest.split_once('-'));
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let is_name = parts.is_some_and(|(time, id)| {
+            let is_time = time.len() == TIME_DIGITS && time.bytes().all(|b| b.is_ascii_digit());
+            is_time && id.len() == ID_DIGITS && id.bytes().all(is_hex)
+        });
+        is_name.then(|| Self(text.to_owned())).ok_or_else(|| LayoutError::new("live crawl", text))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for LiveCrawlName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A kind of archives, and their folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ArchiveSubset {
+    /// Answers with status 200.
+    Warc,
+    /// All other answers.
+    CrawlDiagnostics,
+    /// Answers to requests for robots.txt.
+    RobotsTxt,
+    /// Images and other parts of pages.
+    Media,
+}
+
+impl ArchiveSubset {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Warc, Self::CrawlDiagnostics, Self::RobotsTxt, Self::Media];
+
+    /// The name of the folder, and of the subset in the index.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Warc => "warc",
+            Self::CrawlDiagnostics => "crawldiagnostics",
+            Self::RobotsTxt => "robotstxt",
+            Self::Media => "media",
+        }
+    }
+
+    /// The kind of this name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|subset| subset.as_str() == name)
+    }
+
+    /// The file name of the list of such archives: `non200responses.paths.gz`.
+    #[must_use]
+    pub fn list_name(self) -> &'static str {
+        match self {
+            Self::Warc => "warc.paths.gz",
+            Self::CrawlDiagnostics => "non200responses.paths.gz",
+            Self::RobotsTxt => "robotstxt.paths.gz",
+            Self::Media => "media.paths.gz",
+        }
+    }
+}
+
+/// The name of an archive of a live crawl.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ArchiveName {
+    crawl: LiveCrawlName,
+    subset: ArchiveSubset,
+    segment: u64,
+    worker: String,
+    number: u64,
+}
+
+impl ArchiveName {
+    /// Names an archive. `number` counts the archives of a worker, which must not use one twice;
+    /// `segment` groups archives of a crawl.
+    ///
+    /// # Errors
+    /// A worker whose name is empty, longer than 64 bytes, or has other characters than ASCII
+    /// letters, digits, `_` and `-`.
+    pub fn new(
+        crawl: LiveCrawlName,
+        subset: ArchiveSubset,
+        segment: u64,
+        worker: &str,
+        number: u64,
+    ) -> Result<Self, LayoutError> {
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        if worker.is_empty() || worker.len() > MAX_WORKER_BYTES || !worker.bytes().all(is_letter) {
+            return Err(LayoutError::new("name of a worker", worker));
+        }
+        Ok(Self { crawl, subset, segment, worker: worker.to_owned(), number })
+    }
+
+    /// Reads the name of an object, as [`Self::object`] makes it.
+    ///
+    /// # Errors
+    /// A text that is none.
+    pub fn parse(object: &str) -> Result<Self, LayoutError> {
+        let read = || {
+            let (crawl, rest) = object.strip_prefix("crawl-data/")?.split_once("/segments/")?;
+            let (segment, rest) = rest.split_once('/')?;
+            let (subset, file) = rest.split_once('/')?;
+            let file = file.strip_prefix(crawl)?.strip_prefix('-')?.strip_suffix(".warc.gz")?;
+            let (worker, number) = file.rsplit_once('-')?;
+            let crawl = LiveCrawlName::parse(crawl).ok()?;
+            let subset = ArchiveSubset::parse(subset)?;
+            let (segment, number) = (segment.parse().ok()?, number.parse().ok()?);
+            Self::new(crawl, subset, segment, worker, number).ok()
+        };
+        // Numbers have other spellings, such as `+1` and `01`.
+        let is_same = |name: &Self| name.object() == object;
+        read().filter(is_same).ok_or_else(|| LayoutError::new("archive of a live crawl", object))
+    }
+
+    /// The kind of the archive.
+    #[must_use]
+    pub fn subset(&self) -> ArchiveSubset {
+        self.subset
+    }
+
+    /// The crawl.
+    #[must_use]
+    pub fn crawl(&self) -> &LiveCrawlName {
+        &self.crawl
+    }
+
+    /// The file name without folders, which the archive's `warcinfo` record has.
+    #[must_use]
+    pub fn file(&self) -> String {
+        format!("{}-{}-{}.warc.gz", self.crawl, self.worker, self.number)
+    }
+
+    /// The name of the object in a store.
+    #[must_use]
+    pub fn object(&self) -> String {
+        let (crawl, segment, subset) = (&self.crawl, self.segment, self.subset.as_str());
+        format!("crawl-data/{crawl}/segments/{segment}/{subset}/{}", self.file())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_layout() {
+        let crawl = LiveCrawlName::new(1_767_225_599_000_000, 0x0a1b_2c3d).unwrap();
+        assert_eq!(crawl.as_str(), "LIVE-20251231235959-0a1b2c3d");
+        let name = ArchiveName::new(crawl, ArchiveSubset::CrawlDiagnostics, 4, "w-1", 7).unwrap();
+        assert_eq!(
+            name.object(),
+            "crawl-data/LIVE-20251231235959-0a1b2c3d/segments/4/crawldiagnostics/\
+             LIVE-20251231235959-0a1b2c3d-w-1-7.warc.gz"
+        );
+        for subset in ArchiveSubset::ALL {
+            assert_eq!(ArchiveSubset::parse(subset.as_str()), Some(subset));
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        for text in [
+            "",
+            "LIVE-",
+            "LIVE-20251231235959-0A1B2C3D",
+            "LIVE-2025123123595-0a1b2c3d",
+            "LIVE-20251231235959-0a1b2c3",
+            "CC-MAIN-2026-05",
+        ] {
+            assert!(LiveCrawlName::parse(text).is_err(), "{text}");
+        }
+        assert!(LiveCrawlName::new(i64::MIN, 0).is_err());
+        assert!(LiveCrawlName::new(i64::MAX, 0).is_err());
+        let crawl = LiveCrawlName::new(0, 0).unwrap();
+        for worker in ["", "a/b", "..", "a b", "ü", &"w".repeat(65)] {
+            let named = ArchiveName::new(crawl.clone(), ArchiveSubset::Warc, 0, worker, 0);
+            assert!(named.is_err(), "{worker}");
+        }
+        let good = ArchiveName::new(crawl, ArchiveSubset::Warc, 1, "w", 1).unwrap().object();
+        assert!(ArchiveName::parse(&good).is_ok());
+        for (from, to) in [("/1/", "/01/"), ("/1/", "/+1/"), ("/warc/", "/wet/"), ("-1.", "-.")] {
+            assert!(ArchiveName::parse(&good.replace(from, to)).is_err(), "{from} {to}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_read_back(
+            micros in 0_i64..250_000_000_000_000_000, id: u32, segment: u64, number: u64,
+            worker in "[a-zA-Z0-9_-]{1,64}",
+            subset in prop::sample::select(&ArchiveSubset::ALL[..]),
+        ) {
+            let crawl = LiveCrawlName::new(micros, id).unwrap();
+            prop_assert_eq!(LiveCrawlName::parse(crawl.as_str()), Ok(crawl.clone()));
+            let name = ArchiveName::new(crawl, subset, segment, &worker, number).unwrap();
+            prop_assert_eq!(ArchiveName::parse(&name.object()), Ok(name));
+        }
+
+        #[test]
+        fn any_text_is_a_name_or_an_error(text in "(crawl-data/|LIVE-|[0-9a-f/-]|\\PC){0,40}") {
+            let _ = (LiveCrawlName::parse(&text), ArchiveName::parse(&text));
+        }
+    }
+}

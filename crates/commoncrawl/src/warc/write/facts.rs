@@ -1,0 +1,102 @@
+//! The blocks of named values (`application/warc-fields`) that a crawl writes: what it says of
+//! itself in `warcinfo`, and of one fetch in `metadata`.
+//!
+//! Names are those of WARC 1.1 where it has one (6.1, 6.6), and of Common Crawl's archives else.
+//! Must not know: records.
+
+use super::fields::{Fields, WriteError};
+
+/// What a crawl says of itself at the start of each archive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CrawlInfo<'a> {
+    /// Program and version, such as `everytab-worker/0.1.0`.
+    pub software: &'a str,
+    /// Who runs the crawl, with a way to reach them.
+    pub operator: &'a str,
+    /// The `User-Agent` of the requests.
+    pub user_agent: &'a str,
+    /// How robots.txt is treated, such as `obey`.
+    pub robots: &'a str,
+    /// Name of the crawl.
+    pub crawl: &'a str,
+}
+
+impl<'a> CrawlInfo<'a> {
+    /// The names and values for [`ArchiveInfo::fields`](super::ArchiveInfo::fields).
+    #[must_use]
+    pub fn fields(&self) -> [(&'static str, &'a str); 7] {
+        [
+            ("isPartOf", self.crawl),
+            ("operator", self.operator),
+            ("software", self.software),
+            ("robots", self.robots),
+            ("http-header-user-agent", self.user_agent),
+            ("format", "WARC File Format 1.1"),
+            (
+                "conformsTo",
+                "http://iipc.github.io/warc-specifications/specifications/warc-format/\
+                            warc-1.1/",
+            ),
+        ]
+    }
+}
+
+/// What a crawl knows of one fetch beside its request and answer. What is `None` is not written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FetchFacts<'a> {
+    /// Time from the request to the end of the answer, in milliseconds.
+    pub fetch_time_ms: Option<u64>,
+    /// The host's delay before the request, in milliseconds.
+    pub delay_ms: Option<u64>,
+    /// Number of links from a seed to the URL.
+    pub depth: Option<u16>,
+    /// URL of the page, or of the redirect, on which the URL was first found.
+    pub via: Option<&'a str>,
+    /// Encoding of the text, as the Encoding Standard names it.
+    pub charset: Option<&'a str>,
+    /// Language of the text as ISO 639-3 names it.
+    pub language: Option<&'a str>,
+}
+
+impl FetchFacts<'_> {
+    /// The block of the `metadata` record.
+    pub(super) fn block(&self) -> Result<Vec<u8>, WriteError> {
+        let number = |value: Option<u64>| value.map(|value| value.to_string());
+        let text = |value: Option<&str>| value.map(str::to_owned);
+        let values = [
+            ("fetchTimeMs", number(self.fetch_time_ms)),
+            ("delayMs", number(self.delay_ms)),
+            ("depth", number(self.depth.map(u64::from))),
+            ("via", text(self.via)),
+            ("charset-detected", text(self.charset)),
+            ("language", text(self.language)),
+        ];
+        let mut block = String::new();
+        for (name, value) in values {
+            if let Some(value) = value {
+                block.push_str(&Fields::line(name, &value)?);
+            }
+        }
+        Ok(block.into_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_known_is_written_and_no_value_breaks_its_line() {
+        let facts = FetchFacts {
+            fetch_time_ms: Some(12),
+            depth: Some(0),
+            via: Some("https://a.example/?x=ü"),
+            ..FetchFacts::default()
+        };
+        let block = String::from_utf8(facts.block().unwrap()).unwrap();
+        assert_eq!(block, "fetchTimeMs: 12\r\ndepth: 0\r\nvia: https://a.example/?x=ü\r\n");
+        assert_eq!(FetchFacts::default().block().unwrap(), b"");
+        let facts = FetchFacts { language: Some("eng\r\nvia: x"), ..facts };
+        assert!(matches!(facts.block(), Err(WriteError::Field { .. })));
+    }
+}
