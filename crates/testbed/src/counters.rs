@@ -139,6 +139,11 @@ pub(crate) struct CountedConnection {
 }
 
 impl CountedConnection {
+    /// The address of this machine that the client dialled.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.address
+    }
+
     /// Records the host that the connection is for; only the first call has an effect.
     pub(crate) fn is_for(&mut self, host: &str) {
         if self.host.is_none() {

@@ -34,6 +34,16 @@ impl Dice {
         Self(dice.next())
     }
 
+    /// Starts the stream for some numbers, without a hash: for what is drawn for each link.
+    pub(crate) fn of_numbers<const N: usize>(numbers: [u64; N]) -> Self {
+        let mut dice = Self(0);
+        for number in numbers {
+            dice.0 ^= number;
+            dice.0 = dice.next();
+        }
+        dice
+    }
+
     /// The next 64 bits.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 use tokio::sync::Semaphore;
 
 use crate::{
-    address, behaviour::Behaviour, counters::Counters, dice::Dice, generate::World, mix::Mix,
-    recorded::Recording, settings::Latency,
+    access_log::AccessLog, address, behaviour::Behaviour, counters::Counters, dice::Dice,
+    generate::World, graph::ServedGraph, mix::Mix, recorded::Recording, settings::Latency,
 };
 
 /// The source of pages and icons.
@@ -15,6 +15,7 @@ use crate::{
 pub(crate) enum Library {
     Recorded(Recording),
     Generated(World),
+    Graph(Box<ServedGraph>),
 }
 
 /// One small internet. All methods are pure functions of the settings and their arguments.
@@ -25,6 +26,7 @@ pub(crate) struct Internet {
     pub(crate) latency: Latency,
     pub(crate) library: Library,
     pub(crate) counters: Counters,
+    pub(crate) access_log: AccessLog,
     /// Permits to make an answer: drawing and reading block a thread.
     pub(crate) drawing: Semaphore,
     /// Whether `::1` exists, so that a refused connection can be a real one.
@@ -43,16 +45,21 @@ pub(crate) const SHARED_HOSTS: [&str; 4] = [
 impl Internet {
     /// True if the name is one of this internet's hosts.
     pub(crate) fn knows(&self, host: &str) -> bool {
-        SHARED_HOSTS.contains(&host)
-            || match &self.library {
-                Library::Recorded(_) => looks_public(host),
-                Library::Generated(world) => world.index_of(host).is_some(),
+        match &self.library {
+            Library::Graph(served) => served.graph.named(host).is_some(),
+            Library::Recorded(_) => SHARED_HOSTS.contains(&host) || looks_public(host),
+            Library::Generated(world) => {
+                SHARED_HOSTS.contains(&host) || world.index_of(host).is_some()
             }
+        }
     }
 
     /// The behaviour of the host.
     pub(crate) fn behaviour(&self, host: &str) -> Behaviour {
-        if SHARED_HOSTS.contains(&host) {
+        if let Library::Graph(served) = &self.library {
+            let graph = &served.graph;
+            graph.named(host).map_or(Behaviour::Fine, |named| graph.host_behaviour(named.host))
+        } else if SHARED_HOSTS.contains(&host) {
             Behaviour::Fine
         } else {
             self.mix.behaviour(self.seed, host)

@@ -12,9 +12,12 @@
 //! generate   hosts, pages, WARC        bucket     the crawl's files, as a folder and over HTTP
 //! recorded   icons of a folder         draw       icons made by code
 //! track      hosts for measuring fetchers
+//! graph      sites that link to each other, traps, and an oracle, for a crawler
+//! access_log a line a request          politeness what such lines say of a client
 //! ```
 
 mod accepting;
+mod access_log;
 mod address;
 mod behaviour;
 mod bucket;
@@ -25,9 +28,11 @@ mod dns;
 mod draw;
 mod error;
 mod generate;
+mod graph;
 mod internet;
 mod listeners;
 mod mix;
+mod politeness;
 mod recorded;
 mod request;
 mod running;
@@ -39,12 +44,18 @@ pub mod track;
 mod weather;
 mod web;
 
+pub use access_log::{AccessLine, AccessLogTarget, read_access_log};
 pub use behaviour::Behaviour;
 pub use counters::{Counts, Http2Request};
 pub use dice::Dice;
 pub use draw::drawn_icon;
 pub use error::TestbedError;
+pub use graph::{
+    ClosedCrawl, ExpectedEnding, ExpectedFetch, GraphPage, GraphSettings, Oracle, OracleScope,
+    PageKind, PageSpread, SiteGraph, Trap,
+};
 pub use mix::Mix;
+pub use politeness::{PolitenessFault, check_politeness};
 pub use running::{ClientSettings, Running, SmallInternet};
 pub use settings::{Content, Latency, Settings};
 pub use weather::{Storm, Weather};

@@ -1,9 +1,19 @@
 //! The program `everytab-testbed`: runs a small internet until SIGTERM or Ctrl-C.
 
-use std::{path::PathBuf, process::ExitCode};
+mod graph_options;
+
+use std::{
+    io::{BufWriter, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use clap::{Parser, ValueEnum};
-use everytab_testbed::{Content, Latency, Mix, Settings, SmallInternet, TestbedError};
+use everytab_testbed::{
+    AccessLogTarget, ClosedCrawl, Content, Latency, Mix, OracleScope, Settings, SiteGraph,
+    SmallInternet, TestbedError,
+};
+use graph_options::GraphOptions;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Serves a small internet on loopback: names, websites, and a crawl bucket.
@@ -29,6 +39,15 @@ struct Arguments {
     /// Where generated files are kept; taken again when seed and hosts are the same.
     #[arg(long, value_name = "DIR", default_value = "./everytab-testbed-data")]
     scratch: PathBuf,
+    /// Write a line for each request to a site into this file, with its times in microseconds.
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
+    /// Instead of serving the graph, print what a crawl from its first home page in this scope must
+    /// record: URL, outcome and SHA-256, a line each.
+    #[arg(long, value_name = "SCOPE", requires = "graph")]
+    expect: Option<String>,
+    #[command(flatten)]
+    graph: GraphOptions,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -56,6 +75,13 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     };
     let content = match arguments.recorded {
         Some(dir) => Content::Recorded { dir },
+        None if arguments.graph.graph => {
+            let graph = arguments.graph.settings(arguments.hosts)?;
+            if let Some(scope) = &arguments.expect {
+                return expect(&SiteGraph::new(arguments.seed, graph)?, scope);
+            }
+            Content::Graph(Box::new(graph))
+        }
         None => Content::Generated { hosts: arguments.hosts },
     };
     let settings = Settings {
@@ -65,15 +91,33 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
         scratch_dir: arguments.scratch,
         latency: Latency::default(),
     };
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(settings))
+    let serving = serve(settings, arguments.access_log);
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serving)
 }
 
-async fn serve(settings: Settings) -> Result<(), Box<dyn std::error::Error>> {
+/// Prints what a crawl must record.
+fn expect(graph: &SiteGraph, scope: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let scope = OracleScope::parse(scope).ok_or("--expect: page, host, site, list or any")?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    for fetch in graph.oracle(ClosedCrawl::new(vec![graph.home(0)], scope)) {
+        let digest = fetch.sha256.map_or_else(|| "-".to_owned(), hex::encode);
+        writeln!(out, "{}\t{}\t{digest}", fetch.url, fetch.outcome)?;
+    }
+    Ok(out.flush()?)
+}
+
+async fn serve(
+    settings: Settings,
+    access_log: Option<PathBuf>,
+) -> Result<(), Box<dyn std::error::Error>> {
     let mut terminated = signal(SignalKind::terminate())?;
     let running = tokio::select! {
         started = SmallInternet::start(settings) => started?,
         stopped = stop_asked(&mut terminated) => return Ok(stopped?),
     };
+    if let Some(path) = access_log {
+        running.log_accesses(&AccessLogTarget::File(path))?;
+    }
     println!("{}", serde_json::to_string(&running.client)?);
     stop_asked(&mut terminated).await?;
     eprintln!("{}", serde_json::to_string(&running.counts())?);

@@ -48,7 +48,7 @@ impl Recording {
 
     /// The recorded response of the URL, else an icon from the folder; none for other paths.
     pub(crate) fn response(&self, seed: u64, request: &Request) -> Option<StoredResponse> {
-        let Request { https, host, target } = request;
+        let Request { https, host, target, .. } = request;
         self.answers.find(*https, host, target).or_else(|| self.icon(seed, host, request.path()))
     }
 

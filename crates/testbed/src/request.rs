@@ -8,6 +8,8 @@ pub(crate) struct Request {
     pub(crate) host: String,
     /// Path and query, as sent.
     pub(crate) target: String,
+    /// `If-None-Match`, if it was sent; only hosts of a graph of sites look at it.
+    pub(crate) if_none_match: Option<String>,
 }
 
 impl Request {

@@ -12,6 +12,7 @@ use socket2::Socket;
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use crate::{
+    access_log::{AccessLine, AccessLog, AccessLogTarget},
     behaviour::Behaviour,
     bucket::{
         prepare::{self, Prepared},
@@ -22,6 +23,7 @@ use crate::{
     dns::NameServer,
     error::TestbedError,
     generate::World,
+    graph::{ServedGraph, SiteGraph},
     internet::{Internet, Library},
     listeners,
     recorded::Recording,
@@ -129,6 +131,7 @@ impl SmallInternet {
             latency: settings.latency,
             library,
             counters: Counters::default(),
+            access_log: AccessLog::default(),
             drawing: Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)),
             has_ipv6,
         });
@@ -154,6 +157,11 @@ fn make_content(settings: &Settings) -> Result<(Prepared, Library), TestbedError
         Content::Recorded { dir } => {
             let prepared = prepare::recorded(dir, scratch)?;
             Ok((prepared, Library::Recorded(Recording::open(dir)?)))
+        }
+        Content::Graph(graph) => {
+            let graph = SiteGraph::new(settings.seed, (**graph).clone())?;
+            let served = Box::new(ServedGraph::new(graph));
+            Ok((prepare::empty(scratch)?, Library::Graph(served)))
         }
     }
 }
@@ -194,13 +202,58 @@ impl Running {
         self.internet.knows(host)
     }
 
-    /// The hosts of generated content, in the order of the index; empty for recorded content.
+    /// The hosts of generated content, in the order of the index, or those of a graph by number;
+    /// empty for recorded content.
     pub fn hosts(&self) -> impl Iterator<Item = String> + '_ {
-        let world = match &self.internet.library {
-            Library::Generated(world) => Some(world),
-            Library::Recorded(_) => None,
+        let library = &self.internet.library;
+        let count = match library {
+            Library::Generated(world) => world.hosts(),
+            Library::Graph(served) => served.graph.hosts(),
+            Library::Recorded(_) => 0,
         };
-        world.into_iter().flat_map(|world| (0..world.hosts()).map(|index| world.name(index)))
+        (0..count).map(move |number| match library {
+            Library::Generated(world) => world.name(number),
+            Library::Graph(served) => served.graph.host_name(number),
+            Library::Recorded(_) => String::new(),
+        })
+    }
+
+    /// The graph of sites, if the content is one.
+    #[must_use]
+    pub fn graph(&self) -> Option<&SiteGraph> {
+        match &self.internet.library {
+            Library::Graph(served) => Some(&served.graph),
+            _ => None,
+        }
+    }
+
+    /// Sets the day of a graph of sites, on which the content of some pages depends. It is 0 at
+    /// first.
+    pub fn set_day(&self, day: u32) {
+        if let Library::Graph(served) = &self.internet.library {
+            served.set_day(day);
+        }
+    }
+
+    /// Begins a log with the times of each request to a site. An earlier one ends.
+    ///
+    /// # Errors
+    /// A file that cannot be made.
+    pub fn log_accesses(&self, target: &AccessLogTarget) -> Result<(), TestbedError> {
+        self.internet.access_log.start(target)
+    }
+
+    /// The lines of a log in memory, in the order in which requests ended. Of a log in a file it
+    /// gives none, and writes to disk what is not there yet.
+    #[must_use]
+    pub fn access_lines(&self) -> Vec<AccessLine> {
+        self.internet.access_log.lines()
+    }
+
+    /// The number of requests that found no room in the log.
+    #[must_use]
+    pub fn lost_accesses(&self) -> u64 {
+        self.internet.access_log.lost()
     }
 
     /// Stops everything and waits until it has stopped.

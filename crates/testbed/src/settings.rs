@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::mix::Mix;
+use crate::{graph::GraphSettings, mix::Mix};
 
 /// The content of a small internet.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -17,6 +17,9 @@ pub enum Content {
         /// How many hostnames have a home page in the crawl.
         hosts: u64,
     },
+    /// A graph of sites for a crawler. There is no crawl: the bucket is empty, and the mix is not
+    /// asked. Of the latency only `base` counts.
+    Graph(Box<GraphSettings>),
 }
 
 /// How long answers take. All waits are fixed by the URL.
@@ -69,6 +72,16 @@ impl Settings {
             behaviours: Mix::light(),
             scratch_dir: scratch_dir.into(),
             latency: Latency::default(),
+        }
+    }
+
+    /// A graph of sites.
+    #[must_use]
+    pub fn graph(seed: u64, graph: GraphSettings, scratch_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            content: Content::Graph(Box::new(graph)),
+            behaviours: Mix::none(),
+            ..Self::generated(seed, 0, scratch_dir)
         }
     }
 

@@ -4,6 +4,7 @@
 //! request; `http1` and `http2` write it.
 
 mod answer;
+mod graph;
 mod http1;
 mod http2;
 mod redirects;

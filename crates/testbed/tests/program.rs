@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
     process::{Command, Stdio},
 };
 
@@ -28,6 +29,52 @@ fn it_prints_its_addresses_and_ends_well_on_sigterm() {
     let killed = Command::new("kill").arg(program.id().to_string()).status().unwrap();
     assert!(killed.success());
     assert_eq!(program.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn it_serves_a_graph_and_says_what_a_crawl_of_it_records() {
+    let scratch = tempfile::tempdir().unwrap();
+    let log = scratch.path().join("access.log");
+    let graph = ["--graph", "--hosts", "6", "--pages", "90", "--traps", "all"];
+    let program = || {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_everytab-testbed"));
+        program.args(graph);
+        program
+    };
+    let expected = program().args(["--expect", "any"]).output().unwrap();
+    assert!(expected.status.success());
+    let expected = String::from_utf8(expected.stdout).unwrap();
+    assert!(expected.lines().count() > 40, "{expected}");
+    let is_line = |line: &str| line.starts_with("http") && line.split('\t').count() == 3;
+    assert!(expected.lines().all(is_line), "{expected}");
+    let output = program().args(["--traps", "none"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("calendar"));
+
+    let mut program = program()
+        .arg("--scratch")
+        .arg(scratch.path())
+        .arg("--access-log")
+        .arg(&log)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(program.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let port = told["dial_ports"][0][1].as_u64().unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).unwrap();
+    let url = expected.split('\t').next().unwrap();
+    let host = url.split('/').nth(2).unwrap();
+    write!(stream, "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    let killed = Command::new("kill").arg(program.id().to_string()).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(program.wait().unwrap().code(), Some(0));
+    let lines = everytab_testbed::read_access_log(&log).unwrap();
+    assert_eq!((lines.len(), lines[0].host.as_str(), lines[0].status), (1, host, 200));
 }
 
 #[test]

@@ -42,6 +42,12 @@ pub(crate) fn generated(
     Ok(Prepared { bucket, crawl })
 }
 
+/// Makes a bucket without a crawl.
+pub(crate) fn empty(scratch: &Path) -> Result<Prepared, TestbedError> {
+    let bucket = make(scratch, "", |folder| layout::write_collections(folder, &[]))?;
+    Ok(Prepared { bucket, crawl: String::new() })
+}
+
 /// Makes a bucket of hard links to the files of a recorded crawl.
 pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedError> {
     let dir = dir.canonicalize().map_err(TestbedError::file(dir))?;

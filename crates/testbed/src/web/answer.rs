@@ -8,7 +8,7 @@ use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 
 use super::{
-    redirects,
+    graph, redirects,
     reply::{Answer, Ending, header},
     robots,
 };
@@ -31,6 +31,10 @@ pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer
     }
     let behaviour = internet.behaviour(&request.host);
     internet.counters.request(behaviour, &request.host, request.path());
+    if let Library::Graph(served) = &internet.library {
+        // Pages are made faster than a blocking thread could take over.
+        return graph::answer(internet, served, &request);
+    }
     // One permit for each core: else a thousand concurrent requests would start a thousand threads.
     let Ok(_permit) = internet.drawing.acquire().await else {
         return Answer::page(500, "Internal Server Error");
@@ -145,6 +149,7 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     }
     let stored = match &internet.library {
         Library::Recorded(recording) => recording.response(internet.seed, request),
+        Library::Graph(_) => None,
         Library::Generated(_) => {
             draw::icon(internet.seed, &request.host, path).map(|drawn| StoredResponse {
                 status: 200,

@@ -2,7 +2,11 @@
 //!
 //! Reads requests without a body (GET and HEAD), one after another on a connection.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -15,7 +19,8 @@ use super::{
     silence::keep_silent,
 };
 use crate::{
-    behaviour::Behaviour, counters::CountedConnection, internet::Internet, request::Request,
+    access_log::OpenLine, behaviour::Behaviour, counters::CountedConnection, internet::Internet,
+    request::Request,
 };
 
 /// A request head longer than this, in bytes, ends the connection.
@@ -24,6 +29,8 @@ const MAX_HEAD_BYTES: usize = 16 * 1_024;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// A connection whose client does not read is closed after this time.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// A body without an end ends with its connection after this time: longer than any client waits.
+const ENDLESS_TIME: Duration = Duration::from_secs(600);
 
 /// Serves until the client closes the connection. `tls_host` is the SNI hostname, on https.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
@@ -34,19 +41,21 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     while let Some(head) = read_head(&mut stream, &mut buffer).await? {
-        let Some(Head { method, target, host, close }) = parse(&head) else {
-            return write(&mut stream, &Answer::page(400, "Bad Request"), false, true).await;
+        let parsed = parse(&head).map(|mut head| {
+            head.host = head.host.or_else(|| tls_host.clone());
+            head
+        });
+        let Some(Head { method, target, host: Some(host), if_none_match, close }) = parsed else {
+            return write(&mut stream, &Answer::page(400, "Bad Request"), false, true, None).await;
         };
-        let Some(host) = host.or_else(|| tls_host.clone()) else {
-            return write(&mut stream, &Answer::page(400, "Bad Request"), false, true).await;
-        };
+        let mut line = internet.access_log.begin(connection.address(), &host, &target);
         connection.is_for(&host);
         if internet.behaviour(&host) == Behaviour::NeverAnswers {
             return keep_silent(stream).await;
         }
         let head_only = method == "HEAD";
         let answer = if head_only || method == "GET" {
-            let request = Request { https: tls_host.is_some(), host, target };
+            let request = Request { https: tls_host.is_some(), host, target, if_none_match };
             answer::answer(internet, request).await
         } else {
             Answer::page(405, "Method Not Allowed")
@@ -54,9 +63,10 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         if !answer.delay.is_zero() {
             tokio::time::sleep(answer.delay).await;
         }
-        write(&mut stream, &answer, head_only, close).await?;
+        write(&mut stream, &answer, head_only, close, line.as_mut()).await?;
         match answer.ending {
             Ending::StallAfter(_) if !head_only => return keep_silent(stream).await,
+            Ending::Endless if !head_only => return send_endlessly(stream, &answer.body).await,
             Ending::Declared(_) => return finish(stream).await,
             _ if close => return finish(stream).await,
             _ => {}
@@ -95,6 +105,7 @@ struct Head {
     method: String,
     target: String,
     host: Option<String>,
+    if_none_match: Option<String>,
     close: bool,
 }
 
@@ -106,7 +117,7 @@ fn parse(head: &[u8]) -> Option<Head> {
     if !target.starts_with('/') || !version.starts_with("HTTP/1.") {
         return None;
     }
-    let mut host = None;
+    let (mut host, mut if_none_match) = (None, None);
     let mut close = version == "HTTP/1.0";
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let value = value.trim();
@@ -115,9 +126,12 @@ fn parse(head: &[u8]) -> Option<Head> {
             host = Some(name.trim_end_matches('.').to_ascii_lowercase());
         } else if name.eq_ignore_ascii_case("connection") {
             close = value.eq_ignore_ascii_case("close");
+        } else if name.eq_ignore_ascii_case("if-none-match") {
+            if_none_match = Some(value.to_owned());
         }
     }
-    Some(Head { method: method.to_owned(), target: target.to_owned(), host, close })
+    let (method, target) = (method.to_owned(), target.to_owned());
+    Some(Head { method, target, host, if_none_match, close })
 }
 
 async fn write<S: AsyncWrite + Unpin>(
@@ -125,16 +139,40 @@ async fn write<S: AsyncWrite + Unpin>(
     answer: &Answer,
     head_only: bool,
     close: bool,
+    line: Option<&mut OpenLine>,
 ) -> io::Result<()> {
     let bytes = encode(answer, head_only, close);
+    let mut rest = bytes.as_slice();
     timeout(WRITE_TIMEOUT, async {
-        stream.write_all(&bytes).await?;
+        if let Some(line) = line {
+            line.has_status(answer.status);
+            // The client cannot have the whole answer before its end is noted.
+            let (most, last) = rest.split_at(rest.len().saturating_sub(1));
+            stream.write_all(most).await?;
+            if answer.ending != Ending::Endless {
+                line.ends();
+            }
+            rest = last;
+        }
+        stream.write_all(rest).await?;
         stream.flush().await
     })
     .await?
 }
 
-/// All bytes of an answer.
+/// Sends chunks until the client closes the connection.
+async fn send_endlessly<S: AsyncWrite + Unpin>(mut stream: S, piece: &[u8]) -> io::Result<()> {
+    let began = Instant::now();
+    let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
+    while began.elapsed() < ENDLESS_TIME {
+        timeout(WRITE_TIMEOUT, stream.write_all(&chunk)).await??;
+    }
+    Ok(())
+}
+
+const CHUNKED: &str = "transfer-encoding: chunked\r\n";
+
+/// All bytes of an answer, of one without an end its head.
 fn encode(answer: &Answer, head_only: bool, close: bool) -> Vec<u8> {
     let status = answer.status;
     let reason = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
@@ -148,7 +186,8 @@ fn encode(answer: &Answer, head_only: bool, close: bool) -> Vec<u8> {
         Ending::Length => (content_length(answer.body.len()), answer.body.len()),
         Ending::Declared(length) => (content_length(length), answer.body.len()),
         Ending::StallAfter(sent) => (content_length(answer.body.len()), sent),
-        Ending::Unannounced => ("transfer-encoding: chunked\r\n".to_owned(), answer.body.len()),
+        Ending::Unannounced => (CHUNKED.to_owned(), answer.body.len()),
+        Ending::Endless => (CHUNKED.to_owned(), 0),
     };
     head.push_str(&framing);
     if close || matches!(answer.ending, Ending::Declared(_)) {

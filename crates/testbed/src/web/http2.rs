@@ -1,11 +1,19 @@
 //! HTTP/2 (by hyper) for the hosts that offer it.
 
-use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::IpAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
 use hyper::{
-    body::{Frame, Incoming},
+    body::{Body, Frame, Incoming, SizeHint},
     service::service_fn,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -15,7 +23,9 @@ use super::{
     answer,
     reply::{Answer, Ending},
 };
-use crate::{counters::CountedConnection, internet::Internet, request::Request};
+use crate::{
+    access_log::OpenLine, counters::CountedConnection, internet::Internet, request::Request,
+};
 
 /// The interval of pings: a connection whose client does not answer them is closed.
 const PING_EVERY: Duration = Duration::from_secs(30);
@@ -30,9 +40,10 @@ pub(crate) async fn serve<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let address = connection.address();
     let service = service_fn(|request: http::Request<Incoming>| {
         let (internet, host) = (Arc::clone(internet), host.clone());
-        async move { Ok::<_, Infallible>(respond(&internet, host, &request).await) }
+        async move { Ok::<_, Infallible>(respond(&internet, host, address, &request).await) }
     });
     let served = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
@@ -46,28 +57,45 @@ where
 async fn respond(
     internet: &Arc<Internet>,
     tls_host: String,
+    address: IpAddr,
     request: &http::Request<Incoming>,
-) -> http::Response<BoxBody<Bytes, Infallible>> {
+) -> http::Response<LoggedBody> {
     internet.counters.http2_request(request);
     let named = request.uri().host().map(|host| host.trim_end_matches('.').to_ascii_lowercase());
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    let request =
-        Request { https: true, host: named.unwrap_or(tls_host), target: target.to_owned() };
+    let tag = request.headers().get(http::header::IF_NONE_MATCH);
+    let if_none_match = tag.and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+    let (host, target) = (named.unwrap_or(tls_host), target.to_owned());
+    let line = internet.access_log.begin(address, &host, &target);
+    let request = Request { https: true, host, target, if_none_match };
     let answer = answer::answer(internet, request).await;
     if !answer.delay.is_zero() {
         tokio::time::sleep(answer.delay).await;
     }
-    encode(answer)
+    encode(answer, line)
 }
 
-fn encode(answer: Answer) -> http::Response<BoxBody<Bytes, Infallible>> {
+fn encode(answer: Answer, mut line: Option<OpenLine>) -> http::Response<LoggedBody> {
+    if let Some(line) = &mut line {
+        line.has_status(answer.status);
+    }
+    let is_endless = answer.ending == Ending::Endless;
     let body = match answer.ending {
         Ending::Unannounced => {
             let frame = Ok(Frame::data(answer.body));
             StreamBody::new(futures_util::stream::iter([frame])).boxed()
         }
+        Ending::Endless => {
+            let frames = std::iter::repeat_with(move || Ok(Frame::data(answer.body.clone())));
+            StreamBody::new(futures_util::stream::iter(frames)).boxed()
+        }
         _ => Full::new(answer.body).boxed(),
     };
+    if let Some(line) = line.as_mut().filter(|_| body.is_end_stream()) {
+        // Nothing will be asked of a body that is empty.
+        line.ends();
+    }
+    let body = LoggedBody { body, line, is_endless };
     let mut response = http::Response::new(body);
     if let Ok(status) = http::StatusCode::from_u16(answer.status) {
         *response.status_mut() = status;
@@ -79,4 +107,36 @@ fn encode(answer: Answer) -> http::Response<BoxBody<Bytes, Infallible>> {
         }
     }
     response
+}
+
+/// A body that ends the line of its request before its last frame is sent.
+struct LoggedBody {
+    body: BoxBody<Bytes, Infallible>,
+    line: Option<OpenLine>,
+    is_endless: bool,
+}
+
+impl Body for LoggedBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        let is_endless = self.is_endless;
+        if let Some(line) = self.line.as_mut().filter(|_| !is_endless) {
+            line.ends();
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

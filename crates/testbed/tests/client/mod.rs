@@ -5,7 +5,9 @@ use std::{
     time::Duration,
 };
 
-use everytab_testbed::{Behaviour, Content, Latency, Mix, Running, Settings, SmallInternet};
+use everytab_testbed::{
+    Behaviour, Content, GraphSettings, Latency, Mix, Running, Settings, SmallInternet,
+};
 use hickory_proto::{
     op::{Message, Query, ResponseCode},
     rr::{Name, RData, RecordType},
@@ -32,6 +34,33 @@ pub(crate) async fn start(mix: Mix) -> (Running, TempDir) {
         latency: Latency::default(),
     };
     (SmallInternet::start(settings).await.unwrap(), scratch)
+}
+
+/// A graph of sites.
+pub(crate) async fn start_graph(graph: GraphSettings) -> (Running, TempDir) {
+    let scratch = tempfile::tempdir().unwrap();
+    let settings = Settings::graph(11, graph, scratch.path());
+    (SmallInternet::start(settings).await.unwrap(), scratch)
+}
+
+/// A client that dials each of these hosts where its name says, if it says anything.
+pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::Client {
+    let authority = reqwest::Certificate::from_pem(running.ca_pem.as_bytes()).unwrap();
+    let mut client = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .tls_certs_only([authority])
+        .connect_timeout(Duration::from_secs(2))
+        .timeout(Duration::from_secs(20));
+    for host in hosts {
+        let found = addresses(running, host).await.unwrap_or_default();
+        client = match found.first() {
+            Some(address) => client.resolve(host, SocketAddr::new(*address, 0)),
+            // A port of loopback on which nothing listens.
+            None => client.resolve(host, SocketAddr::from(([127, 0, 0, 1], 0))),
+        };
+    }
+    client.build().unwrap()
 }
 
 /// One question over UDP; none when no answer comes.

@@ -1,0 +1,54 @@
+//! A world that is served: the day, and which pages were refused once.
+//!
+//! This is the only state. It decides whether a page that is 503 at first is refused again, and
+//! never what a page says; so the end of a crawl that asks such a page twice does not depend on it.
+
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use parking_lot::Mutex;
+
+use super::{
+    answers::{GraphRequest, answer},
+    reply::GraphAnswer,
+    world::{GraphPage, SiteGraph},
+};
+
+/// Greatest number of pages that are remembered; those beyond are not refused at all.
+const MAX_REFUSED: usize = 1 << 20;
+
+/// A world and the state of serving it.
+#[derive(Debug)]
+pub(crate) struct ServedGraph {
+    pub(crate) graph: SiteGraph,
+    day: AtomicU32,
+    refused: Mutex<HashSet<(GraphPage, u32)>>,
+}
+
+impl ServedGraph {
+    pub(crate) fn new(graph: SiteGraph) -> Self {
+        Self { graph, day: AtomicU32::new(0), refused: Mutex::default() }
+    }
+
+    pub(crate) fn set_day(&self, day: u32) {
+        self.day.store(day, Ordering::Relaxed);
+    }
+
+    /// Answers a request; none if the name is no host's.
+    pub(crate) fn answer(
+        &self,
+        host: &str,
+        target: &str,
+        if_none_match: Option<&str>,
+    ) -> Option<GraphAnswer> {
+        let day = self.day.load(Ordering::Relaxed);
+        let was_asked = |page| {
+            let mut refused = self.refused.lock();
+            refused.len() >= MAX_REFUSED || !refused.insert((page, day))
+        };
+        let request = GraphRequest { host, target, if_none_match, day, was_asked: &was_asked };
+        answer(&self.graph, &request)
+    }
+}

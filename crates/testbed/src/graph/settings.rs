@@ -1,0 +1,224 @@
+//! What a graph of sites is made from. Shares are in a thousandth.
+
+use super::traps::Trap;
+use crate::{behaviour::Behaviour, error::TestbedError};
+
+/// How the pages are spread over the hosts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PageSpread {
+    /// Every host has the same number, but for the remainder.
+    Equal,
+    /// Every number from 1 to twice the mean is as probable; the sum is about what was asked for.
+    Uniform,
+    /// The n-th host has an n-th of the first one's pages (Zipf's law), at least one; the sum is
+    /// about what was asked for.
+    Zipf,
+}
+
+/// Everything that decides a graph of sites, beside the seed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct GraphSettings {
+    /// Number of hosts, at least that of the sites.
+    pub hosts: u64,
+    /// Number of sites, at least 1. The first ones have one host, the last ones the most.
+    pub sites: u64,
+    /// Number of pages of all hosts, at least that of the hosts.
+    pub pages: u64,
+    /// How the pages are spread over the hosts.
+    pub spread: PageSpread,
+    /// Number of links of a page, at least 1. Home pages have up to 8 more.
+    pub links: u64,
+    /// Mean size of a page in bytes; a page has 0.5 to 1.5 times this, or what its links take.
+    pub page_bytes: u64,
+    /// Public suffixes under which the sites are. A crawler finds these sites only if they are in
+    /// its own list of suffixes; the default ones are in the Public Suffix List, two of them in its
+    /// private section.
+    pub suffixes: Vec<String>,
+    /// Share of hosts with https; the others have http. Links always name the host's own.
+    pub https: u32,
+    /// Share of dead hosts, among the hosts that no other depends on.
+    pub dead: u32,
+    /// The ways in which hosts are dead. Allowed are [`GraphSettings::DEATHS`].
+    pub dead_as: Vec<Behaviour>,
+    /// Share of slow hosts; the others answer immediately.
+    pub slow: u32,
+    /// The least and the greatest response time of a slow host, in milliseconds.
+    pub slow_ms: (u64, u64),
+    /// Share of hosts whose robots.txt has a Crawl-delay.
+    pub crawl_delay: u32,
+    /// The least and the greatest Crawl-delay, in milliseconds.
+    pub crawl_delay_ms: (u64, u64),
+    /// Share of hosts without robots.txt, on which nothing is forbidden.
+    pub no_robots: u32,
+    /// Share of leaf pages that redirect to a page of their host. A page is a leaf if it has no
+    /// children in its host's tree; where a page has many links, nearly all are.
+    pub redirect: u32,
+    /// Share of leaf pages that redirect to a page of another host.
+    pub redirect_away: u32,
+    /// Share of leaf pages that are 404.
+    pub not_found: u32,
+    /// Share of leaf pages that are 503 when they are asked for the first time.
+    pub unavailable: u32,
+    /// Share of leaf pages that robots.txt disallows.
+    pub forbidden: u32,
+    /// Share of leaf pages whose meta element forbids to follow their links.
+    pub nofollow: u32,
+    /// Share of leaf pages to which only links with `rel=nofollow` lead.
+    pub hidden: u32,
+    /// Share of leaf pages that are media: half are images of the page above them, a quarter are
+    /// images that a page links to, a quarter are PDF files.
+    pub media: u32,
+    /// Share of links in another spelling of the same normalized key: with a session, campaign
+    /// parameters, a fragment, a port, dot segments, escapes.
+    pub variants: u32,
+    /// Share of pages whose content depends on the day.
+    pub changing: u32,
+    /// The traps that there are.
+    pub traps: Vec<Trap>,
+    /// Share of hosts that have a trap: one of `traps`, in turn.
+    pub trap_hosts: u32,
+}
+
+impl Default for GraphSettings {
+    /// A small world with a little of everything but dead hosts, delays and traps.
+    fn default() -> Self {
+        let suffixes = ["com", "co.uk", "org", "github.io", "de", "netlify.app"];
+        Self {
+            hosts: 20,
+            sites: 12,
+            pages: 1_000,
+            spread: PageSpread::Uniform,
+            links: 20,
+            page_bytes: 3_000,
+            suffixes: suffixes.map(str::to_owned).to_vec(),
+            https: 500,
+            dead: 0,
+            dead_as: vec![Behaviour::DnsNxdomain],
+            slow: 0,
+            slow_ms: (20, 5_000),
+            crawl_delay: 0,
+            crawl_delay_ms: (1_000, 60_000),
+            no_robots: 200,
+            redirect: 40,
+            redirect_away: 20,
+            not_found: 40,
+            unavailable: 20,
+            forbidden: 30,
+            nofollow: 20,
+            hidden: 20,
+            media: 60,
+            variants: 100,
+            changing: 100,
+            traps: Vec::new(),
+            trap_hosts: 0,
+        }
+    }
+}
+
+impl GraphSettings {
+    /// The ways in which a host of a graph can be dead.
+    pub const DEATHS: [Behaviour; 5] = [
+        Behaviour::DnsNxdomain,
+        Behaviour::DnsServfail,
+        Behaviour::ConnectTimeout,
+        Behaviour::NeverAnswers,
+        Behaviour::Reset,
+    ];
+
+    /// A world whose pages are all fine, without variants of links.
+    #[must_use]
+    pub fn plain(hosts: u64, sites: u64, pages: u64) -> Self {
+        Self {
+            hosts,
+            sites,
+            pages,
+            redirect: 0,
+            redirect_away: 0,
+            not_found: 0,
+            unavailable: 0,
+            forbidden: 0,
+            nofollow: 0,
+            hidden: 0,
+            media: 0,
+            variants: 0,
+            changing: 0,
+            ..Self::default()
+        }
+    }
+
+    /// The shares of leaf pages, in the order in which they are drawn.
+    pub(super) fn leaf_shares(&self) -> [u32; 8] {
+        [
+            self.redirect,
+            self.redirect_away,
+            self.not_found,
+            self.unavailable,
+            self.forbidden,
+            self.nofollow,
+            self.hidden,
+            self.media,
+        ]
+    }
+
+    pub(super) fn check(&self) -> Result<(), TestbedError> {
+        let of_hosts = [self.https, self.dead, self.slow, self.crawl_delay, self.no_robots];
+        let of_others = [self.variants, self.changing, self.trap_hosts];
+        let shares = of_hosts.into_iter().chain(of_others);
+        let is_suffix = |suffix: &String| {
+            let is_letter = |byte: u8| byte.is_ascii_lowercase() || b".-".contains(&byte);
+            !suffix.is_empty() && !suffix.starts_with('.') && suffix.bytes().all(is_letter)
+        };
+        let wrong = [
+            (self.sites == 0 || self.hosts < self.sites, "no site, or fewer hosts than sites"),
+            (self.pages < self.hosts, "fewer pages than hosts"),
+            (self.pages > MAX_PAGES, "too many pages"),
+            (self.links == 0 || self.links > MAX_LINKS, "links a page: 1 to 4,000"),
+            (self.page_bytes > MAX_PAGE_BYTES, "pages of more than 16 MiB"),
+            (!self.suffixes.iter().all(is_suffix), "a suffix is no name in lower case"),
+            (self.suffixes.is_empty(), "no suffix"),
+            (shares.into_iter().any(|share| share > 1_000), "a share of more than a thousand"),
+            (self.leaf_shares().iter().sum::<u32>() > 1_000, "more than a thousand leaf pages"),
+            (!self.dead_as.iter().all(|as_| Self::DEATHS.contains(as_)), "no way to be dead"),
+            (self.dead > 0 && self.dead_as.is_empty(), "dead hosts, but no way to be dead"),
+            (self.trap_hosts > 0 && self.traps.is_empty(), "hosts with traps, but no trap"),
+            (self.slow_ms.0 > self.slow_ms.1, "response times: the least is the greater one"),
+            (self.crawl_delay_ms.0 > self.crawl_delay_ms.1, "delays: the least is the greater"),
+        ];
+        match wrong.iter().find(|(is_wrong, _)| *is_wrong) {
+            Some((_, why)) => Err(TestbedError::Settings(format!("the graph of sites: {why}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Greatest number of pages: enough for the whole web, and products of numbers stay in 64 bits.
+const MAX_PAGES: u64 = 1 << 40;
+/// Greatest number of links of a page: crawlers read 5,000, and a page has some more than these.
+const MAX_LINKS: u64 = 4_000;
+/// Greatest mean size of a page in bytes.
+const MAX_PAGE_BYTES: u64 = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_make_no_world_are_refused() {
+        assert!(GraphSettings::default().check().is_ok());
+        let good = GraphSettings::default;
+        for wrong in [
+            GraphSettings { sites: 0, ..good() },
+            GraphSettings { hosts: 11, ..good() },
+            GraphSettings { pages: 19, ..good() },
+            GraphSettings { links: 0, ..good() },
+            GraphSettings { media: 900, ..good() },
+            GraphSettings { https: 1_001, ..good() },
+            GraphSettings { suffixes: vec!["Com".to_owned()], ..good() },
+            GraphSettings { dead_as: vec![Behaviour::Gone], ..good() },
+            GraphSettings { trap_hosts: 1, ..good() },
+            GraphSettings { slow_ms: (2, 1), ..good() },
+        ] {
+            assert!(wrong.check().is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What the URLs of traps answer.
+//!
+//! Must not know: robots.txt, which the answers of a host have.
+
+use std::{fmt::Write, sync::OnceLock};
+
+use bytes::Bytes;
+use flate2::{Compress, Compression, Crc, FlushCompress};
+
+use super::{names::WORDS, reply::GraphAnswer, traps::Trap, world::SiteGraph};
+use crate::{dice::Dice, draw};
+
+/// Number of links of the page with many.
+const MANY_LINKS: u64 = 12_000;
+/// Number of hosts to which a host of a link farm links.
+const FARM_LINKS: u64 = 20;
+/// Number of hosts of a link farm.
+const FARM_HOSTS: u64 = 1_000_000_000;
+/// Number of redirects, or of refreshing pages, after which the first one comes again.
+const LOOP_LENGTH: u64 = 3;
+/// Size of the piece that a gzip bomb repeats, in bytes, and how often it does.
+const BOMB_PIECE_BYTES: usize = 1 << 20;
+const BOMB_PIECES: usize = 1 << 10;
+/// Size of the piece of which an endless body is made, in bytes.
+const ENDLESS_PIECE_BYTES: usize = 16 << 10;
+/// What separates the draws of traps from others.
+const TRAP_PAGE_DRAW: u64 = 60;
+
+/// The answer of a host's trap; none if the target is not of the trap.
+pub(super) fn answer(
+    graph: &SiteGraph,
+    host: u64,
+    trap: Trap,
+    target: &str,
+) -> Option<GraphAnswer> {
+    let rest = target.strip_prefix(trap.prefix()).filter(|_| !trap.prefix().is_empty())?;
+    let name = graph.host_name(host);
+    let number = rest.split(['/', '?']).next().unwrap_or_default().parse::<u64>();
+    Some(match trap {
+        Trap::Calendar => calendar(rest)?,
+        Trap::EndlessQuery => endless_query(rest),
+        Trap::RepeatedSegments => page("Deeper", &["more/", "more/item.html"]),
+        Trap::HostSegment => page("About us", &[&format!("{name}/about/"), "contact.html"]),
+        Trap::SessionPath => session(graph, host, rest),
+        Trap::ManyLinks if rest.is_empty() => {
+            page("Everything", &(0..MANY_LINKS).map(|n| format!("/many/{n}")).collect::<Vec<_>>())
+        }
+        Trap::ManyLinks => page(&format!("Item {rest}"), &["/"]),
+        Trap::RedirectLoop => {
+            GraphAnswer::redirect(302, format!("/loop/{}", (number.ok()? + 1) % LOOP_LENGTH))
+        }
+        Trap::RedirectChain => {
+            GraphAnswer::redirect(302, format!("/chain/{}", number.ok()?.wrapping_add(1)))
+        }
+        Trap::MetaRefreshLoop => refresh((number.ok()? + 1) % LOOP_LENGTH),
+        Trap::BaseGame => base(number.ok()?.wrapping_add(1)),
+        Trap::EndlessBody => endless(),
+        Trap::GzipBomb => {
+            let html = GraphAnswer::new(200, "text/html; charset=utf-8", bomb());
+            html.with("content-encoding", "gzip")
+        }
+        Trap::LyingTypes => lying(graph, &name, rest)?,
+        Trap::Utf16 => utf16(rest)?,
+        Trap::LinkFarm
+        | Trap::RobotsHuge
+        | Trap::RobotsHtml
+        | Trap::RobotsUnavailable
+        | Trap::RobotsDelay => return None,
+    })
+}
+
+/// The answer of a host of a link farm.
+pub(super) fn farm(graph: &SiteGraph, host: u64, number: u64, target: &str) -> GraphAnswer {
+    if target == "/robots.txt" {
+        return GraphAnswer::page(404, "Not Found");
+    }
+    let name = graph.host_name(host);
+    let scheme = if graph.has_https(host) { "https" } else { "http" };
+    let first = number.wrapping_mul(FARM_LINKS);
+    let further = (1..=FARM_LINKS).map(|n| first.wrapping_add(n) % FARM_HOSTS);
+    let mut links: Vec<String> =
+        further.map(|number| format!("{scheme}://farm{number}.{name}/")).collect();
+    links.push("/offers.html".to_owned());
+    page(&format!("Best offers {number}"), &links)
+}
+
+/// A page with links, and with one to the home page.
+fn page<T: AsRef<str>>(title: &str, links: &[T]) -> GraphAnswer {
+    page_with(title, "", links)
+}
+
+fn page_with<T: AsRef<str>>(title: &str, head: &str, links: &[T]) -> GraphAnswer {
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>{title}</title>{head}</head>\n\
+         <body><h1>{title}</h1><p><a href=\"/\">Home</a></p>\n<ul>\n"
+    );
+    for link in links {
+        // Writing to a string does not fail.
+        let _ = writeln!(html, "<li><a href=\"{}\">more</a>", link.as_ref().replace('&', "&amp;"));
+    }
+    html.push_str("</ul></body></html>\n");
+    GraphAnswer::new(200, "text/html; charset=utf-8", html)
+}
+
+fn calendar(rest: &str) -> Option<GraphAnswer> {
+    let (year, month) = rest.split_once('/')?;
+    let (year, month): (i64, i64) = (year.parse().ok()?, month.parse().ok()?);
+    let months = year.checked_mul(12)?.checked_add(month)?.checked_sub(1)?;
+    let link = |months: i64| {
+        format!("/calendar/{}/{:02}", months.div_euclid(12), months.rem_euclid(12) + 1)
+    };
+    let links = [link(months.checked_sub(1)?), link(months.checked_add(1)?)];
+    Some(page(&format!("Events of {month}/{year}"), &links))
+}
+
+fn endless_query(rest: &str) -> GraphAnswer {
+    let query = rest.strip_prefix('?').unwrap_or_default();
+    let count = query.split('&').count();
+    let links = WORDS.iter().take(3).map(|word| format!("/filter?{query}&{word}{count}=1"));
+    page("Filter", &links.collect::<Vec<_>>())
+}
+
+fn session(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
+    // The session of a page follows from its whole path, so each page has others.
+    let seed = rest.bytes().fold(0_u64, |seed, byte| seed.wrapping_mul(257) ^ u64::from(byte));
+    let mut dice = Dice::of_numbers([graph.seed, TRAP_PAGE_DRAW, host, seed]);
+    let links = ["list", "item1", "item2"].map(|name| format!("/session/{:x}/{name}", dice.next()));
+    page("Your basket", &links)
+}
+
+fn refresh(next: u64) -> GraphAnswer {
+    let head = format!("<meta http-equiv=\"refresh\" content=\"0; url=/refresh/{next}\">");
+    page_with("Please wait", &head, &[""; 0])
+}
+
+fn base(next: u64) -> GraphAnswer {
+    let head = format!("<base href=\"/base/{next}/\">");
+    page_with("Folder", &head, &["", "item.html", "./other.html"])
+}
+
+fn endless() -> GraphAnswer {
+    let piece = "<p>and so on</p>\n";
+    let body = piece.repeat(ENDLESS_PIECE_BYTES / piece.len());
+    GraphAnswer { is_endless: true, ..GraphAnswer::new(200, "text/html; charset=utf-8", body) }
+}
+
+/// A gzip member of [`BOMB_PIECES`] equal pieces, each packed once.
+fn bomb() -> Bytes {
+    static BOMB: OnceLock<Bytes> = OnceLock::new();
+    let made = BOMB.get_or_init(|| {
+        let mut piece = b"<p>".to_vec();
+        piece.resize(BOMB_PIECE_BYTES, b' ');
+        let mut packed = Vec::with_capacity(BOMB_PIECE_BYTES);
+        // After a full flush the next piece needs nothing of the one before.
+        let mut deflate = Compress::new(Compression::best(), false);
+        if deflate.compress_vec(&piece, &mut packed, FlushCompress::Full).is_err() {
+            return Bytes::new();
+        }
+        let (mut of_piece, mut of_all) = (Crc::new(), Crc::new());
+        of_piece.update(&piece);
+        let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+        for _ in 0..BOMB_PIECES {
+            member.extend_from_slice(&packed);
+            of_all.combine(&of_piece);
+        }
+        // An empty last block, then checksum and length (RFC 1952 2.3.1).
+        member.extend_from_slice(&[3, 0]);
+        member.extend(of_all.sum().to_le_bytes());
+        member.extend(((BOMB_PIECES * BOMB_PIECE_BYTES) as u32).to_le_bytes());
+        member.into()
+    });
+    made.clone()
+}
+
+fn lying(graph: &SiteGraph, name: &str, rest: &str) -> Option<GraphAnswer> {
+    let html = || page("A page", &["/lying/behind"]).body;
+    Some(match rest {
+        "html-as-png" => GraphAnswer::new(200, "image/png", html()),
+        "png-as-html" => {
+            let drawn = draw::icon(graph.seed, name, "/lying.png")?;
+            GraphAnswer::new(200, "text/html; charset=utf-8", drawn.body)
+        }
+        "zip-as-text" => GraphAnswer::new(200, "text/plain", &b"PK\x03\x04\x14\0\0\0\x08\0"[..]),
+        "no-type" => GraphAnswer::new(200, "", html()),
+        "behind" => page("Behind a lie", &["/"]),
+        _ => return None,
+    })
+}
+
+fn utf16(rest: &str) -> Option<GraphAnswer> {
+    let to = ["/utf16/behind-le", "/utf16/behind-be", "/utf16/behind-header"];
+    let text = |to: &str| {
+        // No declaration in the markup: a page in UTF-16 cannot have one that is true.
+        format!("<!DOCTYPE html><title>Grüße – ☃</title><a href=\"{to}\">weiter</a>\n")
+    };
+    let packed = |text: String, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        text.encode_utf16().flat_map(bytes).collect()
+    };
+    let le = |to: &str| packed(text(to), u16::to_le_bytes);
+    let be = |to: &str| packed(text(to), u16::to_be_bytes);
+    Some(match rest {
+        "le-bom" => GraphAnswer::new(200, "text/html", [&[0xff, 0xfe][..], &le(to[0])].concat()),
+        "be-bom" => GraphAnswer::new(200, "text/html", [&[0xfe, 0xff][..], &be(to[1])].concat()),
+        "le-header" => GraphAnswer::new(200, "text/html; charset=utf-16le", le(to[2])),
+        rest if rest.starts_with("behind-") => page("Behind UTF-16", &["/"]),
+        _ => return None,
+    })
+}

@@ -1,0 +1,106 @@
+//! The closed list of traps: parts of a host that make URLs, bytes or waits without end.
+//!
+//! A host has at most one trap. Its home page links to the trap's entries; a trap of robots.txt has
+//! none. Must not know what a trap's pages look like.
+
+macro_rules! traps {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $prefix:literal [$($entry:literal)*];)+) => {
+        /// A kind of trap. The names are stable.
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        pub enum Trap { $($(#[$doc])* $variant,)+ }
+
+        impl Trap {
+            /// Every trap, in the order of declaration.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant,)+];
+
+            /// The stable name, in snake case.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// What the targets of the trap's URLs begin with; empty if it has none of its own.
+            #[must_use]
+            pub fn prefix(self) -> &'static str {
+                match self { $(Self::$variant => $prefix,)+ }
+            }
+
+            /// The targets to which the home page links.
+            #[must_use]
+            pub fn entries(self) -> &'static [&'static str] {
+                match self { $(Self::$variant => &[$($entry),*],)+ }
+            }
+        }
+    };
+}
+
+// The columns: name, start of its targets, targets that the home page links to.
+traps! {
+    /// A calendar: each month links to the next and the previous one.
+    Calendar "calendar" "/calendar/" ["/calendar/2026/11"];
+    /// Each page links to itself with one parameter more.
+    EndlessQuery "endless_query" "/filter" ["/filter?color=1" "/filter?size=1"];
+    /// A relative link that is resolved against each new folder: `/deep/more/more/more/`.
+    RepeatedSegments "repeated_segments" "/deep/" ["/deep/"];
+    /// A link without its scheme: `/about/www.example.com/about/www.example.com/`.
+    HostSegment "host_segment" "/about/" ["/about/"];
+    /// Each page links to the same pages below a new session id in the path.
+    SessionPath "session_path" "/session/" ["/session/0/list"];
+    /// Hosts without end below the host's name, each linking to 20 further ones.
+    LinkFarm "link_farm" "" [];
+    /// A page with 12,000 links.
+    ManyLinks "many_links" "/many" ["/many"];
+    /// Three URLs that redirect to each other.
+    RedirectLoop "redirect_loop" "/loop/" ["/loop/0"];
+    /// Redirects that never come to an end and never come back.
+    RedirectChain "redirect_chain" "/chain/" ["/chain/0"];
+    /// Three pages that send a browser to each other by a meta element.
+    MetaRefreshLoop "meta_refresh_loop" "/refresh/" ["/refresh/0"];
+    /// Each page has a base URL one folder deeper, so its relative links are new URLs.
+    BaseGame "base_game" "/base/" ["/base/0/"];
+    /// A page whose body does not end.
+    EndlessBody "endless_body" "/endless" ["/endless"];
+    /// A page of 1 GiB that gzip packs into one MB.
+    GzipBomb "gzip_bomb" "/bomb" ["/bomb"];
+    /// robots.txt has 30 MB, of which the first bytes are its rules.
+    RobotsHuge "robots_huge" "" [];
+    /// robots.txt is the home page.
+    RobotsHtml "robots_html" "" [];
+    /// robots.txt is 503 for ever.
+    RobotsUnavailable "robots_unavailable" "" [];
+    /// robots.txt has a Crawl-delay of 1e9 seconds.
+    RobotsDelay "robots_delay" "" [];
+    /// Answers whose Content-Type is not that of their bytes.
+    LyingTypes "lying_types" "/lying/"
+        ["/lying/html-as-png" "/lying/png-as-html" "/lying/zip-as-text" "/lying/no-type"];
+    /// Pages in UTF-16, with and without a byte order mark.
+    Utf16 "utf16" "/utf16/" ["/utf16/le-bom" "/utf16/be-bom" "/utf16/le-header"];
+}
+
+impl Trap {
+    /// The trap of this name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|trap| trap.as_str() == name)
+    }
+
+    /// True if the trap keeps a crawler from every page of its host.
+    #[must_use]
+    pub fn closes_host(self) -> bool {
+        matches!(self, Self::RobotsUnavailable | Self::RobotsDelay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trap_is_read_from_its_name_and_its_entries_are_its_own() {
+        for trap in Trap::ALL {
+            assert_eq!(Trap::parse(trap.as_str()), Some(trap));
+            assert!(trap.entries().iter().all(|entry| entry.starts_with(trap.prefix())));
+        }
+        assert_eq!(Trap::parse("Calendar"), None);
+    }
+}

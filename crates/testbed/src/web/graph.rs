@@ -1,0 +1,17 @@
+//! Answers for the hosts of a graph of sites.
+
+use super::reply::{Answer, Ending};
+use crate::{graph::ServedGraph, internet::Internet, request::Request};
+
+/// Answers a request, after the time that its host takes.
+pub(super) fn answer(internet: &Internet, graph: &ServedGraph, request: &Request) -> Answer {
+    let made = graph.answer(&request.host, &request.target, request.if_none_match.as_deref());
+    let Some(made) = made else { return Answer::page(421, "Misdirected Request") };
+    let mut answer = Answer::new(made.status, "", made.body);
+    answer.headers.extend(made.headers.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    answer.delay = internet.latency.base + made.delay;
+    if made.is_endless {
+        answer.ending = Ending::Endless;
+    }
+    answer
+}
