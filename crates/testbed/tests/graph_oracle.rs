@@ -218,7 +218,7 @@ impl<'a> Crawler<'a> {
                 if is_own || pending.is_seed || self.is_in_scope(from, target.host()) {
                     self.learn(Pending { url: target, ..pending.clone() }, true);
                 }
-                (ExpectedEnding::Captured, "redirect", digest)
+                (ExpectedEnding::Captured, "redirected", digest)
             }
             404 => (ExpectedEnding::Failed, "http_404_410", digest),
             _ => panic!("{status} of {url}"),
@@ -325,7 +325,7 @@ async fn every_kind_of_page_ends_as_the_oracle_says() {
     let graph = running.graph().unwrap();
     let usual = ClosedCrawl::new(vec![graph.home(0)], OracleScope::Any);
     let found = compare(&running, &usual).await;
-    for word in ["ok", "redirect", "http_404_410", "robots_disallowed", "type_refused"] {
+    for word in ["ok", "redirected", "http_404_410", "robots_disallowed", "type_refused"] {
         assert!(count(&found, word) > 5, "{word}");
     }
     running.set_day(1);
@@ -337,7 +337,7 @@ async fn every_kind_of_page_ends_as_the_oracle_says() {
     let away = found.iter().find_map(|(url, (_, outcome, _))| {
         let page = graph.page_of_url(url)?;
         let is_away = graph.kind(page) == everytab_testbed::PageKind::RedirectAway;
-        (is_away && outcome == "redirect").then_some(page)
+        (is_away && outcome == "redirected").then_some(page)
     });
     let crawl = ClosedCrawl::new(vec![away.unwrap()], OracleScope::Page);
     assert_eq!(compare(&running, &ClosedCrawl { day: 1, ..crawl }).await.len(), 2);

@@ -11,8 +11,8 @@
 //! * **Depth** is the least number of links from a seed. A redirect and an image have the depth of
 //!   what led to them. A crawl of several hosts may first reach a URL by a longer path, so with a
 //!   depth that cuts something off the set is exact within one host only, and an upper bound else.
-//! * **A redirect** is a record of its own with the outcome `redirect`, the digest of its own body,
-//!   and leads to its target; no path of redirects of the graph is longer than one.
+//! * **A redirect** is a record of its own with the outcome `redirected` and the digest of its own
+//!   body, and leads to its target; no path of redirects of the graph is longer than one.
 //! * **robots.txt**: a page that it disallows is refused, `robots_disallowed`, and not asked for.
 //!   Of a host whose robots.txt is 503 every known URL is left, `robots_unreachable`; of one with a
 //!   longer Crawl-delay than crawlers obey, `crawl_delay_too_long`. robots.txt itself is no record.
@@ -186,7 +186,7 @@ impl SiteGraph {
             _ => {}
         }
         match self.kind(page) {
-            PageKind::Redirect | PageKind::RedirectAway => (ExpectedEnding::Captured, "redirect"),
+            PageKind::Redirect | PageKind::RedirectAway => (ExpectedEnding::Captured, "redirected"),
             PageKind::NotFound => (ExpectedEnding::Failed, "http_404_410"),
             PageKind::Forbidden => (ExpectedEnding::Refused, "robots_disallowed"),
             PageKind::LinkedImage => (ExpectedEnding::Refused, "type_refused"),
