@@ -30,3 +30,10 @@ grant execute on function
     coordinator.load_bundle_shard, coordinator.load_title_patterns, coordinator.record_bundles,
     coordinator.bundled_shards, coordinator.load_later_blocks, coordinator.most_tabs
     to everytab_worker_site;
+grant execute on function
+    coordinator.lease_slots, coordinator.renew_slots, coordinator.release_slots,
+    coordinator.open_crawls, coordinator.crawl_settings, coordinator.read_links,
+    coordinator.load_due_hosts, coordinator.load_host_chunks, coordinator.load_host_manners,
+    coordinator.load_slot_sums, coordinator.reserve_pages, coordinator.checkpoint_slot,
+    coordinator.drop_read_links, coordinator.drop_ended_frontier
+    to everytab_worker;

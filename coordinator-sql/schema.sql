@@ -47,6 +47,47 @@ CREATE TYPE everytab.run_state AS ENUM (
     'cancelled'
 );
 
+-- Name: add_counts(jsonb, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.add_counts(p_counts jsonb, p_more jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select case when p_more is null or p_more = '{}' then p_counts else
+        (select jsonb_object_agg(name, amount)
+           from (select name, sum(amount::bigint) as amount
+                   from (select * from jsonb_each_text(p_counts)
+                         union all select * from jsonb_each_text(p_more)) added (name, amount)
+                  group by name) summed) end;
+$$;
+
+-- Name: add_links(integer, boolean, smallint[], integer[], boolean[], integer[], bytea[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.add_links(p_crawl integer, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    crawl_row crawls;
+    hour integer := coordinator.links_hour();
+begin
+    perform coordinator.check_links(p_groups, p_masks, p_urgent, p_amounts, p_data);
+    select * into crawl_row from crawls where crawl = p_crawl for no key update;
+    if not found or crawl_row.state = 'ended' or not crawl_row.seeding then
+        return false;
+    end if;
+    insert into links (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
+    select hour, p_crawl, added.* from unnest(p_groups, p_masks, p_urgent, p_amounts, p_data) added;
+    update crawls c
+       set seeding = not p_is_last,
+           seeds = c.seeds + (select coalesce(sum(amount), 0) from unnest(p_amounts) amount)
+     where c.crawl = p_crawl;
+    if p_is_last then
+        perform coordinator.end_if_done(p_crawl);
+    end if;
+    return true;
+end $$;
+
 -- Name: advance(integer, everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.advance(p_run integer, p_kind everytab.job_kind) RETURNS void
@@ -263,6 +304,59 @@ begin
     end if;
 end $$;
 
+-- Name: check_links(smallint[], integer[], boolean[], integer[], bytea[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.check_links(p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- A checkpoint has one row a crawl and group of slots, and a few where one would be too long.
+    max_rows constant integer := 5000;
+    rows integer := coalesce(cardinality(p_groups), 0);
+begin
+    if rows > max_rows or rows <> any (array[
+        coalesce(cardinality(p_masks), 0), coalesce(cardinality(p_urgent), 0),
+        coalesce(cardinality(p_amounts), 0), coalesce(cardinality(p_data), 0)]) then
+        raise exception 'links are at most % rows, each with a value in every array', max_rows
+            using errcode = 'invalid_parameter_value';
+    end if;
+end $$;
+
+-- Name: slots; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.slots (
+    slot smallint NOT NULL,
+    lease_number integer DEFAULT 0 NOT NULL,
+    deaths smallint DEFAULT 0 NOT NULL,
+    checkpoint bigint DEFAULT 0 NOT NULL,
+    lease_token uuid,
+    lease_until timestamp with time zone,
+    isolated_until timestamp with time zone,
+    holder text,
+    cursor pg_snapshot DEFAULT '1:1:'::pg_snapshot NOT NULL,
+    urgent_cursor pg_snapshot DEFAULT '1:1:'::pg_snapshot NOT NULL,
+    CONSTRAINT slots_check CHECK (((lease_token IS NOT NULL) = ((lease_until IS NOT NULL) AND (holder IS NOT NULL)))),
+    CONSTRAINT slots_holder_check CHECK ((length(holder) <= 40)),
+    CONSTRAINT slots_slot_check CHECK (((slot >= 0) AND (slot <= 255)))
+)
+WITH (fillfactor='10');
+
+-- Name: check_slot(smallint, integer, uuid); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.check_slot(p_slot smallint, p_lease_number integer, p_token uuid) RETURNS everytab.slots
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    fenced slots;
+begin
+    select * into fenced from slots
+     where slot = p_slot and lease_number = p_lease_number and lease_token = p_token
+       for no key update;
+    return fenced;
+end $$;
+
 -- Name: check_stats(everytab.job_kind, jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.check_stats(p_kind everytab.job_kind, p_stats jsonb) RETURNS void
@@ -317,6 +411,86 @@ begin
      where job_id = p_job_id and lease_number = p_lease_number and lease_token = p_token
        and state = 'leased';
     return found;
+end $$;
+
+-- Name: checkpoint_slot(smallint, integer, uuid, bigint, text, text, jsonb, integer[], bigint[], bigint[], text[], timestamp with time zone[], integer[], smallint[], smallint[], text[], integer[], bytea[], text[], text[], text[], text[], text[], text[], text[], text[], bigint[], integer[], text[], bigint[], integer[], text[], integer[], smallint[], integer[], boolean[], integer[], bytea[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[], bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_truncated text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    fenced slots;
+    counts record;
+    closed integer[] := '{}';
+    answer text;
+begin
+    ended := '{}';
+    perform coordinator.check_links(
+        p_link_groups, p_link_masks, p_link_urgent, p_link_amounts, p_link_data);
+    fenced := coordinator.check_slot(p_slot, p_lease_number, p_token);
+    if fenced.slot is null then
+        word := 'lost';
+        return;
+    elsif p_checkpoint = fenced.checkpoint then
+        word := 'repeated';
+        ended := array(select c.crawl from crawls c
+                         join jsonb_to_recordset(p_counts) as n (crawl integer) on n.crawl = c.crawl
+                        where c.state = 'ended' order by c.crawl);
+        return;
+    elsif p_checkpoint is distinct from fenced.checkpoint + 1 then
+        raise exception 'slot % expects checkpoint %, not %', p_slot, fenced.checkpoint + 1,
+            p_checkpoint using errcode = 'invalid_parameter_value';
+    end if;
+    -- In the order of crawls, so that checkpoints cannot deadlock.
+    for counts in
+        select * from jsonb_to_recordset(p_counts) as n (
+            crawl integer, known bigint, pending bigint, captured bigint, failed bigint,
+            refused jsonb, "left" jsonb, links_refused jsonb, sent bigint, read bigint,
+            pages bigint, given_back bigint, stored_bytes bigint)
+         order by n.crawl
+    loop
+        answer := coordinator.count_in_slot(
+            p_slot, counts.crawl, counts.known, counts.pending, counts.captured, counts.failed,
+            counts.refused, counts."left", counts.links_refused, counts.sent, counts.read,
+            counts.pages, counts.given_back, counts.stored_bytes);
+        if answer = 'closed' then
+            closed := closed || counts.crawl;
+        end if;
+        if answer <> 'open' then
+            ended := ended || counts.crawl;
+        end if;
+    end loop;
+    insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
+                         bytes, sha256, mime, charset, language, title, etag, last_modified,
+                         redirect, object, record_offset, record_length, body_object, body_offset,
+                         body_length, truncated, slot, lease_number)
+    select f.*, p_slot, p_lease_number
+      from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
+                  p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
+                  p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
+                  p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
+                  p_body_lengths, p_truncated) as f (crawl)
+     where f.crawl <> all (closed);
+    if cardinality(p_link_crawls) > 0 then
+        insert into links (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
+        select coordinator.links_hour(), l.*
+          from unnest(p_link_crawls, p_link_groups, p_link_masks, p_link_urgent, p_link_amounts,
+                      p_link_data) as l (crawl)
+         where l.crawl <> all (closed);
+    end if;
+    perform coordinator.put_chunks(
+        p_slot, closed, p_chunk_crawls, p_chunk_hosts, p_seqs, p_snapshots, p_next_dues, p_knowns,
+        p_pendings, p_chunk_data);
+    perform coordinator.put_hosts(
+        p_slot, p_host_hashes, p_site_hashes, p_hostnames, p_free_at, p_delays_ms, p_responses_ms,
+        p_crawl_delays_ms, p_failures, p_robots, p_robots_until, p_addresses, p_addresses_until);
+    update slots s
+       set checkpoint = p_checkpoint, deaths = 0,
+           cursor = coalesce(p_cursor::pg_snapshot, s.cursor),
+           urgent_cursor = coalesce(p_urgent_cursor::pg_snapshot, s.urgent_cursor)
+     where s.slot = p_slot;
+    word := 'recorded';
 end $$;
 
 -- Name: complete(bigint[], integer[], uuid[], jsonb[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -399,6 +573,125 @@ CREATE FUNCTION coordinator.count_early_ends(p_scan integer, p_kind everytab.job
      where j.run = p_scan and j.kind = p_kind;
 $$;
 
+-- Name: count_in_slot(smallint, integer, bigint, bigint, bigint, bigint, jsonb, jsonb, jsonb, bigint, bigint, bigint, bigint, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed bigint, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    crawl_row crawls;
+    sums crawl_slots;
+    reserved_left bigint;
+    may_end boolean;
+begin
+    if p_known is distinct from p_pending + p_captured + p_failed
+            + coordinator.sum_counts(p_refused) + coordinator.sum_counts(p_left) then
+        raise exception 'crawl % in slot %: what is known is not what is pending or has ended',
+            p_crawl, p_slot using errcode = 'invalid_parameter_value';
+    end if;
+    select * into sums from crawl_slots s where s.crawl = p_crawl and s.slot = p_slot;
+    if not found then
+        -- No crawl ends while a row of it is being added. A shared lock would not do: two that both
+        -- raise it below would wait for each other.
+        perform from crawls c
+          where c.crawl = p_crawl and c.state <> 'ended' for no key update;
+        if not found then
+            return 'closed';
+        end if;
+        insert into crawl_slots (crawl, slot) values (p_crawl, p_slot) returning * into sums;
+    end if;
+    -- Only the slot's holder changes these two, and it is the caller.
+    reserved_left := sums.reserved - p_pages - p_given_back;
+    select * into crawl_row from crawls c where c.crawl = p_crawl;
+    may_end := sums.pending + p_pending = 0
+               or crawl_row.budget_left is not null and reserved_left = 0 or p_given_back > 0;
+    if may_end then
+        select * into crawl_row from crawls c where c.crawl = p_crawl for no key update;
+    end if;
+    update crawl_slots s
+       set known = s.known + p_known, pending = s.pending + p_pending,
+           captured = s.captured + p_captured, failed = s.failed + p_failed,
+           refused = coordinator.add_counts(s.refused, p_refused),
+           "left" = coordinator.add_counts(s."left", p_left),
+           links_refused = coordinator.add_counts(s.links_refused, p_links_refused),
+           sent = s.sent + p_sent, read = s.read + p_read,
+           stored_bytes = s.stored_bytes + p_stored_bytes,
+           reserved = s.reserved - p_pages - p_given_back
+     where s.crawl = p_crawl and s.slot = p_slot and not s.closed;
+    if not found then
+        return 'closed';
+    end if;
+    if p_given_back > 0 then
+        update crawls c set budget_left = c.budget_left + p_given_back where c.crawl = p_crawl;
+    end if;
+    return case when may_end and coordinator.end_if_done(p_crawl) then 'ended' else 'open' end;
+end $$;
+
+-- Name: crawl_fetches(uuid, bigint, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.crawl_fetches(p_id uuid, p_after bigint, p_limit integer) RETURNS TABLE(id bigint, at timestamp with time zone, url text, depth smallint, status smallint, outcome text, bytes integer, duration_ms integer, mime text, title text, redirect text, object text, record_offset bigint, record_length integer, truncated text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select f.id, f.at, f.url, f.depth, f.status, f.outcome, f.bytes, f.duration_ms, f.mime,
+           f.title, f.redirect, f.object, f.record_offset, f.record_length, f.truncated
+      from crawls c join fetches f on f.crawl = c.crawl
+     where c.id = p_id and f.id > p_after
+     order by f.id limit p_limit;
+$$;
+
+-- Name: crawl_hosts(uuid, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) RETURNS TABLE(hostname text, slot smallint, known integer, pending integer, next_due timestamp with time zone, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures smallint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select h.hostname, n.slot, n.known, n.pending, n.next_due, h.free_at, h.delay_ms,
+           h.response_ms, h.crawl_delay_ms, h.failures
+      from (select distinct on (c.slot, c.host_hash)
+                   c.slot, c.host_hash, c.known, c.pending, c.next_due
+              from frontier_chunks c join crawls r on r.crawl = c.crawl and r.id = p_id
+             order by c.slot, c.host_hash, c.seq desc) n
+      join frontier_hosts h using (slot, host_hash)
+     where n.next_due is not null
+     order by n.next_due, h.hostname limit p_limit;
+$$;
+
+-- Name: crawl_settings(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.crawl_settings(p_crawl integer) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select settings from crawls where crawl = p_crawl;
+$$;
+
+-- Name: crawl_status(uuid); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.crawl_status(p_id uuid) RETURNS TABLE(crawl integer, id uuid, name text, owner text, state text, ended_by text, seeding boolean, store text, settings jsonb, started_at timestamp with time zone, finished_at timestamp with time zone, page_limit bigint, budget_left bigint, seeds bigint, sent bigint, read bigint, known bigint, pending bigint, reserved bigint, captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb, links_refused jsonb)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select c.crawl, c.id, c.name, c.owner, c.state, c.ended_by, c.seeding, c.store, c.settings,
+           c.started_at, c.finished_at, c.page_limit, c.budget_left, c.seeds,
+           s.sent, s.read, s.known, s.pending, s.reserved, s.captured, s.failed, s.stored_bytes,
+           coordinator.sum_objects(s.all_refused), coordinator.sum_objects(s.all_left),
+           coordinator.sum_objects(s.all_links_refused)
+      from crawls c
+      cross join lateral (
+          select coalesce(sum(s.sent), 0)::bigint, coalesce(sum(s.read), 0)::bigint,
+                 coalesce(sum(s.known), 0)::bigint, coalesce(sum(s.pending), 0)::bigint,
+                 coalesce(sum(s.reserved), 0)::bigint, coalesce(sum(s.captured), 0)::bigint,
+                 coalesce(sum(s.failed), 0)::bigint, coalesce(sum(s.stored_bytes), 0)::bigint,
+                 array_agg(s.refused), array_agg(s."left"), array_agg(s.links_refused)
+            from crawl_slots s where s.crawl = c.crawl)
+          s (sent, read, known, pending, reserved, captured, failed, stored_bytes, all_refused,
+             all_left, all_links_refused)
+     where p_id is null or c.id = p_id
+     order by c.crawl desc;
+$$;
+
 -- Name: deadline(everytab.job_kind, integer, bigint, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint, p_rate integer, p_archive_rate integer) RETURNS interval
@@ -472,6 +765,23 @@ begin
     return 'discarded';
 end $$;
 
+-- Name: drop_ended_frontier(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.drop_ended_frontier(p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    deleted integer;
+begin
+    delete from frontier_chunks c
+     where (c.slot, c.crawl, c.host_hash, c.seq) in (
+         select o.slot, o.crawl, o.host_hash, o.seq from frontier_chunks o
+           join crawls e on e.crawl = o.crawl and e.state = 'ended' limit p_limit);
+    get diagnostics deleted = row_count;
+    return deleted;
+end $$;
+
 -- Name: drop_from_list(text, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.drop_from_list(p_list text, p_kinds text[], p_patterns text[]) RETURNS void
@@ -505,6 +815,47 @@ begin
        and not exists (select from unnest(p_kinds, p_patterns) as given (kind, pattern)
                         where given.kind = b.kind and given.pattern = b.pattern);
 end $$;
+
+-- Name: drop_read_links(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.drop_read_links() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $_$
+declare
+    -- Limit seconds = 3600: an hour.
+    this_hour constant integer := extract(epoch from clock_timestamp())::bigint / 3600;
+    -- Every row of a lower transaction is read by all slots.
+    all_read xid8;
+    partition record;
+    is_unread boolean;
+    dropped integer := 0;
+begin
+    perform coordinator.lock_partitions();
+    select min(least(pg_snapshot_xmin(cursor), pg_snapshot_xmin(urgent_cursor))) into all_read
+      from slots;
+    -- Whoever waits for the lock of a drop makes all others wait behind it.
+    set local lock_timeout = '200ms';
+    for partition in
+        select c.relname, substr(c.relname, length('links_') + 1)::integer as hour
+          from pg_inherits i join pg_class c on c.oid = i.inhrelid
+         where i.inhparent = 'everytab.links'::regclass order by hour
+    loop
+        -- A transaction of this hour or the last may still write into its partition.
+        exit when partition.hour >= this_hour - 1;
+        execute format(
+            'select exists (select from (select distinct xid from everytab.%I where xid >= $1) l
+                              join everytab.slots s on not pg_visible_in_snapshot(l.xid, s.cursor)
+                                or not pg_visible_in_snapshot(l.xid, s.urgent_cursor))',
+            partition.relname) into is_unread using all_read;
+        exit when is_unread;
+        execute format('drop table everytab.%I', partition.relname);
+        dropped := dropped + 1;
+    end loop;
+    return dropped;
+exception
+    when lock_not_available then return 0;
+end $_$;
 
 -- Name: drop_run(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -545,6 +896,75 @@ begin
     delete from scans where scan = p_scan;
     perform coordinator.drop_run(p_scan);
     return true;
+end $$;
+
+-- Name: end_crawl(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.end_crawl(p_crawl integer, p_ended_by text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    perform from crawl_slots s where s.crawl = p_crawl order by s.slot for no key update;
+    update crawl_slots s
+       set closed = true, pending = 0, reserved = 0,
+           "left" = coordinator.add_counts(
+               s."left", case when s.pending = 0 then '{}'
+                         else jsonb_build_object(p_ended_by, s.pending) end)
+     where s.crawl = p_crawl;
+    update crawls c
+       set state = 'ended', ended_by = p_ended_by, seeding = false,
+           finished_at = clock_timestamp()
+     where c.crawl = p_crawl;
+end $$;
+
+-- Name: end_if_done(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.end_if_done(p_crawl integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    crawl_row crawls;
+    sums record;
+begin
+    select * into crawl_row from crawls where crawl = p_crawl;
+    if crawl_row.state = 'ended' then
+        return true;
+    end if;
+    select coalesce(sum(s.sent), 0) + crawl_row.seeds = coalesce(sum(s.read), 0) as all_read,
+           coalesce(sum(s.pending), 0) as pending, coalesce(sum(s.reserved), 0) as reserved
+      into sums from crawl_slots s where s.crawl = p_crawl;
+    if sums.all_read and sums.pending = 0 and not crawl_row.seeding then
+        perform coordinator.end_crawl(p_crawl, 'empty');
+        return true;
+    elsif crawl_row.budget_left = 0 and sums.reserved = 0 then
+        perform coordinator.end_crawl(p_crawl, 'limit');
+        return true;
+    end if;
+    return false;
+end $$;
+
+-- Name: end_overdue_crawl(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.end_overdue_crawl() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    overdue record;
+begin
+    select c.crawl, case when c.ends_at <= clock_timestamp() then 'time' else 'store' end as why
+      into overdue
+      from crawls c
+     where c.state <> 'ended'
+       and (c.ends_at <= clock_timestamp()
+            or c.max_store_bytes <= (select sum(s.stored_bytes) from crawl_slots s
+                                      where s.crawl = c.crawl))
+     order by c.crawl limit 1 for no key update skip locked;
+    if found then
+        perform coordinator.end_crawl(overdue.crawl, overdue.why);
+    end if;
 end $$;
 
 -- Name: enqueue(integer, everytab.job_kind, integer[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -887,6 +1307,72 @@ begin
     end loop;
 end $$;
 
+-- Name: lease_slots(text, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.lease_slots(p_worker text, p_wanted integer) RETURNS TABLE(slot smallint, lease_number integer, lease_token uuid, lease_ms integer, deaths smallint, is_isolated boolean, cursor text, urgent_cursor text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    -- Long enough for a worker to renew five times before it ends.
+    lease_ms constant integer := 30000;
+    -- As many deaths in a row make a slot the only one of its holder.
+    suspect_deaths constant integer := 2;
+    share integer;
+    held integer;
+    holds_suspect boolean;
+begin
+    insert into workers as w (worker, seen_at) values (p_worker, clock_timestamp())
+        on conflict (worker) do update set seen_at = excluded.seen_at;
+    perform coordinator.sweep_slots();
+    if not exists (select from crawls c where c.state <> 'ended') then
+        return;
+    end if;
+    share := (coordinator.share_of_slots()).share;
+    select count(*), coalesce(bool_or(s.deaths >= suspect_deaths), false)
+      into held, holds_suspect from slots s where s.holder = p_worker;
+    if holds_suspect then
+        return;
+    end if;
+    return query
+    with free as materialized (
+        select f.slot from slots f
+         where f.lease_token is null and (f.deaths < suspect_deaths or held = 0)
+         order by f.deaths, random()
+         limit greatest(least(p_wanted, share - held), 0) for no key update skip locked),
+    taken as (
+        -- A suspect comes alone.
+        select coalesce(
+            (select array_agg(f.slot) from free f join slots s using (slot)
+              where s.deaths < suspect_deaths having count(*) > 0),
+            array(select f.slot from free f limit 1)) as slots)
+    update slots s
+       set lease_number = s.lease_number + 1, lease_token = gen_random_uuid(), checkpoint = 0,
+           holder = p_worker, lease_until = clock_timestamp() + lease_ms * interval '1 ms'
+      from taken
+     where s.slot = any (taken.slots) and s.lease_token is null
+    returning s.slot, s.lease_number, s.lease_token, lease_ms, s.deaths,
+              coalesce(s.isolated_until > clock_timestamp(), false), s.cursor::text,
+              s.urgent_cursor::text;
+end $$;
+
+-- Name: links_hour(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.links_hour() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- Limit seconds = 3600: an hour.
+    hour constant integer := extract(epoch from clock_timestamp())::bigint / 3600;
+begin
+    if to_regclass('everytab.links_' || hour) is null then
+        perform coordinator.make_links_partition(hour);
+    end if;
+    return hour;
+end $$;
+
 -- Name: list_blocked(); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.list_blocked() RETURNS TABLE(kind text, pattern text, reason text, added_at timestamp with time zone)
@@ -965,6 +1451,29 @@ begin
      order by p.host_no;
 end $$;
 
+-- Name: load_due_hosts(smallint[], timestamp with time zone, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer) RETURNS TABLE(slot smallint, crawl integer, host_hash bigint, next_due timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    with due as materialized (
+        select distinct c.slot, c.crawl, c.host_hash
+          from (select c.slot, c.crawl, c.host_hash from frontier_chunks c
+                 where c.slot = any (p_slots) and c.next_due <= p_until
+                 order by c.next_due limit p_limit) c
+          join crawls r on r.crawl = c.crawl and r.state <> 'ended')
+    select d.slot, d.crawl, d.host_hash, n.next_due
+      from due d
+      join lateral (select c.next_due from frontier_chunks c
+                     where c.slot = d.slot and c.crawl = d.crawl and c.host_hash = d.host_hash
+                     order by c.seq desc limit 1) n on n.next_due is not null
+     order by n.next_due;
+end $$;
+
 -- Name: load_exclusions(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) RETURNS TABLE(version integer, kind text, pattern text, excluded_at timestamp with time zone)
@@ -973,6 +1482,30 @@ CREATE FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) RET
     AS $$
     select e.version, e.kind, e.pattern, e.excluded_at from scan_exclusions e
      where e.scan = p_scan and e.version > p_after order by e.version;
+$$;
+
+-- Name: load_host_chunks(smallint, integer[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_host_chunks(p_slot smallint, p_crawls integer[], p_host_hashes bigint[]) RETURNS TABLE(crawl integer, host_hash bigint, seq integer, data bytea)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select c.crawl, c.host_hash, c.seq, c.data
+      from unnest(p_crawls, p_host_hashes) asked (crawl, host_hash)
+      join frontier_chunks c on c.slot = p_slot and c.crawl = asked.crawl
+                            and c.host_hash = asked.host_hash
+     order by c.crawl, c.host_hash, c.seq;
+$$;
+
+-- Name: load_host_manners(smallint, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_host_manners(p_slot smallint, p_host_hashes bigint[]) RETURNS TABLE(host_hash bigint, site_hash bigint, hostname text, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures smallint, robots bytea, robots_until timestamp with time zone, addresses text[], addresses_until timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select h.host_hash, h.site_hash, h.hostname, h.free_at, h.delay_ms, h.response_ms,
+           h.crawl_delay_ms, h.failures, h.robots, h.robots_until, h.addresses, h.addresses_until
+      from frontier_hosts h where h.slot = p_slot and h.host_hash = any (p_host_hashes);
 $$;
 
 -- Name: load_icon(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1025,6 +1558,17 @@ CREATE FUNCTION coordinator.load_scan(p_scan integer) RETURNS TABLE(scan_id uuid
     AS $$
     select s.scan_id, s.crawl, s.settings, s.shards, s.bundles_per_shard, r.started_at
       from scans s join runs r on r.run = s.scan where s.scan = p_scan;
+$$;
+
+-- Name: load_slot_sums(smallint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_slot_sums(p_slots smallint[]) RETURNS TABLE(slot smallint, crawl integer, pending bigint, reserved bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select s.slot, s.crawl, s.pending, s.reserved
+      from crawl_slots s join crawls c on c.crawl = s.crawl and c.state <> 'ended'
+     where s.slot = any (p_slots);
 $$;
 
 -- Name: load_suspects(bigint); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1086,6 +1630,73 @@ begin
       from chosen c order by 1;
 end $$;
 
+-- Name: lock_partitions(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.lock_partitions() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    -- Limit key = 4937291845: beside the key of migrations, and used by nothing else.
+    select pg_advisory_xact_lock(4937291845);
+$$;
+
+-- Name: make_fetches_partition(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.make_fetches_partition(p_crawl integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- Crawls that share a partition: few enough to drop old ones together, and a crawl of a single
+    -- URL does not cost a table.
+    crawls_per_partition constant integer := 64;
+    number integer := p_crawl / crawls_per_partition;
+    name text := 'fetches_' || number;
+begin
+    if to_regclass('everytab.' || name) is not null then
+        return;
+    end if;
+    perform coordinator.lock_partitions();
+    if to_regclass('everytab.' || name) is null then
+        -- Attaching does not keep others from reading and writing; making it in place would.
+        execute format('create table everytab.%I (like everytab.fetches including all)', name);
+        execute format('alter table everytab.fetches attach partition everytab.%I
+                            for values from (%s) to (%s)',
+                       name, number * crawls_per_partition, (number + 1) * crawls_per_partition);
+    end if;
+end $$;
+
+-- Name: make_links_partition(integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.make_links_partition(p_hour integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    name text := 'links_' || p_hour;
+begin
+    perform coordinator.lock_partitions();
+    if to_regclass('everytab.' || name) is null then
+        execute format('create table everytab.%I (like everytab.links including all)', name);
+        execute format('alter table everytab.links attach partition everytab.%I
+                            for values from (%s) to (%s)', name, p_hour, p_hour + 1);
+    end if;
+end $$;
+
+-- Name: make_links_partitions(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.make_links_partitions() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    hour integer := coordinator.links_hour() + 1;
+begin
+    if to_regclass('everytab.links_' || hour) is null then
+        perform coordinator.make_links_partition(hour);
+    end if;
+end $$;
+
 -- Name: map_regions(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.map_regions(p_scan integer) RETURNS integer
@@ -1117,6 +1728,33 @@ CREATE FUNCTION coordinator.most_tabs(p_scan integer) RETURNS integer
      where b.scan = p_scan;
 $$;
 
+-- Name: move_crawl(uuid, text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.move_crawl(p_id uuid, p_verb text) RETURNS TABLE(state text, ended_by text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    crawl_row crawls;
+begin
+    select * into crawl_row from crawls c where c.id = p_id for no key update;
+    if not found then
+        return;
+    end if;
+    if crawl_row.state <> 'ended' then
+        case p_verb
+            when 'pause' then
+                update crawls c set state = 'paused' where c.crawl = crawl_row.crawl;
+            when 'resume' then
+                update crawls c set state = 'running' where c.crawl = crawl_row.crawl;
+            when 'cancel' then
+                perform coordinator.end_crawl(crawl_row.crawl, 'cancel');
+        end case;
+    end if;
+    return query select c.state, c.ended_by from crawls c where c.crawl = crawl_row.crawl;
+end $$;
+
 -- Name: move_scan(integer, text, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.move_scan(p_scan integer, p_site text, p_archive text) RETURNS void
@@ -1131,6 +1769,20 @@ begin
     if not found then
         raise exception 'scan % has not ended', p_scan using errcode = 'ET005';
     end if;
+end $$;
+
+-- Name: open_crawls(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.open_crawls() RETURNS TABLE(crawl integer, id uuid, name text, state text, budget_left bigint, store text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    perform coordinator.end_overdue_crawl();
+    perform coordinator.make_links_partitions();
+    return query
+    select c.crawl, c.id, c.name, c.state, c.budget_left, c.store
+      from crawls c where c.state <> 'ended' order by c.crawl;
 end $$;
 
 -- Name: open_stage(integer, everytab.job_kind, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1168,6 +1820,95 @@ begin
            and state = case when p_pause then 'running' else 'paused' end::run_state;
     end if;
     return found;
+end $$;
+
+-- Name: put_chunks(smallint, integer[], integer[], bigint[], integer[], boolean[], timestamp with time zone[], integer[], integer[], bytea[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.put_chunks(p_slot smallint, p_closed integer[], p_crawls integer[], p_host_hashes bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_data bytea[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+begin
+    delete from frontier_chunks c
+     using unnest(p_crawls, p_host_hashes, p_seqs, p_snapshots)
+               as n (crawl, host_hash, seq, is_snapshot)
+     where c.slot = p_slot and c.crawl = n.crawl and c.host_hash = n.host_hash and n.is_snapshot
+       and c.seq < n.seq and n.crawl <> all (p_closed);
+    insert into frontier_chunks (slot, crawl, host_hash, seq, is_snapshot, next_due, known,
+                                 pending, data)
+    select p_slot, n.*
+      from unnest(p_crawls, p_host_hashes, p_seqs, p_snapshots, p_next_dues, p_knowns, p_pendings,
+                  p_data) as n (crawl)
+     where n.crawl <> all (p_closed);
+end $$;
+
+-- Name: put_hosts(smallint, bigint[], bigint[], text[], timestamp with time zone[], integer[], integer[], integer[], smallint[], bytea[], timestamp with time zone[], text[], timestamp with time zone[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.put_hosts(p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    insert into frontier_hosts as h (
+        slot, host_hash, site_hash, hostname, free_at, delay_ms, response_ms, crawl_delay_ms,
+        failures, robots, robots_until, addresses, addresses_until)
+    select p_slot, n.host_hash, n.site_hash, n.hostname, n.free_at, n.delay_ms, n.response_ms,
+           n.crawl_delay_ms, n.failures, n.robots, n.robots_until,
+           string_to_array(n.addresses, ','), n.addresses_until
+      from unnest(p_host_hashes, p_site_hashes, p_hostnames, p_free_at, p_delays_ms,
+                  p_responses_ms, p_crawl_delays_ms, p_failures, p_robots, p_robots_until,
+                  p_addresses, p_addresses_until)
+               as n (host_hash, site_hash, hostname, free_at, delay_ms, response_ms,
+                     crawl_delay_ms, failures, robots, robots_until, addresses, addresses_until)
+    on conflict (slot, host_hash) do update
+       set free_at = excluded.free_at, delay_ms = excluded.delay_ms,
+           response_ms = excluded.response_ms, crawl_delay_ms = excluded.crawl_delay_ms,
+           failures = excluded.failures,
+           robots = case when excluded.robots_until is null then h.robots
+                         else excluded.robots end,
+           robots_until = coalesce(excluded.robots_until, h.robots_until),
+           addresses = case when excluded.addresses_until is null then h.addresses
+                            else excluded.addresses end,
+           addresses_until = coalesce(excluded.addresses_until, h.addresses_until);
+$$;
+
+-- Name: read_links(smallint[], text[], text[], text, bigint, integer); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.read_links(p_slots smallint[], p_cursors text[], p_urgent_cursors text[], p_ceiling text, p_after bigint, p_limit integer) RETURNS TABLE(ceiling text, id bigint, slots smallint[], crawl integer, is_urgent boolean, amount integer, data bytea)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    -- The slots of a group, as a mask of them has bits.
+    slots_per_group constant smallint := 16;
+    -- The snapshot of the statement that called.
+    top pg_snapshot := coalesce(p_ceiling::pg_snapshot, pg_current_snapshot());
+begin
+    ceiling := top::text;
+    return next;
+    return query
+    with asked as materialized (
+        select a.slot, a.slot / slots_per_group as slot_group,
+               1 << (a.slot % slots_per_group) as bit, l.urgent,
+               l.snapshot::pg_snapshot as snapshot
+          from unnest(p_slots, p_cursors, p_urgent_cursors) a (slot, cursor, urgent_cursor)
+         cross join lateral (values (false, a.cursor), (true, a.urgent_cursor))
+                        l (urgent, snapshot)),
+    groups as materialized (
+        select a.slot_group, a.urgent, min(pg_snapshot_xmin(a.snapshot)) as oldest
+          from asked a group by a.slot_group, a.urgent)
+    select top::text, u.id, u.slots, u.crawl, u.is_urgent, u.amount, u.data
+      from (select l.id, l.crawl, l.is_urgent, l.amount, l.data,
+                   array(select a.slot from asked a
+                          where a.slot_group = l.slot_group and a.urgent = l.is_urgent
+                            and l.slot_mask & a.bit <> 0
+                            and not pg_visible_in_snapshot(l.xid, a.snapshot)) as slots
+              from groups g
+              join links l on l.slot_group = g.slot_group and l.is_urgent = g.urgent
+                          and l.xid >= g.oldest
+             where l.id > p_after and pg_visible_in_snapshot(l.xid, top)) u
+     where cardinality(u.slots) > 0
+     order by u.id limit p_limit;
 end $$;
 
 -- Name: rebundle_excluded(integer, text[], text[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1371,6 +2112,29 @@ begin
     return 'released';
 end $$;
 
+-- Name: release_slots(text, smallint[], integer[], uuid[], boolean); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.release_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[], p_leaves boolean) RETURNS SETOF smallint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    with mine as materialized (
+        select s.slot from slots s
+          join unnest(p_slots, p_lease_numbers, p_tokens) as shown (slot, lease_number, token)
+            on s.slot = shown.slot and s.lease_number = shown.lease_number
+           and s.lease_token = shown.token
+         order by s.slot for no key update of s)
+    update slots s set lease_token = null, lease_until = null, holder = null
+      from mine where s.slot = mine.slot
+    returning s.slot;
+    if p_leaves then
+        delete from workers w where w.worker = p_worker;
+    end if;
+end $$;
+
 -- Name: remove_host(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.remove_host(p_scan integer, p_hostname text, OUT captures bigint, OUT tabs bigint, OUT fetched bigint) RETURNS record
@@ -1439,6 +2203,34 @@ begin
      where j.job_id = mine.job_id and j.job_id = any (p_job_ids)
        and mine.latest > clock_timestamp()
     returning j.job_id, greatest(workers, 1), mine.rate, mine.archive_rate;
+end $$;
+
+-- Name: renew_slots(text, smallint[], integer[], uuid[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[]) RETURNS TABLE(slot smallint, live_workers integer, share integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    -- As lease_slots has it.
+    lease_ms constant integer := 30000;
+    shares record;
+begin
+    insert into workers as w (worker, seen_at) values (p_worker, clock_timestamp())
+        on conflict (worker) do update set seen_at = excluded.seen_at;
+    shares := coordinator.share_of_slots();
+    return query
+    with mine as materialized (
+        select s.slot from slots s
+          join unnest(p_slots, p_lease_numbers, p_tokens) as shown (slot, lease_number, token)
+            on s.slot = shown.slot and s.lease_number = shown.lease_number
+           and s.lease_token = shown.token
+         order by s.slot for no key update of s)
+    update slots s set lease_until = clock_timestamp() + lease_ms * interval '1 ms'
+      from mine where s.slot = mine.slot
+    returning s.slot, shares.live_workers, shares.share;
+    perform coordinator.sweep_slots();
 end $$;
 
 -- Name: reopen(integer, bigint[], text); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1513,6 +2305,39 @@ begin
     update runs set state = 'running', finished_at = null
      where run = p_run and state in ('finished', 'finished_with_discards');
     return reopened;
+end $$;
+
+-- Name: reserve_pages(smallint, integer, uuid, integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.reserve_pages(p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- So that slots that are quick do not take all of what is left.
+    parts_per_slot constant integer := 4;
+    crawl_row crawls;
+    busy_slots bigint;
+    granted bigint;
+begin
+    if (coordinator.check_slot(p_slot, p_lease_number, p_token)).slot is null then
+        return null;
+    end if;
+    select * into crawl_row from crawls
+     where crawl = p_crawl and state = 'running' for no key update;
+    if coalesce(crawl_row.budget_left, 0) = 0 then
+        return 0;
+    end if;
+    select greatest(count(*), 1) into busy_slots from crawl_slots s
+     where s.crawl = p_crawl and s.pending > 0;
+    granted := greatest(1, least(p_wanted, crawl_row.budget_left / (parts_per_slot * busy_slots)));
+    update crawl_slots s set reserved = s.reserved + granted
+     where s.crawl = p_crawl and s.slot = p_slot and s.pending > 0 and not s.closed;
+    if not found then
+        return 0;
+    end if;
+    update crawls c set budget_left = c.budget_left - granted where c.crawl = p_crawl;
+    return granted;
 end $$;
 
 -- Name: reset_closing_stages(integer, everytab.job_kind); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1842,6 +2667,42 @@ CREATE FUNCTION coordinator.shard_bounds(p_scan integer, p_shard integer, OUT lo
               from scans s where s.scan = p_scan) unsigned;
 $$;
 
+-- Name: share_of_slots(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.share_of_slots(OUT live_workers integer, OUT share integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- Three renewals: a worker that was not seen for so long is not counted.
+    seen_within constant interval := '15 seconds';
+    -- The rows of the table slots.
+    all_slots constant integer := 256;
+begin
+    select greatest(count(*), 1) into live_workers from workers
+     where seen_at > clock_timestamp() - seen_within;
+    share := (all_slots + live_workers - 1) / live_workers;
+end $$;
+
+-- Name: start_crawl(uuid, text, text, text, jsonb, bigint, timestamp with time zone, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.start_crawl(p_id uuid, p_name text, p_owner text, p_store text, p_settings jsonb, p_page_limit bigint, p_ends_at timestamp with time zone, p_max_store_bytes bigint) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    new_crawl integer;
+begin
+    insert into crawls (id, name, owner, store, settings, page_limit, budget_left, ends_at,
+                        max_store_bytes)
+    values (p_id, p_name, p_owner, p_store, p_settings, p_page_limit, p_page_limit, p_ends_at,
+            p_max_store_bytes)
+    returning crawl into new_crawl;
+    perform coordinator.make_fetches_partition(new_crawl);
+    perform coordinator.make_links_partitions();
+    return new_crawl;
+end $$;
+
 -- Name: start_run(everytab.run_kind, integer, jsonb, everytab.job_kind[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.start_run(p_kind everytab.run_kind, p_lease_ms integer, p_digests jsonb, p_job_kinds everytab.job_kind[]) RETURNS integer
@@ -1889,6 +2750,27 @@ begin
     perform coordinator.open_stage(new_scan, 'index', cardinality(p_files));
     return new_scan;
 end $$;
+
+-- Name: sum_counts(jsonb); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.sum_counts(p_counts jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select coalesce(sum(amount::bigint), 0)::bigint from jsonb_each_text(p_counts) c (name, amount);
+$$;
+
+-- Name: sum_objects(jsonb[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.sum_objects(p_objects jsonb[]) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select coalesce(jsonb_object_agg(name, amount), '{}')
+      from (select counts.name, sum(counts.amount::bigint) as amount
+              from unnest(p_objects) o (object), jsonb_each_text(o.object) counts (name, amount)
+             group by counts.name) summed;
+$$;
 
 -- Name: sweep(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -1940,6 +2822,35 @@ begin
      where j.job_id = any (array(select d.job_id from due d))
        and j.state = 'pending' and j.not_before <= clock_timestamp();
     return swept;
+end $$;
+
+-- Name: sweep_slots(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.sweep_slots() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- The column is a smallint; a slot that dies so often stays at this count.
+    max_deaths constant integer := 32000;
+    -- From this death in a row on the slot asks one URL at a time, for a while.
+    isolating_deaths constant integer := 3;
+    -- Long enough to find a URL that kills its worker.
+    isolation constant interval := '10 minutes';
+    -- Long after the slots of a worker that has gone are free.
+    remembered constant interval := '1 hour';
+begin
+    update slots s
+       set lease_token = null, lease_until = null, holder = null,
+           deaths = least(s.deaths + 1, max_deaths),
+           isolated_until = case when s.deaths + 1 >= isolating_deaths
+               then clock_timestamp() + isolation else s.isolated_until end
+     where s.slot = any (array(select e.slot from slots e where e.lease_until < clock_timestamp()
+                                order by e.slot for no key update skip locked));
+    delete from workers w
+     where w.worker = any (array(select g.worker from workers g
+                                  where g.seen_at < clock_timestamp() - remembered
+                                    for update skip locked));
 end $$;
 
 -- Name: time_at_rate(everytab.job_kind, integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -2043,6 +2954,169 @@ CREATE TABLE everytab.bundles (
     digest bytea NOT NULL,
     CONSTRAINT bundles_digest_check CHECK ((length(digest) = 32))
 );
+
+-- Name: crawl_slots; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.crawl_slots (
+    crawl integer NOT NULL,
+    slot smallint NOT NULL,
+    closed boolean DEFAULT false NOT NULL,
+    reserved bigint DEFAULT 0 NOT NULL,
+    sent bigint DEFAULT 0 NOT NULL,
+    read bigint DEFAULT 0 NOT NULL,
+    known bigint DEFAULT 0 NOT NULL,
+    pending bigint DEFAULT 0 NOT NULL,
+    captured bigint DEFAULT 0 NOT NULL,
+    failed bigint DEFAULT 0 NOT NULL,
+    stored_bytes bigint DEFAULT 0 NOT NULL,
+    refused jsonb DEFAULT '{}'::jsonb NOT NULL,
+    "left" jsonb DEFAULT '{}'::jsonb NOT NULL,
+    links_refused jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT crawl_slots_captured_check CHECK ((captured >= 0)),
+    CONSTRAINT crawl_slots_failed_check CHECK ((failed >= 0)),
+    CONSTRAINT crawl_slots_known_check CHECK ((known >= 0)),
+    CONSTRAINT crawl_slots_pending_check CHECK ((pending >= 0)),
+    CONSTRAINT crawl_slots_read_check CHECK ((read >= 0)),
+    CONSTRAINT crawl_slots_reserved_check CHECK ((reserved >= 0)),
+    CONSTRAINT crawl_slots_sent_check CHECK ((sent >= 0)),
+    CONSTRAINT crawl_slots_stored_bytes_check CHECK ((stored_bytes >= 0))
+)
+WITH (fillfactor='50');
+
+-- Name: crawls; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.crawls (
+    crawl integer NOT NULL,
+    id uuid NOT NULL,
+    seeding boolean DEFAULT true NOT NULL,
+    seeds bigint DEFAULT 0 NOT NULL,
+    page_limit bigint,
+    budget_left bigint,
+    max_store_bytes bigint,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    ends_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    state text DEFAULT 'running'::text NOT NULL,
+    ended_by text,
+    name text NOT NULL,
+    owner text NOT NULL,
+    store text NOT NULL,
+    settings jsonb NOT NULL,
+    CONSTRAINT crawls_budget_left_check CHECK ((budget_left >= 0)),
+    CONSTRAINT crawls_check CHECK (((state = 'ended'::text) = (ended_by IS NOT NULL))),
+    CONSTRAINT crawls_check1 CHECK (((page_limit IS NULL) = (budget_left IS NULL))),
+    CONSTRAINT crawls_ended_by_check CHECK ((ended_by = ANY (ARRAY['empty'::text, 'limit'::text, 'cancel'::text, 'time'::text, 'store'::text]))),
+    CONSTRAINT crawls_max_store_bytes_check CHECK ((max_store_bytes > 0)),
+    CONSTRAINT crawls_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+    CONSTRAINT crawls_owner_check CHECK (((length(owner) >= 1) AND (length(owner) <= 100))),
+    CONSTRAINT crawls_page_limit_check CHECK ((page_limit > 0)),
+    CONSTRAINT crawls_seeds_check CHECK ((seeds >= 0)),
+    CONSTRAINT crawls_state_check CHECK ((state = ANY (ARRAY['running'::text, 'paused'::text, 'ended'::text])))
+)
+WITH (fillfactor='50');
+
+-- Name: crawls_crawl_seq; Type: SEQUENCE; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.crawls ALTER COLUMN crawl ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME everytab.crawls_crawl_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: fetches; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.fetches (
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    id bigint NOT NULL,
+    host_hash bigint NOT NULL,
+    url_hash bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    record_offset bigint,
+    body_offset bigint,
+    crawl integer NOT NULL,
+    lease_number integer NOT NULL,
+    duration_ms integer,
+    bytes integer,
+    record_length integer,
+    body_length integer,
+    slot smallint NOT NULL,
+    epoch smallint DEFAULT 0 NOT NULL,
+    depth smallint NOT NULL,
+    status smallint,
+    outcome text NOT NULL,
+    truncated text,
+    sha256 bytea,
+    mime text,
+    charset text,
+    language text,
+    url text NOT NULL,
+    title text,
+    etag text,
+    last_modified text,
+    redirect text,
+    object text,
+    body_object text,
+    CONSTRAINT fetches_outcome_check CHECK ((length(outcome) <= 40)),
+    CONSTRAINT fetches_sha256_check CHECK ((length(sha256) = 32)),
+    CONSTRAINT fetches_truncated_check CHECK ((length(truncated) <= 20))
+)
+PARTITION BY RANGE (crawl);
+
+-- Name: fetches_id_seq; Type: SEQUENCE; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.fetches ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME everytab.fetches_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: frontier_chunks; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.frontier_chunks (
+    crawl integer NOT NULL,
+    slot smallint NOT NULL,
+    is_snapshot boolean NOT NULL,
+    host_hash bigint NOT NULL,
+    next_due timestamp with time zone,
+    seq integer NOT NULL,
+    known integer NOT NULL,
+    pending integer NOT NULL,
+    data bytea NOT NULL,
+    CONSTRAINT frontier_chunks_known_check CHECK ((known >= 0)),
+    CONSTRAINT frontier_chunks_pending_check CHECK ((pending >= 0)),
+    CONSTRAINT frontier_chunks_seq_check CHECK ((seq > 0))
+)
+WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_cost_delay='0');
+
+-- Name: frontier_hosts; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.frontier_hosts (
+    slot smallint NOT NULL,
+    host_hash bigint NOT NULL,
+    site_hash bigint NOT NULL,
+    free_at timestamp with time zone NOT NULL,
+    robots_until timestamp with time zone,
+    addresses_until timestamp with time zone,
+    delay_ms integer NOT NULL,
+    response_ms integer NOT NULL,
+    crawl_delay_ms integer,
+    failures smallint NOT NULL,
+    hostname text NOT NULL,
+    robots bytea,
+    addresses text[],
+    CONSTRAINT frontier_hosts_crawl_delay_ms_check CHECK ((crawl_delay_ms >= 0)),
+    CONSTRAINT frontier_hosts_delay_ms_check CHECK ((delay_ms >= 0)),
+    CONSTRAINT frontier_hosts_failures_check CHECK ((failures >= 0)),
+    CONSTRAINT frontier_hosts_hostname_check CHECK (((length(hostname) >= 1) AND (length(hostname) <= 255))),
+    CONSTRAINT frontier_hosts_response_ms_check CHECK ((response_ms >= 0))
+)
+WITH (fillfactor='80');
 
 -- Name: hosts; Type: TABLE; Schema: everytab; Owner: -
 
@@ -2149,6 +3223,36 @@ CREATE TABLE everytab.job_results (
 
 ALTER TABLE everytab.jobs ALTER COLUMN job_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME everytab.jobs_job_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: links; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.links (
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    id bigint NOT NULL,
+    hour integer NOT NULL,
+    crawl integer NOT NULL,
+    slot_mask integer NOT NULL,
+    amount integer NOT NULL,
+    slot_group smallint NOT NULL,
+    is_urgent boolean NOT NULL,
+    epoch smallint DEFAULT 0 NOT NULL,
+    data bytea NOT NULL,
+    CONSTRAINT links_amount_check CHECK ((amount > 0)),
+    CONSTRAINT links_slot_group_check CHECK (((slot_group >= 0) AND (slot_group <= 15))),
+    CONSTRAINT links_slot_mask_check CHECK (((slot_mask >= 1) AND (slot_mask <= 65535)))
+)
+PARTITION BY RANGE (hour);
+
+-- Name: links_id_seq; Type: SEQUENCE; Schema: everytab; Owner: -
+
+ALTER TABLE everytab.links ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME everytab.links_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -2289,6 +3393,15 @@ ALTER TABLE everytab.warc_files ALTER COLUMN warc_file ADD GENERATED ALWAYS AS I
     CACHE 1
 );
 
+-- Name: workers; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.workers (
+    worker text NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT workers_worker_check CHECK ((length(worker) <= 40))
+)
+WITH (fillfactor='50');
+
 -- Name: also_listed also_listed_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.also_listed
@@ -2303,6 +3416,36 @@ ALTER TABLE ONLY everytab.blocklist
 
 ALTER TABLE ONLY everytab.bundles
     ADD CONSTRAINT bundles_pkey PRIMARY KEY (scan, shard, lease_number);
+
+-- Name: crawl_slots crawl_slots_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawl_slots
+    ADD CONSTRAINT crawl_slots_pkey PRIMARY KEY (crawl, slot);
+
+-- Name: crawls crawls_id_key; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawls
+    ADD CONSTRAINT crawls_id_key UNIQUE (id);
+
+-- Name: crawls crawls_name_key; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawls
+    ADD CONSTRAINT crawls_name_key UNIQUE (name);
+
+-- Name: crawls crawls_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawls
+    ADD CONSTRAINT crawls_pkey PRIMARY KEY (crawl);
+
+-- Name: frontier_chunks frontier_chunks_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.frontier_chunks
+    ADD CONSTRAINT frontier_chunks_pkey PRIMARY KEY (slot, crawl, host_hash, seq);
+
+-- Name: frontier_hosts frontier_hosts_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.frontier_hosts
+    ADD CONSTRAINT frontier_hosts_pkey PRIMARY KEY (slot, host_hash);
 
 -- Name: hosts hosts_warc_range; Type: CHECK CONSTRAINT; Schema: everytab; Owner: -
 
@@ -2389,6 +3532,11 @@ ALTER TABLE ONLY everytab.scans
 ALTER TABLE everytab.scans
     ADD CONSTRAINT scans_settings_size CHECK ((octet_length((settings)::text) <= 65536)) NOT VALID;
 
+-- Name: slots slots_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.slots
+    ADD CONSTRAINT slots_pkey PRIMARY KEY (slot);
+
 -- Name: stages stages_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.stages
@@ -2404,9 +3552,34 @@ ALTER TABLE ONLY everytab.warc_files
 ALTER TABLE ONLY everytab.warc_files
     ADD CONSTRAINT warc_files_pkey PRIMARY KEY (warc_file);
 
+-- Name: workers workers_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.workers
+    ADD CONSTRAINT workers_pkey PRIMARY KEY (worker);
+
 -- Name: blocklist_list; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE INDEX blocklist_list ON everytab.blocklist USING btree (list) WHERE (list IS NOT NULL);
+
+-- Name: crawls_open; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX crawls_open ON everytab.crawls USING btree (crawl) WHERE (state <> 'ended'::text);
+
+-- Name: fetches_feed; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX fetches_feed ON ONLY everytab.fetches USING btree (crawl, xid, id);
+
+-- Name: fetches_slot; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX fetches_slot ON ONLY everytab.fetches USING btree (crawl, slot);
+
+-- Name: fetches_url; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE UNIQUE INDEX fetches_url ON ONLY everytab.fetches USING btree (crawl, host_hash, url_hash);
+
+-- Name: frontier_chunks_due; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX frontier_chunks_due ON everytab.frontier_chunks USING btree (slot, next_due) WHERE (next_due IS NOT NULL);
 
 -- Name: hosts_hash; Type: INDEX; Schema: everytab; Owner: -
 
@@ -2440,6 +3613,10 @@ CREATE INDEX jobs_leased ON everytab.jobs USING btree (job_id) WHERE (state = 'l
 
 CREATE INDEX jobs_ready ON everytab.jobs USING btree (run, kind, priority, job_id) WHERE ((state = 'pending'::everytab.job_state) AND (not_before IS NULL));
 
+-- Name: links_unread; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX links_unread ON ONLY everytab.links USING btree (slot_group, is_urgent, xid, id);
+
 -- Name: pages_shard; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE INDEX pages_shard ON ONLY everytab.pages USING btree (shard);
@@ -2447,6 +3624,16 @@ CREATE INDEX pages_shard ON ONLY everytab.pages USING btree (shard);
 -- Name: scan_blocklist_by_hand; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE INDEX scan_blocklist_by_hand ON everytab.scan_blocklist USING btree (scan, kind) WHERE (NOT imported);
+
+-- Name: crawl_slots crawl_slots_crawl_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawl_slots
+    ADD CONSTRAINT crawl_slots_crawl_fkey FOREIGN KEY (crawl) REFERENCES everytab.crawls(crawl);
+
+-- Name: crawl_slots crawl_slots_slot_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.crawl_slots
+    ADD CONSTRAINT crawl_slots_slot_fkey FOREIGN KEY (slot) REFERENCES everytab.slots(slot);
 
 -- Name: scan_exclusions scan_exclusions_scan_fkey; Type: FK CONSTRAINT; Schema: everytab; Owner: -
 
@@ -2464,6 +3651,14 @@ GRANT USAGE ON SCHEMA coordinator TO everytab_worker;
 GRANT USAGE ON SCHEMA coordinator TO everytab_worker_crawl;
 GRANT USAGE ON SCHEMA coordinator TO everytab_worker_icons;
 GRANT USAGE ON SCHEMA coordinator TO everytab_worker_site;
+
+-- Name: FUNCTION add_counts(p_counts jsonb, p_more jsonb); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.add_counts(p_counts jsonb, p_more jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION add_links(p_crawl integer, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.add_links(p_crawl integer, p_is_last boolean, p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]) FROM PUBLIC;
 
 -- Name: FUNCTION advance(p_run integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2510,6 +3705,14 @@ REVOKE ALL ON FUNCTION coordinator.check_fence(p_job_id bigint, p_lease_number i
 
 REVOKE ALL ON FUNCTION coordinator.check_kinds(p_kinds everytab.job_kind[]) FROM PUBLIC;
 
+-- Name: FUNCTION check_links(p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.check_links(p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[], p_data bytea[]) FROM PUBLIC;
+
+-- Name: FUNCTION check_slot(p_slot smallint, p_lease_number integer, p_token uuid); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.check_slot(p_slot smallint, p_lease_number integer, p_token uuid) FROM PUBLIC;
+
 -- Name: FUNCTION check_stats(p_kind everytab.job_kind, p_stats jsonb); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.check_stats(p_kind everytab.job_kind, p_stats jsonb) FROM PUBLIC;
@@ -2526,6 +3729,11 @@ GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_numbe
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.checkpoint_item(p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint) TO everytab_worker_site;
 
+-- Name: FUNCTION checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_truncated text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_truncated text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.checkpoint_slot(p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text, p_urgent_cursor text, p_counts jsonb, p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[], p_at timestamp with time zone[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[], p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[], p_languages text[], p_titles text[], p_etags text[], p_last_modified text[], p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[], p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[], p_truncated text[], p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[], p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[], p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[], p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[], OUT word text, OUT ended integer[]) TO everytab_worker;
+
 -- Name: FUNCTION complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[]) FROM PUBLIC;
@@ -2537,6 +3745,27 @@ GRANT ALL ON FUNCTION coordinator.complete(p_job_ids bigint[], p_lease_numbers i
 -- Name: FUNCTION count_early_ends(p_scan integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.count_early_ends(p_scan integer, p_kind everytab.job_kind) FROM PUBLIC;
+
+-- Name: FUNCTION count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed bigint, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.count_in_slot(p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint, p_failed bigint, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint, p_read bigint, p_pages bigint, p_given_back bigint, p_stored_bytes bigint) FROM PUBLIC;
+
+-- Name: FUNCTION crawl_fetches(p_id uuid, p_after bigint, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.crawl_fetches(p_id uuid, p_after bigint, p_limit integer) FROM PUBLIC;
+
+-- Name: FUNCTION crawl_hosts(p_id uuid, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.crawl_hosts(p_id uuid, p_limit integer) FROM PUBLIC;
+
+-- Name: FUNCTION crawl_settings(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.crawl_settings(p_crawl integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.crawl_settings(p_crawl integer) TO everytab_worker;
+
+-- Name: FUNCTION crawl_status(p_id uuid); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.crawl_status(p_id uuid) FROM PUBLIC;
 
 -- Name: FUNCTION deadline(p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint, p_rate integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2554,9 +3783,19 @@ GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number intege
 GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.discard(p_job_id bigint, p_lease_number integer, p_token uuid, p_error text) TO everytab_worker_site;
 
+-- Name: FUNCTION drop_ended_frontier(p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.drop_ended_frontier(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.drop_ended_frontier(p_limit integer) TO everytab_worker;
+
 -- Name: FUNCTION drop_from_list(p_list text, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.drop_from_list(p_list text, p_kinds text[], p_patterns text[]) FROM PUBLIC;
+
+-- Name: FUNCTION drop_read_links(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.drop_read_links() FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.drop_read_links() TO everytab_worker;
 
 -- Name: FUNCTION drop_run(p_run integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2565,6 +3804,18 @@ REVOKE ALL ON FUNCTION coordinator.drop_run(p_run integer) FROM PUBLIC;
 -- Name: FUNCTION drop_scan(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.drop_scan(p_scan integer) FROM PUBLIC;
+
+-- Name: FUNCTION end_crawl(p_crawl integer, p_ended_by text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.end_crawl(p_crawl integer, p_ended_by text) FROM PUBLIC;
+
+-- Name: FUNCTION end_if_done(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.end_if_done(p_crawl integer) FROM PUBLIC;
+
+-- Name: FUNCTION end_overdue_crawl(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.end_overdue_crawl() FROM PUBLIC;
 
 -- Name: FUNCTION enqueue(p_run integer, p_kind everytab.job_kind, p_parts integer[]); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2630,6 +3881,15 @@ GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_want
 GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.lease(p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[]) TO everytab_worker_site;
 
+-- Name: FUNCTION lease_slots(p_worker text, p_wanted integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.lease_slots(p_worker text, p_wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.lease_slots(p_worker text, p_wanted integer) TO everytab_worker;
+
+-- Name: FUNCTION links_hour(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.links_hour() FROM PUBLIC;
+
 -- Name: FUNCTION list_blocked(); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.list_blocked() FROM PUBLIC;
@@ -2652,10 +3912,25 @@ GRANT ALL ON FUNCTION coordinator.load_blocklist(p_scan integer) TO everytab_wor
 REVOKE ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_bundle_shard(p_scan integer, p_shard integer) TO everytab_worker_site;
 
+-- Name: FUNCTION load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer) TO everytab_worker;
+
 -- Name: FUNCTION load_exclusions(p_scan integer, p_after integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) TO everytab_worker_icons;
+
+-- Name: FUNCTION load_host_chunks(p_slot smallint, p_crawls integer[], p_host_hashes bigint[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_host_chunks(p_slot smallint, p_crawls integer[], p_host_hashes bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_host_chunks(p_slot smallint, p_crawls integer[], p_host_hashes bigint[]) TO everytab_worker;
+
+-- Name: FUNCTION load_host_manners(p_slot smallint, p_host_hashes bigint[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_host_manners(p_slot smallint, p_host_hashes bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_host_manners(p_slot smallint, p_host_hashes bigint[]) TO everytab_worker;
 
 -- Name: FUNCTION load_icon(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2680,6 +3955,11 @@ GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker_c
 GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker_site;
 
+-- Name: FUNCTION load_slot_sums(p_slots smallint[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_slot_sums(p_slots smallint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_slot_sums(p_slots smallint[]) TO everytab_worker;
+
 -- Name: FUNCTION load_suspects(p_job_id bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.load_suspects(p_job_id bigint) FROM PUBLIC;
@@ -2698,6 +3978,22 @@ GRANT ALL ON FUNCTION coordinator.load_title_patterns(p_scan integer) TO everyta
 REVOKE ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_warc(p_scan integer, p_shard integer) TO everytab_worker_crawl;
 
+-- Name: FUNCTION lock_partitions(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.lock_partitions() FROM PUBLIC;
+
+-- Name: FUNCTION make_fetches_partition(p_crawl integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.make_fetches_partition(p_crawl integer) FROM PUBLIC;
+
+-- Name: FUNCTION make_links_partition(p_hour integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.make_links_partition(p_hour integer) FROM PUBLIC;
+
+-- Name: FUNCTION make_links_partitions(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.make_links_partitions() FROM PUBLIC;
+
 -- Name: FUNCTION map_regions(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.map_regions(p_scan integer) FROM PUBLIC;
@@ -2711,9 +4007,18 @@ REVOKE ALL ON FUNCTION coordinator.max_message_characters() FROM PUBLIC;
 REVOKE ALL ON FUNCTION coordinator.most_tabs(p_scan integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.most_tabs(p_scan integer) TO everytab_worker_site;
 
+-- Name: FUNCTION move_crawl(p_id uuid, p_verb text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.move_crawl(p_id uuid, p_verb text) FROM PUBLIC;
+
 -- Name: FUNCTION move_scan(p_scan integer, p_site text, p_archive text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.move_scan(p_scan integer, p_site text, p_archive text) FROM PUBLIC;
+
+-- Name: FUNCTION open_crawls(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.open_crawls() FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.open_crawls() TO everytab_worker;
 
 -- Name: FUNCTION open_stage(p_run integer, p_kind everytab.job_kind, p_parts integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2722,6 +4027,19 @@ REVOKE ALL ON FUNCTION coordinator.open_stage(p_run integer, p_kind everytab.job
 -- Name: FUNCTION pause_run(p_run integer, p_kind text, p_pause boolean); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.pause_run(p_run integer, p_kind text, p_pause boolean) FROM PUBLIC;
+
+-- Name: FUNCTION put_chunks(p_slot smallint, p_closed integer[], p_crawls integer[], p_host_hashes bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_data bytea[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.put_chunks(p_slot smallint, p_closed integer[], p_crawls integer[], p_host_hashes bigint[], p_seqs integer[], p_snapshots boolean[], p_next_dues timestamp with time zone[], p_knowns integer[], p_pendings integer[], p_data bytea[]) FROM PUBLIC;
+
+-- Name: FUNCTION put_hosts(p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.put_hosts(p_slot smallint, p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamp with time zone[], p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[], p_failures smallint[], p_robots bytea[], p_robots_until timestamp with time zone[], p_addresses text[], p_addresses_until timestamp with time zone[]) FROM PUBLIC;
+
+-- Name: FUNCTION read_links(p_slots smallint[], p_cursors text[], p_urgent_cursors text[], p_ceiling text, p_after bigint, p_limit integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.read_links(p_slots smallint[], p_cursors text[], p_urgent_cursors text[], p_ceiling text, p_after bigint, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.read_links(p_slots smallint[], p_cursors text[], p_urgent_cursors text[], p_ceiling text, p_after bigint, p_limit integer) TO everytab_worker;
 
 -- Name: FUNCTION rebundle_excluded(p_scan integer, p_kinds text[], p_patterns text[]); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2763,6 +4081,11 @@ GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number intege
 GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.release(p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text) TO everytab_worker_site;
 
+-- Name: FUNCTION release_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[], p_leaves boolean); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.release_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[], p_leaves boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.release_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[], p_leaves boolean) TO everytab_worker;
+
 -- Name: FUNCTION remove_host(p_scan integer, p_hostname text, OUT captures bigint, OUT tabs bigint, OUT fetched bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.remove_host(p_scan integer, p_hostname text, OUT captures bigint, OUT tabs bigint, OUT fetched bigint) FROM PUBLIC;
@@ -2779,9 +4102,19 @@ GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_
 GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.renew(p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker_site;
 
+-- Name: FUNCTION renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.renew_slots(p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[]) TO everytab_worker;
+
 -- Name: FUNCTION reopen(p_run integer, p_job_ids bigint[], p_reason text); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.reopen(p_run integer, p_job_ids bigint[], p_reason text) FROM PUBLIC;
+
+-- Name: FUNCTION reserve_pages(p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.reserve_pages(p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.reserve_pages(p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint) TO everytab_worker;
 
 -- Name: FUNCTION reset_closing_stages(p_run integer, p_kind everytab.job_kind); Type: ACL; Schema: coordinator; Owner: -
 
@@ -2871,6 +4204,14 @@ REVOKE ALL ON FUNCTION coordinator.set_rate(p_run integer, p_rate integer) FROM 
 
 REVOKE ALL ON FUNCTION coordinator.shard_bounds(p_scan integer, p_shard integer, OUT lowest bigint, OUT highest bigint) FROM PUBLIC;
 
+-- Name: FUNCTION share_of_slots(OUT live_workers integer, OUT share integer); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.share_of_slots(OUT live_workers integer, OUT share integer) FROM PUBLIC;
+
+-- Name: FUNCTION start_crawl(p_id uuid, p_name text, p_owner text, p_store text, p_settings jsonb, p_page_limit bigint, p_ends_at timestamp with time zone, p_max_store_bytes bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.start_crawl(p_id uuid, p_name text, p_owner text, p_store text, p_settings jsonb, p_page_limit bigint, p_ends_at timestamp with time zone, p_max_store_bytes bigint) FROM PUBLIC;
+
 -- Name: FUNCTION start_run(p_kind everytab.run_kind, p_lease_ms integer, p_digests jsonb, p_job_kinds everytab.job_kind[]); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.start_run(p_kind everytab.run_kind, p_lease_ms integer, p_digests jsonb, p_job_kinds everytab.job_kind[]) FROM PUBLIC;
@@ -2879,6 +4220,14 @@ REVOKE ALL ON FUNCTION coordinator.start_run(p_kind everytab.run_kind, p_lease_m
 
 REVOKE ALL ON FUNCTION coordinator.start_scan(p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_digests jsonb, p_files text[], p_max_captures bigint[]) FROM PUBLIC;
 
+-- Name: FUNCTION sum_counts(p_counts jsonb); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.sum_counts(p_counts jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION sum_objects(p_objects jsonb[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.sum_objects(p_objects jsonb[]) FROM PUBLIC;
+
 -- Name: FUNCTION sweep(p_limit integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.sweep(p_limit integer) FROM PUBLIC;
@@ -2886,6 +4235,10 @@ GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.sweep(p_limit integer) TO everytab_worker_site;
+
+-- Name: FUNCTION sweep_slots(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.sweep_slots() FROM PUBLIC;
 
 -- Name: FUNCTION time_at_rate(p_kind everytab.job_kind, p_rate integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
 

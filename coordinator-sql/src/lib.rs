@@ -21,6 +21,7 @@ mod digests;
 mod error;
 mod exclusions;
 mod fences;
+mod frontier;
 mod group_commit;
 mod host_requests;
 mod job;
@@ -49,6 +50,14 @@ pub use database_url::{Transport, transport};
 pub use digests::{Digests, WithheldRun};
 pub use error::Error;
 pub use exclusions::ExclusionRow;
+pub use frontier::{
+    checkpoint::{Checkpoint, CheckpointAnswer},
+    crawls::{CrawlFetch, CrawlHost, CrawlStatus, CrawlVerb, NewCrawl, OpenCrawl},
+    links::{UnreadLinks, UnreadRow},
+    load::{DueHost, SlotSums, StoredChunk},
+    rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow},
+    slots::{LinkCursors, SlotFence, SlotLease, SlotRenewal},
+};
 pub use job::{Fence, JobKind, Lease};
 pub use load::{BlockedHost, BundleHost, CrawlFile, IconHost, OutcomeCount, ScanInfo, WarcHost};
 pub use removed_host::HostRecord;

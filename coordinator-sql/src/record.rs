@@ -140,3 +140,8 @@ async fn bundles(chunk: &ChunkOf<'_>, row: &BundleRow) -> Result<bool, Error> {
 pub(crate) fn signed_hash(hash: u64) -> i64 {
     (hash ^ (1 << 63)).cast_signed()
 }
+
+/// The hash that Postgres holds so.
+pub(crate) fn unsigned_hash(hash: i64) -> u64 {
+    hash.cast_unsigned() ^ (1 << 63)
+}

@@ -15,6 +15,7 @@ mod discard;
 mod exclusions;
 mod fan_out;
 mod fence;
+mod frontier;
 mod grants;
 mod hostile;
 mod imported_lists;

@@ -6,7 +6,7 @@
 use everytab_commoncrawl::warc::{
     Limits, Record, RecordType, Records, read_record,
     write::{
-        ArchiveInfo, ArchiveWriter, CrawlInfo, Exchange, FetchFacts, KeptAnswer, Position,
+        ArchiveInfo, ArchiveWriter, ArchivedFetch, CrawlInfo, FetchFacts, KeptAnswer, Position,
         Response, Revisit, WriteError, http_head,
     },
 };
@@ -39,12 +39,12 @@ fn a_fetch_with_a_wrong_value_in_any_of_its_records_leaves_nothing() {
     let facts = FetchFacts::default();
     let answer = || KeptAnswer::Response(response("https://a/", &head, b""));
     let wrong = FetchFacts { via: Some("a\nb"), ..facts };
-    let in_facts = Exchange { request_head, answer: answer(), facts: wrong };
+    let in_facts = ArchivedFetch { request_head, answer: answer(), facts: wrong };
     assert!(matches!(writer.exchange(&in_facts), Err(WriteError::Field { .. })));
-    let in_request = Exchange { request_head: &head, answer: answer(), facts };
+    let in_request = ArchivedFetch { request_head: &head, answer: answer(), facts };
     assert!(matches!(writer.exchange(&in_request), Err(WriteError::HttpHead)));
     let answer = KeptAnswer::Response(response("https://a/", b"HTTP/1.1 200 OK", b""));
-    let in_answer = Exchange { request_head, answer, facts };
+    let in_answer = ArchivedFetch { request_head, answer, facts };
     assert!(matches!(writer.exchange(&in_answer), Err(WriteError::HttpHead)));
     assert_eq!(writer.offset(), before, "nothing half-written");
 }
@@ -87,7 +87,7 @@ proptest! {
                 1 => KeptAnswer::Identical(revisit),
                 _ => KeptAnswer::NotModified(revisit),
             };
-            let exchange = Exchange { request_head: request.as_bytes(), answer, facts };
+            let exchange = ArchivedFetch { request_head: request.as_bytes(), answer, facts };
             written.push((writer.exchange(&exchange).unwrap(), uri, request));
         }
         let archive = writer.finish().unwrap();

@@ -13,8 +13,8 @@
 use std::process::Command;
 
 use everytab_commoncrawl::warc::write::{
-    ArchiveInfo, ArchiveWriter, CrawlInfo, Exchange, FetchFacts, KeptAnswer, Resource, Response,
-    Revisit, TruncatedBecause, http_head, record_id,
+    ArchiveInfo, ArchiveWriter, ArchivedFetch, CrawlInfo, FetchFacts, KeptAnswer, Resource,
+    Response, Revisit, TruncatedBecause, http_head, record_id,
 };
 
 const DATE: i64 = 1_767_225_599_000_000;
@@ -124,7 +124,8 @@ fn crawl_archive() -> Vec<u8> {
         Response { target_uri, date_micros, ip_address, http_head, body, truncated }
     };
     let uri = "https://a.example/a";
-    let mut write = |answer| writer.exchange(&Exchange { request_head, answer, facts }).unwrap();
+    let mut write =
+        |answer| writer.exchange(&ArchivedFetch { request_head, answer, facts }).unwrap();
     let first = write(KeptAnswer::Response(response(uri, None)));
     let id = record_id("response", uri, DATE, &first.payload_digest);
     assert_eq!(id, first.record_id, "another process can compute it");

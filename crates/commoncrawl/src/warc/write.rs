@@ -153,7 +153,7 @@ pub enum KeptAnswer<'a> {
 
 /// One fetch of a crawl.
 #[derive(Debug, Clone)]
-pub struct Exchange<'a> {
+pub struct ArchivedFetch<'a> {
     /// The head of the request as it was sent, with the empty line at its end.
     pub request_head: &'a [u8],
     /// The answer.
@@ -208,7 +208,7 @@ impl<W: Write> ArchiveWriter<W> {
     ///
     /// # Errors
     /// A value that cannot be in a record; then nothing is written. Or the output fails.
-    pub fn exchange(&mut self, exchange: &Exchange<'_>) -> Result<Written, WriteError> {
+    pub fn exchange(&mut self, exchange: &ArchivedFetch<'_>) -> Result<Written, WriteError> {
         let (kind, uri, date, address, digest) = match &exchange.answer {
             KeptAnswer::Response(Response {
                 target_uri, date_micros, ip_address, body, ..

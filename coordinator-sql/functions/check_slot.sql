@@ -1,0 +1,13 @@
+-- The fence of a slot. Locks its row and returns it while (slot, lease number, token) is the slot's
+-- current lease; returns a row of nulls when the lease is lost.
+create or replace function coordinator.check_slot(
+    p_slot smallint, p_lease_number integer, p_token uuid)
+returns everytab.slots language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    fenced slots;
+begin
+    select * into fenced from slots
+     where slot = p_slot and lease_number = p_lease_number and lease_token = p_token
+       for no key update;
+    return fenced;
+end $$;

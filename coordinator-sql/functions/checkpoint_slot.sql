@@ -1,0 +1,104 @@
+-- Records what a slot's holder did since its last checkpoint, in one transaction. Checkpoints are
+-- numbered from 1 within a lease; one that is sent again, because its reply was lost, records
+-- nothing and answers what the first did.
+--
+-- p_counts has an object a crawl, each crawl once: how much its sums grow (pending may shrink), its
+-- refused, left and links_refused by reason, how many reserved pages it used and how many it gives
+-- back. The other arrays are columns of rows: of fetches, links, chunks and hosts, as the tables
+-- have them. p_cursor and p_urgent_cursor are null where links that were read are not merged yet.
+--
+-- Returns the word recorded, repeated or lost, and the crawls of p_counts that have ended, by this
+-- checkpoint or before it. Of those that had ended before nothing is recorded.
+create or replace function coordinator.checkpoint_slot(
+    p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text,
+    p_urgent_cursor text, p_counts jsonb,
+    p_fetch_crawls integer[], p_fetch_hosts bigint[], p_url_hashes bigint[], p_urls text[],
+    p_at timestamptz[], p_durations_ms integer[], p_depths smallint[], p_statuses smallint[],
+    p_outcomes text[], p_bytes integer[], p_sha256 bytea[], p_mimes text[], p_charsets text[],
+    p_languages text[], p_titles text[], p_etags text[], p_last_modified text[],
+    p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[],
+    p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[],
+    p_truncated text[],
+    p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[],
+    p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[],
+    p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[],
+    p_next_dues timestamptz[], p_knowns integer[], p_pendings integer[], p_chunk_data bytea[],
+    p_host_hashes bigint[], p_site_hashes bigint[], p_hostnames text[], p_free_at timestamptz[],
+    p_delays_ms integer[], p_responses_ms integer[], p_crawl_delays_ms integer[],
+    p_failures smallint[], p_robots bytea[], p_robots_until timestamptz[], p_addresses text[],
+    p_addresses_until timestamptz[],
+    out word text, out ended integer[])
+language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    fenced slots;
+    counts record;
+    closed integer[] := '{}';
+    answer text;
+begin
+    ended := '{}';
+    perform coordinator.check_links(
+        p_link_groups, p_link_masks, p_link_urgent, p_link_amounts, p_link_data);
+    fenced := coordinator.check_slot(p_slot, p_lease_number, p_token);
+    if fenced.slot is null then
+        word := 'lost';
+        return;
+    elsif p_checkpoint = fenced.checkpoint then
+        word := 'repeated';
+        ended := array(select c.crawl from crawls c
+                         join jsonb_to_recordset(p_counts) as n (crawl integer) on n.crawl = c.crawl
+                        where c.state = 'ended' order by c.crawl);
+        return;
+    elsif p_checkpoint is distinct from fenced.checkpoint + 1 then
+        raise exception 'slot % expects checkpoint %, not %', p_slot, fenced.checkpoint + 1,
+            p_checkpoint using errcode = 'invalid_parameter_value';
+    end if;
+    -- In the order of crawls, so that checkpoints cannot deadlock.
+    for counts in
+        select * from jsonb_to_recordset(p_counts) as n (
+            crawl integer, known bigint, pending bigint, captured bigint, failed bigint,
+            refused jsonb, "left" jsonb, links_refused jsonb, sent bigint, read bigint,
+            pages bigint, given_back bigint, stored_bytes bigint)
+         order by n.crawl
+    loop
+        answer := coordinator.count_in_slot(
+            p_slot, counts.crawl, counts.known, counts.pending, counts.captured, counts.failed,
+            counts.refused, counts."left", counts.links_refused, counts.sent, counts.read,
+            counts.pages, counts.given_back, counts.stored_bytes);
+        if answer = 'closed' then
+            closed := closed || counts.crawl;
+        end if;
+        if answer <> 'open' then
+            ended := ended || counts.crawl;
+        end if;
+    end loop;
+    insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
+                         bytes, sha256, mime, charset, language, title, etag, last_modified,
+                         redirect, object, record_offset, record_length, body_object, body_offset,
+                         body_length, truncated, slot, lease_number)
+    select f.*, p_slot, p_lease_number
+      from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
+                  p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
+                  p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
+                  p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
+                  p_body_lengths, p_truncated) as f (crawl)
+     where f.crawl <> all (closed);
+    if cardinality(p_link_crawls) > 0 then
+        insert into links (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
+        select coordinator.links_hour(), l.*
+          from unnest(p_link_crawls, p_link_groups, p_link_masks, p_link_urgent, p_link_amounts,
+                      p_link_data) as l (crawl)
+         where l.crawl <> all (closed);
+    end if;
+    perform coordinator.put_chunks(
+        p_slot, closed, p_chunk_crawls, p_chunk_hosts, p_seqs, p_snapshots, p_next_dues, p_knowns,
+        p_pendings, p_chunk_data);
+    perform coordinator.put_hosts(
+        p_slot, p_host_hashes, p_site_hashes, p_hostnames, p_free_at, p_delays_ms, p_responses_ms,
+        p_crawl_delays_ms, p_failures, p_robots, p_robots_until, p_addresses, p_addresses_until);
+    update slots s
+       set checkpoint = p_checkpoint, deaths = 0,
+           cursor = coalesce(p_cursor::pg_snapshot, s.cursor),
+           urgent_cursor = coalesce(p_urgent_cursor::pg_snapshot, s.urgent_cursor)
+     where s.slot = p_slot;
+    word := 'recorded';
+end $$;

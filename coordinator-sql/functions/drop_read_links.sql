@@ -1,0 +1,38 @@
+-- Drops the partitions of links that every slot has read. A slot that nobody holds keeps them: its
+-- next holder reads them. Returns how many were dropped; none while another transaction uses links.
+create or replace function coordinator.drop_read_links()
+returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    -- Limit seconds = 3600: an hour.
+    this_hour constant integer := extract(epoch from clock_timestamp())::bigint / 3600;
+    -- Every row of a lower transaction is read by all slots.
+    all_read xid8;
+    partition record;
+    is_unread boolean;
+    dropped integer := 0;
+begin
+    perform coordinator.lock_partitions();
+    select min(least(pg_snapshot_xmin(cursor), pg_snapshot_xmin(urgent_cursor))) into all_read
+      from slots;
+    -- Whoever waits for the lock of a drop makes all others wait behind it.
+    set local lock_timeout = '200ms';
+    for partition in
+        select c.relname, substr(c.relname, length('links_') + 1)::integer as hour
+          from pg_inherits i join pg_class c on c.oid = i.inhrelid
+         where i.inhparent = 'everytab.links'::regclass order by hour
+    loop
+        -- A transaction of this hour or the last may still write into its partition.
+        exit when partition.hour >= this_hour - 1;
+        execute format(
+            'select exists (select from (select distinct xid from everytab.%I where xid >= $1) l
+                              join everytab.slots s on not pg_visible_in_snapshot(l.xid, s.cursor)
+                                or not pg_visible_in_snapshot(l.xid, s.urgent_cursor))',
+            partition.relname) into is_unread using all_read;
+        exit when is_unread;
+        execute format('drop table everytab.%I', partition.relname);
+        dropped := dropped + 1;
+    end loop;
+    return dropped;
+exception
+    when lock_not_available then return 0;
+end $$;

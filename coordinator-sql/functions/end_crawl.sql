@@ -1,0 +1,17 @@
+-- Ends a crawl whose row the caller holds. What is pending is left, for the reason that ended it;
+-- the rows of its slots are closed, so that later checkpoints of it are refused.
+create or replace function coordinator.end_crawl(p_crawl integer, p_ended_by text)
+returns void language plpgsql set search_path = everytab, pg_temp as $$
+begin
+    perform from crawl_slots s where s.crawl = p_crawl order by s.slot for no key update;
+    update crawl_slots s
+       set closed = true, pending = 0, reserved = 0,
+           "left" = coordinator.add_counts(
+               s."left", case when s.pending = 0 then '{}'
+                         else jsonb_build_object(p_ended_by, s.pending) end)
+     where s.crawl = p_crawl;
+    update crawls c
+       set state = 'ended', ended_by = p_ended_by, seeding = false,
+           finished_at = clock_timestamp()
+     where c.crawl = p_crawl;
+end $$;

@@ -1,0 +1,25 @@
+-- Ends a crawl whose row the caller holds, if nothing of it is left to do: all links that were sent
+-- have been read and nothing is pending, or its limit of pages is used up. Returns whether it has
+-- ended.
+create or replace function coordinator.end_if_done(p_crawl integer)
+returns boolean language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    crawl_row crawls;
+    sums record;
+begin
+    select * into crawl_row from crawls where crawl = p_crawl;
+    if crawl_row.state = 'ended' then
+        return true;
+    end if;
+    select coalesce(sum(s.sent), 0) + crawl_row.seeds = coalesce(sum(s.read), 0) as all_read,
+           coalesce(sum(s.pending), 0) as pending, coalesce(sum(s.reserved), 0) as reserved
+      into sums from crawl_slots s where s.crawl = p_crawl;
+    if sums.all_read and sums.pending = 0 and not crawl_row.seeding then
+        perform coordinator.end_crawl(p_crawl, 'empty');
+        return true;
+    elsif crawl_row.budget_left = 0 and sums.reserved = 0 then
+        perform coordinator.end_crawl(p_crawl, 'limit');
+        return true;
+    end if;
+    return false;
+end $$;

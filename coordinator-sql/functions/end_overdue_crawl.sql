@@ -1,0 +1,20 @@
+-- Ends a crawl whose time is over, or that has stored as many bytes as it may. One a call: whoever
+-- holds two crawls and waits for the slots of one would keep a checkpoint of both waiting for ever.
+-- A crawl whose row another transaction holds is looked at the next time.
+create or replace function coordinator.end_overdue_crawl()
+returns void language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    overdue record;
+begin
+    select c.crawl, case when c.ends_at <= clock_timestamp() then 'time' else 'store' end as why
+      into overdue
+      from crawls c
+     where c.state <> 'ended'
+       and (c.ends_at <= clock_timestamp()
+            or c.max_store_bytes <= (select sum(s.stored_bytes) from crawl_slots s
+                                      where s.crawl = c.crawl))
+     order by c.crawl limit 1 for no key update skip locked;
+    if found then
+        perform coordinator.end_crawl(overdue.crawl, overdue.why);
+    end if;
+end $$;

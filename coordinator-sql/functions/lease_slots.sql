@@ -1,0 +1,50 @@
+-- Leases free slots to a worker while any crawl is open, up to its share of all slots and at most
+-- p_wanted: slots that died last come last, for a slot that killed two workers in a row becomes
+-- its next one's only slot. The cursors say what the slot has read of links.
+create or replace function coordinator.lease_slots(p_worker text, p_wanted integer)
+returns table (slot smallint, lease_number integer, lease_token uuid, lease_ms integer,
+               deaths smallint, is_isolated boolean, cursor text, urgent_cursor text)
+language plpgsql security definer set search_path = everytab, pg_temp as $$
+#variable_conflict use_column
+declare
+    -- Long enough for a worker to renew five times before it ends.
+    lease_ms constant integer := 30000;
+    -- As many deaths in a row make a slot the only one of its holder.
+    suspect_deaths constant integer := 2;
+    share integer;
+    held integer;
+    holds_suspect boolean;
+begin
+    insert into workers as w (worker, seen_at) values (p_worker, clock_timestamp())
+        on conflict (worker) do update set seen_at = excluded.seen_at;
+    perform coordinator.sweep_slots();
+    if not exists (select from crawls c where c.state <> 'ended') then
+        return;
+    end if;
+    share := (coordinator.share_of_slots()).share;
+    select count(*), coalesce(bool_or(s.deaths >= suspect_deaths), false)
+      into held, holds_suspect from slots s where s.holder = p_worker;
+    if holds_suspect then
+        return;
+    end if;
+    return query
+    with free as materialized (
+        select f.slot from slots f
+         where f.lease_token is null and (f.deaths < suspect_deaths or held = 0)
+         order by f.deaths, random()
+         limit greatest(least(p_wanted, share - held), 0) for no key update skip locked),
+    taken as (
+        -- A suspect comes alone.
+        select coalesce(
+            (select array_agg(f.slot) from free f join slots s using (slot)
+              where s.deaths < suspect_deaths having count(*) > 0),
+            array(select f.slot from free f limit 1)) as slots)
+    update slots s
+       set lease_number = s.lease_number + 1, lease_token = gen_random_uuid(), checkpoint = 0,
+           holder = p_worker, lease_until = clock_timestamp() + lease_ms * interval '1 ms'
+      from taken
+     where s.slot = any (taken.slots) and s.lease_token is null
+    returning s.slot, s.lease_number, s.lease_token, lease_ms, s.deaths,
+              coalesce(s.isolated_until > clock_timestamp(), false), s.cursor::text,
+              s.urgent_cursor::text;
+end $$;

@@ -1,0 +1,11 @@
+-- Makes the partitions of this hour's and the next hour's links ahead of their use, in a
+-- transaction that ends at once.
+create or replace function coordinator.make_links_partitions()
+returns void language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    hour integer := coordinator.links_hour() + 1;
+begin
+    if to_regclass('everytab.links_' || hour) is null then
+        perform coordinator.make_links_partition(hour);
+    end if;
+end $$;

@@ -1,0 +1,34 @@
+-- Reserves pages of a limited crawl for a slot: before a URL is asked, its page is reserved, so
+-- that no limit is ever exceeded. At most p_wanted, and at most a fourth of an equal part of what
+-- is left among the slots with something pending, but at least one where any is left. Null: the
+-- lease is lost. 0: nothing is left, nothing of the slot is pending, or the crawl has no limit or
+-- is not running.
+create or replace function coordinator.reserve_pages(
+    p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint)
+returns bigint language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    -- So that slots that are quick do not take all of what is left.
+    parts_per_slot constant integer := 4;
+    crawl_row crawls;
+    busy_slots bigint;
+    granted bigint;
+begin
+    if (coordinator.check_slot(p_slot, p_lease_number, p_token)).slot is null then
+        return null;
+    end if;
+    select * into crawl_row from crawls
+     where crawl = p_crawl and state = 'running' for no key update;
+    if coalesce(crawl_row.budget_left, 0) = 0 then
+        return 0;
+    end if;
+    select greatest(count(*), 1) into busy_slots from crawl_slots s
+     where s.crawl = p_crawl and s.pending > 0;
+    granted := greatest(1, least(p_wanted, crawl_row.budget_left / (parts_per_slot * busy_slots)));
+    update crawl_slots s set reserved = s.reserved + granted
+     where s.crawl = p_crawl and s.slot = p_slot and s.pending > 0 and not s.closed;
+    if not found then
+        return 0;
+    end if;
+    update crawls c set budget_left = c.budget_left - granted where c.crawl = p_crawl;
+    return granted;
+end $$;

@@ -1,0 +1,18 @@
+-- Starts a crawl. It does not end before the last of its seeds was added (add_links). p_ends_at
+-- and p_max_store_bytes are other ends; null: none. Returns the crawl's number.
+create or replace function coordinator.start_crawl(
+    p_id uuid, p_name text, p_owner text, p_store text, p_settings jsonb, p_page_limit bigint,
+    p_ends_at timestamptz, p_max_store_bytes bigint)
+returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    new_crawl integer;
+begin
+    insert into crawls (id, name, owner, store, settings, page_limit, budget_left, ends_at,
+                        max_store_bytes)
+    values (p_id, p_name, p_owner, p_store, p_settings, p_page_limit, p_page_limit, p_ends_at,
+            p_max_store_bytes)
+    returning crawl into new_crawl;
+    perform coordinator.make_fetches_partition(new_crawl);
+    perform coordinator.make_links_partitions();
+    return new_crawl;
+end $$;

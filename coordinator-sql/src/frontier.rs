@@ -1,0 +1,12 @@
+//! The live crawl's part of the coordinator: slots and their leases, crawls, links on their way,
+//! and the checkpoints by which a slot's holder records what it did.
+//!
+//! Every write of a slot shows the fence of its lease, and Postgres refuses it once the lease is
+//! lost. Must not know: what a link or a chunk holds, how a URL is fetched.
+
+pub(crate) mod checkpoint;
+pub(crate) mod crawls;
+pub(crate) mod links;
+pub(crate) mod load;
+pub(crate) mod rows;
+pub(crate) mod slots;

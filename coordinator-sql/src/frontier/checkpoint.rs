@@ -1,0 +1,195 @@
+//! A checkpoint: what a slot's holder did since the last one, recorded in one transaction.
+
+use serde_json::Value;
+use tokio_postgres::types::{ToSql, Type};
+
+use crate::{
+    bind::{Bind, bind, storable},
+    call::run,
+    coordinator::Coordinator,
+    error::Error,
+    frontier::{
+        rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow},
+        slots::SlotFence,
+    },
+    record::signed_hash,
+};
+
+/// Everything that one checkpoint of a slot records.
+#[derive(Debug, Clone)]
+pub struct Checkpoint {
+    /// The fence of the slot's lease.
+    pub fence: SlotFence,
+    /// Number of the checkpoint in its lease, from 1.
+    pub number: i64,
+    /// The slot's new cursor of ordinary links; none where not all of them are merged.
+    pub cursor: Option<String>,
+    /// The slot's new cursor of urgent links, likewise.
+    pub urgent_cursor: Option<String>,
+    /// Sums by crawl, each crawl once: every crawl that any other row names.
+    pub counts: Vec<CrawlCounts>,
+    /// How URLs ended.
+    pub fetches: Vec<FetchRow>,
+    /// Links for other slots.
+    pub links: Vec<LinksRow>,
+    /// What is known of hosts.
+    pub chunks: Vec<ChunkRow>,
+    /// Manners of hosts.
+    pub hosts: Vec<HostManners>,
+}
+
+/// What became of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckpointAnswer {
+    /// It is recorded, now or by an earlier call whose reply was lost. The crawls named have
+    /// ended; of those that had ended before nothing was recorded.
+    Recorded {
+        /// The crawls that have ended.
+        ended: Vec<i32>,
+    },
+    /// The lease is lost, and nothing was recorded.
+    Lost,
+}
+
+/// The call, with a parameter for each column.
+const CALL: &str = concat!(
+    "select word, ended from coordinator.checkpoint_slot(",
+    "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,",
+    "$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42,$43,$44,",
+    "$45,$46,$47,$48,$49,$50,$51,$52,$53,$54,$55,$56,$57,$58)",
+);
+
+/// One column of rows, as an array and its type.
+type Column<'a> = (Box<dyn ToSql + Sync + Send + 'a>, Type);
+
+fn column<'a, R, T>(rows: &'a [R], value: impl Fn(&'a R) -> T) -> Column<'a>
+where
+    T: Bind + Send + 'a,
+{
+    (Box::new(rows.iter().map(value).collect::<Vec<T>>()), T::ARRAY)
+}
+
+/// Text of the web in a column.
+fn text(value: Option<&String>) -> Option<String> {
+    value.map(|value| storable(value))
+}
+
+/// The columns of fetches.
+fn fetch_columns(rows: &[FetchRow]) -> Vec<Column<'_>> {
+    vec![
+        column(rows, |row| row.crawl),
+        column(rows, |row| signed_hash(row.host_hash)),
+        column(rows, |row| signed_hash(row.url_hash)),
+        column(rows, |row| storable(&row.url)),
+        column(rows, |row| row.at),
+        column(rows, |row| row.duration_ms),
+        column(rows, |row| row.depth),
+        column(rows, |row| row.status),
+        column(rows, |row| row.outcome.as_str()),
+        column(rows, |row| row.bytes),
+        column(rows, |row| row.sha256.as_ref().map(<[u8; 32]>::as_slice)),
+        column(rows, |row| text(row.mime.as_ref())),
+        column(rows, |row| text(row.charset.as_ref())),
+        column(rows, |row| text(row.language.as_ref())),
+        column(rows, |row| text(row.title.as_ref())),
+        column(rows, |row| text(row.etag.as_ref())),
+        column(rows, |row| text(row.last_modified.as_ref())),
+        column(rows, |row| text(row.redirect.as_ref())),
+        column(rows, |row| row.object.as_deref()),
+        column(rows, |row| row.record_offset),
+        column(rows, |row| row.record_length),
+        column(rows, |row| row.body_object.as_deref()),
+        column(rows, |row| row.body_offset),
+        column(rows, |row| row.body_length),
+        column(rows, |row| row.truncated.as_deref()),
+    ]
+}
+
+/// The columns of links.
+fn link_columns(rows: &[LinksRow]) -> Vec<Column<'_>> {
+    vec![
+        column(rows, |row| row.crawl),
+        column(rows, |row| row.slot_group),
+        column(rows, |row| row.slot_mask),
+        column(rows, |row| row.is_urgent),
+        column(rows, |row| row.amount),
+        column(rows, |row| row.data.as_slice()),
+    ]
+}
+
+/// The columns of chunks.
+fn chunk_columns(rows: &[ChunkRow]) -> Vec<Column<'_>> {
+    vec![
+        column(rows, |row| row.crawl),
+        column(rows, |row| signed_hash(row.host_hash)),
+        column(rows, |row| row.seq),
+        column(rows, |row| row.is_snapshot),
+        column(rows, |row| row.next_due),
+        column(rows, |row| row.known),
+        column(rows, |row| row.pending),
+        column(rows, |row| row.data.as_slice()),
+    ]
+}
+
+/// The columns of hosts.
+fn host_columns(rows: &[HostManners]) -> Vec<Column<'_>> {
+    vec![
+        column(rows, |row| signed_hash(row.host_hash)),
+        column(rows, |row| signed_hash(row.site_hash)),
+        column(rows, |row| row.hostname.as_str()),
+        column(rows, |row| row.free_at),
+        column(rows, |row| row.delay_ms),
+        column(rows, |row| row.response_ms),
+        column(rows, |row| row.crawl_delay_ms),
+        column(rows, |row| row.failures),
+        column(rows, |row| row.robots.as_ref().map(|(text, _)| text.as_slice())),
+        column(rows, |row| row.robots.as_ref().map(|(_, until)| *until)),
+        column(rows, |row| row.addresses.as_ref().map(|(all, _)| all.join(","))),
+        column(rows, |row| row.addresses.as_ref().map(|(_, until)| *until)),
+    ]
+}
+
+impl Coordinator {
+    /// Records a checkpoint. It can be sent again when its reply was lost.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or refuses numbers that do not add up.
+    pub async fn checkpoint_slot(
+        &self,
+        checkpoint: &Checkpoint,
+    ) -> Result<CheckpointAnswer, Error> {
+        let Checkpoint { fence, counts, fetches, links, chunks, hosts, .. } = checkpoint;
+        let counts: Value = serde_json::to_value(counts)
+            .map_err(|error| Error::Unexpected(format!("counts: {error}")))?;
+        let columns: Vec<Column<'_>> = [
+            fetch_columns(fetches),
+            link_columns(links),
+            chunk_columns(chunks),
+            host_columns(hosts),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let mut parameters = vec![
+            bind(&fence.slot),
+            bind(&fence.lease_number),
+            bind(&fence.token),
+            bind(&checkpoint.number),
+            bind(&checkpoint.cursor),
+            bind(&checkpoint.urgent_cursor),
+            bind(&counts),
+        ];
+        for (values, kind) in &columns {
+            parameters.push((&**values, kind.clone()));
+        }
+        let rows = run(&self.work, CALL, &parameters).await?;
+        let row = rows.first().ok_or_else(|| Error::Unexpected("no row".into()))?;
+        match row.try_get("word")? {
+            "recorded" | "repeated" => {
+                Ok(CheckpointAnswer::Recorded { ended: row.try_get("ended")? })
+            }
+            "lost" => Ok(CheckpointAnswer::Lost),
+            word => Err(Error::Unexpected(format!("the word {word:?} of a checkpoint"))),
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Crawls: what a submission asked for, how far it has come, how it ended.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::{
+    bind::bind,
+    call::run,
+    coordinator::Coordinator,
+    error::Error,
+    row::{from_row, values},
+};
+
+/// A crawl to start.
+#[derive(Debug, Clone)]
+pub struct NewCrawl {
+    /// The crawl's id, unique over all databases.
+    pub id: Uuid,
+    /// Its name, which names its objects.
+    pub name: String,
+    /// Whose it is.
+    pub owner: String,
+    /// Where its records go.
+    pub store: String,
+    /// Settings that every worker obeys until the crawl ends.
+    pub settings: Value,
+    /// Pages in all; none without a limit.
+    pub page_limit: Option<i64>,
+    /// When it ends at the latest.
+    pub ends_at: Option<DateTime<Utc>>,
+    /// Bytes after which it ends.
+    pub max_store_bytes: Option<i64>,
+}
+
+/// A crawl that has not ended, as the holders of slots see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenCrawl {
+    /// Its number in this database.
+    pub crawl: i32,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// running or paused.
+    pub state: String,
+    /// Pages that may still be reserved; none without a limit.
+    pub budget_left: Option<i64>,
+    /// Where its records go.
+    pub store: String,
+}
+
+/// A crawl and its sums over all slots.
+/// known = pending + captured + failed + refused + left.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CrawlStatus {
+    /// Its number in this database.
+    pub crawl: i32,
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// Whose it is.
+    pub owner: String,
+    /// running, paused or ended.
+    pub state: String,
+    /// What ended it: empty, limit, cancel, time or store.
+    pub ended_by: Option<String>,
+    /// Whether more seeds are to come.
+    pub seeding: bool,
+    /// Where its records go.
+    pub store: String,
+    /// Its settings.
+    pub settings: Value,
+    /// When it was started.
+    pub started_at: DateTime<Utc>,
+    /// When it ended.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// Pages in all, if limited.
+    pub page_limit: Option<i64>,
+    /// Pages that are neither captured nor reserved, if limited.
+    pub budget_left: Option<i64>,
+    /// Links submitted.
+    pub seeds: i64,
+    /// Links recorded for slots.
+    pub sent: i64,
+    /// Links that slots have merged, of both.
+    pub read: i64,
+    /// Known URLs.
+    pub known: i64,
+    /// Those that are not answered.
+    pub pending: i64,
+    /// Pages reserved for slots.
+    pub reserved: i64,
+    /// URLs whose record was kept.
+    pub captured: i64,
+    /// URLs that failed.
+    pub failed: i64,
+    /// Bytes put to the store.
+    pub stored_bytes: i64,
+    /// URLs that were refused, by reason.
+    pub refused: Value,
+    /// URLs that were given up, by reason.
+    pub left: Value,
+    /// Links that never became known, by reason.
+    pub links_refused: Value,
+}
+
+/// A host of a crawl that has something due, with what was learnt of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CrawlHost {
+    /// The hostname.
+    pub hostname: String,
+    /// Its slot.
+    pub slot: i16,
+    /// Known URLs.
+    pub known: i32,
+    /// Pending URLs.
+    pub pending: i32,
+    /// When the next one is due.
+    pub next_due: DateTime<Utc>,
+    /// When the host may be asked again.
+    pub free_at: DateTime<Utc>,
+    /// The delay between two requests, in milliseconds.
+    pub delay_ms: i32,
+    /// Its smoothed response time, in milliseconds.
+    pub response_ms: i32,
+    /// Crawl-delay of its robots.txt, in milliseconds.
+    pub crawl_delay_ms: Option<i32>,
+    /// Transport failures in a row.
+    pub failures: i16,
+}
+
+/// A fetch of a crawl.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CrawlFetch {
+    /// Its number, ascending in the order of recording.
+    pub id: i64,
+    /// When it was asked for.
+    pub at: DateTime<Utc>,
+    /// The URL.
+    pub url: String,
+    /// Links from a seed to it.
+    pub depth: i16,
+    /// The HTTP status.
+    pub status: Option<i16>,
+    /// One word: how it ended.
+    pub outcome: String,
+    /// Bytes of the body.
+    pub bytes: Option<i32>,
+    /// Time of the answer, in milliseconds.
+    pub duration_ms: Option<i32>,
+    /// MIME type.
+    pub mime: Option<String>,
+    /// Title of the page.
+    pub title: Option<String>,
+    /// Where a redirect leads.
+    pub redirect: Option<String>,
+    /// The object that holds the record.
+    pub object: Option<String>,
+    /// Where the record begins, in bytes.
+    pub record_offset: Option<i64>,
+    /// Its length, in bytes.
+    pub record_length: Option<i32>,
+    /// Why the body is not whole.
+    pub truncated: Option<String>,
+}
+
+from_row!(OpenCrawl { crawl, id, name, state, budget_left, store });
+from_row!(CrawlStatus {
+    crawl,
+    id,
+    name,
+    owner,
+    state,
+    ended_by,
+    seeding,
+    store,
+    settings,
+    started_at,
+    finished_at,
+    page_limit,
+    budget_left,
+    seeds,
+    sent,
+    read,
+    known,
+    pending,
+    reserved,
+    captured,
+    failed,
+    stored_bytes,
+    refused,
+    left,
+    links_refused
+});
+from_row!(CrawlHost {
+    hostname,
+    slot,
+    known,
+    pending,
+    next_due,
+    free_at,
+    delay_ms,
+    response_ms,
+    crawl_delay_ms,
+    failures
+});
+from_row!(CrawlFetch {
+    id,
+    at,
+    url,
+    depth,
+    status,
+    outcome,
+    bytes,
+    duration_ms,
+    mime,
+    title,
+    redirect,
+    object,
+    record_offset,
+    record_length,
+    truncated
+});
+
+/// What an operator does to a crawl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrawlVerb {
+    /// Nothing more is asked; everything is kept.
+    Pause,
+    /// It goes on.
+    Resume,
+    /// It ends; what is pending is left.
+    Cancel,
+}
+
+impl CrawlVerb {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+impl Coordinator {
+    /// Starts a crawl and returns its number. It does not end before [`Coordinator::add_links`] was
+    /// called for the last time.
+    ///
+    /// # Errors
+    /// When Postgres refuses: a name or an id that exists, for example.
+    pub async fn start_crawl(&self, crawl: &NewCrawl) -> Result<i32, Error> {
+        let sql = "select coordinator.start_crawl($1, $2, $3, $4, $5, $6, $7, $8)";
+        let parameters = [
+            bind(&crawl.id),
+            bind(&crawl.name),
+            bind(&crawl.owner),
+            bind(&crawl.store),
+            bind(&crawl.settings),
+            bind(&crawl.page_limit),
+            bind(&crawl.ends_at),
+            bind(&crawl.max_store_bytes),
+        ];
+        self.operator_value(sql, &parameters).await
+    }
+
+    /// Pauses, resumes or cancels a crawl. Returns its state and what ended it; `None`: there is no
+    /// such crawl. What has ended stays so.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn move_crawl(
+        &self,
+        id: Uuid,
+        verb: CrawlVerb,
+    ) -> Result<Option<(String, Option<String>)>, Error> {
+        let sql = "select * from coordinator.move_crawl($1, $2)";
+        let rows = self.operator_rows(sql, &[bind(&id), bind(&verb.as_str())]).await?;
+        Ok(rows.into_iter().next())
+    }
+
+    /// The crawls that have not ended, after one whose time is over was ended.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn open_crawls(&self) -> Result<Vec<OpenCrawl>, Error> {
+        values(&run(&self.work, "select * from coordinator.open_crawls()", &[]).await?)
+    }
+
+    /// The settings with which a crawl was started; `None`: there is no such crawl.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn crawl_settings(&self, crawl: i32) -> Result<Option<Value>, Error> {
+        self.value("select coordinator.crawl_settings($1)", &[bind(&crawl)]).await
+    }
+
+    /// Crawls with their sums, newest first: the one of `id`, or all.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn crawl_status(&self, id: Option<Uuid>) -> Result<Vec<CrawlStatus>, Error> {
+        self.operator_rows("select * from coordinator.crawl_status($1)", &[bind(&id)]).await
+    }
+
+    /// At most `limit` hosts of a crawl that have something due, soonest first.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn crawl_hosts(&self, id: Uuid, limit: i32) -> Result<Vec<CrawlHost>, Error> {
+        let sql = "select * from coordinator.crawl_hosts($1, $2)";
+        self.operator_rows(sql, &[bind(&id), bind(&limit)]).await
+    }
+
+    /// At most `limit` fetches of a crawl in the order of recording, after the number `after`.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn crawl_fetches(
+        &self,
+        id: Uuid,
+        after: i64,
+        limit: i32,
+    ) -> Result<Vec<CrawlFetch>, Error> {
+        let sql = "select * from coordinator.crawl_fetches($1, $2, $3)";
+        self.operator_rows(sql, &[bind(&id), bind(&after), bind(&limit)]).await
+    }
+
+    /// Deletes chunks of crawls that have ended, at most `limit`. Returns how many.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn drop_ended_frontier(&self, limit: i32) -> Result<i32, Error> {
+        self.value("select coordinator.drop_ended_frontier($1)", &[bind(&limit)]).await
+    }
+}

@@ -1,0 +1,165 @@
+//! Loading what a slot's holder needs: due hosts, what crawls know of them, their manners.
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use tokio_postgres::Row;
+
+use crate::{
+    bind::{Bound, bind},
+    call::run,
+    coordinator::Coordinator,
+    error::Error,
+    frontier::rows::HostManners,
+    record::{signed_hash, unsigned_hash},
+    row::{FromRow, from_row, values},
+    transient::retry_transient,
+};
+
+/// How long a load is repeated after transient errors. A slot's lease runs out in as long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A host of which a crawl has something due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueHost {
+    /// The slot.
+    pub slot: i16,
+    /// The crawl.
+    pub crawl: i32,
+    /// Hash of the hostname.
+    pub host_hash: u64,
+    /// When.
+    pub next_due: DateTime<Utc>,
+}
+
+/// A chunk of what a crawl knows of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredChunk {
+    /// The crawl.
+    pub crawl: i32,
+    /// Hash of the hostname.
+    pub host_hash: u64,
+    /// Its number, ascending among those of this crawl and host.
+    pub seq: i32,
+    /// The chunk.
+    pub data: Vec<u8>,
+}
+
+/// What is recorded of an open crawl in a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotSums {
+    /// The slot.
+    pub slot: i16,
+    /// The crawl.
+    pub crawl: i32,
+    /// Pending URLs.
+    pub pending: i64,
+    /// Pages that were reserved and not used.
+    pub reserved: i64,
+}
+
+from_row!(SlotSums { slot, crawl, pending, reserved });
+
+impl FromRow for DueHost {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        Ok(Self {
+            slot: row.try_get("slot")?,
+            crawl: row.try_get("crawl")?,
+            host_hash: unsigned_hash(row.try_get("host_hash")?),
+            next_due: row.try_get("next_due")?,
+        })
+    }
+}
+
+impl FromRow for StoredChunk {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        Ok(Self {
+            crawl: row.try_get("crawl")?,
+            host_hash: unsigned_hash(row.try_get("host_hash")?),
+            seq: row.try_get("seq")?,
+            data: row.try_get("data")?,
+        })
+    }
+}
+
+impl FromRow for HostManners {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        let robots: (Option<Vec<u8>>, _) = (row.try_get("robots")?, row.try_get("robots_until")?);
+        let addresses: (Option<Vec<String>>, _) =
+            (row.try_get("addresses")?, row.try_get("addresses_until")?);
+        Ok(Self {
+            host_hash: unsigned_hash(row.try_get("host_hash")?),
+            site_hash: unsigned_hash(row.try_get("site_hash")?),
+            hostname: row.try_get("hostname")?,
+            free_at: row.try_get("free_at")?,
+            delay_ms: row.try_get("delay_ms")?,
+            response_ms: row.try_get("response_ms")?,
+            crawl_delay_ms: row.try_get("crawl_delay_ms")?,
+            failures: row.try_get("failures")?,
+            robots: robots.0.zip(robots.1),
+            addresses: addresses.0.zip(addresses.1),
+        })
+    }
+}
+
+impl Coordinator {
+    /// At most `limit` hosts of the slots that have something due before `until`, soonest first.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_due_hosts(
+        &self,
+        slots: &[i16],
+        until: DateTime<Utc>,
+        limit: u32,
+    ) -> Result<Vec<DueHost>, Error> {
+        let sql = "select * from coordinator.load_due_hosts($1, $2, $3)";
+        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
+        self.load(sql, &[bind(&slots.to_vec()), bind(&until), bind(&limit)]).await
+    }
+
+    /// What crawls know of hosts of one slot, each a pair of crawl and host hash: their chunks in
+    /// the order in which they were written.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_host_chunks(
+        &self,
+        slot: i16,
+        hosts: &[(i32, u64)],
+    ) -> Result<Vec<StoredChunk>, Error> {
+        let sql = "select * from coordinator.load_host_chunks($1, $2, $3)";
+        let crawls: Vec<i32> = hosts.iter().map(|(crawl, _)| *crawl).collect();
+        let hashes: Vec<i64> = hosts.iter().map(|(_, hash)| signed_hash(*hash)).collect();
+        self.load(sql, &[bind(&slot), bind(&crawls), bind(&hashes)]).await
+    }
+
+    /// What was learnt of hosts of one slot. Hosts that were never asked have no row.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_host_manners(
+        &self,
+        slot: i16,
+        hosts: &[u64],
+    ) -> Result<Vec<HostManners>, Error> {
+        let sql = "select * from coordinator.load_host_manners($1, $2)";
+        let hashes: Vec<i64> = hosts.iter().map(|hash| signed_hash(*hash)).collect();
+        self.load(sql, &[bind(&slot), bind(&hashes)]).await
+    }
+
+    /// What is recorded of the open crawls in slots.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_slot_sums(&self, slots: &[i16]) -> Result<Vec<SlotSums>, Error> {
+        let sql = "select * from coordinator.load_slot_sums($1)";
+        self.load(sql, &[bind(&slots.to_vec())]).await
+    }
+
+    /// The rows of a statement that changes nothing, so that it can be repeated.
+    async fn load<T: FromRow>(&self, sql: &str, binds: &[Bound<'_>]) -> Result<Vec<T>, Error> {
+        let read = || run(&self.work, sql, binds);
+        values(&retry_transient(Instant::now() + PATIENCE, read).await?)
+    }
+}

@@ -1,0 +1,181 @@
+//! Slots: the slices of all sites that workers lease.
+
+use std::time::Duration;
+
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{
+    bind::{Bound, bind},
+    call::run,
+    coordinator::Coordinator,
+    error::Error,
+    row::values,
+};
+
+/// What every write of a slot must show: (slot, lease number, random lease token).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SlotFence {
+    /// The slot, 0 to 255.
+    pub slot: i16,
+    /// Counts the slot's leases and only grows.
+    pub lease_number: i32,
+    /// Random, drawn by Postgres when the lease was given.
+    pub token: Uuid,
+}
+
+/// The right to ask the hosts of a slot, for a time.
+#[must_use = "a lease that is dropped keeps its slot until it expires"]
+#[derive(Debug, Clone)]
+pub struct SlotLease {
+    /// The fence of this lease.
+    pub fence: SlotFence,
+    /// How long the lease lasts unless it is renewed.
+    pub length: Duration,
+    /// How many holders died in a row before they reached a checkpoint.
+    pub deaths: i16,
+    /// Whether the slot's URLs are asked one at a time, each written down first.
+    pub is_isolated: bool,
+    /// Which links the slot has read.
+    pub cursors: LinkCursors,
+}
+
+/// Which links a slot has read, as Postgres' text of snapshots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkCursors {
+    /// Snapshot of the ordinary links that are read.
+    pub ordinary: String,
+    /// Snapshot of the urgent links that are read.
+    pub urgent: String,
+}
+
+/// What a renewal of slots tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotRenewal {
+    /// The slots whose leases still hold.
+    pub held: Vec<i16>,
+    /// Number of workers that crawl.
+    pub live_workers: u32,
+    /// How many slots each of them may hold.
+    pub share: usize,
+}
+
+/// Fences as parameters: three arrays, one element a slot.
+#[derive(Debug)]
+struct SlotFences {
+    slots: Vec<i16>,
+    lease_numbers: Vec<i32>,
+    tokens: Vec<Uuid>,
+}
+
+impl SlotFences {
+    fn new(fences: &[SlotFence]) -> Self {
+        Self {
+            slots: fences.iter().map(|fence| fence.slot).collect(),
+            lease_numbers: fences.iter().map(|fence| fence.lease_number).collect(),
+            tokens: fences.iter().map(|fence| fence.token).collect(),
+        }
+    }
+
+    fn binds(&self) -> [Bound<'_>; 3] {
+        [bind(&self.slots), bind(&self.lease_numbers), bind(&self.tokens)]
+    }
+}
+
+impl Coordinator {
+    /// Leases up to `wanted` free slots while any crawl is open, and no more than the worker's
+    /// share. A slot that killed its last two holders comes alone, to a worker without others.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn lease_slots(&self, worker: &str, wanted: u32) -> Result<Vec<SlotLease>, Error> {
+        let sql = "select * from coordinator.lease_slots($1, $2)";
+        let wanted = i32::try_from(wanted).unwrap_or(i32::MAX);
+        let rows = run(&self.work, sql, &[bind(&worker), bind(&wanted)]).await?;
+        rows.iter().map(lease).collect()
+    }
+
+    /// Renews the leases of a worker's slots in one call, over a connection of its own.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked; the leases then run on until they expire.
+    pub async fn renew_slots(
+        &self,
+        worker: &str,
+        fences: &[SlotFence],
+    ) -> Result<SlotRenewal, Error> {
+        let sql = "select * from coordinator.renew_slots($1, $2, $3, $4)";
+        let fences = SlotFences::new(fences);
+        let parameters = [bind(&worker)].into_iter().chain(fences.binds()).collect::<Vec<_>>();
+        let mut renewal = SlotRenewal { held: Vec::new(), live_workers: 1, share: 0 };
+        for row in run(&self.renewals, sql, &parameters).await? {
+            renewal.held.push(row.try_get("slot")?);
+            renewal.live_workers = row.try_get::<_, i32>("live_workers")?.unsigned_abs();
+            let share = row.try_get::<_, i32>("share")?;
+            renewal.share = usize::try_from(share).unwrap_or_default();
+        }
+        Ok(renewal)
+    }
+
+    /// Gives slots back; returns those that the worker held. `is_leaving` says that the worker
+    /// crawls no more, so that the others share its slots at once.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked; the leases then expire by themselves.
+    pub async fn release_slots(
+        &self,
+        worker: &str,
+        fences: &[SlotFence],
+        is_leaving: bool,
+    ) -> Result<Vec<i16>, Error> {
+        let sql = "select slot from coordinator.release_slots($1, $2, $3, $4, $5) slot";
+        let fences = SlotFences::new(fences);
+        let parameters = [bind(&worker)]
+            .into_iter()
+            .chain(fences.binds())
+            .chain([bind(&is_leaving)])
+            .collect::<Vec<_>>();
+        let rows: Vec<(i16,)> = values(&run(&self.work, sql, &parameters).await?)?;
+        Ok(rows.into_iter().map(|(slot,)| slot).collect())
+    }
+
+    /// Reserves pages of a limited crawl, at most `wanted`, before its URLs are asked. `None`: the
+    /// lease is lost; 0: nothing is left, or nothing of the slot is pending.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn reserve_pages(
+        &self,
+        fence: SlotFence,
+        crawl: i32,
+        wanted: i64,
+    ) -> Result<Option<i64>, Error> {
+        let sql = "select coordinator.reserve_pages($1, $2, $3, $4, $5)";
+        let parameters = [
+            bind(&fence.slot),
+            bind(&fence.lease_number),
+            bind(&fence.token),
+            bind(&crawl),
+            bind(&wanted),
+        ];
+        self.value(sql, &parameters).await
+    }
+}
+
+fn lease(row: &Row) -> Result<SlotLease, Error> {
+    let milliseconds: i32 = row.try_get("lease_ms")?;
+    Ok(SlotLease {
+        fence: SlotFence {
+            slot: row.try_get("slot")?,
+            lease_number: row.try_get("lease_number")?,
+            token: row.try_get("lease_token")?,
+        },
+        length: Duration::from_millis(milliseconds.unsigned_abs().into()),
+        deaths: row.try_get("deaths")?,
+        is_isolated: row.try_get("is_isolated")?,
+        cursors: LinkCursors {
+            ordinary: row.try_get("cursor")?,
+            urgent: row.try_get("urgent_cursor")?,
+        },
+    })
+}

@@ -1,0 +1,8 @@
+//! The live crawl: slots, links, checkpoints, ends and limits.
+
+mod checkpoint;
+mod ends;
+mod holder;
+mod links;
+mod slots;
+mod walk;

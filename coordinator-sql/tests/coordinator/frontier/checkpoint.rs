@@ -1,0 +1,180 @@
+//! Checkpoints: recorded once, numbered, refused where their numbers do not add up.
+
+use chrono::{Duration, Utc};
+use everytab_coordinator::{CheckpointAnswer, CrawlVerb, HostManners};
+use serde_json::json;
+
+use super::holder::{checkpoint, chunk, counts, fetch, rows_of_links};
+use crate::{session::query, setup::Database};
+
+fn manners(hostname: &str) -> HostManners {
+    let soon = Utc::now() + Duration::hours(1);
+    // As Postgres keeps it, in microseconds.
+    let soon = soon - Duration::nanoseconds(i64::from(soon.timestamp_subsec_nanos() % 1_000));
+    HostManners {
+        host_hash: u64::MAX,
+        site_hash: 5,
+        hostname: hostname.into(),
+        free_at: soon,
+        delay_ms: 1_000,
+        response_ms: 200,
+        crawl_delay_ms: None,
+        failures: 0,
+        robots: Some((b"robots".to_vec(), soon)),
+        addresses: Some((vec!["192.0.2.1".into(), "2001:db8::1".into()], soon)),
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(None, &[1, 2], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let mut first = checkpoint(&leases[3], 1);
+    let mut sums = counts(crawl);
+    (sums.known, sums.pending, sums.captured, sums.read, sums.sent) = (2, 1, 1, 2, 1);
+    first.counts = vec![sums];
+    first.fetches = vec![fetch(crawl, 1, "captured")];
+    first.links = rows_of_links(crawl, &[9], |_| 200, false);
+    first.chunks = vec![chunk(crawl, 7, 1, 1, b"chunk".to_vec())];
+    first.hosts = vec![manners("example.com")];
+    assert_eq!(database.record_checkpoint(&first).await, Vec::<i32>::new());
+    let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
+    assert_eq!(database.record_checkpoint(&first).await, Vec::<i32>::new());
+    assert_eq!(database.owner.crawl_status(Some(id)).await.unwrap(), std::slice::from_ref(&status));
+    assert_eq!((status.known, status.pending, status.captured), (2, 1, 1));
+    assert_eq!((status.seeds, status.sent, status.read), (2, 1, 2));
+    let fetched = database.owner.crawl_fetches(id, 0, 10).await.unwrap();
+    let urls: Vec<&str> = fetched.iter().map(|fetch| fetch.url.as_str()).collect();
+    assert_eq!(urls, ["https://example.com/1"]);
+    assert_eq!(fetched[0].title.as_deref(), Some("a\u{fffd}b"));
+    // A number beyond the next one is a mistake of the caller's.
+    let error = database.worker.checkpoint_slot(&checkpoint(&leases[3], 3)).await.unwrap_err();
+    assert_eq!(error.sqlstate(), Some("22023"));
+    // What it wrote is what the next holder loads.
+    let stored = database.worker.load_host_chunks(3, &[(crawl, 7), (crawl, 8)]).await.unwrap();
+    assert_eq!(stored.iter().map(|one| one.data.as_slice()).collect::<Vec<_>>(), [b"chunk"]);
+    let due = Utc::now() + Duration::minutes(1);
+    let hosts = database.worker.load_due_hosts(&[3, 4], due, 10).await.unwrap();
+    assert_eq!(
+        hosts.iter().map(|one| (one.crawl, one.host_hash)).collect::<Vec<_>>(),
+        [(crawl, 7)]
+    );
+    let sums = database.worker.load_slot_sums(&[3]).await.unwrap();
+    assert_eq!((sums.len(), sums[0].pending, sums[0].reserved), (1, 1, 0));
+}
+
+#[tokio::test]
+async fn manners_are_kept_where_a_checkpoint_does_not_change_them() {
+    let database = Database::new().await;
+    database.start_crawl(None, &[1], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let first = manners("example.com");
+    let mut one = checkpoint(&leases[3], 1);
+    one.hosts = vec![first.clone()];
+    database.record_checkpoint(&one).await;
+    let mut two = checkpoint(&leases[3], 2);
+    two.hosts =
+        vec![HostManners { delay_ms: 2_000, robots: None, addresses: None, ..first.clone() }];
+    database.record_checkpoint(&two).await;
+    let loaded = database.worker.load_host_manners(3, &[u64::MAX, 1]).await.unwrap();
+    assert_eq!(loaded, [HostManners { delay_ms: 2_000, ..first }]);
+}
+
+#[tokio::test]
+async fn a_snapshot_replaces_the_chunks_before_it() {
+    let database = Database::new().await;
+    let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    for seq in 1..=4 {
+        let mut one = checkpoint(&leases[3], seq.into());
+        one.counts = vec![counts(crawl)];
+        one.chunks = vec![chunk(crawl, 7, seq, 1, vec![0])];
+        one.chunks[0].is_snapshot = seq == 3;
+        database.record_checkpoint(&one).await;
+    }
+    let stored = database.worker.load_host_chunks(3, &[(crawl, 7)]).await.unwrap();
+    assert_eq!(stored.iter().map(|one| one.seq).collect::<Vec<_>>(), [3, 4]);
+    // A host is due as its newest chunk says.
+    let mut idle = checkpoint(&leases[3], 5);
+    idle.counts = vec![counts(crawl)];
+    idle.chunks = vec![chunk(crawl, 7, 5, 0, vec![0])];
+    idle.chunks[0].is_snapshot = false;
+    database.record_checkpoint(&idle).await;
+    let due = Utc::now() + Duration::minutes(1);
+    assert_eq!(database.worker.load_due_hosts(&[3], due, 10).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn numbers_that_do_not_add_up_are_refused_whole() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(Some(5), &[1], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let before = database.owner.crawl_status(Some(id)).await.unwrap();
+    let mut wrong = Vec::new();
+    let mut lost_one = counts(crawl);
+    (lost_one.known, lost_one.pending) = (2, 1);
+    wrong.push(lost_one);
+    let mut below_zero = counts(crawl);
+    (below_zero.known, below_zero.pending, below_zero.failed) = (0, -1, 1);
+    wrong.push(below_zero);
+    let mut not_reserved = counts(crawl);
+    (not_reserved.known, not_reserved.pending) = (2, 1);
+    (not_reserved.captured, not_reserved.pages) = (1, 1);
+    wrong.push(not_reserved);
+    for sums in wrong {
+        let mut one = checkpoint(&leases[3], 1);
+        one.counts = vec![sums.clone()];
+        one.fetches = vec![fetch(crawl, 1, "captured")];
+        assert!(database.worker.checkpoint_slot(&one).await.is_err(), "{sums:?}");
+    }
+    // A URL that was recorded before.
+    let mut twice = checkpoint(&leases[3], 1);
+    twice.counts = vec![counts(crawl)];
+    twice.fetches = vec![fetch(crawl, 1, "captured"), fetch(crawl, 1, "captured")];
+    let error = database.worker.checkpoint_slot(&twice).await.unwrap_err();
+    assert_eq!(error.sqlstate(), Some("23505"));
+    assert_eq!(database.owner.crawl_status(Some(id)).await.unwrap(), before);
+    database.record_checkpoint(&checkpoint(&leases[3], 1)).await;
+}
+
+#[tokio::test]
+async fn nothing_of_an_ended_crawl_is_recorded() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(None, &[1, 2], |_| 3).await;
+    let (other, _) = database.start_crawl(None, &[1], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let mut first = checkpoint(&leases[3], 1);
+    let mut sums = counts(crawl);
+    (sums.known, sums.pending, sums.read) = (2, 2, 2);
+    first.counts = vec![sums];
+    database.record_checkpoint(&first).await;
+    let moved = database.owner.move_crawl(id, CrawlVerb::Cancel).await.unwrap();
+    assert_eq!(moved, Some(("ended".into(), Some("cancel".into()))));
+    // The slot's holder does not know yet; a slot without a row does not either.
+    for slot in [3, 4] {
+        let mut late = checkpoint(&leases[slot], if slot == 3 { 2 } else { 1 });
+        let mut sums = counts(crawl);
+        (sums.captured, sums.pending, sums.sent) = (1, -1, 1);
+        late.counts = vec![sums, counts(other)];
+        late.fetches = vec![fetch(crawl, 1, "captured"), fetch(other, i32::from(slot == 3), "ok")];
+        late.links = rows_of_links(crawl, &[9], |_| 200, false);
+        late.chunks = vec![chunk(crawl, 7, 1, 1, vec![0])];
+        assert_eq!(database.record_checkpoint(&late).await, [crawl]);
+        // The same again: the answer is that of the first.
+        assert_eq!(database.record_checkpoint(&late).await, [crawl]);
+    }
+    let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
+    assert_eq!((status.captured, status.pending, status.sent), (0, 0, 0));
+    assert_eq!(status.left, json!({ "cancel": 2 }));
+    for (table, of_other) in [("fetches", 2), ("links", 1), ("frontier_chunks", 0)] {
+        let sql = format!("select count(*) from everytab.{table} where crawl = $1");
+        let own: i64 = query(sql.clone()).bind(crawl).value(&database.pool).await;
+        let others: i64 = query(sql).bind(other).value(&database.pool).await;
+        assert_eq!((own, others), (i64::from(table == "links"), of_other), "{table}");
+    }
+    assert_eq!(database.worker.drop_ended_frontier(100).await.unwrap(), 0);
+    assert!(!database.owner.add_links(crawl, &[], true).await.unwrap());
+    let answer = database.worker.checkpoint_slot(&checkpoint(&leases[3], 3)).await.unwrap();
+    assert_eq!(answer, CheckpointAnswer::Recorded { ended: Vec::new() });
+}

@@ -1,0 +1,182 @@
+//! Ends of crawls: exact, whoever comes first; limits that are never exceeded.
+
+use std::time::Duration;
+
+use everytab_coordinator::CrawlVerb;
+use serde_json::json;
+
+use super::holder::{checkpoint, counts, new_crawl, rows_of_links};
+use crate::{
+    session::{Session, query},
+    setup::Database,
+};
+
+/// Grows the sums of a crawl in a slot by (known, pending, captured, sent, read), as a checkpoint
+/// does; answers open, ended or closed.
+async fn count(session: &Session, slot: i32, crawl: i32, [k, p, c, s, r]: [i64; 5]) -> String {
+    let sql = "select coordinator.count_in_slot($1::int::smallint, $2, $3, $4, $5, 0, '{}', '{}',
+                                                '{}', $6, $7, 0, 0, 0)";
+    let call = query(sql).bind(slot).bind(crawl).bind(k).bind(p).bind(c).bind(s).bind(r);
+    call.value(session).await
+}
+
+/// Waits until `count` other sessions wait for a lock.
+async fn until_waiting(database: &Database, count: i64) {
+    let sql = "select count(*) from pg_stat_activity
+                where datname = current_database() and wait_event_type = 'Lock'
+                  and $1::bigint >= 0";
+    for _ in 0..500 {
+        if database.value::<i64>(sql, 0).await == count {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{count} sessions never waited");
+}
+
+#[tokio::test]
+async fn of_two_last_checkpoints_the_second_ends_the_crawl() {
+    let database = Database::new().await;
+    let (crawl, id) =
+        database.start_crawl(None, &[1, 2], |number| number.try_into().unwrap()).await;
+    let (a, b) = (database.session().await, database.session().await);
+    assert_eq!(count(&a, 1, crawl, [1, 1, 0, 0, 1]).await, "open");
+    assert_eq!(count(&b, 2, crawl, [1, 1, 0, 0, 1]).await, "open");
+    a.run("begin").await;
+    assert_eq!(count(&a, 1, crawl, [0, -1, 1, 0, 0]).await, "open");
+    let (second, ()) = tokio::join!(count(&b, 2, crawl, [0, -1, 1, 0, 0]), async {
+        until_waiting(&database, 1).await;
+        a.run("commit").await;
+    });
+    assert_eq!(second, "ended");
+    assert_eq!(database.ending(id).await, ("ended".into(), Some("empty".into()), true));
+    assert_eq!(count(&a, 1, crawl, [1, 1, 0, 0, 1]).await, "closed");
+    assert_eq!(count(&a, 77, crawl, [1, 1, 0, 0, 1]).await, "closed");
+}
+
+#[tokio::test]
+async fn a_link_on_its_way_keeps_its_crawl_open() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(None, &[1], |_| 1).await;
+    let session = database.session().await;
+    // The page leads to another slot: recorded there, and read by nobody yet.
+    assert_eq!(count(&session, 1, crawl, [1, 0, 1, 1, 1]).await, "open");
+    assert_eq!(database.ending(id).await.0, "running");
+    assert_eq!(count(&session, 2, crawl, [1, 1, 0, 0, 1]).await, "open");
+    assert_eq!(count(&session, 2, crawl, [0, -1, 1, 0, 0]).await, "ended");
+}
+
+#[tokio::test]
+async fn a_crawl_does_not_end_before_its_last_seeds() {
+    let database = Database::new().await;
+    let new = new_crawl(None);
+    let crawl = database.owner.start_crawl(&new).await.unwrap();
+    let rows = rows_of_links(crawl, &[1], |_| 1, false);
+    assert!(database.owner.add_links(crawl, &rows, false).await.unwrap());
+    let session = database.session().await;
+    assert_eq!(count(&session, 1, crawl, [1, 0, 1, 0, 1]).await, "open");
+    assert!(database.owner.add_links(crawl, &[], true).await.unwrap());
+    assert_eq!(database.ending(new.id).await, ("ended".into(), Some("empty".into()), true));
+    // One without any seed.
+    let (_, id) = database.start_crawl(None, &[], |_| 1).await;
+    assert_eq!(database.ending(id).await.0, "ended");
+}
+
+#[tokio::test]
+async fn a_cancel_waits_for_a_checkpoint_and_counts_what_is_left() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(None, &[1, 2, 3], |_| 1).await;
+    let session = database.session().await;
+    session.run("begin").await;
+    assert_eq!(count(&session, 1, crawl, [3, 2, 1, 4, 3]).await, "open");
+    let (moved, ()) = tokio::join!(database.owner.move_crawl(id, CrawlVerb::Cancel), async {
+        until_waiting(&database, 1).await;
+        session.run("commit").await;
+    });
+    assert_eq!(moved.unwrap().unwrap().1.as_deref(), Some("cancel"));
+    let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
+    assert_eq!((status.known, status.captured, status.pending), (3, 1, 0));
+    assert_eq!(status.left, json!({ "cancel": 2 }));
+    assert_eq!(count(&session, 1, crawl, [1, 1, 0, 0, 0]).await, "closed");
+    // What has ended stays so.
+    let resumed = database.owner.move_crawl(id, CrawlVerb::Resume).await.unwrap().unwrap();
+    assert_eq!(resumed, ("ended".into(), Some("cancel".into())));
+    let nobody = uuid::Uuid::new_v4();
+    assert_eq!(database.owner.move_crawl(nobody, CrawlVerb::Pause).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_slot_that_is_new_to_a_crawl_cannot_slip_past_its_end() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(None, &[1], |_| 1).await;
+    let (a, b) = (database.session().await, database.session().await);
+    a.run("begin").await;
+    a.run("select from everytab.crawls for no key update").await;
+    let (word, ()) = tokio::join!(count(&b, 5, crawl, [1, 1, 0, 0, 1]), async {
+        until_waiting(&database, 1).await;
+        query("select coordinator.end_crawl($1, 'cancel')").bind(crawl).execute(&a).await;
+        a.run("commit").await;
+    });
+    assert_eq!(word, "closed");
+    assert_eq!(database.ending(id).await, ("ended".into(), Some("cancel".into()), true));
+}
+
+#[tokio::test]
+async fn time_and_bytes_end_a_crawl() {
+    let database = Database::new().await;
+    let mut timed = new_crawl(None);
+    timed.ends_at = Some(chrono::Utc::now() + chrono::Duration::hours(1));
+    let mut sized = new_crawl(None);
+    sized.max_store_bytes = Some(1_000);
+    database.owner.start_crawl(&timed).await.unwrap();
+    let sized_crawl = database.owner.start_crawl(&sized).await.unwrap();
+    assert_eq!(database.worker.open_crawls().await.unwrap().len(), 2);
+    database.run("update everytab.crawls set ends_at = now() where ends_at is not null").await;
+    let leases = database.lease_all_slots("a").await;
+    let mut stored = checkpoint(&leases[0], 1);
+    let mut sums = counts(sized_crawl);
+    sums.stored_bytes = 1_000;
+    stored.counts = vec![sums];
+    database.record_checkpoint(&stored).await;
+    // One ends a call.
+    for left in [1, 0] {
+        assert_eq!(database.worker.open_crawls().await.unwrap().len(), left);
+    }
+    assert_eq!(database.ending(timed.id).await.1.as_deref(), Some("time"));
+    assert_eq!(database.ending(sized.id).await.1.as_deref(), Some("store"));
+}
+
+#[tokio::test]
+async fn pages_are_reserved_before_they_are_asked_and_given_back() {
+    let database = Database::new().await;
+    let (crawl, id) = database.start_crawl(Some(10), &[1, 2], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let reserve = |wanted| database.worker.reserve_pages(leases[3].fence, crawl, wanted);
+    // Nothing of the slot is pending.
+    assert_eq!(reserve(100).await.unwrap(), Some(0));
+    let mut first = checkpoint(&leases[3], 1);
+    let mut sums = counts(crawl);
+    (sums.known, sums.pending, sums.read) = (50, 50, 2);
+    first.counts = vec![sums];
+    database.record_checkpoint(&first).await;
+    // A fourth of what is left, and one at least.
+    let mut got = Vec::new();
+    while let Some(pages @ 1..) = reserve(100).await.unwrap() {
+        got.push(pages);
+    }
+    assert_eq!(got, [2, 2, 1, 1, 1, 1, 1, 1]);
+    let mut second = checkpoint(&leases[3], 2);
+    let mut sums = counts(crawl);
+    (sums.pending, sums.captured, sums.pages, sums.given_back) = (-7, 7, 7, 1);
+    second.counts = vec![sums];
+    assert_eq!(database.record_checkpoint(&second).await, Vec::<i32>::new());
+    assert_eq!(reserve(100).await.unwrap(), Some(1));
+    let mut last = checkpoint(&leases[3], 3);
+    let mut sums = counts(crawl);
+    (sums.pending, sums.captured, sums.pages) = (-3, 3, 3);
+    last.counts = vec![sums];
+    assert_eq!(database.record_checkpoint(&last).await, [crawl]);
+    let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
+    assert_eq!((status.captured, status.ended_by.as_deref()), (10, Some("limit")));
+    assert_eq!(status.left, json!({ "limit": 40 }));
+}

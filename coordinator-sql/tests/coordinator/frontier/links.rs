@@ -1,0 +1,118 @@
+//! Links on their way: each slot reads each of its links once, however late a transaction commits.
+
+use everytab_coordinator::{LinkCursors, SlotLease};
+
+use super::holder::{checkpoint, new_crawl, numbers_in, rows_of_links};
+use crate::{session::query, setup::Database};
+
+fn slot_of(number: i32) -> i16 {
+    i16::try_from(number % 256).unwrap()
+}
+
+async fn read(database: &Database, cursors: &[(i16, LinkCursors)]) -> (String, Vec<i32>) {
+    let unread = database.worker.read_links(cursors, None, 1_000).await.unwrap();
+    assert!(!unread.has_more);
+    let mut numbers = Vec::new();
+    for row in &unread.rows {
+        let own = numbers_in(&row.data).into_iter();
+        numbers.extend(own.filter(|number| row.slots.contains(&slot_of(*number))));
+    }
+    numbers.sort_unstable();
+    (unread.ceiling, numbers)
+}
+
+fn cursors(leases: &[SlotLease]) -> Vec<(i16, LinkCursors)> {
+    leases.iter().map(|lease| (lease.fence.slot, lease.cursors.clone())).collect()
+}
+
+fn at(ceiling: &str) -> LinkCursors {
+    LinkCursors { ordinary: ceiling.into(), urgent: ceiling.into() }
+}
+
+#[tokio::test]
+async fn a_transaction_that_commits_late_is_read_and_delays_nobody() {
+    let database = Database::new().await;
+    let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
+    let late = database.session().await;
+    late.run("begin").await;
+    let add = "select coordinator.add_links($1, false, '{0}', '{32}', '{false}', '{1}',
+                                            array['[5]'::bytea])";
+    query(add).bind(crawl).execute(&late).await;
+    let mine = [(5, at("1:1:")), (6, at("1:1:"))];
+    let (before, numbers) = read(&database, &mine).await;
+    assert_eq!(numbers, Vec::<i32>::new());
+    // Another crawl's links commit first: a later transaction.
+    let (other, _) = database.start_crawl(None, &[6, 5 + 256], slot_of).await;
+    assert!(other > crawl);
+    let (ceiling, numbers) = read(&database, &[(5, at(&before)), (6, at(&before))]).await;
+    assert_eq!(numbers, [6, 261]);
+    late.run("commit").await;
+    let (last, numbers) = read(&database, &[(5, at(&ceiling)), (6, at(&ceiling))]).await;
+    assert_eq!(numbers, [5]);
+    assert_eq!(read(&database, &[(5, at(&last)), (6, at(&last))]).await.1, Vec::<i32>::new());
+    // A slot that has an older cursor gets what the other has read.
+    assert_eq!(read(&database, &[(5, at(&last)), (6, at("1:1:"))]).await.1, [6]);
+}
+
+#[tokio::test]
+async fn many_rows_come_in_parts_below_one_ceiling() {
+    let database = Database::new().await;
+    let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
+    for number in 0..10 {
+        let rows = rows_of_links(crawl, &[number], slot_of, number % 3 == 0);
+        database.owner.add_links(crawl, &rows, number == 9).await.unwrap();
+    }
+    let slots: Vec<(i16, LinkCursors)> = (0..10).map(|slot| (slot, at("1:1:"))).collect();
+    let mut numbers = Vec::new();
+    let mut from: Option<(String, i64)> = None;
+    loop {
+        let start = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), *after));
+        let unread = database.worker.read_links(&slots, start, 4).await.unwrap();
+        for row in &unread.rows {
+            numbers.extend(numbers_in(&row.data));
+            assert_eq!(row.slots.len(), 1);
+        }
+        if !unread.has_more {
+            break;
+        }
+        from = Some((unread.ceiling, unread.rows.last().unwrap().id));
+        // What commits meanwhile is above the ceiling.
+        let (_, _) = database.start_crawl(None, &[3], slot_of).await;
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..10).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn partitions_go_when_every_slot_has_read_them() {
+    let database = Database::new().await;
+    let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
+    database.run("select coordinator.make_links_partition(100)").await;
+    database
+        .run(
+            "insert into everytab.links
+                 (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
+             values (100, 1, 0, 1, false, 1, '[0]')",
+        )
+        .await;
+    assert_eq!(database.worker.drop_read_links().await.unwrap(), 0);
+    let rows = rows_of_links(crawl, &[1], slot_of, false);
+    database.owner.add_links(crawl, &rows, true).await.unwrap();
+    let leases = database.lease_all_slots("a").await;
+    let (ceiling, _) = read(&database, &cursors(&leases)).await;
+    for (n, lease) in leases.iter().enumerate() {
+        let mut read_all = checkpoint(lease, 1);
+        read_all.cursor = Some(ceiling.clone());
+        read_all.urgent_cursor = (n > 0).then(|| ceiling.clone());
+        database.record_checkpoint(&read_all).await;
+    }
+    // The urgent links of one slot are not read yet.
+    assert_eq!(database.worker.drop_read_links().await.unwrap(), 0);
+    let mut last = checkpoint(&leases[0], 2);
+    last.urgent_cursor = Some(ceiling.clone());
+    database.record_checkpoint(&last).await;
+    assert_eq!(database.worker.drop_read_links().await.unwrap(), 1);
+    // This hour's stays.
+    let left = "select count(*) from everytab.links where crawl = $1";
+    assert_eq!(database.value::<i64>(left, crawl).await, 1);
+}

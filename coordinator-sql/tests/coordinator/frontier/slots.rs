@@ -1,0 +1,107 @@
+//! Leases of slots: who holds what, for how long, and what a death leaves.
+
+use std::collections::HashSet;
+
+use everytab_coordinator::{CheckpointAnswer, SlotFence};
+
+use super::holder::checkpoint;
+use crate::setup::Database;
+
+#[tokio::test]
+async fn slots_are_leased_while_a_crawl_is_open() {
+    let database = Database::new().await;
+    assert!(database.lease_all_slots("a").await.is_empty());
+    let (_, id) = database.start_crawl(None, &[1], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    assert_eq!(leases.len(), 256);
+    let tokens: HashSet<_> = leases.iter().map(|lease| lease.fence.token).collect();
+    assert_eq!(tokens.len(), 256);
+    assert!(database.lease_all_slots("b").await.is_empty());
+    let fences: Vec<SlotFence> = leases.iter().map(|lease| lease.fence).collect();
+    let released = database.worker.release_slots("a", &fences, true).await.unwrap();
+    assert_eq!(released.len(), 256);
+    let cancel = everytab_coordinator::CrawlVerb::Cancel;
+    database.owner.move_crawl(id, cancel).await.unwrap().unwrap();
+    assert!(database.lease_all_slots("a").await.is_empty());
+}
+
+#[tokio::test]
+async fn each_worker_gets_its_share_and_what_is_given_back() {
+    let database = Database::new().await;
+    database.start_crawl(None, &[1], |_| 3).await;
+    let first = database.lease_all_slots("a").await;
+    let fences: Vec<SlotFence> = first.iter().map(|lease| lease.fence).collect();
+    // The second worker says that it lives, and the first learns what its share is now.
+    assert!(database.lease_all_slots("b").await.is_empty());
+    let renewal = database.worker.renew_slots("a", &fences).await.unwrap();
+    assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (256, 2, 128));
+    database.worker.release_slots("a", &fences[..200], false).await.unwrap();
+    assert_eq!(database.lease_all_slots("b").await.len(), 128);
+    // What is free beyond the shares waits for who holds less.
+    assert_eq!(database.lease_all_slots("a").await.len(), 72);
+    assert_eq!(database.lease_all_slots("b").await.len(), 0);
+}
+
+#[tokio::test]
+async fn shares_are_rounded_up_so_that_no_slot_stays_free() {
+    let database = Database::new().await;
+    database.start_crawl(None, &[1], |_| 3).await;
+    for worker in ["a", "b", "c"] {
+        database.worker.renew_slots(worker, &[]).await.unwrap();
+    }
+    let mut held = 0;
+    for worker in ["a", "b", "c"] {
+        held += database.lease_all_slots(worker).await.len();
+    }
+    assert_eq!(held, 256);
+}
+
+#[tokio::test]
+async fn a_lost_lease_records_nothing_and_its_number_has_grown() {
+    let database = Database::new().await;
+    database.start_crawl(None, &[1], |_| 3).await;
+    let lost = database.lease_all_slots("a").await;
+    database.expire_slots("a").await;
+    let fences: Vec<SlotFence> = lost.iter().map(|lease| lease.fence).collect();
+    database.run("delete from everytab.workers").await;
+    let found = database.lease_all_slots("b").await;
+    assert_eq!(found.len(), 256);
+    assert_eq!(found[3].fence.lease_number, lost[3].fence.lease_number + 1);
+    assert_eq!(found[3].deaths, 1);
+    let answer = database.worker.checkpoint_slot(&checkpoint(&lost[3], 1)).await.unwrap();
+    assert_eq!(answer, CheckpointAnswer::Lost);
+    assert_eq!(database.worker.reserve_pages(fences[3], 1, 5).await.unwrap(), None);
+    assert!(database.worker.renew_slots("a", &fences).await.unwrap().held.is_empty());
+    assert!(database.worker.release_slots("a", &fences, false).await.unwrap().is_empty());
+    // A token with another slot's number is no lease.
+    let forged = SlotFence { slot: 4, ..found[3].fence };
+    assert!(database.worker.renew_slots("b", &[forged]).await.unwrap().held.is_empty());
+    // A checkpoint proves progress.
+    database.record_checkpoint(&checkpoint(&found[3], 1)).await;
+    database.expire_slots("b").await;
+    database.run("delete from everytab.workers").await;
+    let again = database.lease_all_slots("c").await;
+    let deaths_of = |slot: i16| again.iter().find(|lease| lease.fence.slot == slot);
+    assert_eq!(deaths_of(3).map(|lease| lease.deaths), Some(1));
+    // All others have died twice, and come alone.
+    assert_eq!(again.len(), 1);
+}
+
+#[tokio::test]
+async fn a_slot_that_kills_its_holders_comes_alone_and_then_isolated() {
+    let database = Database::new().await;
+    database.start_crawl(None, &[1], |_| 3).await;
+    database.run("update everytab.slots set deaths = 2 where slot = 9").await;
+    let leases = database.lease_all_slots("a").await;
+    assert_eq!(leases.len(), 255);
+    assert!(database.lease_all_slots("a").await.is_empty());
+    let suspect = database.lease_all_slots("b").await;
+    assert_eq!(suspect.iter().map(|lease| lease.fence.slot).collect::<Vec<_>>(), [9]);
+    assert!(!suspect[0].is_isolated);
+    database.expire_slots("b").await;
+    let suspect = database.lease_all_slots("b").await;
+    assert_eq!((suspect[0].fence.slot, suspect[0].deaths, suspect[0].is_isolated), (9, 3, true));
+    // Who holds it gets no other one.
+    database.expire_slots("a").await;
+    assert!(database.lease_all_slots("b").await.is_empty());
+}
