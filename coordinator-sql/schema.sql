@@ -1453,7 +1453,7 @@ end $$;
 
 -- Name: load_due_hosts(smallint[], timestamp with time zone, integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer) RETURNS TABLE(slot smallint, crawl integer, host_hash bigint, next_due timestamp with time zone)
+CREATE FUNCTION coordinator.load_due_hosts(p_slots smallint[], p_until timestamp with time zone, p_limit integer) RETURNS TABLE(slot smallint, crawl integer, site_hash bigint, host_hash bigint, next_due timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
@@ -1466,8 +1466,9 @@ begin
                  where c.slot = any (p_slots) and c.next_due <= p_until
                  order by c.next_due limit p_limit) c
           join crawls r on r.crawl = c.crawl and r.state <> 'ended')
-    select d.slot, d.crawl, d.host_hash, n.next_due
+    select d.slot, d.crawl, h.site_hash, d.host_hash, n.next_due
       from due d
+      join frontier_hosts h on h.slot = d.slot and h.host_hash = d.host_hash
       join lateral (select c.next_due from frontier_chunks c
                      where c.slot = d.slot and c.crawl = d.crawl and c.host_hash = d.host_hash
                      order by c.seq desc limit 1) n on n.next_due is not null
@@ -1484,28 +1485,17 @@ CREATE FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) RET
      where e.scan = p_scan and e.version > p_after order by e.version;
 $$;
 
--- Name: load_host_chunks(smallint, integer[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+-- Name: load_host_chunks(smallint[], integer[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
 
-CREATE FUNCTION coordinator.load_host_chunks(p_slot smallint, p_crawls integer[], p_host_hashes bigint[]) RETURNS TABLE(crawl integer, host_hash bigint, seq integer, data bytea)
+CREATE FUNCTION coordinator.load_host_chunks(p_slots smallint[], p_crawls integer[], p_host_hashes bigint[]) RETURNS TABLE(slot smallint, crawl integer, host_hash bigint, seq integer, data bytea)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'everytab', 'pg_temp'
     AS $$
-    select c.crawl, c.host_hash, c.seq, c.data
-      from unnest(p_crawls, p_host_hashes) asked (crawl, host_hash)
-      join frontier_chunks c on c.slot = p_slot and c.crawl = asked.crawl
+    select c.slot, c.crawl, c.host_hash, c.seq, c.data
+      from unnest(p_slots, p_crawls, p_host_hashes) asked (slot, crawl, host_hash)
+      join frontier_chunks c on c.slot = asked.slot and c.crawl = asked.crawl
                             and c.host_hash = asked.host_hash
-     order by c.crawl, c.host_hash, c.seq;
-$$;
-
--- Name: load_host_manners(smallint, bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
-
-CREATE FUNCTION coordinator.load_host_manners(p_slot smallint, p_host_hashes bigint[]) RETURNS TABLE(host_hash bigint, site_hash bigint, hostname text, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures smallint, robots bytea, robots_until timestamp with time zone, addresses text[], addresses_until timestamp with time zone)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'everytab', 'pg_temp'
-    AS $$
-    select h.host_hash, h.site_hash, h.hostname, h.free_at, h.delay_ms, h.response_ms,
-           h.crawl_delay_ms, h.failures, h.robots, h.robots_until, h.addresses, h.addresses_until
-      from frontier_hosts h where h.slot = p_slot and h.host_hash = any (p_host_hashes);
+     order by c.slot, c.crawl, c.host_hash, c.seq;
 $$;
 
 -- Name: load_icon(integer, integer); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -1558,6 +1548,19 @@ CREATE FUNCTION coordinator.load_scan(p_scan integer) RETURNS TABLE(scan_id uuid
     AS $$
     select s.scan_id, s.crawl, s.settings, s.shards, s.bundles_per_shard, r.started_at
       from scans s join runs r on r.run = s.scan where s.scan = p_scan;
+$$;
+
+-- Name: load_site_hosts(smallint[], bigint[]); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_site_hosts(p_slots smallint[], p_site_hashes bigint[]) RETURNS TABLE(slot smallint, host_hash bigint, site_hash bigint, hostname text, free_at timestamp with time zone, delay_ms integer, response_ms integer, crawl_delay_ms integer, failures smallint, robots bytea, robots_until timestamp with time zone, addresses text[], addresses_until timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select h.slot, h.host_hash, h.site_hash, h.hostname, h.free_at, h.delay_ms, h.response_ms,
+           h.crawl_delay_ms, h.failures, h.robots, h.robots_until, h.addresses, h.addresses_until
+      from unnest(p_slots, p_site_hashes) asked (slot, site_hash)
+      join frontier_hosts h on h.slot = asked.slot and h.site_hash = asked.site_hash
+     order by h.slot, h.host_hash;
 $$;
 
 -- Name: load_slot_sums(smallint[]); Type: FUNCTION; Schema: coordinator; Owner: -
@@ -3581,6 +3584,10 @@ CREATE UNIQUE INDEX fetches_url ON ONLY everytab.fetches USING btree (crawl, hos
 
 CREATE INDEX frontier_chunks_due ON everytab.frontier_chunks USING btree (slot, next_due) WHERE (next_due IS NOT NULL);
 
+-- Name: frontier_hosts_site; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX frontier_hosts_site ON everytab.frontier_hosts USING btree (slot, site_hash);
+
 -- Name: hosts_hash; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE INDEX hosts_hash ON ONLY everytab.hosts USING btree (hash);
@@ -3922,15 +3929,10 @@ GRANT ALL ON FUNCTION coordinator.load_due_hosts(p_slots smallint[], p_until tim
 REVOKE ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION coordinator.load_exclusions(p_scan integer, p_after integer) TO everytab_worker_icons;
 
--- Name: FUNCTION load_host_chunks(p_slot smallint, p_crawls integer[], p_host_hashes bigint[]); Type: ACL; Schema: coordinator; Owner: -
+-- Name: FUNCTION load_host_chunks(p_slots smallint[], p_crawls integer[], p_host_hashes bigint[]); Type: ACL; Schema: coordinator; Owner: -
 
-REVOKE ALL ON FUNCTION coordinator.load_host_chunks(p_slot smallint, p_crawls integer[], p_host_hashes bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_host_chunks(p_slot smallint, p_crawls integer[], p_host_hashes bigint[]) TO everytab_worker;
-
--- Name: FUNCTION load_host_manners(p_slot smallint, p_host_hashes bigint[]); Type: ACL; Schema: coordinator; Owner: -
-
-REVOKE ALL ON FUNCTION coordinator.load_host_manners(p_slot smallint, p_host_hashes bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION coordinator.load_host_manners(p_slot smallint, p_host_hashes bigint[]) TO everytab_worker;
+REVOKE ALL ON FUNCTION coordinator.load_host_chunks(p_slots smallint[], p_crawls integer[], p_host_hashes bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_host_chunks(p_slots smallint[], p_crawls integer[], p_host_hashes bigint[]) TO everytab_worker;
 
 -- Name: FUNCTION load_icon(p_scan integer, p_shard integer); Type: ACL; Schema: coordinator; Owner: -
 
@@ -3954,6 +3956,11 @@ GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker;
 GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.load_scan(p_scan integer) TO everytab_worker_site;
+
+-- Name: FUNCTION load_site_hosts(p_slots smallint[], p_site_hashes bigint[]); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_site_hosts(p_slots smallint[], p_site_hashes bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_site_hosts(p_slots smallint[], p_site_hashes bigint[]) TO everytab_worker;
 
 -- Name: FUNCTION load_slot_sums(p_slots smallint[]); Type: ACL; Schema: coordinator; Owner: -
 

@@ -90,6 +90,9 @@ create table everytab.frontier_hosts (
     primary key (slot, host_hash)
 ) with (fillfactor = 80);
 
+-- A site is loaded whole, for its budget is of all its hosts.
+create index frontier_hosts_site on everytab.frontier_hosts (slot, site_hash);
+
 -- What a crawl knows of a host, packed. A chunk is written once; those before a snapshot are
 -- deleted when it is written, and all of a crawl some time after its end.
 create table everytab.frontier_chunks (

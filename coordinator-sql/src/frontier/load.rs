@@ -26,6 +26,8 @@ pub struct DueHost {
     pub slot: i16,
     /// The crawl.
     pub crawl: i32,
+    /// Hash of the host's site.
+    pub site_hash: u64,
     /// Hash of the hostname.
     pub host_hash: u64,
     /// When.
@@ -35,6 +37,8 @@ pub struct DueHost {
 /// A chunk of what a crawl knows of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredChunk {
+    /// The slot.
+    pub slot: i16,
     /// The crawl.
     pub crawl: i32,
     /// Hash of the hostname.
@@ -65,6 +69,7 @@ impl FromRow for DueHost {
         Ok(Self {
             slot: row.try_get("slot")?,
             crawl: row.try_get("crawl")?,
+            site_hash: unsigned_hash(row.try_get("site_hash")?),
             host_hash: unsigned_hash(row.try_get("host_hash")?),
             next_due: row.try_get("next_due")?,
         })
@@ -74,6 +79,7 @@ impl FromRow for DueHost {
 impl FromRow for StoredChunk {
     fn from_row(row: &Row) -> Result<Self, Error> {
         Ok(Self {
+            slot: row.try_get("slot")?,
             crawl: row.try_get("crawl")?,
             host_hash: unsigned_hash(row.try_get("host_hash")?),
             seq: row.try_get("seq")?,
@@ -82,23 +88,29 @@ impl FromRow for StoredChunk {
     }
 }
 
-impl FromRow for HostManners {
+/// A host and its slot.
+struct HostOfSlot(i16, HostManners);
+
+impl FromRow for HostOfSlot {
     fn from_row(row: &Row) -> Result<Self, Error> {
         let robots: (Option<Vec<u8>>, _) = (row.try_get("robots")?, row.try_get("robots_until")?);
         let addresses: (Option<Vec<String>>, _) =
             (row.try_get("addresses")?, row.try_get("addresses_until")?);
-        Ok(Self {
-            host_hash: unsigned_hash(row.try_get("host_hash")?),
-            site_hash: unsigned_hash(row.try_get("site_hash")?),
-            hostname: row.try_get("hostname")?,
-            free_at: row.try_get("free_at")?,
-            delay_ms: row.try_get("delay_ms")?,
-            response_ms: row.try_get("response_ms")?,
-            crawl_delay_ms: row.try_get("crawl_delay_ms")?,
-            failures: row.try_get("failures")?,
-            robots: robots.0.zip(robots.1),
-            addresses: addresses.0.zip(addresses.1),
-        })
+        Ok(Self(
+            row.try_get("slot")?,
+            HostManners {
+                host_hash: unsigned_hash(row.try_get("host_hash")?),
+                site_hash: unsigned_hash(row.try_get("site_hash")?),
+                hostname: row.try_get("hostname")?,
+                free_at: row.try_get("free_at")?,
+                delay_ms: row.try_get("delay_ms")?,
+                response_ms: row.try_get("response_ms")?,
+                crawl_delay_ms: row.try_get("crawl_delay_ms")?,
+                failures: row.try_get("failures")?,
+                robots: robots.0.zip(robots.1),
+                addresses: addresses.0.zip(addresses.1),
+            },
+        ))
     }
 }
 
@@ -118,34 +130,36 @@ impl Coordinator {
         self.load(sql, &[bind(&slots.to_vec()), bind(&until), bind(&limit)]).await
     }
 
-    /// What crawls know of hosts of one slot, each a pair of crawl and host hash: their chunks in
-    /// the order in which they were written.
+    /// What crawls know of hosts, each a triple of slot, crawl and host hash: their chunks in the
+    /// order in which they were written.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn load_host_chunks(
         &self,
-        slot: i16,
-        hosts: &[(i32, u64)],
+        hosts: &[(i16, i32, u64)],
     ) -> Result<Vec<StoredChunk>, Error> {
         let sql = "select * from coordinator.load_host_chunks($1, $2, $3)";
-        let crawls: Vec<i32> = hosts.iter().map(|(crawl, _)| *crawl).collect();
-        let hashes: Vec<i64> = hosts.iter().map(|(_, hash)| signed_hash(*hash)).collect();
-        self.load(sql, &[bind(&slot), bind(&crawls), bind(&hashes)]).await
+        let slots: Vec<i16> = hosts.iter().map(|(slot, ..)| *slot).collect();
+        let crawls: Vec<i32> = hosts.iter().map(|(_, crawl, _)| *crawl).collect();
+        let hashes: Vec<i64> = hosts.iter().map(|(.., hash)| signed_hash(*hash)).collect();
+        self.load(sql, &[bind(&slots), bind(&crawls), bind(&hashes)]).await
     }
 
-    /// What was learnt of hosts of one slot. Hosts that were never asked have no row.
+    /// The hosts of sites, each a pair of slot and site hash, and what was learnt of them; each
+    /// with its slot. A host has a row since its first chunk.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn load_host_manners(
+    pub async fn load_site_hosts(
         &self,
-        slot: i16,
-        hosts: &[u64],
-    ) -> Result<Vec<HostManners>, Error> {
-        let sql = "select * from coordinator.load_host_manners($1, $2)";
-        let hashes: Vec<i64> = hosts.iter().map(|hash| signed_hash(*hash)).collect();
-        self.load(sql, &[bind(&slot), bind(&hashes)]).await
+        sites: &[(i16, u64)],
+    ) -> Result<Vec<(i16, HostManners)>, Error> {
+        let sql = "select * from coordinator.load_site_hosts($1, $2)";
+        let slots: Vec<i16> = sites.iter().map(|(slot, _)| *slot).collect();
+        let hashes: Vec<i64> = sites.iter().map(|(_, hash)| signed_hash(*hash)).collect();
+        let rows: Vec<HostOfSlot> = self.load(sql, &[bind(&slots), bind(&hashes)]).await?;
+        Ok(rows.into_iter().map(|HostOfSlot(slot, manners)| (slot, manners)).collect())
     }
 
     /// What is recorded of the open crawls in slots.

@@ -7,13 +7,16 @@ use serde_json::json;
 use super::holder::{checkpoint, chunk, counts, fetch, rows_of_links};
 use crate::{session::query, setup::Database};
 
+const HOST: u64 = u64::MAX;
+const SITE: u64 = 5;
+
 fn manners(hostname: &str) -> HostManners {
     let soon = Utc::now() + Duration::hours(1);
     // As Postgres keeps it, in microseconds.
     let soon = soon - Duration::nanoseconds(i64::from(soon.timestamp_subsec_nanos() % 1_000));
     HostManners {
-        host_hash: u64::MAX,
-        site_hash: 5,
+        host_hash: HOST,
+        site_hash: SITE,
         hostname: hostname.into(),
         free_at: soon,
         delay_ms: 1_000,
@@ -36,7 +39,7 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     first.counts = vec![sums];
     first.fetches = vec![fetch(crawl, 1, "captured")];
     first.links = rows_of_links(crawl, &[9], |_| 200, false);
-    first.chunks = vec![chunk(crawl, 7, 1, 1, b"chunk".to_vec())];
+    first.chunks = vec![chunk(crawl, HOST, 1, 1, b"chunk".to_vec())];
     first.hosts = vec![manners("example.com")];
     assert_eq!(database.record_checkpoint(&first).await, Vec::<i32>::new());
     let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
@@ -52,13 +55,17 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     let error = database.worker.checkpoint_slot(&checkpoint(&leases[3], 3)).await.unwrap_err();
     assert_eq!(error.sqlstate(), Some("22023"));
     // What it wrote is what the next holder loads.
-    let stored = database.worker.load_host_chunks(3, &[(crawl, 7), (crawl, 8)]).await.unwrap();
+    let stored = database
+        .worker
+        .load_host_chunks(&[(3, crawl, HOST), (3, crawl, 8), (4, crawl, HOST)])
+        .await
+        .unwrap();
     assert_eq!(stored.iter().map(|one| one.data.as_slice()).collect::<Vec<_>>(), [b"chunk"]);
     let due = Utc::now() + Duration::minutes(1);
     let hosts = database.worker.load_due_hosts(&[3, 4], due, 10).await.unwrap();
     assert_eq!(
         hosts.iter().map(|one| (one.crawl, one.host_hash)).collect::<Vec<_>>(),
-        [(crawl, 7)]
+        [(crawl, HOST)]
     );
     let sums = database.worker.load_slot_sums(&[3]).await.unwrap();
     assert_eq!((sums.len(), sums[0].pending, sums[0].reserved), (1, 1, 0));
@@ -77,8 +84,8 @@ async fn manners_are_kept_where_a_checkpoint_does_not_change_them() {
     two.hosts =
         vec![HostManners { delay_ms: 2_000, robots: None, addresses: None, ..first.clone() }];
     database.record_checkpoint(&two).await;
-    let loaded = database.worker.load_host_manners(3, &[u64::MAX, 1]).await.unwrap();
-    assert_eq!(loaded, [HostManners { delay_ms: 2_000, ..first }]);
+    let loaded = database.worker.load_site_hosts(&[(3, SITE), (3, 1), (4, SITE)]).await.unwrap();
+    assert_eq!(loaded, [(3, HostManners { delay_ms: 2_000, ..first })]);
 }
 
 #[tokio::test]
@@ -89,19 +96,21 @@ async fn a_snapshot_replaces_the_chunks_before_it() {
     for seq in 1..=4 {
         let mut one = checkpoint(&leases[3], seq.into());
         one.counts = vec![counts(crawl)];
-        one.chunks = vec![chunk(crawl, 7, seq, 1, vec![0])];
+        one.chunks = vec![chunk(crawl, HOST, seq, 1, vec![0])];
         one.chunks[0].is_snapshot = seq == 3;
+        one.hosts = vec![manners("example.com")];
         database.record_checkpoint(&one).await;
     }
-    let stored = database.worker.load_host_chunks(3, &[(crawl, 7)]).await.unwrap();
+    let stored = database.worker.load_host_chunks(&[(3, crawl, HOST)]).await.unwrap();
     assert_eq!(stored.iter().map(|one| one.seq).collect::<Vec<_>>(), [3, 4]);
     // A host is due as its newest chunk says.
+    let due = Utc::now() + Duration::minutes(1);
+    assert_eq!(database.worker.load_due_hosts(&[3], due, 10).await.unwrap().len(), 1);
     let mut idle = checkpoint(&leases[3], 5);
     idle.counts = vec![counts(crawl)];
-    idle.chunks = vec![chunk(crawl, 7, 5, 0, vec![0])];
+    idle.chunks = vec![chunk(crawl, HOST, 5, 0, vec![0])];
     idle.chunks[0].is_snapshot = false;
     database.record_checkpoint(&idle).await;
-    let due = Utc::now() + Duration::minutes(1);
     assert_eq!(database.worker.load_due_hosts(&[3], due, 10).await.unwrap(), []);
 }
 
@@ -159,7 +168,7 @@ async fn nothing_of_an_ended_crawl_is_recorded() {
         late.counts = vec![sums, counts(other)];
         late.fetches = vec![fetch(crawl, 1, "captured"), fetch(other, i32::from(slot == 3), "ok")];
         late.links = rows_of_links(crawl, &[9], |_| 200, false);
-        late.chunks = vec![chunk(crawl, 7, 1, 1, vec![0])];
+        late.chunks = vec![chunk(crawl, HOST, 1, 1, vec![0])];
         assert_eq!(database.record_checkpoint(&late).await, [crawl]);
         // The same again: the answer is that of the first.
         assert_eq!(database.record_checkpoint(&late).await, [crawl]);

@@ -103,8 +103,9 @@ impl Worker {
                     Known { reserved: sums.reserved, sums: counts(sums.crawl), ..Known::default() };
                 crawls.insert(sums.crawl, known);
             }
-            let hosts: Vec<(i32, u64)> = crawls.keys().map(|crawl| (*crawl, 7)).collect();
-            for stored in self.client.load_host_chunks(slot, &hosts).await.unwrap() {
+            let hosts: Vec<(i16, i32, u64)> =
+                crawls.keys().map(|crawl| (slot, *crawl, 7)).collect();
+            for stored in self.client.load_host_chunks(&hosts).await.unwrap() {
                 let known = crawls.get_mut(&stored.crawl).unwrap();
                 (known.pending, known.answered) = serde_json::from_slice(&stored.data).unwrap();
                 known.seq = stored.seq;
