@@ -12,8 +12,18 @@
 //! Most files were written for the parser of Google, which does not decode unreserved characters.
 //! Where the two interpretations differ, the stricter one counts: an allow rule must match in both.
 //!
+//! Beside RFC 9309, `Crawl-delay` is read as a part of its group, and `Sitemap` lines, which belong
+//! to no group. Neither begins or ends a group.
+//!
 //! Invariant: the cost is bounded for any file. 500 KiB are read, and matching takes time linear in
 //! rule and path, since the literal parts of a rule are searched from left to right only once.
+
+mod crawl_delay;
+
+use url::Url;
+
+pub use self::crawl_delay::{CrawlDelay, MAX_CRAWL_DELAY};
+use crate::url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment};
 
 /// Number of bytes that are read from a file. RFC 9309 2.5 requires at least 500 KiB.
 pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
@@ -21,12 +31,17 @@ pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
 const MAX_LINE_BYTES: usize = 8 * 2083 - 1;
 /// Number of bytes that are read from a requested path: more than the longest rule.
 const MAX_PATH_BYTES: usize = 17 << 10;
+/// Greatest number of sitemaps of a file; further ones are counted. Large sites name some hundreds,
+/// or one that lists the others.
+pub const MAX_SITEMAPS: usize = 1_000;
 
 /// A parsed robots.txt. The default value stands for a missing file, which allows everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RobotsTxt {
     groups: Vec<Group>,
     disallow_all: bool,
+    sitemaps: Vec<String>,
+    sitemaps_left_out: usize,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +49,29 @@ struct Group {
     /// Product tokens in lower case, `*` for all crawlers.
     agents: Vec<String>,
     rules: Vec<PathRule>,
+    /// Delays, each with the number of agents before it, for which it holds. Another agent that
+    /// follows shares the rules of the group, but not the delay.
+    delays: Vec<(usize, CrawlDelay)>,
+}
+
+/// Which group of a file applies to a robot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RobotsGroup {
+    /// One or several groups that name the robot.
+    Named,
+    /// The groups for all robots.
+    Everyone,
+    /// None, so that everything is allowed.
+    None,
+}
+
+/// The rule that decides about a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecidingRule<'a> {
+    /// True for an allow rule.
+    pub allow: bool,
+    /// The pattern in the normal form of this module.
+    pub pattern: &'a str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +92,11 @@ impl PathRule {
         (!pattern.is_empty()).then_some(Self { allow, pattern, as_written })
     }
 
+    /// The longest rule decides, and of an allow and a disallow rule of equal length the former.
+    fn rank(&self) -> (usize, bool) {
+        (self.pattern.len(), self.allow)
+    }
+
     fn matches(&self, path: &RequestPath) -> bool {
         let written = || self.as_written.as_ref().unwrap_or(&self.pattern);
         matches(&self.pattern, &path.normal)
@@ -71,7 +114,7 @@ impl RobotsTxt {
     /// Returns rules that allow nothing, as an unreachable robots.txt requires (RFC 9309 2.3.1.4).
     #[must_use]
     pub fn disallow_all() -> Self {
-        Self { groups: Vec::new(), disallow_all: true }
+        Self { disallow_all: true, ..Self::default() }
     }
 
     /// Parses the first [`MAX_ROBOTS_BYTES`] of a file. Any bytes give a result.
@@ -99,6 +142,14 @@ impl RobotsTxt {
                         group.rules.extend(PathRule::new(allow, &folder));
                     }
                 }
+                RobotsLine::Delay(value) => {
+                    if let (Some(group), Some(delay)) =
+                        (robots.groups.last_mut(), CrawlDelay::parse(value))
+                    {
+                        group.delays.push((group.agents.len(), delay));
+                    }
+                }
+                RobotsLine::Sitemap(value) => robots.add_sitemap(value),
             }
         }
         robots
@@ -112,35 +163,109 @@ impl RobotsTxt {
         if path == "/robots.txt" || path.starts_with("/robots.txt?") {
             return true;
         }
-        if self.disallow_all {
-            return false;
+        !self.disallow_all && self.rule(user_agent_token, path).is_none_or(|rule| rule.allow)
+    }
+
+    /// Returns the rule that decides about a path with its query, `None` if no rule matches, so
+    /// that it is allowed. The exception for `/robots.txt` is not made here.
+    #[must_use]
+    pub fn deciding_rule(
+        &self,
+        user_agent_token: &str,
+        path_and_query: &str,
+    ) -> Option<DecidingRule<'_>> {
+        let path = if path_and_query.is_empty() { "/" } else { path_and_query };
+        let PathRule { allow, pattern, .. } = self.rule(user_agent_token, path)?;
+        Some(DecidingRule { allow: *allow, pattern })
+    }
+
+    /// Returns which group applies to the crawler with this product token.
+    #[must_use]
+    pub fn group(&self, user_agent_token: &str) -> RobotsGroup {
+        let token = user_agent_token.to_ascii_lowercase();
+        let has = |name: &str| self.groups.iter().any(|group| group.names(name));
+        if has(&token) {
+            RobotsGroup::Named
+        } else if has("*") {
+            RobotsGroup::Everyone
+        } else {
+            RobotsGroup::None
         }
+    }
+
+    /// Returns the delay that the crawler with this product token is asked to keep between two
+    /// requests, the longest one if there are several. `None` if the group that applies has none.
+    #[must_use]
+    pub fn crawl_delay(&self, user_agent_token: &str) -> Option<CrawlDelay> {
+        let (name, groups) = self.applying(user_agent_token);
+        let holds = |group: &Group, agents: usize| {
+            group.agents.iter().take(agents).any(|agent| *agent == name)
+        };
+        groups
+            .flat_map(|group| group.delays.iter().map(move |delay| (group, delay)))
+            .filter(|(group, (agents, _))| holds(group, *agents))
+            .map(|(_, (_, delay))| *delay)
+            .max()
+    }
+
+    /// Returns the sitemaps that the file names: absolute http and https URLs without user name,
+    /// password and fragment, in order and without duplicates, at most [`MAX_SITEMAPS`].
+    #[must_use]
+    pub fn sitemaps(&self) -> &[String] {
+        &self.sitemaps
+    }
+
+    /// Returns the number of `Sitemap` lines whose URL is relative, has another scheme, is too
+    /// long or no URL, or is beyond [`MAX_SITEMAPS`].
+    #[must_use]
+    pub fn sitemaps_left_out(&self) -> usize {
+        self.sitemaps_left_out
+    }
+
+    fn add_sitemap(&mut self, value: &[u8]) {
+        let text = String::from_utf8_lossy(value);
+        let url = Some(text).filter(|text| text.len() <= MAX_URL_BYTES);
+        let url = url.and_then(|text| Url::parse(&text).ok());
+        let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = url.map(without_userinfo_and_fragment).map(String::from);
+        match url.filter(|url| url.len() <= MAX_URL_BYTES) {
+            Some(known) if self.sitemaps.contains(&known) => {}
+            Some(url) if self.sitemaps.len() < MAX_SITEMAPS => self.sitemaps.push(url),
+            _ => self.sitemaps_left_out += 1,
+        }
+    }
+
+    /// Returns the name by which the groups that apply address the crawler, and these groups.
+    fn applying(&self, user_agent_token: &str) -> (String, impl Iterator<Item = &Group> + Clone) {
+        let name = match self.group(user_agent_token) {
+            RobotsGroup::Named => user_agent_token.to_ascii_lowercase(),
+            RobotsGroup::Everyone | RobotsGroup::None => "*".to_owned(),
+        };
+        let wanted = name.clone();
+        (name, self.groups.iter().filter(move |group| group.names(&wanted)))
+    }
+
+    /// Returns the longest matching rule; of rules of equal length an allow rule.
+    fn rule(&self, user_agent_token: &str, path: &str) -> Option<&PathRule> {
         let path = path.as_bytes();
         let path = path.get(..MAX_PATH_BYTES).unwrap_or(path);
         let form = |form| normal_form(path, Side::Path, form);
         let path = RequestPath { normal: form(Form::Normal), as_written: form(Form::AsWritten) };
-        let token = user_agent_token.to_ascii_lowercase();
-        let names = |group: &&Group, name: &str| group.agents.iter().any(|agent| agent == name);
-        let ours = || self.groups.iter().filter(|group| names(group, &token));
-        if ours().next().is_some() {
-            return decide(ours(), &path);
+        let mut best: Option<&PathRule> = None;
+        for rule in self.applying(user_agent_token).1.flat_map(|group| &group.rules) {
+            // Compare first, since it is cheaper than matching.
+            if best.is_none_or(|best| rule.rank() > best.rank()) && rule.matches(&path) {
+                best = Some(rule);
+            }
         }
-        decide(self.groups.iter().filter(|group| names(group, "*")), &path)
+        best
     }
 }
 
-/// Returns whether the longest matching rule allows the path. Of rules of equal length an allow
-/// rule decides; without a matching rule the path is allowed.
-fn decide<'a>(groups: impl Iterator<Item = &'a Group>, path: &RequestPath) -> bool {
-    let mut best: Option<(usize, bool)> = None;
-    for rule in groups.flat_map(|group| &group.rules) {
-        let rank = (rule.pattern.len(), rule.allow);
-        // Compare first, since it is cheaper than matching.
-        if best.is_none_or(|best| rank > best) && rule.matches(path) {
-            best = Some(rank);
-        }
+impl Group {
+    fn names(&self, agent: &str) -> bool {
+        self.agents.iter().any(|other| other == agent)
     }
-    best.is_none_or(|(_, allow)| allow)
 }
 
 /// Returns true if the pattern matches from the start of the path. `*` matches any characters, a
@@ -172,6 +297,8 @@ fn matches(pattern: &str, path: &str) -> bool {
 enum RobotsLine<'a> {
     Agent(String),
     Rule { allow: bool, value: &'a [u8] },
+    Delay(&'a [u8]),
+    Sitemap(&'a [u8]),
 }
 
 /// Iterates over the lines that have an effect.
@@ -196,6 +323,12 @@ fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
         |names: &[&str]| names.iter().any(|name| key.eq_ignore_ascii_case(name.as_bytes()));
     if key_is(&["user-agent", "useragent", "user agent"]) {
         return Some(RobotsLine::Agent(product_token(value)));
+    }
+    if key_is(&["crawl-delay", "crawldelay", "crawl delay"]) {
+        return Some(RobotsLine::Delay(value));
+    }
+    if key_is(&["sitemap", "site-map"]) {
+        return Some(RobotsLine::Sitemap(value));
     }
     let allow = key_is(&["allow"]);
     // Misspellings that the parser of Google accepts.

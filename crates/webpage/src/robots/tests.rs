@@ -248,3 +248,73 @@ fn where_google_and_the_rfc_read_a_rule_differently_the_one_that_forbids_counts(
     // The longer rule is the longer one in normal form: spelling out wins nothing.
     assert!(!rule("disallow: /abc\nallow: /%61", "/abc"));
 }
+
+fn delay_ms(file: &str, token: &str) -> Option<u128> {
+    match RobotsTxt::parse(file.as_bytes()).crawl_delay(token)? {
+        CrawlDelay::Wait(delay) => Some(delay.as_millis()),
+        CrawlDelay::TooLong => Some(u128::MAX),
+    }
+}
+
+#[test]
+fn the_crawl_delay_is_that_of_the_group_that_applies() {
+    for (file, expected) in [
+        ("", None),
+        ("Crawl-delay: 5", None),
+        ("user-agent: *\ncrawl-delay: 5", Some(5_000)),
+        ("user-agent: *\nCRAWL-DELAY 2.5 # slowly", Some(2_500)),
+        ("user-agent: *\ncrawl-delay: 5\nuser-agent: everytabbot\ncrawl-delay: 2", Some(2_000)),
+        ("user-agent: *\ncrawl-delay: 5\nuser-agent: everytabbot\ndisallow: /x", None),
+        ("user-agent: EveryTabBot\nuser-agent: other\ncrawl-delay: 3", Some(3_000)),
+        // A delay holds for the agents before it, whether or not a later one shares the rules.
+        ("user-agent: *\ncrawl-delay: 9\n\nuser-agent: everytabbot\ndisallow: /", None),
+        ("user-agent: everytabbot\ncrawl-delay: 9\n\nuser-agent: bad\ndisallow: /", Some(9_000)),
+        ("user-agent: other\ncrawl-delay: 9", None),
+        // Of several the longest counts.
+        ("user-agent: *\ncrawl-delay: 9\ncrawl-delay: 3", Some(9_000)),
+        ("user-agent: *\ncrawl-delay: 3\ndisallow: /x\nuser-agent: *\ncrawl-delay: 4", Some(4_000)),
+        ("user-agent: *\ncrawl-delay: 3\ncrawl-delay: 1e9", Some(u128::MAX)),
+        ("user-agent: *\ncrawl-delay: -1\ncrawl-delay: NaN\ncrawl-delay:", None),
+    ] {
+        assert_eq!(delay_ms(file, "EveryTabBot"), expected, "{file:?}");
+    }
+    assert_eq!(RobotsTxt::disallow_all().crawl_delay("a"), None);
+}
+
+#[test]
+fn sitemaps_are_absolute_urls_of_any_group() {
+    let file = "Sitemap: https://a.example/1.xml\nuser-agent: other\nsitemap:HTTP://A.example/2#x\n\
+                disallow: /\nSITE-MAP : https://u:p@b.example/3.xml # one more\n\
+                Sitemap: https://a.example/1.xml\nSitemap: /4.xml\nSitemap: ftp://a.example/5\n\
+                Sitemap:\nSitemap: http://\nsitemaps: https://a.example/6";
+    let robots = RobotsTxt::parse(file.as_bytes());
+    let expected = ["https://a.example/1.xml", "http://a.example/2", "https://b.example/3.xml"];
+    assert_eq!(
+        (robots.sitemaps(), robots.sitemaps_left_out()),
+        (expected.map(str::to_owned).as_slice(), 4)
+    );
+    assert!(robots.allowed("EveryTabBot", "/"));
+    assert!(!robots.allowed("other", "/"), "a sitemap ends no group");
+    let long = format!("sitemap: https://a.example/{}", "x".repeat(3_000));
+    assert_eq!(RobotsTxt::parse(long.as_bytes()).sitemaps_left_out(), 1);
+    let many: String = (0..1_500).map(|n| format!("sitemap: http://a.example/{n}\n")).collect();
+    let many = RobotsTxt::parse(many.as_bytes());
+    assert_eq!((many.sitemaps().len(), many.sitemaps_left_out()), (MAX_SITEMAPS, 500));
+    assert!(RobotsTxt::disallow_all().sitemaps().is_empty());
+}
+
+#[test]
+fn the_group_and_the_rule_that_decide_are_told() {
+    let file = "user-agent: *\ndisallow: /a\nallow: /a/b*\nuser-agent: named\ndisallow: /";
+    let robots = RobotsTxt::parse(file.as_bytes());
+    let rule = |token: &str, path: &str| {
+        robots.deciding_rule(token, path).map(|rule| (rule.allow, rule.pattern.to_owned()))
+    };
+    assert_eq!(robots.group("EveryTabBot"), RobotsGroup::Everyone);
+    assert_eq!(robots.group("NAMED"), RobotsGroup::Named);
+    assert_eq!(RobotsTxt::default().group("x"), RobotsGroup::None);
+    assert_eq!(rule("x", "/a/c"), Some((false, "/a".to_owned())));
+    assert_eq!(rule("x", "/a/bc"), Some((true, "/a/b*".to_owned())));
+    assert_eq!(rule("x", "/c"), None);
+    assert_eq!(rule("named", ""), Some((false, "/".to_owned())));
+}
