@@ -39,7 +39,7 @@ fuzz_target!(|html: &[u8]| {
     if html.iter().enumerate().any(is_value_missing) {
         return;
     }
-    let ours = markup::read(html, is_icon, true);
+    let ours = markup::read(html, is_icon, true, &mut markup::NoVisitor);
     let oracle = markup_oracle::read(html, is_icon, true);
     assert_eq!(visible_parts(html, &ours), visible_parts(html, &oracle));
     assert_eq!(ours.meta_encoding, oracle.meta_encoding);

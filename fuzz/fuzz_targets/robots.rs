@@ -1,7 +1,12 @@
-//! Reads any bytes as robots.txt, with the first line as the requested path.
+//! Reads any bytes as robots.txt, with the first line as the requested path: rules, delay and
+//! sitemaps keep their limits.
 #![no_main]
 
-use everytab_webpage::RobotsTxt;
+use everytab_webpage::{
+    CrawlDelay, RobotsTxt,
+    robots::{MAX_CRAWL_DELAY, MAX_SITEMAPS},
+    url_rules::MAX_URL_BYTES,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -10,4 +15,13 @@ fuzz_target!(|bytes: &[u8]| {
     let robots = RobotsTxt::parse(bytes);
     let first = robots.allowed("everytab", &path);
     assert_eq!(first, RobotsTxt::parse(bytes).allowed("EveryTab", &path), "case matters");
+    let rule = robots.deciding_rule("everytab", &path);
+    assert!(first || rule.is_some_and(|rule| !rule.allow));
+    if let Some(CrawlDelay::Wait(delay)) = robots.crawl_delay("everytab") {
+        assert!(delay <= MAX_CRAWL_DELAY);
+    }
+    assert!(robots.sitemaps().len() <= MAX_SITEMAPS);
+    for sitemap in robots.sitemaps() {
+        assert!(sitemap.len() <= MAX_URL_BYTES && sitemap.starts_with("http"));
+    }
 });

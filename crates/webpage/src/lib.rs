@@ -1,5 +1,6 @@
-//! Reads what a home page says: its charset, its title, its icon links, and whether it may be shown
-//! in a frame. Also reads robots.txt, and decides which URLs and addresses may be requested.
+//! Reads what a page says: its charset, its title, its icon links, whether it may be shown in a
+//! frame, and, only where a caller asks, what it links to. Also reads robots.txt, and decides which
+//! URLs and addresses may be requested.
 //!
 //! Every function is pure: bytes in, values out. No page is an error: a broken page gives what it
 //! contains, and what a limit leaves out is counted. Every collection that a page can grow has a
@@ -19,12 +20,16 @@ pub mod framing;
 mod head;
 mod header_values;
 pub mod icons;
+pub mod links;
 mod markup;
+pub mod meta_robots;
 mod nesting;
 pub mod page;
 mod prescan;
+mod refresh;
 pub mod robots;
 pub mod sizes;
+mod srcset;
 pub mod title;
 mod tokens;
 pub mod url_rules;
@@ -34,8 +39,10 @@ pub use candidates::{Candidate, CandidateSource, Candidates, LeftOut, candidates
 pub use charset::{Charset, CharsetSource};
 pub use framing::{Framing, Verdict, iframe_ok};
 pub use icons::{IconClass, IconLink};
-pub use page::{Page, understand};
-pub use robots::RobotsTxt;
+pub use links::{LinkKind, LinkOrigin, LinkRequest, PageLink, PageLinks};
+pub use meta_robots::RobotsDirectives;
+pub use page::{Page, understand, understand_with_links};
+pub use robots::{CrawlDelay, RobotsGroup, RobotsTxt};
 pub use title::{Title, TitleState, tab_title};
 pub use url_rules::{Refusal, vet_url};
 

@@ -64,9 +64,35 @@ pub(crate) struct Markup {
     pub(crate) meta_encoding: Option<&'static Encoding>,
 }
 
-/// Reads the page in one pass. With `wants_meta` it also reads the encoding from `meta` elements,
-/// which takes a little longer.
-pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Markup {
+/// Is shown the HTML elements of a page in the same pass, for what only some callers ask for.
+pub(crate) trait TagVisitor {
+    /// Receives the start tag of an HTML element.
+    fn start_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting);
+
+    /// Receives the text of an element whose content is no markup, after its start tag.
+    fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting);
+}
+
+/// Asks for nothing, and costs nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct NoVisitor;
+
+impl TagVisitor for NoVisitor {
+    #[inline]
+    fn start_tag(&mut self, _: &[u8], _: &Tag, _: &Nesting) {}
+
+    #[inline]
+    fn raw_text(&mut self, _: &[u8], _: &Tag, _: &ByteRange, _: &Nesting) {}
+}
+
+/// Reads the page in one pass, and shows its tags to `visitor`. With `wants_meta` it also reads the
+/// encoding from `meta` elements, which takes a little longer.
+pub(crate) fn read(
+    html: &[u8],
+    is_icon: fn(&[u8]) -> bool,
+    wants_meta: bool,
+    visitor: &mut impl TagVisitor,
+) -> Markup {
     let mut tokens = Tokens::new(html);
     let mut nesting = Nesting::default();
     let mut reader = MarkupReader::new(html, is_icon, wants_meta);
@@ -75,8 +101,10 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
             nesting.end(html, &tag);
         } else if nesting.start(html, &tag) == ElementKind::Html {
             reader.start(&tag, &nesting);
+            visitor.start_tag(html, &tag, &nesting);
             if let Some(raw) = raw_text(tag.name(html)) {
                 let text = tokens.skip_raw_text(&raw);
+                visitor.raw_text(html, &tag, &text, &nesting);
                 reader.raw_text(&tag, text);
             }
         }
@@ -86,6 +114,7 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
 
 /// Returns how the text of an element ends, `None` if its content is markup (13.2.6.4.4 and .7,
 /// with scripting enabled).
+#[inline(always)]
 pub(crate) fn raw_text(name: &[u8]) -> Option<RawText> {
     let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
     // Length and first letter rule out nearly all tags without a comparison.
@@ -134,6 +163,7 @@ impl<'a> MarkupReader<'a> {
     }
 
     /// Reads an HTML start tag.
+    #[inline(always)]
     fn start(&mut self, tag: &Tag, nesting: &Nesting) {
         let name = tag.name(self.html);
         match name.len() {

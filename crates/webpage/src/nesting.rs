@@ -94,7 +94,7 @@ impl Nesting {
     }
 
     /// Processes a start tag and returns whether it begins an HTML element.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start(&mut self, html: &[u8], tag: &Tag) -> ElementKind {
         let name = tag.name(html);
         if let Some(namespace) = self.foreign() {

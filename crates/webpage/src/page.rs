@@ -10,7 +10,9 @@ use crate::{
     framing::{self, Framing},
     head,
     icons::{IconClass, IconLink, LinkReader, names_icon},
-    markup::{self, Markup},
+    links::{LinkFinder, LinkRequest, PageLinks},
+    markup::{self, Markup, NoVisitor, TagVisitor},
+    meta_robots::RobotsDirectives,
     title::Title,
 };
 
@@ -53,48 +55,83 @@ pub struct Page {
 /// duplicates. `body` must be free of transfer and content codings.
 #[must_use]
 pub fn understand(url: &str, headers: &[(String, Vec<u8>)], body: &[u8]) -> Page {
+    read_page(url, headers, body, &NoVisitor).0
+}
+
+/// As [`understand`], and reads in the same pass what the page links to.
+#[must_use]
+pub fn understand_with_links(
+    url: &str,
+    headers: &[(String, Vec<u8>)],
+    body: &[u8],
+    request: &LinkRequest<'_>,
+) -> (Page, PageLinks) {
+    let (page, parsed) = read_page(url, headers, body, &LinkFinder::new(request));
+    let reader = LinkReader {
+        html: &parsed.html,
+        charset: &parsed.charset_of_html,
+        base: page.base.as_ref(),
+        head_end: 0,
+    };
+    let mut links = parsed.visitor.resolved(&reader);
+    links.robots = links.robots.with(RobotsDirectives::of_headers(headers, request.robot));
+    (page, links)
+}
+
+fn read_page<'a, V: TagVisitor + Clone>(
+    url: &str,
+    headers: &[(String, Vec<u8>)],
+    body: &'a [u8],
+    visitor: &V,
+) -> (Page, Parsed<'a, V>) {
     let url = Url::parse(url).ok();
     let content_type = content_type::extract(headers);
     let host = url.as_ref().and_then(Url::host_str);
     let declared = Charset::declared(content_type.as_ref(), body);
-    let (charset, html, markup) = parsed(declared, body, host);
+    let parsed = parsed(declared, body, host, visitor);
     let mut page = Page {
-        title: Title::from_span(&markup.title, &html, &charset.of_html),
-        charset: charset.of_page.name(),
-        charset_source: charset.of_page.source,
+        title: Title::from_span(&parsed.markup.title, &parsed.html, &parsed.charset_of_html),
+        charset: parsed.charset_of_page.name(),
+        charset_source: parsed.charset_of_page.source,
         base: None,
         icons: Vec::new(),
-        icons_over_limit: markup.links_left_out,
+        icons_over_limit: parsed.markup.links_left_out,
         icons_without_url: 0,
         no_favicon: false,
         framing: framing::evaluate(url.as_ref(), headers, content_type.as_ref()),
         url,
     };
-    page.read_links(&markup, &html, &charset.of_html);
-    page
+    page.read_links(&parsed.markup, &parsed.html, &parsed.charset_of_html);
+    (page, parsed)
 }
 
-/// The encodings of a page before and after it was prepared for parsing.
-struct Charsets {
+/// A page whose markup was read.
+struct Parsed<'a, V> {
     /// Encoding of the page.
-    of_page: Charset,
-    /// Encoding of the parsed bytes: UTF-8 if the page had to be decoded before parsing.
-    of_html: Charset,
+    charset_of_page: Charset,
+    /// Encoding of `html`: UTF-8 if the page had to be decoded before parsing.
+    charset_of_html: Charset,
+    /// The parsed bytes, into which all ranges point.
+    html: Cow<'a, [u8]>,
+    markup: Markup,
+    visitor: V,
 }
 
 /// Determines the encoding and reads the markup. Nearly all pages take one pass.
-fn parsed<'a>(
+fn parsed<'a, V: TagVisitor + Clone>(
     declared: Option<Charset>,
     body: &'a [u8],
     host: Option<&str>,
-) -> (Charsets, Cow<'a, [u8]>, Markup) {
+    new_visitor: &V,
+) -> Parsed<'a, V> {
     let certain =
         declared.filter(|found| matches!(found.source, CharsetSource::Bom | CharsetSource::Http));
     if let Some(charset) = certain.or(declared.filter(|found| !found.is_ascii_compatible())) {
-        return parsed_as(charset, body);
+        return parsed_as(charset, body, new_visitor);
     }
     // Nothing certain is declared: a `meta` element that the parser finds decides.
-    let markup = markup::read(body, names_icon, true);
+    let mut visitor = new_visitor.clone();
+    let markup = markup::read(body, names_icon, true, &mut visitor);
     let charset = match (markup.meta_encoding, declared) {
         (Some(encoding), Some(declared)) if encoding == declared.encoding => declared,
         (Some(encoding), _) => Charset { encoding, source: CharsetSource::LateMeta },
@@ -102,21 +139,28 @@ fn parsed<'a>(
         (None, None) => Charset::undeclared(body, host),
     };
     if !charset.is_ascii_compatible() {
-        return parsed_as(charset, body);
+        return parsed_as(charset, body, new_visitor);
     }
-    (Charsets { of_page: charset, of_html: charset }, Cow::Borrowed(body), markup)
+    let html = Cow::Borrowed(body);
+    Parsed { charset_of_page: charset, charset_of_html: charset, html, markup, visitor }
 }
 
 /// Reads the markup of a page in a known encoding.
-fn parsed_as(charset: Charset, body: &[u8]) -> (Charsets, Cow<'_, [u8]>, Markup) {
-    if charset.is_ascii_compatible() {
-        let markup = markup::read(body, names_icon, false);
-        return (Charsets { of_page: charset, of_html: charset }, Cow::Borrowed(body), markup);
-    }
-    let text = charset.decode(body).into_owned().into_bytes();
-    let markup = markup::read(&text, names_icon, false);
-    let of_html = Charset { encoding: encoding_rs::UTF_8, source: charset.source };
-    (Charsets { of_page: charset, of_html }, Cow::Owned(text), markup)
+fn parsed_as<'a, V: TagVisitor + Clone>(
+    charset: Charset,
+    body: &'a [u8],
+    new_visitor: &V,
+) -> Parsed<'a, V> {
+    let mut visitor = new_visitor.clone();
+    let (html, encoding) = if charset.is_ascii_compatible() {
+        (Cow::Borrowed(body), charset.encoding)
+    } else {
+        let text = charset.decode(body).into_owned().into_bytes();
+        (Cow::Owned(text), encoding_rs::UTF_8)
+    };
+    let markup = markup::read(&html, names_icon, false, &mut visitor);
+    let charset_of_html = Charset { encoding, source: charset.source };
+    Parsed { charset_of_page: charset, charset_of_html, html, markup, visitor }
 }
 
 impl Page {

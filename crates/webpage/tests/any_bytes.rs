@@ -1,9 +1,11 @@
 //! Any bytes give a result, and no result exceeds its limits.
 
 use everytab_webpage::{
-    RobotsTxt, Verdict,
+    CrawlDelay, RobotsTxt, Verdict,
     candidates::{MAX_DECLARED, candidates},
-    data_url, is_public, sizes, tab_title,
+    data_url, is_public,
+    robots::MAX_CRAWL_DELAY,
+    sizes, tab_title,
     title::MAX_TAB_TITLE_CHARACTERS,
     understand, vet_url,
 };
@@ -131,12 +133,23 @@ proptest! {
     fn robots_of_any_bytes_answer(
         file in prop_oneof![
             vec(any::<u8>(), 0..300),
-            "(user-agent: ?[a*]{1,2}\n|(dis)?allow: ?[/ab*$%2A]{0,8}[\r\n#]){0,20}"
+            "(user-agent: ?[a*]{1,2}\n|(dis)?allow: ?[/ab*$%2A]{0,8}[\r\n#]|\
+             crawl-delay: ?[-+0-9.,eENnai]{0,9}\n|sitemap: ?(https?:)?[/a.#:@]{0,9}\n){0,20}"
                 .prop_map(String::into_bytes),
         ],
         path in "/[ab*$%2A]{0,8}",
     ) {
         let robots = RobotsTxt::parse(&file);
+        prop_assert_eq!(robots.crawl_delay("a"), robots.crawl_delay("A"));
+        if let Some(CrawlDelay::Wait(delay)) = robots.crawl_delay("a") {
+            prop_assert!(delay <= MAX_CRAWL_DELAY);
+        }
+        for sitemap in robots.sitemaps() {
+            let url = url::Url::parse(sitemap).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            prop_assert!(matches!(url.scheme(), "http" | "https") && url.fragment().is_none());
+        }
+        let rule = robots.deciding_rule("a", &path);
+        prop_assert_eq!(robots.allowed("a", &path), rule.is_none_or(|rule| rule.allow));
         prop_assert_eq!(robots.allowed("a", &path), robots.allowed("A", &path));
         prop_assert!(robots.allowed("a", "/robots.txt"));
     }

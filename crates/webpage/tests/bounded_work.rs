@@ -10,7 +10,9 @@ mod counting;
 
 use counting::{Taken, taken};
 use everytab_commoncrawl::warc::{Limits, read_record};
-use everytab_webpage::{Page, TitleState, candidates, understand};
+use everytab_webpage::{
+    LinkRequest, Page, TitleState, candidates, understand, understand_with_links,
+};
 
 const URL: &str = "https://site.example/";
 /// Size in bytes of the largest page of a crawl.
@@ -107,6 +109,43 @@ fn the_dearest_pages_in_wide_encodings_take_a_bounded_multiple_of_their_size() {
         assert_eq!(page.charset, "utf-16be");
         // Decoding turns two bytes into up to three, and vectors grow by doubling.
         assert!(taken.peak <= 4 * body.len() + FIXED_BYTES, "{}: {taken:?}", hostile.name);
+    }
+}
+
+/// Pages whose links are expensive.
+const LINK_PAGES: [Hostile; 10] = [
+    hostile("anchors", "", "<a href=/x>"),
+    hostile("anchors of scripts", "", "<a href=javascript:x>"),
+    hostile("anchors in encoded text", "", "<a href='/é&amp;&#x41;'>"),
+    hostile("an endless anchor", "<a href='", "a&amp;"),
+    hostile("an endless srcset", "<img srcset='", "a 1x,"),
+    hostile("many candidates", "", "<img srcset='a 1x, b 2x, c 3x, d 4x, e 5x'>"),
+    hostile("refreshes", "", "<meta http-equiv=refresh content='0;url=/x'>"),
+    hostile("words to robots", "", "<meta name=robots content='noindex, nofollow'>"),
+    hostile("content without scripts", "", "<noscript>"),
+    hostile("metas without an end", "<meta name=robots content='", "none, "),
+];
+
+/// Memory in bytes that 5,000 links of 2,048 bytes may take, of which some capacity is not used.
+const LINKS_BYTES: usize = 24 << 20;
+
+#[test]
+fn the_links_of_the_dearest_pages_take_a_bounded_multiple_of_their_size() {
+    let request = LinkRequest { robot: "EveryTabBot", with_requisites: true };
+    let base = format!("<base href='http://a.example/{}/'>", "x".repeat(2_000)).into_bytes();
+    for hostile in PAGES.iter().chain(&LINK_PAGES) {
+        for start in [&[][..], &base] {
+            let half = [start, &hostile.of(MAX_PAGE_BYTES / 2)].concat();
+            let whole = [start, &hostile.of(MAX_PAGE_BYTES)].concat();
+            let read = |body: &[u8]| taken(|| understand_with_links(URL, &[], body, &request)).1;
+            let (of_half, of_whole) = (read(&half), read(&whole));
+            let name = hostile.name;
+            println!("{name}: {of_half:?} then {of_whole:?}");
+            let bound = whole.len() + FIXED_BYTES + LINKS_BYTES;
+            assert!(of_whole.peak <= bound, "{name}: {of_whole:?}");
+            let bound = 2 * of_half.total + FIXED_BYTES + LINKS_BYTES;
+            assert!(of_whole.total <= bound, "{name}: {of_whole:?}");
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use proptest::{collection::vec, prelude::*};
 
 use super::{
-    Markup, TitleSpan,
+    Markup, NoVisitor, TitleSpan,
     oracle::{self, visible_parts},
 };
 use crate::{icons::names_icon, markup};
@@ -91,7 +91,7 @@ const PIECES: [&str; 76] = [
 ];
 
 fn compare(html: &[u8]) -> Result<(), TestCaseError> {
-    let ours = markup::read(html, names_icon, true);
+    let ours = markup::read(html, names_icon, true, &mut NoVisitor);
     let theirs = oracle::read(html, names_icon, true);
     let text = String::from_utf8_lossy(html);
     prop_assert_eq!(visible_parts(html, &ours), visible_parts(html, &theirs), "{}", text);

@@ -1,0 +1,173 @@
+//! What a page links to: other pages, and the requisites that it needs to be shown.
+//!
+//! Links come from the one pass over the markup, only where a caller asks. Their elements count
+//! under the rules of that pass: not in comments, scripts and templates, and not in SVG. The
+//! content of a `noscript` counts, since no script is run. Invariants: every link is an http or
+//! https URL of at most [`MAX_URL_BYTES`] without user name, password and fragment; a page has at
+//! most [`MAX_LINKS_PER_PAGE`]; what is left out is counted. Must not know: which links are followed, when
+//! two URLs are the same.
+
+mod finder;
+mod link;
+
+use std::{borrow::Cow, str};
+
+use serde::Serialize;
+
+use crate::{
+    icons::LinkReader,
+    meta_robots::RobotsDirectives,
+    refresh, srcset,
+    tokens::ByteRange,
+    url_rules::{MAX_URL_BYTES, without_userinfo_and_fragment},
+};
+
+pub(crate) use self::finder::LinkFinder;
+use self::finder::{AttributeForm, LinkAttribute};
+pub use self::link::{LinkKind, LinkOrigin, LinkRequest, MAX_LINKS_PER_PAGE, PageLink};
+
+/// Greatest length in bytes of the attribute of one URL: four times the longest URL, since
+/// whitespace is removed and character references take more bytes than their characters.
+const MAX_ATTRIBUTE_BYTES: usize = 4 * MAX_URL_BYTES;
+
+/// Greatest length in bytes of a `srcset` attribute. Real ones have some kilobytes.
+const MAX_SRCSET_BYTES: usize = 64 << 10;
+
+/// What a page links to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageLinks {
+    /// The links in document order, at most [`MAX_LINKS_PER_PAGE`]; a URL may occur several times.
+    pub links: Vec<PageLink>,
+    /// The number of links that were left out, by reason.
+    pub left_out: LinksLeftOut,
+    /// What `meta` elements and the header `X-Robots-Tag` say to the robot, taken together.
+    pub robots: RobotsDirectives,
+}
+
+/// Numbers of links that were left out, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LinksLeftOut {
+    /// Links after the first [`MAX_LINKS_PER_PAGE`]. A `srcset` that was not read counts as one.
+    pub over_limit: usize,
+    /// Links that are longer than [`MAX_URL_BYTES`], resolved or as written.
+    pub too_long: usize,
+    /// Links with another scheme, such as `javascript:`, `mailto:`, `data:` and `tel:`.
+    pub other_scheme: usize,
+    /// Links that are no URL.
+    pub unparsable: usize,
+    /// Links without any text.
+    pub empty: usize,
+}
+
+impl LinksLeftOut {
+    /// Returns the sum of all reasons.
+    #[must_use]
+    pub fn sum(&self) -> usize {
+        let Self { over_limit, too_long, other_scheme, unparsable, empty } = self;
+        over_limit + too_long + other_scheme + unparsable + empty
+    }
+}
+
+impl LinkFinder {
+    /// Resolves the links. `reader` has the base of the page and the encoding of the bytes.
+    pub(crate) fn resolved(&self, reader: &LinkReader<'_>) -> PageLinks {
+        let mut found = PageLinks { robots: self.robots, ..PageLinks::default() };
+        found.left_out.over_limit = self.left_out;
+        for attribute in &self.attributes {
+            found.read(attribute, reader);
+        }
+        found
+    }
+}
+
+impl PageLinks {
+    /// Adds the links of an attribute.
+    fn read(&mut self, attribute: &LinkAttribute, reader: &LinkReader<'_>) {
+        if self.links.len() >= MAX_LINKS_PER_PAGE {
+            self.left_out.over_limit += 1;
+            return;
+        }
+        let bytes = reader.html.get(attribute.value.clone()).unwrap_or_default();
+        let max_bytes = match attribute.form {
+            AttributeForm::Srcset => MAX_SRCSET_BYTES,
+            AttributeForm::Url | AttributeForm::Refresh => MAX_ATTRIBUTE_BYTES,
+        };
+        if bytes.len() > max_bytes {
+            let is_other = attribute.form == AttributeForm::Url && has_other_scheme(bytes);
+            let reason = &mut self.left_out;
+            let count = if is_other { &mut reason.other_scheme } else { &mut reason.too_long };
+            *count += 1;
+            return;
+        }
+        let text = text(bytes, &attribute.value, reader);
+        match attribute.form {
+            AttributeForm::Url => self.push(&text, attribute, reader),
+            AttributeForm::Srcset => {
+                for url in srcset::urls(&text) {
+                    self.push(url, attribute, reader);
+                }
+            }
+            AttributeForm::Refresh => {
+                if let Some(url) = refresh::target(&text) {
+                    self.push(url, attribute, reader);
+                }
+            }
+        }
+    }
+
+    /// Adds a link, or counts why it is none.
+    fn push(&mut self, text: &str, attribute: &LinkAttribute, reader: &LinkReader<'_>) {
+        let left_out = &mut self.left_out;
+        if self.links.len() >= MAX_LINKS_PER_PAGE {
+            left_out.over_limit += 1;
+            return;
+        }
+        // The URL parser removes these characters from both ends.
+        if text.trim_matches(|c: char| c <= ' ').is_empty() {
+            left_out.empty += 1;
+            return;
+        }
+        let Some(url) = reader.resolve(text) else {
+            left_out.unparsable += 1;
+            return;
+        };
+        if !matches!(url.scheme(), "http" | "https") {
+            left_out.other_scheme += 1;
+            return;
+        }
+        let url = without_userinfo_and_fragment(url);
+        if url.as_str().len() > MAX_URL_BYTES {
+            left_out.too_long += 1;
+            return;
+        }
+        let LinkAttribute { origin, is_nofollow, .. } = *attribute;
+        self.links.push(PageLink { url, origin, is_nofollow });
+    }
+}
+
+/// Returns the text of an attribute. Most are ASCII without character references, which means the
+/// same in every encoding that is parsed.
+fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'a, str> {
+    let is_plain = bytes.is_ascii() && memchr::memchr2(b'&', 0, bytes).is_none();
+    match str::from_utf8(bytes).ok().filter(|_| is_plain) {
+        Some(plain) => Cow::Borrowed(plain),
+        None => Cow::Owned(reader.text(Some(span), bytes.len()).unwrap_or_default()),
+    }
+}
+
+/// Returns true if an attribute that is too long to be read begins with a scheme other than http
+/// and https, such as an image in a `data:` URL.
+fn has_other_scheme(bytes: &[u8]) -> bool {
+    let start = bytes.iter().position(|byte| *byte > b' ').unwrap_or(bytes.len());
+    let bytes = bytes.get(start..).unwrap_or_default();
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    let length = bytes.iter().take_while(|byte| is_part(byte)).count();
+    let (scheme, after) = bytes.split_at_checked(length).unwrap_or_default();
+    after.first() == Some(&b':')
+        && scheme.first().is_some_and(u8::is_ascii_alphabetic)
+        && !scheme.eq_ignore_ascii_case(b"http")
+        && !scheme.eq_ignore_ascii_case(b"https")
+}
+
+#[cfg(test)]
+mod tests;
