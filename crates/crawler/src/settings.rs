@@ -1,0 +1,313 @@
+//! What a submission asks of a crawl: the JSON that is frozen in `crawls.settings`.
+//!
+//! Invariants: settings that [`CrawlSettings::check`] accepts give rules, delays and purposes;
+//! JSON with a field that is no setting is refused, so that a misspelt limit limits. Must not know:
+//! where settings come from, what a page or a link is.
+
+use std::time::Duration;
+
+use everytab_fetcher::{
+    ContentTypes, DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES, DelaySettings, MAX_MEDIA_BYTES,
+    MAX_PAGE_BYTES, Purpose,
+};
+use everytab_frontier::{
+    MAX_DEPTH, PriorityWords, Rules, RulesError, Scope, SiteBudget, SiteSet, UrlPatterns,
+};
+use serde::{Deserialize, Serialize};
+
+/// The shortest delay between two requests to a host that is not the operator's own.
+pub const MIN_PUBLIC_DELAY_MS: u64 = 250;
+/// The longest delay that can be set: 24 pages of a host a day.
+const MAX_DELAY_MS: u64 = 3_600_000;
+/// The greatest multiple of the response time: a host that is used for a hundredth of the time.
+const MAX_DELAY_FACTOR: f64 = 100.0;
+/// The longest time that can be set for a crawl: a year, which no crawl needs.
+pub const MAX_DURATION_S: u64 = 365 * 86_400;
+/// The most sites of the scope `list`: 8 bytes each in the memory of every worker, and up to 21 in
+/// the row of the crawl. Larger lists take the scope `site`, or several crawls.
+pub const MAX_LIST_SITES: usize = 1_000_000;
+
+const _: () = assert!(MIN_PUBLIC_DELAY_MS <= MAX_DELAY_MS);
+
+/// A setting that is out of its bounds.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("--{option}: {reason}")]
+pub struct SettingsError {
+    /// The name of the option, as the command line has it, without its dashes.
+    pub option: &'static str,
+    /// What is wrong, with the bound.
+    pub reason: String,
+}
+
+impl SettingsError {
+    fn new(option: &'static str, reason: impl ToString) -> Self {
+        Self { option, reason: reason.to_string() }
+    }
+}
+
+/// Declares an option that is one of a few words.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum $name { $($(#[$word_doc])* $word,)+ }
+
+        impl $name {
+            /// Every word.
+            pub const ALL: [&str; [$($text),+].len()] = [$($text),+];
+
+            /// The stable name.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$word => $text,)+ }
+            }
+
+            /// The option of this name, if there is one.
+            #[must_use]
+            pub fn parse(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$word),)+ _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// Which requisites of pages are kept.
+    MediaOption {
+        /// None.
+        #[default]
+        None = "none",
+        /// Pictures.
+        Images = "images",
+        /// Style sheets, scripts, fonts and others too.
+        All = "all",
+    }
+}
+
+words! {
+    /// Which sitemaps are read.
+    SitemapsOption {
+        /// None.
+        Off = "off",
+        /// Those that robots.txt names.
+        #[default]
+        Robots = "robots",
+        /// `/sitemap.xml` as well.
+        Also = "also",
+    }
+}
+
+words! {
+    /// What `nofollow` of links and pages means.
+    NofollowOption {
+        /// Such links are not followed.
+        #[default]
+        Obey = "obey",
+        /// They are links as all others.
+        Ignore = "ignore",
+    }
+}
+
+/// What a crawl was asked for. The default is what every option has where it is not given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CrawlSettings {
+    /// Which links are followed.
+    #[serde(with = "scope_word")]
+    pub scope: Scope,
+    /// Greatest number of links from a seed; 0: the seeds only.
+    pub depth: u16,
+    /// Pages in all.
+    pub limit: Option<u64>,
+    /// Pages of a site.
+    pub site_pages: u64,
+    /// Patterns of which one must match, if there is any.
+    pub include: Vec<String>,
+    /// Patterns of which none may match.
+    pub exclude: Vec<String>,
+    /// Words and what each adds to the priority, such as `news=2`.
+    pub priorities: Vec<String>,
+    /// Which requisites are kept.
+    pub media: MediaOption,
+    /// Bytes of a requisite.
+    pub media_bytes: usize,
+    /// The content types of pages.
+    pub types: Vec<String>,
+    /// Bytes of a page; the rest is cut.
+    pub max_bytes: usize,
+    /// The delay between two requests to a host, in milliseconds.
+    pub delay_ms: u64,
+    /// The multiple of a host's response time that the delay is at least.
+    pub delay_factor: f64,
+    /// The most that this multiple makes of the delay, in milliseconds.
+    pub max_delay_ms: u64,
+    /// Which sitemaps are read.
+    pub sitemaps: SitemapsOption,
+    /// What `nofollow` means.
+    pub nofollow: NofollowOption,
+    /// Seconds after which the crawl ends.
+    pub duration_s: Option<u64>,
+    /// Bytes in the store after which the crawl ends.
+    pub max_store_bytes: Option<u64>,
+    /// The hashes of the seeds' sites (`everytab_frontier::site_hash`), for the scope `list`.
+    pub list_sites: Vec<u64>,
+}
+
+impl Default for CrawlSettings {
+    fn default() -> Self {
+        let (rules, delays) = (Rules::default(), DelaySettings::default());
+        Self {
+            scope: rules.scope,
+            depth: rules.depth,
+            limit: None,
+            site_pages: rules.site_budget.0,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            priorities: Vec::new(),
+            media: MediaOption::default(),
+            media_bytes: DEFAULT_MEDIA_BYTES,
+            types: ["html", "xhtml", "text", "pdf"].map(str::to_owned).to_vec(),
+            max_bytes: DEFAULT_PAGE_BYTES,
+            delay_ms: millis(delays.delay),
+            delay_factor: delays.factor,
+            max_delay_ms: millis(delays.max_delay),
+            sitemaps: SitemapsOption::default(),
+            nofollow: NofollowOption::default(),
+            duration_s: None,
+            max_store_bytes: None,
+            list_sites: Vec::new(),
+        }
+    }
+}
+
+impl CrawlSettings {
+    /// Checks each setting.
+    ///
+    /// # Errors
+    /// The first one that is out of its bounds.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        self.rules()?;
+        self.content_types()?;
+        let most = i64::MAX as u64;
+        within("limit", "pages", self.limit.unwrap_or(1), 1, most)?;
+        within("media-bytes", "bytes", self.media_bytes as u64, 1, MAX_MEDIA_BYTES as u64)?;
+        within("max-bytes", "bytes", self.max_bytes as u64, 1, MAX_PAGE_BYTES as u64)?;
+        within("delay", "milliseconds", self.delay_ms, 0, MAX_DELAY_MS)?;
+        within("max-delay", "milliseconds", self.max_delay_ms, 0, MAX_DELAY_MS)?;
+        if !(0.0..=MAX_DELAY_FACTOR).contains(&self.delay_factor) {
+            let reason = format!("{} is not from 0 to {MAX_DELAY_FACTOR}", self.delay_factor);
+            return Err(SettingsError::new("delay-factor", reason));
+        }
+        within("for", "seconds", self.duration_s.unwrap_or(1), 1, MAX_DURATION_S)?;
+        within("max-store", "bytes", self.max_store_bytes.unwrap_or(1), 1, most)?;
+        if self.list_sites.len() > MAX_LIST_SITES {
+            let reason = format!("the scope list has at most {MAX_LIST_SITES} sites; take site");
+            return Err(SettingsError::new("scope", reason));
+        }
+        Ok(())
+    }
+
+    /// What the crawl follows, compiled.
+    ///
+    /// # Errors
+    /// The first setting that is out of its bounds.
+    pub fn rules(&self) -> Result<Rules, SettingsError> {
+        let patterns = |option, texts: &[String]| {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            UrlPatterns::compile(&texts).map_err(|error| SettingsError::new(option, error))
+        };
+        let words: Vec<&str> = self.priorities.iter().map(String::as_str).collect();
+        let rules = Rules {
+            scope: self.scope,
+            list: SiteSet::new(self.list_sites.clone()),
+            depth: self.depth,
+            include: patterns("include", &self.include)?,
+            exclude: patterns("exclude", &self.exclude)?,
+            priorities: PriorityWords::parse(&words)
+                .map_err(|error| SettingsError::new("priority", error))?,
+            site_budget: SiteBudget(self.site_pages),
+        };
+        rules.check().map_err(|error| match error {
+            RulesError::Depth => {
+                SettingsError::new("depth", format!("{} is not from 0 to {MAX_DEPTH}", self.depth))
+            }
+            RulesError::SitePages => SettingsError::new("site-pages", error),
+        })?;
+        Ok(rules)
+    }
+
+    /// The delays of hosts: at least [`MIN_PUBLIC_DELAY_MS`], whatever is set.
+    #[must_use]
+    pub fn delays(&self) -> DelaySettings {
+        let delay = Duration::from_millis(self.delay_ms.max(MIN_PUBLIC_DELAY_MS));
+        DelaySettings { delay, ..self.own_delays() }
+    }
+
+    /// The delays of hosts that are the operator's own: as they are set.
+    #[must_use]
+    pub fn own_delays(&self) -> DelaySettings {
+        DelaySettings {
+            delay: Duration::from_millis(self.delay_ms),
+            factor: self.delay_factor,
+            max_delay: Duration::from_millis(self.max_delay_ms),
+            ..DelaySettings::default()
+        }
+    }
+
+    /// What a request for a page is for. Types that [`Self::check`] refuses are those of pages.
+    #[must_use]
+    pub fn page_purpose(&self) -> Purpose {
+        let types = self.content_types().unwrap_or_else(|_| ContentTypes::pages());
+        Purpose::page(self.max_bytes, types)
+    }
+
+    /// What a request for a requisite of a page is for.
+    #[must_use]
+    pub fn media_purpose(&self) -> Purpose {
+        let types = match self.media {
+            MediaOption::None | MediaOption::Images => ContentTypes::images(),
+            MediaOption::All => ContentTypes::any(),
+        };
+        Purpose::media(self.media_bytes, types)
+    }
+
+    fn content_types(&self) -> Result<ContentTypes, SettingsError> {
+        ContentTypes::parse(&self.types.join(","))
+            .map_err(|error| SettingsError::new("types", error))
+    }
+}
+
+fn within(
+    option: &'static str,
+    unit: &str,
+    value: u64,
+    least: u64,
+    most: u64,
+) -> Result<(), SettingsError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(SettingsError::new(option, format!("{value} is not from {least} to {most} {unit}")))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A scope in JSON: its word.
+mod scope_word {
+    use everytab_frontier::Scope;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(scope: &Scope, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(scope.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Scope, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,337 @@
+//! From lines of seeds to rows of links.
+//!
+//! A line is a URL or a bare hostname, which gets `https://`; lines that are empty or begin with
+//! `#` are skipped. Any bytes give seeds and refusals, in memory that depends on no length: a line
+//! that is too long is read past. Invariant: a batch has every seed that was pushed exactly once,
+//! in the row of the group of its site's slot. Must not know: where lines come from, which
+//! addresses may be asked (whoever fetches judges them).
+
+use std::{
+    collections::BTreeSet,
+    io::{self, BufRead},
+    iter::FusedIterator,
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use everytab_commoncrawl::crawl_layout::{LayoutError, LiveCrawlName};
+use everytab_coordinator::{LinksRow, NewCrawl};
+use everytab_frontier::{
+    CanonicalUrl, Link, MAX_LINKS_PER_CHUNK, MAX_URL_BYTES, ParameterList, SLOTS, SuffixList,
+    UrlError, pack_links, site_hash, slot_of_site,
+};
+use uuid::Uuid;
+
+use crate::settings::{CrawlSettings, MAX_LIST_SITES, SettingsError};
+
+/// Seeds of a batch: of 2 KB each they take 80 MB, and ten million seeds are 500 calls.
+pub const MAX_SEEDS_PER_BATCH: usize = 20_000;
+/// Bytes of a line: a URL, and white space around it.
+const MAX_LINE_BYTES: usize = 2 * MAX_URL_BYTES;
+/// Characters of a refused line that are shown.
+const MAX_SHOWN_CHARACTERS: usize = 100;
+/// Slots of a row of links, which has a bit for each.
+const GROUP_SLOTS: usize = 16;
+const GROUPS: usize = SLOTS / GROUP_SLOTS;
+
+const _: () = assert!(MAX_SEEDS_PER_BATCH <= MAX_LINKS_PER_CHUNK, "a row is one chunk");
+
+/// The reason why a line is no seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SeedError {
+    /// The line is longer than any URL.
+    #[error("the line is longer than {MAX_LINE_BYTES} bytes")]
+    LineTooLong,
+    /// The line is not UTF-8.
+    #[error("the line is not UTF-8")]
+    Encoding,
+    /// It has no scheme, and what it begins with is no hostname either.
+    #[error("neither a URL nor a hostname such as example.com")]
+    NoHostname,
+    /// The host has a character that no hostname has, such as a comma.
+    #[error("no host has such a name")]
+    HostCharacters,
+    /// It is no URL of a crawl.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+}
+
+/// Reads a URL, or a bare hostname with or without port and path, which gets `https://`.
+///
+/// # Errors
+/// The first reason why it is none.
+pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<CanonicalUrl, SeedError> {
+    let text = text.trim();
+    let url = if is_absolute(text) {
+        CanonicalUrl::parse(text, parameters)?
+    } else {
+        let bare = text.strip_prefix("//").unwrap_or(text);
+        let begins = |first: char| first.is_alphanumeric() || first == '[' || first == '_';
+        let host = bare.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+        // A word alone is a header of a table or a mistake.
+        let is_name = host.contains('.') || host.starts_with('[');
+        if !bare.starts_with(begins) || !is_name {
+            return Err(SeedError::NoHostname);
+        }
+        CanonicalUrl::parse(&format!("https://{bare}"), parameters)?
+    };
+    let is_host_byte = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]:".contains(&byte);
+    if url.host().bytes().all(is_host_byte) { Ok(url) } else { Err(SeedError::HostCharacters) }
+}
+
+/// Whether a text begins with a scheme: a colon that no port follows, before any path.
+fn is_absolute(text: &str) -> bool {
+    let start = text.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    if start.starts_with('[') {
+        return false;
+    }
+    start.split_once(':').is_some_and(|(_, rest)| {
+        let is_port = !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+        !is_port
+    })
+}
+
+/// A line that is not skipped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeedLine {
+    /// Its number, from 1.
+    pub number: u64,
+    /// What it begins with, for people: without control characters, and cut.
+    pub shown: String,
+    /// The seed, or why it is none.
+    pub seed: Result<CanonicalUrl, SeedError>,
+}
+
+/// Reads lines of seeds, one after the other.
+#[derive(Debug)]
+pub struct SeedReader<'a, R> {
+    input: R,
+    parameters: &'a ParameterList,
+    number: u64,
+    has_ended: bool,
+    line: Vec<u8>,
+}
+
+impl<'a, R: BufRead> SeedReader<'a, R> {
+    /// Reads from `input`, until its end.
+    pub fn new(input: R, parameters: &'a ParameterList) -> Self {
+        Self { input, parameters, number: 0, has_ended: false, line: Vec::new() }
+    }
+
+    /// Reads one line into `self.line`, without its end, and no more of it than [`MAX_LINE_BYTES`]
+    /// and one. False: there is none.
+    fn read_line(&mut self) -> io::Result<bool> {
+        self.line.clear();
+        let mut has_read = false;
+        loop {
+            let found = match self.input.fill_buf() {
+                Ok(found) => found,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if found.is_empty() {
+                return Ok(has_read);
+            }
+            has_read = true;
+            let end = found.iter().position(|byte| *byte == b'\n');
+            let part = found.get(..end.unwrap_or(found.len())).unwrap_or_default();
+            let room = (MAX_LINE_BYTES + 1).saturating_sub(self.line.len());
+            self.line.extend(part.iter().take(room));
+            let used = part.len() + usize::from(end.is_some());
+            self.input.consume(used);
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// What the line is; none if it is skipped.
+    fn understand(&self) -> Option<SeedLine> {
+        let shown = |text: &str| {
+            let plain = text.trim().chars().take(MAX_SHOWN_CHARACTERS);
+            plain.map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+        };
+        let line = |shown, seed| Some(SeedLine { number: self.number, shown, seed });
+        let bytes = self.line_without_mark();
+        if self.line.len() > MAX_LINE_BYTES {
+            return line(shown(&String::from_utf8_lossy(bytes)), Err(SeedError::LineTooLong));
+        }
+        let Ok(text) = str::from_utf8(bytes) else {
+            return line(shown(&String::from_utf8_lossy(bytes)), Err(SeedError::Encoding));
+        };
+        let text = text.trim();
+        if text.is_empty() || text.starts_with('#') {
+            return None;
+        }
+        line(shown(text), parse_seed(text, self.parameters))
+    }
+
+    /// The line without the byte order mark that a first line may begin with.
+    fn line_without_mark(&self) -> &[u8] {
+        let mark = if self.number == 1 { "\u{feff}" } else { "" };
+        self.line.strip_prefix(mark.as_bytes()).unwrap_or(&self.line)
+    }
+}
+
+impl<R: BufRead> Iterator for SeedReader<'_, R> {
+    type Item = io::Result<SeedLine>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.has_ended {
+            match self.read_line() {
+                Ok(true) => {}
+                Ok(false) => self.has_ended = true,
+                Err(error) => {
+                    self.has_ended = true;
+                    return Some(Err(error));
+                }
+            }
+            self.number += 1;
+            if let Some(line) = self.understand().filter(|_| !self.has_ended) {
+                return Some(Ok(line));
+            }
+        }
+        None
+    }
+}
+
+impl<R: BufRead> FusedIterator for SeedReader<'_, R> {}
+
+/// Seeds that are sent together.
+#[derive(Debug)]
+pub struct SeedBatch<'a> {
+    suffixes: &'a SuffixList,
+    is_urgent: bool,
+    /// The mask and the links of each group of slots.
+    groups: [(i32, Vec<Link>); GROUPS],
+    seeds: usize,
+}
+
+impl<'a> SeedBatch<'a> {
+    /// An empty batch. Urgent seeds are asked before all others of their hosts.
+    #[must_use]
+    pub fn new(suffixes: &'a SuffixList, is_urgent: bool) -> Self {
+        Self { suffixes, is_urgent, groups: Default::default(), seeds: 0 }
+    }
+
+    /// Adds a seed.
+    pub fn push(&mut self, url: CanonicalUrl) {
+        let slot = usize::from(slot_of_site(self.suffixes.site_of(url.host())));
+        if let Some((mask, links)) = self.groups.get_mut(slot / GROUP_SLOTS) {
+            *mask |= 1 << (slot % GROUP_SLOTS);
+            links.push(Link::submitted(url, self.is_urgent, 0));
+            self.seeds += 1;
+        }
+    }
+
+    /// The number of seeds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.seeds
+    }
+
+    /// Returns true if there is no seed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.seeds == 0
+    }
+
+    /// Returns true if the batch has [`MAX_SEEDS_PER_BATCH`] seeds, and is to be taken.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.seeds >= MAX_SEEDS_PER_BATCH
+    }
+
+    /// Takes the seeds as rows, at most one a group while no batch has more than
+    /// [`MAX_SEEDS_PER_BATCH`]; the batch is empty then. The rows' crawl is that of the call that
+    /// adds them.
+    pub fn take(&mut self) -> Vec<LinksRow> {
+        let mut rows = Vec::new();
+        for (number, group) in self.groups.iter_mut().enumerate() {
+            let (slot_mask, links) = std::mem::take(group);
+            for (part, data) in links.chunks(MAX_LINKS_PER_CHUNK).zip(pack_links(&links)) {
+                rows.push(LinksRow {
+                    crawl: 0,
+                    slot_group: i16::try_from(number).unwrap_or(i16::MAX),
+                    slot_mask,
+                    is_urgent: self.is_urgent,
+                    amount: i32::try_from(part.len()).unwrap_or(i32::MAX),
+                    data,
+                });
+            }
+        }
+        self.seeds = 0;
+        rows
+    }
+}
+
+/// The sites of seeds, for the scope `list`.
+#[derive(Debug)]
+pub struct SeedSites<'a> {
+    suffixes: &'a SuffixList,
+    hashes: BTreeSet<u64>,
+}
+
+impl<'a> SeedSites<'a> {
+    /// No sites.
+    #[must_use]
+    pub fn new(suffixes: &'a SuffixList) -> Self {
+        Self { suffixes, hashes: BTreeSet::new() }
+    }
+
+    /// Adds the site of a seed. False: there are [`MAX_LIST_SITES`] others.
+    pub fn insert(&mut self, seed: &CanonicalUrl) -> bool {
+        self.hashes.insert(site_hash(self.suffixes.site_of(seed.host())));
+        self.hashes.len() <= MAX_LIST_SITES
+    }
+
+    /// Their hashes, for `CrawlSettings::list_sites`.
+    #[must_use]
+    pub fn into_hashes(self) -> Vec<u64> {
+        self.hashes.into_iter().collect()
+    }
+}
+
+/// The reason why a crawl cannot be submitted.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// A setting is out of its bounds.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The clock shows a time that no name of a crawl has.
+    #[error(transparent)]
+    Time(#[from] LayoutError),
+    /// The settings are no JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+/// Makes a crawl to start now: a new id, the name that has its first 8 digits, and settings that
+/// were checked.
+///
+/// # Errors
+/// When a setting is out of its bounds.
+pub fn new_crawl(
+    settings: &CrawlSettings,
+    owner: &str,
+    store: &str,
+    now: DateTime<Utc>,
+) -> Result<NewCrawl, SubmitError> {
+    settings.check()?;
+    let id = Uuid::new_v4();
+    let name = LiveCrawlName::new(now.timestamp_micros(), id.as_fields().0)?;
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let duration = settings.duration_s.and_then(|s| TimeDelta::try_seconds(signed(s)));
+    Ok(NewCrawl {
+        id,
+        name: name.as_str().to_owned(),
+        owner: owner.to_owned(),
+        store: store.to_owned(),
+        settings: serde_json::to_value(settings)?,
+        page_limit: settings.limit.map(signed),
+        ends_at: duration.and_then(|duration| now.checked_add_signed(duration)),
+        max_store_bytes: settings.max_store_bytes.map(signed),
+    })
+}
+
+#[cfg(test)]
+mod tests;

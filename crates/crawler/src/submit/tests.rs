@@ -1,0 +1,202 @@
+//! Seeds: what is read, what is refused, and where each goes.
+
+use std::io::{BufReader, Read};
+
+use everytab_frontier::{LinkFlags, unpack_links};
+use proptest::prelude::*;
+
+use super::*;
+
+fn parse(text: &str) -> Result<CanonicalUrl, SeedError> {
+    parse_seed(text, &ParameterList::default())
+}
+
+fn lines(input: impl BufRead) -> Vec<SeedLine> {
+    SeedReader::new(input, &ParameterList::default()).map(|line| line.unwrap()).collect()
+}
+
+#[test]
+fn a_hostname_becomes_a_url_and_a_url_stays_one() {
+    for (text, fetched) in [
+        ("example.com", "https://example.com/"),
+        ("  Example.COM. ", "https://example.com./"),
+        ("example.com:8080/a?b#c", "https://example.com:8080/a?b"),
+        ("example.com?q=a:b", "https://example.com/?q=a:b"),
+        ("//example.com/a", "https://example.com/a"),
+        ("http://example.com", "http://example.com/"),
+        ("http:example.com", "http://example.com/"),
+        ("https://me:secret@example.com/", "https://example.com/"),
+        ("bücher.example", "https://xn--bcher-kva.example/"),
+        ("127.0.0.1", "https://127.0.0.1/"),
+        ("[::1]:81", "https://[::1]:81/"),
+        ("http://localhost/", "http://localhost/"),
+        ("_dmarc.example.com", "https://_dmarc.example.com/"),
+    ] {
+        assert_eq!(parse(text).map(CanonicalUrl::into_fetched), Ok(fetched.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_seed_is_refused_with_its_reason() {
+    use SeedError::{HostCharacters, NoHostname, Url};
+    for (text, error) in [
+        ("localhost", NoHostname),
+        ("domain", NoHostname),
+        ("/a.html", NoHostname),
+        ("///example.com", NoHostname),
+        ("?a=b.c", NoHostname),
+        ("\\\\example.com", NoHostname),
+        ("1,example.com", HostCharacters),
+        ("https://a,b.example/", HostCharacters),
+        ("mailto:me@example.com", Url(UrlError::Scheme)),
+        ("javascript:alert(1)", Url(UrlError::Scheme)),
+        ("ftp://example.com/", Url(UrlError::Scheme)),
+        ("me:you@example.com", Url(UrlError::Scheme)),
+        ("two words.example", Url(UrlError::Unparsable)),
+        ("http://", Url(UrlError::Unparsable)),
+        ("a..example.com", Url(UrlError::Host)),
+        ("example.com:99999", Url(UrlError::Unparsable)),
+    ] {
+        assert_eq!(parse(text), Err(error), "{text}");
+    }
+    let long = format!("https://example.com/{}", "a".repeat(MAX_URL_BYTES));
+    assert_eq!(parse(&long), Err(Url(UrlError::TooLong)));
+}
+
+#[test]
+fn lines_are_numbered_and_empty_ones_and_comments_skipped() {
+    let text = "\u{feff}a.example\r\n\n  # b.example\nnothing\n\thttp://c.example/ \nlast.example";
+    let found = lines(text.as_bytes());
+    let read: Vec<(u64, &str, bool)> =
+        found.iter().map(|line| (line.number, line.shown.as_str(), line.seed.is_ok())).collect();
+    let expected = [
+        (1, "a.example", true),
+        (4, "nothing", false),
+        (5, "http://c.example/", true),
+        (6, "last.example", true),
+    ];
+    assert_eq!(read, expected);
+    assert!(lines(&b""[..]).is_empty() && lines(&b"\n\n"[..]).is_empty());
+}
+
+#[test]
+fn a_line_of_any_length_or_bytes_costs_only_itself() {
+    let endless =
+        std::io::repeat(b'a').take(50 << 20).chain(&b"\na.example\n\xff\xfe\n\0\x1b[2J\n"[..]);
+    let found = lines(BufReader::new(endless));
+    let errors: Vec<_> = found.iter().map(|line| line.seed.clone().err()).collect();
+    let expected = [
+        Some(SeedError::LineTooLong),
+        None,
+        Some(SeedError::Encoding),
+        Some(SeedError::NoHostname),
+    ];
+    assert_eq!(errors, expected);
+    assert_eq!(found[0].shown.len(), MAX_SHOWN_CHARACTERS);
+    assert_eq!(found[3].shown, "\u{fffd}\u{fffd}[2J");
+}
+
+#[test]
+fn an_error_of_the_input_is_the_last_item() {
+    #[derive(Debug)]
+    struct Broken;
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("broken"))
+        }
+    }
+    let parameters = ParameterList::default();
+    let input = BufReader::new((&b"a.example\nb.exa"[..]).chain(Broken));
+    let found: Vec<_> = SeedReader::new(input, &parameters).collect();
+    assert_eq!(found.len(), 2);
+    assert!(found[0].is_ok() && found[1].is_err());
+}
+
+#[test]
+fn a_new_crawl_has_its_settings_and_a_name_of_its_id() {
+    let now = DateTime::from_timestamp(1_767_225_599, 0).unwrap();
+    let settings = CrawlSettings {
+        limit: Some(7),
+        duration_s: Some(60),
+        max_store_bytes: Some(9),
+        ..CrawlSettings::default()
+    };
+    let crawl = new_crawl(&settings, "me", "file:///store", now).unwrap();
+    let id = crawl.id.simple().to_string();
+    assert_eq!(crawl.name, format!("LIVE-20251231235959-{}", &id[..8]));
+    assert_eq!((crawl.owner.as_str(), crawl.store.as_str()), ("me", "file:///store"));
+    assert_eq!((crawl.page_limit, crawl.max_store_bytes), (Some(7), Some(9)));
+    assert_eq!(crawl.ends_at, Some(now + TimeDelta::seconds(60)));
+    assert_eq!(serde_json::from_value::<CrawlSettings>(crawl.settings).unwrap(), settings);
+    let wrong = CrawlSettings { depth: 5_000, ..settings };
+    let error = new_crawl(&wrong, "me", "file:///store", now).unwrap_err();
+    assert_eq!(error.to_string(), "--depth: 5000 is not from 0 to 1000");
+}
+
+#[test]
+fn the_sites_of_seeds_are_those_of_the_suffix_list() {
+    let suffixes = SuffixList::default();
+    let mut sites = SeedSites::new(&suffixes);
+    for text in ["www.a.com", "b.a.com", "c.co.uk"] {
+        assert!(sites.insert(&parse(text).unwrap()));
+    }
+    let mut expected = vec![site_hash("a.com"), site_hash("c.co.uk")];
+    expected.sort_unstable();
+    assert_eq!(sites.into_hashes(), expected);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_seeds_and_refusals(
+        bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'.'), any::<u8>()], 0..300),
+        capacity in 1..40_usize,
+    ) {
+        let whole = lines(&bytes[..]);
+        prop_assert_eq!(&lines(BufReader::with_capacity(capacity, &bytes[..])), &whole);
+        let numbers: Vec<u64> = whole.iter().map(|line| line.number).collect();
+        prop_assert!(numbers.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn a_seed_is_a_url_that_is_read_as_itself(text in "(https?://|//)?[a-zA-Z0-9.:/?#@,ü\\[\\]-]{0,40}") {
+        if let Ok(url) = parse(&text) {
+            prop_assert_eq!(parse(url.fetched()), Ok(url.clone()));
+        }
+    }
+
+    #[test]
+    fn every_seed_is_in_one_row_of_its_slot(
+        names in prop::collection::vec("[a-z]{1,3}", 0..200),
+        is_urgent: bool,
+    ) {
+        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let mut batch = SeedBatch::new(&suffixes, is_urgent);
+        let mut expected = Vec::new();
+        for name in &names {
+            let url = parse(&format!("www.{name}.example/{name}")).unwrap();
+            expected.push(url.fetched().to_owned());
+            batch.push(url);
+        }
+        prop_assert_eq!(batch.len(), names.len());
+        let mut found = Vec::new();
+        for row in batch.take() {
+            prop_assert_eq!(row.is_urgent, is_urgent);
+            let links = unpack_links(&row.data, &parameters).unwrap().links;
+            prop_assert_eq!(links.len(), usize::try_from(row.amount).unwrap());
+            let mut mask = 0;
+            for link in links {
+                let slot = slot_of_site(suffixes.site_of(link.url.host()));
+                prop_assert_eq!(i16::from(slot / 16), row.slot_group);
+                mask |= 1 << (slot % 16);
+                prop_assert_eq!(link.attributes.flags.contains(LinkFlags::URGENT), is_urgent);
+                prop_assert!(link.attributes.flags.contains(LinkFlags::SEED));
+                found.push(link.url.into_fetched());
+            }
+            prop_assert_eq!(mask, row.slot_mask);
+        }
+        expected.sort();
+        found.sort();
+        prop_assert_eq!(found, expected);
+        prop_assert!(batch.is_empty() && batch.take().is_empty());
+    }
+}
