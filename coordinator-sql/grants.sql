@@ -33,7 +33,8 @@ grant execute on function
 grant execute on function
     coordinator.lease_slots, coordinator.renew_slots, coordinator.release_slots,
     coordinator.open_crawls, coordinator.crawl_settings, coordinator.read_links,
-    coordinator.load_due_hosts, coordinator.load_host_chunks, coordinator.load_site_hosts,
-    coordinator.load_slot_sums, coordinator.reserve_pages, coordinator.checkpoint_slot,
+    coordinator.load_blocked_hosts, coordinator.load_due_hosts, coordinator.load_host_chunks,
+    coordinator.load_site_hosts, coordinator.load_slot_sums, coordinator.reserve_pages,
+    coordinator.checkpoint_slot,
     coordinator.drop_read_links, coordinator.drop_ended_frontier
     to everytab_worker;

@@ -1395,6 +1395,16 @@ CREATE FUNCTION coordinator.list_scans() RETURNS TABLE(scan_id uuid, crawl text,
      group by s.scan, r.run order by s.scan desc;
 $$;
 
+-- Name: load_blocked_hosts(timestamp with time zone); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.load_blocked_hosts(p_after timestamp with time zone) RETURNS TABLE(kind text, pattern text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select b.kind, b.pattern from blocklist b
+     where b.kind in ('hostname', 'suffix') and b.added_at > p_after;
+$$;
+
 -- Name: load_blocklist(integer); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.load_blocklist(p_scan integer) RETURNS TABLE(kind text, pattern text)
@@ -3560,6 +3570,10 @@ ALTER TABLE ONLY everytab.warc_files
 ALTER TABLE ONLY everytab.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (worker);
 
+-- Name: blocklist_added; Type: INDEX; Schema: everytab; Owner: -
+
+CREATE INDEX blocklist_added ON everytab.blocklist USING btree (added_at);
+
 -- Name: blocklist_list; Type: INDEX; Schema: everytab; Owner: -
 
 CREATE INDEX blocklist_list ON everytab.blocklist USING btree (list) WHERE (list IS NOT NULL);
@@ -3908,6 +3922,11 @@ GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker;
 GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker_crawl;
 GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker_icons;
 GRANT ALL ON FUNCTION coordinator.list_scans() TO everytab_worker_site;
+
+-- Name: FUNCTION load_blocked_hosts(p_after timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.load_blocked_hosts(p_after timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.load_blocked_hosts(p_after timestamp with time zone) TO everytab_worker;
 
 -- Name: FUNCTION load_blocklist(p_scan integer); Type: ACL; Schema: coordinator; Owner: -
 

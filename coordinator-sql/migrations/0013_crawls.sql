@@ -157,3 +157,6 @@ create table everytab.fetches (
 create unique index fetches_url on everytab.fetches (crawl, host_hash, url_hash);
 create index fetches_feed on everytab.fetches (crawl, xid, id);
 create index fetches_slot on everytab.fetches (crawl, slot);
+
+-- Live crawls ask again and again what was added.
+create index blocklist_added on everytab.blocklist (added_at);

@@ -1,8 +1,8 @@
 //! Reads the links of any bytes: all limits hold, the page is the same as without links, and a
 //! general HTML rewriter finds the same links.
 //!
-//! Pages on which the two readers differ on purpose are not compared, as in the target `markup`. Nor
-//! are refreshes, since the oracle knows only the form in which people write them.
+//! Pages on which the two readers differ on purpose are not compared, as in the target `markup`.
+//! Nor are refreshes, since the oracle knows only the form in which people write them.
 #![no_main]
 
 use everytab_webpage::{

@@ -48,6 +48,8 @@ pub enum Role {
     Bundles,
     /// publish
     Publish,
+    /// Live crawls (takes no job; not part of all)
+    Crawl,
 }
 
 impl Role {

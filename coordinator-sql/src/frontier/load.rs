@@ -11,6 +11,7 @@ use crate::{
     coordinator::Coordinator,
     error::Error,
     frontier::rows::HostManners,
+    load::BlockedHost,
     record::{signed_hash, unsigned_hash},
     row::{FromRow, from_row, values},
     transient::retry_transient,
@@ -160,6 +161,18 @@ impl Coordinator {
         let hashes: Vec<i64> = sites.iter().map(|(_, hash)| signed_hash(*hash)).collect();
         let rows: Vec<HostOfSlot> = self.load(sql, &[bind(&slots), bind(&hashes)]).await?;
         Ok(rows.into_iter().map(|HostOfSlot(slot, manners)| (slot, manners)).collect())
+    }
+
+    /// The hosts of the blocklist that were added after a time, imported lists too. What is added
+    /// may show later than its time says, so the caller asks again from some minutes before.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn load_blocked_hosts(
+        &self,
+        after: DateTime<Utc>,
+    ) -> Result<Vec<BlockedHost>, Error> {
+        self.load("select * from coordinator.load_blocked_hosts($1)", &[bind(&after)]).await
     }
 
     /// What is recorded of the open crawls in slots.

@@ -82,6 +82,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "lease",
             "lease_slots",
             "list_scans",
+            "load_blocked_hosts",
             "load_blocklist",
             "load_bundle_shard",
             "load_due_hosts",

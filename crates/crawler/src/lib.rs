@@ -1,19 +1,40 @@
-//! The live crawl: its settings and its seeds.
+//! The live crawl: its settings, its seeds, and the holder of slots, who visits hosts.
 //!
 //! [`CrawlSettings`] are what a crawl was asked for, frozen with it as JSON. [`SeedReader`] and
-//! [`SeedBatch`] turn lines of URLs into rows of links. Must not know: sockets, SQL, the command
-//! line.
+//! [`SeedBatch`] turn lines of URLs into rows of links. [`run`] is a worker's part: it leases
+//! slots, asks their hosts, keeps what they answer, and records it. Must not know: sockets, SQL,
+//! the command line.
 
+mod archives;
+mod blocked;
+mod crawl;
+mod crawler;
+mod holder;
+mod known;
+mod leases;
+mod load;
+mod own_hosts;
+mod robots;
+mod rows;
 mod settings;
+mod slot;
 mod submit;
+mod visit;
+mod worker_settings;
 
+pub use crawler::{CrawlerError, run};
+pub use holder::CrawlerEnd;
+pub use own_hosts::OwnHosts;
 pub use settings::{
-    CrawlSettings, MAX_DURATION_S, MAX_LIST_SITES, MIN_PUBLIC_DELAY_MS, MediaOption,
-    NofollowOption, SettingsError, SitemapsOption,
+    CrawlSettings, CrawlSettingsError, MAX_DURATION_S, MAX_LIST_SITES, MIN_PUBLIC_DELAY_MS,
+    MediaOption, NofollowOption, SitemapsOption,
 };
 pub use submit::{
     MAX_SEEDS_PER_BATCH, SeedBatch, SeedError, SeedLine, SeedReader, SeedSites, SubmitError,
     new_crawl, parse_seed,
+};
+pub use worker_settings::{
+    ARCHIVE_BYTES, CrawlerSettings, RECORD_AFTER, RETRY_PAUSE, ROBOTS_PATIENCE,
 };
 
 /// Runs the example in README.md as a test.

@@ -32,14 +32,14 @@ const _: () = assert!(MIN_PUBLIC_DELAY_MS <= MAX_DELAY_MS);
 /// A setting that is out of its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("--{option}: {reason}")]
-pub struct SettingsError {
+pub struct CrawlSettingsError {
     /// The name of the option, as the command line has it, without its dashes.
     pub option: &'static str,
     /// What is wrong, with the bound.
     pub reason: String,
 }
 
-impl SettingsError {
+impl CrawlSettingsError {
     fn new(option: &'static str, reason: impl ToString) -> Self {
         Self { option, reason: reason.to_string() }
     }
@@ -186,7 +186,7 @@ impl CrawlSettings {
     ///
     /// # Errors
     /// The first one that is out of its bounds.
-    pub fn check(&self) -> Result<(), SettingsError> {
+    pub fn check(&self) -> Result<(), CrawlSettingsError> {
         self.rules()?;
         self.content_types()?;
         let most = i64::MAX as u64;
@@ -197,13 +197,13 @@ impl CrawlSettings {
         within("max-delay", "milliseconds", self.max_delay_ms, 0, MAX_DELAY_MS)?;
         if !(0.0..=MAX_DELAY_FACTOR).contains(&self.delay_factor) {
             let reason = format!("{} is not from 0 to {MAX_DELAY_FACTOR}", self.delay_factor);
-            return Err(SettingsError::new("delay-factor", reason));
+            return Err(CrawlSettingsError::new("delay-factor", reason));
         }
         within("for", "seconds", self.duration_s.unwrap_or(1), 1, MAX_DURATION_S)?;
         within("max-store", "bytes", self.max_store_bytes.unwrap_or(1), 1, most)?;
         if self.list_sites.len() > MAX_LIST_SITES {
             let reason = format!("the scope list has at most {MAX_LIST_SITES} sites; take site");
-            return Err(SettingsError::new("scope", reason));
+            return Err(CrawlSettingsError::new("scope", reason));
         }
         Ok(())
     }
@@ -212,10 +212,10 @@ impl CrawlSettings {
     ///
     /// # Errors
     /// The first setting that is out of its bounds.
-    pub fn rules(&self) -> Result<Rules, SettingsError> {
+    pub fn rules(&self) -> Result<Rules, CrawlSettingsError> {
         let patterns = |option, texts: &[String]| {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            UrlPatterns::compile(&texts).map_err(|error| SettingsError::new(option, error))
+            UrlPatterns::compile(&texts).map_err(|error| CrawlSettingsError::new(option, error))
         };
         let words: Vec<&str> = self.priorities.iter().map(String::as_str).collect();
         let rules = Rules {
@@ -225,14 +225,15 @@ impl CrawlSettings {
             include: patterns("include", &self.include)?,
             exclude: patterns("exclude", &self.exclude)?,
             priorities: PriorityWords::parse(&words)
-                .map_err(|error| SettingsError::new("priority", error))?,
+                .map_err(|error| CrawlSettingsError::new("priority", error))?,
             site_budget: SiteBudget(self.site_pages),
         };
         rules.check().map_err(|error| match error {
-            RulesError::Depth => {
-                SettingsError::new("depth", format!("{} is not from 0 to {MAX_DEPTH}", self.depth))
-            }
-            RulesError::SitePages => SettingsError::new("site-pages", error),
+            RulesError::Depth => CrawlSettingsError::new(
+                "depth",
+                format!("{} is not from 0 to {MAX_DEPTH}", self.depth),
+            ),
+            RulesError::SitePages => CrawlSettingsError::new("site-pages", error),
         })?;
         Ok(rules)
     }
@@ -272,9 +273,9 @@ impl CrawlSettings {
         Purpose::media(self.media_bytes, types)
     }
 
-    fn content_types(&self) -> Result<ContentTypes, SettingsError> {
+    fn content_types(&self) -> Result<ContentTypes, CrawlSettingsError> {
         ContentTypes::parse(&self.types.join(","))
-            .map_err(|error| SettingsError::new("types", error))
+            .map_err(|error| CrawlSettingsError::new("types", error))
     }
 }
 
@@ -284,11 +285,11 @@ fn within(
     value: u64,
     least: u64,
     most: u64,
-) -> Result<(), SettingsError> {
+) -> Result<(), CrawlSettingsError> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(SettingsError::new(option, format!("{value} is not from {least} to {most} {unit}")))
+    Err(CrawlSettingsError::new(option, format!("{value} is not from {least} to {most} {unit}")))
 }
 
 fn millis(time: Duration) -> u64 {

@@ -21,7 +21,7 @@ use everytab_frontier::{
 };
 use uuid::Uuid;
 
-use crate::settings::{CrawlSettings, MAX_LIST_SITES, SettingsError};
+use crate::settings::{CrawlSettings, CrawlSettingsError, MAX_LIST_SITES};
 
 /// Seeds of a batch: of 2 KB each they take 80 MB, and ten million seeds are 500 calls.
 pub const MAX_SEEDS_PER_BATCH: usize = 20_000;
@@ -296,7 +296,7 @@ impl<'a> SeedSites<'a> {
 pub enum SubmitError {
     /// A setting is out of its bounds.
     #[error(transparent)]
-    Settings(#[from] SettingsError),
+    Settings(#[from] CrawlSettingsError),
     /// The clock shows a time that no name of a crawl has.
     #[error(transparent)]
     Time(#[from] LayoutError),

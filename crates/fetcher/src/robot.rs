@@ -43,7 +43,7 @@ impl Robot {
     }
 
     /// The product token, by which robots.txt names the robot.
-    pub(crate) fn product(&self) -> &str {
+    pub fn product(&self) -> &str {
         &self.product
     }
 

@@ -4,8 +4,8 @@
 //! under the rules of that pass: not in comments, scripts and templates, and not in SVG. The
 //! content of a `noscript` counts, since no script is run. Invariants: every link is an http or
 //! https URL of at most [`MAX_URL_BYTES`] without user name, password and fragment; a page has at
-//! most [`MAX_LINKS_PER_PAGE`]; what is left out is counted. Must not know: which links are followed, when
-//! two URLs are the same.
+//! most [`MAX_LINKS_PER_PAGE`]; what is left out is counted. Must not know: which links are
+//! followed, when two URLs are the same.
 
 mod finder;
 mod link;

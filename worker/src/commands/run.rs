@@ -4,6 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, Digests};
+use everytab_crawler::{CrawlerEnd, CrawlerSettings};
 use everytab_fetcher::capacity;
 use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_jobs::{Context, STORE_ATTEMPTS};
@@ -86,9 +87,18 @@ pub async fn run(args: RunArgs) -> CliResult {
     telemetry::begin_at_zero();
     let fetcher = context.fetcher.clone();
     everytab_fetcher::metrics::observe_in_flight(move || fetcher.in_flight());
+    let kinds = Role::kinds(&args.roles);
+    if args.roles.contains(&Role::Crawl) {
+        if !kinds.is_empty() {
+            return Err(CliError::usage(
+                "--role crawl goes with no other role: start a process for each",
+            ));
+        }
+        return crawl(coordinator, context, args.exit_when_done, stop).await;
+    }
     let settings = WorkerSettings {
         worker_id: worker_id(),
-        kinds: Role::kinds(&args.roles),
+        kinds,
         digests: Digests { encoder: encoder_digest_hex() },
         exit_when_done: args.exit_when_done,
         drain: args.drain.unwrap_or(DRAIN),
@@ -96,6 +106,28 @@ pub async fn run(args: RunArgs) -> CliResult {
         bundle_jobs: std::thread::available_parallelism().map_or(1, usize::from),
     };
     work(coordinator, context, settings, stop).await
+}
+
+/// Crawls until a signal says stop, or no crawl is open where the process is to end then.
+async fn crawl(
+    coordinator: Coordinator,
+    context: Context,
+    exit_when_done: bool,
+    stop: tokio::sync::watch::Receiver<bool>,
+) -> CliResult {
+    let (worker_id, temporary) = (worker_id(), context.temporary.clone());
+    tracing::info!(worker_id, "crawling");
+    let settings = CrawlerSettings {
+        exit_when_done,
+        ..CrawlerSettings::new(worker_id, temporary, store_settings())
+    };
+    let crawled = everytab_crawler::run(coordinator, context.fetcher, settings, stop).await;
+    let end = crawled.map_err(|error| CliError::new(error.to_string()))?;
+    tracing::info!(?end, "stopped crawling");
+    match end {
+        CrawlerEnd::Finished => Ok(Exit::Done),
+        CrawlerEnd::Stopped => Ok(Exit::Drained),
+    }
 }
 
 async fn work(
@@ -142,6 +174,9 @@ pub fn context(
     std::fs::create_dir_all(&temporary).map_err(|error| {
         CliError::new(format!("no folder {}: {error}; set --temporary", temporary.display()))
     })?;
-    let stores = StoreSettings { max_attempts: STORE_ATTEMPTS, ..StoreSettings::default() };
-    Ok(Context::new(stores, fetcher, temporary))
+    Ok(Context::new(store_settings(), fetcher, temporary))
+}
+
+fn store_settings() -> StoreSettings {
+    StoreSettings { max_attempts: STORE_ATTEMPTS, ..StoreSettings::default() }
 }

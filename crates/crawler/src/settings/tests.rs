@@ -219,7 +219,9 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_settings_or_an_error(text in "\\{(\"(depth|scope|types)\": ?[0-9a-z\"]{0,5},?){0,3}\\}") {
+    fn any_text_is_settings_or_an_error(
+        text in "\\{(\"(depth|scope|types)\": ?[0-9a-z\"]{0,5},?){0,3}\\}",
+    ) {
         let _ = serde_json::from_str::<CrawlSettings>(&text);
     }
 }

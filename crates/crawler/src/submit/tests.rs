@@ -158,7 +158,9 @@ proptest! {
     }
 
     #[test]
-    fn a_seed_is_a_url_that_is_read_as_itself(text in "(https?://|//)?[a-zA-Z0-9.:/?#@,ü\\[\\]-]{0,40}") {
+    fn a_seed_is_a_url_that_is_read_as_itself(
+        text in "(https?://|//)?[a-zA-Z0-9.:/?#@,ü\\[\\]-]{0,40}",
+    ) {
         if let Ok(url) = parse(&text) {
             prop_assert_eq!(parse(url.fetched()), Ok(url.clone()));
         }

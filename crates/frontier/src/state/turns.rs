@@ -68,14 +68,21 @@ impl HostState {
         Some(Turn { url, hash, attributes: pending.attributes, retries: pending.retries })
     }
 
+    /// Returns the second since 1970 from which [`Self::next`] returns a URL, 0 if it does now,
+    /// `None` if all that is pending is asked.
+    #[must_use]
+    pub fn next_turn_s(&self) -> Option<u64> {
+        if !self.ready.is_empty() {
+            return Some(0);
+        }
+        self.waiting.first().map(|(due_s, _)| *due_s)
+    }
+
     /// Returns the second since 1970 from which a URL is due, 0 if one is due or asked now, `None`
     /// if nothing is pending.
     #[must_use]
     pub fn next_due_s(&self) -> Option<u64> {
-        if !self.ready.is_empty() || !self.asked.is_empty() {
-            return Some(0);
-        }
-        self.waiting.first().map(|(due_s, _)| *due_s)
+        if self.asked.is_empty() { self.next_turn_s() } else { Some(0) }
     }
 
     /// Answers a pending URL, asked or not. The caller does so when the record of the answer is

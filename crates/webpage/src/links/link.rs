@@ -98,8 +98,8 @@ impl LinkOrigin {
 /// A link of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageLink {
-    /// The URL, resolved against the base of the page: http or https, at most [`crate::url_rules::MAX_URL_BYTES`],
-    /// without user name, password and fragment.
+    /// The URL, resolved against the base of the page: http or https, without user name, password
+    /// and fragment, at most [`crate::url_rules::MAX_URL_BYTES`].
     pub url: Url,
     /// The markup that names it.
     pub origin: LinkOrigin,

@@ -1,0 +1,70 @@
+//! Keeps the list of hosts that nobody may ask up to date while this process crawls.
+//!
+//! Invariant: nothing is asked before the list was read, or on the strength of one that is older
+//! than a minute. Must not know: why a host is on it.
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use everytab_coordinator::{BlockedHost, Coordinator, Error};
+use everytab_fetcher::{Exclusion, Exclusions, Fetcher};
+use tokio::time::timeout;
+
+/// How often it is asked what was added.
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
+/// Limit of one such question.
+const POLL_TIME: Duration = Duration::from_secs(5);
+/// The age of a list from which on requests are held back.
+const MAX_AGE: Duration = Duration::from_secs(40);
+/// How far back each question goes: transactions that add hosts are shorter.
+const OVERLAP: TimeDelta = TimeDelta::minutes(10);
+const _: () = assert!(MAX_AGE.as_secs() + POLL_INTERVAL.as_secs() + POLL_TIME.as_secs() < 60);
+
+/// Reads the whole list.
+///
+/// # Errors
+/// When Postgres cannot be asked.
+pub(crate) async fn read_all(
+    coordinator: &Coordinator,
+    exclusions: &Exclusions,
+) -> Result<(), Error> {
+    let hosts = coordinator.load_blocked_hosts(DateTime::UNIX_EPOCH).await?;
+    tracing::info!(patterns = hosts.len(), "read the blocklist");
+    add(exclusions, hosts);
+    Ok(())
+}
+
+/// Asks what was added until it is dropped. While that is not known, the fetcher holds its requests
+/// back.
+pub(crate) async fn keep_up_to_date(
+    coordinator: Coordinator,
+    fetcher: Fetcher,
+    exclusions: Exclusions,
+) {
+    let (mut known_at, mut after) = (Instant::now(), Utc::now() - OVERLAP);
+    loop {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let (asked_at, time) = (Instant::now(), Utc::now());
+        match timeout(POLL_TIME, coordinator.load_blocked_hosts(after)).await {
+            Ok(Ok(hosts)) => {
+                add(&exclusions, hosts);
+                (known_at, after) = (asked_at, time - OVERLAP);
+                fetcher.hold_back(false);
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "cannot ask which hosts are blocked"),
+            Err(_elapsed) => tracing::warn!("Postgres does not say which hosts are blocked"),
+        }
+        if known_at.elapsed() > MAX_AGE {
+            tracing::warn!("it is not known which hosts are blocked; asking nothing meanwhile");
+            fetcher.hold_back(true);
+        }
+    }
+}
+
+fn add(exclusions: &Exclusions, hosts: Vec<BlockedHost>) {
+    let hosts = hosts.into_iter().map(|BlockedHost { kind, pattern }| match kind.as_str() {
+        "suffix" => Exclusion::Suffix(pattern),
+        _ => Exclusion::Hostname(pattern),
+    });
+    exclusions.add(hosts, 0);
+}

@@ -1,0 +1,94 @@
+//! A worker's part in the live crawls: the holder of its slots, and the tasks beside it.
+//!
+//! Must not know: the command line.
+
+use std::sync::Arc;
+
+use everytab_coordinator::Coordinator;
+use everytab_fetcher::{Fetcher, PageOptions};
+use everytab_frontier::{DEFAULT_SUFFIX_LIST, ParameterList, SuffixError, SuffixList};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+};
+
+use crate::{
+    archives::{ArchiveSettings, Archives, MAX_WAITING},
+    blocked,
+    holder::{
+        CrawlerEnd,
+        state::{Holder, State},
+    },
+    leases::Leases,
+    visit::VisitContext,
+    worker_settings::CrawlerSettings,
+};
+
+/// Why a worker cannot crawl.
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlerError {
+    /// The list of public suffixes that the program carries is none.
+    #[error("the list of public suffixes: {0}")]
+    Suffixes(#[from] SuffixError),
+    /// Postgres cannot be asked.
+    #[error(transparent)]
+    Database(#[from] everytab_coordinator::Error),
+}
+
+/// Crawls until `stop` turns true, or no crawl is open where the settings say so. Then all that is
+/// known is recorded, and the slots are given back.
+///
+/// # Errors
+/// When the list of public suffixes cannot be read, or Postgres cannot be asked at the start.
+pub async fn run(
+    coordinator: Coordinator,
+    fetcher: Fetcher,
+    settings: CrawlerSettings,
+    stop: watch::Receiver<bool>,
+) -> Result<CrawlerEnd, CrawlerError> {
+    let options = PageOptions::default();
+    blocked::read_all(&coordinator, &options.exclusions).await?;
+    let mut beside = JoinSet::new();
+    let (kept, asking) = (options.exclusions.clone(), fetcher.clone());
+    beside.spawn(blocked::keep_up_to_date(coordinator.clone(), asking, kept));
+    let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[])?;
+    let archive_settings = ArchiveSettings {
+        temporary: settings.temporary.clone(),
+        worker: archive_name(&settings.worker_id),
+        max_bytes: settings.archive_bytes,
+        max_age: settings.record_after,
+        operator: settings.operator.clone(),
+        user_agent: fetcher.user_agent().to_owned(),
+    };
+    let (tell_put, put) = mpsc::unbounded_channel();
+    let (archives, commands) = mpsc::channel(MAX_WAITING);
+    beside.spawn(Archives::new(archive_settings, tell_put).run(commands));
+    let leases = Leases::default();
+    let (tell_renewed, renewed) = mpsc::unbounded_channel();
+    let worker = settings.worker_id.clone();
+    let renewal = leases.clone().renew_repeatedly(coordinator.clone(), worker, tell_renewed);
+    beside.spawn(renewal);
+    let (tell, events) = mpsc::unbounded_channel();
+    let context = VisitContext { fetcher, parameters: ParameterList::default(), suffixes };
+    let holder = Holder {
+        settings,
+        coordinator,
+        context: Arc::new(context),
+        options: Arc::new(options),
+        leases,
+        archives,
+        put,
+        renewed,
+        tell,
+        events,
+        state: State::default(),
+    };
+    // The tasks beside it end when the set is dropped.
+    Ok(holder.run(stop).await)
+}
+
+/// The worker's name as archives have it: letters, digits and `-`.
+fn archive_name(worker: &str) -> String {
+    let name = worker.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
+    name.collect()
+}

@@ -1,0 +1,230 @@
+//! The holder of slots: one task that owns all that is known of their hosts, and decides what is
+//! asked next. Whatever waits is a task of its own, and tells it by an event.
+//!
+//! Invariants: a URL is answered only when its record is where it stays, and a checkpoint follows;
+//! what a slot's holder knows is dropped with the lease, unrecorded. Must not know: SQL, how a
+//! request is made, how records are written.
+
+mod asking;
+mod merging;
+mod recording;
+mod slots;
+pub(crate) mod state;
+
+use std::{
+    cmp::Reverse,
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::{Error, SlotFence};
+use tokio::{sync::watch, time::sleep_until};
+
+use crate::{
+    crawl::{OpenCrawls, list_crawls},
+    holder::state::{Event, Holder},
+};
+
+/// How often it is looked whether something is to be put, recorded, read or leased.
+const TICK: Duration = Duration::from_millis(100);
+/// How often the open crawls are listed.
+const LIST_INTERVAL: Duration = Duration::from_secs(1);
+/// Events that are handled before hosts are looked at again.
+const EVENTS_AT_A_TIME: usize = 256;
+
+/// Why the holder stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrawlerEnd {
+    /// It was asked to, and all slots are given back.
+    Stopped,
+    /// No crawl is open.
+    Finished,
+}
+
+impl Holder {
+    /// Crawls until `stop` turns true, or no crawl is open where the settings say so.
+    pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) -> CrawlerEnd {
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        loop {
+            let next = self.state.due.peek().map(|Reverse((at, _))| *at);
+            let next = next.filter(|_| self.may_ask());
+            let wake = async {
+                match next {
+                    Some(at) => sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                Some(event) = self.events.recv() => self.handle_many(event),
+                Some(put) = self.put.recv() => self.archive_put(put),
+                Some(renewed) = self.renewed.recv() => self.leases_renewed(renewed),
+                _ = tick.tick() => self.tick(),
+                () = wake => {}
+                _ = stop.changed() => {}
+            }
+            if *stop.borrow() && !self.state.is_stopping {
+                self.stop();
+                tracing::info!("asking nothing more; recording what is known");
+            }
+            self.write_more();
+            self.ask_due_hosts();
+            if self.state.is_stopping && self.has_given_all_back() {
+                return CrawlerEnd::Stopped;
+            }
+            if self.has_finished() {
+                return CrawlerEnd::Finished;
+            }
+        }
+    }
+
+    /// Asks nothing more. Requests that are under way are given up: their URLs stay pending, and
+    /// the delays of their hosts begin now.
+    fn stop(&mut self) {
+        self.state.is_stopping = true;
+        for (hash, host) in &mut self.state.hosts {
+            if host.request.is_some() {
+                host.give_up_request(&self.context.fetcher, &self.options);
+                if let Some(slot) = self.state.slots.get_mut(&host.slot) {
+                    slot.asking = slot.asking.saturating_sub(1);
+                    slot.changed_hosts.insert(*hash);
+                    slot.touch();
+                }
+            }
+        }
+        self.state.requests.clear();
+    }
+
+    fn handle_many(&mut self, first: Event) {
+        self.handle(first);
+        for _ in 1..EVENTS_AT_A_TIME {
+            let Ok(event) = self.events.try_recv() else { return };
+            self.handle(event);
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Leased(leases, sums, asked_at) => self.leased(leases, sums, asked_at),
+            Event::Crawls(crawls, asked_at) => self.crawls_listed(crawls, asked_at),
+            Event::Due(due) => self.due_listed(due),
+            Event::LinksRead(read) => self.links_read(read),
+            Event::SitesLoaded(sites) => self.sites_loaded(sites),
+            Event::Visited(visited) => self.visited(*visited),
+            Event::Checkpointed(fence, answer) => self.checkpointed(fence, answer),
+            Event::Reserved(fence, crawl, pages) => self.reserved(fence, crawl, pages),
+            Event::Released => self.state.calls.is_releasing = false,
+            Event::Dropped => {}
+            Event::Failed(call, error) => self.failed(call, &error),
+        }
+    }
+
+    fn tick(&mut self) {
+        self.list_crawls();
+        self.lease_slots();
+        self.read_links();
+        self.list_due();
+        self.record();
+        self.give_back_slots();
+        self.evict();
+    }
+
+    /// A call did not succeed.
+    fn failed(&mut self, call: &'static str, error: &Error) {
+        tracing::warn!(call, %error, "Postgres did not answer; asking again");
+        match call {
+            "lease" => self.state.calls.is_leasing = false,
+            "list" => self.state.calls.is_listing = false,
+            "due" => self.state.calls.is_listing_due = false,
+            "release" => self.state.calls.is_releasing = false,
+            "links" | "sites" => {
+                self.state.pass = None;
+                self.state.loading.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether nothing is under way that could end soon: then what is known is recorded at once.
+    fn is_idle(&self) -> bool {
+        let soon = Instant::now() + Duration::from_secs(1);
+        let next = self.state.due.peek().map(|Reverse((at, _))| *at);
+        self.state.requests.is_empty() && next.is_none_or(|at| at > soon || !self.may_ask())
+    }
+
+    /// Whether the process is done: no crawl is open, and it is to end then.
+    fn has_finished(&self) -> bool {
+        self.is_out_of_work() && self.has_given_all_back()
+    }
+
+    /// Whether no crawl is open, where the process is to end then.
+    fn is_out_of_work(&self) -> bool {
+        self.settings.exit_when_done && self.state.has_listed && self.state.crawls.is_empty()
+    }
+
+    fn list_crawls(&mut self) {
+        let calls = &mut self.state.calls;
+        if calls.is_listing || calls.listed_at.is_some_and(|at| at.elapsed() < LIST_INTERVAL) {
+            return;
+        }
+        calls.is_listing = true;
+        let asked_at = Instant::now();
+        calls.listed_at = Some(asked_at);
+        let (coordinator, known) = (self.coordinator.clone(), self.state.crawls.clone());
+        let stores = self.settings.stores.clone();
+        self.start(async move {
+            match list_crawls(&coordinator, &known, &stores).await {
+                Ok(crawls) => Event::Crawls(crawls, asked_at),
+                Err(error) => Event::Failed("list", error),
+            }
+        });
+    }
+
+    fn crawls_listed(&mut self, crawls: OpenCrawls, asked_at: Instant) {
+        self.state.calls.is_listing = false;
+        self.state.has_listed = true;
+        let gone: Vec<i32> =
+            self.state.crawls.keys().filter(|crawl| !crawls.contains_key(crawl)).copied().collect();
+        let resumed: HashSet<i32> = crawls
+            .iter()
+            .filter(|(number, (_, is_running))| {
+                let before = self.state.crawls.get(number);
+                *is_running && before.is_none_or(|(_, was_running)| !was_running)
+            })
+            .map(|(number, _)| *number)
+            .collect();
+        self.state.crawls = crawls;
+        for crawl in gone {
+            self.forget_crawl(crawl);
+        }
+        if !resumed.is_empty() {
+            self.queue_hosts_of(|crawl| resumed.contains(&crawl));
+        }
+        self.listed_for_pass(asked_at);
+    }
+
+    /// A crawl has ended: nothing of it is recorded any more.
+    fn forget_crawl(&mut self, crawl: i32) {
+        self.state.crawls.remove(&crawl);
+        self.state.sites.retain(|key, _| key.crawl != crawl);
+        for slot in self.state.slots.values_mut() {
+            slot.forget(crawl);
+        }
+        for host in self.state.hosts.values_mut() {
+            host.crawls.retain(|of| *of != crawl);
+        }
+    }
+
+    /// Starts a task that tells how it ended.
+    fn start(&self, task: impl Future<Output = Event> + Send + 'static) {
+        let tell = self.tell.clone();
+        tokio::spawn(async move {
+            tell.send(task.await).ok();
+        });
+    }
+
+    /// Whether a slot is held under this fence.
+    fn holds(&self, fence: SlotFence) -> bool {
+        self.state.slots.get(&fence.slot).is_some_and(|slot| slot.lease.fence == fence)
+    }
+}

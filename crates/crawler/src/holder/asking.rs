@@ -1,0 +1,441 @@
+//! Which host is asked next, for what, and what follows from the answer.
+
+use std::{
+    cmp::Reverse,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use everytab_commoncrawl::crawl_layout::ArchiveSubset;
+use everytab_coordinator::{FetchRow, SlotFence};
+use everytab_fetcher::{HostLeft, Outcome};
+use everytab_frontier::{Ending, LinkFlags, Turn, TurnedAwayCounts};
+
+use crate::{
+    archives::ArchiveCommand,
+    crawl::Crawl,
+    holder::state::{Event, Fetched, Holder},
+    known::{Request, SiteKey},
+    robots::Permission,
+    rows::{empty_row, ending_of, may_pass, origin_of, record_of, row_of},
+    visit::{Answer, Asked, Visited, visit},
+};
+
+/// URLs of a host that are answered without a request before another host has its turn.
+const ANSWERED_AT_A_TIME: usize = 64;
+/// Pause of a host after this machine was in trouble.
+const TROUBLE_PAUSE: Duration = Duration::from_secs(15);
+/// Pause of a host that may not be asked for another reason than its delay, such as a paused crawl.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Pages that one call reserves at most: those of half a minute.
+const PAGES_A_CALL: i64 = 1_000;
+/// Records that may wait to be written before asking stops.
+const MAX_UNWRITTEN: usize = 1_000;
+/// Time for which what was asked may stay unrecorded before asking stops.
+const MAX_UNRECORDED: Duration = Duration::from_secs(90);
+
+/// What is to be done for a host.
+enum Next {
+    /// Ask for this.
+    Ask(Asked),
+    /// Look again at this time.
+    At(Instant),
+    /// Look again now: some URLs were answered without asking.
+    Again,
+    /// Nothing is due.
+    Nothing,
+}
+
+impl Holder {
+    /// Whether hosts are asked now.
+    pub(super) fn may_ask(&self) -> bool {
+        let state = &self.state;
+        let is_full = state.requests.len() >= self.context.fetcher.in_flight().limit;
+        !is_full && !state.is_stopping && state.unwritten.len() < MAX_UNWRITTEN
+    }
+
+    /// Has a host looked at, at a time at the latest.
+    pub(super) fn queue(&mut self, host_hash: u64, at: Instant) {
+        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
+        if host.queued_at.is_none_or(|queued| at < queued) {
+            host.queued_at = Some(at);
+            self.state.due.push(Reverse((at, host_hash)));
+        }
+    }
+
+    /// Has the hosts of some crawls looked at now.
+    pub(super) fn queue_hosts_of(&mut self, is_one: impl Fn(i32) -> bool) {
+        let hosts = self.state.hosts.iter();
+        let hosts: Vec<u64> = hosts
+            .filter(|(_, host)| host.crawls.iter().any(|crawl| is_one(*crawl)))
+            .map(|(hash, _)| *hash)
+            .collect();
+        for host in hosts {
+            self.queue(host, Instant::now());
+        }
+    }
+
+    /// Asks the hosts whose time has come.
+    pub(super) fn ask_due_hosts(&mut self) {
+        let now = Instant::now();
+        while self.may_ask() {
+            let Some(Reverse((at, host_hash))) = self.state.due.peek().copied() else { return };
+            if at > now {
+                return;
+            }
+            self.state.due.pop();
+            let Some(host) = self.state.hosts.get_mut(&host_hash) else { continue };
+            // An entry that an earlier one has overtaken.
+            if host.queued_at != Some(at) {
+                continue;
+            }
+            host.queued_at = None;
+            self.look_at(host_hash);
+        }
+    }
+
+    fn look_at(&mut self, host_hash: u64) {
+        match self.next_of(host_hash) {
+            Next::Ask(asked) => self.ask(host_hash, asked),
+            Next::At(at) => self.queue(host_hash, at),
+            Next::Again => self.queue(host_hash, Instant::now()),
+            Next::Nothing => {}
+        }
+    }
+
+    /// Decides what is next of a host.
+    fn next_of(&mut self, host_hash: u64) -> Next {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return Next::Nothing };
+        let Some(turns) = &host.turns else { return Next::Nothing };
+        let (slot, left) = (host.slot, turns.delay.left());
+        let Some(held) = self.state.slots.get(&slot) else { return Next::Nothing };
+        if host.awaits_checkpoint || held.is_leaving {
+            return Next::Nothing;
+        }
+        let is_late = held.since.is_some_and(|since| since.elapsed() > MAX_UNRECORDED);
+        let is_alone = held.lease.is_isolated && held.asking + held.unput > 0;
+        if is_late || is_alone || !self.leases.is_valid(held.lease.fence) {
+            return Next::At(Instant::now() + LOOK_AGAIN);
+        }
+        let is_own = host.is_own;
+        let free_at = |crawl: &Crawl| turns.delay.free_at(&crawl.delays(is_own)).map(Instant::from);
+        let mut earliest: Option<Instant> = None;
+        let mut wait = |at: Instant| earliest = Some(earliest.map_or(at, |before| before.min(at)));
+        let mut chosen = None;
+        for number in &host.crawls {
+            let Some((crawl, true)) = self.state.crawls.get(number) else { continue };
+            match free_at(crawl) {
+                Some(at) if at > Instant::now() && left.is_none() => wait(at),
+                _ => match self.due_in(*number, host_hash) {
+                    Some(due) if due <= Instant::now() => {
+                        chosen = Some(Arc::clone(crawl));
+                        break;
+                    }
+                    Some(due) => wait(due),
+                    None => {}
+                },
+            }
+        }
+        match (chosen, earliest) {
+            (Some(crawl), _) => self.next_of_crawl(host_hash, &crawl, left),
+            (None, Some(at)) => Next::At(at),
+            (None, None) => Next::Nothing,
+        }
+    }
+
+    /// When a URL of a host is due in a crawl.
+    fn due_in(&self, crawl: i32, host_hash: u64) -> Option<Instant> {
+        let site_hash = self.state.hosts.get(&host_hash)?.site_hash;
+        let site = self.state.sites.get(&SiteKey { crawl, site_hash })?;
+        let due_s = site.hosts.get(&host_hash)?.next_turn_s()?;
+        let due = DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0)?;
+        let wait = (due - Utc::now()).to_std().unwrap_or_default();
+        Some(Instant::now() + wait)
+    }
+
+    /// Decides what is next of a host that may be asked for a crawl.
+    fn next_of_crawl(
+        &mut self,
+        host_hash: u64,
+        crawl: &Arc<Crawl>,
+        left: Option<HostLeft>,
+    ) -> Next {
+        for _ in 0..ANSWERED_AT_A_TIME {
+            let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
+            let Some(turn) = self.state_of(crawl.number, host_hash, |state| state.next(now)) else {
+                return self.after_turn(host_hash, crawl.number);
+            };
+            let Some(turn) = turn else { return self.after_turn(host_hash, crawl.number) };
+            if let Some(left) = left {
+                self.answer_unasked(host_hash, crawl, &turn, (Ending::Left, left.as_str()));
+                continue;
+            }
+            let Some(origin) = origin_of(&turn.url) else {
+                let refused = (Ending::Refused, Outcome::UrlUnparsable.as_str());
+                self.answer_unasked(host_hash, crawl, &turn, refused);
+                continue;
+            };
+            let now = Utc::now();
+            let Some(host) = self.state.hosts.get(&host_hash) else { return Next::Nothing };
+            match host.robots.permission(origin, self.settings.robots_patience, now) {
+                Permission::AskRobots => {
+                    let origin = origin.to_owned();
+                    self.put_back(host_hash, crawl.number, &turn);
+                    return Next::Ask(Asked::Robots { crawl: Arc::clone(crawl), origin });
+                }
+                Permission::Wait(until) => {
+                    self.put_back(host_hash, crawl.number, &turn);
+                    return Next::At(Instant::now() + (until - now).to_std().unwrap_or_default());
+                }
+                Permission::Left => {
+                    let left = (Ending::Left, "robots_unreachable");
+                    self.answer_unasked(host_hash, crawl, &turn, left);
+                }
+                Permission::Ends(outcome) => {
+                    let ended = (ending_of(outcome), outcome.as_str());
+                    self.answer_unasked(host_hash, crawl, &turn, ended);
+                }
+                Permission::Rules(rules) => {
+                    let robot = self.context.fetcher.robot().product();
+                    let path = turn.url.get(origin.len()..).unwrap_or("/");
+                    if !rules.allowed(robot, path) {
+                        let refused = (Ending::Refused, Outcome::RobotsDisallowed.as_str());
+                        self.answer_unasked(host_hash, crawl, &turn, refused);
+                    } else if !self.reserve(host_hash, crawl, &turn) {
+                        self.put_back(host_hash, crawl.number, &turn);
+                        return Next::Nothing;
+                    } else {
+                        return Next::Ask(Asked::Page { crawl: Arc::clone(crawl), turn });
+                    }
+                }
+            }
+        }
+        Next::Again
+    }
+
+    /// Nothing more is due of a crawl; another one may have something.
+    fn after_turn(&mut self, host_hash: u64, crawl: i32) -> Next {
+        if let Some(host) = self.state.hosts.get_mut(&host_hash)
+            && host.crawls.len() > 1
+        {
+            host.crawls.retain(|of| *of != crawl);
+            host.crawls.push_back(crawl);
+        }
+        match self.due_in(crawl, host_hash) {
+            Some(at) => Next::At(at),
+            None => Next::Nothing,
+        }
+    }
+
+    /// Reserves a page for a URL of a limited crawl; false if that has to be asked for first, or
+    /// none is left.
+    fn reserve(&mut self, host_hash: u64, crawl: &Crawl, turn: &Turn) -> bool {
+        if !crawl.is_limited || turn.attributes.flags.is_no_page() {
+            return true;
+        }
+        let Some(host) = self.state.hosts.get(&host_hash) else { return false };
+        let Some(slot) = self.state.slots.get_mut(&host.slot) else { return false };
+        if slot.use_page(crawl.number) {
+            return true;
+        }
+        if slot.reserving.insert(crawl.number) {
+            let (fence, number) = (slot.lease.fence, crawl.number);
+            let pending = slot.pending.get(&number).copied().unwrap_or(1);
+            let (coordinator, wanted) = (self.coordinator.clone(), pending.clamp(1, PAGES_A_CALL));
+            self.start(async move {
+                match coordinator.reserve_pages(fence, number, wanted).await {
+                    Ok(pages) => Event::Reserved(fence, number, pages.unwrap_or_default()),
+                    Err(error) => {
+                        tracing::warn!(%error, "no pages can be reserved; asking again");
+                        Event::Reserved(fence, number, 0)
+                    }
+                }
+            });
+        }
+        false
+    }
+
+    /// Pages were reserved, or none is left for now.
+    pub(super) fn reserved(&mut self, fence: SlotFence, crawl: i32, pages: i64) {
+        if !self.holds(fence) {
+            return;
+        }
+        let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
+        slot.reserving.remove(&crawl);
+        *slot.reserved.entry(crawl).or_default() += pages;
+        let at = if pages > 0 { Instant::now() } else { Instant::now() + LOOK_AGAIN };
+        let hosts = self.state.hosts.iter();
+        let hosts: Vec<u64> = hosts
+            .filter(|(_, host)| host.slot == fence.slot && host.crawls.contains(&crawl))
+            .map(|(hash, _)| *hash)
+            .collect();
+        for host in hosts {
+            self.queue(host, at);
+        }
+    }
+
+    /// Starts a request.
+    fn ask(&mut self, host_hash: u64, asked: Asked) {
+        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
+        let Some(turns) = host.turns.take() else { return };
+        // The next turn is another crawl's.
+        let number = asked.crawl().number;
+        if host.crawls.len() > 1 {
+            host.crawls.retain(|of| *of != number);
+            host.crawls.push_back(number);
+        }
+        let Some(slot) = self.state.slots.get_mut(&host.slot) else { return };
+        slot.asking += 1;
+        self.state.last_request += 1;
+        let number = self.state.last_request;
+        self.state.requests.insert(number);
+        let (delay, settings) = (turns.delay, asked.crawl().delays(host.is_own));
+        let of = (slot.lease.fence, host_hash, number);
+        let (name, context) = (Arc::clone(&host.name), Arc::clone(&self.context));
+        let tell = self.tell.clone();
+        let task = tokio::spawn(async move {
+            let visited = visit(&context, turns, (asked, settings), of, &name).await;
+            tell.send(Event::Visited(Box::new(visited))).ok();
+        });
+        host.request = Some(Request { number, delay, settings, task: task.abort_handle() });
+    }
+
+    /// A request is over.
+    pub(super) fn visited(&mut self, visited: Visited) {
+        let Visited { fence, host_hash, number, mut turns, asked, result } = visited;
+        self.state.requests.remove(&number);
+        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
+        // It was given up, with its slot perhaps.
+        if host.request.take_if(|request| request.number == number).is_none() {
+            return;
+        }
+        if let (Asked::Robots { origin, .. }, Ok(answer)) = (&asked, &result) {
+            let (outcome, body) = (answer.fetched.outcome, &answer.fetched.body);
+            let robot = self.context.fetcher.robot().product();
+            let delay = host.robots.answered(origin, outcome, body, robot, Utc::now());
+            turns.delay.set_crawl_delay(delay);
+        }
+        host.turns = Some(turns);
+        host.awaits_checkpoint = host.needs_checkpoint();
+        let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
+        slot.asking -= 1;
+        slot.changed_hosts.insert(host_hash);
+        slot.wants_checkpoint |= host.awaits_checkpoint || host.rests();
+        slot.touch();
+        let crawl = Arc::clone(asked.crawl());
+        let mut next = Instant::now();
+        match (asked, result) {
+            (Asked::Page { turn, .. }, Ok(answer)) => {
+                self.page_answered(fence, host_hash, &crawl, &turn, answer);
+            }
+            (Asked::Robots { .. }, Ok(answer)) => {
+                let (subset, delay) = (ArchiveSubset::RobotsTxt, self.delay_of(host_hash, &crawl));
+                let record = record_of(&crawl, subset, answer, None, delay);
+                let command = record.map(|record| ArchiveCommand::Write(Box::new(record), None));
+                self.state.unwritten.extend(command);
+            }
+            (asked, Err(trouble)) => {
+                tracing::warn!(%trouble, "this machine cannot ask; asking again");
+                if let Asked::Page { turn, .. } = asked {
+                    self.end_use(fence, &crawl, &turn);
+                    self.put_back(host_hash, crawl.number, &turn);
+                }
+                next += TROUBLE_PAUSE;
+            }
+        }
+        self.queue(host_hash, next);
+    }
+
+    fn page_answered(
+        &mut self,
+        fence: SlotFence,
+        host_hash: u64,
+        crawl: &Arc<Crawl>,
+        turn: &Turn,
+        mut answer: Answer,
+    ) {
+        let outcome = answer.fetched.outcome;
+        if may_pass(&answer) {
+            let pause = TimeDelta::from_std(self.settings.retry_pause).unwrap_or_default();
+            let at = (Utc::now() + pause).timestamp();
+            let at = u64::try_from(at).unwrap_or_default();
+            let retried =
+                self.state_of(crawl.number, host_hash, |state| state.retry(turn.hash, at));
+            if retried == Some(true) {
+                self.end_use(fence, crawl, turn);
+                if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+                    slot.changed(crawl.number, host_hash);
+                }
+                return;
+            }
+        }
+        let ending = ending_of(outcome);
+        let row = row_of(crawl.number, host_hash, turn, &answer);
+        let found = std::mem::take(&mut answer.facts.found);
+        if !found.own_host.is_empty() {
+            self.merge_links(crawl.number, found.own_host);
+        }
+        let is_page = !turn.attributes.flags.is_no_page();
+        let fetched = Fetched {
+            fence,
+            row,
+            ending,
+            is_limited_page: crawl.is_limited && is_page,
+            links: found.elsewhere,
+            turned_away: found.turned_away,
+        };
+        let is_media = turn.attributes.flags.contains(LinkFlags::REQUISITE);
+        let subset = match answer.fetched.status {
+            _ if is_media => ArchiveSubset::Media,
+            Some(200) => ArchiveSubset::Warc,
+            _ => ArchiveSubset::CrawlDiagnostics,
+        };
+        let depth = Some(turn.attributes.depth);
+        let delay = self.delay_of(host_hash, crawl);
+        match record_of(crawl, subset, answer, depth, delay) {
+            Some(record) if ending != Ending::Refused => {
+                if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+                    slot.unput += 1;
+                }
+                let command = ArchiveCommand::Write(Box::new(record), Some(fetched));
+                self.state.unwritten.push(command);
+            }
+            _ => self.record_fetch(fetched),
+        }
+    }
+
+    /// Gives records to the task that writes, as many as it has room for.
+    pub(super) fn write_more(&mut self) {
+        let mut commands = std::mem::take(&mut self.state.unwritten).into_iter();
+        for command in commands.by_ref() {
+            if let Err(full) = self.archives.try_send(command) {
+                self.state.unwritten.push(full.into_inner());
+                break;
+            }
+        }
+        self.state.unwritten.extend(commands);
+    }
+
+    /// Answers a URL that is not asked for.
+    fn answer_unasked(
+        &mut self,
+        host_hash: u64,
+        crawl: &Crawl,
+        turn: &Turn,
+        (ending, outcome): (Ending, &str),
+    ) {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return };
+        let Some(slot) = self.state.slots.get(&host.slot) else { return };
+        let row =
+            FetchRow { outcome: outcome.to_owned(), ..empty_row(crawl.number, host_hash, turn) };
+        self.record_fetch(Fetched {
+            fence: slot.lease.fence,
+            row,
+            ending,
+            is_limited_page: false,
+            links: Vec::new(),
+            turned_away: TurnedAwayCounts::default(),
+        });
+    }
+}

@@ -1,0 +1,275 @@
+//! What is known becomes recorded: answers when their archives are put, and the rest with the
+//! checkpoints of slots.
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use everytab_coordinator::{
+    Checkpoint, CheckpointAnswer, ChunkRow, Coordinator, Error, HostManners, SlotFence,
+};
+use everytab_frontier::{Answered, ChunkKind, Ending, HostState, Turn, UrlHash};
+
+use crate::{
+    archives::{ArchiveCommand, PutArchive, PutRecord},
+    crawl::Crawl,
+    holder::state::{Event, Fetched, Holder},
+    known::SiteKey,
+    slot::Taken,
+};
+
+/// Pause before a checkpoint is sent again whose answer did not come.
+const SEND_AGAIN: Duration = Duration::from_secs(1);
+
+impl Holder {
+    /// Does something with the state of a host of a crawl, if it is loaded.
+    pub(super) fn state_of<T>(
+        &mut self,
+        crawl: i32,
+        host_hash: u64,
+        act: impl FnOnce(&mut HostState) -> T,
+    ) -> Option<T> {
+        let site_hash = self.state.hosts.get(&host_hash)?.site_hash;
+        let site = self.state.sites.get_mut(&SiteKey { crawl, site_hash })?;
+        site.used_at = Instant::now();
+        site.hosts.get_mut(&host_hash).map(act)
+    }
+
+    /// A URL is to be asked later, as if it had not been taken.
+    pub(super) fn put_back(&mut self, host_hash: u64, crawl: i32, turn: &Turn) {
+        self.state_of(crawl, host_hash, |state| state.put_back(turn.hash));
+    }
+
+    /// The page that was reserved for a request is free again.
+    pub(super) fn end_use(&mut self, fence: SlotFence, crawl: &Crawl, turn: &Turn) {
+        let uses_page = crawl.is_limited && !turn.attributes.flags.is_no_page();
+        if uses_page && let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+            slot.end_use(crawl.number);
+        }
+    }
+
+    /// The delay that a host has in a crawl.
+    pub(super) fn delay_of(&self, host_hash: u64, crawl: &Crawl) -> Duration {
+        let delay = self.state.hosts.get(&host_hash).and_then(|host| {
+            let turns = host.turns.as_ref()?;
+            Some(turns.delay.delay(&crawl.delays(host.is_own)))
+        });
+        delay.unwrap_or_default()
+    }
+
+    /// A fetch is where it stays, or leaves nothing: its URL is answered.
+    pub(super) fn record_fetch(&mut self, fetched: Fetched) {
+        let Fetched { fence, row, ending, is_limited_page, links, turned_away } = fetched;
+        if !self.holds(fence) {
+            return;
+        }
+        let (crawl, hash) = (row.crawl, UrlHash(row.url_hash));
+        let answered = self.state_of(crawl, row.host_hash, |state| state.answer(hash, ending));
+        let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
+        if is_limited_page {
+            slot.end_use(crawl);
+        }
+        if answered == Some(Answered::Recorded) {
+            slot.answered(row, ending, is_limited_page && ending == Ending::Captured);
+            slot.found(crawl, links, &turned_away);
+        }
+    }
+
+    /// An archive was put: its fetches are recorded.
+    pub(super) fn archive_put(&mut self, put: PutArchive<Fetched>) {
+        let PutArchive { crawl, bytes, is_lost, records } = put;
+        let mut first = None;
+        for PutRecord { told: mut fetched, object, position } in records {
+            let fence = fetched.fence;
+            if !self.holds(fence) {
+                continue;
+            }
+            first.get_or_insert(fence);
+            if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+                slot.unput -= 1;
+            }
+            if is_lost {
+                self.ask_again(&fetched);
+                continue;
+            }
+            match object {
+                Some(object) => {
+                    fetched.row.object = Some(object.to_string());
+                    fetched.row.record_offset = i64::try_from(position.offset).ok();
+                    fetched.row.record_length = i32::try_from(position.length).ok();
+                }
+                None => {
+                    fetched.ending = Ending::Failed;
+                    fetched.row.outcome = "no_record".to_owned();
+                }
+            }
+            self.record_fetch(fetched);
+        }
+        if let Some(slot) = first.and_then(|fence| self.state.slots.get_mut(&fence.slot)) {
+            slot.stored(crawl, bytes);
+        }
+        self.state.has_put = true;
+    }
+
+    fn ask_again(&mut self, fetched: &Fetched) {
+        let (crawl, host_hash) = (fetched.row.crawl, fetched.row.host_hash);
+        let hash = UrlHash(fetched.row.url_hash);
+        self.state_of(crawl, host_hash, |state| state.put_back(hash));
+        if fetched.is_limited_page
+            && let Some(slot) = self.state.slots.get_mut(&fetched.fence.slot)
+        {
+            slot.end_use(crawl);
+        }
+        self.queue(host_hash, Instant::now());
+    }
+
+    /// Puts archives and sends checkpoints whose time has come: at once where nothing is under way,
+    /// or the process is to stop.
+    pub(super) fn record(&mut self) {
+        let is_idle = self.is_idle() || self.state.is_stopping;
+        if is_idle && self.state.unwritten.is_empty() {
+            self.archives.try_send(ArchiveCommand::PutAll).ok();
+        }
+        let max_age = self.settings.record_after;
+        let has_put = std::mem::take(&mut self.state.has_put);
+        let fences: Vec<SlotFence> = self
+            .state
+            .slots
+            .values()
+            .filter(|slot| !slot.is_recording)
+            .filter(|slot| {
+                let is_old = slot.since.is_some_and(|since| since.elapsed() >= max_age);
+                let is_awaited = slot.is_dirty() && slot.is_leaving;
+                let is_put = has_put && slot.has_fetches();
+                is_old
+                    || is_awaited
+                    || is_put
+                    || (is_idle && slot.is_dirty())
+                    || slot.wants_checkpoint
+            })
+            .map(|slot| slot.lease.fence)
+            .collect();
+        for fence in fences {
+            self.checkpoint(fence);
+        }
+    }
+
+    /// Sends the checkpoint of a slot.
+    fn checkpoint(&mut self, fence: SlotFence) {
+        let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
+        slot.is_recording = true;
+        slot.wants_checkpoint = false;
+        slot.number += 1;
+        let number = slot.number;
+        let Taken { cursor, urgent_cursor, counts, fetches, links, changed, changed_hosts } =
+            slot.take();
+        let mut chunks = Vec::with_capacity(changed.len());
+        for (crawl, host_hash) in changed {
+            if let Some(Some(chunk)) =
+                self.state_of(crawl, host_hash, |state| chunk_of(crawl, host_hash, state))
+            {
+                chunks.push(chunk);
+            }
+        }
+        let mut hosts: Vec<HostManners> = Vec::with_capacity(changed_hosts.len());
+        for host_hash in changed_hosts {
+            let Some(host) = self.state.hosts.get_mut(&host_hash) else { continue };
+            // The end of a request that is under way changes them again.
+            hosts.extend(host.manners(host_hash));
+        }
+        let checkpoint = Checkpoint {
+            fence,
+            number,
+            cursor,
+            urgent_cursor,
+            counts,
+            fetches,
+            links,
+            chunks,
+            hosts,
+        };
+        let (coordinator, leases) = (self.coordinator.clone(), self.leases.clone());
+        self.start(async move {
+            let sent = send(&coordinator, &checkpoint, || leases.is_held(fence)).await;
+            Event::Checkpointed(fence, sent)
+        });
+    }
+
+    /// A checkpoint was answered.
+    pub(super) fn checkpointed(
+        &mut self,
+        fence: SlotFence,
+        answer: Result<CheckpointAnswer, Error>,
+    ) {
+        if !self.holds(fence) {
+            return;
+        }
+        match answer {
+            Ok(CheckpointAnswer::Recorded { ended }) => {
+                if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+                    slot.is_recording = false;
+                }
+                for crawl in ended {
+                    self.forget_crawl(crawl);
+                }
+                self.queue_awaiting(fence.slot);
+            }
+            Ok(CheckpointAnswer::Lost) => self.lose(fence),
+            Err(error) => {
+                tracing::error!(slot = fence.slot, %error, "a checkpoint is refused");
+                self.lose(fence);
+            }
+        }
+    }
+
+    /// Hosts of a slot that were not to be asked before a checkpoint may be asked now.
+    fn queue_awaiting(&mut self, slot: i16) {
+        let hosts = self.state.hosts.iter_mut();
+        let hosts: Vec<u64> = hosts
+            .filter(|(_, host)| host.slot == slot && host.awaits_checkpoint)
+            .filter(|(_, host)| !host.needs_checkpoint())
+            .map(|(hash, host)| {
+                host.awaits_checkpoint = false;
+                *hash
+            })
+            .collect();
+        for host in hosts {
+            self.queue(host, Instant::now());
+        }
+    }
+}
+
+/// Sends a checkpoint until it is answered, or the lease is over.
+async fn send(
+    coordinator: &Coordinator,
+    checkpoint: &Checkpoint,
+    is_held: impl Fn() -> bool,
+) -> Result<CheckpointAnswer, Error> {
+    loop {
+        match coordinator.checkpoint_slot(checkpoint).await {
+            Err(error) if error.is_transient() && is_held() => {
+                let slot = checkpoint.fence.slot;
+                tracing::warn!(slot, %error, "a checkpoint is not answered; sending it again");
+                tokio::time::sleep(SEND_AGAIN).await;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// The chunk of what changed of a host; none if nothing did.
+fn chunk_of(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRow> {
+    let packed = state.pack()?;
+    let number = |value: u64| i32::try_from(value).unwrap_or(i32::MAX);
+    let at = |due_s: u64| DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0);
+    let next_due = packed.next_due_s.map(|due_s| at(due_s).unwrap_or_else(Utc::now));
+    Some(ChunkRow {
+        crawl,
+        host_hash,
+        seq: number(packed.generation),
+        is_snapshot: packed.kind == ChunkKind::Snapshot,
+        next_due,
+        known: number(packed.known),
+        pending: number(packed.pending),
+        data: packed.bytes,
+    })
+}

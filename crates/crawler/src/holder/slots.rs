@@ -1,0 +1,214 @@
+//! Leasing slots, losing them, giving them back.
+
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use chrono::{TimeDelta, Utc};
+use everytab_coordinator::{Coordinator, DueHost, Error, SlotFence, SlotLease, SlotSums};
+
+use crate::{
+    holder::state::{Event, Holder, State},
+    known::SiteKey,
+    leases::Renewed,
+    slot::HeldSlot,
+};
+
+/// How often free slots are asked for.
+const LEASE_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the hosts that have something due are listed, beside after a lease.
+const DUE_INTERVAL: Duration = Duration::from_secs(10);
+/// Most hosts that are listed as due: as many as a worker asks in some minutes.
+const MAX_DUE: u32 = 50_000;
+/// Slots that one call leases.
+const ALL_SLOTS: u32 = 256;
+/// How far ahead hosts are listed as due.
+const AHEAD: TimeDelta = TimeDelta::seconds(30);
+
+/// Leases free slots, and reads what is recorded of the open crawls in them.
+async fn lease_with_sums(
+    coordinator: &Coordinator,
+    worker: &str,
+) -> Result<(Vec<SlotLease>, Vec<SlotSums>), Error> {
+    let leases = coordinator.lease_slots(worker, ALL_SLOTS).await?;
+    let slots: Vec<i16> = leases.iter().map(|lease| lease.fence.slot).collect();
+    let sums = match slots.as_slice() {
+        [] => Vec::new(),
+        slots => coordinator.load_slot_sums(slots).await?,
+    };
+    Ok((leases, sums))
+}
+
+impl Holder {
+    pub(super) fn lease_slots(&mut self) {
+        let State { calls, slots, share, crawls, is_stopping, .. } = &mut self.state;
+        let is_full = *share > 0 && slots.len() >= *share;
+        let is_early = calls.leased_at.is_some_and(|at| at.elapsed() < LEASE_INTERVAL);
+        if calls.is_leasing || is_early || is_full || crawls.is_empty() || *is_stopping {
+            return;
+        }
+        calls.is_leasing = true;
+        let asked_at = Instant::now();
+        calls.leased_at = Some(asked_at);
+        let (coordinator, worker) = (self.coordinator.clone(), self.settings.worker_id.clone());
+        self.start(async move {
+            match lease_with_sums(&coordinator, &worker).await {
+                Ok((leases, sums)) => Event::Leased(leases, sums, asked_at),
+                Err(error) => Event::Failed("lease", error),
+            }
+        });
+    }
+
+    pub(super) fn leased(
+        &mut self,
+        leases: Vec<SlotLease>,
+        sums: Vec<SlotSums>,
+        asked_at: Instant,
+    ) {
+        self.state.calls.is_leasing = false;
+        if leases.is_empty() {
+            return;
+        }
+        for lease in leases {
+            self.leases.add(&lease, asked_at);
+            let slot = lease.fence.slot;
+            self.drop_slot(slot);
+            self.state.slots.insert(slot, HeldSlot::new(lease));
+        }
+        for sums in sums {
+            if let Some(slot) = self.state.slots.get_mut(&sums.slot) {
+                slot.pending.insert(sums.crawl, sums.pending);
+                slot.reserved.insert(sums.crawl, sums.reserved);
+            }
+        }
+        self.state.calls.due_listed_at = None;
+    }
+
+    /// Drops all that is known of the hosts of a slot, unrecorded.
+    fn drop_slot(&mut self, slot: i16) {
+        if self.state.slots.remove(&slot).is_none() {
+            return;
+        }
+        self.state.sites.retain(|_, site| site.slot != slot);
+        let (fetcher, options) = (&self.context.fetcher, &self.options);
+        let requests = &mut self.state.requests;
+        self.state.hosts.retain(|_, host| {
+            let stays = host.slot != slot;
+            if !stays && let Some(request) = &host.request {
+                requests.remove(&request.number);
+                host.give_up_request(fetcher, options);
+            }
+            stays
+        });
+    }
+
+    pub(super) fn lose(&mut self, fence: SlotFence) {
+        self.leases.remove(fence);
+        if self.holds(fence) {
+            tracing::warn!(slot = fence.slot, "the lease of a slot is lost");
+            self.drop_slot(fence.slot);
+        }
+    }
+
+    pub(super) fn leases_renewed(&mut self, renewed: Renewed) {
+        for fence in renewed.lost {
+            self.lose(fence);
+        }
+        if renewed.share > 0 {
+            self.state.share = renewed.share;
+            self.context.fetcher.share_addresses_with(renewed.live_workers.max(1) as usize);
+        }
+        let surplus = self.state.slots.len().saturating_sub(self.state.share);
+        let leaving = self.state.slots.values().filter(|slot| slot.is_leaving).count();
+        if renewed.share > 0 && surplus > leaving {
+            self.give_up(surplus - leaving);
+        }
+    }
+
+    /// Chooses the quietest slots to be given back.
+    fn give_up(&mut self, number: usize) {
+        let slots = self.state.slots.values_mut();
+        let mut slots: Vec<&mut HeldSlot> = slots.filter(|slot| !slot.is_leaving).collect();
+        slots.sort_by_key(|slot| slot.pending.values().sum::<i64>());
+        slots.into_iter().take(number).for_each(|slot| slot.is_leaving = true);
+    }
+
+    /// Gives back the slots that leave and of which all is recorded.
+    pub(super) fn give_back_slots(&mut self) {
+        if self.state.calls.is_releasing {
+            return;
+        }
+        let is_stopping = self.state.is_stopping || self.is_out_of_work();
+        let ready = |slot: &HeldSlot| {
+            let is_quiet = slot.asking == 0 && slot.unput == 0;
+            (slot.is_leaving || is_stopping) && is_quiet && !slot.is_dirty() && !slot.is_recording
+        };
+        let fences: Vec<SlotFence> = self
+            .state
+            .slots
+            .values()
+            .filter(|slot| ready(slot))
+            .map(|slot| slot.lease.fence)
+            .collect();
+        if fences.is_empty() {
+            return;
+        }
+        for fence in &fences {
+            self.leases.remove(*fence);
+            self.drop_slot(fence.slot);
+        }
+        self.state.calls.is_releasing = true;
+        let is_last = is_stopping && self.state.slots.is_empty();
+        let (coordinator, worker) = (self.coordinator.clone(), self.settings.worker_id.clone());
+        self.start(async move {
+            match coordinator.release_slots(&worker, &fences, is_last).await {
+                Ok(_) => Event::Released,
+                Err(error) => Event::Failed("release", error),
+            }
+        });
+    }
+
+    /// Whether no slot is held any more, and none is being given back.
+    pub(super) fn has_given_all_back(&self) -> bool {
+        self.state.slots.is_empty() && !self.state.calls.is_releasing
+    }
+
+    /// Lists what is due in the slots that are held.
+    pub(super) fn list_due(&mut self) {
+        let calls = &mut self.state.calls;
+        let is_early = calls.due_listed_at.is_some_and(|at| at.elapsed() < DUE_INTERVAL);
+        if calls.is_listing_due || is_early || self.state.slots.is_empty() {
+            return;
+        }
+        calls.is_listing_due = true;
+        calls.due_listed_at = Some(Instant::now());
+        let slots: Vec<i16> = self.state.slots.keys().copied().collect();
+        let coordinator = self.coordinator.clone();
+        self.start(async move {
+            let listed = coordinator.load_due_hosts(&slots, Utc::now() + AHEAD, MAX_DUE).await;
+            match listed {
+                Ok(due) => Event::Due(due),
+                Err(error) => Event::Failed("due", error),
+            }
+        });
+    }
+
+    pub(super) fn due_listed(&mut self, due: Vec<DueHost>) {
+        self.state.calls.is_listing_due = false;
+        let missing: HashSet<(SlotFence, SiteKey)> = due
+            .into_iter()
+            .filter_map(|DueHost { slot, crawl, site_hash, .. }| {
+                let slot = self.state.slots.get(&slot)?;
+                let key = SiteKey { crawl, site_hash };
+                let is_needed = !self.state.sites.contains_key(&key)
+                    && !self.state.loading.contains(&key)
+                    && self.state.crawls.contains_key(&crawl);
+                is_needed.then_some((slot.lease.fence, key))
+            })
+            .collect();
+        if self.has_memory() {
+            self.load_sites(missing.into_iter().collect());
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Reads links and sites of held slots, in tasks of their own.
+//!
+//! Must not know: what is done with them.
+
+use std::collections::HashMap;
+
+use everytab_coordinator::{
+    Coordinator, Error, HostManners, LinkCursors, SlotFence, StoredChunk, UnreadRow,
+};
+use everytab_frontier::{ChunkError, HostState, Link, ParameterList, Unpacked, unpack_links};
+
+use crate::known::SiteKey;
+
+/// Rows of links that one call reads: each may hold some thousands of links.
+pub(crate) const ROWS_A_CALL: u32 = 64;
+
+/// Slots, with the cursors from which their links are read.
+pub(crate) type Readers = Vec<(SlotFence, LinkCursors)>;
+
+/// Links that were read.
+pub(crate) struct LinksRead {
+    /// How far is read when all are merged.
+    pub ceiling: String,
+    /// The last row, where more rows are to be read.
+    pub more_after: Option<i64>,
+    /// The links, each row with its crawl.
+    pub links: Vec<(UnreadRow, Vec<Link>)>,
+}
+
+/// Reads the next links of some slots, after `from`.
+pub(crate) async fn read_links(
+    coordinator: &Coordinator,
+    parameters: &ParameterList,
+    readers: &Readers,
+    from: Option<(String, i64)>,
+) -> Result<LinksRead, Error> {
+    let slots: Vec<(i16, LinkCursors)> =
+        readers.iter().map(|(fence, cursors)| (fence.slot, cursors.clone())).collect();
+    let after = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), *after));
+    let unread = coordinator.read_links(&slots, after, ROWS_A_CALL).await?;
+    let last = unread.rows.last().map(|row| row.id);
+    let more_after = last.filter(|_| unread.has_more);
+    let mut links = Vec::with_capacity(unread.rows.len());
+    for mut row in unread.rows {
+        let data = std::mem::take(&mut row.data);
+        let found = unpack_links(&data, parameters)
+            .map_err(|error| Error::Unexpected(format!("links in row {}: {error}", row.id)))?;
+        links.push((row, found.links));
+    }
+    Ok(LinksRead { ceiling: unread.ceiling, more_after, links })
+}
+
+/// A site that was loaded.
+pub(crate) struct LoadedSite {
+    /// Which.
+    pub key: SiteKey,
+    /// Its hosts.
+    pub hosts: Vec<HostManners>,
+    /// The state of each host that the crawl knows of.
+    pub states: Vec<(u64, Unpacked)>,
+}
+
+/// Loads sites, each with the fence of its slot.
+pub(crate) async fn load_sites(
+    coordinator: &Coordinator,
+    parameters: &ParameterList,
+    sites: &[(SlotFence, SiteKey)],
+) -> Result<Vec<(SlotFence, LoadedSite)>, Error> {
+    let asked: Vec<(i16, u64)> =
+        sites.iter().map(|(fence, key)| (fence.slot, key.site_hash)).collect();
+    let mut by_site: HashMap<u64, Vec<HostManners>> = HashMap::new();
+    for (_, manners) in coordinator.load_site_hosts(&asked).await? {
+        let hosts = by_site.entry(manners.site_hash).or_default();
+        if hosts.iter().all(|host| host.host_hash != manners.host_hash) {
+            hosts.push(manners);
+        }
+    }
+    let hosts_of = |key: &SiteKey| by_site.get(&key.site_hash).map_or(&[][..], Vec::as_slice);
+    let asked: Vec<(i16, i32, u64)> = sites
+        .iter()
+        .flat_map(|(fence, key)| {
+            let hosts = hosts_of(key).iter();
+            hosts.map(|host| (fence.slot, key.crawl, host.host_hash))
+        })
+        .collect();
+    let mut chunks: HashMap<(i32, u64), Vec<StoredChunk>> = HashMap::new();
+    if !asked.is_empty() {
+        for chunk in coordinator.load_host_chunks(&asked).await? {
+            chunks.entry((chunk.crawl, chunk.host_hash)).or_default().push(chunk);
+        }
+    }
+    let mut loaded = Vec::with_capacity(sites.len());
+    for (fence, key) in sites {
+        let hosts = hosts_of(key).to_vec();
+        let mut states = Vec::new();
+        for host in &hosts {
+            if let Some(chunks) = chunks.get(&(key.crawl, host.host_hash)) {
+                let unpacked = unpack(&host.hostname, chunks, parameters)
+                    .map_err(|error| Error::Unexpected(format!("{}: {error}", host.hostname)))?;
+                states.push((host.host_hash, unpacked));
+            }
+        }
+        loaded.push((*fence, LoadedSite { key: *key, hosts, states }));
+    }
+    Ok(loaded)
+}
+
+fn unpack(
+    host: &str,
+    chunks: &[StoredChunk],
+    parameters: &ParameterList,
+) -> Result<Unpacked, ChunkError> {
+    HostState::unpack(host, chunks.iter().map(|chunk| chunk.data.as_slice()), parameters)
+}

@@ -1,0 +1,171 @@
+//! What robots.txt of a host's origins says, and how it is kept with the host.
+//!
+//! An origin whose robots.txt cannot be had is not asked for anything: robots.txt is asked for
+//! again, with longer and longer pauses, and in the end its URLs are left (RFC 9309 2.3.1.4).
+//! Must not know: how robots.txt is fetched, which URL is next.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use everytab_fetcher::{Outcome, RobotsAnswer};
+use everytab_webpage::{CrawlDelay, RobotsTxt};
+use serde::{Deserialize, Serialize};
+
+/// How long a robots.txt holds: RFC 9309 2.4 asks for at most a day.
+const HOLDS: TimeDelta = TimeDelta::hours(24);
+/// The first pause before a robots.txt that cannot be had is asked for again; each doubles it.
+const FIRST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest pause before a robots.txt is asked for again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
+/// Most origins of a host that are remembered: a host has one or two.
+const MAX_ORIGINS: usize = 16;
+
+/// What may be asked of an origin.
+pub(crate) enum Permission {
+    /// Nothing before robots.txt is asked for.
+    AskRobots,
+    /// Nothing before this time.
+    Wait(DateTime<Utc>),
+    /// What these rules allow.
+    Rules(Arc<RobotsTxt>),
+    /// Nothing: its URLs are left.
+    Left,
+    /// Nothing: each of its URLs ends as robots.txt did.
+    Ends(Outcome),
+}
+
+enum Known {
+    Rules(Arc<RobotsTxt>),
+    Unreachable { since: DateTime<Utc>, pause: Duration },
+    Ends(Outcome),
+}
+
+struct Origin {
+    known: Known,
+    /// Until when it holds; of an origin that cannot be reached, when it is asked again.
+    until: DateTime<Utc>,
+    /// The text, to be kept.
+    text: Option<Vec<u8>>,
+}
+
+/// A robots.txt as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    origin: String,
+    until: DateTime<Utc>,
+    text: String,
+}
+
+/// What is known of the robots.txt of a host's origins.
+#[derive(Default)]
+pub(crate) struct HostRobots {
+    origins: HashMap<String, Origin>,
+    /// Whether something is to be kept that was not.
+    pub is_dirty: bool,
+}
+
+impl HostRobots {
+    /// Takes up what was kept. What cannot be read is asked for again.
+    pub(crate) fn restore(kept: &[u8]) -> Self {
+        let kept: Vec<Kept> = serde_json::from_slice(kept).unwrap_or_default();
+        let origins = kept.into_iter().map(|Kept { origin, until, text }| {
+            let text = text.into_bytes();
+            let known = Known::Rules(Arc::new(RobotsTxt::parse(&text)));
+            (origin, Origin { known, until, text: Some(text) })
+        });
+        Self { origins: origins.collect(), is_dirty: false }
+    }
+
+    /// What is to be kept, and until when it holds at the longest; none if nothing is known.
+    pub(crate) fn keep(&self) -> Option<(Vec<u8>, DateTime<Utc>)> {
+        let kept: Vec<Kept> = self
+            .origins
+            .iter()
+            .filter_map(|(origin, known)| {
+                let text = String::from_utf8_lossy(known.text.as_ref()?).into_owned();
+                Some(Kept { origin: origin.clone(), until: known.until, text })
+            })
+            .collect();
+        let until = kept.iter().map(|one| one.until).max()?;
+        Some((serde_json::to_vec(&kept).ok()?, until))
+    }
+
+    /// What may be asked of an origin now.
+    pub(crate) fn permission(
+        &self,
+        origin: &str,
+        patience: Duration,
+        now: DateTime<Utc>,
+    ) -> Permission {
+        let Some(Origin { known, until, .. }) = self.origins.get(origin) else {
+            return Permission::AskRobots;
+        };
+        if let Known::Unreachable { since, .. } = known
+            && (*until - *since).to_std().is_ok_and(|tried| tried > patience)
+        {
+            return Permission::Left;
+        }
+        match known {
+            Known::Unreachable { .. } if now < *until => Permission::Wait(*until),
+            _ if now >= *until => Permission::AskRobots,
+            Known::Unreachable { .. } => Permission::AskRobots,
+            Known::Rules(rules) => Permission::Rules(Arc::clone(rules)),
+            Known::Ends(outcome) => Permission::Ends(*outcome),
+        }
+    }
+
+    /// robots.txt of an origin was asked for, and ended so. Returns the `Crawl-delay` that holds
+    /// for `robot` from now on.
+    pub(crate) fn answered(
+        &mut self,
+        origin: &str,
+        outcome: Outcome,
+        body: &[u8],
+        robot: &str,
+        now: DateTime<Utc>,
+    ) -> Option<Duration> {
+        if self.origins.len() >= MAX_ORIGINS && !self.origins.contains_key(origin) {
+            self.origins.clear();
+        }
+        let rules = |text: &[u8]| Known::Rules(Arc::new(RobotsTxt::parse(text)));
+        let (known, holds, text) = match outcome.robots_answer() {
+            _ if ends_its_urls(outcome) => (Known::Ends(outcome), HOLDS, None),
+            RobotsAnswer::Rules => (rules(body), HOLDS, Some(body.to_vec())),
+            RobotsAnswer::NoRules | RobotsAnswer::Allowed => (rules(b""), HOLDS, Some(Vec::new())),
+            RobotsAnswer::Forbidden | RobotsAnswer::NoAnswer => {
+                let (since, pause) = match self.origins.get(origin).map(|before| &before.known) {
+                    Some(Known::Unreachable { since, pause }) => {
+                        (*since, (*pause * 2).min(LONGEST_PAUSE))
+                    }
+                    _ => (now, FIRST_PAUSE),
+                };
+                let holds = TimeDelta::from_std(pause).unwrap_or(HOLDS);
+                (Known::Unreachable { since, pause }, holds, None)
+            }
+        };
+        let delay = match &known {
+            Known::Rules(rules) => rules.crawl_delay(robot).map(seconds),
+            Known::Unreachable { .. } | Known::Ends(_) => None,
+        };
+        self.is_dirty |= text.is_some();
+        self.origins.insert(origin.to_owned(), Origin { known, until: now + holds, text });
+        delay
+    }
+}
+
+/// Whether each URL of an origin ends as its robots.txt did: it has no address, or none that may
+/// be asked.
+fn ends_its_urls(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::DnsNxdomain | Outcome::DnsNoAddress | Outcome::IpBlocked | Outcome::OptedOut
+    )
+}
+
+/// A delay that is too long to be obeyed is one second longer than the longest that is.
+fn seconds(delay: CrawlDelay) -> Duration {
+    match delay {
+        CrawlDelay::Wait(delay) => delay,
+        CrawlDelay::TooLong => everytab_fetcher::CRAWL_DELAY_MAX + Duration::from_secs(1),
+    }
+}

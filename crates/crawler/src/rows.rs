@@ -1,0 +1,139 @@
+//! What a fetch is recorded as: its row, and its record in an archive.
+//!
+//! Must not know: slots, what is known of hosts.
+
+use std::{sync::Arc, time::Duration};
+
+use chrono::Utc;
+use everytab_commoncrawl::crawl_layout::ArchiveSubset;
+use everytab_coordinator::FetchRow;
+use everytab_fetcher::{Outcome, Retry};
+use everytab_frontier::{Ending, Turn};
+
+use crate::{archives::Record, crawl::Crawl, visit::Answer};
+
+/// Bytes of a title that are kept; longer ones are no titles.
+const MAX_TITLE_BYTES: usize = 1_024;
+
+/// Scheme, host and port of a URL, as the URL has them.
+pub(crate) fn origin_of(url: &str) -> Option<&str> {
+    let start = url.find("://")? + "://".len();
+    let length = url.get(start..)?.find(['/', '?']).unwrap_or(url.len() - start);
+    url.get(..start + length)
+}
+
+/// How a URL with this outcome ended.
+pub(crate) fn ending_of(outcome: Outcome) -> Ending {
+    match outcome {
+        // An empty page is a page.
+        Outcome::Ok | Outcome::Redirected | Outcome::EmptyBody | Outcome::NotModified => {
+            Ending::Captured
+        }
+        Outcome::TypeRefused
+        | Outcome::RobotsDisallowed
+        | Outcome::OptedOut
+        | Outcome::IpBlocked
+        | Outcome::UrlUnparsable
+        | Outcome::UrlTooLong
+        | Outcome::UrlScheme
+        | Outcome::UrlPort
+        | Outcome::UrlCredentials => Ending::Refused,
+        _ => Ending::Failed,
+    }
+}
+
+/// Whether a failure may have been passing, so that the URL is asked for once more.
+pub(crate) fn may_pass(answer: &Answer) -> bool {
+    match answer.fetched.outcome.retry() {
+        Retry::Never => false,
+        Retry::LaterPass => true,
+        Retry::AfterRetryAfter => matches!(answer.fetched.status, Some(429 | 503)),
+    }
+}
+
+/// The row of a URL of which nothing is known but that it had its turn.
+pub(crate) fn empty_row(crawl: i32, host_hash: u64, turn: &Turn) -> FetchRow {
+    FetchRow {
+        crawl,
+        host_hash,
+        url_hash: turn.hash.0,
+        url: turn.url.clone(),
+        at: Utc::now(),
+        duration_ms: None,
+        depth: i16::try_from(turn.attributes.depth).unwrap_or(i16::MAX),
+        status: None,
+        outcome: String::new(),
+        bytes: None,
+        sha256: None,
+        mime: None,
+        charset: None,
+        language: None,
+        title: None,
+        etag: None,
+        last_modified: None,
+        redirect: None,
+        object: None,
+        record_offset: None,
+        record_length: None,
+        body_object: None,
+        body_offset: None,
+        body_length: None,
+        truncated: None,
+    }
+}
+
+/// The row of a URL that was asked for; where its record is, is not known yet.
+pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -> FetchRow {
+    let Answer { fetched, facts, sha256 } = answer;
+    let exchange = answer.exchange();
+    let milliseconds = |time: Duration| i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
+    let validators = fetched.validators();
+    let mut title = facts.title.clone();
+    if let Some(title) = &mut title {
+        title.truncate(title.floor_char_boundary(MAX_TITLE_BYTES));
+    }
+    FetchRow {
+        at: exchange.map_or_else(Utc::now, |exchange| exchange.asked_at),
+        duration_ms: exchange.map(|exchange| milliseconds(exchange.duration)),
+        status: fetched.status.and_then(|status| i16::try_from(status).ok()),
+        outcome: fetched.outcome.as_str().to_owned(),
+        bytes: sha256.map(|_| i32::try_from(fetched.body.len()).unwrap_or(i32::MAX)),
+        sha256: *sha256,
+        mime: fetched.content_type(),
+        charset: facts.charset.clone(),
+        title,
+        etag: validators.etag,
+        last_modified: validators.last_modified,
+        redirect: fetched.redirect.clone(),
+        truncated: fetched.truncated.map(|reason| reason.as_str().to_owned()),
+        ..empty_row(crawl, host_hash, turn)
+    }
+}
+
+/// The record of an answer; none if none came.
+pub(crate) fn record_of(
+    crawl: &Arc<Crawl>,
+    subset: ArchiveSubset,
+    answer: Answer,
+    depth: Option<u16>,
+    delay: Duration,
+) -> Option<Record> {
+    answer.fetched.status?;
+    let Answer { fetched, facts, .. } = answer;
+    let exchange = fetched.exchanges.into_iter().next_back()?;
+    Some(Record {
+        crawl: Arc::clone(crawl),
+        subset,
+        url: exchange.url,
+        date_micros: exchange.asked_at.timestamp_micros(),
+        ip_address: Some(exchange.address.ip()),
+        request_head: exchange.request_head,
+        response_head: exchange.response_head,
+        body: fetched.body,
+        truncated: fetched.truncated,
+        duration: exchange.duration,
+        delay,
+        depth,
+        charset: facts.charset,
+    })
+}

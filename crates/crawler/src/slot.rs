@@ -1,0 +1,301 @@
+//! What the holder of a slot has done since the slot's last checkpoint.
+//!
+//! Invariant: sums, chunks and cursors of one checkpoint belong together: what is counted as
+//! answered is answered in the chunks of the same checkpoint. Must not know: how a checkpoint is
+//! sent, hosts' manners.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::Instant,
+};
+
+use everytab_coordinator::{CrawlCounts, FetchRow, LinkCursors, LinksRow, SlotLease};
+use everytab_frontier::{
+    Ending, Link, MAX_LINKS_PER_CHUNK, Merged, TurnedAwayCounts, UrlHash, pack_links,
+};
+use serde_json::{Map, Value};
+
+/// Links that a slot remembers to have recorded, so that they are not recorded again: 16 bytes
+/// each. Of more, some are recorded again, and are known where they arrive.
+const MAX_REMEMBERED_LINKS: usize = 200_000;
+/// Slots of a group: one row of links is for one group.
+const GROUP: u8 = 16;
+
+/// What the sums of a crawl in a slot grow by.
+#[derive(Default)]
+struct Sums {
+    counts: CrawlCounts,
+    refused: BTreeMap<String, u64>,
+    left: BTreeMap<String, u64>,
+    links_refused: TurnedAwayCounts,
+}
+
+impl Sums {
+    fn take(self, crawl: i32) -> CrawlCounts {
+        let object = |counts: BTreeMap<String, u64>| {
+            let counts = counts.into_iter().map(|(word, count)| (word, Value::from(count)));
+            Value::Object(counts.collect::<Map<_, _>>())
+        };
+        let links = self.links_refused.iter().filter(|(_, count)| *count > 0);
+        let links = links.map(|(reason, count)| (reason.as_str().to_owned(), count)).collect();
+        CrawlCounts {
+            crawl,
+            refused: object(self.refused),
+            left: object(self.left),
+            links_refused: object(links),
+            ..self.counts
+        }
+    }
+}
+
+/// A slot that is held.
+pub(crate) struct HeldSlot {
+    /// Its lease, with the cursors of the links that are merged.
+    pub lease: SlotLease,
+    /// Number of its last checkpoint.
+    pub number: i64,
+    /// Whether a checkpoint is on its way.
+    pub is_recording: bool,
+    /// Whether it is to be given back when nothing of it is under way.
+    pub is_leaving: bool,
+    /// Requests that are under way.
+    pub asking: usize,
+    /// Records that are not put yet.
+    pub unput: usize,
+    /// Whether a checkpoint is to be sent soon.
+    pub wants_checkpoint: bool,
+    /// When the first thing was done that no checkpoint has.
+    pub since: Option<Instant>,
+    /// Pending URLs, by crawl.
+    pub pending: HashMap<i32, i64>,
+    /// Pages that are reserved, by crawl.
+    pub reserved: HashMap<i32, i64>,
+    /// Reserved pages that are under way, by crawl.
+    pub in_use: HashMap<i32, i64>,
+    /// Crawls of which pages are being reserved.
+    pub reserving: HashSet<i32>,
+    /// Hosts of crawls whose state changed.
+    pub changed: HashSet<(i32, u64)>,
+    /// Hosts whose manners changed.
+    pub changed_hosts: HashSet<u64>,
+    sums: HashMap<i32, Sums>,
+    fetches: Vec<FetchRow>,
+    links: HashMap<(i32, u8), Vec<(u8, Link)>>,
+    remembered: HashSet<(i32, UrlHash)>,
+    recorded_cursors: LinkCursors,
+}
+
+impl HeldSlot {
+    /// A slot of which nothing is done yet.
+    pub(crate) fn new(lease: SlotLease) -> Self {
+        let recorded_cursors = lease.cursors.clone();
+        Self {
+            lease,
+            number: 0,
+            is_recording: false,
+            is_leaving: false,
+            asking: 0,
+            unput: 0,
+            wants_checkpoint: false,
+            since: None,
+            pending: HashMap::new(),
+            reserved: HashMap::new(),
+            in_use: HashMap::new(),
+            reserving: HashSet::new(),
+            changed: HashSet::new(),
+            changed_hosts: HashSet::new(),
+            sums: HashMap::new(),
+            fetches: Vec::new(),
+            links: HashMap::new(),
+            remembered: HashSet::new(),
+            recorded_cursors,
+        }
+    }
+
+    /// Something was done that a checkpoint is to record.
+    pub(crate) fn touch(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    /// The state of a host changed without a sum.
+    pub(crate) fn changed(&mut self, crawl: i32, host: u64) {
+        self.changed.insert((crawl, host));
+        self.touch();
+    }
+
+    /// Links were merged into the state of a host.
+    pub(crate) fn merged(&mut self, crawl: i32, host: u64, merged: &Merged) {
+        let new = i64::try_from(merged.new).unwrap_or_default();
+        *self.pending.entry(crawl).or_default() += new;
+        let sums = self.sums.entry(crawl).or_default();
+        sums.counts.known += new;
+        sums.counts.pending += new;
+        sums.links_refused.add(&merged.turned_away);
+        if merged.new > 0 {
+            self.changed.insert((crawl, host));
+        }
+        self.touch();
+    }
+
+    /// A URL was answered in the state of its host; the row says how.
+    pub(crate) fn answered(&mut self, row: FetchRow, ending: Ending, uses_page: bool) {
+        let crawl = row.crawl;
+        self.changed.insert((crawl, row.host_hash));
+        *self.pending.entry(crawl).or_default() -= 1;
+        let sums = self.sums.entry(crawl).or_default();
+        sums.counts.pending -= 1;
+        match ending {
+            Ending::Captured => sums.counts.captured += 1,
+            Ending::Failed => sums.counts.failed += 1,
+            Ending::Refused => *sums.refused.entry(row.outcome.clone()).or_default() += 1,
+            Ending::Left => *sums.left.entry(row.outcome.clone()).or_default() += 1,
+        }
+        if uses_page {
+            sums.counts.pages += 1;
+            *self.reserved.entry(crawl).or_default() -= 1;
+        }
+        self.fetches.push(row);
+        self.touch();
+    }
+
+    /// All links up to the cursors' new place are merged: `read` of them by crawl.
+    pub(crate) fn read(&mut self, cursor: &str, read: &HashMap<i32, i64>) {
+        let cursors = LinkCursors { ordinary: cursor.to_owned(), urgent: cursor.to_owned() };
+        self.lease.cursors = cursors;
+        for (crawl, number) in read {
+            self.sums.entry(*crawl).or_default().counts.read += number;
+            self.touch();
+        }
+    }
+
+    /// Bytes were put to the store of a crawl.
+    pub(crate) fn stored(&mut self, crawl: i32, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or_default();
+        self.sums.entry(crawl).or_default().counts.stored_bytes += bytes;
+        self.touch();
+    }
+
+    /// Links to other hosts were found, and links that are not followed.
+    pub(crate) fn found(
+        &mut self,
+        crawl: i32,
+        links: Vec<(u8, Link)>,
+        turned_away: &TurnedAwayCounts,
+    ) {
+        let sums = self.sums.entry(crawl).or_default();
+        sums.links_refused.add(turned_away);
+        if self.remembered.len() > MAX_REMEMBERED_LINKS {
+            self.remembered.clear();
+        }
+        for (slot, link) in links {
+            if self.remembered.insert((crawl, link.url.hash())) {
+                sums.counts.sent += 1;
+                self.links.entry((crawl, slot / GROUP)).or_default().push((slot, link));
+            }
+        }
+        self.touch();
+    }
+
+    /// Reserves a page of a limited crawl for a request; false if none is left.
+    pub(crate) fn use_page(&mut self, crawl: i32) -> bool {
+        let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
+        let in_use = self.in_use.entry(crawl).or_default();
+        let is_free = *in_use < reserved;
+        *in_use += i64::from(is_free);
+        is_free
+    }
+
+    /// A request for a page of a limited crawl is over.
+    pub(crate) fn end_use(&mut self, crawl: i32) {
+        if let Some(in_use) = self.in_use.get_mut(&crawl) {
+            *in_use -= 1;
+        }
+    }
+
+    /// Forgets a crawl that has ended. Links that were found for it are recorded no more.
+    pub(crate) fn forget(&mut self, crawl: i32) {
+        self.sums.remove(&crawl);
+        self.fetches.retain(|row| row.crawl != crawl);
+        self.links.retain(|(of, _), _| *of != crawl);
+        self.changed.retain(|(of, _)| *of != crawl);
+        for by_crawl in [&mut self.pending, &mut self.reserved, &mut self.in_use] {
+            by_crawl.remove(&crawl);
+        }
+    }
+
+    /// Reserved pages for which nothing is pending are given back.
+    fn give_back(&mut self) {
+        for (crawl, reserved) in &mut self.reserved {
+            let pending = self.pending.get(crawl).copied().unwrap_or_default();
+            let spare = (*reserved - pending).max(0);
+            if spare > 0 {
+                *reserved -= spare;
+                self.sums.entry(*crawl).or_default().counts.given_back += spare;
+                self.since.get_or_insert_with(Instant::now);
+            }
+        }
+    }
+
+    /// Whether fetches are to be recorded.
+    pub(crate) fn has_fetches(&self) -> bool {
+        !self.fetches.is_empty()
+    }
+
+    /// Whether anything is to be recorded.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Takes what a checkpoint records but chunks and hosts: sums, fetches, links and the cursors
+    /// where they moved.
+    pub(crate) fn take(&mut self) -> Taken {
+        self.give_back();
+        self.since = None;
+        let has_moved = self.lease.cursors != self.recorded_cursors;
+        self.recorded_cursors = self.lease.cursors.clone();
+        for (crawl, _) in &self.changed {
+            self.sums.entry(*crawl).or_default();
+        }
+        let counts = std::mem::take(&mut self.sums);
+        let links = std::mem::take(&mut self.links);
+        Taken {
+            cursor: has_moved.then(|| self.lease.cursors.ordinary.clone()),
+            urgent_cursor: has_moved.then(|| self.lease.cursors.urgent.clone()),
+            counts: counts.into_iter().map(|(crawl, sums)| sums.take(crawl)).collect(),
+            fetches: std::mem::take(&mut self.fetches),
+            links: links
+                .into_iter()
+                .flat_map(|((crawl, group), links)| links_rows(crawl, group, links))
+                .collect(),
+            changed: std::mem::take(&mut self.changed),
+            changed_hosts: std::mem::take(&mut self.changed_hosts),
+        }
+    }
+}
+
+/// What a checkpoint records of a slot.
+pub(crate) struct Taken {
+    pub cursor: Option<String>,
+    pub urgent_cursor: Option<String>,
+    pub counts: Vec<CrawlCounts>,
+    pub fetches: Vec<FetchRow>,
+    pub links: Vec<LinksRow>,
+    pub changed: HashSet<(i32, u64)>,
+    pub changed_hosts: HashSet<u64>,
+}
+
+/// Packs the links for a group of slots.
+fn links_rows(crawl: i32, group: u8, links: Vec<(u8, Link)>) -> Vec<LinksRow> {
+    let mut rows = Vec::new();
+    for part in links.chunks(MAX_LINKS_PER_CHUNK) {
+        let slot_mask = part.iter().fold(0, |mask, (slot, _)| mask | (1 << (slot % GROUP)));
+        let links: Vec<Link> = part.iter().map(|(_, link)| link.clone()).collect();
+        let amount = i32::try_from(links.len()).unwrap_or(i32::MAX);
+        // As many as a chunk holds are one chunk.
+        for data in pack_links(&links) {
+            let slot_group = i16::from(group);
+            rows.push(LinksRow { crawl, slot_group, slot_mask, is_urgent: false, amount, data });
+        }
+    }
+    rows
+}

@@ -1,0 +1,225 @@
+//! One request to a host, in a task of its own: for a page, or for a robots.txt. A page is read
+//! here too, so that pages are read on all cores.
+//!
+//! Must not know: what is known of the host, slots, archives.
+
+use std::sync::Arc;
+
+use everytab_coordinator::SlotFence;
+use everytab_fetcher::{
+    DelaySettings, Exchange, Fetcher, HostTurns, Outcome, PageFetched, PageRequest, Purpose,
+    Trouble,
+};
+use everytab_frontier::{
+    FoundLinks, LinkFlags, ParameterList, Referrer, SuffixList, Turn, TurnedAway,
+};
+use everytab_webpage::{
+    LinkKind, LinkRequest, PageLinks, links::LinksLeftOut, understand_with_links,
+};
+use sha2::{Digest, Sha256};
+
+use crate::crawl::Crawl;
+
+/// What all visits need.
+pub(crate) struct VisitContext {
+    /// Makes the requests.
+    pub fetcher: Fetcher,
+    /// Parameters that are no part of a key.
+    pub parameters: ParameterList,
+    /// What a site is.
+    pub suffixes: SuffixList,
+}
+
+/// What a visit asks for.
+pub(crate) enum Asked {
+    /// The robots.txt of this origin, with the delays of this crawl.
+    Robots {
+        /// The crawl.
+        crawl: Arc<Crawl>,
+        /// Scheme, host and port.
+        origin: String,
+    },
+    /// A URL of a crawl.
+    Page {
+        /// The crawl.
+        crawl: Arc<Crawl>,
+        /// The URL.
+        turn: Turn,
+    },
+}
+
+impl Asked {
+    /// The crawl for which it is asked.
+    pub(crate) fn crawl(&self) -> &Arc<Crawl> {
+        match self {
+            Self::Robots { crawl, .. } | Self::Page { crawl, .. } => crawl,
+        }
+    }
+}
+
+/// What a page says.
+#[derive(Default)]
+pub(crate) struct PageFacts {
+    /// Name of its encoding.
+    pub charset: Option<String>,
+    /// Its title.
+    pub title: Option<String>,
+    /// The links that are followed, and why others are not.
+    pub found: FoundLinks,
+}
+
+/// A visit that is over.
+pub(crate) struct Visited {
+    /// The fence of the slot under which it was begun.
+    pub fence: SlotFence,
+    /// Hash of the hostname.
+    pub host_hash: u64,
+    /// Number of the request in this process.
+    pub number: u64,
+    /// The turns of the host, which nobody else had meanwhile.
+    pub turns: HostTurns,
+    /// What was asked for.
+    pub asked: Asked,
+    /// How it ended.
+    pub result: Result<Answer, Trouble>,
+}
+
+/// How a request ended.
+pub(crate) struct Answer {
+    /// How it ended, with the body.
+    pub fetched: PageFetched,
+    /// What the page says.
+    pub facts: PageFacts,
+    /// SHA-256 of the body, if an answer came.
+    pub sha256: Option<[u8; 32]>,
+}
+
+impl Answer {
+    /// The request that was answered last; none if none was sent.
+    pub(crate) fn exchange(&self) -> Option<&Exchange> {
+        self.fetched.exchanges.last()
+    }
+}
+
+/// Makes the request when the host may be asked, and reads the answer.
+pub(crate) async fn visit(
+    context: &VisitContext,
+    mut turns: HostTurns,
+    (asked, delays): (Asked, DelaySettings),
+    (fence, host_hash, number): (SlotFence, u64, u64),
+    host: &str,
+) -> Visited {
+    let result = match &asked {
+        Asked::Robots { origin, .. } => ask_robots(&mut turns, origin, &delays).await,
+        Asked::Page { crawl, turn } => {
+            ask_page(context, (&mut turns, &delays), crawl, (host, turn)).await
+        }
+    };
+    Visited { fence, host_hash, number, turns, asked, result }
+}
+
+async fn ask_robots(
+    turns: &mut HostTurns,
+    origin: &str,
+    delays: &DelaySettings,
+) -> Result<Answer, Trouble> {
+    let url = format!("{origin}/robots.txt");
+    let purpose = Purpose::robots();
+    let fetched = turns.fetch(&PageRequest::new(&url, &purpose), delays).await?;
+    let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
+    Ok(Answer { fetched, facts: PageFacts::default(), sha256 })
+}
+
+async fn ask_page(
+    context: &VisitContext,
+    (turns, delays): (&mut HostTurns, &DelaySettings),
+    crawl: &Crawl,
+    (host, turn): (&str, &Turn),
+) -> Result<Answer, Trouble> {
+    let is_requisite = turn.attributes.flags.contains(LinkFlags::REQUISITE);
+    let purpose = if is_requisite { &crawl.media } else { &crawl.page };
+    let fetched = turns.fetch(&PageRequest::new(&turn.url, purpose), delays).await?;
+    let facts = match fetched.outcome {
+        Outcome::Ok if !is_requisite && is_html(&fetched) => {
+            page_facts(context, crawl, (host, turn), &fetched)
+        }
+        Outcome::Redirected => {
+            let found = of_redirect(context, crawl, (host, turn), &fetched);
+            PageFacts { found, ..PageFacts::default() }
+        }
+        _ => PageFacts::default(),
+    };
+    let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
+    Ok(Answer { fetched, facts, sha256 })
+}
+
+/// Whether a body is read as a page. One without a type may be.
+fn is_html(fetched: &PageFetched) -> bool {
+    let kind = fetched.content_type();
+    kind.is_none_or(|kind| matches!(kind.as_str(), "text/html" | "application/xhtml+xml"))
+}
+
+fn of_redirect(
+    context: &VisitContext,
+    crawl: &Crawl,
+    (host, turn): (&str, &Turn),
+    fetched: &PageFetched,
+) -> FoundLinks {
+    let Some(target) = &fetched.redirect else { return FoundLinks::default() };
+    let referrer = Referrer { host, attributes: turn.attributes };
+    FoundLinks::of_redirect(target, &referrer, &crawl.rules, &context.parameters, &context.suffixes)
+}
+
+fn page_facts(
+    context: &VisitContext,
+    crawl: &Crawl,
+    (host, turn): (&str, &Turn),
+    fetched: &PageFetched,
+) -> PageFacts {
+    let headers: Vec<(String, Vec<u8>)> = fetched
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
+        .collect();
+    let robot = context.fetcher.robot().product();
+    let request = LinkRequest { robot, with_requisites: crawl.keeps_media };
+    let (page, links) = understand_with_links(&turn.url, &headers, &fetched.body, &request);
+    let referrer = Referrer { host, attributes: turn.attributes };
+    let followed = followed_links(&links, crawl.obeys_nofollow);
+    let mut found = FoundLinks::of_page(
+        followed,
+        &referrer,
+        &crawl.rules,
+        &context.parameters,
+        &context.suffixes,
+    );
+    count_left_out(&mut found, &links.left_out);
+    let title = (!page.title.text.is_empty()).then_some(page.title.text);
+    PageFacts { charset: Some(page.charset), title, found }
+}
+
+/// The links that a crawl follows, each with its flags.
+fn followed_links(
+    links: &PageLinks,
+    obeys_nofollow: bool,
+) -> impl Iterator<Item = (&str, LinkFlags)> {
+    let is_page_nofollow = obeys_nofollow && links.robots.is_nofollow;
+    links.links.iter().filter_map(move |link| match link.origin.kind() {
+        LinkKind::Requisite => Some((link.url.as_str(), LinkFlags::REQUISITE)),
+        LinkKind::Page if is_page_nofollow || (obeys_nofollow && link.is_nofollow) => None,
+        LinkKind::Page => Some((link.url.as_str(), LinkFlags::default())),
+    })
+}
+
+/// Counts the links that are none.
+fn count_left_out(found: &mut FoundLinks, left_out: &LinksLeftOut) {
+    let LinksLeftOut { over_limit, too_long, other_scheme, unparsable, empty: _ } = *left_out;
+    for (number, reason) in [
+        (over_limit, TurnedAway::TrapPageLinks),
+        (too_long, TurnedAway::TrapLength),
+        (other_scheme, TurnedAway::Scheme),
+        (unparsable, TurnedAway::Unparsable),
+    ] {
+        (0..number).for_each(|_| found.turned_away.count(reason));
+    }
+}

@@ -1,0 +1,63 @@
+//! How a worker crawls.
+//!
+//! Must not know: what a crawl asks for.
+
+use std::{path::PathBuf, time::Duration};
+
+use everytab_storage::StoreSettings;
+
+use crate::own_hosts::OwnHosts;
+
+/// Time after which what is known is recorded: as long as a lease lasts, so that a worker that dies
+/// costs at most as much again.
+pub const RECORD_AFTER: Duration = Duration::from_secs(30);
+/// Bytes after which an archive is put.
+pub const ARCHIVE_BYTES: u64 = 64 << 20;
+/// For how long robots.txt of a host that cannot be had is asked for again, before its URLs are
+/// left: RFC 9309 2.3.1.4 speaks of a reasonable time.
+pub const ROBOTS_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Pause before a URL is asked again whose failure may have been passing.
+pub const RETRY_PAUSE: Duration = Duration::from_secs(60);
+
+/// How a worker crawls.
+#[derive(Debug, Clone)]
+pub struct CrawlerSettings {
+    /// Its name in leases, unique in the fleet.
+    pub worker_id: String,
+    /// Whether it ends when no crawl is open.
+    pub exit_when_done: bool,
+    /// Where archives are written before they are put.
+    pub temporary: PathBuf,
+    /// How stores are opened.
+    pub stores: StoreSettings,
+    /// Who runs the crawl, as archives say it.
+    pub operator: String,
+    /// Hosts that are the operator's own.
+    pub own: OwnHosts,
+    /// See [`RECORD_AFTER`].
+    pub record_after: Duration,
+    /// See [`ARCHIVE_BYTES`].
+    pub archive_bytes: u64,
+    /// See [`ROBOTS_PATIENCE`].
+    pub robots_patience: Duration,
+    /// See [`RETRY_PAUSE`].
+    pub retry_pause: Duration,
+}
+
+impl CrawlerSettings {
+    /// The settings of a worker with this name.
+    pub fn new(worker_id: String, temporary: PathBuf, stores: StoreSettings) -> Self {
+        Self {
+            worker_id,
+            exit_when_done: false,
+            temporary,
+            stores,
+            operator: String::new(),
+            own: OwnHosts::default(),
+            record_after: RECORD_AFTER,
+            archive_bytes: ARCHIVE_BYTES,
+            robots_patience: ROBOTS_PATIENCE,
+            retry_pause: RETRY_PAUSE,
+        }
+    }
+}

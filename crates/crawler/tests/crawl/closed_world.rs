@@ -1,0 +1,118 @@
+//! A crawl of a closed world records exactly what its oracle says.
+
+use std::time::Duration;
+
+use everytab_crawler::CrawlerEnd;
+use everytab_testbed::{
+    Behaviour, ClosedCrawl, ExpectedEnding, GraphSettings, OracleScope, check_politeness,
+};
+
+use crate::world::{World, assert_same, settings};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_of_a_site_records_what_the_oracle_says() {
+    let graph = GraphSettings { hosts: 6, sites: 2, pages: 120, ..GraphSettings::default() };
+    let world = World::new(1, graph).await;
+    let home = world.graph().home(0);
+    let id = world.start(&settings("site"), None, &[home]).await;
+    let worker = world.worker("worker-1", |_| {});
+    let status = world.ended(id).await;
+    assert_eq!(worker.finish().await, CrawlerEnd::Finished);
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Site);
+    assert_same(&world.recorded(id).await, &world.expected(crawl.clone()));
+    assert_eq!(status.ended_by.as_deref(), Some("empty"));
+    assert_eq!(status.captured, world.count(crawl, ExpectedEnding::Captured));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_workers_record_what_the_oracle_says_of_a_world_with_dead_hosts() {
+    let graph = GraphSettings {
+        hosts: 60,
+        sites: 30,
+        pages: 900,
+        dead: 150,
+        dead_as: vec![Behaviour::DnsNxdomain, Behaviour::Reset],
+        crawl_delay: 100,
+        crawl_delay_ms: (20, 400),
+        ..GraphSettings::default()
+    };
+    let world = World::new(2, graph).await;
+    let home = world.graph().home(0);
+    let id = world.start(&settings("any"), None, &[home]).await;
+    let one = world.worker("worker-1", |_| {});
+    let two = world.worker("worker-2", |_| {});
+    let status = world.ended(id).await;
+    assert_eq!(one.finish().await, CrawlerEnd::Finished);
+    assert_eq!(two.finish().await, CrawlerEnd::Finished);
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
+    assert_same(&world.recorded(id).await, &world.expected(crawl));
+    assert_eq!(status.ended_by.as_deref(), Some("empty"));
+    assert_eq!(status.seeds + status.sent, status.read);
+    let delay = |host: &str| {
+        let host = world.graph().host_of_name(host);
+        host.and_then(|host| world.graph().crawl_delay(host)).unwrap_or_default()
+    };
+    assert_eq!(check_politeness(&world.running.access_lines(), delay), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_that_stop_hand_their_slots_over_and_no_host_is_asked_early() {
+    let graph = GraphSettings { hosts: 30, sites: 15, pages: 450, ..GraphSettings::default() };
+    let world = World::new(3, graph).await;
+    let home = world.graph().home(0);
+    let mut asked = settings("any");
+    asked.delay_ms = 50;
+    let id = world.start(&asked, None, &[home]).await;
+    let mut worker = world.worker("worker-0", |_| {});
+    for number in 1..5 {
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        let next = world.worker(&format!("worker-{number}"), |_| {});
+        // A worker that has found the crawl ended is finished before it is asked to stop.
+        worker.stop().await;
+        worker = next;
+    }
+    world.ended(id).await;
+    worker.finish().await;
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
+    assert_same(&world.recorded(id).await, &world.expected(crawl));
+    let delay = |_: &str| Duration::from_millis(50);
+    assert_eq!(check_politeness(&world.running.access_lines(), delay), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_dies_costs_requests_and_no_record() {
+    let graph = GraphSettings { hosts: 20, sites: 10, pages: 300, ..GraphSettings::default() };
+    let world = World::new(4, graph).await;
+    let home = world.graph().home(0);
+    let mut asked = settings("any");
+    asked.delay_ms = 200;
+    let id = world.start(&asked, None, &[home]).await;
+    let one = world.worker("worker-1", |_| {});
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    one.kill();
+    let two = world.worker("worker-2", |_| {});
+    world.ended(id).await;
+    two.finish().await;
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
+    assert_same(&world.recorded(id).await, &world.expected(crawl));
+    let delay = |_: &str| Duration::from_millis(200);
+    assert_eq!(check_politeness(&world.running.access_lines(), delay), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_of_pages_is_reached_and_never_exceeded() {
+    let graph = GraphSettings { hosts: 20, sites: 10, pages: 400, ..GraphSettings::default() };
+    let world = World::new(5, graph).await;
+    let home = world.graph().home(0);
+    let id = world.start(&settings("any"), Some(70), &[home]).await;
+    let one = world.worker("worker-1", |_| {});
+    let two = world.worker("worker-2", |_| {});
+    let status = world.ended(id).await;
+    one.finish().await;
+    two.finish().await;
+    assert_eq!((status.ended_by.as_deref(), status.captured), (Some("limit"), 70));
+    let expected = world.expected(ClosedCrawl::new(vec![home], OracleScope::Any));
+    for (url, outcome) in world.recorded(id).await {
+        assert_eq!(expected.get(&url), Some(&outcome), "{url}");
+    }
+}

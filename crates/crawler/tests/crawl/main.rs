@@ -1,0 +1,7 @@
+//! Live crawls of a graph of sites, over real sockets and a real Postgres, beside the graph's
+//! oracle.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod closed_world;
+mod world;

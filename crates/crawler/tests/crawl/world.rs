@@ -1,0 +1,275 @@
+//! A graph of sites that is served, a database, a store, and workers that crawl.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use everytab_commoncrawl::crawl_layout::LiveCrawlName;
+use everytab_coordinator::{
+    ConnectSettings, Coordinator, CrawlStatus, LinksRow, NewCrawl, schema_digest,
+};
+use everytab_crawler::{CrawlSettings, CrawlerEnd, CrawlerSettings, OwnHosts};
+use everytab_fetcher::{FetchSettings, Fetcher};
+use everytab_frontier::{
+    CanonicalUrl, DEFAULT_SUFFIX_LIST, Link, ParameterList, SuffixList, pack_links, slot_of_site,
+};
+use everytab_postgres::{ADMIN_USER, shared_for_tests};
+use everytab_storage::StoreSettings;
+use everytab_testbed::{
+    ClosedCrawl, ExpectedEnding, GraphPage, GraphSettings, Running, Settings, SiteGraph,
+    SmallInternet,
+};
+use tempfile::TempDir;
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::watch,
+    task::JoinHandle,
+};
+use uuid::Uuid;
+
+/// The longest time that a crawl of a test may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) struct World {
+    pub running: Running,
+    pub owner: Coordinator,
+    worker_url: String,
+    folder: TempDir,
+}
+
+/// A worker that crawls in this process, on a runtime of its own.
+pub(crate) struct TestWorker {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<CrawlerEnd>,
+    runtime: Runtime,
+}
+
+impl TestWorker {
+    /// Asks it to stop, and waits until it has given back what it held.
+    pub(crate) async fn stop(self) -> CrawlerEnd {
+        // It may have ended already.
+        self.stop.send(true).ok();
+        self.finish().await
+    }
+
+    /// Ends all its tasks at once: nothing is recorded or given back.
+    pub(crate) fn kill(self) {
+        self.runtime.shutdown_background();
+    }
+
+    /// Waits until it has nothing to do.
+    pub(crate) async fn finish(self) -> CrawlerEnd {
+        let end = self.task.await.unwrap();
+        self.runtime.shutdown_background();
+        end
+    }
+}
+
+fn template() -> String {
+    let server = shared_for_tests();
+    let name = format!("crawler_{}", schema_digest());
+    server.template(&name, |url| {
+        std::thread::scope(|scope| {
+            let migrated = scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.unwrap().block_on(async {
+                    let settings = ConnectSettings::default();
+                    let coordinator = Coordinator::connect(url, &settings).await.unwrap();
+                    coordinator.migrate().await.unwrap();
+                    coordinator.close().await;
+                });
+            });
+            migrated.join().unwrap();
+        });
+    });
+    name
+}
+
+impl World {
+    pub(crate) async fn new(seed: u64, graph: GraphSettings) -> Self {
+        let folder = TempDir::new().unwrap();
+        let settings = Settings::graph(seed, graph, folder.path().join("internet"));
+        let running = SmallInternet::start(settings).await.unwrap();
+        running.keep_access_log();
+        let server = shared_for_tests();
+        let name = server.fresh_database(Some(&template()));
+        let owner_url = server.url(&name, ADMIN_USER);
+        let settings = ConnectSettings::default();
+        let owner = Coordinator::connect(&owner_url, &settings).await.unwrap();
+        Self { running, owner, worker_url: server.url(&name, "everytab_worker"), folder }
+    }
+
+    pub(crate) fn graph(&self) -> &SiteGraph {
+        self.running.graph().unwrap()
+    }
+
+    fn fetcher(&self) -> FetchSettings {
+        let client = &self.running.client;
+        FetchSettings {
+            dns: Some(client.dns),
+            ca_file: Some(client.ca_file.clone()),
+            allow_ranges: client.allow_ranges.iter().map(|r| r.parse().unwrap()).collect(),
+            dial_ports: client.dial_ports.iter().copied().collect(),
+            // Long: servers and workers share this process, and the machine may be busy.
+            dns_timeout: Duration::from_secs(2),
+            breaker_minimum: 256,
+            ..FetchSettings::default()
+        }
+    }
+
+    /// Starts a crawl of some pages.
+    pub(crate) async fn start(
+        &self,
+        settings: &CrawlSettings,
+        page_limit: Option<i64>,
+        seeds: &[GraphPage],
+    ) -> Uuid {
+        let id = Uuid::new_v4();
+        let micros = chrono::Utc::now().timestamp_micros();
+        let name = LiveCrawlName::new(micros, id.as_fields().0).unwrap();
+        let crawl = NewCrawl {
+            id,
+            name: name.as_str().to_owned(),
+            owner: "test".to_owned(),
+            store: format!("file://{}", self.folder.path().join("store").display()),
+            settings: serde_json::to_value(settings).unwrap(),
+            page_limit,
+            ends_at: None,
+            max_store_bytes: None,
+        };
+        let number = self.owner.start_crawl(&crawl).await.unwrap();
+        let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
+        let rows: Vec<LinksRow> = seeds
+            .iter()
+            .map(|seed| {
+                let url = self.graph().url(*seed);
+                let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
+                let slot = slot_of_site(suffixes.site_of(url.host()));
+                let link = Link::submitted(url, false, 0);
+                LinksRow {
+                    crawl: number,
+                    slot_group: i16::from(slot / 16),
+                    slot_mask: 1 << (slot % 16),
+                    is_urgent: false,
+                    amount: 1,
+                    data: pack_links(&[link]).remove(0),
+                }
+            })
+            .collect();
+        assert!(self.owner.add_links(number, &rows, true).await.unwrap());
+        id
+    }
+
+    /// Starts a worker.
+    pub(crate) fn worker(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut CrawlerSettings),
+    ) -> TestWorker {
+        let temporary = self.folder.path().to_path_buf();
+        let mut settings =
+            CrawlerSettings::new(name.to_owned(), temporary, StoreSettings::default());
+        settings.exit_when_done = true;
+        let sites = (0..self.graph().sites()).map(|site| self.graph().site_name(site));
+        settings.own = OwnHosts::new(sites);
+        settings.record_after = Duration::from_secs(2);
+        settings.robots_patience = Duration::ZERO;
+        settings.retry_pause = Duration::ZERO;
+        change(&mut settings);
+        let (stop, stopped) = watch::channel(false);
+        let (fetcher_settings, worker_url) = (self.fetcher(), self.worker_url.clone());
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let task = runtime.spawn(async move {
+            let fetcher = Fetcher::new(fetcher_settings).unwrap();
+            let connect = ConnectSettings::default();
+            let coordinator = Coordinator::connect(&worker_url, &connect).await.unwrap();
+            everytab_crawler::run(coordinator, fetcher, settings, stopped).await.unwrap()
+        });
+        TestWorker { stop, task, runtime }
+    }
+
+    pub(crate) async fn status(&self, id: Uuid) -> CrawlStatus {
+        self.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap()
+    }
+
+    /// Waits until a crawl has ended. Its sums add up at every look.
+    pub(crate) async fn ended(&self, id: Uuid) -> CrawlStatus {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let status = self.status(id).await;
+            assert_adds_up(&status);
+            if status.state == "ended" {
+                return status;
+            }
+            assert!(Instant::now() < until, "not ended: {status:?}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// What a crawl recorded: of each URL its ending or outcome, and its digest.
+    pub(crate) async fn recorded(&self, id: Uuid) -> BTreeMap<String, String> {
+        let mut recorded = BTreeMap::new();
+        let mut after = 0;
+        loop {
+            let fetches = self.owner.crawl_fetches(id, after, 1_000).await.unwrap();
+            let Some(last) = fetches.last() else { return recorded };
+            after = last.id;
+            for fetch in fetches {
+                let key = CanonicalUrl::parse(&fetch.url, &ParameterList::default()).unwrap();
+                let before = recorded.insert(key.key().to_owned(), fetch.outcome);
+                assert_eq!(before, None, "{} is recorded twice", fetch.url);
+            }
+        }
+    }
+
+    /// What the oracle expects.
+    pub(crate) fn expected(&self, crawl: ClosedCrawl) -> BTreeMap<String, String> {
+        let fetches = self.graph().oracle(crawl);
+        fetches.map(|fetch| (fetch.url, fetch.outcome.to_owned())).collect()
+    }
+
+    /// How many URLs the oracle expects to end so.
+    pub(crate) fn count(&self, crawl: ClosedCrawl, ending: ExpectedEnding) -> i64 {
+        let fetches = self.graph().oracle(crawl).filter(|fetch| fetch.ending == ending);
+        i64::try_from(fetches.count()).unwrap()
+    }
+}
+
+fn sum_of(counts: &serde_json::Value) -> i64 {
+    counts.as_object().unwrap().values().map(|count| count.as_i64().unwrap()).sum()
+}
+
+pub(crate) fn assert_adds_up(status: &CrawlStatus) {
+    let CrawlStatus { known, pending, captured, failed, refused, left, .. } = status;
+    let sum = pending + captured + failed + sum_of(refused) + sum_of(left);
+    assert_eq!(*known, sum, "{status:?}");
+}
+
+/// Settings of a crawl of a closed world: no delay, and no budget that cuts anything off.
+pub(crate) fn settings(scope: &str) -> CrawlSettings {
+    CrawlSettings {
+        scope: scope.parse().unwrap(),
+        depth: 1_000,
+        site_pages: 100_000,
+        delay_ms: 0,
+        ..CrawlSettings::default()
+    }
+}
+
+/// Compares what was recorded with what the oracle expects, and shows some of what differs.
+pub(crate) fn assert_same(
+    recorded: &BTreeMap<String, String>,
+    expected: &BTreeMap<String, String>,
+) {
+    let wrong: Vec<String> = expected
+        .iter()
+        .filter(|(url, outcome)| recorded.get(*url) != Some(*outcome))
+        .map(|(url, outcome)| format!("{url}: {outcome}, found {:?}", recorded.get(url)))
+        .take(12)
+        .collect();
+    let more: Vec<_> =
+        recorded.iter().filter(|(url, _)| !expected.contains_key(*url)).take(12).collect();
+    let numbers = (recorded.len(), expected.len());
+    assert!(wrong.is_empty() && more.is_empty(), "{numbers:?}\n{wrong:#?}\n{more:#?}");
+}
