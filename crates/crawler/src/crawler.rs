@@ -57,7 +57,7 @@ pub async fn run(
         worker: archive_name(&settings.worker_id),
         max_bytes: settings.archive_bytes,
         max_age: settings.record_after,
-        operator: settings.operator.clone(),
+        operator: settings.operator.clone().unwrap_or_else(|| fetcher.user_agent().to_owned()),
         user_agent: fetcher.user_agent().to_owned(),
     };
     let (tell_put, put) = mpsc::unbounded_channel();

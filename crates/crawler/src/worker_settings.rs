@@ -30,8 +30,8 @@ pub struct CrawlerSettings {
     pub temporary: PathBuf,
     /// How stores are opened.
     pub stores: StoreSettings,
-    /// Who runs the crawl, as archives say it.
-    pub operator: String,
+    /// Who runs the crawl, as archives say it; none where the `User-Agent` says so.
+    pub operator: Option<String>,
     /// Hosts that are the operator's own.
     pub own: OwnHosts,
     /// See [`RECORD_AFTER`].
@@ -52,7 +52,7 @@ impl CrawlerSettings {
             exit_when_done: false,
             temporary,
             stores,
-            operator: String::new(),
+            operator: None,
             own: OwnHosts::default(),
             record_after: RECORD_AFTER,
             archive_bytes: ARCHIVE_BYTES,

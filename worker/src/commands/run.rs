@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, Digests};
-use everytab_crawler::{CrawlerEnd, CrawlerSettings};
+use everytab_crawler::{CrawlerEnd, CrawlerSettings, OwnHosts};
 use everytab_fetcher::capacity;
 use everytab_icon::test_vectors::encoder_digest_hex;
 use everytab_jobs::{Context, STORE_ATTEMPTS};
@@ -60,6 +60,9 @@ pub struct RunArgs {
         default_value = "auto"
     )]
     instance_metadata: InstanceMetadata,
+    /// With --role crawl: domains of your own, which may be asked with a delay below 250 ms
+    #[arg(long, env = "EVERYTAB_OWN", value_name = "DOMAIN", value_delimiter = ',')]
+    own: Vec<String>,
     /// Serve metrics for Prometheus at http://ADDR/metrics; port 0 takes any free port
     #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
@@ -94,7 +97,12 @@ pub async fn run(args: RunArgs) -> CliResult {
                 "--role crawl goes with no other role: start a process for each",
             ));
         }
-        return crawl(coordinator, context, args.exit_when_done, stop).await;
+        let settings = CrawlerSettings {
+            exit_when_done: args.exit_when_done,
+            own: OwnHosts::new(&args.own),
+            ..CrawlerSettings::new(worker_id(), context.temporary.clone(), store_settings())
+        };
+        return crawl(coordinator, context, settings, stop).await;
     }
     let settings = WorkerSettings {
         worker_id: worker_id(),
@@ -112,15 +120,10 @@ pub async fn run(args: RunArgs) -> CliResult {
 async fn crawl(
     coordinator: Coordinator,
     context: Context,
-    exit_when_done: bool,
+    settings: CrawlerSettings,
     stop: tokio::sync::watch::Receiver<bool>,
 ) -> CliResult {
-    let (worker_id, temporary) = (worker_id(), context.temporary.clone());
-    tracing::info!(worker_id, "crawling");
-    let settings = CrawlerSettings {
-        exit_when_done,
-        ..CrawlerSettings::new(worker_id, temporary, store_settings())
-    };
+    tracing::info!(worker_id = settings.worker_id, "crawling");
     let crawled = everytab_crawler::run(coordinator, context.fetcher, settings, stop).await;
     let end = crawled.map_err(|error| CliError::new(error.to_string()))?;
     tracing::info!(?end, "stopped crawling");
