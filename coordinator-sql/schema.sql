@@ -73,13 +73,13 @@ declare
 begin
     perform coordinator.check_links(p_groups, p_masks, p_urgent, p_amounts, p_data);
     select * into crawl_row from crawls where crawl = p_crawl for no key update;
-    if not found or crawl_row.state = 'ended' or not crawl_row.seeding then
+    if not found or crawl_row.state = 'ended' then
         return false;
     end if;
     insert into links (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
     select hour, p_crawl, added.* from unnest(p_groups, p_masks, p_urgent, p_amounts, p_data) added;
     update crawls c
-       set seeding = not p_is_last,
+       set seeding = c.seeding and not p_is_last,
            seeds = c.seeds + (select coalesce(sum(amount), 0) from unnest(p_amounts) amount)
      where c.crawl = p_crawl;
     if p_is_last then
@@ -1072,6 +1072,18 @@ begin
         perform coordinator.advance(p_scan, 'bundle-shard');
     end if;
 end $$;
+
+-- Name: find_crawls(text); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.find_crawls(p_text text) RETURNS TABLE(id uuid, crawl integer, name text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+    select c.id, c.crawl, c.name
+      from crawls c
+     where p_text is null or c.name = p_text or starts_with(c.id::text, lower(p_text))
+     order by c.crawl desc limit case when p_text is null then 1 else 5 end;
+$$;
 
 -- Name: find_host_job(integer, everytab.job_kind, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
@@ -2644,6 +2656,41 @@ begin
     return found;
 end $$;
 
+-- Name: set_crawl(uuid, text, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.set_crawl(p_id uuid, p_name text, p_value bigint, OUT word text, OUT used bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    crawl_row crawls;
+begin
+    select * into crawl_row from crawls c where c.id = p_id for no key update;
+    used := crawl_row.page_limit - crawl_row.budget_left;
+    if not found then
+        word := 'unknown';
+    elsif crawl_row.state = 'ended' then
+        word := 'ended';
+    elsif p_name = 'limit' and crawl_row.page_limit is null then
+        word := 'unlimited';
+    elsif p_name = 'limit' and coalesce(p_value, 0) < used then
+        word := 'used';
+    else
+        word := 'changed';
+        case p_name
+            when 'limit' then
+                update crawls c set page_limit = p_value, budget_left = p_value - used
+                 where c.id = p_id;
+                perform coordinator.end_if_done(crawl_row.crawl);
+            when 'duration_s' then
+                update crawls c set ends_at = c.started_at + make_interval(secs => p_value)
+                 where c.id = p_id;
+            when 'max_store_bytes' then
+                update crawls c set max_store_bytes = p_value where c.id = p_id;
+        end case;
+    end if;
+end $$;
+
 -- Name: set_deadline(integer, bigint); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.set_deadline(p_run integer, p_deadline_ms bigint) RETURNS boolean
@@ -3850,6 +3897,10 @@ REVOKE ALL ON FUNCTION coordinator.exclude(p_scan integer, p_kinds text[], p_pat
 
 REVOKE ALL ON FUNCTION coordinator.fan_out(p_scan integer) FROM PUBLIC;
 
+-- Name: FUNCTION find_crawls(p_text text); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.find_crawls(p_text text) FROM PUBLIC;
+
 -- Name: FUNCTION find_host_job(p_scan integer, p_kind everytab.job_kind, p_hash bigint); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.find_host_job(p_scan integer, p_kind everytab.job_kind, p_hash bigint) FROM PUBLIC;
@@ -4217,6 +4268,10 @@ REVOKE ALL ON FUNCTION coordinator.search_jobs() FROM PUBLIC;
 -- Name: FUNCTION set_archive_rate(p_run integer, p_archive_rate integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.set_archive_rate(p_run integer, p_archive_rate integer) FROM PUBLIC;
+
+-- Name: FUNCTION set_crawl(p_id uuid, p_name text, p_value bigint, OUT word text, OUT used bigint); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.set_crawl(p_id uuid, p_name text, p_value bigint, OUT word text, OUT used bigint) FROM PUBLIC;
 
 -- Name: FUNCTION set_deadline(p_run integer, p_deadline_ms bigint); Type: ACL; Schema: coordinator; Owner: -
 

@@ -1,7 +1,8 @@
 -- Adds links that somebody submitted to a crawl: packed, one row a group of 16 slots; the mask says
 -- for which of them, the amount how many links. The last call says so, also with no links: from
--- then on the crawl may end. False: the crawl has ended, or takes no more seeds. A call that is
--- repeated because its reply was lost adds its links again, and they are found to be known.
+-- then on the crawl may end, when these and all links that an operator adds later were read. False:
+-- the crawl has ended. A call that is repeated because its reply was lost adds its links again, and
+-- they are found to be known.
 create or replace function coordinator.add_links(
     p_crawl integer, p_is_last boolean, p_groups smallint[], p_masks integer[],
     p_urgent boolean[], p_amounts integer[], p_data bytea[])
@@ -12,13 +13,13 @@ declare
 begin
     perform coordinator.check_links(p_groups, p_masks, p_urgent, p_amounts, p_data);
     select * into crawl_row from crawls where crawl = p_crawl for no key update;
-    if not found or crawl_row.state = 'ended' or not crawl_row.seeding then
+    if not found or crawl_row.state = 'ended' then
         return false;
     end if;
     insert into links (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
     select hour, p_crawl, added.* from unnest(p_groups, p_masks, p_urgent, p_amounts, p_data) added;
     update crawls c
-       set seeding = not p_is_last,
+       set seeding = c.seeding and not p_is_last,
            seeds = c.seeds + (select coalesce(sum(amount), 0) from unnest(p_amounts) amount)
      where c.crawl = p_crawl;
     if p_is_last then

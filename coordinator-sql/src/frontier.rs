@@ -4,6 +4,7 @@
 //! Every write of a slot shows the fence of its lease, and Postgres refuses it once the lease is
 //! lost. Must not know: what a link or a chunk holds, how a URL is fetched.
 
+pub(crate) mod changes;
 pub(crate) mod checkpoint;
 pub(crate) mod crawls;
 pub(crate) mod links;

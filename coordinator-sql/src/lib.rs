@@ -51,6 +51,7 @@ pub use digests::{Digests, WithheldRun};
 pub use error::Error;
 pub use exclusions::ExclusionRow;
 pub use frontier::{
+    changes::{CrawlChange, CrawlChanged, FoundCrawl},
     checkpoint::{Checkpoint, CheckpointAnswer},
     crawls::{CrawlFetch, CrawlHost, CrawlStatus, CrawlVerb, NewCrawl, OpenCrawl},
     links::{UnreadLinks, UnreadRow},

@@ -80,8 +80,9 @@ impl Coordinator {
         Ok(read)
     }
 
-    /// Adds links that somebody submitted to a crawl. The last call says so, also without links:
-    /// from then on the crawl may end. False: the crawl has ended, or takes no more seeds.
+    /// Adds links that were submitted to a crawl. The last call of who started it says so, also
+    /// without links: from then on the crawl may end, when these and what an operator adds later
+    /// are read. False: the crawl has ended.
     ///
     /// # Errors
     /// When Postgres cannot be asked.

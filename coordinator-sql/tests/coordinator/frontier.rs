@@ -1,5 +1,6 @@
 //! The live crawl: slots, links, checkpoints, ends and limits.
 
+mod changes;
 mod checkpoint;
 mod ends;
 mod holder;

@@ -1,0 +1,85 @@
+//! Finding a crawl by what a person typed, and changing when it ends.
+
+use uuid::Uuid;
+
+use crate::{bind::bind, coordinator::Coordinator, error::Error, row::from_row};
+
+/// A crawl that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundCrawl {
+    /// Its id.
+    pub id: Uuid,
+    /// Its number in this database.
+    pub crawl: i32,
+    /// Its name.
+    pub name: String,
+}
+
+from_row!(FoundCrawl { id, crawl, name });
+
+/// Another end of a crawl that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrawlChange {
+    /// Pages in all, at least 1; only of a crawl that was started with a limit.
+    Limit(i64),
+    /// Seconds from its start; none: it ends by itself.
+    Duration(Option<i64>),
+    /// Bytes in the store; none: as many as there are.
+    MaxStoreBytes(Option<i64>),
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrawlChanged {
+    /// It holds from now on.
+    Changed,
+    /// There is no such crawl.
+    Unknown,
+    /// The crawl has ended.
+    Ended,
+    /// The crawl was started without a limit, and cannot have one now.
+    Unlimited,
+    /// So many pages are captured or reserved, and the limit is below that.
+    Used(i64),
+}
+
+struct Answer {
+    word: String,
+    used: Option<i64>,
+}
+
+from_row!(Answer { word, used });
+
+impl Coordinator {
+    /// The crawls whose name is `text` or whose id begins with it, newest first, at most five; for
+    /// none, the newest crawl.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn find_crawls(&self, text: Option<&str>) -> Result<Vec<FoundCrawl>, Error> {
+        self.operator_rows("select * from coordinator.find_crawls($1)", &[bind(&text)]).await
+    }
+
+    /// Changes when a crawl ends.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or refuses a number that is not positive.
+    pub async fn set_crawl(&self, id: Uuid, change: CrawlChange) -> Result<CrawlChanged, Error> {
+        let (name, value) = match change {
+            CrawlChange::Limit(pages) => ("limit", Some(pages)),
+            CrawlChange::Duration(seconds) => ("duration_s", seconds),
+            CrawlChange::MaxStoreBytes(bytes) => ("max_store_bytes", bytes),
+        };
+        let sql = "select * from coordinator.set_crawl($1, $2, $3)";
+        let parameters = [bind(&id), bind(&name), bind(&value)];
+        let answers: Vec<Answer> = self.operator_rows(sql, &parameters).await?;
+        let answer = answers.first().map(|answer| (answer.word.as_str(), answer.used));
+        Ok(match answer {
+            Some(("changed", _)) => CrawlChanged::Changed,
+            Some(("ended", _)) => CrawlChanged::Ended,
+            Some(("unlimited", _)) => CrawlChanged::Unlimited,
+            Some(("used", used)) => CrawlChanged::Used(used.unwrap_or_default()),
+            _ => CrawlChanged::Unknown,
+        })
+    }
+}
