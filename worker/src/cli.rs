@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        backup, blocklist, doctor, inspect, local, plan, publish, restore, run, scan, serve,
+        backup, blocklist, crawl, doctor, inspect, local, plan, publish, restore, run, scan, serve,
         signing_key, takedown,
     },
     options::DatabaseArgs,
@@ -31,6 +31,8 @@ pub enum Command {
     Local(Box<local::LocalArgs>),
     /// Start, watch and change scans
     Scan(scan::ScanArgs),
+    /// Start, watch and change live crawls, which fetch the web itself
+    Crawl(crawl::CrawlArgs),
     /// Bring the database to this program's schema
     Migrate(DatabaseArgs),
     /// Serve a published site from a directory

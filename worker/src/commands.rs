@@ -2,6 +2,7 @@
 
 pub mod backup;
 pub mod blocklist;
+pub mod crawl;
 pub mod database;
 pub mod doctor;
 pub mod exclude;

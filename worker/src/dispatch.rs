@@ -4,8 +4,8 @@ use crate::{
     cli::{Cli, Command},
     cli_error::CliResult,
     commands::{
-        backup, blocklist, doctor, inspect, local, migrate, plan, publish, restore, run, scan,
-        serve, signing_key, takedown,
+        backup, blocklist, crawl, doctor, inspect, local, migrate, plan, publish, restore, run,
+        scan, serve, signing_key, takedown,
     },
 };
 
@@ -13,7 +13,13 @@ use crate::{
 pub fn log_filter(cli: &Cli) -> &'static str {
     let is_quiet = matches!(
         cli.command,
-        Some(Command::Inspect(_) | Command::Plan(_) | Command::Scan(_) | Command::Doctor(_))
+        Some(
+            Command::Inspect(_)
+                | Command::Plan(_)
+                | Command::Scan(_)
+                | Command::Crawl(_)
+                | Command::Doctor(_)
+        )
     );
     if is_quiet { "warn" } else { "info" }
 }
@@ -38,6 +44,7 @@ pub async fn dispatch(cli: Cli) -> CliResult {
         Some(Command::Run(args)) => run::run(*args).await,
         Some(Command::Local(args)) => local::run(*args).await,
         Some(Command::Scan(args)) => scan::run(args).await,
+        Some(Command::Crawl(args)) => crawl::run(args).await,
         Some(Command::Migrate(args)) => migrate::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
         Some(Command::Publish(args)) => publish::run(args).await,

@@ -50,7 +50,11 @@ impl ScanStores {
     }
 }
 
-fn absolute(place: String) -> Result<String, OperationError> {
+/// A store by a URL that means the same on every machine and in every folder.
+///
+/// # Errors
+/// When a bare path cannot be made absolute.
+pub fn absolute(place: String) -> Result<String, OperationError> {
     if place.contains("://") {
         return Ok(place);
     }

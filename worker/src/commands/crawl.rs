@@ -1,0 +1,102 @@
+//! `crawl`: start, watch and change live crawls, which fetch the web itself.
+
+mod listings;
+mod one_crawl;
+mod option_args;
+mod seeds;
+mod set;
+mod start;
+mod status;
+
+use clap::{Args, Subcommand};
+use everytab_coordinator::CrawlVerb;
+
+use self::one_crawl::OneCrawl;
+use crate::{
+    cli_error::{CliError, CliResult, Exit},
+    commands::stdout,
+    options::DatabaseArgs,
+};
+
+/// Options of `crawl`.
+#[derive(Debug, Args)]
+pub struct CrawlArgs {
+    #[command(subcommand)]
+    command: CrawlCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum CrawlCommand {
+    /// Start a crawl of URLs and what they link to; prints its id and name
+    Start(Box<start::StartArgs>),
+    /// Show where a crawl stands
+    Status(status::StatusArgs),
+    /// List all crawls, newest first
+    List {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// One JSON object a line
+        #[arg(long, env = "EVERYTAB_JSON")]
+        json: bool,
+    },
+    /// Ask nothing more for a crawl; everything is kept
+    Pause(OneCrawl),
+    /// Go on with a paused crawl
+    Resume(OneCrawl),
+    /// End a crawl; what is captured stays
+    Cancel(OneCrawl),
+    /// Add URLs to a crawl that has not ended
+    Add(start::AddArgs),
+    /// Change when a crawl ends, such as limit=5000, for=2h or max-store=off
+    Set(set::SetArgs),
+    /// Show the hosts of which something is due, soonest first
+    Hosts(listings::HostsArgs),
+    /// Show what was fetched, in the order of recording
+    Fetches(listings::FetchesArgs),
+}
+
+/// Does what was asked of crawls.
+///
+/// # Errors
+/// When the database, a store, the seeds or the request itself refuse.
+pub async fn run(args: CrawlArgs) -> CliResult {
+    match args.command {
+        CrawlCommand::Start(args) => start::start(*args).await,
+        CrawlCommand::Status(args) => status::status(args).await,
+        CrawlCommand::List { database, json } => listings::list(&database, json).await,
+        CrawlCommand::Pause(crawl) => apply(&crawl, CrawlVerb::Pause).await,
+        CrawlCommand::Resume(crawl) => apply(&crawl, CrawlVerb::Resume).await,
+        CrawlCommand::Cancel(crawl) => apply(&crawl, CrawlVerb::Cancel).await,
+        CrawlCommand::Add(args) => start::add(args).await,
+        CrawlCommand::Set(args) => set::set(args).await,
+        CrawlCommand::Hosts(args) => listings::hosts(args).await,
+        CrawlCommand::Fetches(args) => listings::fetches(args).await,
+    }
+}
+
+async fn apply(crawl: &OneCrawl, verb: CrawlVerb) -> CliResult {
+    let (coordinator, found) = crawl.find().await?;
+    let before = one_crawl::status_of(&coordinator, &found).await?;
+    let (done, is_so) = match verb {
+        CrawlVerb::Pause => ("paused", before.state == "paused"),
+        CrawlVerb::Resume => ("running", before.state == "running"),
+        CrawlVerb::Cancel => ("cancelled", false),
+    };
+    if before.state == "ended" {
+        return Err(one_crawl::has_ended(&found));
+    } else if is_so {
+        let name = found.name;
+        return Err(CliError::new(format!("nothing was changed: crawl {name} is {done} already")));
+    }
+    match coordinator.move_crawl(found.id, verb).await? {
+        // It may have ended in between.
+        Some((state, ended_by)) if state == "ended" && ended_by.as_deref() != Some("cancel") => {
+            Err(one_crawl::has_ended(&found))
+        }
+        Some(_) => {
+            stdout::line(done)?;
+            Ok(Exit::Done)
+        }
+        None => Err(one_crawl::unknown(&found.name)),
+    }
+}

@@ -1,0 +1,150 @@
+//! `crawl list`, `crawl hosts` and `crawl fetches`: tables, or one JSON object a line.
+
+use std::fmt::Display;
+
+use clap::{Args, value_parser};
+use everytab_operations::progress::layout::printable;
+use serde_json::json;
+
+use super::one_crawl::OneCrawl;
+use crate::{
+    cli_error::{CliResult, Exit},
+    commands::{database, stdout},
+    options::DatabaseArgs,
+};
+
+/// The most hosts of an answer: they are sorted in Postgres.
+const MAX_HOSTS: i64 = 10_000;
+/// The most fetches of an answer.
+const MAX_FETCHES: i64 = 1_000;
+
+/// Options of `crawl hosts`.
+#[derive(Debug, Args)]
+pub(super) struct HostsArgs {
+    #[command(flatten)]
+    crawl: OneCrawl,
+    /// Hosts at most, up to 10000
+    #[arg(long, env = "EVERYTAB_CRAWL_SHOW", value_name = "N", default_value_t = 100,
+          value_parser = value_parser!(i32).range(1..=MAX_HOSTS))]
+    limit: i32,
+    /// One JSON object a line
+    #[arg(long, env = "EVERYTAB_JSON")]
+    json: bool,
+}
+
+/// Options of `crawl fetches`.
+#[derive(Debug, Args)]
+pub(super) struct FetchesArgs {
+    #[command(flatten)]
+    crawl: OneCrawl,
+    /// Fetches at most, up to 1000
+    #[arg(long, env = "EVERYTAB_CRAWL_SHOW", value_name = "N", default_value_t = 100,
+          value_parser = value_parser!(i32).range(1..=MAX_FETCHES))]
+    limit: i32,
+    /// Go on after the fetch with this number
+    #[arg(long, env = "EVERYTAB_CRAWL_AFTER", value_name = "NUMBER", default_value_t = 0)]
+    after: i64,
+    /// One JSON object a line
+    #[arg(long, env = "EVERYTAB_JSON")]
+    json: bool,
+}
+
+/// Lists all crawls.
+///
+/// # Errors
+/// When the database cannot be asked.
+pub(super) async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
+    let coordinator = database::connect(args).await?;
+    for crawl in coordinator.crawl_status(None).await? {
+        if as_json {
+            stdout::line(json!({
+                "id": crawl.id, "name": crawl.name, "state": crawl.state,
+                "ended_by": crawl.ended_by, "known": crawl.known, "pending": crawl.pending,
+                "captured": crawl.captured, "store": crawl.store,
+                "started_at": crawl.started_at, "finished_at": crawl.finished_at,
+            }))?;
+        } else {
+            let ended_by = crawl.ended_by.map(|why| format!(" ({why})")).unwrap_or_default();
+            stdout::line(format_args!(
+                "{}  {}  {:<16} {:>9} known {:>9} pending {:>9} captured",
+                crawl.id,
+                crawl.name,
+                crawl.state + &ended_by,
+                crawl.known,
+                crawl.pending,
+                crawl.captured
+            ))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Shows hosts that have something due.
+///
+/// # Errors
+/// When the database cannot be asked, or has no such crawl.
+pub(super) async fn hosts(args: HostsArgs) -> CliResult {
+    let (coordinator, crawl) = args.crawl.find().await?;
+    let found = coordinator.crawl_hosts(crawl.id, args.limit).await?;
+    if !args.json && !found.is_empty() {
+        stdout::line(format_args!(
+            "{:<19}  {:>7} {:>7}  {:>7} {:>8} {:>8}  host",
+            "due", "pending", "known", "delay", "answers", "failures"
+        ))?;
+    }
+    for host in &found {
+        if args.json {
+            stdout::line(serde_json::to_string(host)?)?;
+        } else {
+            stdout::line(format_args!(
+                "{}  {:>7} {:>7}  {:>5}ms {:>6}ms {:>8}  {}",
+                host.next_due.max(host.free_at).format("%Y-%m-%d %H:%M:%S"),
+                host.pending,
+                host.known,
+                host.delay_ms.max(host.crawl_delay_ms.unwrap_or_default()),
+                host.response_ms,
+                host.failures,
+                host.hostname
+            ))?;
+        }
+    }
+    if found.len() >= usize::try_from(args.limit).unwrap_or_default() {
+        eprintln!("there may be more hosts: --limit shows more");
+    }
+    Ok(Exit::Done)
+}
+
+/// Shows fetches.
+///
+/// # Errors
+/// When the database cannot be asked, or has no such crawl.
+pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
+    let (coordinator, crawl) = args.crawl.find().await?;
+    let found = coordinator.crawl_fetches(crawl.id, args.after, args.limit).await?;
+    for fetch in &found {
+        if args.json {
+            stdout::line(serde_json::to_string(fetch)?)?;
+        } else {
+            stdout::line(format_args!(
+                "{}  {}  {:>3} {:<16} {:>6} ms {:>9} B  {}",
+                fetch.id,
+                fetch.at.format("%Y-%m-%d %H:%M:%S"),
+                or_dash(fetch.status),
+                fetch.outcome,
+                or_dash(fetch.duration_ms),
+                or_dash(fetch.bytes),
+                printable(&fetch.url)
+            ))?;
+        }
+    }
+    if let Some(last) = found.last()
+        && found.len() >= usize::try_from(args.limit).unwrap_or_default()
+    {
+        eprintln!("there may be more: --after {}", last.id);
+    }
+    Ok(Exit::Done)
+}
+
+fn or_dash(value: Option<impl Display>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}

@@ -1,0 +1,79 @@
+//! Which crawl a command is about.
+
+use clap::Args;
+use everytab_coordinator::{Coordinator, CrawlStatus, FoundCrawl};
+
+use crate::{cli_error::CliError, commands::database, options::DatabaseArgs};
+
+/// A crawl and its database.
+#[derive(Debug, Args)]
+pub(super) struct OneCrawl {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The crawl's id, the beginning of it, or its name; without it, the newest
+    #[arg(value_name = "ID")]
+    crawl: Option<String>,
+}
+
+impl OneCrawl {
+    /// The database, and the crawl in it.
+    ///
+    /// # Errors
+    /// When the database cannot be asked, or has no such crawl, or several.
+    pub(super) async fn find(&self) -> Result<(Coordinator, FoundCrawl), CliError> {
+        find(&self.database, self.crawl.as_deref()).await
+    }
+}
+
+/// The database, and the crawl in it whose name is `text` or whose id begins with it; for none, the
+/// newest.
+///
+/// # Errors
+/// When the database cannot be asked, or has no such crawl, or several.
+pub(super) async fn find(
+    args: &DatabaseArgs,
+    text: Option<&str>,
+) -> Result<(Coordinator, FoundCrawl), CliError> {
+    // A script's variable that is not set must not mean a crawl.
+    if text.is_some_and(|text| text.trim().is_empty()) {
+        return Err(CliError::usage("the crawl's id is empty; `crawl list` shows them"));
+    }
+    let coordinator = database::connect(args).await?;
+    let mut found = coordinator.find_crawls(text).await?;
+    let exact = found.iter().position(|crawl| Some(crawl.name.as_str()) == text);
+    if let Some(exact) = exact {
+        found = vec![found.swap_remove(exact)];
+    }
+    let ids: Vec<String> = found.iter().map(|crawl| crawl.id.to_string()).collect();
+    match (found.pop(), text) {
+        (Some(crawl), _) if found.is_empty() => Ok((coordinator, crawl)),
+        (Some(_), text) => Err(CliError::new(format!(
+            "{:?} is the beginning of several crawls' ids: {}",
+            text.unwrap_or_default(),
+            ids.join(", ")
+        ))),
+        (None, Some(text)) => Err(unknown(text)),
+        (None, None) => {
+            Err(CliError::new("there is no crawl yet; `everytab-worker crawl start` starts one"))
+        }
+    }
+}
+
+pub(super) fn unknown(text: &str) -> CliError {
+    CliError::new(format!("there is no crawl {text:?}; `crawl list` shows them"))
+}
+
+pub(super) fn has_ended(crawl: &FoundCrawl) -> CliError {
+    CliError::new(format!("nothing was changed: crawl {} has ended", crawl.name))
+}
+
+/// Where a crawl stands.
+///
+/// # Errors
+/// When the database cannot be asked, or the crawl is gone.
+pub(super) async fn status_of(
+    coordinator: &Coordinator,
+    crawl: &FoundCrawl,
+) -> Result<CrawlStatus, CliError> {
+    coordinator.crawl_status(Some(crawl.id)).await?.pop().ok_or_else(|| unknown(&crawl.name))
+}

@@ -1,0 +1,285 @@
+//! Options that make one crawl different from another.
+
+use std::time::Duration;
+
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use everytab_crawler::{CrawlSettings, MediaOption, NofollowOption, SitemapsOption};
+use everytab_fetcher::{DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES};
+use everytab_frontier::Scope;
+
+/// What makes one crawl different from another.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "The crawl")]
+pub(super) struct CrawlOptionArgs {
+    /// Links that are followed: none, to the same host, to the same site, to the sites of the
+    /// seeds, or all
+    #[arg(long, env = "EVERYTAB_CRAWL_SCOPE", default_value = "site",
+          value_parser = PossibleValuesParser::new(Scope::ALL.map(Scope::as_str))
+              .try_map(|word| word.parse::<Scope>()))]
+    scope: Scope,
+    /// Links from a seed at most, up to 1000; 0: the seeds only
+    #[arg(long, env = "EVERYTAB_CRAWL_DEPTH", value_name = "N", default_value_t = 16)]
+    depth: u16,
+    /// Pages in all, never exceeded
+    #[arg(long, env = "EVERYTAB_CRAWL_LIMIT", value_name = "N")]
+    limit: Option<u64>,
+    /// Pages of a site
+    #[arg(long, env = "EVERYTAB_CRAWL_SITE_PAGES", value_name = "N", default_value_t = 10_000)]
+    site_pages: u64,
+    /// Follow only URLs that match: a glob over host and path such as example.com/blog/*, or re:
+    /// and a regular expression. Seeds are exempt
+    #[arg(long, env = "EVERYTAB_CRAWL_INCLUDE", value_name = "PATTERN")]
+    include: Vec<String>,
+    /// Ask for no URL that matches; wins over --include
+    #[arg(long, env = "EVERYTAB_CRAWL_EXCLUDE", value_name = "PATTERN")]
+    exclude: Vec<String>,
+    /// Add N (-7 to 7) to the priority of URLs with the word; the sum, 0 to 7, decides what is
+    /// asked first
+    #[arg(long = "priority", env = "EVERYTAB_CRAWL_PRIORITY", value_name = "WORD=N")]
+    priorities: Vec<String>,
+    /// Requisites of pages that are kept
+    #[arg(long, env = "EVERYTAB_CRAWL_MEDIA", default_value = "none",
+          value_parser = PossibleValuesParser::new(MediaOption::ALL)
+              .try_map(|word| MediaOption::parse(&word).ok_or("unknown")))]
+    media: MediaOption,
+    /// Bytes of a requisite, up to 32MiB
+    #[arg(long, env = "EVERYTAB_CRAWL_MEDIA_BYTES", value_name = "BYTES",
+          default_value_t = Bytes(DEFAULT_MEDIA_BYTES as u64), value_parser = parse_bytes)]
+    media_bytes: Bytes,
+    /// Content types of pages: html, xhtml, text, pdf, images, or one such as image/svg+xml
+    #[arg(
+        long,
+        env = "EVERYTAB_CRAWL_TYPES",
+        value_name = "TYPE",
+        value_delimiter = ',',
+        default_value = "html,xhtml,text,pdf"
+    )]
+    types: Vec<String>,
+    /// Bytes of a page, up to 16MiB; the rest is cut
+    #[arg(long, env = "EVERYTAB_CRAWL_MAX_BYTES", value_name = "BYTES",
+          default_value_t = Bytes(DEFAULT_PAGE_BYTES as u64), value_parser = parse_bytes)]
+    max_bytes: Bytes,
+    /// Pause between two requests to a host; under 250ms only for hosts of your own
+    #[arg(long, env = "EVERYTAB_CRAWL_DELAY", value_name = "DURATION", default_value = "1s",
+          value_parser = parse_time)]
+    delay: Duration,
+    /// Pause at least so many times as long as the host took to answer
+    #[arg(long, env = "EVERYTAB_CRAWL_DELAY_FACTOR", value_name = "NUMBER", default_value_t = 2.0)]
+    delay_factor: f64,
+    /// The most that --delay-factor makes of the pause
+    #[arg(long, env = "EVERYTAB_CRAWL_MAX_DELAY", value_name = "DURATION", default_value = "60s",
+          value_parser = parse_time)]
+    max_delay: Duration,
+    /// Sitemaps that are read: none, those that robots.txt names, or /sitemap.xml as well
+    #[arg(long, env = "EVERYTAB_CRAWL_SITEMAPS", default_value = "robots",
+          value_parser = PossibleValuesParser::new(SitemapsOption::ALL)
+              .try_map(|word| SitemapsOption::parse(&word).ok_or("unknown")))]
+    sitemaps: SitemapsOption,
+    /// Whether nofollow of links and pages is obeyed
+    #[arg(long, env = "EVERYTAB_CRAWL_NOFOLLOW", default_value = "obey",
+          value_parser = PossibleValuesParser::new(NofollowOption::ALL)
+              .try_map(|word| NofollowOption::parse(&word).ok_or("unknown")))]
+    nofollow: NofollowOption,
+    /// End the crawl after this time, up to 365d
+    #[arg(long = "for", env = "EVERYTAB_CRAWL_FOR", value_name = "DURATION",
+          value_parser = parse_time)]
+    duration: Option<Duration>,
+    /// End the crawl when it has stored so much
+    #[arg(long, env = "EVERYTAB_CRAWL_MAX_STORE", value_name = "BYTES",
+          value_parser = parse_bytes)]
+    max_store: Option<Bytes>,
+}
+
+impl CrawlOptionArgs {
+    /// The settings that are frozen with the crawl; not checked.
+    pub(super) fn settings(&self) -> CrawlSettings {
+        // Every option by name: the compiler tells of one that is not passed on.
+        let Self {
+            scope,
+            depth,
+            limit,
+            site_pages,
+            include,
+            exclude,
+            priorities,
+            media,
+            media_bytes,
+            types,
+            max_bytes,
+            delay,
+            delay_factor,
+            max_delay,
+            sitemaps,
+            nofollow,
+            duration,
+            max_store,
+        } = self.clone();
+        CrawlSettings {
+            scope,
+            depth,
+            limit,
+            site_pages,
+            include,
+            exclude,
+            priorities,
+            media,
+            media_bytes: usize::try_from(media_bytes.0).unwrap_or(usize::MAX),
+            types,
+            max_bytes: usize::try_from(max_bytes.0).unwrap_or(usize::MAX),
+            delay_ms: millis(delay),
+            delay_factor,
+            max_delay_ms: millis(max_delay),
+            sitemaps,
+            nofollow,
+            duration_s: duration.map(whole_seconds),
+            max_store_bytes: max_store.map(|bytes| bytes.0),
+            list_sites: Vec::new(),
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Seconds, rounded up: the half of one is no time without an end.
+pub(super) fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0))
+}
+
+/// A number of bytes, shown in the largest unit that leaves no rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bytes(pub(super) u64);
+
+/// The units of bytes, the largest first.
+const UNITS: [(&str, u32); 5] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("", 0)];
+
+impl std::fmt::Display for Bytes {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let fits = |(_, bits): &&(&str, u32)| self.0 > 0 && self.0.trailing_zeros() >= *bits;
+        let (unit, bits) = UNITS.iter().find(fits).unwrap_or(&("", 0));
+        write!(formatter, "{}{unit}", self.0 >> bits)
+    }
+}
+
+/// `2MiB`, `500GiB`, or a number of bytes.
+pub(super) fn parse_bytes(text: &str) -> Result<Bytes, String> {
+    let (number, unit) = split(text);
+    let bits = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, bits)| *bits);
+    let bytes = bits.zip(number).and_then(|(bits, number)| number.checked_mul(1_u64 << bits));
+    bytes.map(Bytes).ok_or_else(|| {
+        format!("{text:?} is no number of bytes such as 2000000, 500KiB, 2MiB, 1GiB or 1TiB")
+    })
+}
+
+/// `250ms`, `90s`, `5m`, `2h`, `7d`, or a number of seconds. The settings have the bounds.
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split(text);
+    let unit_ms = match unit {
+        "ms" => Some(1),
+        "" | "s" => Some(1_000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        "d" => Some(86_400_000),
+        _ => None,
+    };
+    let total = unit_ms.zip(number).and_then(|(unit, number)| number.checked_mul(unit));
+    total
+        .map(Duration::from_millis)
+        .ok_or_else(|| format!("{text:?} is no duration such as 250ms, 90s, 5m, 2h or 7d"))
+}
+
+/// A number, and the unit that follows it.
+fn split(text: &str) -> (Option<u64>, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number.parse().ok(), unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, FromArgMatches as _};
+
+    use super::*;
+
+    fn settings(arguments: &[&str]) -> CrawlSettings {
+        let command = CrawlOptionArgs::augment_args(Command::new("start"));
+        let matches = command.get_matches_from([&["start"], arguments].concat());
+        CrawlOptionArgs::from_arg_matches(&matches).unwrap().settings()
+    }
+
+    #[test]
+    fn without_options_the_settings_are_the_defaults() {
+        assert_eq!(settings(&[]), CrawlSettings::default());
+    }
+
+    #[test]
+    fn every_option_becomes_its_setting() {
+        let found = settings(&[
+            "--scope=any",
+            "--depth=3",
+            "--limit=9",
+            "--site-pages=7",
+            "--include=a.com",
+            "--include=re:b{1,2}",
+            "--exclude=c.com",
+            "--priority=news=2",
+            "--media=images",
+            "--media-bytes=1MiB",
+            "--types=html,pdf",
+            "--max-bytes=500KiB",
+            "--delay=0",
+            "--delay-factor=0.5",
+            "--max-delay=5m",
+            "--sitemaps=also",
+            "--nofollow=ignore",
+            "--for=7d",
+            "--max-store=2TiB",
+        ]);
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let expected = CrawlSettings {
+            scope: Scope::Any,
+            depth: 3,
+            limit: Some(9),
+            site_pages: 7,
+            include: texts(&["a.com", "re:b{1,2}"]),
+            exclude: texts(&["c.com"]),
+            priorities: texts(&["news=2"]),
+            media: MediaOption::Images,
+            media_bytes: 1 << 20,
+            types: texts(&["html", "pdf"]),
+            max_bytes: 500 << 10,
+            delay_ms: 0,
+            delay_factor: 0.5,
+            max_delay_ms: 300_000,
+            sitemaps: SitemapsOption::Also,
+            nofollow: NofollowOption::Ignore,
+            duration_s: Some(7 * 86_400),
+            max_store_bytes: Some(2 << 40),
+            list_sites: Vec::new(),
+        };
+        assert_eq!(found, expected);
+        assert_eq!(expected.check(), Ok(()));
+    }
+
+    #[test]
+    fn bytes_and_times_have_units() {
+        for text in ["0", "7", "1KiB", "3MiB", "5GiB", "2TiB", "1025"] {
+            assert_eq!(parse_bytes(text).map(|bytes| bytes.to_string()).as_deref(), Ok(text));
+        }
+        for bad in ["", "MiB", "1MB", "-1", "1.5MiB", "99999999999999999999", "16777216TiB"] {
+            assert!(parse_bytes(bad).is_err(), "{bad}");
+        }
+        for (text, seconds) in [("250ms", 1), ("0", 0), ("5m", 300), ("2h", 7_200), ("1d", 86_400)]
+        {
+            assert_eq!(parse_time(text).map(whole_seconds), Ok(seconds), "{text}");
+        }
+        for bad in ["", "s", "5x", "-1s", "99999999999999999999", "9999999999999999999d"] {
+            assert!(parse_time(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Seeds as a person gives them: arguments, then the lines of a file or of standard input.
+//!
+//! Invariant: a seed that is refused gets a line on standard error with its place and the reason,
+//! and the others go on. Must not know: what becomes of seeds.
+
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{BufRead, BufReader, BufWriter, Seek as _, Write as _},
+    path::PathBuf,
+};
+
+use clap::Args;
+use everytab_crawler::{MAX_LIST_SITES, SeedBatch, SeedReader, SeedSites, parse_seed};
+use everytab_frontier::{CanonicalUrl, ParameterList, SuffixList};
+
+use crate::cli_error::CliError;
+
+/// Where seeds come from.
+#[derive(Debug, Args)]
+pub(super) struct SeedArgs {
+    /// URLs, or hostnames such as example.com, which get https://
+    #[arg(value_name = "URL")]
+    urls: Vec<String>,
+    /// File with a URL or hostname a line; - reads standard input. Empty lines and those that
+    /// begin with # are skipped
+    #[arg(long, env = "EVERYTAB_CRAWL_SEEDS", value_name = "FILE")]
+    seeds: Option<PathBuf>,
+}
+
+/// Seeds that are read one after the other.
+pub(super) struct Seeds<'a> {
+    parameters: &'a ParameterList,
+    urls: VecDeque<String>,
+    lines: Option<SeedReader<'a, Box<dyn BufRead>>>,
+    /// The name of the file.
+    name: String,
+    /// Seeds that were refused so far.
+    pub(super) refused: u64,
+}
+
+impl<'a> Seeds<'a> {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or neither file nor URL is given.
+    pub(super) fn open(args: SeedArgs, parameters: &'a ParameterList) -> Result<Self, CliError> {
+        let SeedArgs { urls, seeds } = args;
+        if urls.is_empty() && seeds.is_none() {
+            return Err(CliError::usage("no seeds: give URLs, or --seeds FILE (- reads a pipe)"));
+        }
+        let mut name = String::new();
+        let mut lines = None;
+        if let Some(path) = seeds {
+            name = path.display().to_string();
+            let input: Box<dyn BufRead> = if name == "-" {
+                Box::new(std::io::stdin().lock())
+            } else {
+                let file = File::open(&path)
+                    .map_err(|error| CliError::new(format!("--seeds {name}: {error}")))?;
+                Box::new(BufReader::new(file))
+            };
+            lines = Some(SeedReader::new(input, parameters));
+        }
+        Ok(Self { parameters, urls: urls.into(), lines, name, refused: 0 })
+    }
+
+    /// The next seed; none at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn next(&mut self) -> Result<Option<CanonicalUrl>, CliError> {
+        while let Some(text) = self.urls.pop_front() {
+            match parse_seed(&text, self.parameters) {
+                Ok(url) => return Ok(Some(url)),
+                Err(reason) => {
+                    let shown: String = text.chars().take(100).collect();
+                    self.refused += 1;
+                    eprintln!("refused: {shown:?}: {reason}");
+                }
+            }
+        }
+        while let Some(line) = self.lines.as_mut().and_then(Iterator::next) {
+            let line =
+                line.map_err(|error| CliError::new(format!("--seeds {}: {error}", self.name)))?;
+            match line.seed {
+                Ok(url) => return Ok(Some(url)),
+                Err(reason) => {
+                    let (number, shown) = (line.number, line.shown);
+                    self.refused += 1;
+                    eprintln!("refused: {}:{number}: {shown:?}: {reason}", self.name);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fills a batch. False: there are no more seeds.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn fill(&mut self, batch: &mut SeedBatch<'_>) -> Result<bool, CliError> {
+        while !batch.is_full() {
+            match self.next()? {
+                Some(url) => batch.push(url),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads all seeds for the hashes of their sites, which a crawl has in its settings before it
+    /// starts. The seeds that remain to be read are then those of a temporary file.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written, or there are too many sites.
+    pub(super) fn sites(&mut self, suffixes: &SuffixList) -> Result<Vec<u64>, CliError> {
+        let written = |error| CliError::new(format!("a temporary file for the seeds: {error}"));
+        let mut sites = SeedSites::new(suffixes);
+        let mut file = BufWriter::new(tempfile::tempfile().map_err(written)?);
+        while let Some(url) = self.next()? {
+            if !sites.insert(&url) {
+                return Err(CliError::usage(format!(
+                    "--scope list: the seeds have more than {MAX_LIST_SITES} sites; --scope site \
+                     needs no list"
+                )));
+            }
+            writeln!(file, "{}", url.fetched()).map_err(written)?;
+        }
+        let mut file = file.into_inner().map_err(|error| written(error.into_error()))?;
+        file.rewind().map_err(written)?;
+        let input: Box<dyn BufRead> = Box::new(BufReader::new(file));
+        self.lines = Some(SeedReader::new(input, self.parameters));
+        Ok(sites.into_hashes())
+    }
+}

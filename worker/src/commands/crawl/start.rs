@@ -1,0 +1,188 @@
+//! `crawl start` and `crawl add`: seeds become links of a crawl.
+
+use chrono::Utc;
+use clap::Args;
+use everytab_coordinator::{Coordinator, CrawlVerb, FoundCrawl, NewCrawl};
+use everytab_crawler::{CrawlSettings, SeedBatch, new_crawl};
+use everytab_frontier::{ParameterList, Scope, SuffixList};
+use everytab_operations::scan_start;
+use everytab_storage::StoreSettings;
+use futures_util::StreamExt as _;
+use serde_json::json;
+
+use super::{
+    one_crawl,
+    option_args::CrawlOptionArgs,
+    seeds::{SeedArgs, Seeds},
+};
+use crate::{
+    cli_error::{CliError, CliResult, Exit},
+    commands::{database, stdout},
+    options::DatabaseArgs,
+};
+
+/// Whose the crawls are that are started here.
+const OWNER: &str = "operator";
+
+/// Options of `crawl start`.
+#[derive(Debug, Args)]
+pub(super) struct StartArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    #[command(flatten)]
+    seeds: SeedArgs,
+    /// Where the pages are kept (file:// or s3://)
+    #[arg(long, env = "EVERYTAB_CRAWL_TO", value_name = "STORE")]
+    to: String,
+    /// One JSON document
+    #[arg(long, env = "EVERYTAB_JSON")]
+    json: bool,
+    #[command(flatten)]
+    options: CrawlOptionArgs,
+}
+
+/// Options of `crawl add`.
+#[derive(Debug, Args)]
+pub(super) struct AddArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The crawl's id, the beginning of it, or its name
+    #[arg(value_name = "ID")]
+    crawl: String,
+    #[command(flatten)]
+    seeds: SeedArgs,
+    /// Ask for them before all others of their hosts
+    #[arg(long, env = "EVERYTAB_CRAWL_URGENT")]
+    urgent: bool,
+    /// One JSON document
+    #[arg(long, env = "EVERYTAB_JSON")]
+    json: bool,
+}
+
+/// Starts a crawl.
+///
+/// # Errors
+/// When an option is out of its bounds, the store or the database refuses, the seeds cannot be
+/// read, or none of them is usable.
+pub(super) async fn start(args: StartArgs) -> CliResult {
+    let mut settings = args.options.settings();
+    settings.check().map_err(|error| CliError::usage(error.to_string()))?;
+    let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+    let mut seeds = Seeds::open(args.seeds, &parameters)?;
+    let store = scan_start::absolute(args.to)?;
+    check_store(&store).await?;
+    let coordinator = database::connect(&args.database).await?;
+    if settings.scope == Scope::List {
+        settings.list_sites = seeds.sites(&suffixes)?;
+    }
+    let mut batch = SeedBatch::new(&suffixes, false);
+    let has_more = seeds.fill(&mut batch)?;
+    if batch.is_empty() {
+        return Err(CliError::new("no seed is usable; no crawl was started"));
+    }
+    let (number, crawl) = create(&coordinator, &settings, &store).await?;
+    let added = match add_all(&coordinator, number, &mut seeds, &mut batch, has_more).await {
+        Ok(added) => added,
+        Err(error) => return Err(give_up(&coordinator, &crawl, error).await),
+    };
+    let NewCrawl { id, name, .. } = crawl;
+    let refused = seeds.refused;
+    eprintln!("crawl {id}: {added} seeds, {refused} refused; workers can start");
+    if args.json {
+        stdout::line(json!({ "id": id, "name": name, "seeds": added, "refused": refused }))?;
+    } else {
+        stdout::line(format_args!("{id} {name}"))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Adds the seeds of a batch and all that follow, and returns how many.
+async fn add_all(
+    coordinator: &Coordinator,
+    crawl: i32,
+    seeds: &mut Seeds<'_>,
+    batch: &mut SeedBatch<'_>,
+    mut has_more: bool,
+) -> Result<u64, CliError> {
+    let mut added = 0;
+    loop {
+        let amount = batch.len() as u64;
+        if !coordinator.add_links(crawl, &batch.take(), !has_more).await? {
+            eprintln!("the crawl ended before all seeds were added");
+            return Ok(added);
+        }
+        added += amount;
+        if !has_more {
+            return Ok(added);
+        }
+        has_more = seeds.fill(batch)?;
+    }
+}
+
+async fn create(
+    coordinator: &Coordinator,
+    settings: &CrawlSettings,
+    store: &str,
+) -> Result<(i32, NewCrawl), CliError> {
+    let crawl = new_crawl(settings, OWNER, store, Utc::now())?;
+    let number = coordinator.start_crawl(&crawl).await?;
+    Ok((number, crawl))
+}
+
+/// Ends a crawl that did not get all its seeds: it would wait for them for ever.
+async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -> CliError {
+    let (id, message) = (crawl.id, error.message);
+    match coordinator.move_crawl(id, CrawlVerb::Cancel).await {
+        Ok(_) => CliError::new(format!("{message}; crawl {id} was cancelled")),
+        Err(_) => CliError::new(format!(
+            "{message}; crawl {id} waits for more seeds, and `crawl cancel {id}` ends it"
+        )),
+    }
+}
+
+/// Finds a missing bucket or a wrong secret before the first page needs the store.
+async fn check_store(url: &str) -> Result<(), CliError> {
+    let store = everytab_storage::open(url, &StoreSettings::default()).await?;
+    if let Some(found) = store.list("collinfo.json").next().await {
+        found?;
+    }
+    Ok(())
+}
+
+/// Adds seeds to a crawl.
+///
+/// # Errors
+/// When the crawl has ended, the database refuses, the seeds cannot be read, or none is usable.
+pub(super) async fn add(args: AddArgs) -> CliResult {
+    let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+    let mut seeds = Seeds::open(args.seeds, &parameters)?;
+    let (coordinator, crawl) = one_crawl::find(&args.database, Some(&args.crawl)).await?;
+    let mut batch = SeedBatch::new(&suffixes, args.urgent);
+    let mut added = 0;
+    loop {
+        let has_more = seeds.fill(&mut batch)?;
+        let amount = batch.len() as u64;
+        // The seeding of the crawl is over, or not for this command to end.
+        if amount > 0 && !coordinator.add_links(crawl.crawl, &batch.take(), false).await? {
+            return Err(match added {
+                0 => one_crawl::has_ended(&crawl),
+                _ => CliError::new(format!("the crawl ended; {added} seeds were added before")),
+            });
+        }
+        added += amount;
+        if !has_more {
+            break;
+        }
+    }
+    let refused = seeds.refused;
+    if added == 0 {
+        return Err(CliError::new("no seed is usable; nothing was added"));
+    }
+    let FoundCrawl { id, name, .. } = crawl;
+    if args.json {
+        stdout::line(json!({ "id": id, "name": name, "seeds": added, "refused": refused }))?;
+    } else {
+        stdout::line(format_args!("{added} seeds added, {refused} refused"))?;
+    }
+    Ok(Exit::Done)
+}
