@@ -53,7 +53,7 @@ pub enum Command {
     Takedown(takedown::TakedownArgs),
     /// Make and publish the key by which sites recognise the robot
     SigningKey(signing_key::SigningKeyArgs),
-    /// Show how files and URLs are understood, one JSON object a line
+    /// Show how files and URLs are understood, mostly as one JSON object a line
     Inspect(Box<inspect::InspectArgs>),
 }
 

@@ -6,7 +6,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use everytab_coordinator::{CrawlCounts, FetchRow, LinkCursors, LinksRow, SlotLease};
@@ -18,6 +18,9 @@ use serde_json::{Map, Value};
 /// Links that a slot remembers to have recorded, so that they are not recorded again: 16 bytes
 /// each. Of more, some are recorded again, and are known where they arrive.
 const MAX_REMEMBERED_LINKS: usize = 200_000;
+/// Time after which a slot that killed holders is trusted, though URLs of it wait: those that are
+/// asked in it were asked.
+const PROBATION: Duration = Duration::from_secs(10);
 /// Slots of a group: one row of links is for one group.
 const GROUP: u8 = 16;
 
@@ -83,6 +86,8 @@ pub(crate) struct HeldSlot {
     links: HashMap<(i32, u8), Vec<(u8, Link)>>,
     remembered: HashSet<(i32, UrlHash)>,
     recorded_cursors: LinkCursors,
+    leased_at: Instant,
+    has_read: bool,
 }
 
 impl HeldSlot {
@@ -109,6 +114,8 @@ impl HeldSlot {
             links: HashMap::new(),
             remembered: HashSet::new(),
             recorded_cursors,
+            leased_at: Instant::now(),
+            has_read: false,
         }
     }
 
@@ -160,6 +167,7 @@ impl HeldSlot {
 
     /// All links up to the cursors' new place are merged: `read` of them by crawl.
     pub(crate) fn read(&mut self, cursor: &str, read: &HashMap<i32, i64>) {
+        self.has_read = true;
         let cursors = LinkCursors { ordinary: cursor.to_owned(), urgent: cursor.to_owned() };
         self.lease.cursors = cursors;
         for (crawl, number) in read {
@@ -234,6 +242,16 @@ impl HeldSlot {
                 self.since.get_or_insert_with(Instant::now);
             }
         }
+    }
+
+    /// Whether it is to prove, by a checkpoint of whatever there is, that it kills its holder no
+    /// more: until then its deaths count, and from two on its holder takes no other slot. It is
+    /// proved by nothing that is pending, or by some time with what is.
+    pub(crate) fn is_to_prove_itself(&self) -> bool {
+        let is_quiet = self.asking == 0 && self.unput == 0;
+        let has_pending = self.pending.values().any(|pending| *pending > 0);
+        let is_proved = !has_pending || self.leased_at.elapsed() > PROBATION;
+        self.lease.deaths > 0 && self.number == 0 && is_quiet && self.has_read && is_proved
     }
 
     /// Whether fetches are to be recorded.

@@ -1,14 +1,20 @@
 //! `inspect`: prints how the product reads files and URLs, as one JSON object per line on stdout.
+//! The commands for crawls print lines for people unless `--json` is given.
 //!
 //! Invariants: every line of a kind has the same fields, null where one does not apply; bad input
-//! gives a line with `error`, and the command continues; records that are skipped are counted on
-//! stderr. No more of a file is read than needed, and never more than [`files::MAX_FILE_BYTES`].
+//! gives a line with `error`, for people on stderr, and the command continues; records that are
+//! skipped are counted on stderr. No more of a file is read than needed, and never more than
+//! [`files::MAX_FILE_BYTES`].
 
 mod files;
 mod icons;
 mod index;
+mod input;
 mod lines;
+mod links;
+mod normalize;
 mod pages;
+mod robots;
 
 use std::{
     io::{self, Write as _},
@@ -59,6 +65,12 @@ enum InspectCommand {
     },
     /// Icons fetched from their addresses
     Url(icons::UrlArgs),
+    /// What pages link to: kind, markup, follow or nofollow, normalized key
+    Links(Box<links::LinksArgs>),
+    /// What a robots.txt says to the robot: group, delay, sitemaps, and whether it may ask for URLs
+    Robots(Box<robots::RobotsArgs>),
+    /// How a crawl files URLs: normalized key, host, site, hash, slot
+    Normalize(normalize::NormalizeArgs),
 }
 
 /// Inspects each input in turn.
@@ -68,6 +80,11 @@ enum InspectCommand {
 pub async fn run(args: InspectArgs) -> CliResult {
     let printed = match args.command {
         InspectCommand::Url(args) => return icons::urls(args).await,
+        InspectCommand::Links(args) => return links::run(*args).await,
+        InspectCommand::Robots(args) => return robots::run(*args).await,
+        InspectCommand::Normalize(args) => {
+            blocking(move |lines| normalize::print(&args, lines)).await?
+        }
         InspectCommand::Index { files } => {
             blocking(move |lines| index::print(&files, lines)).await?
         }

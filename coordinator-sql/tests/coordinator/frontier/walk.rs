@@ -25,6 +25,9 @@ use super::holder::{checkpoint, chunk, counts, fetch, new_crawl, numbers_in, row
 use crate::{session::query, setup::Database};
 
 const WORKERS: u64 = 5;
+/// Slots that kill holders in a row come one at a time: with more deaths, a walk on a busy machine
+/// takes minutes.
+const MAX_DEATHS: u64 = 12;
 /// URLs of a crawl; each is reached from the first.
 const URLS: i32 = 150;
 /// How many slots the URLs are spread over: few, so that holders meet.
@@ -266,7 +269,8 @@ impl Worker {
             self.client.open_crawls().await.unwrap().iter().map(|crawl| crawl.crawl).collect();
         let ceiling = self.read().await;
         let slots: Vec<i16> = self.held.keys().copied().collect();
-        let dies_at = (self.draw(12) == 0).then(|| self.draw(1 + slots.len() as u64));
+        let may_die = self.walk.deaths.load(Ordering::Relaxed) < MAX_DEATHS;
+        let dies_at = (self.draw(12) == 0 && may_die).then(|| self.draw(1 + slots.len() as u64));
         for (n, slot) in slots.into_iter().enumerate() {
             if dies_at == Some(n as u64) {
                 return self.die().await;
@@ -275,7 +279,9 @@ impl Worker {
             held.crawls.retain(|crawl, _| open.contains(crawl));
             let found = self.ask(slot).await;
             let all = self.collect(slot, ceiling.as_deref(), &found);
-            if all.counts.is_empty() && self.draw(10) > 0 {
+            // A slot that killed holders proves with a checkpoint that it does so no more.
+            let is_suspect = self.held.get(&slot).is_some_and(|held| held.lease.deaths > 0);
+            if all.counts.is_empty() && !is_suspect && self.draw(10) > 0 {
                 // Nothing to record: the number was not used.
                 self.held.get_mut(&slot).unwrap().checkpoints -= 1;
                 continue;
@@ -424,5 +430,5 @@ async fn every_crawl_ends_with_what_its_graph_holds() {
         count(&walk.lost),
         Utc::now()
     );
-    assert!(count(&walk.deaths) > 3 && count(&walk.repeats) > 10);
+    assert!(count(&walk.deaths) > 1 && count(&walk.repeats) > 10);
 }

@@ -145,6 +145,7 @@ impl Holder {
                     || is_put
                     || (is_idle && slot.is_dirty())
                     || slot.wants_checkpoint
+                    || slot.is_to_prove_itself()
             })
             .map(|slot| slot.lease.fence)
             .collect();

@@ -27,7 +27,15 @@ pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
 
 /// As [`read_file`], but unpacks a gzip file. The limit also holds for the unpacked bytes.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> Result<Vec<u8>, String> {
-    let bytes = read_file(path, most)?;
+    unpacked(read_file(path, most)?, most)
+}
+
+/// As [`read_unpacked`], of standard input.
+pub(super) fn read_standard_input(most: u64) -> Result<Vec<u8>, String> {
+    unpacked(read_at_most(std::io::stdin().lock(), most)?, most)
+}
+
+fn unpacked(bytes: Vec<u8>, most: u64) -> Result<Vec<u8>, String> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);
     }

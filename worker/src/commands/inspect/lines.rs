@@ -1,4 +1,4 @@
-//! The output of `inspect`: one JSON object per line on stdout.
+//! The output of `inspect`: lines on stdout, mostly of one JSON object each.
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
@@ -16,7 +16,7 @@ pub(super) fn command_result(printed: io::Result<bool>) -> CliResult {
     }
 }
 
-/// Stdout, buffered, with one JSON object per line.
+/// Stdout, buffered, with one line an input or a part of one.
 pub(super) struct Lines {
     pub(super) out: BufWriter<Stdout>,
     /// Whether an input failed as a whole.
@@ -37,6 +37,12 @@ impl Lines {
     pub(super) fn fail(&mut self, line: &impl Serialize) -> io::Result<()> {
         self.has_failed = true;
         self.print(line)
+    }
+
+    /// Says on stderr why an input could not be read, where lines are for people.
+    pub(super) fn complain(&mut self, input: &str, error: &str) {
+        self.has_failed = true;
+        eprintln!("error: {input}: {error}");
     }
 }
 

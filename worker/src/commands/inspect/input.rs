@@ -1,0 +1,183 @@
+//! What `inspect links` and `inspect robots` read: a saved file, standard input, or an address that
+//! is fetched politely.
+
+use std::{io, path::PathBuf};
+
+use clap::Args;
+use everytab_fetcher::{FetchSettings, Fetcher, Outcome, RobotsPolicy};
+
+use super::{
+    files::{MAX_SMALL_FILE_BYTES, read_standard_input, read_unpacked},
+    lines::Lines,
+};
+use crate::{
+    cli_error::{CliError, CliResult},
+    options::FetchArgs,
+};
+
+/// Options of commands that read files or addresses.
+#[derive(Debug, Args)]
+pub(super) struct InputArgs {
+    /// Files, gzipped or not, or addresses that begin with http:// or https://; - reads standard
+    /// input
+    #[arg(required = true, value_name = "FILE|URL")]
+    inputs: Vec<String>,
+    /// One JSON object a line
+    #[arg(long, env = "EVERYTAB_JSON")]
+    pub(super) json: bool,
+    #[command(flatten)]
+    fetch: FetchArgs,
+}
+
+/// One input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Input {
+    /// Its name as given.
+    pub(super) name: String,
+    /// The address that answered, if it was fetched.
+    pub(super) url: Option<String>,
+    /// The status of the answer, if it was fetched.
+    pub(super) status: Option<u16>,
+    /// The header fields of the answer, none for a file.
+    pub(super) headers: Vec<(String, Vec<u8>)>,
+    pub(super) body: Vec<u8>,
+}
+
+impl InputArgs {
+    /// The product token by which pages and robots.txt name the robot.
+    pub(super) fn robot(&self) -> String {
+        let default = FetchSettings::default().user_agent;
+        let user_agent = self.fetch.user_agent.as_deref().unwrap_or(&default);
+        let is_part = |c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_');
+        user_agent.chars().take_while(|c| is_part(*c)).collect()
+    }
+
+    /// Loads each input in turn and has it printed by `print`. `address` says what is fetched for
+    /// an address.
+    ///
+    /// # Errors
+    /// When stdout cannot be written, or an option is wrong.
+    pub(super) async fn each(
+        &self,
+        policy: RobotsPolicy,
+        address: impl Fn(&str) -> Result<String, String>,
+        mut print: impl FnMut(Result<Input, Unread>, &mut Lines) -> io::Result<()>,
+    ) -> CliResult {
+        let mut lines = Lines::new();
+        let mut fetcher = None;
+        for name in &self.inputs {
+            let loaded = match is_address(name) {
+                true => {
+                    if fetcher.is_none() {
+                        self.fetch.warn();
+                        fetcher = Some(self.fetch.fetcher(Vec::new())?);
+                    }
+                    match (address(name), &fetcher) {
+                        (Ok(url), Some(fetcher)) => fetched(fetcher, name, &url, policy).await,
+                        (Err(error), _) => Err(error),
+                        (_, None) => Err("there is no fetcher".to_owned()),
+                    }
+                }
+                false => read(name.clone()).await?,
+            };
+            let loaded = loaded.map_err(|error| Unread { name: name.clone(), error });
+            let printed = print(loaded, &mut lines);
+            if let Err(error) = printed.and_then(|()| io::Write::flush(&mut lines.out)) {
+                return super::command_result(Err(error));
+            }
+        }
+        super::command_result(Ok(lines.has_failed))
+    }
+}
+
+/// An input that could not be read.
+#[derive(Debug)]
+pub(super) struct Unread {
+    pub(super) name: String,
+    /// One line that says why, and what to do.
+    pub(super) error: String,
+}
+
+fn is_address(name: &str) -> bool {
+    let has = |scheme: &str| {
+        name.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    has("http://") || has("https://")
+}
+
+/// Reads a file or standard input on a thread that may block.
+async fn read(name: String) -> Result<Result<Input, String>, CliError> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let body = match name.as_str() {
+            "-" => read_standard_input(MAX_SMALL_FILE_BYTES),
+            path => read_unpacked(&PathBuf::from(path), MAX_SMALL_FILE_BYTES),
+        };
+        body.map(|body| Input { name, body, ..Input::default() })
+    });
+    Ok(reading.await?)
+}
+
+/// Fetches an address. An answer with a status of 4xx is an input without body.
+async fn fetched(
+    fetcher: &Fetcher,
+    name: &str,
+    url: &str,
+    policy: RobotsPolicy,
+) -> Result<Input, String> {
+    let fetched = match fetcher.fetch_one(url, policy).await {
+        Ok(fetched) => fetched,
+        Err(trouble) => return Err(format!("trouble of our own: {trouble}")),
+    };
+    let is_refused = fetched.status.is_some_and(|status| (400..500).contains(&status));
+    if fetched.outcome != Outcome::Ok && !is_refused {
+        let outcome = fetched.outcome.as_str();
+        return Err(format!("fetching it ended as {outcome}; save it, and give the file"));
+    }
+    Ok(Input {
+        name: name.to_owned(),
+        url: Some(fetched.final_url.clone()),
+        status: fetched.status,
+        headers: fields(&fetched.http_head),
+        body: fetched.body.to_vec(),
+    })
+}
+
+/// The fields of the head of an answer: name and value, in their order.
+fn fields(head: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let lines = head.split(|byte| *byte == b'\n').skip(1);
+    let field = |line: &[u8]| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let (name, value) = line.split_at_checked(colon)?;
+        let value = value.get(1..)?.trim_ascii();
+        Some((String::from_utf8_lossy(name.trim_ascii()).into_owned(), value.to_vec()))
+    };
+    lines.filter_map(field).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_of_a_head_are_its_lines_after_the_first() {
+        let head =
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Robots-Tag:a:b \r\nodd\r\n\r\n";
+        let expected = [("Content-Type", &b"text/html"[..]), ("X-Robots-Tag", b"a:b")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_vec()));
+        assert_eq!(fields(head), expected);
+        assert_eq!(fields(b""), []);
+    }
+
+    #[test]
+    fn an_address_begins_with_a_scheme_that_is_fetched() {
+        for (name, expected) in [
+            ("http://a", true),
+            ("HTTPS://a", true),
+            ("http:/a", false),
+            ("-", false),
+            ("é", false),
+        ] {
+            assert_eq!(is_address(name), expected, "{name}");
+        }
+    }
+}

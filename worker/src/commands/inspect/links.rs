@@ -1,0 +1,175 @@
+//! `inspect links`: what pages link to, as a crawl takes it.
+
+use std::io::{self, Write as _};
+
+use clap::Args;
+use everytab_fetcher::RobotsPolicy;
+use everytab_frontier::{CanonicalUrl, ParameterList};
+use everytab_webpage::{
+    LinkKind, LinkOrigin, LinkRequest, PageLinks, RobotsDirectives, links::LinksLeftOut,
+    understand_with_links,
+};
+use serde::Serialize;
+use url::Url;
+
+use super::{
+    input::{Input, InputArgs, Unread},
+    lines::Lines,
+};
+use crate::cli_error::{CliError, CliResult};
+
+/// Options of `inspect links`.
+#[derive(Debug, Args)]
+pub(super) struct LinksArgs {
+    /// Address of the pages in files
+    #[arg(long, env = "EVERYTAB_URL", default_value = "https://example.com/")]
+    url: String,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+/// The JSON line of a link.
+#[derive(Debug, Serialize)]
+struct LinkLine<'a> {
+    kind: LinkKind,
+    origin: LinkOrigin,
+    nofollow: bool,
+    url: &'a str,
+    /// The normalized key, null if a crawl would refuse the URL.
+    key: Option<&'a str>,
+    error: Option<String>,
+}
+
+/// The JSON line of a page, after those of its links.
+#[derive(Debug, Default, Serialize)]
+struct LinksPageLine {
+    page: String,
+    pages: Option<usize>,
+    requisites: Option<usize>,
+    left_out: Option<LinksLeftOut>,
+    robots: Option<RobotsDirectives>,
+    error: Option<String>,
+}
+
+/// Prints the links of each input.
+///
+/// # Errors
+/// When stdout cannot be written, or an option is wrong.
+pub(super) async fn run(args: LinksArgs) -> CliResult {
+    let LinksArgs { input, url } = args;
+    let url = page_url(&url)?;
+    let (robot, is_json) = (input.robot(), input.json);
+    let same = |address: &str| Ok(address.to_owned());
+    let print = |loaded: Result<Input, Unread>, lines: &mut Lines| match loaded
+        .and_then(|input| input.into_page())
+    {
+        Ok(input) => print(&input, &url, &robot, is_json, lines),
+        Err(Unread { name, error }) if is_json => {
+            let error = Some(error);
+            lines.fail(&LinksPageLine { page: name, error, ..LinksPageLine::default() })
+        }
+        Err(Unread { name, error }) => {
+            lines.complain(&name, &error);
+            Ok(())
+        }
+    };
+    input.each(RobotsPolicy::Obey, same, print).await
+}
+
+/// Checks the option `--url`.
+fn page_url(url: &str) -> Result<Url, CliError> {
+    let parsed = Url::parse(url).map_err(|error| error.to_string());
+    let parsed = parsed.and_then(|url| match url.scheme() {
+        "http" | "https" => Ok(url),
+        _ => Err("the scheme is neither http nor https".to_owned()),
+    });
+    parsed.map_err(|error| {
+        CliError::usage(format!("--url {url:?}: {error}; give one like https://example.com/"))
+    })
+}
+
+impl Input {
+    /// Refuses what cannot be a page.
+    fn into_page(self) -> Result<Self, Unread> {
+        let error = match self.status {
+            Some(status) if status >= 400 => format!("it was answered with status {status}"),
+            _ if self.body.is_empty() => "it is empty; give a page in HTML".to_owned(),
+            _ => return Ok(self),
+        };
+        Err(Unread { name: self.name, error })
+    }
+}
+
+fn print(
+    input: &Input,
+    url: &Url,
+    robot: &str,
+    is_json: bool,
+    lines: &mut Lines,
+) -> io::Result<()> {
+    let url = input.url.as_deref().unwrap_or(url.as_str());
+    let request = LinkRequest { robot, with_requisites: true };
+    let found = understand_with_links(url, &input.headers, &input.body, &request).1;
+    let parameters = ParameterList::default();
+    for link in &found.links {
+        let canonical = CanonicalUrl::of(link.url.clone(), &parameters);
+        let kind = link.origin.kind();
+        let key = canonical.as_ref().ok().map(CanonicalUrl::key);
+        if is_json {
+            lines.print(&LinkLine {
+                kind,
+                origin: link.origin,
+                nofollow: link.is_nofollow,
+                url: link.url.as_str(),
+                key,
+                error: canonical.as_ref().err().map(ToString::to_string),
+            })?;
+        } else {
+            let kind = if kind == LinkKind::Page { "page" } else { "requisite" };
+            let follow = if link.is_nofollow { "nofollow" } else { "follow" };
+            let shown = key.unwrap_or("- (refused)");
+            writeln!(lines.out, "{kind}\t{}\t{follow}\t{shown}", link.origin.as_str())?;
+        }
+    }
+    let pages = found.links.iter().filter(|link| link.origin.kind() == LinkKind::Page).count();
+    let requisites = found.links.len() - pages;
+    if is_json {
+        return lines.print(&LinksPageLine {
+            page: url.to_owned(),
+            pages: Some(pages),
+            requisites: Some(requisites),
+            left_out: Some(found.left_out),
+            robots: Some(found.robots),
+            error: None,
+        });
+    }
+    lines.out.flush()?;
+    eprintln!("{}: {pages} links to pages, {requisites} requisites{}", input.name, about(&found));
+    Ok(())
+}
+
+/// Says what was left out, and what the page forbids.
+fn about(found: &PageLinks) -> String {
+    let LinksLeftOut { over_limit, too_long, other_scheme, unparsable, empty } = found.left_out;
+    let RobotsDirectives { is_noindex, is_nofollow, is_noarchive } = found.robots;
+    let counts = [
+        (over_limit, "over the limit"),
+        (too_long, "too long"),
+        (other_scheme, "of another scheme"),
+        (unparsable, "no URL"),
+        (empty, "empty"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, reason)| format!("{count} {reason}")).collect();
+    let words = [(is_noindex, "noindex"), (is_nofollow, "nofollow"), (is_noarchive, "noarchive")];
+    let words: Vec<&str> = words.iter().filter(|(is_set, _)| *is_set).map(|(_, w)| *w).collect();
+    let mut text = String::new();
+    if !counts.is_empty() {
+        text = format!("; left out: {}", counts.join(", "));
+    }
+    if !words.is_empty() {
+        text.push_str("; the page says ");
+        text.push_str(&words.join(", "));
+    }
+    text
+}

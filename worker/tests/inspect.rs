@@ -1,0 +1,159 @@
+//! `inspect links`, `robots` and `normalize`: lines for people and for programs, and clear words
+//! for what cannot be read.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
+
+use std::{
+    fs,
+    io::Write as _,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+
+/// What the program printed: exit code, stdout, stderr.
+struct Said {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Said {
+    fn json(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// Runs `inspect` with `input` on its standard input.
+fn inspect(arguments: &[&str], input: &str) -> Said {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_everytab-worker"));
+    command.arg("inspect").args(arguments).env_remove("EVERYTAB_JSON");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A program that refuses its options reads no input.
+    child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
+    child.wait_with_output().unwrap().into()
+}
+
+const PAGE: &str = "<meta name=robots content=noarchive><a href=/b?b=2&a=1#c>x</a>\
+    <a href=http://other.example/ rel=nofollow>y</a><img src=i.png><a href=mailto:a@b>z</a>";
+
+#[test]
+fn the_links_of_a_page_are_lines_with_kind_markup_nofollow_and_key() {
+    let said = inspect(&["links", "-", "--url", "https://site.example/d/"], PAGE);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let expected = "page\ta\tfollow\thttps://site.example/b?a=1&b=2\n\
+                    page\ta\tnofollow\thttp://other.example/\n\
+                    requisite\timg\tfollow\thttps://site.example/d/i.png\n";
+    assert_eq!(said.out, expected);
+    let counts = "-: 2 links to pages, 1 requisites; left out: 1 of another scheme; \
+                  the page says noarchive\n";
+    assert_eq!(said.err, counts);
+}
+
+#[test]
+fn the_links_of_a_page_are_json_lines_and_its_counts_the_last_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    fs::write(&file, PAGE).unwrap();
+    let said = inspect(&["links", "--json", file.to_str().unwrap()], "");
+    let lines = said.json();
+    let link = json!({
+        "kind": "page", "origin": "a", "nofollow": false, "url": "https://example.com/b?b=2&a=1",
+        "key": "https://example.com/b?a=1&b=2", "error": null,
+    });
+    assert_eq!((said.code, lines.len(), &lines[0]), (Some(0), 4, &link));
+    let counts = json!({
+        "page": "https://example.com/", "pages": 2, "requisites": 1,
+        "left_out":
+            {"over_limit": 0, "too_long": 0, "other_scheme": 1, "unparsable": 0, "empty": 0},
+        "robots": {"is_noindex": false, "is_nofollow": false, "is_noarchive": true},
+        "error": null,
+    });
+    assert_eq!(lines[3], counts);
+}
+
+#[test]
+fn a_robots_txt_is_told_by_group_delay_sitemaps_and_verdicts() {
+    let file = "User-agent: *\nCrawl-delay: 2.5\nDisallow: /private\n\
+                Sitemap: https://site.example/map.xml\nSitemap: /relative.xml";
+    let urls = ["--url", "https://site.example/private/x", "--url", "/open"];
+    let said = inspect(&[&["robots", "-"][..], &urls].concat(), file);
+    let expected = "file\t-\ngroup\tthe groups for all robots\ncrawl-delay\t2.5 s\n\
+                    sitemap\thttps://site.example/map.xml\nsitemaps left out\t1\n\
+                    disallowed\thttps://site.example/private/x\tdisallow: /private\n\
+                    allowed\t/open\tno rule matches\n";
+    assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), expected, ""));
+
+    let said = inspect(&[&["robots", "-", "--json"][..], &urls].concat(), file);
+    let expected = json!({
+        "file": "-", "robot": "EveryTabBot", "group": "everyone", "crawl_delay": 2.5,
+        "crawl_delay_too_long": false, "sitemaps": ["https://site.example/map.xml"],
+        "sitemaps_left_out": 1,
+        "urls": [
+            {"url": "https://site.example/private/x", "allowed": false,
+             "rule": "disallow: /private"},
+            {"url": "/open", "allowed": true, "rule": null},
+        ],
+        "error": null,
+    });
+    assert_eq!(said.json(), [expected]);
+
+    let named = inspect(&["robots", "-"], "user-agent: everytabbot\ncrawl-delay: 1e9");
+    assert!(named.out.contains("the groups that name EveryTabBot"), "{}", named.out);
+    assert!(named.out.contains("more than 5 minutes"), "{}", named.out);
+    let empty = inspect(&["robots", "-"], "");
+    assert!(empty.out.contains("none, so everything is allowed"), "{}", empty.out);
+}
+
+#[test]
+fn a_url_is_told_by_key_host_site_hash_and_slot() {
+    let url = "https://WWW.example.com/?b=1&a=2&utm_source=x";
+    let said = inspect(&["normalize", url], "");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let lines: Vec<&str> = said.out.lines().collect();
+    let [key, host, site, hash, slot] = lines[..] else { panic!("{}", said.out) };
+    assert_eq!(key, "key\thttps://www.example.com/?a=2&b=1");
+    // printf example.com | sha256sum
+    assert_eq!([host, site, slot], ["host\twww.example.com", "site\texample.com", "slot\t163"]);
+    let said = inspect(&["normalize", "--json", url, "nonsense"], "");
+    let lines = said.json();
+    assert_eq!((said.code, lines.len()), (Some(1), 2), "one of two is bad");
+    assert_eq!(format!("hash\t{}", lines[0]["hash"].as_str().unwrap()), hash);
+    assert_eq!((&lines[0]["slot"], &lines[1]["slot"]), (&json!(163), &Value::Null));
+}
+
+#[test]
+fn what_cannot_be_read_is_named_with_what_to_do() {
+    for (arguments, input, code, words) in [
+        (&["links", "-"][..], "", 1, &["-: it is empty", "give a page"][..]),
+        (&["links", "/nowhere/page.html"], "", 1, &["/nowhere/page.html", "No such file"]),
+        (&["links", "/"], "", 1, &["folder"]),
+        (&["links", "-", "--url", "site.example"], PAGE, 2, &["--url", "https://example.com/"]),
+        (&["links", "-", "--url", "ftp://a.example/"], PAGE, 2, &["--url", "neither http"]),
+        (&["links"], "", 2, &["FILE|URL"]),
+        (&["links", "http://127.0.0.1/"], "", 1, &["http://127.0.0.1/", "ended as"]),
+        (&["robots", "/nowhere"], "", 1, &["/nowhere"]),
+        (&["robots", "-", "--url", "nonsense"], "", 2, &["nonsense", "/path"]),
+        (&["normalize"], "", 2, &["URLS"]),
+        (&["normalize", ""], "", 1, &["\"\"", "not an absolute URL", "https://example.com/path"]),
+        (&["normalize", "mailto:a@b"], "", 1, &["mailto:a@b", "only http:// and https://"]),
+    ] {
+        let said = inspect(arguments, input);
+        assert_eq!((said.code, said.out.as_str()), (Some(code), ""), "{}", said.err);
+        for word in words {
+            assert!(said.err.contains(word), "{arguments:?}: no {word:?} in {}", said.err);
+        }
+        assert!(!said.err.contains("panicked"), "{}", said.err);
+    }
+    let said = inspect(&["links", "--json", "-"], "");
+    assert_eq!((said.code, said.json()[0]["page"].as_str()), (Some(1), Some("-")));
+    assert!(said.json()[0]["error"].as_str().unwrap().contains("empty"));
+}
