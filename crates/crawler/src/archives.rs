@@ -15,7 +15,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
 use chrono::Utc;
 use everytab_commoncrawl::{
     crawl_layout::{ArchiveName, ArchiveSubset},
@@ -24,7 +23,7 @@ use everytab_commoncrawl::{
         Response, TruncatedBecause, WriteError,
     },
 };
-use everytab_fetcher::CutReason;
+use everytab_fetcher::{CutReason, PageFetched};
 use everytab_storage::PutOptions;
 use tempfile::TempPath;
 use tokio::sync::mpsc;
@@ -59,10 +58,8 @@ pub(crate) struct Record {
     pub request_head: Vec<u8>,
     /// The head of the answer.
     pub response_head: Vec<u8>,
-    /// The body without codings.
-    pub body: Bytes,
-    /// Why the body is not whole.
-    pub truncated: Option<CutReason>,
+    /// The answer, which holds the permit for the memory of its body until it is written.
+    pub fetched: PageFetched,
     /// Time of the answer.
     pub duration: Duration,
     /// The host's delay.
@@ -210,8 +207,11 @@ impl<T: Send + 'static> Archives<T> {
                 date_micros: record.date_micros,
                 ip_address: record.ip_address,
                 http_head: &record.response_head,
-                body: &record.body,
-                truncated: record.truncated.map(|CutReason::Length| TruncatedBecause::Length),
+                body: &record.fetched.body,
+                truncated: record
+                    .fetched
+                    .truncated
+                    .map(|CutReason::Length| TruncatedBecause::Length),
             }),
             facts: FetchFacts {
                 fetch_time_ms: milliseconds(record.duration),

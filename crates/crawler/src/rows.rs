@@ -119,8 +119,8 @@ pub(crate) fn record_of(
     delay: Duration,
 ) -> Option<Record> {
     answer.fetched.status?;
-    let Answer { fetched, facts, .. } = answer;
-    let exchange = fetched.exchanges.into_iter().next_back()?;
+    let Answer { mut fetched, facts, .. } = answer;
+    let exchange = fetched.exchanges.pop()?;
     Some(Record {
         crawl: Arc::clone(crawl),
         subset,
@@ -129,8 +129,7 @@ pub(crate) fn record_of(
         ip_address: Some(exchange.address.ip()),
         request_head: exchange.request_head,
         response_head: exchange.response_head,
-        body: fetched.body,
-        truncated: fetched.truncated,
+        fetched,
         duration: exchange.duration,
         delay,
         depth,

@@ -30,8 +30,9 @@ const TROUBLE_PAUSE: Duration = Duration::from_secs(15);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Pages that one call reserves at most: those of half a minute.
 const PAGES_A_CALL: i64 = 1_000;
-/// Records that may wait to be written before asking stops.
-const MAX_UNWRITTEN: usize = 1_000;
+/// Records that may wait to be written before asking stops, each with the fetcher's permit for its
+/// body.
+const MAX_UNWRITTEN: usize = 256;
 /// Time for which what was asked may stay unrecorded before asking stops.
 const MAX_UNRECORDED: Duration = Duration::from_secs(90);
 
@@ -163,10 +164,9 @@ impl Holder {
     ) -> Next {
         for _ in 0..ANSWERED_AT_A_TIME {
             let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
-            let Some(turn) = self.state_of(crawl.number, host_hash, |state| state.next(now)) else {
-                return self.after_turn(host_hash, crawl.number);
-            };
-            let Some(turn) = turn else { return self.after_turn(host_hash, crawl.number) };
+            let turn = self.state_of(crawl.number, host_hash, |state| state.next(now));
+            // Nothing more is due of this crawl; another one may have something.
+            let Some(Some(turn)) = turn else { return Next::Again };
             if let Some(left) = left {
                 self.answer_unasked(host_hash, crawl, &turn, (Ending::Left, left.as_str()));
                 continue;
@@ -212,20 +212,6 @@ impl Holder {
             }
         }
         Next::Again
-    }
-
-    /// Nothing more is due of a crawl; another one may have something.
-    fn after_turn(&mut self, host_hash: u64, crawl: i32) -> Next {
-        if let Some(host) = self.state.hosts.get_mut(&host_hash)
-            && host.crawls.len() > 1
-        {
-            host.crawls.retain(|of| *of != crawl);
-            host.crawls.push_back(crawl);
-        }
-        match self.due_in(crawl, host_hash) {
-            Some(at) => Next::At(at),
-            None => Next::Nothing,
-        }
     }
 
     /// Reserves a page for a URL of a limited crawl; false if that has to be asked for first, or
