@@ -181,6 +181,47 @@ begin
     end if;
 end $$;
 
+-- Name: begin_epoch(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.begin_epoch() RETURNS smallint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- The slots of a group, as a mask of them has bits.
+    slots_per_group constant smallint := 16;
+    -- The cursor of a slot that has read nothing.
+    nothing_read constant pg_snapshot := '1:1:';
+    new_epoch smallint;
+begin
+    if not exists (select from crawls) then
+        return null;
+    end if;
+    delete from workers w
+     where w.worker = any (array(select g.worker from workers g for update skip locked));
+    -- Waits for checkpoints, which move cursors; those that come later find their leases void.
+    lock table slots in exclusive mode;
+    with unread as materialized (
+        select l.hour, l.id, sum(1 << (s.slot % slots_per_group))::integer as mask
+          from links l
+          join slots s on s.slot / slots_per_group = l.slot_group
+                      and l.slot_mask & (1 << (s.slot % slots_per_group)) <> 0
+                      and not pg_visible_in_snapshot(
+                          l.xid, case when l.is_urgent then s.urgent_cursor else s.cursor end)
+         group by l.hour, l.id),
+    deleted as (
+        delete from links l
+         where not exists (select from unread u where u.hour = l.hour and u.id = l.id))
+    update links l set xid = pg_current_xact_id(), slot_mask = u.mask
+      from unread u where u.hour = l.hour and u.id = l.id;
+    update slots
+       set cursor = nothing_read, urgent_cursor = nothing_read,
+           lease_token = null, lease_until = null, holder = null;
+    insert into restores (epoch) select coalesce(max(r.epoch), 0) + 1 from restores r
+    returning epoch into new_epoch;
+    return new_epoch;
+end $$;
+
 -- Name: block(text, text, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.block(p_kind text, p_pattern text, p_reason text) RETURNS void
@@ -424,6 +465,7 @@ declare
     counts record;
     closed integer[] := '{}';
     answer text;
+    current_epoch smallint;
 begin
     ended := '{}';
     perform coordinator.check_links(
@@ -461,11 +503,12 @@ begin
             ended := ended || counts.crawl;
         end if;
     end loop;
+    select coalesce(max(r.epoch), 0) into current_epoch from restores r;
     insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
                          redirect, object, record_offset, record_length, body_object, body_offset,
-                         body_length, truncated, slot, lease_number)
-    select f.*, p_slot, p_lease_number
+                         body_length, truncated, slot, lease_number, epoch)
+    select f.*, p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,
@@ -3301,7 +3344,6 @@ CREATE TABLE everytab.links (
     amount integer NOT NULL,
     slot_group smallint NOT NULL,
     is_urgent boolean NOT NULL,
-    epoch smallint DEFAULT 0 NOT NULL,
     data bytea NOT NULL,
     CONSTRAINT links_amount_check CHECK ((amount > 0)),
     CONSTRAINT links_slot_group_check CHECK (((slot_group >= 0) AND (slot_group <= 15))),
@@ -3347,6 +3389,14 @@ CREATE TABLE everytab.pages (
     CONSTRAINT pages_outcome_check CHECK ((length(outcome) <= 40))
 )
 PARTITION BY LIST (scan);
+
+-- Name: restores; Type: TABLE; Schema: everytab; Owner: -
+
+CREATE TABLE everytab.restores (
+    epoch smallint NOT NULL,
+    restored_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT restores_epoch_check CHECK ((epoch > 0))
+);
 
 -- Name: runs; Type: TABLE; Schema: everytab; Owner: -
 
@@ -3557,6 +3607,11 @@ ALTER TABLE ONLY everytab.migrations
 ALTER TABLE everytab.pages
     ADD CONSTRAINT pages_lengths CHECK (((length(hostname) <= 253) AND (length(framing_rule) <= 100) AND (length(charset) <= 100) AND (length(title_state) <= 100) AND (length(title) <= 1000) AND (octet_length((candidates)::text) <= 1048576))) NOT VALID;
 
+-- Name: restores restores_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
+
+ALTER TABLE ONLY everytab.restores
+    ADD CONSTRAINT restores_pkey PRIMARY KEY (epoch);
+
 -- Name: runs runs_pkey; Type: CONSTRAINT; Schema: everytab; Owner: -
 
 ALTER TABLE ONLY everytab.runs
@@ -3747,6 +3802,10 @@ REVOKE ALL ON FUNCTION coordinator.backup_scan(p_scan integer) FROM PUBLIC;
 -- Name: FUNCTION begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.begin_chunk(p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer, OUT held boolean, OUT fresh boolean, OUT run integer, OUT part integer) FROM PUBLIC;
+
+-- Name: FUNCTION begin_epoch(); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.begin_epoch() FROM PUBLIC;
 
 -- Name: FUNCTION block(p_kind text, p_pattern text, p_reason text); Type: ACL; Schema: coordinator; Owner: -
 

@@ -34,6 +34,7 @@ declare
     counts record;
     closed integer[] := '{}';
     answer text;
+    current_epoch smallint;
 begin
     ended := '{}';
     perform coordinator.check_links(
@@ -71,11 +72,12 @@ begin
             ended := ended || counts.crawl;
         end if;
     end loop;
+    select coalesce(max(r.epoch), 0) into current_epoch from restores r;
     insert into fetches (crawl, host_hash, url_hash, url, at, duration_ms, depth, status, outcome,
                          bytes, sha256, mime, charset, language, title, etag, last_modified,
                          redirect, object, record_offset, record_length, body_object, body_offset,
-                         body_length, truncated, slot, lease_number)
-    select f.*, p_slot, p_lease_number
+                         body_length, truncated, slot, lease_number, epoch)
+    select f.*, p_slot, p_lease_number, current_epoch
       from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_urls, p_at, p_durations_ms,
                   p_depths, p_statuses, p_outcomes, p_bytes, p_sha256, p_mimes, p_charsets,
                   p_languages, p_titles, p_etags, p_last_modified, p_redirects, p_objects,

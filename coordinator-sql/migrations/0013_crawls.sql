@@ -111,7 +111,8 @@ create index frontier_chunks_due on everytab.frontier_chunks (slot, next_due)
     where next_due is not null;
 
 -- Links on their way to the slots that merge them: one row a checkpoint, crawl and group of 16
--- slots; the mask says which of these. A partition is dropped when every slot has read it.
+-- slots; the mask says which of these. A partition is dropped when every slot has read it. A
+-- database that came back from a backup writes those that are not read once more (begin_epoch).
 create table everytab.links (
     xid xid8 not null default pg_current_xact_id(),
     id bigint not null generated always as identity,
@@ -121,7 +122,6 @@ create table everytab.links (
     amount integer not null check (amount > 0),
     slot_group smallint not null check (slot_group between 0 and 15),
     is_urgent boolean not null,
-    epoch smallint not null default 0,
     data bytea not null
 ) partition by range (hour);
 create index links_unread on everytab.links (slot_group, is_urgent, xid, id);
@@ -157,6 +157,14 @@ create table everytab.fetches (
 create unique index fetches_url on everytab.fetches (crawl, host_hash, url_hash);
 create index fetches_feed on everytab.fetches (crawl, xid, id);
 create index fetches_slot on everytab.fetches (crawl, slot);
+
+-- Each time the database came back from a backup with crawls in it. A server that was restored into
+-- gives out transaction ids anew, so what is ordered by them is ordered by its epoch first: how
+-- many restores there were.
+create table everytab.restores (
+    epoch smallint primary key check (epoch > 0),
+    restored_at timestamptz not null default now()
+);
 
 -- Live crawls ask again and again what was added.
 create index blocklist_added on everytab.blocklist (added_at);

@@ -40,9 +40,9 @@ pub struct TableDigest {
 pub enum Contents {
     /// It was never migrated.
     Nothing,
-    /// It has the tables, with no scan and no blocklist in them.
+    /// It has the tables, with no scan, no live crawl and no blocklist in them.
     EmptyTables,
-    /// It has scans, or a blocklist.
+    /// It has scans, live crawls, or a blocklist.
     Scans,
 }
 
@@ -86,7 +86,9 @@ impl Coordinator {
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn snapshot(&self) -> Result<Snapshot, Error> {
-        let transaction = Transaction::begin_snapshot(&self.work, SNAPSHOT_TIME).await?;
+        // A live crawl drops partitions of links. Those of the snapshot stay while it is open.
+        let kept = self.has_frontier().await?.then_some("everytab.links");
+        let transaction = Transaction::begin_snapshot(&self.work, SNAPSHOT_TIME, kept).await?;
         // Text of a row must not depend on what a server or a role has set.
         let settings = "set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; \
              set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; \
@@ -114,7 +116,25 @@ impl Coordinator {
         }
         let has_any = "select exists (select from everytab.scans)
                            or exists (select from everytab.blocklist)";
-        Ok(if self.value(has_any, &[]).await? { Contents::Scans } else { Contents::EmptyTables })
+        let has_crawl = "select exists (select from everytab.crawls)";
+        let has_any = self.value::<bool>(has_any, &[]).await?
+            || self.has_frontier().await? && self.value::<bool>(has_crawl, &[]).await?;
+        Ok(if has_any { Contents::Scans } else { Contents::EmptyTables })
+    }
+
+    /// Whether the database has the tables of live crawls. Those of an older version have none.
+    async fn has_frontier(&self) -> Result<bool, Error> {
+        self.value("select to_regclass('everytab.links') is not null", &[]).await
+    }
+
+    /// Lets live crawls go on in a database that came back from a backup; other servers count
+    /// transactions otherwise. May be called again. Returns the epoch that begins, if there is any
+    /// crawl.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn begin_epoch(&self) -> Result<Option<i16>, Error> {
+        self.operator_value("select coordinator.begin_epoch()", &[]).await
     }
 
     /// Removes empty tables, and the functions.

@@ -149,10 +149,18 @@ impl Transaction {
     }
 
     /// A transaction that reads one snapshot, and may be idle for its whole `limit` while other
-    /// sessions read the same snapshot.
-    pub(crate) async fn begin_snapshot(pool: &Pool, limit: Duration) -> Result<Self, Error> {
-        let begin = "begin isolation level repeatable read read only";
-        Self::begin_within(pool, begin, limit, limit).await
+    /// sessions read the same snapshot. The table `kept` keeps its partitions for as long: it is
+    /// locked before the first statement that reads, which takes the snapshot.
+    pub(crate) async fn begin_snapshot(
+        pool: &Pool,
+        limit: Duration,
+        kept: Option<&str>,
+    ) -> Result<Self, Error> {
+        let mut begin = "begin isolation level repeatable read read only".to_owned();
+        if let Some(table) = kept {
+            begin += &format!("; lock table {table} in access share mode");
+        }
+        Self::begin_within(pool, &begin, limit, limit).await
     }
 
     async fn begin_within(

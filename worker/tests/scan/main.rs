@@ -31,6 +31,7 @@ mod holding_proxy;
 mod idle_workers;
 mod instance_metadata;
 mod kills;
+mod live_crawls;
 mod map;
 mod netns;
 mod older_version;

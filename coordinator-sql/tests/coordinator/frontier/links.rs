@@ -5,11 +5,14 @@ use everytab_coordinator::{LinkCursors, SlotLease};
 use super::holder::{checkpoint, new_crawl, numbers_in, rows_of_links};
 use crate::{session::query, setup::Database};
 
-fn slot_of(number: i32) -> i16 {
+pub(super) fn slot_of(number: i32) -> i16 {
     i16::try_from(number % 256).unwrap()
 }
 
-async fn read(database: &Database, cursors: &[(i16, LinkCursors)]) -> (String, Vec<i32>) {
+pub(super) async fn read(
+    database: &Database,
+    cursors: &[(i16, LinkCursors)],
+) -> (String, Vec<i32>) {
     let unread = database.worker.read_links(cursors, None, 1_000).await.unwrap();
     assert!(!unread.has_more);
     let mut numbers = Vec::new();
@@ -25,7 +28,7 @@ fn cursors(leases: &[SlotLease]) -> Vec<(i16, LinkCursors)> {
     leases.iter().map(|lease| (lease.fence.slot, lease.cursors.clone())).collect()
 }
 
-fn at(ceiling: &str) -> LinkCursors {
+pub(super) fn at(ceiling: &str) -> LinkCursors {
     LinkCursors { ordinary: ceiling.into(), urgent: ceiling.into() }
 }
 

@@ -25,6 +25,8 @@ pub(super) fn is_fixed(key: &str) -> bool {
 
 /// The prefix of the notes.
 const PROGRESS: &str = "progress/";
+/// The member that a backup without a scan has instead of its row: the id of the oldest crawl.
+pub(super) const FIRST_CRAWL: &str = "first_crawl";
 /// The scan's row at the time of the notes.
 const PROGRESS_SCAN: &str = "progress/of.json";
 
@@ -44,7 +46,7 @@ pub(super) struct Backup {
     pub(super) format: u32,
     /// The names of the migrations that made the tables.
     pub(super) migrations: Vec<String>,
-    /// The scan's row.
+    /// The scan's row; in a backup of live crawls alone, [`FIRST_CRAWL`] with an id.
     pub(super) scan: Value,
     /// The dump of the database.
     pub(super) rows: DumpedRows,
@@ -177,6 +179,11 @@ impl Backup {
         Ok(Some(backup))
     }
 
+    /// Whether it has a scan beside the database.
+    pub(super) fn has_scan(&self) -> bool {
+        !self.scan["scan_id"].is_null()
+    }
+
     /// All objects of the backup, the dump included.
     pub(super) fn entries(&self) -> impl Iterator<Item = &BackupObject> {
         std::iter::once(&self.rows.dump).chain(&self.objects)
@@ -260,11 +267,12 @@ impl Journal {
             store: Arc::clone(&store),
         };
         if let Some(whole) = Backup::read_if_whole(&*store).await? {
-            if whole.scan["scan_id"] != row["scan_id"] {
+            if ["scan_id", FIRST_CRAWL].iter().any(|name| whole.scan[name] != row[name]) {
+                let scan = whole.scan["scan_id"].as_str();
                 return Err(OperationError::new(format!(
-                    "{} holds a backup of scan {}; give another place with --to",
+                    "{} holds a backup of {}; give another place with --to",
                     store.url(),
-                    whole.scan["scan_id"].as_str().unwrap_or("?")
+                    scan.map_or("other crawls".to_owned(), |scan| format!("scan {scan}"))
                 )));
             }
             // After a takedown archives have other bytes and the sizes they had.

@@ -49,22 +49,15 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     let coordinator = database::connect_unchecked(url).await?;
     let backup = Backup::read(&*from).await?;
     backup.check_migrations()?;
-    let settings = settings_of(&backup.scan)?;
-    let stores = ScanStores {
-        source: settings.source.clone(),
-        source_is_public: settings.source_is_public,
-        archive: options.archive.clone().unwrap_or_else(|| settings.archive.clone()),
-        site: options.site.clone().unwrap_or_else(|| settings.site.clone()),
-        private: None,
-    };
-    let ScanStores { archive, site, .. } = stores.absolute()?;
-    let settings = ScanSettings { archive, site, ..settings };
+    let settings = moved_settings(&options, &backup)?;
     let taken_down = everywhere::noted_beside(&*from).await?;
     let has_rows_already = has_rows(&coordinator, &backup, !taken_down.is_empty()).await?;
     // Rows come after all objects, and say where the archives held the hosts that were removed
     // again.
     let keeps_archives = has_rows_already && !taken_down.is_empty();
-    restore_objects(&from, &settings, &backup, temporary, keeps_archives, sink).await?;
+    if let Some(settings) = &settings {
+        restore_objects(&from, settings, &backup, temporary, keeps_archives, sink).await?;
+    }
     if !has_rows_already {
         if coordinator.contents().await? == Contents::EmptyTables {
             coordinator.remove_empty_tables().await?;
@@ -78,14 +71,47 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
         }
     }
     coordinator.migrate().await?;
-    let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
-    let number = database::scan_number(&coordinator, Some(id)).await?;
-    coordinator.move_scan(number, &settings.site, &settings.archive).await?;
-    everywhere::take_down_again(&taken_down, &settings.site, url, sink).await?;
-    sink.data(format_args!("{id}"))?;
+    if coordinator.begin_epoch().await?.is_some() {
+        sink.note(format_args!("live crawls go on from here when a worker crawls"));
+    }
+    if let Some(settings) = &settings {
+        let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
+        let number = database::scan_number(&coordinator, Some(id)).await?;
+        coordinator.move_scan(number, &settings.site, &settings.archive).await?;
+        everywhere::take_down_again(&taken_down, &settings.site, url, sink).await?;
+        sink.data(format_args!("{id}"))?;
+    } else {
+        everywhere::block_again(&coordinator, &taken_down).await?;
+    }
     let count: i64 = backup.rows.tables.iter().map(|table| table.rows).sum();
     sink.note(format_args!("{count} rows and {} objects are back", backup.objects.len()));
     Ok(())
+}
+
+/// The settings of the scan with the stores to which it is restored. None in a backup without a
+/// scan.
+fn moved_settings(
+    options: &RestoreOptions,
+    backup: &Backup,
+) -> Result<Option<ScanSettings>, OperationError> {
+    if !backup.has_scan() {
+        return match (&options.site, &options.archive) {
+            (None, None) => Ok(None),
+            _ => Err(OperationError::usage(
+                "the backup has no scan, so nothing goes to --site or --archive: leave them out",
+            )),
+        };
+    }
+    let settings = settings_of(&backup.scan)?;
+    let stores = ScanStores {
+        source: settings.source.clone(),
+        source_is_public: settings.source_is_public,
+        archive: options.archive.clone().unwrap_or_else(|| settings.archive.clone()),
+        site: options.site.clone().unwrap_or_else(|| settings.site.clone()),
+        private: None,
+    };
+    let ScanStores { archive, site, .. } = stores.absolute()?;
+    Ok(Some(ScanSettings { archive, site, ..settings }))
 }
 
 /// Whether an earlier restore of the same backup has restored the rows. `any_taken_down` says that
@@ -101,9 +127,13 @@ async fn has_rows(
     if coordinator.contents().await? != Contents::Scans {
         return Ok(false);
     }
-    // A restore changes two tables: `scans` (the URLs of the stores) and `migrations`. A table that
-    // is not in the backup was made by a migration since.
+    // A restore changes some tables: `scans` (the URLs of the stores), `migrations`, and those by
+    // which live crawls go on. A table that is not in the backup was made by a migration since.
     let is_backed_up = |name: &str| backup.rows.tables.iter().any(|table| table.table == name);
+    let is_changed = |name: &str| {
+        let of_crawls = matches!(name, "slots" | "workers" | "restores");
+        of_crawls || name.starts_with("links_") || matches!(name, "scans" | "migrations")
+    };
     let of_hosts = |name: &str| {
         matches!(name, "blocklist" | "scan_blocklist")
             || name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('_')
@@ -112,7 +142,7 @@ async fn has_rows(
         let mut tables = tables.to_vec();
         tables.retain(|table| {
             is_backed_up(&table.table)
-                && !matches!(table.table.as_str(), "scans" | "migrations")
+                && !is_changed(&table.table)
                 && !(any_taken_down && of_hosts(&table.table))
         });
         tables
@@ -122,8 +152,8 @@ async fn has_rows(
         return Ok(true);
     }
     Err(OperationError::new(
-        "this database holds scans or a blocklist already, and nothing was changed: give a new \
-         database with --database-url (createdb makes one)",
+        "this database holds scans, crawls or a blocklist already, and nothing was changed: give \
+         a new database with --database-url (createdb makes one)",
     ))
 }
 

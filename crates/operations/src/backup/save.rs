@@ -10,13 +10,13 @@ use everytab_coordinator::{Coordinator, ScanState, migrations};
 use everytab_jobs::scan_settings::ScanSettings;
 use everytab_storage::ObjectInfo;
 use futures_util::{StreamExt, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{
     copy::{CONCURRENT_COPIES, Copier, Expected, open},
-    format::{self, Backup, BackupObject, Journal, StoreKind, settings_of},
+    format::{self, Backup, BackupObject, FIRST_CRAWL, Journal, StoreKind, settings_of},
     rows,
 };
 use crate::{database, error::OperationError, line_sink::LineSink};
@@ -40,6 +40,40 @@ pub struct BackupOptions {
     pub temporary: PathBuf,
 }
 
+/// What a backup is of.
+struct Subject {
+    /// The scan's number; none: the database has live crawls and no scan.
+    scan: Option<i32>,
+    /// The oldest live crawl, by which databases without a scan are told apart.
+    first_crawl: Option<Uuid>,
+}
+
+impl Subject {
+    /// # Errors
+    /// When there is no such scan, or nothing at all.
+    async fn find(coordinator: &Coordinator, scan: Option<Uuid>) -> Result<Self, OperationError> {
+        let crawls = coordinator.crawl_status(None).await?;
+        let first_crawl = crawls.last().map(|crawl| crawl.id);
+        let has_scan = scan.is_some() || coordinator.scan_number(None).await?.is_some();
+        let scan = match first_crawl {
+            Some(_) if !has_scan => None,
+            _ => Some(database::scan_number(coordinator, scan).await?),
+        };
+        Ok(Self { scan, first_crawl })
+    }
+
+    /// The scan's row, or which crawls there are.
+    ///
+    /// # Errors
+    /// When the scan has not ended.
+    async fn row(&self, coordinator: &Coordinator) -> Result<Value, OperationError> {
+        match self.scan {
+            Some(number) => ended_scan(coordinator, number).await,
+            None => Ok(json!({ FIRST_CRAWL: self.first_crawl })),
+        }
+    }
+}
+
 /// The row of a scan.
 ///
 /// # Errors
@@ -56,7 +90,8 @@ async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Ope
     Ok(row)
 }
 
-/// Copies a scan. Running it again completes an interrupted backup, or updates one.
+/// Copies the database, with its live crawls as they are at that moment, and a scan's objects.
+/// Running it again completes an interrupted backup, or updates one.
 ///
 /// # Errors
 /// When the scan is running, the store holds a backup of another scan, or a store or the database
@@ -64,16 +99,21 @@ async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Ope
 pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
     let BackupOptions { database_url, scan, to: url, temporary } = options;
     let coordinator = database::connect(&database_url).await?;
-    let number = database::scan_number(&coordinator, scan).await?;
-    let row = ended_scan(&coordinator, number).await?;
-    let settings = settings_of(&row)?;
+    let subject = Subject::find(&coordinator, scan).await?;
+    let row = subject.row(&coordinator).await?;
     let to = open(&url).await?;
     let mut journal = Journal::open(Arc::clone(&to), &row).await?;
     let rows = rows::save(&coordinator, &database_url, &temporary, &mut journal, sink).await?;
-    let wanted = wanted_objects(&coordinator, number, &row, &settings).await?;
-    let copier = Copier { to: Arc::clone(&to), temporary };
-    let objects = save_objects(&settings, &copier, wanted, &mut journal, sink).await?;
-    if ended_scan(&coordinator, number).await? != row {
+    let objects = match subject.scan {
+        Some(number) => {
+            let settings = settings_of(&row)?;
+            let wanted = wanted_objects(&coordinator, number, &row, &settings).await?;
+            let copier = Copier { to: Arc::clone(&to), temporary };
+            save_objects(&settings, &copier, wanted, &mut journal, sink).await?
+        }
+        None => Vec::new(),
+    };
+    if subject.row(&coordinator).await? != row {
         return Err(OperationError::new(
             "the scan was changed while it was backed up; run the backup again",
         ));
@@ -85,6 +125,9 @@ pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), O
     journal.finish(&backup).await?;
     sink.data(format_args!("{}/{}", url.trim_end_matches('/'), format::LIST))?;
     sink.note(format_args!("the backup holds {count} objects of {bytes} bytes"));
+    if subject.first_crawl.is_some() {
+        sink.note(format_args!("the records of live crawls are not copied: keep their stores"));
+    }
     Ok(())
 }
 

@@ -98,6 +98,9 @@ async fn missing_objects(
     coordinator: &Coordinator,
     backup: &Backup,
 ) -> Result<Vec<String>, OperationError> {
+    if !backup.has_scan() {
+        return Ok(Vec::new());
+    }
     let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
     let Some(number) = coordinator.scan_number(Some(id)).await? else {
         return Ok(vec![format!("the rows know no scan {id}")]);

@@ -312,6 +312,21 @@ pub(crate) async fn noted_beside(backup: &dyn Store) -> Result<Vec<String>, Oper
     Ok(listed.map(|(_, host)| host.to_owned()).collect())
 }
 
+/// Keeps live crawls of a restored database from the hosts that were taken down since the backup
+/// was made.
+///
+/// # Errors
+/// When the database refuses.
+pub(crate) async fn block_again(
+    coordinator: &Coordinator,
+    hosts: &[String],
+) -> Result<(), OperationError> {
+    for host in hosts {
+        coordinator.block(PatternKind::Hostname.name(), host, None).await?;
+    }
+    Ok(())
+}
+
 /// Removes from what was restored the hosts that were taken down since the backup was made.
 ///
 /// # Errors

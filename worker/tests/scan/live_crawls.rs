@@ -1,0 +1,149 @@
+//! A live crawl of a graph of sites by the real program, and the backup of a database in the middle
+//! of one.
+
+use std::collections::BTreeMap;
+
+use everytab_frontier::{CanonicalUrl, ParameterList};
+use everytab_postgres::PrivatePostgres;
+use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope, Settings, SiteGraph};
+use serde_json::Value;
+
+use crate::{
+    environment::{Database, Internet, Stores, internet_with},
+    setup::{Running, run, wait_for},
+};
+
+/// A graph of sites without failures that are asked again after a minute.
+pub(crate) fn graph_of_sites(seed: u64, hosts: u64, pages: u64) -> Internet {
+    let graph = GraphSettings {
+        hosts,
+        sites: hosts / 2,
+        pages,
+        unavailable: 0,
+        ..GraphSettings::default()
+    };
+    internet_with(|scratch| Settings::graph(seed, graph, scratch))
+}
+
+fn graph(internet: &Internet) -> &SiteGraph {
+    internet.running.graph().unwrap()
+}
+
+/// Starts a crawl of all sites from the first one, with this delay. Returns its id.
+pub(crate) fn start_crawl(internet: &Internet, database: &Database, delay: &str) -> String {
+    let store = internet.folder.path().join("crawls").display().to_string();
+    let seed = graph(internet).url(graph(internet).home(0));
+    let mut command = database.owner(&["crawl", "start", "--to", &store, "--delay", delay]);
+    command.args(["--scope", "any", "--depth", "1000", "--site-pages", "100000", &seed]);
+    let started = run(command).expect_code(0);
+    started.stdout.split(' ').next().unwrap().to_owned()
+}
+
+/// Starts a worker that crawls, with more arguments.
+pub(crate) fn crawler(internet: &Internet, database: &Database, more: &[&str]) -> Running {
+    let graph = graph(internet);
+    let sites: Vec<String> = (0..graph.sites()).map(|site| graph.site_name(site)).collect();
+    let own = sites.join(",");
+    Running::start(database.worker(&[&["--role", "crawl", "--own", &own], more].concat()))
+}
+
+fn status(database: &Database, id: &str) -> Value {
+    let ended = run(database.owner(&["crawl", "status", id, "--json"])).expect_code(0);
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+/// The outcome of each URL that a crawl recorded, by normalized key.
+fn recorded(database: &Database, id: &str) -> BTreeMap<String, String> {
+    let mut recorded = BTreeMap::new();
+    let mut after = 0;
+    loop {
+        let last = after.to_string();
+        let page = run(database.owner(&["crawl", "fetches", id, "--json", "--after", &last]));
+        let page = page.expect_code(0).stdout;
+        if page.is_empty() {
+            return recorded;
+        }
+        for line in page.lines() {
+            let fetch: Value = serde_json::from_str(line).unwrap();
+            after = fetch["id"].as_i64().unwrap();
+            let url = fetch["url"].as_str().unwrap();
+            let key = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
+            let outcome = fetch["outcome"].as_str().unwrap().to_owned();
+            assert_eq!(recorded.insert(key.key().to_owned(), outcome), None, "{url} comes twice");
+        }
+    }
+}
+
+#[test]
+fn a_crawl_backed_up_in_its_middle_goes_on_in_another_server_to_the_end() {
+    let internet = graph_of_sites(4, 30, 900);
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    // Many more transactions than a new server has had.
+    database.psql(
+        "do $$ begin for n in 1..20000 loop
+             perform pg_current_xact_id(); commit;
+         end loop; end $$",
+    );
+    let id = start_crawl(&internet, &database, "200ms");
+    let mut first = crawler(&internet, &database, &[]);
+    wait_for("some pages", || {
+        let status = status(&database, &id);
+        (status["captured"].as_i64() > Some(20) && status["pending"].as_i64() > Some(0))
+            .then_some(())
+    });
+    let place = format!("file://{}", dir.join("backup").display());
+    let made = run(database.owner(&["backup", "--to", &place])).expect_code(0);
+    assert!(made.stderr.contains("keep their stores"), "{}", made.stderr);
+    first.kill();
+    let mut verify = database.owner(&["restore", "--verify", "--from", &place]);
+    verify.env_remove("DATABASE_URL");
+    assert!(run(verify).expect_code(0).stderr.contains("the backup is whole"));
+
+    let server = PrivatePostgres::start_for_tests().unwrap();
+    let restored = Database::on(&server, &internet, Stores::folders(&internet, dir));
+    // The second time completes what is complete.
+    for _ in 0..2 {
+        run(restored.owner(&["restore", "--from", &place])).expect_code(0);
+    }
+    let next = |database: &str| {
+        let sql = "select pg_snapshot_xmax(pg_current_snapshot())";
+        server.psql(database, sql).unwrap().trim().parse::<i64>().unwrap()
+    };
+    assert!(next(&restored.name) < 20_000, "the server's transactions are no younger");
+    let before = status(&restored, &id);
+    assert_eq!(before["state"], "running");
+    assert!(before["captured"].as_i64() > Some(20), "{before}");
+    let oracle = graph(&internet).home(0);
+    let oracle = graph(&internet).oracle(ClosedCrawl::new(vec![oracle], OracleScope::Any));
+    let expected: BTreeMap<String, String> =
+        oracle.map(|fetch| (fetch.url, fetch.outcome.to_owned())).collect();
+    assert!(recorded(&restored, &id).len() < expected.len(), "the crawl was not in its middle");
+    crawler(&internet, &restored, &["--exit-when-done"]).finish().expect_code(0);
+    assert_eq!(recorded(&restored, &id), expected);
+    let ended = status(&restored, &id);
+    assert_eq!((&ended["state"], &ended["ended_by"]), (&"ended".into(), &"empty".into()));
+    let number = |name: &str| ended[name].as_i64().unwrap();
+    assert_eq!(number("seeds") + number("sent"), number("read"));
+    server.erase().unwrap();
+}
+
+#[test]
+fn a_restore_does_not_drop_the_crawls_of_a_database() {
+    let internet = graph_of_sites(5, 4, 20);
+    let dir = internet.folder.path();
+    let database = Database::new(&internet, Stores::folders(&internet, dir));
+    let id = start_crawl(&internet, &database, "1s");
+    let place = format!("file://{}", dir.join("backup").display());
+    run(database.owner(&["backup", "--to", &place])).expect_code(0);
+    let other = Database::new(&internet, Stores::folders(&internet, dir));
+    let kept = start_crawl(&internet, &other, "1s");
+    let refused = run(other.owner(&["restore", "--from", &place])).expect_code(1);
+    assert!(refused.stderr.contains("give a new database"), "{}", refused.stderr);
+    let refused = run(other.owner(&["backup", "--to", &place])).expect_code(1);
+    assert!(refused.stderr.contains("a backup of other crawls"), "{}", refused.stderr);
+    assert_eq!(status(&other, &kept)["seeds"], 1);
+    assert_ne!(id, kept);
+    let usage = run(other.owner(&["restore", "--from", &place, "--site", "file:///x"]));
+    usage.expect_code(2);
+}
