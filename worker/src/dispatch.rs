@@ -30,6 +30,7 @@ pub fn serves_metrics(cli: &Cli) -> bool {
         None => cli.run.metrics.is_some(),
         Some(Command::Run(args)) => args.metrics.is_some(),
         Some(Command::Scan(args)) => args.serves_metrics(),
+        Some(Command::Crawl(args)) => args.serves_metrics(),
         Some(_) => false,
     }
 }

@@ -28,7 +28,7 @@ use crate::{cli_error::CliError, display::frame::LogLines};
 
 pub(crate) use export::serve_metrics;
 pub use metrics::metrics;
-pub(crate) use metrics::{begin_at_zero, scan_status};
+pub(crate) use metrics::{begin_at_zero, crawl_status, scan_status};
 
 /// Log lines per call site that are written in ten seconds, unless `EVERYTAB_LOG_LIMIT` says
 /// otherwise: a healthy worker writes far fewer, and a flood of this size can still be read.

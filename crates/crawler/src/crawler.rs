@@ -20,6 +20,7 @@ use crate::{
         state::{Holder, State},
     },
     leases::Leases,
+    metrics,
     visit::VisitContext,
     worker_settings::CrawlerSettings,
 };
@@ -46,6 +47,7 @@ pub async fn run(
     settings: CrawlerSettings,
     stop: watch::Receiver<bool>,
 ) -> Result<CrawlerEnd, CrawlerError> {
+    metrics::begin_at_zero();
     let options = PageOptions::default();
     blocked::read_all(&coordinator, &options.exclusions).await?;
     let mut beside = JoinSet::new();

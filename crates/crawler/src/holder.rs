@@ -6,6 +6,7 @@
 //! request is made, how records are written.
 
 mod asking;
+mod measuring;
 mod merging;
 mod recording;
 mod slots;
@@ -23,6 +24,7 @@ use tokio::{sync::watch, time::sleep_until};
 use crate::{
     crawl::{OpenCrawls, list_crawls},
     holder::state::{Event, Holder},
+    metrics,
 };
 
 /// How often it is looked whether something is to be put, recorded, read or leased.
@@ -127,11 +129,13 @@ impl Holder {
         self.record();
         self.give_back_slots();
         self.evict();
+        self.measure();
     }
 
     /// A call did not succeed.
     fn failed(&mut self, call: &'static str, error: &Error) {
         tracing::warn!(call, %error, "Postgres did not answer; asking again");
+        metrics::failed(call);
         match call {
             "lease" => self.state.calls.is_leasing = false,
             "list" => self.state.calls.is_listing = false,

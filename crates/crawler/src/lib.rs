@@ -13,6 +13,7 @@ mod holder;
 mod known;
 mod leases;
 mod load;
+pub mod metrics;
 mod own_hosts;
 mod robots;
 mod rows;

@@ -21,6 +21,8 @@ const MAX_REMEMBERED_LINKS: usize = 200_000;
 /// Time after which a slot that killed holders is trusted, though URLs of it wait: those that are
 /// asked in it were asked.
 const PROBATION: Duration = Duration::from_secs(10);
+/// Time for which what was asked may stay unrecorded before asking stops.
+const MAX_UNRECORDED: Duration = Duration::from_secs(90);
 /// Slots of a group: one row of links is for one group.
 const GROUP: u8 = 16;
 
@@ -257,6 +259,11 @@ impl HeldSlot {
     /// Whether fetches are to be recorded.
     pub(crate) fn has_fetches(&self) -> bool {
         !self.fetches.is_empty()
+    }
+
+    /// Whether its hosts are not asked, because what was done is not recorded for too long.
+    pub(crate) fn is_late(&self) -> bool {
+        self.since.is_some_and(|since| since.elapsed() > MAX_UNRECORDED)
     }
 
     /// Whether anything is to be recorded.

@@ -9,7 +9,9 @@ use std::sync::OnceLock;
 
 use opentelemetry::{KeyValue, global, metrics::Meter};
 
-use crate::{outcome::Outcome, permits::politeness::InFlight, trouble::Trouble};
+use crate::{
+    outcome::Outcome, permits::politeness::InFlight, purpose::PurposeKind, trouble::Trouble,
+};
 
 /// How a metric behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,13 +153,15 @@ pub fn label(name: &'static str, value: &'static str) -> KeyValue {
     KeyValue::new(name, value)
 }
 
-/// Adds 0 to every series of the fetcher's counters. A series that does not exist before its first
-/// event hides that event from queries for its rate.
-pub fn begin_at_zero() {
+/// Adds 0 to every series of the fetcher's counters, for requests of these purposes. A series that
+/// does not exist before its first event hides that event from queries for its rate.
+pub fn begin_at_zero(purposes: &[PurposeKind]) {
     let instruments = instruments();
-    for outcome in Outcome::ALL {
-        let labels = [label("purpose", "icon"), label("outcome", outcome.as_str())];
-        instruments.fetches.add(0, &labels);
+    for purpose in purposes {
+        for outcome in Outcome::ALL {
+            let labels = [label("purpose", purpose.as_str()), label("outcome", outcome.as_str())];
+            instruments.fetches.add(0, &labels);
+        }
     }
     for trouble in Trouble::ALL {
         instruments.troubles.add(0, &[label("trouble", trouble.as_str())]);

@@ -10,7 +10,7 @@ use std::{
 
 use everytab_coordinator::JobKind;
 pub(crate) use everytab_fetcher::metrics::label;
-use everytab_fetcher::{instruments, metrics::LATENCY_SECONDS};
+use everytab_fetcher::{PurposeKind, instruments, metrics::LATENCY_SECONDS};
 use everytab_jobs::ScanStore;
 use opentelemetry::{KeyValue, global};
 
@@ -71,7 +71,7 @@ pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
         instruments.database_errors.add(0, &[label("call", call)]);
     }
     if kinds.contains(&JobKind::Icon) {
-        everytab_fetcher::metrics::begin_at_zero();
+        everytab_fetcher::metrics::begin_at_zero(&[PurposeKind::Icon]);
         instruments.icons_resting.record(0, &[]);
     }
     for store in ScanStore::ALL {

@@ -25,6 +25,13 @@ pub struct CrawlArgs {
     command: CrawlCommand,
 }
 
+impl CrawlArgs {
+    /// Whether metrics are asked for.
+    pub fn serves_metrics(&self) -> bool {
+        matches!(&self.command, CrawlCommand::Status(args) if args.metrics.is_some())
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum CrawlCommand {
     /// Start a crawl of URLs and what they link to; prints its id and name

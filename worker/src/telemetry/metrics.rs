@@ -7,12 +7,13 @@
 
 use std::sync::OnceLock;
 
-use everytab_coordinator::{ScanState, ScanStatus};
+use everytab_coordinator::{CrawlStatus, ScanState, ScanStatus};
 use everytab_fetcher::{
     instruments,
     metrics::{MetricKind, SLOTS},
 };
 use opentelemetry::{global, metrics::Meter};
+use serde_json::Value;
 
 pub use everytab_fetcher::metrics::{Metric, label};
 
@@ -28,6 +29,13 @@ instruments! { Metrics RECORDED
         "Workers that hold leases of the scan (`scan status --metrics`)";
     scan_drift: gauge() "everytab.scan.drift" "{stage}" []
         "Stages whose counters and rows disagree, which is a bug (`scan status --metrics`)";
+    crawl_running: gauge() "everytab.crawl.running" "{crawl}" []
+        "1 while the crawl is running, 0 when it is paused or has ended (`crawl status --metrics`)";
+    crawl_urls: gauge() "everytab.crawl.urls" "{url}" ["state"]
+        "URLs that the crawl knows, by state: pending, captured, failed, refused, left \
+         (`crawl status --metrics`)";
+    crawl_unread: gauge() "everytab.crawl.links.unread" "{link}" []
+        "Links of the crawl that no slot has read yet (`crawl status --metrics`)";
 }
 
 /// Processor time of this process.
@@ -60,7 +68,9 @@ const OBSERVED: [Metric; 4] = [SLOTS, CPU, MEMORY, FILES];
 /// Every metric, in the order of the documents.
 pub fn table() -> impl Iterator<Item = &'static Metric> {
     let runner = everytab_runner::metrics::METRICS.iter();
-    runner.chain(everytab_fetcher::metrics::METRICS).chain(RECORDED).chain(&OBSERVED)
+    let crawler = everytab_crawler::metrics::METRICS;
+    let fetcher = everytab_fetcher::metrics::METRICS;
+    runner.chain(crawler).chain(fetcher).chain(RECORDED).chain(&OBSERVED)
 }
 
 static METRICS: OnceLock<Metrics> = OnceLock::new();
@@ -100,6 +110,30 @@ pub(crate) fn scan_status(status: &ScanStatus) {
             metrics.scan_jobs.record(jobs, &labels);
         }
     }
+}
+
+/// Records where a live crawl stands, from the document of `crawl status`.
+pub(crate) fn crawl_status(status: &CrawlStatus) {
+    let metrics = metrics();
+    metrics.crawl_running.record(u64::from(status.state == "running"), &[]);
+    let unread = status.seeds + status.sent - status.read;
+    metrics.crawl_unread.record(u64::try_from(unread).unwrap_or_default(), &[]);
+    for (state, urls) in [
+        ("pending", status.pending),
+        ("captured", status.captured),
+        ("failed", status.failed),
+        ("refused", sum_of(&status.refused)),
+        ("left", sum_of(&status.left)),
+    ] {
+        let urls = u64::try_from(urls).unwrap_or_default();
+        metrics.crawl_urls.record(urls, &[label("state", state)]);
+    }
+}
+
+/// The sum of counts by reason.
+fn sum_of(counts: &Value) -> i64 {
+    let counts = counts.as_object().into_iter().flat_map(|counts| counts.values());
+    counts.filter_map(Value::as_i64).sum()
 }
 
 #[cfg(test)]

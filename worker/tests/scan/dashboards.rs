@@ -1,4 +1,5 @@
-//! The dashboard and the alert rules, evaluated by a real Prometheus that scrapes a real scan.
+//! The dashboard and the alert rules, evaluated by a real Prometheus that scrapes a real scan and a
+//! real live crawl.
 
 use std::{
     collections::BTreeSet,
@@ -15,6 +16,7 @@ use serde_json::Value;
 use crate::{
     dashboard_svg,
     environment::{Database, Internet, Stores, internet},
+    live_crawls::{crawler, graph_of_sites, start_crawl},
     scrape::{address_of, documented, get},
     setup::{Running, wait_for},
 };
@@ -178,8 +180,28 @@ fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
 }
 
+/// A live crawl in a world of its own, with a worker and a process that watches it. The delay makes
+/// it last for many scrapes.
+struct LiveCrawl {
+    running: [Running; 2],
+    _internet: Internet,
+}
+
+impl LiveCrawl {
+    fn start() -> Self {
+        let internet = graph_of_sites(6, 20, 2_000);
+        let stores = Stores::folders(&internet, internet.folder.path());
+        let database = Database::new(&internet, stores);
+        let id = start_crawl(&internet, &database, "1s");
+        let mut watching = database.owner(&["crawl", "status", &id, "--watch", "--json"]);
+        watching.args(["--metrics", "127.0.0.1:0"]).env("EVERYTAB_LOG", "info");
+        let worker = crawler(&internet, &database, &["--metrics", "127.0.0.1:0"]);
+        Self { running: [worker, Running::start(watching)], _internet: internet }
+    }
+}
+
 #[test]
-fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
+fn every_expression_of_the_dashboard_has_data_of_a_real_scan_and_a_real_crawl() {
     if !has_prometheus() {
         return;
     }
@@ -198,6 +220,8 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan() {
         (0..2).map(|_| Running::start(database.worker(&["--metrics", "127.0.0.1:0"]))).collect();
     let mut targets: Vec<String> = workers.iter().map(address_of).collect();
     targets.push(address_of(&watching));
+    let crawling = LiveCrawl::start();
+    targets.extend(crawling.running.iter().map(address_of));
     let (mut prometheus, address) = start_prometheus(dir, &targets);
     wait_for("a Prometheus that answers", || {
         assert!(!prometheus.has_ended(), "{}", prometheus.stderr_text());

@@ -33,8 +33,6 @@ const PAGES_A_CALL: i64 = 1_000;
 /// Records that may wait to be written before asking stops, each with the fetcher's permit for its
 /// body.
 const MAX_UNWRITTEN: usize = 256;
-/// Time for which what was asked may stay unrecorded before asking stops.
-const MAX_UNRECORDED: Duration = Duration::from_secs(90);
 
 /// What is to be done for a host.
 enum Next {
@@ -53,7 +51,12 @@ impl Holder {
     pub(super) fn may_ask(&self) -> bool {
         let state = &self.state;
         let is_full = state.requests.len() >= self.context.fetcher.in_flight().limit;
-        !is_full && !state.is_stopping && state.unwritten.len() < MAX_UNWRITTEN
+        !is_full && !state.is_stopping && !self.has_too_many_unwritten()
+    }
+
+    /// Whether so many records wait to be written that asking stops.
+    pub(super) fn has_too_many_unwritten(&self) -> bool {
+        self.state.unwritten.len() >= MAX_UNWRITTEN
     }
 
     /// Has a host looked at, at a time at the latest.
@@ -114,9 +117,8 @@ impl Holder {
         if host.awaits_checkpoint || held.is_leaving {
             return Next::Nothing;
         }
-        let is_late = held.since.is_some_and(|since| since.elapsed() > MAX_UNRECORDED);
         let is_alone = held.lease.is_isolated && held.asking + held.unput > 0;
-        if is_late || is_alone || !self.leases.is_valid(held.lease.fence) {
+        if held.is_late() || is_alone || !self.leases.is_valid(held.lease.fence) {
             return Next::At(Instant::now() + LOOK_AGAIN);
         }
         let is_own = host.is_own;

@@ -274,7 +274,8 @@ impl Holder {
         self.state_bytes() < MAX_STATE_BYTES / 10 * 9
     }
 
-    fn state_bytes(&self) -> usize {
+    /// Memory of what is known of the hosts that are loaded, in bytes.
+    pub(super) fn state_bytes(&self) -> usize {
         let sites = self.state.sites.values();
         sites.flat_map(|site| site.hosts.values()).map(HostState::memory_bytes).sum()
     }

@@ -14,6 +14,7 @@ use crate::{
     crawl::Crawl,
     holder::state::{Event, Fetched, Holder},
     known::SiteKey,
+    metrics,
     slot::Taken,
 };
 
@@ -190,7 +191,9 @@ impl Holder {
         };
         let (coordinator, leases) = (self.coordinator.clone(), self.leases.clone());
         self.start(async move {
+            let began = Instant::now();
             let sent = send(&coordinator, &checkpoint, || leases.is_held(fence)).await;
+            metrics::checkpointed(&checkpoint, &sent, began.elapsed());
             Event::Checkpointed(fence, sent)
         });
     }

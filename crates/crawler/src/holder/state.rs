@@ -111,6 +111,7 @@ pub(crate) struct Calls {
     pub read_at: Option<Instant>,
     pub dropped_at: Option<Instant>,
     pub evicted_at: Option<Instant>,
+    pub measured_at: Option<Instant>,
 }
 
 /// A pass over the links that some slots have not read.

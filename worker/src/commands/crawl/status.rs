@@ -1,6 +1,6 @@
 //! `crawl status`: where a crawl stands, once or until it ends.
 
-use std::time::Instant;
+use std::{net::SocketAddr, time::Instant};
 
 use clap::Args;
 use everytab_coordinator::CrawlStatus;
@@ -15,6 +15,7 @@ use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::stdout,
     display::frame::{self, Stream},
+    telemetry,
 };
 
 /// The column at which the text of a line begins: the longest label, `links refused`, and a space.
@@ -31,6 +32,9 @@ pub(super) struct StatusArgs {
     /// One JSON document; with --watch, one a line
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
+    /// Serve what is shown as metrics for Prometheus, at http://ADDR/metrics
+    #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT", requires = "watch")]
+    pub(super) metrics: Option<SocketAddr>,
 }
 
 /// Shows a crawl.
@@ -39,11 +43,15 @@ pub(super) struct StatusArgs {
 /// When the database cannot be asked, or has no such crawl.
 pub(super) async fn status(args: StatusArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
+    if let Some(address) = args.metrics {
+        telemetry::serve_metrics(address).await?;
+    }
     let mut before: Option<(Instant, i64)> = None;
     loop {
         let asked_at = Instant::now();
         let status = one_crawl::status_of(&coordinator, &crawl).await?;
         let took = asked_at.elapsed();
+        telemetry::crawl_status(&status);
         let rate = before.map(|(at, captured)| {
             let seconds = asked_at.duration_since(at).as_secs_f64().max(0.001);
             (status.captured - captured) as f64 / seconds

@@ -1,0 +1,40 @@
+//! What the holder's metrics tell of it.
+
+use std::time::{Duration, Instant};
+
+use crate::{
+    holder::state::Holder,
+    metrics::{self, Standing},
+};
+
+/// How often it is measured: some times between two reads of a collector.
+const MEASURE_INTERVAL: Duration = Duration::from_secs(5);
+
+impl Holder {
+    /// Records how it stands, now and then.
+    pub(super) fn measure(&mut self) {
+        let calls = &mut self.state.calls;
+        if calls.measured_at.is_some_and(|at| at.elapsed() < MEASURE_INTERVAL) {
+            return;
+        }
+        let now = Instant::now();
+        calls.measured_at = Some(now);
+        metrics::stands(self.standing(now));
+    }
+
+    fn standing(&self, now: Instant) -> Standing {
+        let state = &self.state;
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let lags = self.has_too_many_unwritten();
+        let slots = state.slots.values();
+        Standing {
+            slots: state.slots.len() as u64,
+            stopped: slots.clone().filter(|slot| lags || slot.is_late()).count() as u64,
+            hosts: state.hosts.len() as u64,
+            due: state.hosts.values().filter(|host| is_due(host.queued_at)).count() as u64,
+            requests: state.requests.len() as u64,
+            unput: slots.map(|slot| slot.unput as u64).sum(),
+            state_bytes: self.state_bytes() as u64,
+        }
+    }
+}
