@@ -35,6 +35,6 @@ grant execute on function
     coordinator.open_crawls, coordinator.crawl_settings, coordinator.read_links,
     coordinator.load_blocked_hosts, coordinator.load_due_hosts, coordinator.load_host_chunks,
     coordinator.load_site_hosts, coordinator.load_slot_sums, coordinator.reserve_pages,
-    coordinator.checkpoint_slot,
+    coordinator.checkpoint_slot, coordinator.frontier_health,
     coordinator.drop_read_links, coordinator.drop_ended_frontier
     to everytab_worker;

@@ -1156,6 +1156,42 @@ begin
      where j.job_id = any (p_job_ids);
 end $$;
 
+-- Name: frontier_health(); Type: FUNCTION; Schema: coordinator; Owner: -
+
+CREATE FUNCTION coordinator.frontier_health(OUT open_crawls integer, OUT running_crawls integer, OUT stores text[], OUT live_workers integer, OUT held_slots integer, OUT slots integer, OUT suspect_slots smallint[], OUT isolated_slots smallint[], OUT oldest_links timestamp with time zone, OUT is_of_another_server boolean, OUT server_time timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'everytab', 'pg_temp'
+    AS $$
+declare
+    -- As share_of_slots has it.
+    seen_within constant interval := '15 seconds';
+    -- As lease_slots has it.
+    suspect_deaths constant integer := 2;
+    -- Limit seconds = 3600: an hour.
+    hour constant integer := 3600;
+begin
+    select count(*), count(*) filter (where c.state = 'running'),
+           coalesce(array_agg(distinct c.store), '{}')
+      into open_crawls, running_crawls, stores
+      from crawls c where c.state <> 'ended';
+    select count(*) into live_workers
+      from workers w where w.seen_at > clock_timestamp() - seen_within;
+    select count(*) filter (where s.lease_until > clock_timestamp()), count(*),
+           coalesce(array_agg(s.slot order by s.slot)
+               filter (where s.deaths >= suspect_deaths), '{}'),
+           coalesce(array_agg(s.slot order by s.slot)
+               filter (where s.isolated_until > clock_timestamp()), '{}'),
+           coalesce(bool_or(greatest(pg_snapshot_xmax(s.cursor), pg_snapshot_xmax(s.urgent_cursor))
+                            > pg_snapshot_xmax(pg_current_snapshot())), false)
+      into held_slots, slots, suspect_slots, isolated_slots, is_of_another_server
+      from slots s;
+    select to_timestamp(min(substr(c.relname, length('links_') + 1)::bigint) * hour)
+      into oldest_links
+      from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'everytab.links'::regclass;
+    server_time := clock_timestamp();
+end $$;
+
 -- Name: host_blocked(integer, text); Type: FUNCTION; Schema: coordinator; Owner: -
 
 CREATE FUNCTION coordinator.host_blocked(p_scan integer, p_hostname text) RETURNS boolean
@@ -3967,6 +4003,11 @@ REVOKE ALL ON FUNCTION coordinator.find_host_job(p_scan integer, p_kind everytab
 -- Name: FUNCTION free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone, p_attempts integer, p_crashes integer, p_revoked boolean); Type: ACL; Schema: coordinator; Owner: -
 
 REVOKE ALL ON FUNCTION coordinator.free_jobs(p_job_ids bigint[], p_state everytab.job_state, p_not_before timestamp with time zone, p_attempts integer, p_crashes integer, p_revoked boolean) FROM PUBLIC;
+
+-- Name: FUNCTION frontier_health(OUT open_crawls integer, OUT running_crawls integer, OUT stores text[], OUT live_workers integer, OUT held_slots integer, OUT slots integer, OUT suspect_slots smallint[], OUT isolated_slots smallint[], OUT oldest_links timestamp with time zone, OUT is_of_another_server boolean, OUT server_time timestamp with time zone); Type: ACL; Schema: coordinator; Owner: -
+
+REVOKE ALL ON FUNCTION coordinator.frontier_health(OUT open_crawls integer, OUT running_crawls integer, OUT stores text[], OUT live_workers integer, OUT held_slots integer, OUT slots integer, OUT suspect_slots smallint[], OUT isolated_slots smallint[], OUT oldest_links timestamp with time zone, OUT is_of_another_server boolean, OUT server_time timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION coordinator.frontier_health(OUT open_crawls integer, OUT running_crawls integer, OUT stores text[], OUT live_workers integer, OUT held_slots integer, OUT slots integer, OUT suspect_slots smallint[], OUT isolated_slots smallint[], OUT oldest_links timestamp with time zone, OUT is_of_another_server boolean, OUT server_time timestamp with time zone) TO everytab_worker;
 
 -- Name: FUNCTION host_blocked(p_scan integer, p_hostname text); Type: ACL; Schema: coordinator; Owner: -
 

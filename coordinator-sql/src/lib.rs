@@ -54,6 +54,7 @@ pub use frontier::{
     changes::{CrawlChange, CrawlChanged, FoundCrawl},
     checkpoint::{Checkpoint, CheckpointAnswer},
     crawls::{CrawlFetch, CrawlHost, CrawlStatus, CrawlVerb, NewCrawl, OpenCrawl},
+    health::FrontierHealth,
     links::{UnreadLinks, UnreadRow},
     load::{DueHost, SlotSums, StoredChunk},
     rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow},

@@ -78,6 +78,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "discard",
             "drop_ended_frontier",
             "drop_read_links",
+            "frontier_health",
             "job_history",
             "lease",
             "lease_slots",

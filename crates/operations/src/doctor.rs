@@ -6,6 +6,7 @@
 
 mod account;
 mod check;
+mod crawls;
 mod database;
 mod host;
 mod stores;
@@ -13,6 +14,7 @@ mod stores;
 pub use self::{
     account::{FleetSize, check as account},
     check::{Check, NewestScan},
+    crawls::check as crawls,
     database::check as database,
     host::{capacities, resolver, temporary},
     stores::{StoreOptions, check as stores},

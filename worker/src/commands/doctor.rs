@@ -111,13 +111,16 @@ pub async fn run(args: DoctorArgs) -> CliResult {
     report.extend(doctor::capacities(args.fetch.in_flight))?;
     report.add(&doctor::temporary(&temporary))?;
     args.fetch.warn();
-    report.extend(doctor::resolver(args.fetch.settings()?, &args.look_up).await)?;
+    let fetch = args.fetch.settings()?;
+    let user_agent = fetch.user_agent.clone();
+    report.extend(doctor::resolver(fetch, &args.look_up).await)?;
     let url = args.database.database_url.as_deref().filter(|url| !url.is_empty());
     let mut newest = None;
     match url {
         Some(url) => {
             let (checks, scan) = doctor::database(url).await;
             report.extend(checks)?;
+            report.extend(doctor::crawls(url, &user_agent).await)?;
             newest = scan;
         }
         None => report.add(&Check::ok("database", "none given: only `local` runs without"))?,

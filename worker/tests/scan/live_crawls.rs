@@ -1,5 +1,5 @@
-//! A live crawl of a graph of sites by the real program, and the backup of a database in the middle
-//! of one.
+//! A live crawl of a graph of sites by the real program: the backup of a database in the middle of
+//! one, and what `doctor` says of it.
 
 use std::collections::BTreeMap;
 
@@ -146,4 +146,48 @@ fn a_restore_does_not_drop_the_crawls_of_a_database() {
     assert_ne!(id, kept);
     let usage = run(other.owner(&["restore", "--from", &place, "--site", "file:///x"]));
     usage.expect_code(2);
+}
+
+#[test]
+fn doctor_says_what_a_crawl_lacks() {
+    let internet = graph_of_sites(6, 4, 20);
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    let says = |expected: &[&str]| {
+        let mut command =
+            database.owner(&["doctor", "--user-agent", "Bot/1.0 (+https://bot.test)"]);
+        command.env("DATABASE_URL", &database.worker_url);
+        let said = run(command).stdout;
+        for line in expected {
+            assert!(said.lines().any(|said| said.starts_with(line)), "{line}: {said}");
+        }
+    };
+    says(&["ok    live crawls      none is open"]);
+    let id = start_crawl(&internet, &database, "1s");
+    says(&[
+        "ok    live crawls      1 open, 1 running",
+        "FAIL  crawl workers    no worker was seen lately; start",
+        "ok    slots            0 of 256 held",
+        "ok    unread links",
+        "ok    clock",
+        "ok    User-Agent",
+        "ok    crawl store",
+    ]);
+    let worker = crawler(&internet, &database, &[]);
+    wait_for("all slots", || {
+        let held = database.psql("select count(*) from everytab.slots where holder is not null");
+        (held.trim() == "256").then_some(())
+    });
+    says(&["ok    crawl workers    1 seen lately", "ok    slots            256 of 256 held"]);
+    run(database.owner(&["crawl", "cancel", &id])).expect_code(0);
+    worker.terminate();
+    worker.finish().expect_code(4);
+    database.psql("update everytab.slots set deaths = 2 where slot = 7");
+    start_crawl(&internet, &database, "1s");
+    let store = internet.folder.path().join("crawls");
+    std::fs::remove_dir_all(&store).ok();
+    std::fs::write(&store, "").unwrap();
+    says(&[
+        "FAIL  slots            0 of 256 held; slots 7 died with several holders",
+        "FAIL  crawl store",
+    ]);
 }

@@ -33,12 +33,16 @@ async fn in_another_server_each_slot_reads_what_it_had_not_read_and_nothing_twic
     database.record_checkpoint(&has_read).await;
     let later = rows_of_links(crawl, &[5 + 768], slot_of, false);
     database.owner.add_links(crawl, &later, true).await.unwrap();
+    let health = async || database.worker.frontier_health().await.unwrap();
+    assert!(!health().await.is_of_another_server);
     database.run(OF_AN_OLDER_SERVER).await;
+    assert!(health().await.is_of_another_server);
 
     // Twice, as a restore that was cut off and run again does.
     for epoch in 1..3 {
         assert_eq!(database.owner.begin_epoch().await.unwrap(), Some(epoch));
     }
+    assert!(!health().await.is_of_another_server);
     let lost = database.worker.checkpoint_slot(&checkpoint(&leases[5], 2)).await.unwrap();
     assert_eq!(lost, CheckpointAnswer::Lost);
     let leases = database.lease_all_slots("b").await;

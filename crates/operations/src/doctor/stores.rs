@@ -71,9 +71,26 @@ async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String
 }
 
 async fn writable(name: &'static str, url: &str) -> Check {
+    let remedies = (format!("correct --{name}"), format!("check --{name} and the rights to it"));
+    can_be_written(name, url, remedies).await
+}
+
+/// Checks that a store of live crawls can be written.
+pub(super) async fn crawl_store(url: &str) -> Check {
+    let remedy = "give this machine the rights to it; meanwhile nothing of its crawls is recorded";
+    can_be_written("crawl store", url, (remedy.to_owned(), remedy.to_owned())).await
+}
+
+/// Writes to a store and deletes what it wrote. The remedies are for a store that cannot be opened,
+/// and one that refuses.
+async fn can_be_written(
+    name: &'static str,
+    url: &str,
+    (not_opened, refuses): (String, String),
+) -> Check {
     let store = match everytab_storage::open(url, &StoreSettings::default()).await {
         Ok(store) => store,
-        Err(error) => return Check::fail(name, error.to_string(), format!("correct --{name}")),
+        Err(error) => return Check::fail(name, error.to_string(), not_opened),
     };
     let key = format!("{PROBES}{}", Uuid::new_v4());
     let tried = try_store(&*store, &key).await;
@@ -82,9 +99,7 @@ async fn writable(name: &'static str, url: &str) -> Check {
     match tried.and_then(|found| removed.map(|()| found)) {
         Ok(None) => Check::ok(name, format!("{url} can be read, written and deleted from")),
         Ok(Some(fault)) => Check::fail(name, format!("{url}: {fault}"), "use another store"),
-        Err(error) => {
-            Check::fail(name, error.to_string(), format!("check --{name} and the rights to it"))
-        }
+        Err(error) => Check::fail(name, error.to_string(), refuses),
     }
 }
 

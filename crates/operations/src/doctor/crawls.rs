@@ -1,0 +1,207 @@
+//! Live crawls: workers that hold all slots, links that are read, stores, the clock, and whom the
+//! owner of a site can turn to.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use everytab_coordinator::{ConnectSettings, Coordinator, FrontierHealth};
+
+use super::{check::Check, stores};
+
+/// How far this machine's clock may be from the server's: the delays of hosts are kept by both.
+const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::seconds(2);
+/// Links are read within seconds, and their hour is dropped in the second one after it.
+const OLDEST_LINKS: TimeDelta = TimeDelta::hours(4);
+/// Stores that are tried; the others are of crawls like these.
+const STORES_TRIED: usize = 16;
+
+/// Checks what live crawls need, where any is open. `user_agent` is what sites see of a worker.
+pub async fn check(url: &str, user_agent: &str) -> Vec<Check> {
+    // Without these the checks of the database have failed.
+    let Ok(coordinator) = Coordinator::connect(url, &ConnectSettings::default()).await else {
+        return Vec::new();
+    };
+    if coordinator.check_schema().await.is_err() {
+        return Vec::new();
+    }
+    let before = Utc::now();
+    let health = coordinator.frontier_health().await;
+    let now = before + (Utc::now() - before) / 2;
+    coordinator.close().await;
+    match health {
+        Err(error) => {
+            vec![Check::fail("live crawls", error.to_string(), "see the server's log")]
+        }
+        Ok(health) => {
+            let mut checks = checks_of(&health, now, user_agent);
+            for store in health.stores.iter().take(STORES_TRIED) {
+                checks.push(stores::crawl_store(store).await);
+            }
+            checks
+        }
+    }
+}
+
+/// The checks of what was found, without the stores.
+fn checks_of(health: &FrontierHealth, now: DateTime<Utc>, user_agent: &str) -> Vec<Check> {
+    let FrontierHealth { open_crawls, running_crawls, .. } = health;
+    let mut checks = vec![match health.is_of_another_server {
+        true => Check::fail(
+            "live crawls",
+            "the rows came from another server, whose transactions were counted otherwise",
+            "stop the workers of role crawl, and run `select coordinator.begin_epoch()` as the \
+             owner; `restore` does so by itself",
+        ),
+        false if *open_crawls == 0 => Check::ok("live crawls", "none is open"),
+        false => Check::ok("live crawls", format!("{open_crawls} open, {running_crawls} running")),
+    }];
+    if *open_crawls > 0 {
+        checks.push(workers(health));
+        checks.push(slots(health));
+        checks.push(links(health));
+        checks.push(clock(health.server_time, now));
+        checks.push(contact(user_agent));
+    }
+    checks
+}
+
+fn workers(health: &FrontierHealth) -> Check {
+    match health.live_workers {
+        0 if health.running_crawls > 0 => Check::fail(
+            "crawl workers",
+            "no worker was seen lately",
+            "start `everytab-worker --role crawl`",
+        ),
+        workers => Check::ok("crawl workers", format!("{workers} seen lately")),
+    }
+}
+
+fn slots(health: &FrontierHealth) -> Check {
+    let FrontierHealth { slots, held_slots, suspect_slots, isolated_slots, .. } = health;
+    let found = format!(
+        "{held_slots} of {slots} held{}{}",
+        listed("died with several holders", suspect_slots),
+        listed("ask one URL at a time", isolated_slots)
+    );
+    if !suspect_slots.is_empty() {
+        let remedy = "a site of theirs may kill its worker: see the workers' logs of memory and \
+                      crashes; each of these slots waits for a worker that holds no other, so \
+                      start one more";
+        return Check::fail("slots", found, remedy);
+    }
+    let is_short = health.running_crawls > 0 && health.live_workers > 0 && held_slots < slots;
+    match is_short {
+        true => Check::fail(
+            "slots",
+            found,
+            "workers lease the others within a minute; if they do not, see their logs",
+        ),
+        false => Check::ok("slots", found),
+    }
+}
+
+/// `; slots 3, 4 ...`, or nothing.
+fn listed(what: &str, slots: &[i16]) -> String {
+    let numbers: Vec<String> = slots.iter().map(i16::to_string).collect();
+    match numbers.as_slice() {
+        [] => String::new(),
+        numbers => format!("; slots {} {what}", numbers.join(", ")),
+    }
+}
+
+fn links(health: &FrontierHealth) -> Check {
+    match health.oldest_links {
+        Some(hour) if health.server_time - hour > OLDEST_LINKS => Check::fail(
+            "unread links",
+            format!("links of {} are kept for slots to read", hour.format("%Y-%m-%d %H:00")),
+            "some slot reads none: it has no worker, or its worker records no checkpoint; see its \
+             log",
+        ),
+        Some(_) | None => Check::ok("unread links", "none is hours old"),
+    }
+}
+
+fn clock(server: DateTime<Utc>, here: DateTime<Utc>) -> Check {
+    let difference = here - server;
+    let found = format!("{} ms from the server's", difference.num_milliseconds());
+    if difference.abs() <= MAX_CLOCK_DIFFERENCE {
+        return Check::ok("clock", found);
+    }
+    Check::fail("clock", found, "synchronize the clocks of this machine and of Postgres (chrony)")
+}
+
+fn contact(user_agent: &str) -> Check {
+    let names_somebody = user_agent.contains("+http") || user_agent.contains('@');
+    if names_somebody && !user_agent.contains(".example") {
+        return Check::ok("User-Agent", user_agent);
+    }
+    Check::fail(
+        "User-Agent",
+        format!("{user_agent:?} names nobody whom the owner of a site can turn to"),
+        "set --user-agent 'NAME/1.0 (+https://your.page)' with a page or an address of yours",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USER_AGENT: &str = "Bot/1.0 (+https://bot.test/about)";
+
+    fn health() -> FrontierHealth {
+        FrontierHealth {
+            open_crawls: 2,
+            running_crawls: 1,
+            stores: Vec::new(),
+            live_workers: 3,
+            held_slots: 256,
+            slots: 256,
+            suspect_slots: Vec::new(),
+            isolated_slots: Vec::new(),
+            oldest_links: DateTime::from_timestamp(1_800_000_000, 0),
+            is_of_another_server: false,
+            server_time: DateTime::from_timestamp(1_800_003_000, 0).unwrap(),
+        }
+    }
+
+    fn failed(health: &FrontierHealth, user_agent: &str) -> Vec<Check> {
+        let checks = checks_of(health, health.server_time, user_agent);
+        checks.into_iter().filter(|check| !check.ok).collect()
+    }
+
+    #[test]
+    fn each_fault_of_a_crawl_fails_its_own_check_and_says_what_to_do() {
+        assert_eq!(failed(&health(), USER_AGENT), []);
+        let paused =
+            FrontierHealth { running_crawls: 0, live_workers: 0, held_slots: 0, ..health() };
+        assert_eq!(failed(&paused, USER_AGENT), []);
+        let later = health().server_time + TimeDelta::hours(5);
+        for (name, words, health) in [
+            (
+                "live crawls",
+                "begin_epoch",
+                FrontierHealth { is_of_another_server: true, ..health() },
+            ),
+            ("crawl workers", "--role crawl", FrontierHealth { live_workers: 0, ..health() }),
+            ("slots", "255 of 256 held", FrontierHealth { held_slots: 255, ..health() }),
+            ("slots", "slots 3, 9 died", FrontierHealth { suspect_slots: vec![3, 9], ..health() }),
+            ("unread links", "2027-01-15 08:00", FrontierHealth { server_time: later, ..health() }),
+        ] {
+            let found = failed(&health, USER_AGENT);
+            assert!(found.len() == 1 && found[0].check == name, "{found:?}");
+            assert!(found[0].text().contains(words), "{}", found[0].text());
+        }
+        for user_agent in ["EveryTabBot/1.0 (+https://everytab.example/bot.html)", "Bot/1.0"] {
+            assert_eq!(failed(&health(), user_agent)[0].check, "User-Agent");
+        }
+        assert_eq!(failed(&health(), "Bot/1.0 (me@bot.test)"), []);
+        let slow = clock(health().server_time, health().server_time - TimeDelta::seconds(3));
+        assert!(!slow.ok && slow.found.starts_with("-3000 ms"), "{slow:?}");
+    }
+
+    #[test]
+    fn a_database_without_open_crawls_needs_nothing() {
+        let none =
+            FrontierHealth { open_crawls: 0, running_crawls: 0, live_workers: 0, ..health() };
+        let checks = checks_of(&none, none.server_time, "Bot/1.0");
+        assert_eq!(checks, [Check::ok("live crawls", "none is open")]);
+    }
+}
