@@ -1,7 +1,7 @@
 //! A live crawl of a graph of sites by the real program: the backup of a database in the middle of
 //! one, and what `doctor` says of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_postgres::PrivatePostgres;
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::{
     environment::{Database, Internet, Stores, internet_with},
+    scrape::{address_of, documented, names, scrape, sum},
     setup::{Running, run, wait_for},
 };
 
@@ -146,6 +147,47 @@ fn a_restore_does_not_drop_the_crawls_of_a_database() {
     assert_ne!(id, kept);
     let usage = run(other.owner(&["restore", "--from", &place, "--site", "file:///x"]));
     usage.expect_code(2);
+}
+
+#[test]
+fn a_crawl_can_be_scraped_and_its_counters_begin_at_zero() {
+    let internet = graph_of_sites(7, 8, 400);
+    let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+    let id = start_crawl(&internet, &database, "500ms");
+    let mut watching = database.owner(&["crawl", "status", &id, "--watch", "--json"]);
+    watching.args(["--metrics", "127.0.0.1:0"]).env("EVERYTAB_LOG", "info");
+    let watching = Running::start(watching);
+    let worker = crawler(&internet, &database, &["--metrics", "127.0.0.1:0"]);
+    let (of_worker, of_crawl) = (address_of(&worker), address_of(&watching));
+    let series = wait_for("recorded pages", || {
+        let series = scrape(&internet, &of_worker);
+        let captured = sum(&series, "everytab_crawl_fetches_total", &["ending=\"captured\""]);
+        let held = sum(&series, "everytab_crawl_slots", &[]);
+        (captured > 0.0 && held == 256.0).then_some(series)
+    });
+    for (name, label) in [
+        ("everytab_crawl_fetches_total{", "ending=\"left\""),
+        ("everytab_crawl_checkpoints_total{", "end=\"lost\""),
+        ("everytab_crawl_errors_total{", "call=\"lease\""),
+        ("everytab_fetches_total{", "purpose=\"sitemap\""),
+    ] {
+        let is_one = |full: &str| full.starts_with(name) && full.contains(label);
+        let found = series.iter().find(|(full, _)| is_one(full)).map(|(_, value)| *value);
+        assert_eq!(found, Some(0.0), "{name}{label}");
+    }
+    assert!(sum(&series, "everytab_crawl_links_total", &["way=\"read\""]) > 0.0);
+    let watched = wait_for("captured pages of the crawl", || {
+        let series = scrape(&internet, &of_crawl);
+        let captured = sum(&series, "everytab_crawl_urls", &["state=\"captured\""]);
+        (captured > 0.0).then_some(series)
+    });
+    let mut seen = names(&series);
+    seen.extend(names(&watched));
+    let is_of_a_crawl = |name: &String| name.starts_with("everytab_crawl_");
+    let known = documented().into_values().filter(is_of_a_crawl).collect::<BTreeSet<_>>();
+    assert_eq!(seen.into_iter().filter(is_of_a_crawl).collect::<BTreeSet<_>>(), known);
+    worker.terminate();
+    worker.finish().expect_code(4);
 }
 
 #[test]
