@@ -1413,6 +1413,7 @@ declare
     share integer;
     held integer;
     holds_suspect boolean;
+    is_proved boolean;
 begin
     insert into workers as w (worker, seen_at) values (p_worker, clock_timestamp())
         on conflict (worker) do update set seen_at = excluded.seen_at;
@@ -1421,23 +1422,25 @@ begin
         return;
     end if;
     share := (coordinator.share_of_slots()).share;
-    select count(*), coalesce(bool_or(s.deaths >= suspect_deaths), false)
-      into held, holds_suspect from slots s where s.holder = p_worker;
+    select count(*), coalesce(bool_or(s.deaths >= suspect_deaths), false),
+           coalesce(bool_and(s.deaths = 0), true)
+      into held, holds_suspect, is_proved from slots s where s.holder = p_worker;
     if holds_suspect then
         return;
     end if;
     return query
     with free as materialized (
         select f.slot from slots f
-         where f.lease_token is null and (f.deaths < suspect_deaths or held = 0)
+         where f.lease_token is null and f.deaths < suspect_deaths
          order by f.deaths, random()
          limit greatest(least(p_wanted, share - held), 0) for no key update skip locked),
+    suspect as materialized (
+        select f.slot from slots f
+         where f.lease_token is null and f.deaths >= suspect_deaths and is_proved
+         order by random() limit least(p_wanted, 1) for no key update skip locked),
     taken as (
-        -- A suspect comes alone.
-        select coalesce(
-            (select array_agg(f.slot) from free f join slots s using (slot)
-              where s.deaths < suspect_deaths having count(*) > 0),
-            array(select f.slot from free f limit 1)) as slots)
+        select coalesce(nullif(array(select f.slot from suspect f), '{}'),
+                        array(select f.slot from free f)) as slots)
     update slots s
        set lease_number = s.lease_number + 1, lease_token = gen_random_uuid(), checkpoint = 0,
            holder = p_worker, lease_until = clock_timestamp() + lease_ms * interval '1 ms'
@@ -1997,7 +2000,8 @@ begin
                l.snapshot::pg_snapshot as snapshot
           from unnest(p_slots, p_cursors, p_urgent_cursors) a (slot, cursor, urgent_cursor)
          cross join lateral (values (false, a.cursor), (true, a.urgent_cursor))
-                        l (urgent, snapshot)),
+                        l (urgent, snapshot)
+         where l.snapshot is not null),
     groups as materialized (
         select a.slot_group, a.urgent, min(pg_snapshot_xmin(a.snapshot)) as oldest
           from asked a group by a.slot_group, a.urgent)

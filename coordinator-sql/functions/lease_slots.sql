@@ -1,6 +1,7 @@
 -- Leases free slots to a worker while any crawl is open, up to its share of all slots and at most
--- p_wanted: slots that died last come last, for a slot that killed two workers in a row becomes
--- its next one's only slot. The cursors say what the slot has read of links.
+-- p_wanted. A slot that killed two workers in a row comes first and alone, to a worker whose other
+-- slots are proved: if it dies again, they have died once. The cursors say what the slot has read
+-- of links.
 create or replace function coordinator.lease_slots(p_worker text, p_wanted integer)
 returns table (slot smallint, lease_number integer, lease_token uuid, lease_ms integer,
                deaths smallint, is_isolated boolean, cursor text, urgent_cursor text)
@@ -14,6 +15,7 @@ declare
     share integer;
     held integer;
     holds_suspect boolean;
+    is_proved boolean;
 begin
     insert into workers as w (worker, seen_at) values (p_worker, clock_timestamp())
         on conflict (worker) do update set seen_at = excluded.seen_at;
@@ -22,23 +24,25 @@ begin
         return;
     end if;
     share := (coordinator.share_of_slots()).share;
-    select count(*), coalesce(bool_or(s.deaths >= suspect_deaths), false)
-      into held, holds_suspect from slots s where s.holder = p_worker;
+    select count(*), coalesce(bool_or(s.deaths >= suspect_deaths), false),
+           coalesce(bool_and(s.deaths = 0), true)
+      into held, holds_suspect, is_proved from slots s where s.holder = p_worker;
     if holds_suspect then
         return;
     end if;
     return query
     with free as materialized (
         select f.slot from slots f
-         where f.lease_token is null and (f.deaths < suspect_deaths or held = 0)
+         where f.lease_token is null and f.deaths < suspect_deaths
          order by f.deaths, random()
          limit greatest(least(p_wanted, share - held), 0) for no key update skip locked),
+    suspect as materialized (
+        select f.slot from slots f
+         where f.lease_token is null and f.deaths >= suspect_deaths and is_proved
+         order by random() limit least(p_wanted, 1) for no key update skip locked),
     taken as (
-        -- A suspect comes alone.
-        select coalesce(
-            (select array_agg(f.slot) from free f join slots s using (slot)
-              where s.deaths < suspect_deaths having count(*) > 0),
-            array(select f.slot from free f limit 1)) as slots)
+        select coalesce(nullif(array(select f.slot from suspect f), '{}'),
+                        array(select f.slot from free f)) as slots)
     update slots s
        set lease_number = s.lease_number + 1, lease_token = gen_random_uuid(), checkpoint = 0,
            holder = p_worker, lease_until = clock_timestamp() + lease_ms * interval '1 ms'

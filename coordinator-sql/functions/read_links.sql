@@ -1,6 +1,7 @@
 -- Reads links that slots have not read yet: rows of their groups whose mask names one of them and
 -- whose transaction is not visible in the slot's cursor, so that a transaction that commits late is
--- not passed over. Urgent links have a cursor of their own.
+-- not passed over. Urgent links have a cursor of their own. Links whose cursors are null are not
+-- read.
 --
 -- Every row carries the ceiling: the cursor of these slots once they have merged all rows up to it.
 -- At most p_limit rows come at a time, by their numbers; who gets so many asks again, with that
@@ -27,7 +28,8 @@ begin
                l.snapshot::pg_snapshot as snapshot
           from unnest(p_slots, p_cursors, p_urgent_cursors) a (slot, cursor, urgent_cursor)
          cross join lateral (values (false, a.cursor), (true, a.urgent_cursor))
-                        l (urgent, snapshot)),
+                        l (urgent, snapshot)
+         where l.snapshot is not null),
     groups as materialized (
         select a.slot_group, a.urgent, min(pg_snapshot_xmin(a.snapshot)) as oldest
           from asked a group by a.slot_group, a.urgent)

@@ -55,7 +55,7 @@ pub use frontier::{
     checkpoint::{Checkpoint, CheckpointAnswer},
     crawls::{CrawlFetch, CrawlHost, CrawlStatus, CrawlVerb, NewCrawl, OpenCrawl},
     health::FrontierHealth,
-    links::{UnreadLinks, UnreadRow},
+    links::{LinkLanes, UnreadLinks, UnreadRow},
     load::{DueHost, SlotSums, StoredChunk},
     rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow},
     slots::{LinkCursors, SlotFence, SlotLease, SlotRenewal},

@@ -16,7 +16,7 @@ use std::{
 };
 
 use everytab_postgres::shared_for_tests;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const TEMPLATE: &str = "everytab_crawl_tests";
@@ -317,6 +317,30 @@ fn seeds_are_added_to_a_crawl_that_runs() {
     assert_eq!(plain.stdout, "1 seeds added, 0 refused\n");
     crawls.run(&["add", &id, "nothing"]).refused(1, &["nothing was added"]);
     crawls.run(&["add", &id]).refused(2, &["no seeds"]);
+}
+
+#[test]
+fn a_crawl_has_a_store_for_each_range_of_slots() {
+    let crawls = Crawls::new();
+    let arguments = ["start", "--to", "00-7f=one", "--to", "80-ff=two", "--media-to", "media"];
+    let started = crawls.run(&[&arguments[..], &["example.com"]].concat()).expect(0).started();
+    let settings = &crawls.status(&started.0)["settings"];
+    let url = |name: &str| format!("file://{}", crawls.folder.path().join(name).display());
+    assert_eq!(settings["stores"][1]["store"], url("two"));
+    assert_eq!(
+        (&settings["stores"][1]["first"], &settings["media_store"]),
+        (&json!(128), &json!(url("media")))
+    );
+    let store = crawls.psql("select store from everytab.crawls");
+    assert_eq!(store, url("one"));
+    for (stores, said) in [
+        (&["--to", "00-7f=one"][..], "--to: no store is given for slot 80"),
+        (&["--to", "00-80=one", "--to", "80-ff=two"], "--to: slot 80 has two stores"),
+        (&["--to", "one", "--to", "80-ff=two"], "--to one: a range of stores looks like"),
+    ] {
+        let arguments = [&["start"], stores, &["example.com"]].concat();
+        crawls.run(&arguments).refused(2, &[said]);
+    }
 }
 
 #[test]

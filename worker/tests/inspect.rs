@@ -5,7 +5,8 @@
 
 use std::{
     fs,
-    io::Write as _,
+    io::{Read as _, Write as _},
+    net::TcpListener,
     process::{Command, Output, Stdio},
 };
 
@@ -94,7 +95,8 @@ fn a_robots_txt_is_told_by_group_delay_sitemaps_and_verdicts() {
 
     let said = inspect(&[&["robots", "-", "--json"][..], &urls].concat(), file);
     let expected = json!({
-        "file": "-", "robot": "EveryTabBot", "group": "everyone", "crawl_delay": 2.5,
+        "file": "-", "robot": "EveryTabBot", "unavailable": false, "group": "everyone",
+        "crawl_delay": 2.5,
         "crawl_delay_too_long": false, "sitemaps": ["https://site.example/map.xml"],
         "sitemaps_left_out": 1,
         "urls": [
@@ -111,6 +113,28 @@ fn a_robots_txt_is_told_by_group_delay_sitemaps_and_verdicts() {
     assert!(named.out.contains("more than 5 minutes"), "{}", named.out);
     let empty = inspect(&["robots", "-"], "");
     assert!(empty.out.contains("none, so everything is allowed"), "{}", empty.out);
+}
+
+#[test]
+fn a_robots_txt_that_is_refused_for_now_allows_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = [0; 1_024];
+        assert!(stream.read(&mut head).unwrap() > 0);
+        let answer = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let (dial, url) = (format!("80={port}"), "http://127.0.0.1/");
+    let options = ["--allow-range", "127.0.0.0/8", "--dial-port", &dial, "--url", "/open"];
+    let said = inspect(&[&["robots", url][..], &options].concat(), "");
+    server.join().unwrap();
+    let expected = "file\thttp://127.0.0.1/robots.txt\n\
+                    status\t429, so nothing is asked until it can be had\n\
+                    group\tnot known\ncrawl-delay\tnone\n\
+                    disallowed\t/open\trobots.txt cannot be had\n";
+    assert_eq!((said.code, said.out.as_str()), (Some(0), expected), "{}", said.err);
 }
 
 #[test]

@@ -36,22 +36,38 @@ pub struct UnreadRow {
     pub data: Vec<u8>,
 }
 
+/// Which links are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkLanes {
+    /// All.
+    All,
+    /// Those that nobody waits for.
+    Ordinary,
+    /// Those that somebody waits for.
+    Urgent,
+}
+
 impl Coordinator {
-    /// Reads at most `limit` rows of links that `slots` have not read yet. `from` is the ceiling
-    /// and the last number of the rows that came before, where they were as many as the limit.
+    /// Reads at most `limit` rows of links of some lanes that `slots` have not read yet. `from` is
+    /// the ceiling and the last number of the rows that came before, where they were as many as the
+    /// limit.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn read_links(
         &self,
         slots: &[(i16, LinkCursors)],
+        lanes: LinkLanes,
         from: Option<(&str, i64)>,
         limit: u32,
     ) -> Result<UnreadLinks, Error> {
         let sql = "select * from coordinator.read_links($1, $2, $3, $4, $5, $6)";
         let numbers: Vec<i16> = slots.iter().map(|(slot, _)| *slot).collect();
-        let ordinary: Vec<&str> = slots.iter().map(|(_, at)| at.ordinary.as_str()).collect();
-        let urgent: Vec<&str> = slots.iter().map(|(_, at)| at.urgent.as_str()).collect();
+        let (has_ordinary, has_urgent) = (lanes != LinkLanes::Urgent, lanes != LinkLanes::Ordinary);
+        let ordinary = |at: &'_ LinkCursors| has_ordinary.then(|| at.ordinary.clone());
+        let urgent = |at: &'_ LinkCursors| has_urgent.then(|| at.urgent.clone());
+        let ordinary: Vec<Option<String>> = slots.iter().map(|(_, at)| ordinary(at)).collect();
+        let urgent: Vec<Option<String>> = slots.iter().map(|(_, at)| urgent(at)).collect();
         let (ceiling, after) = from.map_or((None, 0), |(ceiling, after)| (Some(ceiling), after));
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let parameters = [

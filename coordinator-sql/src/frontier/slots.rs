@@ -56,8 +56,9 @@ pub struct SlotRenewal {
     pub held: Vec<i16>,
     /// Number of workers that crawl.
     pub live_workers: u32,
-    /// How many slots each of them may hold.
-    pub share: usize,
+    /// How many slots each of them may hold; none where that was not told, because the worker holds
+    /// none.
+    pub share: Option<usize>,
 }
 
 /// Fences as parameters: three arrays, one element a slot.
@@ -84,7 +85,8 @@ impl SlotFences {
 
 impl Coordinator {
     /// Leases up to `wanted` free slots while any crawl is open, and no more than the worker's
-    /// share. A slot that killed its last two holders comes alone, to a worker without others.
+    /// share. A slot that killed its last two holders comes alone, to a worker whose others are
+    /// proved.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -107,12 +109,12 @@ impl Coordinator {
         let sql = "select * from coordinator.renew_slots($1, $2, $3, $4)";
         let fences = SlotFences::new(fences);
         let parameters = [bind(&worker)].into_iter().chain(fences.binds()).collect::<Vec<_>>();
-        let mut renewal = SlotRenewal { held: Vec::new(), live_workers: 1, share: 0 };
+        let mut renewal = SlotRenewal { held: Vec::new(), live_workers: 1, share: None };
         for row in run(&self.renewals, sql, &parameters).await? {
             renewal.held.push(row.try_get("slot")?);
             renewal.live_workers = row.try_get::<_, i32>("live_workers")?.unsigned_abs();
             let share = row.try_get::<_, i32>("share")?;
-            renewal.share = usize::try_from(share).unwrap_or_default();
+            renewal.share = usize::try_from(share).ok();
         }
         Ok(renewal)
     }

@@ -1,5 +1,5 @@
-//! Writes records into archives, one a crawl and subset at a time, and puts them into the store of
-//! their crawl.
+//! Writes records into archives, one a crawl, subset and store at a time, and puts them into that
+//! store.
 //!
 //! An archive is put when it is long or old enough, or when it is asked for. Only then is what its
 //! records say told to whoever crawls: a fetch is recorded after its record is where it stays. What
@@ -33,6 +33,8 @@ use crate::crawl::Crawl;
 /// Most archives that are written at a time: a crawl has up to four, and each costs a file and a
 /// compressor.
 const MAX_OPEN: usize = 64;
+/// Time after which an archive is put that has a record for which somebody waits.
+const URGENT_AGE: Duration = Duration::from_secs(1);
 /// Pause before an archive is put again after the first failure; each further one doubles it.
 const FIRST_PUT_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause before an archive is put again.
@@ -48,6 +50,8 @@ pub(crate) struct Record {
     pub crawl: Arc<Crawl>,
     /// The kind of its archive.
     pub subset: ArchiveSubset,
+    /// The slot of its host.
+    pub slot: i16,
     /// The URL that was asked for.
     pub url: String,
     /// When, in microseconds since 1970.
@@ -66,6 +70,8 @@ pub(crate) struct Record {
     pub delay: Duration,
     /// Links from a seed to the URL; none for robots.txt.
     pub depth: Option<u16>,
+    /// Whether somebody waits for it.
+    pub is_urgent: bool,
     /// Name of the text's encoding.
     pub charset: Option<String>,
 }
@@ -117,12 +123,23 @@ pub(crate) struct ArchiveSettings {
     pub user_agent: String,
 }
 
+/// Which archive a record goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct ArchiveKey {
+    crawl: i32,
+    subset: ArchiveSubset,
+    /// Number of the store.
+    store: usize,
+}
+
 struct OpenArchive<T> {
     crawl: Arc<Crawl>,
+    store: usize,
     name: ArchiveName,
     path: TempPath,
     writer: ArchiveWriter<BufWriter<File>>,
-    since: Instant,
+    /// When it is put at the latest.
+    put_at: Instant,
     records: Vec<(T, Position)>,
 }
 
@@ -130,7 +147,7 @@ struct OpenArchive<T> {
 /// nobody.
 pub(crate) struct Archives<T> {
     settings: ArchiveSettings,
-    open: HashMap<(i32, ArchiveSubset), OpenArchive<T>>,
+    open: HashMap<ArchiveKey, OpenArchive<T>>,
     number: u64,
     put: mpsc::UnboundedSender<PutArchive<T>>,
 }
@@ -155,19 +172,27 @@ impl<T: Send + 'static> Archives<T> {
                     None => return,
                 },
                 _ = tick.tick() => {
-                    let max_age = self.settings.max_age;
-                    self.put_where(|archive| archive.since.elapsed() >= max_age);
+                    let now = Instant::now();
+                    self.put_where(|archive| archive.put_at <= now);
                 }
             }
         }
     }
 
     fn write(&mut self, record: &Record, told: Option<T>) {
-        let key = (record.crawl.number, record.subset);
+        let stores = record.crawl.stores.as_ref();
+        let key = ArchiveKey {
+            crawl: record.crawl.number,
+            subset: record.subset,
+            store: stores.map_or(0, |stores| stores.number_of(record.slot, record.subset)),
+        };
         match self.try_write(key, record) {
             Ok((position, size)) => {
-                if let (Some(archive), Some(told)) = (self.open.get_mut(&key), told) {
-                    archive.records.push((told, position));
+                if let Some(archive) = self.open.get_mut(&key) {
+                    if record.is_urgent {
+                        archive.put_at = archive.put_at.min(Instant::now() + URGENT_AGE);
+                    }
+                    archive.records.extend(told.map(|told| (told, position)));
                 }
                 if size >= self.settings.max_bytes
                     && let Some(archive) = self.open.remove(&key)
@@ -181,19 +206,19 @@ impl<T: Send + 'static> Archives<T> {
                 let position = Position { offset: 0, length: 0 };
                 let records = told.map(|told| PutRecord { told, object: None, position });
                 let records = records.into_iter().collect();
-                self.put.send(PutArchive { crawl: key.0, bytes: 0, is_lost, records }).ok();
+                self.put.send(PutArchive { crawl: key.crawl, bytes: 0, is_lost, records }).ok();
             }
         }
     }
 
     fn try_write(
         &mut self,
-        key: (i32, ArchiveSubset),
+        key: ArchiveKey,
         record: &Record,
     ) -> Result<(Position, u64), WriteError> {
         if !self.open.contains_key(&key) {
             self.make_room();
-            let archive = self.begin(&record.crawl, record.subset)?;
+            let archive = self.begin(&record.crawl, key)?;
             self.open.insert(key, archive);
         }
         let Some(archive) = self.open.get_mut(&key) else {
@@ -229,7 +254,7 @@ impl<T: Send + 'static> Archives<T> {
         if self.open.len() < MAX_OPEN {
             return;
         }
-        let oldest = self.open.iter().min_by_key(|(_, archive)| archive.since);
+        let oldest = self.open.iter().min_by_key(|(_, archive)| archive.put_at);
         if let Some(key) = oldest.map(|(key, _)| *key)
             && let Some(archive) = self.open.remove(&key)
         {
@@ -237,15 +262,11 @@ impl<T: Send + 'static> Archives<T> {
         }
     }
 
-    fn begin(
-        &mut self,
-        crawl: &Arc<Crawl>,
-        subset: ArchiveSubset,
-    ) -> Result<OpenArchive<T>, WriteError> {
+    fn begin(&mut self, crawl: &Arc<Crawl>, key: ArchiveKey) -> Result<OpenArchive<T>, WriteError> {
         self.number += 1;
         let ArchiveSettings { temporary, worker, operator, user_agent, .. } = &self.settings;
         let segment = self.number / ARCHIVES_PER_SEGMENT;
-        let name = ArchiveName::new(crawl.name.clone(), subset, segment, worker, self.number)
+        let name = ArchiveName::new(crawl.name.clone(), key.subset, segment, worker, self.number)
             .map_err(|error| WriteError::Output(std::io::Error::other(error)))?;
         let (file, path) = tempfile::Builder::new()
             .prefix("everytab-crawl-")
@@ -265,8 +286,8 @@ impl<T: Send + 'static> Archives<T> {
             fields: &info.fields(),
         };
         let writer = ArchiveWriter::new(BufWriter::new(file), &info)?;
-        let (crawl, since) = (Arc::clone(crawl), Instant::now());
-        Ok(OpenArchive { crawl, name, path, writer, since, records: Vec::new() })
+        let (crawl, put_at) = (Arc::clone(crawl), Instant::now() + self.settings.max_age);
+        Ok(OpenArchive { crawl, store: key.store, name, path, writer, put_at, records: Vec::new() })
     }
 
     fn put_where(&mut self, is_put: impl Fn(&OpenArchive<T>) -> bool) {
@@ -288,7 +309,7 @@ impl<T: Send + 'static> Archives<T> {
 
 /// Puts an archive, again and again until the store takes it.
 async fn put_repeatedly<T>(archive: OpenArchive<T>) -> PutArchive<T> {
-    let OpenArchive { crawl, name, path, writer, records, .. } = archive;
+    let OpenArchive { crawl, store, name, path, writer, records, .. } = archive;
     let (object, bytes) = (name.object(), writer.offset());
     let is_lost = match writer.finish() {
         Ok(_) => false,
@@ -299,7 +320,11 @@ async fn put_repeatedly<T>(archive: OpenArchive<T>) -> PutArchive<T> {
     };
     let options = PutOptions::new("application/warc", "no-store");
     let mut pause = FIRST_PUT_PAUSE;
-    while !is_lost && let Err(error) = crawl.store.put_file(&object, &path, options).await {
+    // Nothing is asked for a crawl without a store.
+    while !is_lost
+        && let Some(store) = crawl.stores.as_ref().and_then(|stores| stores.store(store))
+        && let Err(error) = store.put_file(&object, &path, options).await
+    {
         tracing::warn!(object, %error, "the archive cannot be put; trying again");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PUT_PAUSE);

@@ -8,9 +8,12 @@ use everytab_commoncrawl::crawl_layout::LiveCrawlName;
 use everytab_coordinator::{Coordinator, OpenCrawl};
 use everytab_fetcher::{DelaySettings, Purpose};
 use everytab_frontier::Rules;
-use everytab_storage::{Store, StoreSettings};
+use everytab_storage::StoreSettings;
 
-use crate::settings::{CrawlSettings, MediaOption, NofollowOption};
+use crate::{
+    settings::{CrawlSettings, MediaOption, NofollowOption},
+    stores::CrawlStores,
+};
 
 /// What a crawl asks for, read once.
 pub(crate) struct Crawl {
@@ -34,8 +37,8 @@ pub(crate) struct Crawl {
     pub obeys_nofollow: bool,
     /// Whether its pages are limited, so that each is reserved before it is asked for.
     pub is_limited: bool,
-    /// Where its records go.
-    pub store: Arc<dyn Store>,
+    /// Where its records go; none where this program cannot open that, and so asks for nothing.
+    pub stores: Option<CrawlStores>,
 }
 
 impl Crawl {
@@ -45,35 +48,52 @@ impl Crawl {
     }
 }
 
-/// The open crawls: each with whether it runs, or is paused.
+/// The open crawls: each with whether it is asked for, or only its links are merged.
 pub(crate) type OpenCrawls = HashMap<i32, (Arc<Crawl>, bool)>;
 
-/// Lists the open crawls. Those in `known` are not read again.
+/// The open crawls as they were listed.
+pub(crate) struct ListedCrawls {
+    /// Those that this program can read.
+    pub crawls: OpenCrawls,
+    /// Whether there are others. Their links cannot be merged here, so slots are for programs that
+    /// can.
+    pub has_unreadable: bool,
+}
+
+/// Lists the open crawls. Those in `known` are not read again, unless their store could not be
+/// opened.
 ///
 /// # Errors
-/// A text that says why Postgres cannot be asked. A crawl whose settings or store this program
-/// cannot use is left out with a warning: another program of the fleet may.
+/// When Postgres cannot be asked.
 pub(crate) async fn list_crawls(
     coordinator: &Coordinator,
     known: &OpenCrawls,
     stores: &StoreSettings,
-) -> Result<OpenCrawls, everytab_coordinator::Error> {
+) -> Result<ListedCrawls, everytab_coordinator::Error> {
     let mut crawls = OpenCrawls::new();
+    let mut has_unreadable = false;
     for open in coordinator.open_crawls().await? {
         let is_running = open.state == "running";
         let crawl = match known.get(&open.crawl) {
-            Some((crawl, _)) => Arc::clone(crawl),
-            None => match read_crawl(coordinator, &open, stores).await? {
+            Some((crawl, _)) if crawl.stores.is_some() => Arc::clone(crawl),
+            _ => match read_crawl(coordinator, &open, stores).await? {
                 Ok(crawl) => Arc::new(crawl),
                 Err(reason) => {
-                    tracing::warn!(crawl = open.name, reason, "this program cannot crawl it");
+                    let crawl = open.name;
+                    tracing::error!(
+                        crawl,
+                        reason,
+                        "this program cannot read it: no slots are held"
+                    );
+                    has_unreadable = true;
                     continue;
                 }
             },
         };
-        crawls.insert(open.crawl, (crawl, is_running));
+        let is_asked_for = is_running && crawl.stores.is_some();
+        crawls.insert(open.crawl, (crawl, is_asked_for));
     }
-    Ok(crawls)
+    Ok(ListedCrawls { crawls, has_unreadable })
 }
 
 /// Reads what a crawl asks for; a text says why this program cannot do so.
@@ -94,9 +114,13 @@ async fn read_crawl(
         (Err(error), _) => return Ok(Err(error.to_string())),
         (_, Err(error)) => return Ok(Err(error.to_string())),
     };
-    let store = match everytab_storage::open(&open.store, stores).await {
-        Ok(store) => store,
-        Err(error) => return Ok(Err(error.to_string())),
+    let (ranges, media) = (&settings.stores, settings.media_store.as_deref());
+    let stores = match CrawlStores::open(&open.store, ranges, media, stores).await {
+        Ok(stores) => Some(stores),
+        Err(error) => {
+            tracing::warn!(crawl = open.name, %error, "its store cannot be opened; trying again");
+            None
+        }
     };
     Ok(Ok(Crawl {
         number: open.crawl,
@@ -109,6 +133,6 @@ async fn read_crawl(
         keeps_media: settings.media != MediaOption::None,
         obeys_nofollow: settings.nofollow == NofollowOption::Obey,
         is_limited: open.budget_left.is_some(),
-        store,
+        stores,
     }))
 }

@@ -6,6 +6,7 @@
 //! request is made, how records are written.
 
 mod asking;
+mod choosing;
 mod measuring;
 mod merging;
 mod recording;
@@ -13,7 +14,6 @@ mod slots;
 pub(crate) mod state;
 
 use std::{
-    cmp::Reverse,
     collections::HashSet,
     time::{Duration, Instant},
 };
@@ -22,15 +22,20 @@ use everytab_coordinator::{Error, SlotFence};
 use tokio::{sync::watch, time::sleep_until};
 
 use crate::{
-    crawl::{OpenCrawls, list_crawls},
+    crawl::{ListedCrawls, list_crawls},
     holder::state::{Event, Holder},
+    load::Lane,
     metrics,
+    slot::Written,
 };
 
 /// How often it is looked whether something is to be put, recorded, read or leased.
 const TICK: Duration = Duration::from_millis(100);
-/// How often the open crawls are listed.
-const LIST_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the open crawls are listed, beside when links of another one are read: as often as
+/// leases are renewed.
+const LIST_INTERVAL: Duration = Duration::from_secs(5);
+/// How often it is looked whether a crawl is open where none was.
+const IDLE_LIST_INTERVAL: Duration = Duration::from_secs(1);
 /// Events that are handled before hosts are looked at again.
 const EVENTS_AT_A_TIME: usize = 256;
 
@@ -49,8 +54,7 @@ impl Holder {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
-            let next = self.state.due.peek().map(|Reverse((at, _))| *at);
-            let next = next.filter(|_| self.may_ask());
+            let next = self.state.due.next_at().filter(|_| self.may_ask());
             let wake = async {
                 match next {
                     Some(at) => sleep_until(at.into()).await,
@@ -95,6 +99,12 @@ impl Holder {
             }
         }
         self.state.requests.clear();
+        let slots = self.state.slots.values_mut();
+        let written: Vec<Written> = slots.filter_map(|slot| slot.written.take()).collect();
+        for Written { crawl, host_hash, hash, .. } in written {
+            self.state_of(crawl, host_hash, |state| state.cross_out(hash));
+            self.changed(crawl, host_hash);
+        }
     }
 
     fn handle_many(&mut self, first: Event) {
@@ -124,7 +134,8 @@ impl Holder {
     fn tick(&mut self) {
         self.list_crawls();
         self.lease_slots();
-        self.read_links();
+        Lane::ALL.into_iter().for_each(|lane| self.read_links(lane));
+        self.drop_read_links();
         self.list_due();
         self.record();
         self.give_back_slots();
@@ -142,7 +153,8 @@ impl Holder {
             "due" => self.state.calls.is_listing_due = false,
             "release" => self.state.calls.is_releasing = false,
             "links" | "sites" => {
-                self.state.pass = None;
+                self.state.urgent_pass = None;
+                self.state.ordinary_pass = None;
                 self.state.loading.clear();
             }
             _ => {}
@@ -152,7 +164,7 @@ impl Holder {
     /// Whether nothing is under way that could end soon: then what is known is recorded at once.
     fn is_idle(&self) -> bool {
         let soon = Instant::now() + Duration::from_secs(1);
-        let next = self.state.due.peek().map(|Reverse((at, _))| *at);
+        let next = self.state.due.next_at();
         self.state.requests.is_empty() && next.is_none_or(|at| at > soon || !self.may_ask())
     }
 
@@ -167,8 +179,10 @@ impl Holder {
     }
 
     fn list_crawls(&mut self) {
+        let is_idle = self.state.crawls.is_empty();
+        let interval = if is_idle { IDLE_LIST_INTERVAL } else { LIST_INTERVAL };
         let calls = &mut self.state.calls;
-        if calls.is_listing || calls.listed_at.is_some_and(|at| at.elapsed() < LIST_INTERVAL) {
+        if calls.is_listing || calls.listed_at.is_some_and(|at| at.elapsed() < interval) {
             return;
         }
         calls.is_listing = true;
@@ -184,9 +198,15 @@ impl Holder {
         });
     }
 
-    fn crawls_listed(&mut self, crawls: OpenCrawls, asked_at: Instant) {
+    fn crawls_listed(&mut self, listed: ListedCrawls, asked_at: Instant) {
         self.state.calls.is_listing = false;
         self.state.has_listed = true;
+        let ListedCrawls { crawls, has_unreadable } = listed;
+        self.state.has_unreadable = has_unreadable;
+        self.leases.share_slots(!has_unreadable);
+        if has_unreadable {
+            self.leave_all();
+        }
         let gone: Vec<i32> =
             self.state.crawls.keys().filter(|crawl| !crawls.contains_key(crawl)).copied().collect();
         let resumed: HashSet<i32> = crawls

@@ -12,9 +12,9 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::HostManners;
 use everytab_fetcher::{
-    DelaySettings, Fetcher, HostAnswer, HostDelay, HostTurns, PageOptions, SavedDelay,
+    Cookies, DelaySettings, Fetcher, HostAnswer, HostDelay, HostTurns, PageOptions, SavedDelay,
 };
-use everytab_frontier::{HostState, SiteUse};
+use everytab_frontier::{HostState, SiteUse, UrlHash};
 use tokio::task::AbortHandle;
 
 use crate::robots::HostRobots;
@@ -69,6 +69,8 @@ pub(crate) struct Host {
     pub robots: HostRobots,
     /// The crawls that know of it, the next one to ask first.
     pub crawls: VecDeque<i32>,
+    /// Whether somebody waits for one of its URLs.
+    pub is_urgent: bool,
     /// When it is to be looked at, if it is among those that are.
     pub queued_at: Option<Instant>,
     /// It is not to be asked before a checkpoint has what was learnt of it.
@@ -77,6 +79,18 @@ pub(crate) struct Host {
     pub recorded_delay: Option<Duration>,
     /// The request that is under way.
     pub request: Option<Request>,
+    /// The chain of redirects on this host whose next URL is to be asked.
+    pub chain: Option<Chain>,
+}
+
+/// A chain of redirects on one host.
+pub(crate) struct Chain {
+    /// The crawl.
+    pub crawl: i32,
+    /// Where the last one leads to.
+    pub target: UrlHash,
+    /// What the host wants to see again.
+    pub cookies: Cookies,
 }
 
 /// A request that is under way.
@@ -121,10 +135,12 @@ impl Host {
             turns: Some(turns),
             robots: HostRobots::default(),
             crawls: VecDeque::new(),
+            is_urgent: false,
             queued_at: None,
             awaits_checkpoint: false,
             recorded_delay: None,
             request: None,
+            chain: None,
         }
     }
 

@@ -7,7 +7,10 @@
 
 use std::{
     collections::HashMap,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -26,8 +29,8 @@ const MARGIN: Duration = Duration::from_secs(5);
 pub(crate) struct Renewed {
     /// Leases that are lost.
     pub lost: Vec<SlotFence>,
-    /// How many slots this worker may hold.
-    pub share: usize,
+    /// How many slots this worker may hold, if that was told.
+    pub share: Option<usize>,
     /// Number of workers that crawl.
     pub live_workers: u32,
 }
@@ -42,6 +45,8 @@ struct Held {
 #[derive(Clone, Default)]
 pub(crate) struct Leases {
     held: Arc<Mutex<HashMap<i16, Held>>>,
+    /// Whether this worker is none of those that share the slots.
+    is_apart: Arc<AtomicBool>,
 }
 
 impl Leases {
@@ -74,6 +79,11 @@ impl Leases {
         self.held.lock().get(&fence.slot).is_some_and(|held| held.fence == fence)
     }
 
+    /// Whether this worker counts among those that share the slots.
+    pub(crate) fn share_slots(&self, shares: bool) {
+        self.is_apart.store(!shares, Ordering::Relaxed);
+    }
+
     /// Renews all leases again and again. A worker without any renews as well: so it counts among
     /// those that share the slots.
     pub(crate) async fn renew_repeatedly(
@@ -85,6 +95,9 @@ impl Leases {
         loop {
             tokio::time::sleep(RENEWAL_INTERVAL).await;
             let fences: Vec<SlotFence> = self.held.lock().values().map(|held| held.fence).collect();
+            if fences.is_empty() && self.is_apart.load(Ordering::Relaxed) {
+                continue;
+            }
             let asked_at = Instant::now();
             match coordinator.renew_slots(&worker, &fences).await {
                 Ok(renewal) => {

@@ -19,6 +19,7 @@ mod robots;
 mod rows;
 mod settings;
 mod slot;
+mod stores;
 mod submit;
 mod visit;
 mod worker_settings;
@@ -30,6 +31,7 @@ pub use settings::{
     CrawlSettings, CrawlSettingsError, MAX_DURATION_S, MAX_LIST_SITES, MIN_PUBLIC_DELAY_MS,
     MediaOption, NofollowOption, SitemapsOption,
 };
+pub use stores::{StoreRange, StoreRangeError};
 pub use submit::{
     MAX_SEEDS_PER_BATCH, SeedBatch, SeedError, SeedLine, SeedReader, SeedSites, SubmitError,
     new_crawl, parse_seed,

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use everytab_coordinator::{
-    Coordinator, Error, HostManners, LinkCursors, SlotFence, StoredChunk, UnreadRow,
+    Coordinator, Error, HostManners, LinkCursors, LinkLanes, SlotFence, StoredChunk, UnreadRow,
 };
 use everytab_frontier::{ChunkError, HostState, Link, ParameterList, Unpacked, unpack_links};
 
@@ -17,8 +17,33 @@ pub(crate) const ROWS_A_CALL: u32 = 64;
 /// Slots, with the cursors from which their links are read.
 pub(crate) type Readers = Vec<(SlotFence, LinkCursors)>;
 
+/// Which links are read together. Urgent links, those that somebody waits for, have a lane of their
+/// own, so that they wait for no others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    Urgent,
+    Ordinary,
+}
+
+impl Lane {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Urgent, Self::Ordinary];
+
+    /// The cursor of the lane.
+    pub(crate) fn cursor(self, cursors: &mut LinkCursors) -> &mut String {
+        match self {
+            Self::Urgent => &mut cursors.urgent,
+            Self::Ordinary => &mut cursors.ordinary,
+        }
+    }
+}
+
 /// Links that were read.
 pub(crate) struct LinksRead {
+    /// Which links.
+    pub lane: Lane,
+    /// The pass for which they were read.
+    pub pass: u64,
     /// How far is read when all are merged.
     pub ceiling: String,
     /// The last row, where more rows are to be read.
@@ -27,17 +52,21 @@ pub(crate) struct LinksRead {
     pub links: Vec<(UnreadRow, Vec<Link>)>,
 }
 
-/// Reads the next links of some slots, after `from`.
+/// Reads the next links of a lane of some slots, after `from`.
 pub(crate) async fn read_links(
     coordinator: &Coordinator,
     parameters: &ParameterList,
-    readers: &Readers,
+    (lane, pass, readers): (Lane, u64, &Readers),
     from: Option<(String, i64)>,
 ) -> Result<LinksRead, Error> {
     let slots: Vec<(i16, LinkCursors)> =
         readers.iter().map(|(fence, cursors)| (fence.slot, cursors.clone())).collect();
     let after = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), *after));
-    let unread = coordinator.read_links(&slots, after, ROWS_A_CALL).await?;
+    let lanes = match lane {
+        Lane::Urgent => LinkLanes::Urgent,
+        Lane::Ordinary => LinkLanes::Ordinary,
+    };
+    let unread = coordinator.read_links(&slots, lanes, after, ROWS_A_CALL).await?;
     let last = unread.rows.last().map(|row| row.id);
     let more_after = last.filter(|_| unread.has_more);
     let mut links = Vec::with_capacity(unread.rows.len());
@@ -47,7 +76,7 @@ pub(crate) async fn read_links(
             .map_err(|error| Error::Unexpected(format!("links in row {}: {error}", row.id)))?;
         links.push((row, found.links));
     }
-    Ok(LinksRead { ceiling: unread.ceiling, more_after, links })
+    Ok(LinksRead { lane, pass, ceiling: unread.ceiling, more_after, links })
 }
 
 /// A site that was loaded.

@@ -8,10 +8,12 @@ use chrono::Utc;
 use everytab_commoncrawl::crawl_layout::ArchiveSubset;
 use everytab_coordinator::FetchRow;
 use everytab_fetcher::{Outcome, Retry};
-use everytab_frontier::{Ending, Turn};
+use everytab_frontier::{Attributes, Ending, LinkFlags, Turn};
 
 use crate::{archives::Record, crawl::Crawl, visit::Answer};
 
+/// The outcome of a URL of which its worker died.
+pub(crate) const CRASHED: &str = "crashed";
 /// Bytes of a title that are kept; longer ones are no titles.
 const MAX_TITLE_BYTES: usize = 1_024;
 
@@ -110,12 +112,12 @@ pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -
     }
 }
 
-/// The record of an answer; none if none came.
+/// The record of an answer, with what the frontier has of its URL; none if no answer came.
 pub(crate) fn record_of(
     crawl: &Arc<Crawl>,
-    subset: ArchiveSubset,
+    (subset, slot): (ArchiveSubset, i16),
     answer: Answer,
-    depth: Option<u16>,
+    found: Option<Attributes>,
     delay: Duration,
 ) -> Option<Record> {
     answer.fetched.status?;
@@ -124,6 +126,7 @@ pub(crate) fn record_of(
     Some(Record {
         crawl: Arc::clone(crawl),
         subset,
+        slot,
         url: exchange.url,
         date_micros: exchange.asked_at.timestamp_micros(),
         ip_address: Some(exchange.address.ip()),
@@ -132,7 +135,8 @@ pub(crate) fn record_of(
         fetched,
         duration: exchange.duration,
         delay,
-        depth,
+        depth: found.map(|found| found.depth),
+        is_urgent: found.is_some_and(|found| found.flags.contains(LinkFlags::URGENT)),
         charset: facts.charset,
     })
 }

@@ -15,6 +15,8 @@ use everytab_frontier::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::stores::{StoreRange, check_ranges};
+
 /// The shortest delay between two requests to a host that is not the operator's own.
 pub const MIN_PUBLIC_DELAY_MS: u64 = 250;
 /// The longest delay that can be set: 24 pages of a host a day.
@@ -152,6 +154,10 @@ pub struct CrawlSettings {
     pub max_store_bytes: Option<u64>,
     /// The hashes of the seeds' sites (`everytab_frontier::site_hash`), for the scope `list`.
     pub list_sites: Vec<u64>,
+    /// Stores by ranges of slots; none where the crawl has one store.
+    pub stores: Vec<StoreRange>,
+    /// The store of requisites, if it is another one.
+    pub media_store: Option<String>,
 }
 
 impl Default for CrawlSettings {
@@ -177,6 +183,8 @@ impl Default for CrawlSettings {
             duration_s: None,
             max_store_bytes: None,
             list_sites: Vec::new(),
+            stores: Vec::new(),
+            media_store: None,
         }
     }
 }
@@ -198,6 +206,9 @@ impl CrawlSettings {
         if !(0.0..=MAX_DELAY_FACTOR).contains(&self.delay_factor) {
             let reason = format!("{} is not from 0 to {MAX_DELAY_FACTOR}", self.delay_factor);
             return Err(CrawlSettingsError::new("delay-factor", reason));
+        }
+        if !self.stores.is_empty() {
+            check_ranges(&self.stores).map_err(|error| CrawlSettingsError::new("to", error))?;
         }
         within("for", "seconds", self.duration_s.unwrap_or(1), 1, MAX_DURATION_S)?;
         within("max-store", "bytes", self.max_store_bytes.unwrap_or(1), 1, most)?;

@@ -15,6 +15,8 @@ use everytab_frontier::{
 };
 use serde_json::{Map, Value};
 
+use crate::load::Lane;
+
 /// Links that a slot remembers to have recorded, so that they are not recorded again: 16 bytes
 /// each. Of more, some are recorded again, and are known where they arrive.
 const MAX_REMEMBERED_LINKS: usize = 200_000;
@@ -23,6 +25,8 @@ const MAX_REMEMBERED_LINKS: usize = 200_000;
 const PROBATION: Duration = Duration::from_secs(10);
 /// Time for which what was asked may stay unrecorded before asking stops.
 const MAX_UNRECORDED: Duration = Duration::from_secs(90);
+/// For how long a slot that killed its holders asks one URL at a time, as Postgres has it.
+const ISOLATION: Duration = Duration::from_secs(10 * 60);
 /// Slots of a group: one row of links is for one group.
 const GROUP: u8 = 16;
 
@@ -53,6 +57,19 @@ impl Sums {
     }
 }
 
+/// A URL that is written down before it is asked: if its holder dies of it, the next one knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Its crawl.
+    pub crawl: i32,
+    /// Hash of its host.
+    pub host_hash: u64,
+    /// The URL.
+    pub hash: UrlHash,
+    /// The first checkpoint that says so.
+    pub checkpoint: i64,
+}
+
 /// A slot that is held.
 pub(crate) struct HeldSlot {
     /// Its lease, with the cursors of the links that are merged.
@@ -67,6 +84,8 @@ pub(crate) struct HeldSlot {
     pub asking: usize,
     /// Records that are not put yet.
     pub unput: usize,
+    /// The URL that is asked or to be asked of a slot that killed its holders.
+    pub written: Option<Written>,
     /// Whether a checkpoint is to be sent soon.
     pub wants_checkpoint: bool,
     /// When the first thing was done that no checkpoint has.
@@ -89,6 +108,7 @@ pub(crate) struct HeldSlot {
     remembered: HashSet<(i32, UrlHash)>,
     recorded_cursors: LinkCursors,
     leased_at: Instant,
+    taken_at: Instant,
     has_read: bool,
 }
 
@@ -103,6 +123,7 @@ impl HeldSlot {
             is_leaving: false,
             asking: 0,
             unput: 0,
+            written: None,
             wants_checkpoint: false,
             since: None,
             pending: HashMap::new(),
@@ -117,6 +138,7 @@ impl HeldSlot {
             remembered: HashSet::new(),
             recorded_cursors,
             leased_at: Instant::now(),
+            taken_at: Instant::now(),
             has_read: false,
         }
     }
@@ -167,11 +189,10 @@ impl HeldSlot {
         self.touch();
     }
 
-    /// All links up to the cursors' new place are merged: `read` of them by crawl.
-    pub(crate) fn read(&mut self, cursor: &str, read: &HashMap<i32, i64>) {
-        self.has_read = true;
-        let cursors = LinkCursors { ordinary: cursor.to_owned(), urgent: cursor.to_owned() };
-        self.lease.cursors = cursors;
+    /// All links of a lane up to its cursor's new place are merged: `read` of them by crawl.
+    pub(crate) fn read(&mut self, lane: Lane, cursor: &str, read: &HashMap<i32, i64>) {
+        self.has_read |= lane == Lane::Ordinary;
+        cursor.clone_into(lane.cursor(&mut self.lease.cursors));
         for (crawl, number) in read {
             self.sums.entry(*crawl).or_default().counts.read += number;
             self.touch();
@@ -225,6 +246,7 @@ impl HeldSlot {
     /// Forgets a crawl that has ended. Links that were found for it are recorded no more.
     pub(crate) fn forget(&mut self, crawl: i32) {
         self.sums.remove(&crawl);
+        self.written.take_if(|written| written.crawl == crawl);
         self.fetches.retain(|row| row.crawl != crawl);
         self.links.retain(|(of, _), _| *of != crawl);
         self.changed.retain(|(of, _)| *of != crawl);
@@ -256,9 +278,20 @@ impl HeldSlot {
         self.lease.deaths > 0 && self.number == 0 && is_quiet && self.has_read && is_proved
     }
 
-    /// Whether fetches are to be recorded.
-    pub(crate) fn has_fetches(&self) -> bool {
-        !self.fetches.is_empty()
+    /// Whether its URLs are asked one at a time, each written down first.
+    pub(crate) fn is_isolated(&self) -> bool {
+        self.lease.is_isolated && self.leased_at.elapsed() < ISOLATION
+    }
+
+    /// The URL that is written down, if a checkpoint has it.
+    pub(crate) fn recorded_url(&self) -> Option<Written> {
+        let recorded = self.number - i64::from(self.is_recording);
+        self.written.filter(|written| written.checkpoint <= recorded)
+    }
+
+    /// Whether fetches are to be recorded, and the last checkpoint is so long ago.
+    pub(crate) fn has_fetches_since(&self, pause: Duration) -> bool {
+        !self.fetches.is_empty() && self.taken_at.elapsed() >= pause
     }
 
     /// Whether its hosts are not asked, because what was done is not recorded for too long.
@@ -275,7 +308,7 @@ impl HeldSlot {
     /// where they moved.
     pub(crate) fn take(&mut self) -> Taken {
         self.give_back();
-        self.since = None;
+        (self.since, self.taken_at) = (None, Instant::now());
         let has_moved = self.lease.cursors != self.recorded_cursors;
         self.recorded_cursors = self.lease.cursors.clone();
         for (crawl, _) in &self.changed {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use everytab_coordinator::SlotFence;
 use everytab_fetcher::{
-    DelaySettings, Exchange, Fetcher, HostTurns, Outcome, PageFetched, PageRequest, Purpose,
-    Trouble,
+    Cookies, DelaySettings, Exchange, Fetcher, HostTurns, Outcome, PageFetched, PageRequest,
+    Purpose, Trouble,
 };
 use everytab_frontier::{
     FoundLinks, LinkFlags, ParameterList, Referrer, SuffixList, Turn, TurnedAway,
@@ -45,6 +45,8 @@ pub(crate) enum Asked {
         crawl: Arc<Crawl>,
         /// The URL.
         turn: Turn,
+        /// The cookies of the chain of redirects that led to it on this host.
+        cookies: Cookies,
     },
 }
 
@@ -111,8 +113,9 @@ pub(crate) async fn visit(
 ) -> Visited {
     let result = match &asked {
         Asked::Robots { origin, .. } => ask_robots(&mut turns, origin, &delays).await,
-        Asked::Page { crawl, turn } => {
-            ask_page(context, (&mut turns, &delays), crawl, (host, turn)).await
+        Asked::Page { crawl, turn, cookies } => {
+            let request = (host, turn, cookies);
+            ask_page(context, (&mut turns, &delays), crawl, request).await
         }
     };
     Visited { fence, host_hash, number, turns, asked, result }
@@ -134,11 +137,12 @@ async fn ask_page(
     context: &VisitContext,
     (turns, delays): (&mut HostTurns, &DelaySettings),
     crawl: &Crawl,
-    (host, turn): (&str, &Turn),
+    (host, turn, cookies): (&str, &Turn, &Cookies),
 ) -> Result<Answer, Trouble> {
     let is_requisite = turn.attributes.flags.contains(LinkFlags::REQUISITE);
     let purpose = if is_requisite { &crawl.media } else { &crawl.page };
-    let fetched = turns.fetch(&PageRequest::new(&turn.url, purpose), delays).await?;
+    let request = PageRequest { cookies: cookies.clone(), ..PageRequest::new(&turn.url, purpose) };
+    let fetched = turns.fetch(&request, delays).await?;
     let facts = match fetched.outcome {
         Outcome::Ok if !is_requisite && is_html(&fetched) => {
             page_facts(context, crawl, (host, turn), &fetched)

@@ -22,13 +22,22 @@ impl LinkFlags {
     /// A sitemap, which is read for its links and is no page.
     pub const SITEMAP: Self = Self(8);
 
+    /// It is being asked by a holder of whom it is not sure that it survives that.
+    pub const WRITTEN_DOWN: Self = Self(16);
+
     /// All flags that there are.
-    const ALL: u8 = 15;
+    const ALL: u8 = 31;
 
     /// Returns both sets together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Returns the flags of this set that are not in the other one.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Returns true if all flags of `other` are set.

@@ -1,6 +1,6 @@
 //! Links on their way: each slot reads each of its links once, however late a transaction commits.
 
-use everytab_coordinator::{LinkCursors, SlotLease};
+use everytab_coordinator::{LinkCursors, LinkLanes, SlotLease};
 
 use super::holder::{checkpoint, new_crawl, numbers_in, rows_of_links};
 use crate::{session::query, setup::Database};
@@ -13,7 +13,7 @@ pub(super) async fn read(
     database: &Database,
     cursors: &[(i16, LinkCursors)],
 ) -> (String, Vec<i32>) {
-    let unread = database.worker.read_links(cursors, None, 1_000).await.unwrap();
+    let unread = database.worker.read_links(cursors, LinkLanes::All, None, 1_000).await.unwrap();
     assert!(!unread.has_more);
     let mut numbers = Vec::new();
     for row in &unread.rows {
@@ -70,7 +70,7 @@ async fn many_rows_come_in_parts_below_one_ceiling() {
     let mut from: Option<(String, i64)> = None;
     loop {
         let start = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), *after));
-        let unread = database.worker.read_links(&slots, start, 4).await.unwrap();
+        let unread = database.worker.read_links(&slots, LinkLanes::All, start, 4).await.unwrap();
         for row in &unread.rows {
             numbers.extend(numbers_in(&row.data));
             assert_eq!(row.slots.len(), 1);
@@ -84,6 +84,30 @@ async fn many_rows_come_in_parts_below_one_ceiling() {
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (0..10).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_lane_is_read_by_its_own_cursor() {
+    let database = Database::new().await;
+    let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
+    for (number, is_urgent) in [(5, false), (261, true)] {
+        let rows = rows_of_links(crawl, &[number], slot_of, is_urgent);
+        database.owner.add_links(crawl, &rows, is_urgent).await.unwrap();
+    }
+    let read = async |lanes, ordinary: &str, urgent: &str| {
+        let cursors = LinkCursors { ordinary: ordinary.into(), urgent: urgent.into() };
+        let unread = database.worker.read_links(&[(5, cursors)], lanes, None, 9).await.unwrap();
+        let numbers = unread.rows.iter().flat_map(|row| numbers_in(&row.data));
+        (numbers.collect::<Vec<_>>(), unread.ceiling)
+    };
+    let none = "1:1:";
+    let (numbers, ceiling) = read(LinkLanes::Urgent, none, none).await;
+    assert_eq!(numbers, [261]);
+    assert_eq!(read(LinkLanes::Ordinary, none, none).await.0, [5]);
+    // What the urgent lane has read, the ordinary one has not.
+    assert_eq!(read(LinkLanes::All, none, &ceiling).await.0, [5]);
+    assert_eq!(read(LinkLanes::All, &ceiling, none).await.0, [261]);
+    assert_eq!(read(LinkLanes::Urgent, none, &ceiling).await.0, Vec::<i32>::new());
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use everytab_coordinator::{CheckpointAnswer, SlotFence};
 
 use super::holder::checkpoint;
-use crate::setup::Database;
+use crate::{session::query, setup::Database};
 
 #[tokio::test]
 async fn slots_are_leased_while_a_crawl_is_open() {
@@ -34,7 +34,7 @@ async fn each_worker_gets_its_share_and_what_is_given_back() {
     // The second worker says that it lives, and the first learns what its share is now.
     assert!(database.lease_all_slots("b").await.is_empty());
     let renewal = database.worker.renew_slots("a", &fences).await.unwrap();
-    assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (256, 2, 128));
+    assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (256, 2, Some(128)));
     database.worker.release_slots("a", &fences[..200], false).await.unwrap();
     assert_eq!(database.lease_all_slots("b").await.len(), 128);
     // What is free beyond the shares waits for who holds less.
@@ -80,11 +80,11 @@ async fn a_lost_lease_records_nothing_and_its_number_has_grown() {
     database.record_checkpoint(&checkpoint(&found[3], 1)).await;
     database.expire_slots("b").await;
     database.run("delete from everytab.workers").await;
-    let again = database.lease_all_slots("c").await;
-    let deaths_of = |slot: i16| again.iter().find(|lease| lease.fence.slot == slot);
-    assert_eq!(deaths_of(3).map(|lease| lease.deaths), Some(1));
     // All others have died twice, and come alone.
-    assert_eq!(again.len(), 1);
+    let again = database.lease_all_slots("c").await;
+    assert_eq!(again.iter().map(|lease| lease.deaths).collect::<Vec<_>>(), [2]);
+    let deaths = "select deaths from everytab.slots where slot = 3";
+    assert_eq!(query(deaths).value::<i16>(&database.pool).await, 1);
 }
 
 #[tokio::test]
@@ -92,16 +92,44 @@ async fn a_slot_that_kills_its_holders_comes_alone_and_then_isolated() {
     let database = Database::new().await;
     database.start_crawl(None, &[1], |_| 3).await;
     database.run("update everytab.slots set deaths = 2 where slot = 9").await;
-    let leases = database.lease_all_slots("a").await;
-    assert_eq!(leases.len(), 255);
-    assert!(database.lease_all_slots("a").await.is_empty());
-    let suspect = database.lease_all_slots("b").await;
+    let suspect = database.lease_all_slots("a").await;
     assert_eq!(suspect.iter().map(|lease| lease.fence.slot).collect::<Vec<_>>(), [9]);
     assert!(!suspect[0].is_isolated);
-    database.expire_slots("b").await;
+    // Who holds it gets no other one; another worker gets its share.
+    assert!(database.lease_all_slots("a").await.is_empty());
+    assert_eq!(database.lease_all_slots("b").await.len(), 128);
+    // The next one that gets it has others, which all are proved.
+    database.expire_slots("a").await;
     let suspect = database.lease_all_slots("b").await;
     assert_eq!((suspect[0].fence.slot, suspect[0].deaths, suspect[0].is_isolated), (9, 3, true));
-    // Who holds it gets no other one.
-    database.expire_slots("a").await;
-    assert!(database.lease_all_slots("b").await.is_empty());
+}
+
+#[tokio::test]
+async fn slots_that_killed_their_holders_come_one_after_the_other_as_each_is_proved() {
+    let database = Database::new().await;
+    database.start_crawl(None, &[1], |_| 3).await;
+    // A lone worker died twice before it recorded anything.
+    database.run("update everytab.slots set deaths = 2 where slot < 3").await;
+    database.run("update everytab.slots set deaths = 1 where slot = 3").await;
+    let mut suspects = HashSet::new();
+    for _ in 0..3 {
+        let lease = database.lease_all_slots("a").await.remove(0);
+        assert!(lease.deaths == 2 && suspects.insert(lease.fence.slot));
+        assert!(database.lease_all_slots("a").await.is_empty(), "it is not proved");
+        database.record_checkpoint(&checkpoint(&lease, 1)).await;
+    }
+    // The others come together, and one of them is to be proved before the next suspect comes.
+    let others = database.lease_all_slots("a").await;
+    assert_eq!(others.len(), 253);
+    database.worker.release_slots("a", &[others[0].fence], false).await.unwrap();
+    let died = others.iter().find(|lease| lease.deaths == 1).unwrap();
+    let free = i32::from(others[0].fence.slot);
+    if died.fence.slot == others[0].fence.slot {
+        return;
+    }
+    let die = "update everytab.slots set deaths = 2 where slot = $1";
+    query(die).bind(free).execute(&database.pool).await;
+    assert!(database.lease_all_slots("a").await.is_empty());
+    database.record_checkpoint(&checkpoint(died, 1)).await;
+    assert_eq!(database.lease_all_slots("a").await.len(), 1);
 }

@@ -17,7 +17,7 @@ use std::{
 use chrono::Utc;
 use everytab_coordinator::{
     Checkpoint, CheckpointAnswer, ConnectSettings, Coordinator, CrawlCounts, CrawlVerb,
-    LinkCursors, SlotLease,
+    LinkCursors, LinkLanes, SlotLease,
 };
 use uuid::Uuid;
 
@@ -129,7 +129,8 @@ impl Worker {
         let ceiling = loop {
             let start = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), *after));
             let limit = 1 + u32::try_from(self.draw(40)).unwrap();
-            let unread = self.client.read_links(&cursors, start, limit).await.unwrap();
+            let unread =
+                self.client.read_links(&cursors, LinkLanes::All, start, limit).await.unwrap();
             for row in &unread.rows {
                 for number in numbers_in(&row.data) {
                     let slot = slot_of(number);
@@ -288,9 +289,10 @@ impl Worker {
             }
             self.record(slot, &all).await;
         }
-        if self.held.len() > renewal.share && renewal.share > 0 {
+        let share = renewal.share.unwrap_or(usize::MAX);
+        if self.held.len() > share {
             let surplus: Vec<_> =
-                self.held.values().skip(renewal.share).map(|held| held.lease.fence).collect();
+                self.held.values().skip(share).map(|held| held.lease.fence).collect();
             for fence in &surplus {
                 self.held.remove(&fence.slot);
             }

@@ -1,12 +1,11 @@
 //! Which host is asked next, for what, and what follows from the answer.
 
 use std::{
-    cmp::Reverse,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::ArchiveSubset;
 use everytab_coordinator::{FetchRow, SlotFence};
 use everytab_fetcher::{HostLeft, Outcome};
@@ -16,9 +15,10 @@ use crate::{
     archives::ArchiveCommand,
     crawl::Crawl,
     holder::state::{Event, Fetched, Holder},
-    known::{Request, SiteKey},
+    known::{Chain, Request},
     robots::Permission,
-    rows::{empty_row, ending_of, may_pass, origin_of, record_of, row_of},
+    rows::{CRASHED, empty_row, ending_of, may_pass, origin_of, record_of, row_of},
+    slot::Written,
     visit::{Answer, Asked, Visited, visit},
 };
 
@@ -27,9 +27,7 @@ const ANSWERED_AT_A_TIME: usize = 64;
 /// Pause of a host after this machine was in trouble.
 const TROUBLE_PAUSE: Duration = Duration::from_secs(15);
 /// Pause of a host that may not be asked for another reason than its delay, such as a paused crawl.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Pages that one call reserves at most: those of half a minute.
-const PAGES_A_CALL: i64 = 1_000;
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Records that may wait to be written before asking stops, each with the fetcher's permit for its
 /// body.
 const MAX_UNWRITTEN: usize = 256;
@@ -64,7 +62,8 @@ impl Holder {
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         if host.queued_at.is_none_or(|queued| at < queued) {
             host.queued_at = Some(at);
-            self.state.due.push(Reverse((at, host_hash)));
+            let is_urgent = host.is_urgent;
+            self.state.due.push(is_urgent, at, host_hash);
         }
     }
 
@@ -84,11 +83,7 @@ impl Holder {
     pub(super) fn ask_due_hosts(&mut self) {
         let now = Instant::now();
         while self.may_ask() {
-            let Some(Reverse((at, host_hash))) = self.state.due.peek().copied() else { return };
-            if at > now {
-                return;
-            }
-            self.state.due.pop();
+            let Some((at, host_hash)) = self.state.due.pop(now) else { return };
             let Some(host) = self.state.hosts.get_mut(&host_hash) else { continue };
             // An entry that an earlier one has overtaken.
             if host.queued_at != Some(at) {
@@ -100,6 +95,13 @@ impl Holder {
     }
 
     fn look_at(&mut self, host_hash: u64) {
+        if let Some(host) = self.state.hosts.get(&host_hash).filter(|host| host.is_urgent) {
+            let crawls = host.crawls.iter();
+            let is_urgent = crawls.copied().any(|crawl| self.is_urgent_in(crawl, host_hash));
+            if let Some(host) = self.state.hosts.get_mut(&host_hash) {
+                host.is_urgent = is_urgent;
+            }
+        }
         match self.next_of(host_hash) {
             Next::Ask(asked) => self.ask(host_hash, asked),
             Next::At(at) => self.queue(host_hash, at),
@@ -117,8 +119,10 @@ impl Holder {
         if host.awaits_checkpoint || held.is_leaving {
             return Next::Nothing;
         }
-        let is_alone = held.lease.is_isolated && held.asking + held.unput > 0;
-        if held.is_late() || is_alone || !self.leases.is_valid(held.lease.fence) {
+        let is_written = |of: Written| of.host_hash != host_hash || held.recorded_url() != Some(of);
+        let waits = held.is_isolated()
+            && (held.asking + held.unput > 0 || held.written.is_some_and(is_written));
+        if held.is_late() || waits || !self.leases.is_valid(held.lease.fence) {
             return Next::At(Instant::now() + LOOK_AGAIN);
         }
         let is_own = host.is_own;
@@ -126,7 +130,9 @@ impl Holder {
         let mut earliest: Option<Instant> = None;
         let mut wait = |at: Instant| earliest = Some(earliest.map_or(at, |before| before.min(at)));
         let mut chosen = None;
-        for number in &host.crawls {
+        let waited_for = host.crawls.iter().find(|crawl| self.is_urgent_in(**crawl, host_hash));
+        let others = host.crawls.iter().filter(|crawl| Some(*crawl) != waited_for);
+        for number in waited_for.into_iter().chain(others) {
             let Some((crawl, true)) = self.state.crawls.get(number) else { continue };
             match free_at(crawl) {
                 Some(at) if at > Instant::now() && left.is_none() => wait(at),
@@ -147,16 +153,6 @@ impl Holder {
         }
     }
 
-    /// When a URL of a host is due in a crawl.
-    fn due_in(&self, crawl: i32, host_hash: u64) -> Option<Instant> {
-        let site_hash = self.state.hosts.get(&host_hash)?.site_hash;
-        let site = self.state.sites.get(&SiteKey { crawl, site_hash })?;
-        let due_s = site.hosts.get(&host_hash)?.next_turn_s()?;
-        let due = DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0)?;
-        let wait = (due - Utc::now()).to_std().unwrap_or_default();
-        Some(Instant::now() + wait)
-    }
-
     /// Decides what is next of a host that may be asked for a crawl.
     fn next_of_crawl(
         &mut self,
@@ -165,10 +161,16 @@ impl Holder {
         left: Option<HostLeft>,
     ) -> Next {
         for _ in 0..ANSWERED_AT_A_TIME {
-            let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
-            let turn = self.state_of(crawl.number, host_hash, |state| state.next(now));
             // Nothing more is due of this crawl; another one may have something.
-            let Some(Some(turn)) = turn else { return Next::Again };
+            let Some((turn, cookies)) = self.take_turn(host_hash, crawl.number) else {
+                return Next::Again;
+            };
+            if self.killed_its_holder(host_hash, &turn) {
+                tracing::warn!(url = turn.url, "workers died while this was asked");
+                self.answer_unasked(host_hash, crawl, &turn, (Ending::Failed, CRASHED));
+                self.found_poison(host_hash);
+                continue;
+            }
             if let Some(left) = left {
                 self.answer_unasked(host_hash, crawl, &turn, (Ending::Left, left.as_str()));
                 continue;
@@ -183,11 +185,11 @@ impl Holder {
             match host.robots.permission(origin, self.settings.robots_patience, now) {
                 Permission::AskRobots => {
                     let origin = origin.to_owned();
-                    self.put_back(host_hash, crawl.number, &turn);
+                    self.postpone(host_hash, crawl.number, &turn, cookies);
                     return Next::Ask(Asked::Robots { crawl: Arc::clone(crawl), origin });
                 }
                 Permission::Wait(until) => {
-                    self.put_back(host_hash, crawl.number, &turn);
+                    self.postpone(host_hash, crawl.number, &turn, cookies);
                     return Next::At(Instant::now() + (until - now).to_std().unwrap_or_default());
                 }
                 Permission::Left => {
@@ -205,62 +207,17 @@ impl Holder {
                         let refused = (Ending::Refused, Outcome::RobotsDisallowed.as_str());
                         self.answer_unasked(host_hash, crawl, &turn, refused);
                     } else if !self.reserve(host_hash, crawl, &turn) {
-                        self.put_back(host_hash, crawl.number, &turn);
+                        self.postpone(host_hash, crawl.number, &turn, cookies);
                         return Next::Nothing;
+                    } else if self.write_down(host_hash, crawl, &turn) {
+                        return Next::At(Instant::now() + LOOK_AGAIN);
                     } else {
-                        return Next::Ask(Asked::Page { crawl: Arc::clone(crawl), turn });
+                        return Next::Ask(Asked::Page { crawl: Arc::clone(crawl), turn, cookies });
                     }
                 }
             }
         }
         Next::Again
-    }
-
-    /// Reserves a page for a URL of a limited crawl; false if that has to be asked for first, or
-    /// none is left.
-    fn reserve(&mut self, host_hash: u64, crawl: &Crawl, turn: &Turn) -> bool {
-        if !crawl.is_limited || turn.attributes.flags.is_no_page() {
-            return true;
-        }
-        let Some(host) = self.state.hosts.get(&host_hash) else { return false };
-        let Some(slot) = self.state.slots.get_mut(&host.slot) else { return false };
-        if slot.use_page(crawl.number) {
-            return true;
-        }
-        if slot.reserving.insert(crawl.number) {
-            let (fence, number) = (slot.lease.fence, crawl.number);
-            let pending = slot.pending.get(&number).copied().unwrap_or(1);
-            let (coordinator, wanted) = (self.coordinator.clone(), pending.clamp(1, PAGES_A_CALL));
-            self.start(async move {
-                match coordinator.reserve_pages(fence, number, wanted).await {
-                    Ok(pages) => Event::Reserved(fence, number, pages.unwrap_or_default()),
-                    Err(error) => {
-                        tracing::warn!(%error, "no pages can be reserved; asking again");
-                        Event::Reserved(fence, number, 0)
-                    }
-                }
-            });
-        }
-        false
-    }
-
-    /// Pages were reserved, or none is left for now.
-    pub(super) fn reserved(&mut self, fence: SlotFence, crawl: i32, pages: i64) {
-        if !self.holds(fence) {
-            return;
-        }
-        let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
-        slot.reserving.remove(&crawl);
-        *slot.reserved.entry(crawl).or_default() += pages;
-        let at = if pages > 0 { Instant::now() } else { Instant::now() + LOOK_AGAIN };
-        let hosts = self.state.hosts.iter();
-        let hosts: Vec<u64> = hosts
-            .filter(|(_, host)| host.slot == fence.slot && host.crawls.contains(&crawl))
-            .map(|(hash, _)| *hash)
-            .collect();
-        for host in hosts {
-            self.queue(host, at);
-        }
     }
 
     /// Starts a request.
@@ -308,6 +265,7 @@ impl Holder {
         host.awaits_checkpoint = host.needs_checkpoint();
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
         slot.asking -= 1;
+        slot.written = None;
         slot.changed_hosts.insert(host_hash);
         slot.wants_checkpoint |= host.awaits_checkpoint || host.rests();
         slot.touch();
@@ -319,15 +277,15 @@ impl Holder {
             }
             (Asked::Robots { .. }, Ok(answer)) => {
                 let (subset, delay) = (ArchiveSubset::RobotsTxt, self.delay_of(host_hash, &crawl));
-                let record = record_of(&crawl, subset, answer, None, delay);
+                let record = record_of(&crawl, (subset, fence.slot), answer, None, delay);
                 let command = record.map(|record| ArchiveCommand::Write(Box::new(record), None));
                 self.state.unwritten.extend(command);
             }
             (asked, Err(trouble)) => {
                 tracing::warn!(%trouble, "this machine cannot ask; asking again");
-                if let Asked::Page { turn, .. } = asked {
+                if let Asked::Page { turn, cookies, .. } = asked {
                     self.end_use(fence, &crawl, &turn);
-                    self.put_back(host_hash, crawl.number, &turn);
+                    self.postpone(host_hash, crawl.number, &turn, cookies);
                 }
                 next += TROUBLE_PAUSE;
             }
@@ -361,15 +319,23 @@ impl Holder {
         let ending = ending_of(outcome);
         let row = row_of(crawl.number, host_hash, turn, &answer);
         let found = std::mem::take(&mut answer.facts.found);
+        if let (Outcome::Redirected, Some(link)) = (outcome, found.own_host.first())
+            && let Some(host) = self.state.hosts.get_mut(&host_hash)
+        {
+            let (target, cookies) = (link.url.hash(), std::mem::take(&mut answer.fetched.cookies));
+            host.chain = Some(Chain { crawl: crawl.number, target, cookies });
+        }
         if !found.own_host.is_empty() {
             self.merge_links(crawl.number, found.own_host);
         }
         let is_page = !turn.attributes.flags.is_no_page();
+        let is_urgent = turn.attributes.flags.contains(LinkFlags::URGENT);
         let fetched = Fetched {
             fence,
             row,
             ending,
             is_limited_page: crawl.is_limited && is_page,
+            is_urgent,
             links: found.elsewhere,
             turned_away: found.turned_away,
         };
@@ -379,9 +345,8 @@ impl Holder {
             Some(200) => ArchiveSubset::Warc,
             _ => ArchiveSubset::CrawlDiagnostics,
         };
-        let depth = Some(turn.attributes.depth);
         let delay = self.delay_of(host_hash, crawl);
-        match record_of(crawl, subset, answer, depth, delay) {
+        match record_of(crawl, (subset, fence.slot), answer, Some(turn.attributes), delay) {
             Some(record) if ending != Ending::Refused => {
                 if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
                     slot.unput += 1;
@@ -422,6 +387,7 @@ impl Holder {
             row,
             ending,
             is_limited_page: false,
+            is_urgent: turn.attributes.flags.contains(LinkFlags::URGENT),
             links: Vec::new(),
             turned_away: TurnedAwayCounts::default(),
         });

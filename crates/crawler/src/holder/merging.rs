@@ -1,7 +1,8 @@
 //! Reading links of the slots that are held, loading the sites that they lead to, and merging them.
 //!
-//! One pass is under way at a time: all links that some slots have not read, in parts. A slot's
-//! cursor moves at the end of a pass, with the number of links that were read.
+//! A pass is over all links of a lane that some slots have not read, in parts; one of each lane is
+//! under way at a time. A slot's cursor of the lane moves at the end of the pass, with the number
+//! of links that were read.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,7 +17,7 @@ use everytab_frontier::{HostState, Link, Merged, site_hash, slot_of_site};
 use crate::{
     holder::state::{Event, Holder, Pass},
     known::{Host, Site, SiteKey},
-    load::{LinksRead, LoadedSite, Readers, load_sites, read_links},
+    load::{Lane, LinksRead, LoadedSite, Readers, load_sites, read_links},
 };
 
 /// How often links are read.
@@ -31,10 +32,13 @@ const CHUNKS_DROPPED: i32 = 10_000;
 const MAX_STATE_BYTES: usize = 256 << 20;
 
 impl Holder {
-    /// Begins a pass where none is under way.
-    pub(super) fn read_links(&mut self) {
-        let is_early = self.state.calls.read_at.is_some_and(|at| at.elapsed() < READ_INTERVAL);
-        if self.state.pass.is_some() || is_early || self.state.is_stopping {
+    /// Begins a pass over a lane where none is under way.
+    pub(super) fn read_links(&mut self, lane: Lane) {
+        let calls = &self.state.calls;
+        let read_at = if lane == Lane::Urgent { calls.urgent_read_at } else { calls.read_at };
+        let is_early = read_at.is_some_and(|at| at.elapsed() < READ_INTERVAL);
+        let may_read = !is_early && !self.state.is_stopping && !self.state.has_unreadable;
+        if self.state.pass(lane).is_some() || !may_read {
             return;
         }
         let slots = self.state.slots.values().filter(|slot| !slot.is_leaving);
@@ -43,8 +47,14 @@ impl Holder {
         if readers.is_empty() {
             return;
         }
-        self.state.calls.read_at = Some(Instant::now());
-        self.state.pass = Some(Pass {
+        let calls = &mut self.state.calls;
+        let read_at =
+            if lane == Lane::Urgent { &mut calls.urgent_read_at } else { &mut calls.read_at };
+        *read_at = Some(Instant::now());
+        self.state.last_pass += 1;
+        let number = self.state.last_pass;
+        *self.state.pass(lane) = Some(Pass {
+            number,
             readers: readers.clone(),
             ceiling: String::new(),
             more_after: None,
@@ -52,23 +62,30 @@ impl Holder {
             unlisted_at: None,
             read: HashMap::new(),
         });
-        self.read_part(readers, None);
-        self.drop_read_links();
+        self.read_part((lane, number), readers, None);
     }
 
-    fn read_part(&self, readers: Readers, from: Option<(String, i64)>) {
+    fn read_part(
+        &self,
+        (lane, number): (Lane, u64),
+        readers: Readers,
+        from: Option<(String, i64)>,
+    ) {
         let (coordinator, context) = (self.coordinator.clone(), Arc::clone(&self.context));
         self.start(async move {
-            match read_links(&coordinator, &context.parameters, &readers, from).await {
+            match read_links(&coordinator, &context.parameters, (lane, number, &readers), from)
+                .await
+            {
                 Ok(read) => Event::LinksRead(read),
                 Err(error) => Event::Failed("links", error),
             }
         });
     }
 
-    fn drop_read_links(&mut self) {
+    pub(super) fn drop_read_links(&mut self) {
         let calls = &mut self.state.calls;
-        if calls.dropped_at.is_some_and(|at| at.elapsed() < DROP_INTERVAL) {
+        let is_early = calls.dropped_at.is_some_and(|at| at.elapsed() < DROP_INTERVAL);
+        if is_early || self.state.is_stopping {
             return;
         }
         calls.dropped_at = Some(Instant::now());
@@ -87,7 +104,10 @@ impl Holder {
 
     /// A part of the links is read: those whose sites are loaded are merged, the others wait.
     pub(super) fn links_read(&mut self, read: LinksRead) {
-        let Some(pass) = &mut self.state.pass else { return };
+        let lane = read.lane;
+        // A part of a pass that was given up is read again by the next one.
+        let mut taken = self.state.pass(lane).take_if(|pass| pass.number == read.pass);
+        let Some(pass) = &mut taken else { return };
         pass.ceiling = read.ceiling;
         pass.more_after = read.more_after;
         let fences: HashMap<i16, SlotFence> =
@@ -104,25 +124,29 @@ impl Holder {
                 }
             }
         }
-        if pass.unlisted_at.is_some() {
+        let is_listed = pass.unlisted_at.is_none();
+        *self.state.pass(lane) = taken;
+        if is_listed {
+            self.merge_or_load(lane);
+        } else {
             self.state.calls.listed_at = None;
-            return;
         }
-        self.merge_or_load();
     }
 
     /// The crawls were listed by a call of this time.
     pub(super) fn listed_for_pass(&mut self, asked_at: Instant) {
-        let Some(pass) = &mut self.state.pass else { return };
-        if pass.unlisted_at.is_some_and(|read_at| read_at < asked_at) {
-            pass.unlisted_at = None;
-            self.merge_or_load();
+        for lane in Lane::ALL {
+            let Some(pass) = self.state.pass(lane) else { continue };
+            if pass.unlisted_at.is_some_and(|read_at| read_at < asked_at) {
+                pass.unlisted_at = None;
+                self.merge_or_load(lane);
+            }
         }
     }
 
     /// Merges what waits, or loads the sites that it needs.
-    fn merge_or_load(&mut self) {
-        let Some(pass) = &self.state.pass else { return };
+    fn merge_or_load(&mut self, lane: Lane) {
+        let Some(mut pass) = self.state.pass(lane).take() else { return };
         let mut missing = HashMap::new();
         for (fence, crawl, link) in &pass.waiting {
             let key = self.site_of(*crawl, link.url.host());
@@ -136,9 +160,9 @@ impl Holder {
         }
         if !missing.is_empty() {
             self.load_sites(missing.into_iter().map(|(key, fence)| (fence, key)).collect());
+            *self.state.pass(lane) = Some(pass);
             return;
         }
-        let Some(mut pass) = self.state.pass.take() else { return };
         for (fence, crawl, link) in pass.waiting.drain(..) {
             if self.holds(fence) {
                 *pass.read.entry(fence.slot).or_default().entry(crawl).or_default() += 1;
@@ -146,19 +170,22 @@ impl Holder {
             }
         }
         if let Some(after) = pass.more_after {
-            self.read_part(pass.readers.clone(), Some((pass.ceiling.clone(), after)));
-            self.state.pass = Some(pass);
+            let from = Some((pass.ceiling.clone(), after));
+            self.read_part((lane, pass.number), pass.readers.clone(), from);
+            *self.state.pass(lane) = Some(pass);
         } else {
-            self.end_pass(pass);
+            self.end_pass(lane, pass);
         }
     }
 
-    fn end_pass(&mut self, pass: Pass) {
-        for (fence, before) in pass.readers {
+    fn end_pass(&mut self, lane: Lane, pass: Pass) {
+        for (fence, mut before) in pass.readers {
             let Some(slot) = self.state.slots.get_mut(&fence.slot) else { continue };
-            if slot.lease.fence == fence && slot.lease.cursors == before {
+            if slot.lease.fence == fence
+                && lane.cursor(&mut slot.lease.cursors) == lane.cursor(&mut before)
+            {
                 let read = pass.read.get(&fence.slot).cloned().unwrap_or_default();
-                slot.read(&pass.ceiling, &read);
+                slot.read(lane, &pass.ceiling, &read);
             }
         }
     }
@@ -185,10 +212,7 @@ impl Holder {
         }
         if merged.new > 0 {
             self.know_host(slot, key.site_hash, &host, host_hash);
-            if let Some(host) = self.state.hosts.get_mut(&host_hash) {
-                host.add_crawl(crawl);
-            }
-            self.queue(host_hash, Instant::now());
+            self.add_crawl(host_hash, crawl);
         }
     }
 
@@ -229,15 +253,13 @@ impl Holder {
                 self.install(fence.slot, site);
             }
         }
-        self.merge_or_load_if_reading();
-    }
-
-    fn merge_or_load_if_reading(&mut self) {
-        let pass = self.state.pass.as_ref();
-        let is_waiting =
-            pass.is_some_and(|pass| !pass.waiting.is_empty() && pass.unlisted_at.is_none());
-        if is_waiting {
-            self.merge_or_load();
+        for lane in Lane::ALL {
+            let pass = self.state.pass(lane).as_ref();
+            let is_waiting =
+                pass.is_some_and(|pass| !pass.waiting.is_empty() && pass.unlisted_at.is_none());
+            if is_waiting {
+                self.merge_or_load(lane);
+            }
         }
     }
 
@@ -253,7 +275,7 @@ impl Holder {
         self.state.sites.insert(key, site);
         let died = self.state.slots.get(&slot).is_some_and(|slot| slot.lease.deaths > 0);
         for manners in hosts.iter().filter(|host| to_queue.contains(&host.host_hash)) {
-            let host = self.state.hosts.entry(manners.host_hash).or_insert_with(|| {
+            self.state.hosts.entry(manners.host_hash).or_insert_with(|| {
                 let is_own = self.settings.own.contain(&manners.hostname);
                 let (fetcher, options) = (&self.context.fetcher, &self.options);
                 let mut host = Host::restore(slot, manners, is_own, fetcher, options);
@@ -262,11 +284,23 @@ impl Holder {
                 }
                 host
             });
-            host.add_crawl(key.crawl);
         }
         for host_hash in to_queue {
-            self.queue(host_hash, Instant::now());
+            self.add_crawl(host_hash, key.crawl);
         }
+    }
+
+    /// A crawl knows URLs of a host, which is to be looked at now.
+    fn add_crawl(&mut self, host_hash: u64, crawl: i32) {
+        let is_urgent = self.state_of(crawl, host_hash, |state| state.is_urgent());
+        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
+        host.add_crawl(crawl);
+        if is_urgent == Some(true) && !host.is_urgent {
+            host.is_urgent = true;
+            // It has another place among the hosts that are due.
+            host.queued_at = None;
+        }
+        self.queue(host_hash, Instant::now());
     }
 
     /// Whether more sites may be loaded.
@@ -290,7 +324,8 @@ impl Holder {
         }
         self.state.calls.evicted_at = Some(Instant::now());
         let mut excess = self.state_bytes().saturating_sub(MAX_STATE_BYTES);
-        if excess == 0 || self.state.pass.is_some() {
+        let is_reading = self.state.urgent_pass.is_some() || self.state.ordinary_pass.is_some();
+        if excess == 0 || is_reading {
             return;
         }
         let quiet = |site: &Site| {

@@ -18,6 +18,9 @@ use crate::{
     slot::Taken,
 };
 
+/// How often a slot's fetches are recorded at most in the time in which an archive is put: each ten
+/// seconds.
+const CHECKPOINTS_AN_ARCHIVE: u32 = 3;
 /// Pause before a checkpoint is sent again whose answer did not come.
 const SEND_AGAIN: Duration = Duration::from_secs(1);
 
@@ -33,6 +36,14 @@ impl Holder {
         let site = self.state.sites.get_mut(&SiteKey { crawl, site_hash })?;
         site.used_at = Instant::now();
         site.hosts.get_mut(&host_hash).map(act)
+    }
+
+    /// The state of a host changed in a crawl.
+    pub(super) fn changed(&mut self, crawl: i32, host_hash: u64) {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return };
+        if let Some(slot) = self.state.slots.get_mut(&host.slot) {
+            slot.changed(crawl, host_hash);
+        }
     }
 
     /// A URL is to be asked later, as if it had not been taken.
@@ -59,7 +70,8 @@ impl Holder {
 
     /// A fetch is where it stays, or leaves nothing: its URL is answered.
     pub(super) fn record_fetch(&mut self, fetched: Fetched) {
-        let Fetched { fence, row, ending, is_limited_page, links, turned_away } = fetched;
+        let Fetched { fence, row, ending, is_limited_page, is_urgent, links, turned_away } =
+            fetched;
         if !self.holds(fence) {
             return;
         }
@@ -72,6 +84,7 @@ impl Holder {
         if answered == Some(Answered::Recorded) {
             slot.answered(row, ending, is_limited_page && ending == Ending::Captured);
             slot.found(crawl, links, &turned_away);
+            slot.wants_checkpoint |= is_urgent;
         }
     }
 
@@ -108,7 +121,6 @@ impl Holder {
         if let Some(slot) = first.and_then(|fence| self.state.slots.get_mut(&fence.slot)) {
             slot.stored(crawl, bytes);
         }
-        self.state.has_put = true;
     }
 
     fn ask_again(&mut self, fetched: &Fetched) {
@@ -127,11 +139,12 @@ impl Holder {
     /// or the process is to stop.
     pub(super) fn record(&mut self) {
         let is_idle = self.is_idle() || self.state.is_stopping;
-        if is_idle && self.state.unwritten.is_empty() {
+        // The next URL of such a slot waits for the record of the last one.
+        let is_awaited = self.state.slots.values().any(|slot| slot.is_isolated() && slot.unput > 0);
+        if (is_idle || is_awaited) && self.state.unwritten.is_empty() {
             self.archives.try_send(ArchiveCommand::PutAll).ok();
         }
         let max_age = self.settings.record_after;
-        let has_put = std::mem::take(&mut self.state.has_put);
         let fences: Vec<SlotFence> = self
             .state
             .slots
@@ -140,12 +153,12 @@ impl Holder {
             .filter(|slot| {
                 let is_old = slot.since.is_some_and(|since| since.elapsed() >= max_age);
                 let is_awaited = slot.is_dirty() && slot.is_leaving;
-                let is_put = has_put && slot.has_fetches();
                 is_old
                     || is_awaited
-                    || is_put
+                    || slot.has_fetches_since(max_age / CHECKPOINTS_AN_ARCHIVE)
                     || (is_idle && slot.is_dirty())
                     || slot.wants_checkpoint
+                    || (slot.is_isolated() && slot.has_fetches_since(Duration::ZERO))
                     || slot.is_to_prove_itself()
             })
             .map(|slot| slot.lease.fence)

@@ -42,10 +42,17 @@ async fn lease_with_sums(
 
 impl Holder {
     pub(super) fn lease_slots(&mut self) {
-        let State { calls, slots, share, crawls, is_stopping, .. } = &mut self.state;
-        let is_full = *share > 0 && slots.len() >= *share;
+        let State { calls, slots, share, crawls, is_stopping, has_unreadable, .. } =
+            &mut self.state;
+        let is_full = share.is_some_and(|share| slots.len() >= share);
         let is_early = calls.leased_at.is_some_and(|at| at.elapsed() < LEASE_INTERVAL);
-        if calls.is_leasing || is_early || is_full || crawls.is_empty() || *is_stopping {
+        if calls.is_leasing
+            || is_early
+            || is_full
+            || crawls.is_empty()
+            || *is_stopping
+            || *has_unreadable
+        {
             return;
         }
         calls.is_leasing = true;
@@ -115,15 +122,22 @@ impl Holder {
         for fence in renewed.lost {
             self.lose(fence);
         }
-        if renewed.share > 0 {
-            self.state.share = renewed.share;
-            self.context.fetcher.share_addresses_with(renewed.live_workers.max(1) as usize);
-        }
-        let surplus = self.state.slots.len().saturating_sub(self.state.share);
+        let Some(share) = renewed.share else { return };
+        self.state.share = Some(share);
+        self.context.fetcher.share_addresses_with(renewed.live_workers.max(1) as usize);
+        let surplus = self.state.slots.len().saturating_sub(share);
         let leaving = self.state.slots.values().filter(|slot| slot.is_leaving).count();
-        if renewed.share > 0 && surplus > leaving {
+        if surplus > leaving {
             self.give_up(surplus - leaving);
         }
+    }
+
+    /// Gives all slots back, and reads no more links: those of a crawl that this program cannot
+    /// read would be lost.
+    pub(super) fn leave_all(&mut self) {
+        self.state.urgent_pass = None;
+        self.state.ordinary_pass = None;
+        self.state.slots.values_mut().for_each(|slot| slot.is_leaving = true);
     }
 
     /// Chooses the quietest slots to be given back.

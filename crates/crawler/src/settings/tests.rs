@@ -21,6 +21,7 @@ fn without_options_the_settings_are_those_of_the_table() {
         "delay_ms": 1_000, "delay_factor": 2.0, "max_delay_ms": 60_000,
         "sitemaps": "robots", "nofollow": "obey",
         "duration_s": null, "max_store_bytes": null, "list_sites": [],
+        "stores": [], "media_store": null,
     });
     assert_eq!(serde_json::to_value(CrawlSettings::default()).unwrap(), expected);
     assert_eq!(settings(json!({})), CrawlSettings::default());
@@ -80,6 +81,10 @@ fn a_setting_out_of_its_bounds_is_refused_by_its_option_and_bound() {
         (
             json!({ "list_sites": vec![1; MAX_LIST_SITES + 1] }),
             "--scope: the scope list has at most 1000000 sites; take site",
+        ),
+        (
+            json!({ "stores": [{ "first": 0, "last": 254, "store": "file:///a" }] }),
+            "--to: no store is given for slot ff; give 00-ff in all",
         ),
     ] {
         let error = settings(changes).check().unwrap_err();
@@ -190,6 +195,7 @@ prop_compose! {
             sitemaps: SitemapsOption::parse(SitemapsOption::ALL[words.2]).expect("a word"),
             nofollow: NofollowOption::parse(NofollowOption::ALL[words.3]).expect("a word"),
             duration_s: ends.0, max_store_bytes: ends.1, list_sites,
+            stores: Vec::new(), media_store: None,
         }
     }
 }

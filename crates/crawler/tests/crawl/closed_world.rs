@@ -52,7 +52,7 @@ async fn two_workers_record_what_the_oracle_says_of_a_world_with_dead_hosts() {
         let host = world.graph().host_of_name(host);
         host.and_then(|host| world.graph().crawl_delay(host)).unwrap_or_default()
     };
-    assert_eq!(check_politeness(&world.running.access_lines(), delay), []);
+    assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -76,7 +76,7 @@ async fn workers_that_stop_hand_their_slots_over_and_no_host_is_asked_early() {
     let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
     assert_same(&world.recorded(id).await, &world.expected(crawl));
     let delay = |_: &str| Duration::from_millis(50);
-    assert_eq!(check_politeness(&world.running.access_lines(), delay), []);
+    assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,7 +96,7 @@ async fn a_worker_that_dies_costs_requests_and_no_record() {
     let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
     assert_same(&world.recorded(id).await, &world.expected(crawl));
     let delay = |_: &str| Duration::from_millis(200);
-    assert_eq!(check_politeness(&world.running.access_lines(), delay), []);
+    assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,5 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod care;
 mod closed_world;
 mod world;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -17,8 +18,8 @@ use everytab_frontier::{
 use everytab_postgres::{ADMIN_USER, shared_for_tests};
 use everytab_storage::StoreSettings;
 use everytab_testbed::{
-    ClosedCrawl, ExpectedEnding, GraphPage, GraphSettings, Running, Settings, SiteGraph,
-    SmallInternet,
+    AccessLine, AccessLogTarget, ClosedCrawl, ExpectedEnding, GraphPage, GraphSettings, Running,
+    Settings, SiteGraph, SmallInternet,
 };
 use tempfile::TempDir;
 use tokio::{
@@ -28,12 +29,15 @@ use tokio::{
 };
 use uuid::Uuid;
 
+/// Requests that are logged.
+const MAX_LINES: usize = 1_000_000;
 /// The longest time that a crawl of a test may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct World {
     pub running: Running,
     pub owner: Coordinator,
+    database: String,
     worker_url: String,
     folder: TempDir,
 }
@@ -91,13 +95,31 @@ impl World {
         let folder = TempDir::new().unwrap();
         let settings = Settings::graph(seed, graph, folder.path().join("internet"));
         let running = SmallInternet::start(settings).await.unwrap();
-        running.keep_access_log();
+        running.log_accesses(&AccessLogTarget::Memory(MAX_LINES)).unwrap();
         let server = shared_for_tests();
         let name = server.fresh_database(Some(&template()));
         let owner_url = server.url(&name, ADMIN_USER);
         let settings = ConnectSettings::default();
         let owner = Coordinator::connect(&owner_url, &settings).await.unwrap();
-        Self { running, owner, worker_url: server.url(&name, "everytab_worker"), folder }
+        let worker_url = server.url(&name, "everytab_worker");
+        Self { running, owner, database: name, worker_url, folder }
+    }
+
+    /// The requests that were made, of which there are some.
+    pub(crate) fn requests(&self) -> Vec<AccessLine> {
+        let lines = self.running.access_lines();
+        assert!(!lines.is_empty() && self.running.lost_accesses() == 0);
+        lines
+    }
+
+    /// Runs a statement as the owner of the database; returns its rows, a line each.
+    pub(crate) fn sql(&self, statement: &str) -> String {
+        shared_for_tests().psql(&self.database, statement).unwrap().trim().to_owned()
+    }
+
+    /// A folder below that of this world.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     pub(crate) fn graph(&self) -> &SiteGraph {
@@ -125,6 +147,17 @@ impl World {
         page_limit: Option<i64>,
         seeds: &[GraphPage],
     ) -> Uuid {
+        let settings = serde_json::to_value(settings).unwrap();
+        self.start_with(settings, page_limit, seeds).await.1
+    }
+
+    /// Starts a crawl with any settings; returns its number and id.
+    pub(crate) async fn start_with(
+        &self,
+        settings: serde_json::Value,
+        page_limit: Option<i64>,
+        seeds: &[GraphPage],
+    ) -> (i32, Uuid) {
         let id = Uuid::new_v4();
         let micros = chrono::Utc::now().timestamp_micros();
         let name = LiveCrawlName::new(micros, id.as_fields().0).unwrap();
@@ -133,32 +166,39 @@ impl World {
             name: name.as_str().to_owned(),
             owner: "test".to_owned(),
             store: format!("file://{}", self.folder.path().join("store").display()),
-            settings: serde_json::to_value(settings).unwrap(),
+            settings,
             page_limit,
             ends_at: None,
             max_store_bytes: None,
         };
         let number = self.owner.start_crawl(&crawl).await.unwrap();
+        assert!(self.owner.add_links(number, &self.rows(seeds, false), true).await.unwrap());
+        (number, id)
+    }
+
+    /// Adds urgent links to a crawl that runs.
+    pub(crate) async fn add_urgent(&self, crawl: i32, pages: &[GraphPage]) {
+        assert!(self.owner.add_links(crawl, &self.rows(pages, true), false).await.unwrap());
+    }
+
+    fn rows(&self, pages: &[GraphPage], is_urgent: bool) -> Vec<LinksRow> {
         let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
-        let rows: Vec<LinksRow> = seeds
-            .iter()
-            .map(|seed| {
-                let url = self.graph().url(*seed);
-                let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
-                let slot = slot_of_site(suffixes.site_of(url.host()));
-                let link = Link::submitted(url, false, 0);
-                LinksRow {
-                    crawl: number,
-                    slot_group: i16::from(slot / 16),
-                    slot_mask: 1 << (slot % 16),
-                    is_urgent: false,
-                    amount: 1,
-                    data: pack_links(&[link]).remove(0),
-                }
-            })
-            .collect();
-        assert!(self.owner.add_links(number, &rows, true).await.unwrap());
-        id
+        let rows = pages.iter().map(|page| {
+            let url = self.graph().url(*page);
+            let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
+            let slot = slot_of_site(suffixes.site_of(url.host()));
+            let link = Link::submitted(url, is_urgent, 0);
+            LinksRow {
+                // The call names it.
+                crawl: 0,
+                slot_group: i16::from(slot / 16),
+                slot_mask: 1 << (slot % 16),
+                is_urgent,
+                amount: 1,
+                data: pack_links(&[link]).remove(0),
+            }
+        });
+        rows.collect()
     }
 
     /// Starts a worker.

@@ -163,11 +163,11 @@ fn with_priority(link: &Link, rules: &Rules) -> Attributes {
     Attributes { priority: priority.min(MAX_PRIORITY), ..link.attributes }
 }
 
-/// Returns the flags of a URL that two links name: urgent or a seed if one of them is; no page only
-/// if both are none.
+/// Returns the flags of a URL that two links name: urgent, a seed or written down if one of them
+/// is; no page only if both are none.
 fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
     let mut flags = LinkFlags::default();
-    for raising in [LinkFlags::URGENT, LinkFlags::SEED] {
+    for raising in [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::WRITTEN_DOWN] {
         if one.contains(raising) || other.contains(raising) {
             flags = flags.with(raising);
         }

@@ -24,6 +24,11 @@ impl Place {
         Self { rank: lane << 16 | u32::from(attributes.depth), hash }
     }
 
+    /// Returns true if a user waits for the URL.
+    pub(super) fn is_urgent(self) -> bool {
+        self.rank >> 24 == 0
+    }
+
     /// Returns the URL.
     pub(super) fn hash(self) -> UrlHash {
         self.hash
@@ -50,5 +55,6 @@ mod tests {
         ];
         assert!(places.is_sorted());
         assert_eq!(places[0].hash(), UrlHash(9));
+        assert_eq!(places.map(Place::is_urgent), [true, false, false, false, false, false]);
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! Must not know: when a host may be asked, and what an answer says.
 
-use super::host_state::HostState;
-use crate::{canonical::UrlHash, link::Attributes};
+use super::{host_state::HostState, order::Place};
+use crate::{
+    canonical::UrlHash,
+    link::{Attributes, LinkFlags},
+};
 
 /// Number of times that a URL is tried again after a failure that may be passing.
 pub const MAX_RETRIES: u8 = 1;
@@ -62,10 +65,53 @@ impl HostState {
             }
         }
         let hash = self.ready.pop_first()?.hash();
+        self.ask(hash)
+    }
+
+    /// Returns this URL to ask, as [`Self::next`] does: `None` if it is not pending, asked, or not
+    /// due.
+    pub fn take(&mut self, hash: UrlHash) -> Option<Turn> {
+        let attributes = self.pending.get(&hash)?.attributes;
+        self.ready.remove(&Place::of(hash, &attributes)).then_some(())?;
+        self.ask(hash)
+    }
+
+    fn ask(&mut self, hash: UrlHash) -> Option<Turn> {
         let pending = self.pending.get(&hash)?;
         self.asked.insert(hash);
         let url = pending.url.clone().into_string();
         Some(Turn { url, hash, attributes: pending.attributes, retries: pending.retries })
+    }
+
+    /// Puts an asked URL back and notes, in the next pack, that it is asked next: whoever unpacks
+    /// that finds [`LinkFlags::WRITTEN_DOWN`] with the URL, whose holder died of it perhaps.
+    pub fn write_down(&mut self, hash: UrlHash) {
+        if let Some(pending) = self.pending.get_mut(&hash)
+            && self.asked.remove(&hash)
+        {
+            let flags = pending.attributes.flags.with(LinkFlags::WRITTEN_DOWN);
+            pending.attributes.flags = flags;
+            let attributes = pending.attributes;
+            self.queue(hash, 0, &attributes);
+            self.changed.insert(hash);
+        }
+    }
+
+    /// Notes in the next pack that a URL is not asked any more that was written down.
+    pub fn cross_out(&mut self, hash: UrlHash) {
+        if let Some(pending) = self.pending.get_mut(&hash) {
+            let before = pending.attributes;
+            pending.attributes.flags = before.flags.without(LinkFlags::WRITTEN_DOWN);
+            if pending.attributes != before {
+                self.changed.insert(hash);
+            }
+        }
+    }
+
+    /// Returns true if [`Self::next`] returns a URL for which a user waits, when one is due.
+    #[must_use]
+    pub fn is_urgent(&self) -> bool {
+        self.ready.first().is_some_and(|place| place.is_urgent())
     }
 
     /// Returns the second since 1970 from which [`Self::next`] returns a URL, 0 if it does now,
@@ -118,6 +164,7 @@ impl HostState {
         }
         pending.retries += 1;
         pending.not_before_s = not_before_s;
+        pending.attributes.flags = pending.attributes.flags.without(LinkFlags::WRITTEN_DOWN);
         let attributes = pending.attributes;
         self.queue(hash, not_before_s, &attributes);
         self.changed.insert(hash);
@@ -127,6 +174,7 @@ impl HostState {
     /// Puts an asked URL back as if it had not been asked, because of trouble of our own. Returns
     /// false if it was not asked.
     pub fn put_back(&mut self, hash: UrlHash) -> bool {
+        self.cross_out(hash);
         let Some(pending) = self.pending.get(&hash) else { return false };
         let attributes = pending.attributes;
         let was_asked = self.asked.remove(&hash);

@@ -136,7 +136,7 @@ impl CrawlOptionArgs {
             nofollow,
             duration_s: duration.map(whole_seconds),
             max_store_bytes: max_store.map(|bytes| bytes.0),
-            list_sites: Vec::new(),
+            ..CrawlSettings::default()
         }
     }
 }
@@ -260,7 +260,7 @@ mod tests {
             nofollow: NofollowOption::Ignore,
             duration_s: Some(7 * 86_400),
             max_store_bytes: Some(2 << 40),
-            list_sites: Vec::new(),
+            ..CrawlSettings::default()
         };
         assert_eq!(found, expected);
         assert_eq!(expected.check(), Ok(()));

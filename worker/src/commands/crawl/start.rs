@@ -3,7 +3,7 @@
 use chrono::Utc;
 use clap::Args;
 use everytab_coordinator::{Coordinator, CrawlVerb, FoundCrawl, NewCrawl};
-use everytab_crawler::{CrawlSettings, SeedBatch, new_crawl};
+use everytab_crawler::{CrawlSettings, SeedBatch, StoreRange, StoreRangeError, new_crawl};
 use everytab_frontier::{ParameterList, Scope, SuffixList};
 use everytab_operations::scan_start;
 use everytab_storage::StoreSettings;
@@ -31,9 +31,13 @@ pub(super) struct StartArgs {
     database: DatabaseArgs,
     #[command(flatten)]
     seeds: SeedArgs,
-    /// Where the pages are kept (file:// or s3://)
-    #[arg(long, env = "EVERYTAB_CRAWL_TO", value_name = "STORE")]
-    to: String,
+    /// Where the pages are kept (file:// or s3://). Several stores each have the sites of a range
+    /// of slots, as `inspect normalize` shows them: --to 00-7f=STORE --to 80-ff=STORE
+    #[arg(long, env = "EVERYTAB_CRAWL_TO", value_name = "STORE", required = true)]
+    to: Vec<String>,
+    /// Where requisites of pages are kept, if it is another store
+    #[arg(long, env = "EVERYTAB_CRAWL_MEDIA_TO", value_name = "STORE")]
+    media_to: Option<String>,
     /// One JSON document
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
@@ -69,8 +73,12 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     settings.check().map_err(|error| CliError::usage(error.to_string()))?;
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     let mut seeds = Seeds::open(args.seeds, &parameters)?;
-    let store = scan_start::absolute(args.to)?;
-    check_store(&store).await?;
+    let store = stores(args.to, args.media_to, &mut settings)?;
+    settings.check().map_err(|error| CliError::usage(error.to_string()))?;
+    let ranges = settings.stores.iter().map(|range| &range.store);
+    for store in ranges.chain(&settings.media_store).chain([&store]) {
+        check_store(store).await?;
+    }
     let coordinator = database::connect(&args.database).await?;
     if settings.scope == Scope::List {
         settings.list_sites = seeds.sites(&suffixes)?;
@@ -138,6 +146,29 @@ async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -
             "{message}; crawl {id} waits for more seeds, and `crawl cancel {id}` ends it"
         )),
     }
+}
+
+/// The store of a crawl. Several, and that of requisites, become settings, and the first one is the
+/// crawl's.
+fn stores(
+    to: Vec<String>,
+    media_to: Option<String>,
+    settings: &mut CrawlSettings,
+) -> Result<String, CliError> {
+    settings.media_store = media_to.map(scan_start::absolute).transpose()?;
+    if let [store] = &to[..]
+        && store.parse::<StoreRange>().is_err()
+    {
+        return scan_start::absolute(store.clone());
+    }
+    for text in to {
+        let StoreRange { first, last, store } = text
+            .parse()
+            .map_err(|error: StoreRangeError| CliError::usage(format!("--to {text}: {error}")))?;
+        settings.stores.push(StoreRange { first, last, store: scan_start::absolute(store)? });
+    }
+    let first = settings.stores.first().map(|range| range.store.clone());
+    Ok(first.unwrap_or_default())
 }
 
 /// Finds a missing bucket or a wrong secret before the first page needs the store.

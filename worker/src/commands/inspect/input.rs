@@ -1,10 +1,13 @@
 //! What `inspect links` and `inspect robots` read: a saved file, standard input, or an address that
 //! is fetched politely.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, sync::Arc};
 
 use clap::Args;
-use everytab_fetcher::{FetchSettings, Fetcher, Outcome, RobotsPolicy};
+use everytab_fetcher::{
+    DelaySettings, FetchSettings, Fetcher, HostDelay, HostTurns, Outcome, PageOptions, PageRequest,
+    Purpose, RobotsAnswer, RobotsPolicy,
+};
 
 use super::{
     files::{MAX_SMALL_FILE_BYTES, read_standard_input, read_unpacked},
@@ -29,6 +32,15 @@ pub(super) struct InputArgs {
     fetch: FetchArgs,
 }
 
+/// As what an address is fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AddressKind {
+    /// A page, where robots.txt allows that.
+    Page,
+    /// A robots.txt.
+    Robots,
+}
+
 /// One input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Input {
@@ -41,6 +53,9 @@ pub(super) struct Input {
     /// The header fields of the answer, none for a file.
     pub(super) headers: Vec<(String, Vec<u8>)>,
     pub(super) body: Vec<u8>,
+    /// Whether it is a robots.txt that may have rules which cannot be had, so that nothing is
+    /// asked.
+    pub(super) is_unavailable: bool,
 }
 
 impl InputArgs {
@@ -53,13 +68,13 @@ impl InputArgs {
     }
 
     /// Loads each input in turn and has it printed by `print`. `address` says what is fetched for
-    /// an address.
+    /// an address, and `kind` as what.
     ///
     /// # Errors
     /// When stdout cannot be written, or an option is wrong.
     pub(super) async fn each(
         &self,
-        policy: RobotsPolicy,
+        kind: AddressKind,
         address: impl Fn(&str) -> Result<String, String>,
         mut print: impl FnMut(Result<Input, Unread>, &mut Lines) -> io::Result<()>,
     ) -> CliResult {
@@ -73,7 +88,10 @@ impl InputArgs {
                         fetcher = Some(self.fetch.fetcher(Vec::new())?);
                     }
                     match (address(name), &fetcher) {
-                        (Ok(url), Some(fetcher)) => fetched(fetcher, name, &url, policy).await,
+                        (Ok(url), Some(fetcher)) => match kind {
+                            AddressKind::Page => page(fetcher, name, &url).await,
+                            AddressKind::Robots => robots(fetcher, name, &url).await,
+                        },
                         (Err(error), _) => Err(error),
                         (_, None) => Err("there is no fetcher".to_owned()),
                     }
@@ -117,21 +135,16 @@ async fn read(name: String) -> Result<Result<Input, String>, CliError> {
     Ok(reading.await?)
 }
 
-/// Fetches an address. An answer with a status of 4xx is an input without body.
-async fn fetched(
-    fetcher: &Fetcher,
-    name: &str,
-    url: &str,
-    policy: RobotsPolicy,
-) -> Result<Input, String> {
-    let fetched = match fetcher.fetch_one(url, policy).await {
+/// Fetches a page, where robots.txt allows that. An answer with a status of 4xx is an input without
+/// body.
+async fn page(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
+    let fetched = match fetcher.fetch_one(url, RobotsPolicy::Obey).await {
         Ok(fetched) => fetched,
         Err(trouble) => return Err(format!("trouble of our own: {trouble}")),
     };
     let is_refused = fetched.status.is_some_and(|status| (400..500).contains(&status));
     if fetched.outcome != Outcome::Ok && !is_refused {
-        let outcome = fetched.outcome.as_str();
-        return Err(format!("fetching it ended as {outcome}; save it, and give the file"));
+        return Err(failed(fetched.outcome));
     }
     Ok(Input {
         name: name.to_owned(),
@@ -139,7 +152,38 @@ async fn fetched(
         status: fetched.status,
         headers: fields(&fetched.http_head),
         body: fetched.body.to_vec(),
+        is_unavailable: false,
     })
+}
+
+/// Fetches a robots.txt as a crawl does. One that a crawl cannot have, so that it asks for nothing,
+/// is an input without body, if an answer came.
+async fn robots(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
+    let (options, delay) = (Arc::new(PageOptions::default()), HostDelay::default());
+    let mut turns = HostTurns::new(fetcher, options, delay);
+    let purpose = Purpose::robots();
+    let request = PageRequest::new(url, &purpose);
+    let fetched = match turns.fetch(&request, &DelaySettings::default()).await {
+        Ok(fetched) => fetched,
+        Err(trouble) => return Err(format!("trouble of our own: {trouble}")),
+    };
+    let answer = fetched.outcome.robots_answer();
+    if fetched.status.is_none() {
+        return Err(failed(fetched.outcome));
+    }
+    let (status, last) = (fetched.status, fetched.exchanges.last());
+    Ok(Input {
+        name: name.to_owned(),
+        url: Some(last.map_or(url, |exchange| exchange.url.as_str()).to_owned()),
+        status,
+        body: if answer == RobotsAnswer::Rules { fetched.body.to_vec() } else { Vec::new() },
+        is_unavailable: matches!(answer, RobotsAnswer::Forbidden | RobotsAnswer::NoAnswer),
+        headers: Vec::new(),
+    })
+}
+
+fn failed(outcome: Outcome) -> String {
+    format!("fetching it ended as {}; save it, and give the file", outcome.as_str())
 }
 
 /// The fields of the head of an answer: name and value, in their order.

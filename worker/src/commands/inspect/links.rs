@@ -3,7 +3,6 @@
 use std::io::{self, Write as _};
 
 use clap::Args;
-use everytab_fetcher::RobotsPolicy;
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_webpage::{
     LinkKind, LinkOrigin, LinkRequest, PageLinks, RobotsDirectives, links::LinksLeftOut,
@@ -13,7 +12,7 @@ use serde::Serialize;
 use url::Url;
 
 use super::{
-    input::{Input, InputArgs, Unread},
+    input::{AddressKind, Input, InputArgs, Unread},
     lines::Lines,
 };
 use crate::cli_error::{CliError, CliResult};
@@ -73,7 +72,7 @@ pub(super) async fn run(args: LinksArgs) -> CliResult {
             Ok(())
         }
     };
-    input.each(RobotsPolicy::Obey, same, print).await
+    input.each(AddressKind::Page, same, print).await
 }
 
 /// Checks the option `--url`.

@@ -3,13 +3,12 @@
 use std::io::{self, Write as _};
 
 use clap::Args;
-use everytab_fetcher::RobotsPolicy;
 use everytab_webpage::{CrawlDelay, RobotsGroup, RobotsTxt};
 use serde::Serialize;
 use url::{Position, Url};
 
 use super::{
-    input::{Input, InputArgs, Unread},
+    input::{AddressKind, Input, InputArgs, Unread},
     lines::Lines,
 };
 use crate::cli_error::{CliError, CliResult};
@@ -29,6 +28,8 @@ pub(super) struct RobotsArgs {
 struct RobotsLine {
     file: String,
     robot: Option<String>,
+    /// Whether it may have rules that cannot be had, so that nothing is asked.
+    unavailable: Option<bool>,
     /// `named`, `everyone` or `none`.
     group: Option<&'static str>,
     /// Seconds; null if there is none, or it is too long.
@@ -72,7 +73,7 @@ pub(super) async fn run(args: RobotsArgs) -> CliResult {
             Ok(())
         }
     };
-    input.each(RobotsPolicy::Ignore, file_of, print).await
+    input.each(AddressKind::Robots, file_of, print).await
 }
 
 /// The address of the robots.txt of the origin of an address.
@@ -100,7 +101,7 @@ fn line(input: &Input, robot: &str, paths: &[(String, String)]) -> RobotsLine {
     let delay = rules.crawl_delay(robot);
     let checked = |(url, path): &(String, String)| Checked {
         url: url.clone(),
-        allowed: rules.allowed(robot, path),
+        allowed: !input.is_unavailable && rules.allowed(robot, path),
         rule: rules.deciding_rule(robot, path).map(|rule| {
             format!("{}: {}", if rule.allow { "allow" } else { "disallow" }, rule.pattern)
         }),
@@ -108,6 +109,7 @@ fn line(input: &Input, robot: &str, paths: &[(String, String)]) -> RobotsLine {
     RobotsLine {
         file: input.url.as_ref().unwrap_or(&input.name).clone(),
         robot: Some(robot.to_owned()),
+        unavailable: Some(input.is_unavailable),
         group: Some(match rules.group(robot) {
             RobotsGroup::Named => "named",
             RobotsGroup::Everyone => "everyone",
@@ -130,12 +132,18 @@ fn show(line: &RobotsLine, input: &Input, lines: &mut Lines) -> io::Result<()> {
     let out = &mut lines.out;
     writeln!(out, "file\t{}", line.file)?;
     if let Some(status) = input.status.filter(|status| *status >= 400) {
-        writeln!(out, "status\t{status}, so everything is allowed")?;
+        let said = if input.is_unavailable {
+            "so nothing is asked until it can be had"
+        } else {
+            "so everything is allowed"
+        };
+        writeln!(out, "status\t{status}, {said}")?;
     }
     let robot = line.robot.as_deref().unwrap_or_default();
     let group = match line.group {
         Some("named") => format!("the groups that name {robot}"),
         Some("everyone") => "the groups for all robots".to_owned(),
+        _ if input.is_unavailable => "not known".to_owned(),
         _ => "none, so everything is allowed".to_owned(),
     };
     writeln!(out, "group\t{group}")?;
@@ -152,9 +160,10 @@ fn show(line: &RobotsLine, input: &Input, lines: &mut Lines) -> io::Result<()> {
     if let Some(count) = line.sitemaps_left_out.filter(|count| *count > 0) {
         writeln!(out, "sitemaps left out\t{count}")?;
     }
+    let reason = if input.is_unavailable { "robots.txt cannot be had" } else { "no rule matches" };
     for Checked { url, allowed, rule } in line.urls.iter().flatten() {
         let verdict = if *allowed { "allowed" } else { "disallowed" };
-        writeln!(out, "{verdict}\t{url}\t{}", rule.as_deref().unwrap_or("no rule matches"))?;
+        writeln!(out, "{verdict}\t{url}\t{}", rule.as_deref().unwrap_or(reason))?;
     }
     Ok(())
 }

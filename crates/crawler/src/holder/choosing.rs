@@ -1,0 +1,161 @@
+//! Which URL of a host is next: in which order, of how many pages, and with what care in a slot
+//! that killed its holders.
+//!
+//! In such a slot a URL is written down by a checkpoint before it is asked. If a holder dies of it,
+//! the next one finds it so, and answers it as crashed.
+
+use std::time::Instant;
+
+use chrono::{DateTime, Utc};
+use everytab_coordinator::SlotFence;
+use everytab_fetcher::Cookies;
+use everytab_frontier::{HostState, LinkFlags, Turn};
+
+use crate::{
+    crawl::Crawl,
+    holder::{
+        asking::LOOK_AGAIN,
+        state::{Event, Holder},
+    },
+    known::{Chain, SiteKey},
+    slot::Written,
+};
+
+/// Pages that one call reserves at most: those of half a minute.
+const PAGES_A_CALL: i64 = 1_000;
+
+impl Holder {
+    /// What a crawl knows of a host.
+    pub(super) fn known_in(&self, crawl: i32, host_hash: u64) -> Option<&HostState> {
+        let site_hash = self.state.hosts.get(&host_hash)?.site_hash;
+        self.state.sites.get(&SiteKey { crawl, site_hash })?.hosts.get(&host_hash)
+    }
+
+    /// Whether somebody waits for the URL of a host that is next in a crawl.
+    pub(super) fn is_urgent_in(&self, crawl: i32, host_hash: u64) -> bool {
+        let is_urgent = self.state.hosts.get(&host_hash).is_some_and(|host| host.is_urgent);
+        is_urgent && self.known_in(crawl, host_hash).is_some_and(HostState::is_urgent)
+    }
+
+    /// When a URL of a host is due in a crawl.
+    pub(super) fn due_in(&self, crawl: i32, host_hash: u64) -> Option<Instant> {
+        let due_s = self.known_in(crawl, host_hash)?.next_turn_s()?;
+        let due = DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0)?;
+        let wait = (due - Utc::now()).to_std().unwrap_or_default();
+        Some(Instant::now() + wait)
+    }
+
+    /// Takes the next URL of a host in a crawl: the one that is written down, where there is one;
+    /// where the last one redirects to, with the cookies of the chain; or the first in order.
+    pub(super) fn take_turn(&mut self, host_hash: u64, crawl: i32) -> Option<(Turn, Cookies)> {
+        let host = self.state.hosts.get_mut(&host_hash)?;
+        let chain = host.chain.take_if(|chain| chain.crawl == crawl);
+        let written = self.state.slots.get(&host.slot)?.written;
+        if let Some(Written { hash, .. }) = written.filter(|written| written.crawl == crawl) {
+            let turn = self.state_of(crawl, host_hash, |state| state.take(hash))?;
+            let cookies = chain.filter(|chain| chain.target == hash).map(|chain| chain.cookies);
+            return turn.map(|turn| (turn, cookies.unwrap_or_default()));
+        }
+        if let Some(Chain { target, cookies, .. }) = chain
+            && let Some(Some(turn)) = self.state_of(crawl, host_hash, |state| state.take(target))
+        {
+            return Some((turn, cookies));
+        }
+        let now = u64::try_from(Utc::now().timestamp()).unwrap_or_default();
+        let turn = self.state_of(crawl, host_hash, |state| state.next(now))??;
+        Some((turn, Cookies::default()))
+    }
+
+    /// Puts a URL back that cannot be asked yet, and the chain of redirects that led to it.
+    pub(super) fn postpone(&mut self, host_hash: u64, crawl: i32, turn: &Turn, cookies: Cookies) {
+        self.put_back(host_hash, crawl, turn);
+        if let Some(host) = self.state.hosts.get_mut(&host_hash)
+            && turn.attributes.hops > 0
+        {
+            host.chain = Some(Chain { crawl, target: turn.hash, cookies });
+        }
+    }
+
+    /// Whether a URL of a slot that killed its holders was being asked when the last one died.
+    pub(super) fn killed_its_holder(&self, host_hash: u64, turn: &Turn) -> bool {
+        let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
+        let Some(slot) = slot.and_then(|slot| self.state.slots.get(&slot)) else { return false };
+        let is_own = slot.written.is_some_and(|written| written.hash == turn.hash);
+        let is_written_down = turn.attributes.flags.contains(LinkFlags::WRITTEN_DOWN);
+        slot.is_isolated() && is_written_down && !is_own
+    }
+
+    /// What killed the holders of a host's slot is found.
+    pub(super) fn found_poison(&mut self, host_hash: u64) {
+        let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
+        if let Some(slot) = slot.and_then(|slot| self.state.slots.get_mut(&slot)) {
+            slot.lease.is_isolated = false;
+            slot.wants_checkpoint = true;
+        }
+    }
+
+    /// Has the next checkpoint say that a URL is about to be asked, in a slot that killed its
+    /// holders; false if it may be asked, because a checkpoint says so or need not.
+    pub(super) fn write_down(&mut self, host_hash: u64, crawl: &Crawl, turn: &Turn) -> bool {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return false };
+        let Some(slot) = self.state.slots.get_mut(&host.slot) else { return false };
+        if !slot.is_isolated() || slot.written.is_some() {
+            return false;
+        }
+        let (hash, checkpoint) = (turn.hash, slot.number + 1);
+        slot.written = Some(Written { crawl: crawl.number, host_hash, hash, checkpoint });
+        slot.wants_checkpoint = true;
+        slot.changed(crawl.number, host_hash);
+        let fence = slot.lease.fence;
+        self.end_use(fence, crawl, turn);
+        self.state_of(crawl.number, host_hash, |state| state.write_down(hash));
+        true
+    }
+
+    /// Reserves a page for a URL of a limited crawl; false if that has to be asked for first, or
+    /// none is left.
+    pub(super) fn reserve(&mut self, host_hash: u64, crawl: &Crawl, turn: &Turn) -> bool {
+        if !crawl.is_limited || turn.attributes.flags.is_no_page() {
+            return true;
+        }
+        let Some(host) = self.state.hosts.get(&host_hash) else { return false };
+        let Some(slot) = self.state.slots.get_mut(&host.slot) else { return false };
+        if slot.use_page(crawl.number) {
+            return true;
+        }
+        if slot.reserving.insert(crawl.number) {
+            let (fence, number) = (slot.lease.fence, crawl.number);
+            let pending = slot.pending.get(&number).copied().unwrap_or(1);
+            let (coordinator, wanted) = (self.coordinator.clone(), pending.clamp(1, PAGES_A_CALL));
+            self.start(async move {
+                match coordinator.reserve_pages(fence, number, wanted).await {
+                    Ok(pages) => Event::Reserved(fence, number, pages.unwrap_or_default()),
+                    Err(error) => {
+                        tracing::warn!(%error, "no pages can be reserved; asking again");
+                        Event::Reserved(fence, number, 0)
+                    }
+                }
+            });
+        }
+        false
+    }
+
+    /// Pages were reserved, or none is left for now.
+    pub(super) fn reserved(&mut self, fence: SlotFence, crawl: i32, pages: i64) {
+        if !self.holds(fence) {
+            return;
+        }
+        let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
+        slot.reserving.remove(&crawl);
+        *slot.reserved.entry(crawl).or_default() += pages;
+        let at = if pages > 0 { Instant::now() } else { Instant::now() + LOOK_AGAIN };
+        let hosts = self.state.hosts.iter();
+        let hosts: Vec<u64> = hosts
+            .filter(|(_, host)| host.slot == fence.slot && host.crawls.contains(&crawl))
+            .map(|(hash, _)| *hash)
+            .collect();
+        for host in hosts {
+            self.queue(host, at);
+        }
+    }
+}

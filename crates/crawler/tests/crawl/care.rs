@@ -1,0 +1,179 @@
+//! What a crawl takes care of beside its pages: who waits, what kills workers, where records go.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use everytab_coordinator::CrawlVerb;
+use everytab_crawler::{MediaOption, StoreRange};
+use everytab_frontier::{CanonicalUrl, ParameterList};
+use everytab_testbed::{ClosedCrawl, GraphPage, GraphSettings, OracleScope};
+use serde_json::json;
+
+use crate::world::{PATIENCE, TestWorker, World, assert_same, settings};
+
+/// Longer than any test: nothing is recorded by its age.
+const NEVER: Duration = Duration::from_secs(3_600);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_url_that_somebody_waits_for_is_recorded_before_a_crawl_of_the_same_hosts() {
+    let graph = GraphSettings { hosts: 8, sites: 4, pages: 2_000, ..GraphSettings::default() };
+    let world = World::new(6, graph).await;
+    let home = world.graph().home(0);
+    let mut asked = settings("any");
+    asked.delay_ms = 100;
+    let asked = serde_json::to_value(asked).unwrap();
+    let (number, id) = world.start_with(asked, None, &[home]).await;
+    let worker = world.worker("worker-1", |settings| settings.record_after = NEVER);
+    until(async || world.running.access_lines().len() >= 100).await;
+    let asked: BTreeSet<String> =
+        world.running.access_lines().into_iter().map(|line| line.host + &line.path).collect();
+    let mut waited_for =
+        (0..world.graph().pages_of(1)).rev().map(|page| GraphPage { host: 1, page });
+    let is_asked = |page: &GraphPage| {
+        let url = world.graph().url(*page);
+        asked.iter().any(|line| url.ends_with(line))
+    };
+    let waited_for = waited_for.find(|page| !is_asked(page)).unwrap();
+    world.add_urgent(number, &[waited_for]).await;
+    let url = world.graph().url(waited_for);
+    let url = CanonicalUrl::parse(&url, &ParameterList::default()).unwrap();
+    until(async || world.recorded(id).await.contains_key(url.key())).await;
+    // Nothing else is recorded before the end but what shares its slot.
+    let status = world.status(id).await;
+    assert!(status.state == "running" && status.captured < 1_000, "{status:?}");
+    let slots = world.sql("select count(distinct slot) from everytab.fetches");
+    assert_eq!(slots, "1");
+    worker.stop().await;
+}
+
+/// Waits until something is so.
+async fn until(is_so: impl AsyncFn() -> bool) {
+    let start = Instant::now();
+    while !is_so().await {
+        assert!(start.elapsed() < PATIENCE, "it does not happen");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Lets the leases of workers that died run out.
+fn expire(world: &World) {
+    world.sql("update everytab.slots set lease_until = now() - interval '1 s' where holder <> ''");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_url_that_kills_its_workers_is_found_and_left_behind() {
+    let graph = GraphSettings { hosts: 2, sites: 1, pages: 12, ..GraphSettings::default() };
+    let world = World::new(7, graph).await;
+    let home = world.graph().home(0);
+    let id = world.start(&settings("any"), None, &[home]).await;
+    world.sql("update everytab.slots set isolated_until = now() + interval '1 hour'");
+    let page = |line: &everytab_testbed::AccessLine| line.path != "/robots.txt";
+    let pages = |world: &World| world.running.access_lines().iter().filter(|l| page(l)).count();
+    // The third page is the one: its worker dies while it is asked.
+    let one: TestWorker = world.worker("worker-1", |_| {});
+    until(async || pages(&world) >= 3).await;
+    one.kill();
+    let lines = world.running.access_lines();
+    let poison = lines.iter().filter(|line| page(line)).nth(2).unwrap();
+    let poison = poison.host.clone() + &poison.path;
+    expire(&world);
+    let two = world.worker("worker-2", |_| {});
+    world.ended(id).await;
+    two.finish().await;
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
+    let recorded = world.recorded(id).await;
+    let crashed: Vec<&String> =
+        recorded.iter().filter(|(_, outcome)| *outcome == "crashed").map(|(url, _)| url).collect();
+    assert!(crashed.len() == 1 && crashed[0].ends_with(&poison), "{crashed:?} {poison}");
+    let asked = world.running.access_lines();
+    let times = asked.iter().filter(|line| line.host.clone() + &line.path == poison).count();
+    assert_eq!(times, 1, "it is not asked again");
+    for (url, outcome) in world.expected(crawl) {
+        let found = recorded.get(&url);
+        assert!(found.is_none_or(|found| *found == outcome || found == "crashed"), "{url}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_of_a_crawl_that_a_worker_cannot_read_wait_for_one_that_can() {
+    let graph = GraphSettings { hosts: 4, sites: 2, pages: 30, ..GraphSettings::default() };
+    let world = World::new(8, graph).await;
+    let home = world.graph().home(0);
+    let unknown = json!({ "colour": "green" });
+    let (_, newer) = world.start_with(unknown, None, &[home]).await;
+    let id = world.start(&settings("any"), None, &[home]).await;
+    let worker = world.worker("worker-1", |_| {});
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    for crawl in [newer, id] {
+        assert_eq!((world.status(crawl).await.read, world.status(crawl).await.known), (0, 0));
+    }
+    assert_eq!(world.sql("select count(*) from everytab.slots where holder <> ''"), "0");
+    // Without that crawl it goes on.
+    world.owner.move_crawl(newer, CrawlVerb::Cancel).await.unwrap().unwrap();
+    world.ended(id).await;
+    worker.finish().await;
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
+    assert_same(&world.recorded(id).await, &world.expected(crawl));
+    assert_eq!(world.status(newer).await.read, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_go_to_the_store_of_their_slot_and_those_of_requisites_to_their_own() {
+    let graph = GraphSettings { hosts: 10, sites: 6, pages: 120, ..GraphSettings::default() };
+    let world = World::new(9, GraphSettings { media: 300, ..graph }).await;
+    let home = world.graph().home(0);
+    let url = |name: &str| format!("file://{}", world.folder(name).display());
+    let mut asked = settings("any");
+    asked.media = MediaOption::Images;
+    asked.stores = vec![
+        StoreRange { first: 0, last: 127, store: url("low") },
+        StoreRange { first: 128, last: 255, store: url("high") },
+    ];
+    asked.media_store = Some(url("media"));
+    let id = world.start(&asked, None, &[home]).await;
+    let worker = world.worker("worker-1", |_| {});
+    world.ended(id).await;
+    worker.finish().await;
+    let crawl =
+        ClosedCrawl { keeps_images: true, ..ClosedCrawl::new(vec![home], OracleScope::Any) };
+    assert_same(&world.recorded(id).await, &world.expected(crawl));
+    let rows = world.sql("select slot, object from everytab.fetches where object <> ''");
+    let mut used = BTreeSet::new();
+    for row in rows.lines() {
+        let (slot, object) = row.split_once('|').unwrap();
+        let is_low = slot.parse::<u8>().unwrap() < 128;
+        let is_media = object.contains("/media/");
+        let store = if is_media {
+            "media"
+        } else if is_low {
+            "low"
+        } else {
+            "high"
+        };
+        assert!(world.folder(store).join(object).is_file(), "{row} is not in {store}");
+        used.insert(store);
+    }
+    assert_eq!(used.len(), 3, "{rows}");
+    // robots.txt is kept with the pages of its host.
+    for store in ["low", "high"] {
+        let robots =
+            walkdir(&world.folder(store)).into_iter().any(|path| path.contains("robotstxt"));
+        assert!(robots, "{store}");
+    }
+}
+
+/// The files below a folder.
+fn walkdir(folder: &std::path::Path) -> Vec<String> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(walkdir(&path));
+        } else {
+            files.push(path.display().to_string());
+        }
+    }
+    files
+}
