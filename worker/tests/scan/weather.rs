@@ -56,6 +56,13 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
     let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
     assert!(shown.contains("WAITING"), "{shown}");
     std::thread::sleep(lasting);
+    // A job that was refused before the end of the storm and asks for the canary after it is told
+    // that the store answers, and counts an attempt.
+    wait_for(&format!("all jobs given back, {what}"), || {
+        let status = database.status();
+        let stages = status["stages"].as_array().expect("stages");
+        stages.iter().all(|stage| stage["leased"] == 0).then_some(())
+    });
     weather.clear();
     let ended = worker.finish().expect_code(0);
     let named = format!("waiting for the {store}: ");
