@@ -33,9 +33,12 @@ impl FromStr for StoreRange {
     fn from_str(text: &str) -> Result<Self, StoreRangeError> {
         let (range, store) = text.split_once('=').ok_or(StoreRangeError)?;
         let (first, last) = range.split_once('-').ok_or(StoreRangeError)?;
-        let end = |digits: &str| match digits.len() {
-            2 => u8::from_str_radix(digits, 16).map_err(|_| StoreRangeError),
-            _ => Err(StoreRangeError),
+        let end = |digits: &str| {
+            // A number with a sign has two characters as well.
+            let is_two_digits =
+                digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let number = u8::from_str_radix(digits, 16).ok().filter(|_| is_two_digits);
+            number.ok_or(StoreRangeError)
         };
         let (first, last) = (end(first)?, end(last)?);
         if first > last || store.is_empty() {
