@@ -236,6 +236,17 @@ bench-scaling: ## Scans whose time is latency, by 1, 2, 4 and 8 workers (HOSTS=3
 	@scripts/install/demo.sh
 	@scripts/bench/scaling.sh $(ARGS)
 
+.PHONY: bench-frontier
+bench-frontier: ## What a known URL and a fetch of a live crawl cost (URLS=10000000 FETCHES=300000)
+	@scripts/bench/queue.sh frontier
+
+.PHONY: bench-crawl
+bench-crawl: ## Live crawls beside Scrapy and wget, by 1, 2 and 4 workers, single URLs (REPEATS=3)
+	@scripts/install/bench.sh
+	@scripts/bench/crawl.sh throughput
+	@scripts/bench/crawl.sh fleet
+	@scripts/bench/crawl.sh urgent
+
 .PHONY: bench-transactions
 bench-transactions: ## The longest transactions of a scan (HOSTS=20000 WORKERS=2 MIX=issue)
 	@scripts/install/demo.sh
@@ -245,6 +256,11 @@ bench-transactions: ## The longest transactions of a scan (HOSTS=20000 WORKERS=2
 chaos: ## Kill, freeze and cut off workers, again and again (ROUNDS=10 FAULTS=200 HOSTS=20000)
 	$(BUILD_TESTS)
 	scripts/stress/chaos.sh $(ARGS)
+
+.PHONY: chaos-crawl
+chaos-crawl: ## The same for a live crawl (FAULTS=200 HOSTS=2000 PAGES=200000 POLITE_SECONDS=180)
+	@scripts/install/demo.sh
+	scripts/stress/chaos-crawl.sh
 
 .PHONY: weather
 weather: ## A scan whose source answers 403, then one of 503, for minutes (STORM_SECONDS=600)

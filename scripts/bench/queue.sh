@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs one of the queue's benches, optimised: drain, rows, fleet or whole-scan. docs/benchmarks.md
-# says what they measure and which variables they read. Only npm uses the network: it installs the
-# peer, if EVERYTAB_PEERS (../shared/peers) holds one.
+# Runs one of the queue's benches, optimised: drain, rows, fleet, whole-scan or frontier.
+# docs/benchmarks.md says what they measure and which variables they read. Only npm uses the
+# network: it installs the peer, if EVERYTAB_PEERS (../shared/peers) holds one.
 #
 #   JOBS=200000 ROUNDS=3 scripts/bench/queue.sh drain
 # shellcheck source=scripts/lib.sh

@@ -1,5 +1,6 @@
 //! Benchmarks of the queue in one program: `drain` compares with a peer, `rows` records rows,
-//! `fleet` simulates workers, and `whole-scan` times the transactions that touch a whole scan.
+//! `fleet` simulates workers, `whole-scan` times the transactions that touch a whole scan, and
+//! `frontier` records what live crawls know.
 //!
 //! Everything goes through the product's own functions, on a private and durable Postgres that is
 //! removed afterwards. Measurements go to stdout, one JSON object a line; messages go to stderr.
@@ -13,6 +14,7 @@ mod drain;
 mod drainer;
 mod fleet;
 mod fleet_worker;
+mod frontier;
 mod peer;
 mod rows;
 mod samples;
@@ -33,9 +35,12 @@ fn main() {
             ["fleet"] => fleet::run().await,
             ["whole-scan"] => whole_scan::run().await,
             ["rows"] => rows::run().await,
+            ["frontier"] => frontier::run().await,
             ["drainer", url, mode] => drainer::run(url, mode.parse().unwrap()).await,
             _ => {
-                eprintln!("usage: cargo bench --bench queue -- drain|rows|fleet|whole-scan");
+                eprintln!(
+                    "usage: cargo bench --bench queue -- drain|rows|fleet|whole-scan|frontier"
+                );
                 std::process::exit(2);
             }
         }

@@ -42,11 +42,11 @@ pub(crate) struct NameServer {
 }
 
 impl NameServer {
-    /// Binds UDP and TCP on the same free port of 127.0.0.1.
-    pub(crate) async fn bind() -> Result<Self, TestbedError> {
+    /// Binds UDP and TCP on the same port of 127.0.0.1; 0 is a free one.
+    pub(crate) async fn bind(port: u16) -> Result<Self, TestbedError> {
         let mut refusal = None;
         for _ in 0..PORT_TRIES {
-            let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
                 .await
                 .map_err(TestbedError::listen("dns"))?;
             let address = tcp.local_addr().map_err(TestbedError::listen("dns"))?;

@@ -28,16 +28,16 @@ pub(crate) struct Listener {
     pub(crate) refusing: Option<Socket>,
 }
 
-/// Listens on a free port.
-pub(crate) fn bind(what: &'static str) -> Result<Listener, TestbedError> {
-    try_ports().map_err(TestbedError::listen(what))
+/// Listens on a port; 0 is a free one.
+pub(crate) fn bind(what: &'static str, port: u16) -> Result<Listener, TestbedError> {
+    try_ports(port).map_err(TestbedError::listen(what))
 }
 
-fn try_ports() -> io::Result<Listener> {
+fn try_ports(wanted: u16) -> io::Result<Listener> {
     let mut refusal: io::Error = io::ErrorKind::AddrInUse.into();
     for _ in 0..PORT_TRIES {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-        socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)).into())?;
+        socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, wanted)).into())?;
         let local = socket.local_addr()?.as_socket();
         let port = local.ok_or(io::ErrorKind::AddrNotAvailable)?.port();
         let refusing = match reserve_on_ipv6(port) {

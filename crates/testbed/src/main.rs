@@ -46,6 +46,10 @@ struct Arguments {
     /// record: URL, outcome and SHA-256, a line each.
     #[arg(long, value_name = "SCOPE", requires = "graph")]
     expect: Option<String>,
+    /// Serve at the ports 80, 443 and 53, for programs that know no others; needs the right to, and
+    /// a network namespace that nobody else serves in.
+    #[arg(long)]
+    standard_ports: bool,
     #[command(flatten)]
     graph: GraphOptions,
 }
@@ -90,6 +94,7 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
         behaviours,
         scratch_dir: arguments.scratch,
         latency: Latency::default(),
+        standard_ports: arguments.standard_ports,
     };
     let serving = serve(settings, arguments.access_log);
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serving)

@@ -104,9 +104,11 @@ impl SmallInternet {
         let Prepared { bucket, crawl } = prepared;
         let certificates = Arc::new(Certificates::new()?);
         let ca_pem = certificates.authority_pem();
-        let mut http = listeners::bind("http")?;
-        let mut https = listeners::bind("https")?;
-        let names = NameServer::bind().await?;
+        let [http_port, https_port, dns_port] =
+            if settings.standard_ports { [80, 443, 53] } else { [0; 3] };
+        let mut http = listeners::bind("http", http_port)?;
+        let mut https = listeners::bind("https", https_port)?;
+        let names = NameServer::bind(dns_port).await?;
         let files = BucketServer::bind().await?;
         // The port makes the name unique among running internets.
         let scratch = bucket.parent().unwrap_or(Path::new("."));

@@ -60,6 +60,9 @@ pub struct Settings {
     pub scratch_dir: PathBuf,
     /// How long answers take.
     pub latency: Latency,
+    /// Whether the servers have the ports of the internet (80, 443, 53) instead of free ones, for
+    /// programs that know no others. Only one small internet of a network namespace can have them.
+    pub standard_ports: bool,
 }
 
 impl Settings {
@@ -72,6 +75,7 @@ impl Settings {
             behaviours: Mix::light(),
             scratch_dir: scratch_dir.into(),
             latency: Latency::default(),
+            standard_ports: false,
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod chaos_environment;
 mod chaos_workers;
+mod crawls;
 pub(crate) mod fault_proxy;
 mod faults;
 mod report;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 use everytab_testbed::{Behaviour, Latency, Mix, Settings};
 
 use crate::{
-    consistency::{self, ScanDatabase as _, ScanResult},
+    consistency::{self, OwnedDatabase as _, ScanResult},
     environment::{Database, Internet, Stores, internet_with},
     kills::processes_of,
     netns::in_own_namespaces,

@@ -15,8 +15,8 @@ use crate::{
     setup::{assert_same, files, published, run},
 };
 
-/// A database that holds a scan.
-pub(crate) trait ScanDatabase {
+/// A database, and the program's commands as its owner.
+pub(crate) trait OwnedDatabase {
     /// Runs a query as the owner; the output is psql's.
     fn psql(&self, sql: &str) -> String;
     /// A command that runs the program as the owner of the database.
@@ -29,7 +29,7 @@ pub(crate) trait ScanDatabase {
     }
 }
 
-impl ScanDatabase for Database {
+impl OwnedDatabase for Database {
     fn psql(&self, sql: &str) -> String {
         self.psql(sql)
     }
@@ -84,7 +84,7 @@ impl ScanResult {
     }
 
     /// Reads the result of the newest scan of a database.
-    pub(crate) fn of(database: &dyn ScanDatabase, site: &Path) -> Self {
+    pub(crate) fn of(database: &dyn OwnedDatabase, site: &Path) -> Self {
         Self::new(site, &database.psql(OUTCOMES))
     }
 
@@ -108,7 +108,7 @@ impl ScanResult {
 
 /// Fails unless the newest scan has finished, its counters agree with its rows, and each job was
 /// completed exactly once.
-pub(crate) fn assert_consistent(database: &dyn ScanDatabase) {
+pub(crate) fn assert_consistent(database: &dyn OwnedDatabase) {
     let status = database.status();
     let why = "select count(*), event, min(left(message, 300)) from everytab.job_events
                 where event <> 'expired' group by event, left(message, 20)
@@ -128,7 +128,7 @@ pub(crate) fn assert_consistent(database: &dyn ScanDatabase) {
 
 /// The archive objects of the newest scan: those that rows refer to, and the others.
 pub(crate) fn archive_objects(
-    database: &dyn ScanDatabase,
+    database: &dyn OwnedDatabase,
     store: &Path,
 ) -> (BTreeSet<String>, BTreeSet<String>) {
     let scan = database.status()["scan"].as_str().unwrap().to_owned();
@@ -149,7 +149,7 @@ pub(crate) fn archive_objects(
 
 /// Runs `scan gc` and fails unless it deletes exactly the archive objects that no row refers to.
 /// Returns their number.
-pub(crate) fn assert_garbage_collected(database: &dyn ScanDatabase, store: &Path) -> usize {
+pub(crate) fn assert_garbage_collected(database: &dyn OwnedDatabase, store: &Path) -> usize {
     let (referenced, others) = archive_objects(database, store);
     run(database.owner(&["scan", "gc"])).expect_code(0);
     assert_eq!(archive_objects(database, store), (referenced, BTreeSet::new()));

@@ -9,6 +9,7 @@ use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope, Settings, SiteGr
 use serde_json::Value;
 
 use crate::{
+    consistency::OwnedDatabase,
     environment::{Database, Internet, Stores, internet_with},
     scrape::{address_of, documented, names, scrape, sum},
     setup::{Running, run, wait_for},
@@ -26,15 +27,25 @@ pub(crate) fn graph_of_sites(seed: u64, hosts: u64, pages: u64) -> Internet {
     internet_with(|scratch| Settings::graph(seed, graph, scratch))
 }
 
-fn graph(internet: &Internet) -> &SiteGraph {
+pub(crate) fn graph(internet: &Internet) -> &SiteGraph {
     internet.running.graph().unwrap()
 }
 
-/// Starts a crawl of all sites from the first one, with this delay. Returns its id.
+/// Starts a crawl of all sites from the first one, with this delay, into a folder. Returns its id.
 pub(crate) fn start_crawl(internet: &Internet, database: &Database, delay: &str) -> String {
     let store = internet.folder.path().join("crawls").display().to_string();
+    start_crawl_to(&store, internet, database, delay)
+}
+
+/// As [`start_crawl`], into any store.
+pub(crate) fn start_crawl_to(
+    store: &str,
+    internet: &Internet,
+    database: &dyn OwnedDatabase,
+    delay: &str,
+) -> String {
     let seed = graph(internet).url(graph(internet).home(0));
-    let mut command = database.owner(&["crawl", "start", "--to", &store, "--delay", delay]);
+    let mut command = database.owner(&["crawl", "start", "--to", store, "--delay", delay]);
     command.args(["--scope", "any", "--depth", "1000", "--site-pages", "100000", &seed]);
     let started = run(command).expect_code(0);
     started.stdout.split(' ').next().unwrap().to_owned()
@@ -42,19 +53,24 @@ pub(crate) fn start_crawl(internet: &Internet, database: &Database, delay: &str)
 
 /// Starts a worker that crawls, with more arguments.
 pub(crate) fn crawler(internet: &Internet, database: &Database, more: &[&str]) -> Running {
-    let graph = graph(internet);
-    let sites: Vec<String> = (0..graph.sites()).map(|site| graph.site_name(site)).collect();
-    let own = sites.join(",");
-    Running::start(database.worker(&[&["--role", "crawl", "--own", &own], more].concat()))
+    Running::start(
+        database.worker(&[&["--role", "crawl", "--own", &own_sites(internet)], more].concat()),
+    )
 }
 
-fn status(database: &Database, id: &str) -> Value {
+/// All sites, as the value of `--own`.
+pub(crate) fn own_sites(internet: &Internet) -> String {
+    let graph = graph(internet);
+    (0..graph.sites()).map(|site| graph.site_name(site)).collect::<Vec<_>>().join(",")
+}
+
+pub(crate) fn status(database: &dyn OwnedDatabase, id: &str) -> Value {
     let ended = run(database.owner(&["crawl", "status", id, "--json"])).expect_code(0);
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
 /// The outcome of each URL that a crawl recorded, by normalized key.
-fn recorded(database: &Database, id: &str) -> BTreeMap<String, String> {
+pub(crate) fn recorded(database: &dyn OwnedDatabase, id: &str) -> BTreeMap<String, String> {
     let mut recorded = BTreeMap::new();
     let mut after = 0;
     loop {
@@ -73,6 +89,13 @@ fn recorded(database: &Database, id: &str) -> BTreeMap<String, String> {
             assert_eq!(recorded.insert(key.key().to_owned(), outcome), None, "{url} comes twice");
         }
     }
+}
+
+/// What a crawl of all sites from the first one must record.
+pub(crate) fn expected(internet: &Internet) -> BTreeMap<String, String> {
+    let graph = graph(internet);
+    let fetches = graph.oracle(ClosedCrawl::new(vec![graph.home(0)], OracleScope::Any));
+    fetches.map(|fetch| (fetch.url, fetch.outcome.to_owned())).collect()
 }
 
 #[test]
@@ -115,10 +138,7 @@ fn a_crawl_backed_up_in_its_middle_goes_on_in_another_server_to_the_end() {
     let before = status(&restored, &id);
     assert_eq!(before["state"], "running");
     assert!(before["captured"].as_i64() > Some(20), "{before}");
-    let oracle = graph(&internet).home(0);
-    let oracle = graph(&internet).oracle(ClosedCrawl::new(vec![oracle], OracleScope::Any));
-    let expected: BTreeMap<String, String> =
-        oracle.map(|fetch| (fetch.url, fetch.outcome.to_owned())).collect();
+    let expected = expected(&internet);
     assert!(recorded(&restored, &id).len() < expected.len(), "the crawl was not in its middle");
     crawler(&internet, &restored, &["--exit-when-done"]).finish().expect_code(0);
     assert_eq!(recorded(&restored, &id), expected);

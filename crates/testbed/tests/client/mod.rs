@@ -32,6 +32,7 @@ pub(crate) async fn start(mix: Mix) -> (Running, TempDir) {
         behaviours: mix,
         scratch_dir: scratch.path().to_owned(),
         latency: Latency::default(),
+        standard_ports: false,
     };
     (SmallInternet::start(settings).await.unwrap(), scratch)
 }

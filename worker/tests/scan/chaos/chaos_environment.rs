@@ -1,5 +1,5 @@
 //! The servers and workers of a chaos test (a small internet, Postgres, S3, a name server), with a
-//! proxy before each server, and the loop that injects faults while a scan runs.
+//! proxy before each server, and the loop that injects faults while a scan or a crawl runs.
 
 use std::{
     collections::BTreeMap,
@@ -12,6 +12,7 @@ use std::{
 
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 use everytab_testbed::s3::S3Server;
+use serde_json::Value;
 
 use super::{
     chaos_workers::{ChaosWorker, WorkerOptions},
@@ -19,8 +20,9 @@ use super::{
     faults::{Fault, Target},
 };
 use crate::{
-    consistency::{SMALL_SHARDS, ScanDatabase},
+    consistency::{OwnedDatabase, SMALL_SHARDS},
     environment::{Internet, Stores, socket_of, with_s3},
+    live_crawls::{self, start_crawl_to},
     netns::{self, WorkerNetwork},
     setup::{run, wait_for, worker},
 };
@@ -74,9 +76,11 @@ pub(crate) struct ChaosEnvironment {
     postgres_dir: PathBuf,
     s3_server: S3Server,
     shuffle: u64,
+    /// The crawl that runs; without one the newest scan does.
+    crawl: Option<String>,
 }
 
-impl ScanDatabase for ChaosEnvironment {
+impl OwnedDatabase for ChaosEnvironment {
     fn psql(&self, sql: &str) -> String {
         self.postgres().psql(&self.options.database, sql).unwrap()
     }
@@ -142,6 +146,7 @@ impl ChaosEnvironment {
             postgres_dir,
             s3_server,
             shuffle: settings.seed,
+            crawl: None,
         }
     }
 
@@ -156,6 +161,21 @@ impl ChaosEnvironment {
         let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", &lease]);
         command.args(SMALL_SHARDS).args(["--shuffle", &shuffle]).args(self.stores.arguments());
         run(command).expect_code(0);
+    }
+
+    /// Starts a crawl of a graph of sites. Returns its id.
+    pub(crate) fn start_crawl(&mut self, internet: &Internet, delay: &str) -> String {
+        let id = start_crawl_to("s3://everytab/crawls", internet, self, delay);
+        self.crawl = Some(id.clone());
+        id
+    }
+
+    /// How far the scan or crawl is.
+    fn progress(&self) -> Value {
+        match &self.crawl {
+            Some(id) => live_crawls::status(self, id),
+            None => self.status(),
+        }
     }
 
     /// Ends Postgres by a signal to its postmaster and starts it again.
@@ -175,14 +195,14 @@ impl ChaosEnvironment {
         self.psql(sql);
     }
 
-    /// Runs a scan to its end, and injects faults at random until `wanted` were injected in all.
+    /// Runs the scan or crawl to its end, with faults at random until `wanted` were injected.
     pub(crate) fn run_with_faults(&mut self, wanted: usize, gap_ms: (u64, u64), deadline: Instant) {
         let mut active: Vec<ActiveFault> = Vec::new();
         let mut next = Instant::now() + self.random.between(gap_ms.0, gap_ms.1);
         let mut next_check = Instant::now();
         loop {
             let now = Instant::now();
-            assert!(now < deadline, "the scan does not end: {}", self.status());
+            assert!(now < deadline, "there is no end: {}", self.progress());
             for worker in &mut self.workers {
                 worker.restart_if_ended(&self.options);
             }
@@ -254,9 +274,12 @@ impl ChaosEnvironment {
     }
 
     fn is_over(&self) -> bool {
-        let sql = "select state from everytab.runs order by run desc limit 1";
+        let (sql, last) = match &self.crawl {
+            Some(_) => ("select state from everytab.crawls order by crawl desc limit 1", "ended"),
+            None => ("select state from everytab.runs order by run desc limit 1", "finished"),
+        };
         let state = self.postgres().psql(&self.options.database, sql).unwrap_or_default();
-        state.starts_with("finished")
+        state.starts_with(last)
     }
 
     /// The logs of all workers that have ended, each with how it ended.

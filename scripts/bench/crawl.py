@@ -1,0 +1,345 @@
+"""Measures live crawls of a graph of sites, beside Scrapy and GNU wget.
+
+scripts/bench/crawl.sh calls it with a private Postgres, in a network namespace of its own. Prints
+one line of JSON a measurement. Pages are counted in the servers' access log.
+"""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+PROGRAMS = pathlib.Path(os.environ["BENCH_PROGRAMS"])
+FOLDER = pathlib.Path(os.environ["BENCH_FOLDER"])
+WORKER = PROGRAMS / "everytab-worker"
+TESTBED = PROGRAMS / "everytab-testbed"
+SERVER_URL = os.environ["EVERYTAB_TEST_DATABASE_URL"]
+TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def setting(name, otherwise):
+    """The number in an environment variable."""
+    return int(os.environ.get(name, otherwise))
+
+
+def say(**figures):
+    """Prints a measurement."""
+    print(json.dumps(figures), flush=True)
+
+
+def processor_seconds(pid, reaped=False):
+    """Processor time of a process, and of its children that it has waited for."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    fields = fields.rpartition(")")[2].split()
+    return sum(int(field) for field in fields[11 : 15 if reaped else 13]) * TICK
+
+
+def most_memory(pid):
+    """The most memory that a process has had, in MiB."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+        if line.startswith("VmHWM:"):
+            return round(int(line.split()[1]) / 1024)
+    return None
+
+
+class Internet:
+    """A graph of sites in a process of its own, with an access log."""
+
+    def __init__(self, *options, hosts, pages):
+        self.hosts, self.pages = hosts, pages
+        self.options = ["--graph", "--hosts", str(hosts), "--pages", str(pages), *options]
+        self.log = FOLDER / "access.log"
+        self.process = None
+        self.address = {}
+
+    def expected(self, scope="any"):
+        """What a crawl must record: outcomes by URL."""
+        command = [TESTBED, *self.options, "--expect", scope]
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return dict(line.split("\t")[:2] for line in lines.splitlines())
+
+    def __enter__(self):
+        shutil.rmtree(FOLDER / "scratch", ignore_errors=True)
+        command = [TESTBED, *self.options, "--standard-ports", "--access-log", self.log]
+        self.process = subprocess.Popen(
+            [*command, "--scratch", FOLDER / "scratch"], stdout=subprocess.PIPE, text=True
+        )
+        self.address = json.loads(self.process.stdout.readline())
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def requests(self):
+        """The requests so far, without those for robots.txt: microseconds, status, host, path."""
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                fields = line.rstrip("\n").split("\t")
+                if len(fields) == 6 and fields[5] != "/robots.txt":
+                    yield int(fields[0]), int(fields[1]), int(fields[2]), fields[4], fields[5]
+
+
+class Database:
+    """A migrated database, and the processor time of its server."""
+
+    def __init__(self, name):
+        self.name = name
+        self.psql("postgres", f"create database {name}")
+        self.url = SERVER_URL.replace("/postgres?", f"/{name}?")
+        self.run("migrate")
+        data = self.psql("postgres", "show data_directory")
+        pid = pathlib.Path(data, "postmaster.pid").read_text(encoding="utf-8").split()[0]
+        self.postmaster = int(pid)
+
+    @staticmethod
+    def psql(database, sql):
+        """The output of a statement."""
+        url = SERVER_URL.replace("/postgres?", f"/{database}?")
+        command = ["psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def number(self, sql):
+        """The number that a query gives."""
+        return float(self.psql(self.name, sql) or 0)
+
+    def run(self, *arguments):
+        """Runs a command of the program as the owner."""
+        environment = {**os.environ, "DATABASE_URL": self.url}
+        command = [WORKER, *map(str, arguments)]
+        ended = subprocess.run(
+            command, check=False, capture_output=True, text=True, env=environment
+        )
+        if ended.returncode:
+            sys.exit(f"{command[1:3]}: {ended.stderr}")
+        return ended.stdout
+
+    def start(self, seeds, *options):
+        """Starts a crawl of a file of seeds; returns its id."""
+        store = FOLDER / "store"
+        said = self.run("crawl", "start", "--seeds", seeds, "--to", store, *options)
+        return said.split()[0]
+
+    def state(self, crawl):
+        """What `crawl status` says."""
+        return json.loads(self.run("crawl", "status", crawl, "--json"))
+
+    def processor(self):
+        """Processor seconds of the server so far."""
+        children = pathlib.Path(f"/proc/{self.postmaster}/task/{self.postmaster}/children")
+        total = processor_seconds(self.postmaster, reaped=True)
+        for child in children.read_text(encoding="utf-8").split():
+            try:
+                total += processor_seconds(int(child))
+            except FileNotFoundError:
+                pass
+        return total
+
+
+class Workers:
+    """Worker processes that crawl."""
+
+    def __init__(self, internet, database, own, count=1):
+        address = internet.address
+        command = [WORKER, "run", "--role", "crawl", "--own", ",".join(own)]
+        command += ["--user-agent", "everytab-bench/1.0 (+https://bot.test)"]
+        command += ["--dns", address["dns"], "--ca-file", address["ca_file"]]
+        for allowed in address["allow_ranges"]:
+            command += ["--allow-range", allowed]
+        command += ["--in-flight", os.environ.get("IN_FLIGHT", "256")]
+        url = database.url.replace("user=postgres", "user=everytab_worker")
+        url = url.replace("postgres://postgres@", "postgres://everytab_worker@")
+        environment = {**os.environ, "DATABASE_URL": url, "EVERYTAB_LOG": "warn"}
+        self.processes = []
+        for number in range(count):
+            temporary = FOLDER / f"temporary-{number}"
+            temporary.mkdir(exist_ok=True)
+            with open(FOLDER / f"worker-{number}.log", "w", encoding="utf-8") as log:
+                self.processes.append(
+                    subprocess.Popen(
+                        [*command, "--temporary", temporary], stderr=log, env=environment
+                    )
+                )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait()
+
+    def processor(self):
+        """Processor seconds of all."""
+        return sum(processor_seconds(process.pid) for process in self.processes)
+
+    def memory(self):
+        """The most MiB that one of them has had."""
+        return max(most_memory(process.pid) for process in self.processes)
+
+
+def seeds_of(urls):
+    """Writes the home pages among URLs into a file; returns it and the hosts."""
+    homes = [url for url in urls if url.count("/") == 3 and url.endswith("/")]
+    path = FOLDER / "seeds.txt"
+    path.write_text("\n".join(homes) + "\n", encoding="utf-8")
+    return path, [url.split("/")[2] for url in homes]
+
+
+def captured(internet):
+    """Distinct pages that were answered well, and the seconds from first to last."""
+    pages, first, last = set(), None, 0
+    for start, end, status, host, path in internet.requests():
+        first = start if first is None else min(first, start)
+        last = max(last, end)
+        if status == 200:
+            pages.add((host, path))
+    return len(pages), (last - (first or 0)) / 1e6
+
+
+def whole_crawl(internet, expected, name, workers=1, scope="any"):
+    """A crawl to its end, without delay. Fails unless it records what the oracle says."""
+    seeds, own = seeds_of(expected)
+    with internet:
+        database = Database(name)
+        options = ["--scope", scope, "--depth", 1000, "--site-pages", 1_000_000, "--delay", "0s"]
+        crawl = database.start(seeds, *options)
+        log_before = database.number("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
+        server, begun = database.processor(), time.monotonic()
+        with Workers(internet, database, own, workers) as fleet:
+            while (state := database.state(crawl))["state"] != "ended":
+                if time.monotonic() - begun > setting("LIMIT_SECONDS", 3600):
+                    sys.exit(f"not ended: {state}")
+                time.sleep(1)
+            elapsed = time.monotonic() - begun
+            used, memory = fleet.processor(), fleet.memory()
+        server = database.processor() - server
+        sql = "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
+        wal = database.number(sql) - log_before
+        sql = "select count(*) from (select distinct url, outcome from everytab.fetches) f"
+        rows = database.number("select count(*) from everytab.fetches")
+        distinct = database.number(sql)
+        if not rows == distinct == len(expected):
+            sys.exit(f"{rows} rows, {distinct} distinct, {len(expected)} expected")
+        pages, span = captured(internet)
+        size = database.number("select sum(pg_total_relation_size(c.oid)) from pg_class c "
+                               "where c.relname ~ '^fetches' and c.relkind = 'r'")
+    return {
+        "workers": workers, "pages": pages, "seconds": round(elapsed, 1),
+        "asking_seconds": round(span, 1), "pages_per_s": round(pages / span),
+        "worker_cpu_s": round(used, 1), "postgres_cpu_s": round(server, 1),
+        "pages_per_cpu_s": round(pages / (used + server)), "worker_mib": memory,
+        "wal_bytes_a_page": round(wal / pages), "fetch_row_bytes": round(size / rows),
+    }
+
+
+def peer(internet, command):
+    """Another program, for a while: pages a processor second."""
+    with internet:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=FOLDER / "peer")
+        try:
+            process.wait(setting("PEER_SECONDS", 60) + 30)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # The log is written when the servers end.
+    pages, span = captured(internet)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return used, pages, span
+
+
+def throughput():
+    """Pages a processor second, with records and rows, beside other programs."""
+    internet = Internet(
+        "--plain", "--http-only", "--page-bytes", "30000", "--links", "40",
+        hosts=setting("HOSTS", 200), pages=setting("PAGES", 40_000),
+    )
+    expected = internet.expected()
+    for turn in range(setting("REPEATS", 3)):
+        ours = whole_crawl(internet, expected, f"throughput_{turn}")
+        say(what="throughput", program="everytab", **ours)
+        seeds, hosts = seeds_of(expected)
+        seconds = str(setting("PEER_SECONDS", 60))
+        commands = {
+            "wget": ["timeout", seconds, "wget", "--quiet", "--recursive", "--level=inf",
+                     "--span-hosts", "--delete-after", "--warc-file=wget", "--warc-tempdir=.",
+                     "--input-file", seeds],
+        }
+        if os.environ.get("BENCH_SCRAPY"):
+            script = pathlib.Path(__file__).with_name("crawl_scrapy.py")
+            commands["scrapy"] = [os.environ["BENCH_SCRAPY"], script, seeds, seconds,
+                                  str(len(hosts))]
+        for name, command in commands.items():
+            shutil.rmtree(FOLDER / "peer", ignore_errors=True)
+            (FOLDER / "peer").mkdir()
+            used, pages, span = whole = peer(internet, command)
+            if not pages:
+                sys.exit(f"{name} asked for nothing: {whole}")
+            say(what="throughput", program=name, pages=pages, pages_per_s=round(pages / span),
+                cpu_s=round(used, 1), pages_per_cpu_s=round(pages / used),
+                ratio=round(ours["pages_per_cpu_s"] / (pages / used), 2))
+
+
+def fleet():
+    """A crawl of many hosts by 1, 2 and 4 workers, equal to the oracle."""
+    internet = Internet(hosts=setting("HOSTS", 2_000), pages=setting("PAGES", 200_000))
+    for scope in os.environ.get("SCOPES", "any").split():
+        expected = internet.expected(scope)
+        for workers in map(int, os.environ.get("WORKERS", "1 2 4").split()):
+            name = f"fleet_{scope}_{workers}"
+            say(what="fleet", scope=scope, **whole_crawl(internet, expected, name, workers, scope))
+
+
+def urgent():
+    """Single URLs submitted beside a large crawl that saturates the workers."""
+    internet = Internet("--plain", "--http-only", hosts=setting("HOSTS", 400),
+                        pages=setting("PAGES", 100_000))
+    expected = internet.expected()
+    seeds, hosts = seeds_of(expected)
+    by_host = {host: [] for host in hosts}
+    for url in expected:
+        by_host[url.split("/")[2]].append(url)
+    sites = {".".join(host.split(".")[-2:]) for host in hosts[-40:]}
+    alone = [host for host in hosts if ".".join(host.split(".")[-2:]) in sites]
+    busy = [f"http://{host}/" for host in hosts if host not in alone]
+    seeds.write_text("\n".join(busy) + "\n", encoding="utf-8")
+    single = FOLDER / "single.txt"
+    single.write_text("\n".join(by_host[host][0] for host in alone) + "\n", encoding="utf-8")
+    with internet:
+        database = Database("urgent")
+        database.start(seeds, "--scope", "list", "--depth", 1000, "--delay", "0s",
+                       "--site-pages", 1_000_000)
+        standing = database.start(single, "--scope", "page", "--delay", "1s")
+        took = []
+        with Workers(internet, database, hosts, 2):
+            time.sleep(setting("WARM_SECONDS", 40))
+            for turn in range(setting("SINGLES", 60)):
+                urls = by_host[alone[turn % len(alone)]]
+                url = urls[1 + turn // len(alone)]
+                begun = time.monotonic()
+                database.run("crawl", "add", standing, "--urgent", url)
+                sql = f"select count(*) from everytab.fetches where url = '{url}'"
+                while not database.number(sql):
+                    if time.monotonic() - begun > 60:
+                        sys.exit(f"not recorded: {url}")
+                    time.sleep(0.1)
+                took.append(time.monotonic() - begun)
+                time.sleep(1)
+            pending = database.number("select sum(pending) from everytab.crawl_slots")
+    took.sort()
+    say(what="urgent", singles=len(took), median_s=round(statistics.median(took), 2),
+        p99_s=round(took[int(len(took) * 0.99)], 2), pending_of_the_large_crawl=pending)
+
+
+if __name__ == "__main__":
+    MODES = {"throughput": throughput, "fleet": fleet, "urgent": urgent}
+    MODES[sys.argv[1]]()

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Live crawls of a graph of sites on loopback, with a durable Postgres, in a network namespace of
+# their own. docs/benchmarks.md says what the modes measure and which variables they read.
+#
+#   HOSTS=200 PAGES=40000 REPEATS=3 scripts/bench/crawl.sh throughput
+#   HOSTS=2000 PAGES=200000 WORKERS="1 2 4" SCOPES="any site" scripts/bench/crawl.sh fleet
+#   HOSTS=400 PAGES=100000 SINGLES=60 scripts/bench/crawl.sh urgent
+#
+# throughput runs beside Scrapy, which pip installs, and GNU wget. Needs the right to make
+# namespaces; touches no other network.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+mode="${1:-throughput}"
+if [ -z "${BENCH_PROGRAMS:-}" ]; then
+    folder="$target/$me"
+    mkdir -p "$folder"
+    # shellcheck source=scripts/bench/peers.sh
+    . scripts/bench/peers.sh
+    cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker \
+        --package everytab-testbed --bin everytab-testbed \
+        --package everytab-postgres --bin with-postgres
+    [ "$mode" != throughput ] || python_with Scrapy==2.19.0
+    export BENCH_PROGRAMS="$target/release" BENCH_FOLDER="$folder" BENCH_SCRAPY="${python:-}"
+    [ "$(id -u)" = 0 ] || root=(--map-root-user)
+    exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc \
+        "$self" "$mode"
+fi
+
+ip link set lo up
+echo 'nameserver 127.0.0.1' >"$BENCH_FOLDER/resolv.conf"
+mount --bind "$BENCH_FOLDER/resolv.conf" /etc/resolv.conf
+echo '10000 60999' >/proc/sys/net/ipv4/ip_local_port_range
+ulimit -n "$(ulimit -Hn)"
+say "$mode: $(circumstances)"
+rm -rf "$BENCH_FOLDER/store" "$BENCH_FOLDER/postgres"
+exec "$BENCH_PROGRAMS/with-postgres" --dir "$BENCH_FOLDER/postgres" -- \
+    python3 scripts/bench/crawl.py "$mode"
