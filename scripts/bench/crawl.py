@@ -4,6 +4,7 @@ scripts/bench/crawl.sh calls it with a private Postgres, in a network namespace 
 one line of JSON a measurement. Pages are counted in the servers' access log.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -14,6 +15,8 @@ import statistics
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 PROGRAMS = pathlib.Path(os.environ["BENCH_PROGRAMS"])
 FOLDER = pathlib.Path(os.environ["BENCH_FOLDER"])
@@ -147,7 +150,8 @@ class Workers:
 
     def __init__(self, internet, database, own, count=1):
         address = internet.address
-        command = [WORKER, "run", "--role", "crawl", "--own", ",".join(own)]
+        command = [WORKER, "run", "--role", "crawl"]
+        command += ["--own", ",".join(own)] if own else []
         command += ["--user-agent", "everytab-bench/1.0 (+https://bot.test)"]
         command += ["--dns", address["dns"], "--ca-file", address["ca_file"]]
         for allowed in address["allow_ranges"]:
@@ -278,6 +282,9 @@ def throughput():
             script = pathlib.Path(__file__).with_name("crawl_scrapy.py")
             commands["scrapy"] = [os.environ["BENCH_SCRAPY"], script, seeds, seconds,
                                   str(len(hosts))]
+        if os.environ.get("BENCH_CRAWLEE"):
+            script = pathlib.Path(os.environ["BENCH_CRAWLEE"], "crawl_crawlee.mjs")
+            commands["crawlee"] = ["node", script, seeds, seconds, str(len(hosts))]
         for name, command in commands.items():
             shutil.rmtree(FOLDER / "peer", ignore_errors=True)
             (FOLDER / "peer").mkdir()
@@ -340,6 +347,55 @@ def urgent():
         p99_s=round(took[int(len(took) * 0.99)], 2), pending_of_the_large_crawl=pending)
 
 
+def crawl_delay(host):
+    """The Crawl-delay in a host's robots.txt in seconds, or None if the host is dead."""
+    try:
+        with urllib.request.urlopen(f"http://{host}/robots.txt", timeout=20) as answer:
+            lines = answer.read().decode().splitlines()
+    except urllib.error.HTTPError:
+        return 0.0
+    except OSError:
+        return None
+    said = [line.partition(":")[2] for line in lines if line.startswith("Crawl-delay:")]
+    return float(said[0]) if said else 0.0
+
+
+def polite():
+    """The share of the requests that the hosts' delays allow, which workers make."""
+    factor, least, most = 2, 1.0, 60.0
+    internet = Internet(
+        "--plain", "--http-only", "--spread", "equal", "--page-bytes", "30000", "--links", "40",
+        "--slow", "1000", "--slow-ms", "20-5000", "--dead", "50", "--crawl-delay", "100",
+        "--crawl-delay-ms", "5000-60000",
+        hosts=setting("HOSTS", 600), pages=setting("PAGES", 120_000),
+    )
+    warm, window = setting("WARM_SECONDS", 90), setting("WINDOW_SECONDS", 180)
+    seeds, hosts = seeds_of(internet.expected())
+    for workers in map(int, os.environ.get("WORKERS", "1 2 4").split()):
+        with internet:
+            with concurrent.futures.ThreadPoolExecutor(64) as pool:
+                delays = dict(zip(hosts, pool.map(crawl_delay, hosts)))
+            database = Database(f"polite_{workers}")
+            database.start(seeds, "--scope", "any", "--depth", 1000, "--site-pages", 1_000_000)
+            with Workers(internet, database, [], workers) as fleet:
+                time.sleep(warm + window)
+                used, memory = fleet.processor(), fleet.memory()
+        took = {host: [] for host, delay in delays.items() if delay is not None}
+        last = max(end for _, end, *_ in internet.requests())
+        for start, end, _, host, _ in internet.requests():
+            if start >= last - window * 1e6:
+                took[host].append((end - start) / 1e6)
+        allowed, asked = 0.0, sum(map(len, took.values()))
+        for host, times in took.items():
+            mean = statistics.fmean(times) if times else 0.0
+            allowed += window / (mean + max(least, delays[host], min(most, factor * mean)))
+        say(what="polite", workers=workers, hosts=len(took), dead=len(hosts) - len(took),
+            window_s=window, pages_per_s=round(asked / window, 1),
+            allowed_per_s=round(allowed / window, 1), share=round(asked / allowed, 3),
+            never_asked=sum(not times for times in took.values()),
+            worker_cpu_s=round(used, 1), worker_mib=memory)
+
+
 if __name__ == "__main__":
-    MODES = {"throughput": throughput, "fleet": fleet, "urgent": urgent}
+    MODES = {"throughput": throughput, "polite": polite, "fleet": fleet, "urgent": urgent}
     MODES[sys.argv[1]]()

@@ -3,10 +3,11 @@
 # their own. docs/benchmarks.md says what the modes measure and which variables they read.
 #
 #   HOSTS=200 PAGES=40000 REPEATS=3 scripts/bench/crawl.sh throughput
+#   HOSTS=600 PAGES=120000 WORKERS="1 2 4" scripts/bench/crawl.sh polite
 #   HOSTS=2000 PAGES=200000 WORKERS="1 2 4" SCOPES="any site" scripts/bench/crawl.sh fleet
 #   HOSTS=400 PAGES=100000 SINGLES=60 scripts/bench/crawl.sh urgent
 #
-# throughput runs beside Scrapy, which pip installs, and GNU wget. Needs the right to make
+# throughput runs beside GNU wget, and Scrapy and Crawlee, which pip and npm install. Needs the right to make
 # namespaces; touches no other network.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -20,8 +21,13 @@ if [ -z "${BENCH_PROGRAMS:-}" ]; then
     cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker \
         --package everytab-testbed --bin everytab-testbed \
         --package everytab-postgres --bin with-postgres
-    [ "$mode" != throughput ] || python_with Scrapy==2.19.0
+    if [ "$mode" = throughput ]; then
+        python_with Scrapy==2.19.0
+        node_with crawlee@3.18.1
+        [ -z "$node" ] || cp scripts/bench/crawl_crawlee.mjs "$node"
+    fi
     export BENCH_PROGRAMS="$target/release" BENCH_FOLDER="$folder" BENCH_SCRAPY="${python:-}"
+    export BENCH_CRAWLEE="${node:-}"
     [ "$(id -u)" = 0 ] || root=(--map-root-user)
     exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc \
         "$self" "$mode"

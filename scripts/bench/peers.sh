@@ -30,4 +30,19 @@ python_with() {
     fi
 }
 
+# Sets `node` to a folder in which Node.js finds this package (name@version) of npm.
+node_with() {
+    node="$folder/node"
+    [ "$(cat "$node/installed" 2>/dev/null)" != "$1" ] || return 0
+    rm -rf "$node"
+    mkdir -p "$node"
+    if npm install --prefix "$node" --no-fund --no-audit --ignore-scripts "$1" \
+        >"$folder/npm.log" 2>&1; then
+        echo "$1" >"$node/installed"
+    else
+        say "no $1 ($folder/npm.log)"
+        node=
+    fi
+}
+
 median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }

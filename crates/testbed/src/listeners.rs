@@ -37,6 +37,8 @@ fn try_ports(wanted: u16) -> io::Result<Listener> {
     let mut refusal: io::Error = io::ErrorKind::AddrInUse.into();
     for _ in 0..PORT_TRIES {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+        // A port that is asked for by number may still have closed connections of the last one.
+        socket.set_reuse_address(wanted != 0)?;
         socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, wanted)).into())?;
         let local = socket.local_addr()?.as_socket();
         let port = local.ok_or(io::ErrorKind::AddrNotAvailable)?.port();
