@@ -7,8 +7,8 @@
 #   HOSTS=2000 PAGES=200000 WORKERS="1 2 4" SCOPES="any site" scripts/bench/crawl.sh fleet
 #   HOSTS=400 PAGES=100000 SINGLES=60 scripts/bench/crawl.sh urgent
 #
-# throughput runs beside GNU wget, and Scrapy and Crawlee, which pip and npm install. Needs the right to make
-# namespaces; touches no other network.
+# throughput runs beside GNU wget, Scrapy and Crawlee; pip and npm install the latter two. Needs the
+# right to make namespaces; touches no other network.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
