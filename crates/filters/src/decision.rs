@@ -1,0 +1,161 @@
+//! What a filter decided, and by which of its rules.
+//!
+//! Invariant: names are stable, since the database keeps them. Must not know: how it is decided.
+
+use std::fmt;
+
+use everytab_frontier::TurnedAway;
+use serde::{Deserialize, Serialize};
+
+use crate::countries::CountryCode;
+
+/// What becomes of a URL or a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FilterVerdict {
+    /// It is kept, and its links are followed.
+    Keep,
+    /// It is not asked for, or not kept; no link of it is followed.
+    Drop,
+    /// It is kept, and no link of it to another page is followed.
+    Nofollow,
+}
+
+impl FilterVerdict {
+    /// Returns the word of the JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Drop => "drop",
+            Self::Nofollow => "nofollow",
+        }
+    }
+}
+
+/// The part of a filter that decided. Numbers are positions in the filter's JSON, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecidedBy {
+    /// A pattern: `rules[n]`.
+    Rule(usize),
+    /// A list with the mode drop that names the URL: `lists[n]`.
+    List(usize),
+    /// There are lists with the mode keep, and none names the URL.
+    NotListed,
+    /// The country that the top-level domain of the host stands for.
+    TopLevelDomain(CountryCode),
+    /// The country of the address that answered.
+    Address(CountryCode),
+    /// The content type.
+    Type,
+    /// The language of the text, by its code of ISO 639-3.
+    Language(&'static str),
+    /// The sum of the weights of the words found.
+    Words(i64),
+    /// The classifier.
+    Classifier,
+}
+
+impl DecidedBy {
+    /// Returns the outcome of a URL that was refused so, a value of the column `outcome`.
+    #[must_use]
+    pub const fn outcome(self) -> &'static str {
+        match self {
+            Self::Rule(_) => "filtered_rule",
+            Self::List(_) | Self::NotListed => "filtered_list",
+            Self::TopLevelDomain(_) | Self::Address(_) => "filtered_country",
+            Self::Type => "filtered_type",
+            Self::Language(_) => "filtered_language",
+            Self::Words(_) => "filtered_words",
+            Self::Classifier => "filtered_classifier",
+        }
+    }
+
+    /// Every outcome that a filter gives.
+    pub const OUTCOMES: [&'static str; 7] = [
+        "filtered_rule",
+        "filtered_list",
+        "filtered_country",
+        "filtered_type",
+        "filtered_language",
+        "filtered_words",
+        "filtered_classifier",
+    ];
+
+    /// Returns the reason under which a link that was turned away so is counted.
+    #[must_use]
+    pub const fn reason(self) -> TurnedAway {
+        match self {
+            Self::List(_) | Self::NotListed => TurnedAway::FilterList,
+            Self::TopLevelDomain(_) | Self::Address(_) => TurnedAway::FilterCountry,
+            _ => TurnedAway::FilterRule,
+        }
+    }
+}
+
+impl fmt::Display for DecidedBy {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule(number) => write!(to, "rules[{number}]"),
+            Self::List(number) => write!(to, "lists[{number}]"),
+            Self::NotListed => write!(to, "lists: on none with the mode keep"),
+            Self::TopLevelDomain(country) => write!(to, "countries: top-level domain of {country}"),
+            Self::Address(country) => write!(to, "countries: address of {country}"),
+            Self::Type => write!(to, "types"),
+            Self::Language(code) => write!(to, "languages: {code}"),
+            Self::Words(sum) => write!(to, "words: {sum}"),
+            Self::Classifier => write!(to, "classifier"),
+        }
+    }
+}
+
+/// A decision, with what made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// What becomes of the URL or page.
+    pub verdict: FilterVerdict,
+    /// The part of the filter that decided.
+    pub by: DecidedBy,
+}
+
+impl Decision {
+    pub(crate) const fn dropped(by: DecidedBy) -> Self {
+        Self { verdict: FilterVerdict::Drop, by }
+    }
+
+    /// Returns true if the URL or page is dropped.
+    #[must_use]
+    pub fn is_drop(&self) -> bool {
+        self.verdict == FilterVerdict::Drop
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_those_that_databases_have_and_fit_into_the_column() {
+        let outcomes = DecidedBy::OUTCOMES;
+        assert_eq!(
+            outcomes.join(" "),
+            "filtered_rule filtered_list filtered_country filtered_type filtered_language \
+             filtered_words filtered_classifier"
+        );
+        let country = CountryCode::parse("de").unwrap();
+        for by in [
+            DecidedBy::Rule(0),
+            DecidedBy::List(1),
+            DecidedBy::NotListed,
+            DecidedBy::TopLevelDomain(country),
+            DecidedBy::Address(country),
+            DecidedBy::Type,
+            DecidedBy::Language("deu"),
+            DecidedBy::Words(7),
+            DecidedBy::Classifier,
+        ] {
+            assert!(outcomes.contains(&by.outcome()), "{by}");
+            assert!(by.reason().as_str().starts_with("filter_"), "{by}");
+        }
+    }
+}

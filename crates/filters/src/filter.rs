@@ -1,0 +1,283 @@
+//! A filter, compiled, and what it decides.
+//!
+//! A URL: the first pattern that matches, then the lists, then the country of the top-level domain.
+//! A page: the patterns again (one that keeps is an exception from everything), then what costs
+//! least first: type, country, language, words. The classifier is asked by the caller, last. What
+//! is not known drops nothing. Must not know: how lists are loaded.
+
+use std::{net::IpAddr, sync::Arc};
+
+use everytab_frontier::UrlPatterns;
+
+use crate::{
+    content::PageContent,
+    countries::country_of_host,
+    decision::{DecidedBy, Decision, FilterVerdict},
+    languages::language_code,
+    list::{CountryRanges, NameList, UrlNames},
+    selection::Selection,
+    settings::{
+        ClassifierSettings, CountrySettings, FilterError, FilterSettings, ListMode, WordPlace,
+    },
+    words::Words,
+};
+
+/// A list that was imported, open.
+#[derive(Debug, Clone)]
+pub enum LoadedList {
+    /// Names of hosts, domains and URLs.
+    Names(Arc<NameList>),
+    /// Ranges of addresses with their countries.
+    Countries(Arc<CountryRanges>),
+}
+
+/// A list as a filter uses it.
+#[derive(Debug, Clone)]
+struct UsedList {
+    mode: ListMode,
+    /// The list with the positions of the categories that count; none while it is not loaded.
+    names: Option<(Arc<NameList>, Vec<usize>)>,
+}
+
+#[derive(Debug, Clone)]
+struct UsedWords {
+    words: Words,
+    threshold: i64,
+    in_title: bool,
+    in_text: bool,
+}
+
+/// A URL that is decided, in the form of `everytab_frontier::CanonicalUrl`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UrlParts<'a> {
+    /// The host.
+    pub host: &'a str,
+    /// Host, port, path and query: the key without its scheme.
+    pub text: &'a str,
+}
+
+/// A filter, compiled.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    rules: UrlPatterns,
+    verdicts: Vec<FilterVerdict>,
+    lists: Vec<UsedList>,
+    words: Option<UsedWords>,
+    /// The languages as codes of ISO 639-3.
+    languages: Option<(Selection, Vec<&'static str>)>,
+    countries: Option<CountrySettings>,
+    ranges: Option<Arc<CountryRanges>>,
+    types: Option<Selection>,
+    classifier: Option<ClassifierSettings>,
+    is_complete: bool,
+}
+
+impl Filter {
+    /// Compiles a filter. `list` gives the imported lists by name; one that it does not give is not
+    /// asked, and the filter is not complete.
+    ///
+    /// # Errors
+    /// The first field that is out of its bounds, names a list of another kind, or a category that
+    /// its list does not have.
+    pub fn compile(
+        settings: &FilterSettings,
+        list: impl Fn(&str) -> Option<LoadedList>,
+    ) -> Result<Self, FilterError> {
+        settings.check()?;
+        let lists = used_lists(settings, &list)?;
+        let addresses = settings.countries.as_ref().and_then(|set| set.addresses.as_deref());
+        let ranges = match addresses.map(list) {
+            Some(Some(LoadedList::Countries(ranges))) => Some(ranges),
+            Some(Some(LoadedList::Names(_))) => {
+                let reason = "the list has names, and no countries of addresses";
+                return Err(FilterError::new("countries.addresses", reason));
+            }
+            Some(None) | None => None,
+        };
+        let words = settings.words.as_ref().map(|words| {
+            Ok::<_, FilterError>(UsedWords {
+                words: words.compile()?,
+                threshold: words.threshold,
+                in_title: words.places.contains(&WordPlace::Title),
+                in_text: words.places.contains(&WordPlace::Text),
+            })
+        });
+        let codes = |which: &Selection| {
+            which.values().iter().filter_map(|code| language_code(code)).collect()
+        };
+        let is_complete = lists.iter().all(|list| list.names.is_some())
+            && (addresses.is_none() || ranges.is_some());
+        Ok(Self {
+            rules: settings.patterns()?,
+            verdicts: settings.rules.iter().map(|rule| rule.verdict).collect(),
+            lists,
+            words: words.transpose()?,
+            languages: settings.languages.clone().map(|which| (which.clone(), codes(&which))),
+            countries: settings.countries.clone(),
+            ranges,
+            types: settings.types.clone(),
+            classifier: settings.classifier.clone(),
+            is_complete,
+        })
+    }
+
+    /// Returns true if all lists that the filter names are loaded.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Returns true if the filter asks for the language of pages.
+    #[must_use]
+    pub fn needs_language(&self) -> bool {
+        self.languages.is_some() || self.classifier.is_some()
+    }
+
+    /// Returns true if the filter asks for the title or text of pages.
+    #[must_use]
+    pub fn needs_text(&self) -> bool {
+        self.needs_language() || self.words.is_some()
+    }
+
+    /// Returns the classifier that is asked last.
+    #[must_use]
+    pub fn classifier(&self) -> Option<&ClassifierSettings> {
+        self.classifier.as_ref()
+    }
+
+    /// Decides a URL before it is asked for; `None`: nothing decides. `is_exempt`: it was submitted
+    /// or is no page, so that what keeps others only does not concern it.
+    pub(crate) fn decide_url(&self, url: UrlParts<'_>, is_exempt: bool) -> Option<Decision> {
+        let by_rule = self.rule_of(url.text);
+        if by_rule.is_some_and(|decision| decision.verdict != FilterVerdict::Nofollow) {
+            return by_rule;
+        }
+        self.by_lists(url, is_exempt).or_else(|| self.by_domain(url.host, is_exempt)).or(by_rule)
+    }
+
+    /// Decides a page that was fetched; `None`: nothing decides, and the classifier may.
+    pub(crate) fn decide_content(
+        &self,
+        url: UrlParts<'_>,
+        page: &PageContent<'_>,
+    ) -> Option<Decision> {
+        let by_rule = self.rule_of(url.text);
+        if by_rule.is_some_and(|decision| decision.verdict == FilterVerdict::Keep) {
+            return by_rule;
+        }
+        self.by_type(page.content_type)
+            .or_else(|| self.by_country(url.host, page.address))
+            .or_else(|| self.by_language(page.language))
+            .or_else(|| self.by_words(page))
+            .or(by_rule)
+    }
+
+    fn rule_of(&self, text: &str) -> Option<Decision> {
+        if self.rules.is_empty() {
+            return None;
+        }
+        let number = self.rules.first_match(text)?;
+        let verdict = *self.verdicts.get(number)?;
+        Some(Decision { verdict, by: DecidedBy::Rule(number) })
+    }
+
+    fn by_lists(&self, url: UrlParts<'_>, is_exempt: bool) -> Option<Decision> {
+        if self.lists.is_empty() {
+            return None;
+        }
+        let names = UrlNames::of(url.host, url.text);
+        let (mut keeps, mut is_kept) = (false, false);
+        for (number, list) in self.lists.iter().enumerate() {
+            let Some((list_of, sections)) = &list.names else {
+                // It may be on the list: that is decided when the list is here.
+                is_kept |= list.mode == ListMode::Keep;
+                continue;
+            };
+            match list.mode {
+                ListMode::Drop if list_of.contains(sections, &names) => {
+                    return Some(Decision::dropped(DecidedBy::List(number)));
+                }
+                ListMode::Drop => {}
+                ListMode::Keep => {
+                    keeps = true;
+                    is_kept = is_kept || list_of.contains(sections, &names);
+                }
+            }
+        }
+        let is_dropped = keeps && !is_kept && !is_exempt;
+        is_dropped.then_some(Decision::dropped(DecidedBy::NotListed))
+    }
+
+    fn by_domain(&self, host: &str, is_exempt: bool) -> Option<Decision> {
+        let countries = self.countries.as_ref()?;
+        if is_exempt && countries.drop.is_empty() {
+            return None;
+        }
+        let country = country_of_host(host)?;
+        let by = DecidedBy::TopLevelDomain(country);
+        countries.drops(country).then_some(Decision::dropped(by))
+    }
+
+    fn by_type(&self, content_type: Option<&str>) -> Option<Decision> {
+        let (types, found) = (self.types.as_ref()?, content_type?);
+        let is_named = types.values().iter().any(|wanted| match wanted.strip_suffix('*') {
+            Some(prefix) => found.starts_with(prefix),
+            None => found == wanted,
+        });
+        types.drops(is_named).then_some(Decision::dropped(DecidedBy::Type))
+    }
+
+    fn by_country(&self, host: &str, address: Option<IpAddr>) -> Option<Decision> {
+        let countries = self.countries.as_ref()?;
+        let by = match country_of_host(host) {
+            Some(country) => DecidedBy::TopLevelDomain(country),
+            None => DecidedBy::Address(self.ranges.as_ref()?.country_of(address?)?),
+        };
+        let (DecidedBy::TopLevelDomain(country) | DecidedBy::Address(country)) = by else {
+            return None;
+        };
+        countries.drops(country).then_some(Decision::dropped(by))
+    }
+
+    fn by_language(&self, language: Option<&'static str>) -> Option<Decision> {
+        let ((which, codes), found) = (self.languages.as_ref()?, language?);
+        let is_dropped = which.drops(codes.contains(&found));
+        is_dropped.then_some(Decision::dropped(DecidedBy::Language(found)))
+    }
+
+    fn by_words(&self, page: &PageContent<'_>) -> Option<Decision> {
+        let used = self.words.as_ref()?;
+        let in_title = if used.in_title { used.words.sum(page.title) } else { 0 };
+        let in_text = if used.in_text { used.words.sum(page.text) } else { 0 };
+        let sum = in_title.saturating_add(in_text);
+        (sum >= used.threshold).then_some(Decision::dropped(DecidedBy::Words(sum)))
+    }
+}
+
+fn used_lists(
+    settings: &FilterSettings,
+    list: impl Fn(&str) -> Option<LoadedList>,
+) -> Result<Vec<UsedList>, FilterError> {
+    let mut used = Vec::with_capacity(settings.lists.len());
+    for (number, of) in settings.lists.iter().enumerate() {
+        let names = match list(&of.name) {
+            None => None,
+            Some(LoadedList::Countries(_)) => {
+                let reason = "the list has countries of addresses, and no names";
+                return Err(FilterError::new(format!("lists[{number}].name"), reason));
+            }
+            Some(LoadedList::Names(names)) => {
+                let sections = names.sections_of(&of.categories).map_err(|category| {
+                    let reason = format!("the list {:?} has no category {category:?}", of.name);
+                    FilterError::new(format!("lists[{number}].categories"), reason)
+                })?;
+                Some((names, sections))
+            }
+        };
+        used.push(UsedList { mode: of.mode, names });
+    }
+    Ok(used)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! The filters of a crawl, all of which a URL or page must pass.
+//!
+//! Must not know: where filters are kept.
+
+use everytab_frontier::{CanonicalUrl, Link, LinkFilter, LinkFlags, ParameterList, TurnedAway};
+
+use crate::{
+    content::PageContent,
+    decision::{Decision, FilterVerdict},
+    filter::{Filter, UrlParts},
+    settings::ClassifierSettings,
+};
+
+/// The filters of a crawl.
+#[derive(Debug, Clone, Default)]
+pub struct FilterSet {
+    filters: Vec<Filter>,
+}
+
+/// What a filter decides of a URL that is not asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestedUrl {
+    /// The normalized key of the URL; none if it is no URL of a crawl.
+    pub key: Option<String>,
+    /// The decision; `None`: nothing decides, and the URL is asked for.
+    pub decision: Option<Decision>,
+    /// Why it is no URL of a crawl.
+    pub error: Option<String>,
+}
+
+impl FilterSet {
+    /// Puts filters together.
+    #[must_use]
+    pub fn new(filters: Vec<Filter>) -> Self {
+        Self { filters }
+    }
+
+    /// Returns true if there is no filter.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.filters.is_empty()
+    }
+
+    /// Returns true if all lists that the filters name are loaded.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.filters.iter().all(Filter::is_complete)
+    }
+
+    /// Returns true if a filter asks for the language of pages.
+    #[must_use]
+    pub fn needs_language(&self) -> bool {
+        self.filters.iter().any(Filter::needs_language)
+    }
+
+    /// Returns true if a filter asks for the text of pages.
+    #[must_use]
+    pub fn needs_text(&self) -> bool {
+        self.filters.iter().any(Filter::needs_text)
+    }
+
+    /// Decides a URL before it is asked for; `None`: nothing decides. `is_exempt`: it was submitted
+    /// or is no page, so that what keeps others only does not concern it.
+    #[must_use]
+    pub fn decide_url(&self, url: &CanonicalUrl, is_exempt: bool) -> Option<Decision> {
+        let parts = parts_of(url);
+        self.strictest(|filter| filter.decide_url(parts, is_exempt))
+    }
+
+    /// Decides a page that was fetched; `None`: nothing decides. The classifiers are asked after
+    /// that ([`Self::classifiers`]), unless the page is dropped.
+    #[must_use]
+    pub fn decide_content(&self, url: &CanonicalUrl, page: &PageContent<'_>) -> Option<Decision> {
+        let parts = parts_of(url);
+        self.strictest(|filter| filter.decide_content(parts, page))
+    }
+
+    /// Returns the classifiers that are asked of a page that is not dropped; none of a filter that
+    /// keeps it by a rule.
+    pub fn classifiers(
+        &self,
+        url: &CanonicalUrl,
+    ) -> impl Iterator<Item = &ClassifierSettings> + use<'_> {
+        let parts = parts_of(url);
+        let nothing = PageContent::default();
+        let asked: Vec<&ClassifierSettings> = self
+            .filters
+            .iter()
+            .filter(|filter| {
+                let decision = filter.decide_content(parts, &nothing);
+                decision.is_none_or(|decision| decision.verdict != FilterVerdict::Keep)
+            })
+            .filter_map(Filter::classifier)
+            .collect();
+        asked.into_iter()
+    }
+
+    /// Says what becomes of URLs that were not found anywhere: links, or submitted ones.
+    #[must_use]
+    pub fn test(
+        &self,
+        urls: &[&str],
+        is_exempt: bool,
+        parameters: &ParameterList,
+    ) -> Vec<TestedUrl> {
+        let test = |text: &&str| match CanonicalUrl::parse(text, parameters) {
+            Ok(url) => TestedUrl {
+                decision: self.decide_url(&url, is_exempt),
+                key: Some(url.key().to_owned()),
+                error: None,
+            },
+            Err(error) => TestedUrl { key: None, decision: None, error: Some(error.to_string()) },
+        };
+        urls.iter().map(test).collect()
+    }
+
+    /// The first drop; else the first nofollow; else the first keep.
+    fn strictest(&self, decide: impl Fn(&Filter) -> Option<Decision>) -> Option<Decision> {
+        let mut strictest: Option<Decision> = None;
+        for decision in self.filters.iter().filter_map(decide) {
+            match (decision.verdict, strictest.map(|before| before.verdict)) {
+                (FilterVerdict::Drop, _) => return Some(decision),
+                (_, None) | (FilterVerdict::Nofollow, Some(FilterVerdict::Keep)) => {
+                    strictest = Some(decision);
+                }
+                _ => {}
+            }
+        }
+        strictest
+    }
+}
+
+impl LinkFilter for FilterSet {
+    fn refusal(&self, link: &Link) -> Option<TurnedAway> {
+        let flags = link.attributes.flags;
+        let is_exempt = flags.contains(LinkFlags::SEED) || flags.is_no_page();
+        let decision = self.decide_url(&link.url, is_exempt)?;
+        decision.is_drop().then(|| decision.by.reason())
+    }
+}
+
+fn parts_of(url: &CanonicalUrl) -> UrlParts<'_> {
+    let text = url.key().split_once("://").map_or("", |(_, text)| text);
+    UrlParts { host: url.host(), text }
+}

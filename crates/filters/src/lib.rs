@@ -1,0 +1,52 @@
+//! Filters of a live crawl: which URLs are asked for, and which pages are kept.
+//!
+//! [`FilterSettings`] are the JSON of a filter; a [`Filter`] is their compiled form, and a
+//! [`FilterSet`] the filters of a crawl. A URL is decided before it becomes known
+//! ([`Filter::decide_url`]), a page when it was fetched ([`Filter::decide_content`]); each decision
+//! names the rule that made it. Imported lists are objects of sorted hashes ([`NameList`],
+//! [`CountryRanges`]), which the caller reads or maps.
+//!
+//! Every function is pure: values in, values out. Any bytes give a result or an error, never a
+//! panic, in time linear in their length. Must not know: Postgres, sockets, files, clocks, where a
+//! list is kept, how a page is read.
+//!
+//! Sources: the layout of the lists of the University of Toulouse (UT1), hosts(5), and "RIR
+//! Statistics Exchange Format" of the regional internet registries.
+
+mod classifier;
+mod content;
+mod countries;
+mod decision;
+mod filter;
+mod filter_set;
+mod languages;
+mod list;
+mod selection;
+mod settings;
+mod words;
+
+pub use classifier::{
+    ClassifierAnswer, ClassifierError, ClassifierQuestion, MAX_ANSWER_BYTES,
+    MAX_QUESTION_TEXT_BYTES,
+};
+pub use content::PageContent;
+pub use countries::{CountryCode, country_of_host};
+pub use decision::{DecidedBy, Decision, FilterVerdict};
+pub use filter::{Filter, LoadedList};
+pub use filter_set::{FilterSet, TestedUrl};
+pub use languages::{LANGUAGE_SAMPLE_BYTES, language_of};
+pub use list::{
+    CountryRanges, CountryRangesBuilder, FilterListError, ListBytes, ListFileKind, ListKind,
+    ListSection, MAX_LIST_ENTRIES, MAX_LIST_LINE_BYTES, NameList, NameListBuilder, TooManyEntries,
+    UrlNames, list_kind,
+};
+pub use selection::Selection;
+pub use settings::{
+    ClassifierSettings, CountrySettings, FilterError, FilterSettings, ListMode, ListSettings,
+    MAX_FILTER_BYTES, RuleSettings, WordPlace, WordSettings, check_filter_name,
+};
+
+/// Runs the example in README.md as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExample;

@@ -1,0 +1,206 @@
+//! The lines of the files that lists come in.
+//!
+//! UT1: `domains` has a domain a line, with everything below it, or an address; `urls` has a host
+//! and the beginning of a path. Other files: hosts files (`0.0.0.0 name`), plain names, URLs, and
+//! the rules of ad blockers that name a whole domain (`||name^`, `*.name`). A line that says
+//! anything else names nothing. Must not know: how names are kept.
+
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+/// Bytes of a line that are read; a longer one names nothing.
+pub const MAX_LIST_LINE_BYTES: usize = 4 << 10;
+
+/// Names of a line of a hosts file.
+const MAX_NAMES: usize = 64;
+/// Names that hosts files give to the machine itself.
+const OWN_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "local", "broadcasthost"];
+
+/// What the lines of a file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListFileKind {
+    /// Domains with everything below them, one a line.
+    Domains,
+    /// Hosts with the beginning of a path, one a line.
+    Urls,
+    /// A hosts file, plain names, URLs or simple rules.
+    Hosts,
+}
+
+/// What a list names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ListedName {
+    /// One host.
+    Host(String),
+    /// A domain with everything below it.
+    Domain(String),
+    /// A host, and the beginning of a path with its slash.
+    Url(String, String),
+}
+
+/// Returns what a line names: nothing if it is empty or a remark; `None` if it is not understood.
+pub(super) fn names_of_line(kind: ListFileKind, line: &[u8]) -> Option<Vec<ListedName>> {
+    if line.len() > MAX_LIST_LINE_BYTES {
+        return None;
+    }
+    let line = std::str::from_utf8(line).ok()?.trim();
+    let is_of_blocker = kind == ListFileKind::Hosts && line.starts_with(['!', '[']);
+    if line.is_empty() || line.starts_with('#') || is_of_blocker {
+        return Some(Vec::new());
+    }
+    match kind {
+        ListFileKind::Domains => {
+            let name = host(line.strip_prefix('.').unwrap_or(line))?;
+            Some(vec![domain_of(name)])
+        }
+        ListFileKind::Urls => Some(vec![url_of(line)?]),
+        ListFileKind::Hosts => names_of_hosts(line),
+    }
+}
+
+fn names_of_hosts(line: &str) -> Option<Vec<ListedName>> {
+    // Before a remark, which begins after a space.
+    let words: Vec<&str> =
+        line.split_whitespace().take_while(|word| !word.starts_with('#')).take(MAX_NAMES).collect();
+    let names = match words.split_first() {
+        Some((first, names)) if !names.is_empty() => match first.parse::<IpAddr>() {
+            Ok(address) if address.is_unspecified() || address.is_loopback() => names,
+            // It says where names are, not that they are listed.
+            Ok(_) => return None,
+            Err(_) => &words[..],
+        },
+        _ => &words[..],
+    };
+    let is_own = |word: &str| {
+        OWN_NAMES.contains(&word)
+            || word.starts_with("ip6-")
+            || word.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified() || ip.is_loopback())
+    };
+    names.iter().filter(|word| !is_own(word)).map(|word| name_of(word)).collect()
+}
+
+fn name_of(word: &str) -> Option<ListedName> {
+    if let Some(rule) = word.strip_prefix("||") {
+        return Some(domain_of(host(rule.strip_suffix('^').unwrap_or(rule))?));
+    }
+    if let Some(name) = word.strip_prefix("*.") {
+        return Some(domain_of(host(name)?));
+    }
+    if let Some((_, rest)) = word.split_once("://") {
+        return url_of(rest);
+    }
+    if word.contains('/') { url_of(word) } else { host(word).map(ListedName::Host) }
+}
+
+/// A URL without its scheme. A host alone means the host.
+fn url_of(text: &str) -> Option<ListedName> {
+    let text = text.split_once("://").map_or(text, |(_, rest)| rest);
+    // Paths are compared as URLs write them.
+    let url = Url::parse(&format!("http://{text}")).ok()?;
+    let name = host(url.host_str()?)?;
+    let path = url.path();
+    match url.query() {
+        None if path == "/" => Some(ListedName::Host(name)),
+        None => Some(ListedName::Url(name, path.to_owned())),
+        Some(query) => Some(ListedName::Url(name, format!("{path}?{query}"))),
+    }
+}
+
+/// Everything below a name; an address has nothing below it.
+fn domain_of(name: String) -> ListedName {
+    let is_address = name.starts_with('[') || name.parse::<IpAddr>().is_ok();
+    if is_address { ListedName::Host(name) } else { ListedName::Domain(name) }
+}
+
+/// A host as URLs have it: lower case, punycode, no dot at its end.
+fn host(text: &str) -> Option<String> {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    // Most names need no more than a look.
+    let is_plain =
+        |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'.' | b'-' | b'0'..=b'9');
+    let last = text.rsplit('.').next().unwrap_or_default();
+    let is_alphabetic = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_lowercase());
+    let has_labels = text.contains('.') && !text.contains("..") && !text.starts_with('.');
+    if is_alphabetic && has_labels && text.bytes().all(is_plain) && !text.contains("xn--") {
+        return (text.len() <= 253).then(|| text.to_owned());
+    }
+    match Host::parse(text).ok()? {
+        Host::Domain(name) => {
+            let name = name.strip_suffix('.').unwrap_or(&name);
+            let is_name = name.contains('.') && name.len() <= 253 && !name.starts_with('.');
+            (is_name && !name.contains("..")).then(|| name.to_owned())
+        }
+        address => Some(address.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(kind: ListFileKind, line: &str) -> Option<String> {
+        let names = names_of_line(kind, line.as_bytes())?;
+        let text = |name: &ListedName| match name {
+            ListedName::Host(name) => format!("={name}"),
+            ListedName::Domain(name) => format!(".{name}"),
+            ListedName::Url(name, path) => format!("/{name}{path}"),
+        };
+        Some(names.iter().map(text).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn the_lines_of_each_file_name_what_its_format_says() {
+        use ListFileKind::{Domains, Hosts, Urls};
+        for (kind, line, expected) in [
+            (Domains, "example.com", Some(".example.com")),
+            (Domains, ".Example.COM.", Some(".example.com")),
+            (Domains, "bücher.example", Some(".xn--bcher-kva.example")),
+            (Domains, "192.0.2.7", Some("=192.0.2.7")),
+            (Domains, "[2001:DB8::1]", Some("=[2001:db8::1]")),
+            (Domains, "com", None),
+            (Domains, "a b.example", None),
+            (Domains, "# remark", Some("")),
+            (Urls, "example.com/~user", Some("/example.com/~user")),
+            (Urls, "http://www.example.com/a/b.html?x=1", Some("/www.example.com/a/b.html?x=1")),
+            (Urls, "example.com", Some("=example.com")),
+            (Urls, "example.com/", Some("=example.com")),
+            (Urls, "example.com/ü", Some("/example.com/%C3%BC")),
+            (Hosts, "0.0.0.0 a.example b.example # why", Some("=a.example =b.example")),
+            (Hosts, "127.0.0.1 localhost", Some("")),
+            (Hosts, "::1 ip6-localhost", Some("")),
+            (Hosts, "192.0.2.1 safe.example", None),
+            (Hosts, "a.example", Some("=a.example")),
+            (Hosts, "||a.example^", Some(".a.example")),
+            (Hosts, "||a.example/x^", None),
+            (Hosts, "||a.example^$script", None),
+            (Hosts, "*.a.example", Some(".a.example")),
+            (Hosts, "https://a.example/", Some("=a.example")),
+            (Hosts, "https://a.example/x", Some("/a.example/x")),
+            (Hosts, "! remark", Some("")),
+            (Hosts, "a.example##.ad", None),
+            (Hosts, "@@||a.example^", None),
+        ] {
+            assert_eq!(shown(kind, line).as_deref(), expected, "{kind:?} {line}");
+        }
+        assert_eq!(shown(Domains, &"a.".repeat(3_000)), None);
+        assert_eq!(names_of_line(Hosts, b"\xff.example"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_names_hosts_as_urls_have_them_or_nothing(line in "\\PC{0,40}") {
+            use ListFileKind::{Domains, Hosts, Urls};
+            for kind in [Domains, Urls, Hosts] {
+                for name in names_of_line(kind, line.as_bytes()).unwrap_or_default() {
+                    let (ListedName::Host(host) | ListedName::Domain(host)
+                        | ListedName::Url(host, _)) = name;
+                    let url = Url::parse(&format!("http://{host}/")).unwrap();
+                    prop_assert_eq!(url.host_str(), Some(host.as_str()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! The JSON of a filter, checked.
+//!
+//! Invariant: settings that [`FilterSettings::check`] accepts compile. A field that is none is
+//! refused, and each error names its field. Must not know: owners and versions of filters.
+
+use std::collections::BTreeMap;
+
+use everytab_frontier::UrlPatterns;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    countries::CountryCode, decision::FilterVerdict, languages::language_code,
+    selection::Selection, words::Words,
+};
+
+/// Bytes of the JSON of a filter: ten thousand words with weights.
+pub const MAX_FILTER_BYTES: usize = 512 << 10;
+/// Lists of a filter: each costs look-ups for every link.
+const MAX_LISTS: usize = 16;
+/// Categories of a list that a filter names. Public lists have about 60.
+const MAX_CATEGORIES: usize = 256;
+/// Words of a filter.
+const MAX_WORDS: usize = 10_000;
+/// Bytes of a word, and of names of filters, lists and categories.
+const MAX_NAME_BYTES: usize = 100;
+/// The greatest weight of a word, and of the threshold.
+const MAX_WEIGHT: i64 = 1_000_000;
+/// Values of a choice, and labels of a classifier.
+const MAX_VALUES: usize = 300;
+/// Bytes of the path of a unix socket (unix(7): 108 with the zero byte at the end).
+const MAX_SOCKET_BYTES: usize = 107;
+
+/// What is wrong with a filter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {reason}")]
+pub struct FilterError {
+    /// The field, such as `words.threshold` or `rules[2]`.
+    pub field: String,
+    /// What is wrong, with the bound.
+    pub reason: String,
+}
+
+impl FilterError {
+    pub(crate) fn new(field: impl Into<String>, reason: impl ToString) -> Self {
+        Self { field: field.into(), reason: reason.to_string() }
+    }
+}
+
+/// A pattern and what it means. The first pattern of a filter that matches decides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleSettings {
+    /// A glob over host and path, or `re:` and an expression (`everytab_frontier::UrlPatterns`).
+    pub pattern: String,
+    /// keep: no other part of the filter is asked. drop, nofollow: see [`FilterVerdict`].
+    pub verdict: FilterVerdict,
+}
+
+/// What being on a list means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ListMode {
+    /// What is on it is dropped.
+    Drop,
+    /// What is on none of the lists with this mode is dropped.
+    Keep,
+}
+
+/// A list of names that was imported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListSettings {
+    /// The name under which it was imported.
+    pub name: String,
+    /// What being on it means.
+    pub mode: ListMode,
+    /// The categories that count; none given: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<String>,
+}
+
+/// Where words are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WordPlace {
+    /// The title.
+    Title,
+    /// The visible text.
+    Text,
+}
+
+/// Words with weights. A page is dropped where the sum reaches the threshold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WordSettings {
+    /// The words, of any case, each with what it adds; negative weights make up for others.
+    pub weights: BTreeMap<String, i64>,
+    /// The sum from which on a page is dropped, at least 1.
+    pub threshold: i64,
+    /// Where they are looked for: in both, if it is not given. A word counts once in each.
+    #[serde(default = "both_places", rename = "in")]
+    pub places: Vec<WordPlace>,
+}
+
+fn both_places() -> Vec<WordPlace> {
+    vec![WordPlace::Title, WordPlace::Text]
+}
+
+/// Countries of hosts: by the top-level domain where it stands for one, else by the address. One of
+/// `keep` and `drop` is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountrySettings {
+    /// Only these, as two letters each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<CountryCode>,
+    /// All but these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<CountryCode>,
+    /// The imported list that has the countries of addresses; none given: addresses say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addresses: Option<String>,
+}
+
+impl CountrySettings {
+    /// Returns true if a country is to be dropped.
+    pub(crate) fn drops(&self, country: CountryCode) -> bool {
+        if self.keep.is_empty() {
+            self.drop.contains(&country)
+        } else {
+            !self.keep.contains(&country)
+        }
+    }
+}
+
+/// A program that judges pages: a model, perhaps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassifierSettings {
+    /// The path of the unix socket at which it listens on each worker.
+    pub socket: String,
+    /// If given, an answer counts only where it has one of these labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+}
+
+/// A filter as its owner writes it. What is not given filters nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FilterSettings {
+    /// Patterns, of which the first that matches decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleSettings>,
+    /// Imported lists of names. A list that drops wins over one that keeps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lists: Vec<ListSettings>,
+    /// Words with weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<WordSettings>,
+    /// Languages, by codes of ISO 639-1 or 639-3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub languages: Option<Selection>,
+    /// Countries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub countries: Option<CountrySettings>,
+    /// Content types, such as `text/html` or `image/*`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub types: Option<Selection>,
+    /// A program that judges pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classifier: Option<ClassifierSettings>,
+}
+
+impl FilterSettings {
+    /// Reads and checks the JSON of a filter.
+    ///
+    /// # Errors
+    /// The first field that is unknown, of another form, or out of its bounds. The field `filter`
+    /// is the whole.
+    pub fn parse(json: &[u8]) -> Result<Self, FilterError> {
+        if json.len() > MAX_FILTER_BYTES {
+            let reason = format!("more than {MAX_FILTER_BYTES} bytes");
+            return Err(FilterError::new("filter", reason));
+        }
+        let value = serde_json::from_slice(json)
+            .map_err(|error| FilterError::new("filter", format!("no JSON: {error}")))?;
+        Self::of_value(value)
+    }
+
+    /// Reads and checks a filter that is JSON already.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn of_value(value: Value) -> Result<Self, FilterError> {
+        let Value::Object(fields) = value else {
+            return Err(FilterError::new("filter", "it is no JSON object"));
+        };
+        let mut settings = Self::default();
+        for (field, value) in fields {
+            match field.as_str() {
+                "rules" => settings.rules = read("rules", value)?,
+                "lists" => settings.lists = read("lists", value)?,
+                "words" => settings.words = read("words", value)?,
+                "languages" => settings.languages = read("languages", value)?,
+                "countries" => settings.countries = read("countries", value)?,
+                "types" => settings.types = read("types", value)?,
+                "classifier" => settings.classifier = read("classifier", value)?,
+                _ => {
+                    let known = "rules, lists, words, languages, countries, types, classifier";
+                    let field: String = field.chars().take(MAX_NAME_BYTES).collect();
+                    return Err(FilterError::new(field, format!("unknown; there are {known}")));
+                }
+            }
+        }
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Checks each field.
+    ///
+    /// # Errors
+    /// The first one that is out of its bounds.
+    pub fn check(&self) -> Result<(), FilterError> {
+        self.patterns()?;
+        self.check_lists()?;
+        if let Some(words) = &self.words {
+            words.check()?;
+            words.compile()?;
+        }
+        if let Some(languages) = &self.languages {
+            check_values("languages", languages.values())?;
+            let unknown = languages.values().iter().find(|code| language_code(code).is_none());
+            if let Some(code) = unknown {
+                let reason = format!("{code:?} is no language that can be told, such as de or deu");
+                return Err(FilterError::new("languages", reason));
+            }
+        }
+        if let Some(countries) = &self.countries {
+            countries.check()?;
+        }
+        if let Some(types) = &self.types {
+            check_values("types", types.values())?;
+            if let Some(text) = types.values().iter().find(|text| !is_type(text)) {
+                let reason = format!("{text:?} is no content type, such as text/html or image/*");
+                return Err(FilterError::new("types", reason));
+            }
+        }
+        match &self.classifier {
+            Some(classifier) => classifier.check(),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the names of the lists that the filter needs, each once.
+    #[must_use]
+    pub fn list_names(&self) -> Vec<&str> {
+        let addresses =
+            self.countries.iter().filter_map(|countries| countries.addresses.as_deref());
+        let mut names: Vec<&str> =
+            self.lists.iter().map(|list| list.name.as_str()).chain(addresses).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    pub(crate) fn patterns(&self) -> Result<UrlPatterns, FilterError> {
+        let patterns: Vec<&str> = self.rules.iter().map(|rule| rule.pattern.as_str()).collect();
+        UrlPatterns::compile(&patterns).map_err(|error| FilterError::new("rules", error))
+    }
+
+    fn check_lists(&self) -> Result<(), FilterError> {
+        if self.lists.len() > MAX_LISTS {
+            return Err(FilterError::new("lists", format!("more than {MAX_LISTS}")));
+        }
+        for (number, list) in self.lists.iter().enumerate() {
+            let field = |name: &str| format!("lists[{number}].{name}");
+            check_filter_name(&list.name).map_err(|why| FilterError::new(field("name"), why))?;
+            if list.categories.len() > MAX_CATEGORIES {
+                let reason = format!("more than {MAX_CATEGORIES}");
+                return Err(FilterError::new(field("categories"), reason));
+            }
+            for category in &list.categories {
+                check_filter_name(category)
+                    .map_err(|why| FilterError::new(field("categories"), why))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl WordSettings {
+    fn check(&self) -> Result<(), FilterError> {
+        if !(1..=MAX_WORDS).contains(&self.weights.len()) {
+            let reason = format!("{} words are not 1 to {MAX_WORDS}", self.weights.len());
+            return Err(FilterError::new("words.weights", reason));
+        }
+        for (word, weight) in &self.weights {
+            let is_word = (1..=MAX_NAME_BYTES).contains(&word.len()) && word.trim() == word;
+            if !is_word {
+                let shown: String = word.chars().take(20).collect();
+                let reason = format!(
+                    "{shown:?} is no word of 1 to {MAX_NAME_BYTES} bytes without spaces around it"
+                );
+                return Err(FilterError::new("words.weights", reason));
+            }
+            if weight.abs() > MAX_WEIGHT {
+                let reason =
+                    format!("{weight} of {word:?} is not from -{MAX_WEIGHT} to {MAX_WEIGHT}");
+                return Err(FilterError::new("words.weights", reason));
+            }
+        }
+        if !(1..=MAX_WEIGHT).contains(&self.threshold) {
+            let reason = format!("{} is not from 1 to {MAX_WEIGHT}", self.threshold);
+            return Err(FilterError::new("words.threshold", reason));
+        }
+        if self.places.is_empty() || self.places.len() > both_places().len() {
+            return Err(FilterError::new("words.in", "it is not title, text or both"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn compile(&self) -> Result<Words, FilterError> {
+        // Words that differ in case alone are one, with both weights.
+        let mut folded: BTreeMap<String, i64> = BTreeMap::new();
+        for (word, weight) in &self.weights {
+            let sum = folded.entry(word.to_lowercase()).or_default();
+            *sum = sum.saturating_add(*weight);
+        }
+        Words::compile(folded.iter().map(|(word, weight)| (word.as_str(), *weight)))
+            .map_err(|error| FilterError::new("words.weights", error))
+    }
+}
+
+impl CountrySettings {
+    fn check(&self) -> Result<(), FilterError> {
+        if self.keep.is_empty() == self.drop.is_empty() {
+            return Err(FilterError::new("countries", "give one of keep and drop"));
+        }
+        if self.keep.len().max(self.drop.len()) > MAX_VALUES {
+            return Err(FilterError::new("countries", format!("more than {MAX_VALUES}")));
+        }
+        match &self.addresses {
+            Some(name) => {
+                check_filter_name(name).map_err(|why| FilterError::new("countries.addresses", why))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl ClassifierSettings {
+    fn check(&self) -> Result<(), FilterError> {
+        let length = self.socket.len();
+        let is_path = self.socket.starts_with('/') && !self.socket.contains('\0');
+        if !is_path || length > MAX_SOCKET_BYTES {
+            let reason = format!(
+                "{:?} is no absolute path of at most {MAX_SOCKET_BYTES} bytes",
+                self.socket
+            );
+            return Err(FilterError::new("classifier.socket", reason));
+        }
+        check_values("classifier.labels", &self.labels)
+    }
+}
+
+fn read<T: DeserializeOwned>(field: &str, value: Value) -> Result<T, FilterError> {
+    serde_json::from_value(value).map_err(|error| FilterError::new(field, error))
+}
+
+fn check_values(field: &str, values: &[String]) -> Result<(), FilterError> {
+    let is_long = |value: &String| !(1..=MAX_NAME_BYTES).contains(&value.len());
+    if values.len() > MAX_VALUES {
+        return Err(FilterError::new(field, format!("more than {MAX_VALUES}")));
+    }
+    if values.iter().any(is_long) {
+        let reason = format!("a value is empty or longer than {MAX_NAME_BYTES} bytes");
+        return Err(FilterError::new(field, reason));
+    }
+    Ok(())
+}
+
+/// Returns true for `type/subtype` and `type/*` in lower case.
+fn is_type(text: &str) -> bool {
+    let is_token = |part: &str| {
+        let is_byte = |byte: u8| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"!#$&-^_.+".contains(&byte)
+        };
+        !part.is_empty() && part.bytes().all(is_byte)
+    };
+    text.split_once('/').is_some_and(|(kind, sub)| is_token(kind) && (sub == "*" || is_token(sub)))
+}
+
+/// Checks the name of a filter, a list or a category.
+///
+/// # Errors
+/// What a name is, where it is none.
+pub fn check_filter_name(name: &str) -> Result<(), String> {
+    let is_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_name = (1..=MAX_NAME_BYTES).contains(&name.len())
+        && name.bytes().all(is_byte)
+        && !name.starts_with('.');
+    if is_name {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
+    Err(format!(
+        "{shown:?} is no name: 1 to {MAX_NAME_BYTES} of the characters a-z, A-Z, 0-9, - and _"
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! Reads any bytes as a filter, as lines of a list, as a list and as a classifier's answer. Each is
+//! an error, or something that answers for any URL.
+#![no_main]
+
+use std::sync::Arc;
+
+use everytab_filters::{
+    ClassifierAnswer, CountryRanges, CountryRangesBuilder, Filter, FilterSet, FilterSettings,
+    ListFileKind, NameList, NameListBuilder, PageContent, UrlNames,
+};
+use everytab_frontier::{CanonicalUrl, ParameterList};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let parameters = ParameterList::default();
+    let url = CanonicalUrl::parse("https://a.example.de/x/y?z", &parameters).expect("a URL");
+    if let Ok(settings) = FilterSettings::parse(bytes) {
+        let filter = Filter::compile(&settings, |_| None).expect("what is checked compiles");
+        let set = FilterSet::new(vec![filter]);
+        set.decide_url(&url, false);
+        let page = PageContent { title: &text, text: &text, ..PageContent::default() };
+        set.decide_content(&url, &page);
+    }
+    let mut names = NameListBuilder::default();
+    let mut ranges = CountryRangesBuilder::default();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        for kind in [ListFileKind::Domains, ListFileKind::Urls, ListFileKind::Hosts] {
+            names.add_line("x", kind, line).expect("few lines");
+        }
+        ranges.add_line(line).expect("few lines");
+    }
+    let names = NameList::open(Arc::new(names.build())).expect("what is built is a list");
+    let sections = names.sections_of(&[]).expect("all");
+    let asked = UrlNames::of(url.host(), &text);
+    names.contains(&sections, &asked);
+    let ranges = CountryRanges::open(Arc::new(ranges.build())).expect("what is built is a list");
+    ranges.country_of([192, 0, 2, 1].into());
+    if let Ok(list) = NameList::open(Arc::new(bytes.to_vec())) {
+        list.contains(&list.sections_of(&[]).expect("all"), &asked);
+    }
+    if let Ok(list) = CountryRanges::open(Arc::new(bytes.to_vec())) {
+        list.country_of([192, 0, 2, 1].into());
+    }
+    let _ = ClassifierAnswer::parse(bytes);
+});
