@@ -1,6 +1,6 @@
 //! Reads what a page says: its charset, its title, its icon links, whether it may be shown in a
-//! frame, and, only where a caller asks, what it links to. Also reads robots.txt, and decides which
-//! URLs and addresses may be requested.
+//! frame, and, only where a caller asks, what it links to and its text. Also reads robots.txt, and
+//! decides which URLs and addresses may be requested.
 //!
 //! Every function is pure: bytes in, values out. No page is an error: a broken page gives what it
 //! contains, and what a limit leaves out is counted. Every collection that a page can grow has a
@@ -10,6 +10,7 @@
 //! RFC 9309 and the special-purpose address registries of IANA.
 
 pub mod address;
+mod ascii_art;
 pub mod candidates;
 pub mod cdn_ranges;
 pub mod charset;
@@ -30,6 +31,7 @@ mod refresh;
 pub mod robots;
 pub mod sizes;
 mod srcset;
+pub mod text;
 pub mod title;
 mod tokens;
 pub mod url_rules;
@@ -41,8 +43,11 @@ pub use framing::{Framing, Verdict, iframe_ok};
 pub use icons::{IconClass, IconLink};
 pub use links::{LinkKind, LinkOrigin, LinkRequest, PageLink, PageLinks};
 pub use meta_robots::RobotsDirectives;
-pub use page::{Page, understand, understand_with_links};
+pub use page::{
+    Page, understand, understand_with_links, understand_with_links_and_text, understand_with_text,
+};
 pub use robots::{CrawlDelay, RobotsGroup, RobotsTxt};
+pub use text::{PageText, TextRequest, plain_text};
 pub use title::{Title, TitleState, tab_title};
 pub use url_rules::{Refusal, vet_url};
 

@@ -66,11 +66,51 @@ pub(crate) struct Markup {
 
 /// Is shown the HTML elements of a page in the same pass, for what only some callers ask for.
 pub(crate) trait TagVisitor {
+    /// Receives any tag before it changes the nesting, and before the other functions do.
+    #[inline]
+    fn before_tag(&mut self, _html: &[u8], _tag: &Tag, _nesting: &Nesting) {}
+
     /// Receives the start tag of an HTML element.
     fn start_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting);
 
+    /// Receives any end tag but those of raw text.
+    #[inline]
+    fn end_tag(&mut self, _html: &[u8], _tag: &Tag, _nesting: &Nesting) {}
+
     /// Receives the text of an element whose content is no markup, after its start tag.
     fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting);
+
+    /// Receives the end of the page.
+    #[inline]
+    fn end(&mut self, _html: &[u8], _nesting: &Nesting) {}
+}
+
+/// Shows everything to both, the first one first.
+impl<A: TagVisitor, B: TagVisitor> TagVisitor for (A, B) {
+    fn before_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting) {
+        self.0.before_tag(html, tag, nesting);
+        self.1.before_tag(html, tag, nesting);
+    }
+
+    fn start_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting) {
+        self.0.start_tag(html, tag, nesting);
+        self.1.start_tag(html, tag, nesting);
+    }
+
+    fn end_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting) {
+        self.0.end_tag(html, tag, nesting);
+        self.1.end_tag(html, tag, nesting);
+    }
+
+    fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting) {
+        self.0.raw_text(html, tag, text, nesting);
+        self.1.raw_text(html, tag, text, nesting);
+    }
+
+    fn end(&mut self, html: &[u8], nesting: &Nesting) {
+        self.0.end(html, nesting);
+        self.1.end(html, nesting);
+    }
 }
 
 /// Asks for nothing, and costs nothing.
@@ -97,8 +137,10 @@ pub(crate) fn read(
     let mut nesting = Nesting::default();
     let mut reader = MarkupReader::new(html, is_icon, wants_meta);
     while let Some(tag) = tokens.next(nesting.is_foreign()) {
+        visitor.before_tag(html, &tag, &nesting);
         if tag.is_end_tag {
             nesting.end(html, &tag);
+            visitor.end_tag(html, &tag, &nesting);
         } else if nesting.start(html, &tag) == ElementKind::Html {
             reader.start(&tag, &nesting);
             visitor.start_tag(html, &tag, &nesting);
@@ -109,6 +151,7 @@ pub(crate) fn read(
             }
         }
     }
+    visitor.end(html, &nesting);
     reader.markup
 }
 

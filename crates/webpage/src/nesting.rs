@@ -69,6 +69,12 @@ impl Nesting {
         self.templates == 0
     }
 
+    /// Returns true where text is of the document itself: not in a template, a drawing or a
+    /// formula.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// Returns true in a frameset, where nearly all tags are ignored.
     pub(crate) fn is_in_frameset(&self) -> bool {
         self.framesets > 0

@@ -13,6 +13,7 @@ use crate::{
     links::{LinkFinder, LinkRequest, PageLinks},
     markup::{self, Markup, NoVisitor, TagVisitor},
     meta_robots::RobotsDirectives,
+    text::{PageText, TextFinder, TextRequest},
     title::Title,
 };
 
@@ -67,15 +68,55 @@ pub fn understand_with_links(
     request: &LinkRequest<'_>,
 ) -> (Page, PageLinks) {
     let (page, parsed) = read_page(url, headers, body, &LinkFinder::new(request));
+    let links = page_links(&page, &parsed, &parsed.visitor, headers, request);
+    (page, links)
+}
+
+/// As [`understand`], and reads in the same pass the text that people see.
+#[must_use]
+pub fn understand_with_text(
+    url: &str,
+    headers: &[(String, Vec<u8>)],
+    body: &[u8],
+    request: &TextRequest,
+) -> (Page, PageText) {
+    let (page, parsed) = read_page(url, headers, body, &TextFinder::new(request));
+    let text = parsed.visitor.written(&parsed.html, &parsed.charset_of_html);
+    (page, text)
+}
+
+/// As [`understand_with_links`] and [`understand_with_text`], in one pass.
+#[must_use]
+pub fn understand_with_links_and_text(
+    url: &str,
+    headers: &[(String, Vec<u8>)],
+    body: &[u8],
+    (links, text): (&LinkRequest<'_>, &TextRequest),
+) -> (Page, PageLinks, PageText) {
+    let visitor = (LinkFinder::new(links), TextFinder::new(text));
+    let (page, parsed) = read_page(url, headers, body, &visitor);
+    let text = parsed.visitor.1.written(&parsed.html, &parsed.charset_of_html);
+    let links = page_links(&page, &parsed, &parsed.visitor.0, headers, links);
+    (page, links, text)
+}
+
+/// Makes the links of a page from what was found.
+fn page_links<V>(
+    page: &Page,
+    parsed: &Parsed<'_, V>,
+    found: &LinkFinder,
+    headers: &[(String, Vec<u8>)],
+    request: &LinkRequest<'_>,
+) -> PageLinks {
     let reader = LinkReader {
         html: &parsed.html,
         charset: &parsed.charset_of_html,
         base: page.base.as_ref(),
         head_end: 0,
     };
-    let mut links = parsed.visitor.resolved(&reader);
+    let mut links = found.resolved(&reader);
     links.robots = links.robots.with(RobotsDirectives::of_headers(headers, request.robot));
-    (page, links)
+    links
 }
 
 fn read_page<'a, V: TagVisitor + Clone>(

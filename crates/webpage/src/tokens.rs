@@ -153,6 +153,37 @@ impl<'a> Tokens<'a> {
     }
 }
 
+/// Shows the pieces of text in a range that begins after a tag and ends before the next one: what
+/// is no comment, declaration or processing instruction. The end tag of raw text may be in it, and
+/// a tag that the end of the page cuts off.
+pub(crate) fn texts(html: &[u8], range: &ByteRange, mut show: impl FnMut(ByteRange)) {
+    let mut tokens = Tokens::within(html, range);
+    let mut start = range.start;
+    while let Some(found) = memchr(b'<', tokens.rest()) {
+        tokens.at += found;
+        let at = tokens.at;
+        let byte = |offset: usize| tokens.html.get(at + offset).copied();
+        let is_letter = |offset: usize| byte(offset).is_some_and(|b| b.is_ascii_alphabetic());
+        let after = match byte(1) {
+            Some(b'!') => tokens.past_declaration(false),
+            Some(b'?') => tokens.past(b'>'),
+            Some(b'/') if is_letter(2) => end_of_name(tokens.html, at + 2)
+                .and_then(|end| end_of_attributes(tokens.html, end))
+                .map(|(end, _)| end),
+            Some(b'/') if byte(2).is_some() => tokens.past(b'>'),
+            Some(_) if is_letter(1) => None,
+            _ => {
+                tokens.at += 1;
+                continue;
+            }
+        };
+        show(start..at);
+        let Some(after) = after else { return };
+        (tokens.at, start) = (after, after);
+    }
+    show(start..range.end.min(html.len()));
+}
+
 /// Iterates over the attributes of a tag as written: name and range of the value. The range is
 /// empty for an attribute without a value.
 pub(crate) struct Attributes<'a> {

@@ -1,13 +1,13 @@
 //! Any bytes give a result, and no result exceeds its limits.
 
 use everytab_webpage::{
-    CrawlDelay, RobotsTxt, Verdict,
+    CrawlDelay, RobotsTxt, TextRequest, Verdict,
     candidates::{MAX_DECLARED, candidates},
-    data_url, is_public,
+    data_url, is_public, plain_text,
     robots::MAX_CRAWL_DELAY,
     sizes, tab_title,
     title::MAX_TAB_TITLE_CHARACTERS,
-    understand, vet_url,
+    understand, understand_with_text, vet_url,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -56,6 +56,14 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
         "&",
         " ",
         "<?xml encoding='",
+        "<pre>",
+        "</pre>",
+        "<div hidden>",
+        "</div>",
+        "<td style='display:none'>",
+        "\t",
+        "\u{85}",
+        "\u{ad}",
     ];
     let piece = prop_oneof![
         8 => proptest::sample::select(pieces.to_vec()).prop_map(|piece| piece.as_bytes().to_vec()),
@@ -119,6 +127,21 @@ proptest! {
         let answers = [None, page.url.as_ref()].map(|viewer| page.framing.frameable(viewer));
         prop_assert!(page.framing.verdict != Verdict::Allowed || answers[0]);
         prop_assert!(page.framing.verdict != Verdict::Blocked || !answers[0]);
+    }
+
+    #[test]
+    fn the_text_of_any_bytes_is_bounded_and_changes_nothing_else(
+        body in prop_oneof![soup(), vec(any::<u8>(), 0..300)],
+        max_bytes in 0_usize..80,
+    ) {
+        let request = TextRequest { max_bytes };
+        let (page, text) = understand_with_text("https://a.example/", &[], &body, &request);
+        prop_assert_eq!(page, understand("https://a.example/", &[], &body));
+        for text in [text, plain_text(&[], &body, &request)] {
+            prop_assert!(text.text.len() <= max_bytes);
+            prop_assert!(text.text.chars().all(|c| c == '\n' || !c.is_control()));
+            prop_assert_eq!(text.text.trim(), text.text.as_str());
+        }
     }
 
     #[test]

@@ -1,0 +1,77 @@
+//! Tells drawings made of characters from text, for blocks that keep their line breaks.
+//!
+//! Such a block is a drawing where more than a fifth of its lines hold a run of equal printable
+//! characters, or where a fifth of its characters are made for drawing. Blank lines and white space
+//! are not counted on either side. Must not know: markup.
+
+/// Length of a run of equal characters that a line of a drawing holds. Three are an ellipsis.
+const RUN_CHARACTERS: usize = 4;
+
+/// One line, or one character, in so many makes a drawing.
+const DRAWN_PART: usize = 5;
+
+/// Returns true if the lines are a drawing.
+pub(crate) fn is_ascii_art(block: &str) -> bool {
+    let (mut lines, mut lines_with_run) = (0, 0);
+    let (mut printable, mut drawn) = (0, 0);
+    for line in block.lines() {
+        let (mut last, mut run, mut longest) = (None, 0, 0);
+        for character in line.chars() {
+            run = if last == Some(character) { run + 1 } else { 1 };
+            last = Some(character);
+            if !is_printable(character) {
+                run = 0;
+                continue;
+            }
+            longest = run.max(longest);
+            printable += 1;
+            drawn += usize::from(is_for_drawing(character));
+        }
+        lines += usize::from(longest > 0);
+        lines_with_run += usize::from(longest >= RUN_CHARACTERS);
+    }
+    DRAWN_PART * lines_with_run > lines || (printable > 0 && DRAWN_PART * drawn >= printable)
+}
+
+fn is_printable(character: char) -> bool {
+    !character.is_whitespace() && !character.is_control()
+}
+
+/// Returns true for the Unicode blocks Box Drawing, Block Elements, Dingbats and Braille Patterns.
+fn is_for_drawing(character: char) -> bool {
+    matches!(character, '\u{2500}'..='\u{259f}' | '\u{2700}'..='\u{27bf}' | '\u{2800}'..='\u{28ff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawings_are_told_from_text_and_programs() {
+        for (block, expected) in [
+            ("", false),
+            ("\n \n", false),
+            ("fn main() {\n    println!(\"hello\");\n}\n", false),
+            // Indentation is no run.
+            ("        a\n        b\n        c", false),
+            ("wait ...\nthen go", false),
+            (" _____\n|     |\n|_____|", true),
+            ("####\na\nb\nc", true),
+            // A fifth of the lines is not more than a fifth.
+            ("####\na\nb\nc\nd", false),
+            ("####\n\n\na\nb\nc\n\n", true),
+            ("### #\na", false),
+            ("\u{2554}\u{2550}\u{2557}", true),
+            ("\u{2588}\u{2580}ab", true),
+            ("\u{28ff}\u{2801} abc", true),
+            // One of five characters, and one of six.
+            ("\u{2713} done", true),
+            ("\u{2713} ended", false),
+            ("\u{2713} milk\n\u{2713} eggs and bread", false),
+            ("a | b | c\n--+--+--\n1 | 2 | 3", false),
+            ("+----+----+\n| a  | b  |\n+----+----+", true),
+        ] {
+            assert_eq!(is_ascii_art(block), expected, "{block:?}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What each HTML element does to text.
+
+/// What an element does to the text around and in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// It begins and ends lines.
+    Block,
+    /// It begins and ends lines, and ends a paragraph no earlier than other inline elements do.
+    Row,
+    /// A cell of a table: a space is before and after it.
+    Cell,
+    /// It keeps the line breaks of its text.
+    Preformatted,
+    /// It is a line break.
+    Break,
+    /// It has no content and shows no text.
+    Void,
+    /// Its content is not shown, or only in place of it.
+    Hidden,
+    /// Its content is shown if it has the attribute `open`.
+    HiddenUnlessOpen,
+    /// A button: words in it and around it are apart.
+    Apart,
+    /// It changes nothing.
+    Inline,
+}
+
+/// Elements of which one ends the one before, within a list or table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sibling {
+    None,
+    Paragraph,
+    ListItem,
+    Term,
+    Option,
+    Cell,
+    Row,
+    RowGroup,
+}
+
+/// An HTML element, as far as it concerns text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Element {
+    /// A hash of its name in lower case.
+    pub(super) name: u32,
+    pub(super) flow: Flow,
+    pub(super) sibling: Sibling,
+    /// True if siblings in it end nothing outside of it: a list, a table.
+    pub(super) is_list: bool,
+    /// True if end tags in it end nothing outside of it, except those of tables.
+    pub(super) is_scope: bool,
+    /// True for parts of tables, whose end tags also end what is in a cell.
+    pub(super) is_table_part: bool,
+    /// True for the page itself, whose attributes hide nothing: what a script shows.
+    pub(super) is_root: bool,
+}
+
+/// Longest name in the lists (`blockquote`, `figcaption`).
+const LONGEST_NAME: usize = 10;
+
+impl Element {
+    /// Reads the name of a tag.
+    pub(super) fn of_name(name: &[u8]) -> Self {
+        let mut buffer = [0; LONGEST_NAME];
+        let lower = match buffer.get_mut(..name.len()) {
+            Some(lower) => {
+                lower.copy_from_slice(name);
+                lower.make_ascii_lowercase();
+                &*lower
+            }
+            None => &[],
+        };
+        let (flow, sibling) = flow_of(lower);
+        let table = matches!(lower, b"table");
+        let part = matches!(sibling, Sibling::Cell | Sibling::Row | Sibling::RowGroup)
+            || matches!(lower, b"caption");
+        Self {
+            name: hash(name),
+            flow,
+            sibling,
+            is_list: table || matches!(lower, b"ul" | b"ol" | b"dl" | b"menu" | b"dir"),
+            is_scope: table || sibling == Sibling::Cell || matches!(lower, b"caption" | b"button"),
+            is_table_part: table || part || matches!(lower, b"body" | b"html"),
+            is_root: matches!(lower, b"body" | b"html"),
+        }
+    }
+
+    /// Returns true if the element ends a paragraph that is open before it.
+    pub(super) fn ends_paragraph(&self) -> bool {
+        matches!(self.flow, Flow::Block | Flow::Preformatted)
+    }
+}
+
+/// FNV-1a of the name in lower case. Two names with one hash would only end each other.
+fn hash(name: &[u8]) -> u32 {
+    name.iter().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193)
+    })
+}
+
+fn flow_of(name: &[u8]) -> (Flow, Sibling) {
+    let flow = match name {
+        b"p" => return (Flow::Block, Sibling::Paragraph),
+        b"li" => return (Flow::Block, Sibling::ListItem),
+        b"dt" | b"dd" => return (Flow::Block, Sibling::Term),
+        b"option" | b"optgroup" => return (Flow::Row, Sibling::Option),
+        b"td" | b"th" => return (Flow::Cell, Sibling::Cell),
+        b"tr" => return (Flow::Row, Sibling::Row),
+        b"tbody" | b"thead" | b"tfoot" => return (Flow::Row, Sibling::RowGroup),
+        b"html" | b"body" | b"caption" => Flow::Row,
+        b"address" | b"article" | b"aside" | b"blockquote" | b"center" | b"details" | b"dir"
+        | b"div" | b"dl" | b"fieldset" | b"figcaption" | b"figure" | b"footer" | b"form"
+        | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"header" | b"hgroup" | b"legend"
+        | b"main" | b"menu" | b"nav" | b"ol" | b"search" | b"section" | b"summary" | b"table"
+        | b"ul" => Flow::Block,
+        b"pre" | b"listing" | b"xmp" | b"plaintext" => Flow::Preformatted,
+        b"br" | b"hr" => Flow::Break,
+        b"area" | b"base" | b"basefont" | b"bgsound" | b"col" | b"embed" | b"frame" | b"img"
+        | b"input" | b"keygen" | b"link" | b"meta" | b"param" | b"source" | b"track" | b"wbr" => {
+            Flow::Void
+        }
+        b"audio" | b"canvas" | b"datalist" | b"iframe" | b"noembed" | b"noframes" | b"noscript"
+        | b"object" | b"rp" | b"script" | b"select" | b"style" | b"template" | b"textarea"
+        | b"title" | b"video" => Flow::Hidden,
+        b"dialog" => Flow::HiddenUnlessOpen,
+        b"button" => Flow::Apart,
+        _ => Flow::Inline,
+    };
+    (flow, Sibling::None)
+}

@@ -1,0 +1,96 @@
+//! The open elements that decide whether text is shown, and whether it is preformatted.
+//!
+//! No tree: only elements that begin lines are kept, and inline ones that hide their content. So an
+//! end tag finds its element unless inline elements are nested wrongly. At most [`MAX_DEPTH`] are
+//! kept: deeper ones end with the one that contains them.
+
+use super::element::{Element, Flow, Sibling};
+
+/// Greatest nesting that is tracked. Browsers keep 512 levels, inline elements included.
+const MAX_DEPTH: usize = 256;
+
+/// An open element.
+#[derive(Debug, Clone, Copy)]
+struct OpenElement {
+    element: Element,
+    is_hidden: bool,
+    is_preformatted: bool,
+}
+
+/// The open elements, and what follows from them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OpenElements {
+    open: Vec<OpenElement>,
+    hidden: usize,
+    preformatted: usize,
+}
+
+impl OpenElements {
+    /// Returns true if the content of the current element is not shown.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.hidden > 0
+    }
+
+    /// The number of preformatted elements that are open.
+    pub(super) fn preformatted(&self) -> usize {
+        self.preformatted
+    }
+
+    /// Ends what a start tag ends without an end tag.
+    pub(super) fn close_before(&mut self, element: &Element) {
+        let is_paragraph = |open: &OpenElement| open.element.sibling == Sibling::Paragraph;
+        if element.ends_paragraph() && self.open.last().is_some_and(is_paragraph) {
+            self.truncate(self.open.len() - 1);
+        }
+        if matches!(element.sibling, Sibling::None | Sibling::Paragraph) {
+            return;
+        }
+        let ends = |open: &OpenElement| {
+            let other = open.element.sibling;
+            match element.sibling {
+                Sibling::Row => matches!(other, Sibling::Row | Sibling::Cell),
+                Sibling::RowGroup => {
+                    matches!(other, Sibling::RowGroup | Sibling::Row | Sibling::Cell)
+                }
+                same => other == same,
+            }
+        };
+        let below = self.open.iter().rposition(|open| open.element.is_list);
+        let above = below.map_or(0, |at| at + 1);
+        let inner = self.open.get(above..).unwrap_or_default();
+        if let Some(found) = inner.iter().position(ends) {
+            self.truncate(above + found);
+        }
+    }
+
+    /// Opens an element.
+    pub(super) fn push(&mut self, element: Element, is_hidden: bool) {
+        let is_inline = matches!(element.flow, Flow::Inline | Flow::Apart);
+        if self.open.len() >= MAX_DEPTH || (is_inline && !is_hidden && !self.is_hidden()) {
+            return;
+        }
+        let is_preformatted = element.flow == Flow::Preformatted;
+        self.hidden += usize::from(is_hidden);
+        self.preformatted += usize::from(is_preformatted);
+        self.open.push(OpenElement { element, is_hidden, is_preformatted });
+    }
+
+    /// Ends the innermost element of this name, and what is open in it.
+    pub(super) fn close(&mut self, element: &Element) {
+        for (at, open) in self.open.iter().enumerate().rev() {
+            if open.element.name == element.name {
+                return self.truncate(at);
+            }
+            if open.element.is_scope && !element.is_table_part {
+                return;
+            }
+        }
+    }
+
+    fn truncate(&mut self, length: usize) {
+        for closed in self.open.drain(length..) {
+            self.hidden -= usize::from(closed.is_hidden);
+            self.preformatted -= usize::from(closed.is_preformatted);
+        }
+    }
+}
