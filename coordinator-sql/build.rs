@@ -6,7 +6,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = env::var("CARGO_MANIFEST_DIR")?;
     let mut code = String::new();
     for (constant, folders) in
-        [("MIGRATIONS", &["migrations"][..]), ("FUNCTIONS", &["functions"][..])]
+        [("MIGRATIONS", &["migrations"][..]), ("FUNCTIONS", &["functions", "functions/api"][..])]
     {
         writeln!(code, "pub(crate) const {constant}: &[(&str, &str)] = &[")?;
         for folder in folders {

@@ -4,6 +4,7 @@
 revoke all on schema everytab from public;
 revoke all on all tables in schema everytab from public;
 revoke all on all functions in schema coordinator from public;
+revoke all on all functions in schema api from public;
 -- A temporary table fills the disk of the server. Only the owner of the database can revoke this.
 do $$ begin
     execute format('revoke temporary on database %I from public', current_database());
@@ -35,6 +36,17 @@ grant execute on function
     coordinator.open_crawls, coordinator.crawl_settings, coordinator.read_links,
     coordinator.load_blocked_hosts, coordinator.load_due_hosts, coordinator.load_host_chunks,
     coordinator.load_site_hosts, coordinator.load_slot_sums, coordinator.reserve_pages,
-    coordinator.checkpoint_slot, coordinator.frontier_health,
+    coordinator.checkpoint_slot, coordinator.frontier_health, coordinator.load_robots_overrides,
     coordinator.drop_read_links, coordinator.drop_ended_frontier
     to everytab_worker;
+-- The HTTP service works for whoever shows a key, and each function checks it.
+grant usage on schema api, coordinator to everytab_api;
+grant execute on function
+    coordinator.schema_digest, api.admit, api.own_key, api.submit, api.add_links, api.start_crawl,
+    api.crawls, api.crawl_states, api.move_crawl, api.crawl_hosts, api.fetch_state,
+    api.fetch_states, api.find_capture, api.feed, api.feed_news, api.feed_tail, api.overview,
+    api.add_filter,
+    api.change_filter, api.filters, api.remove_filter, api.filter_lists, api.set_rate,
+    api.add_robots, api.list_robots, api.drop_robots, api.add_schedule, api.list_schedules,
+    api.drop_schedule, api.search
+    to everytab_api;

@@ -70,3 +70,28 @@ exception
     -- Another migration has made them since.
     when duplicate_object or unique_violation then null;
 end $$;
+
+-- The role of the HTTP service. It came later than the workers' roles, so it is made as changes of
+-- those are: by everytab_roles, where there is one.
+do $$ declare
+    -- A few processes with a few connections each.
+    max_connections constant integer := 100;
+    making constant text := format('create role everytab_api login;
+        alter role everytab_api connection limit %s;
+        alter role everytab_api set statement_timeout = ''90s'';
+        alter role everytab_api set lock_timeout = ''60s'';
+        alter role everytab_api set idle_in_transaction_session_timeout = ''60s'';',
+        max_connections);
+begin
+    if exists (select from pg_roles where rolname = 'everytab_api') then
+        return;
+    end if;
+    if to_regprocedure('everytab_roles.change(text)') is not null then
+        perform everytab_roles.change(making);
+    else
+        execute making;
+    end if;
+exception
+    -- Another migration has made it since.
+    when duplicate_object or unique_violation then null;
+end $$;

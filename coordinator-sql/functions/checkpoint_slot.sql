@@ -5,7 +5,8 @@
 -- p_counts has an object a crawl, each crawl once: how much its sums grow (pending may shrink), its
 -- refused, left and links_refused by reason, how many reserved pages it used and how many it gives
 -- back. The other arrays are columns of rows: of fetches, links, chunks and hosts, as the tables
--- have them. p_cursor and p_urgent_cursor are null where links that were read are not merged yet.
+-- have them, and p_texts the text of pages that are searched. p_cursor and p_urgent_cursor are
+-- null where links that were read are not merged yet.
 --
 -- Returns the word recorded, repeated or lost, and the crawls of p_counts that have ended, by this
 -- checkpoint or before it. Of those that had ended before nothing is recorded.
@@ -18,7 +19,7 @@ create or replace function coordinator.checkpoint_slot(
     p_languages text[], p_titles text[], p_etags text[], p_last_modified text[],
     p_redirects text[], p_objects text[], p_record_offsets bigint[], p_record_lengths integer[],
     p_body_objects text[], p_body_offsets bigint[], p_body_lengths integer[],
-    p_truncated text[],
+    p_truncated text[], p_texts text[],
     p_link_crawls integer[], p_link_groups smallint[], p_link_masks integer[],
     p_link_urgent boolean[], p_link_amounts integer[], p_link_data bytea[],
     p_chunk_crawls integer[], p_chunk_hosts bigint[], p_seqs integer[], p_snapshots boolean[],
@@ -84,6 +85,11 @@ begin
                   p_record_offsets, p_record_lengths, p_body_objects, p_body_offsets,
                   p_body_lengths, p_truncated) as f (crawl)
      where f.crawl <> all (closed);
+    insert into fetch_texts (crawl, host_hash, url_hash, words, text)
+    select f.crawl, f.host_hash, f.url_hash, coordinator.words_of_page(f.title, f.text), f.text
+      from unnest(p_fetch_crawls, p_fetch_hosts, p_url_hashes, p_titles, p_texts)
+           as f (crawl, host_hash, url_hash, title, text)
+     where f.text is not null and f.crawl <> all (closed);
     if cardinality(p_link_crawls) > 0 then
         insert into links (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
         select coordinator.links_hour(), l.*

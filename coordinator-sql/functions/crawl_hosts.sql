@@ -4,13 +4,22 @@ returns table (hostname text, slot smallint, known integer, pending integer,
                next_due timestamptz, free_at timestamptz, delay_ms integer, response_ms integer,
                crawl_delay_ms integer, failures smallint)
 language sql stable security definer set search_path = everytab, pg_temp as $$
-    select h.hostname, n.slot, n.known, n.pending, n.next_due, h.free_at, h.delay_ms,
+    -- The others are not joined with anything.
+    with first as materialized (
+        select d.* from crawls r
+         cross join slots s
+         cross join lateral (
+               select f.slot, f.crawl, f.host_hash, f.next_due from frontier_due f
+                where f.slot = s.slot and f.crawl = r.crawl
+                order by f.next_due, f.host_hash limit p_limit) d
+         where r.id = p_id
+         order by d.next_due, d.host_hash limit p_limit)
+    select h.hostname, d.slot, n.known, n.pending, d.next_due, h.free_at, h.delay_ms,
            h.response_ms, h.crawl_delay_ms, h.failures
-      from (select distinct on (c.slot, c.host_hash)
-                   c.slot, c.host_hash, c.known, c.pending, c.next_due
-              from frontier_chunks c join crawls r on r.crawl = c.crawl and r.id = p_id
-             order by c.slot, c.host_hash, c.seq desc) n
-      join frontier_hosts h using (slot, host_hash)
-     where n.next_due is not null
-     order by n.next_due, h.hostname limit p_limit;
+      from first d
+      join frontier_hosts h on h.slot = d.slot and h.host_hash = d.host_hash
+      join lateral (select c.known, c.pending from frontier_chunks c
+                     where c.slot = d.slot and c.crawl = d.crawl and c.host_hash = d.host_hash
+                     order by c.seq desc limit 1) n on true
+     order by d.next_due, h.hostname;
 $$;

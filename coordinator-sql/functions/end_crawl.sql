@@ -11,7 +11,7 @@ begin
                          else jsonb_build_object(p_ended_by, s.pending) end)
      where s.crawl = p_crawl;
     update crawls c
-       set state = 'ended', ended_by = p_ended_by, seeding = false,
+       set state = 'ended', ended_by = p_ended_by, paused_by = null, seeding = false,
            finished_at = clock_timestamp()
      where c.crawl = p_crawl;
 end $$;

@@ -1,6 +1,7 @@
 -- Ends a crawl whose time is over, or that has stored as many bytes as it may. One a call: whoever
 -- holds two crawls and waits for the slots of one would keep a checkpoint of both waiting for ever.
--- A crawl whose row another transaction holds is looked at the next time.
+-- A crawl whose row another transaction holds is looked at the next time. Where no time is over,
+-- a standing crawl that was replaced may end now, when it is empty.
 create or replace function coordinator.end_overdue_crawl()
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
@@ -16,5 +17,15 @@ begin
      order by c.crawl limit 1 for no key update skip locked;
     if found then
         perform coordinator.end_crawl(overdue.crawl, overdue.why);
+        return;
+    end if;
+    select c.crawl into overdue
+      from crawls c join api_crawls a on a.crawl = c.crawl
+     where a.is_to_close
+     order by c.crawl limit 1 for no key update of c skip locked;
+    if found then
+        update api_crawls a set is_to_close = false where a.crawl = overdue.crawl;
+        update crawls c set seeding = false where c.crawl = overdue.crawl;
+        perform coordinator.end_if_done(overdue.crawl);
     end if;
 end $$;

@@ -1,7 +1,7 @@
 -- Leases free slots to a worker while any crawl is open, up to its share of all slots and at most
--- p_wanted. A slot that killed two workers in a row comes first and alone, to a worker whose other
--- slots are proved: if it dies again, they have died once. The cursors say what the slot has read
--- of links.
+-- p_wanted. Slots that killed two workers in a row come first, a few together, to a worker whose
+-- other slots are proved: if it dies again, they have died once. One that killed more comes alone.
+-- The cursors say what the slot has read of links.
 create or replace function coordinator.lease_slots(p_worker text, p_wanted integer)
 returns table (slot smallint, lease_number integer, lease_token uuid, lease_ms integer,
                deaths smallint, is_isolated boolean, cursor text, urgent_cursor text)
@@ -10,8 +10,11 @@ language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- Long enough for a worker to renew five times before it ends.
     lease_ms constant integer := 30000;
-    -- As many deaths in a row make a slot the only one of its holder.
+    -- After as many deaths in a row a slot is leased with others that killed their holders alone.
     suspect_deaths constant integer := 2;
+    -- Two workers that die quickly make suspects of all 256 slots, and each takes up to 10 seconds
+    -- to be proved: alone 40 minutes, by this many three.
+    suspects_together constant integer := 16;
     share integer;
     held integer;
     holds_suspect boolean;
@@ -39,7 +42,13 @@ begin
     suspect as materialized (
         select f.slot from slots f
          where f.lease_token is null and f.deaths >= suspect_deaths and is_proved
-         order by random() limit least(p_wanted, 1) for no key update skip locked),
+           and (f.deaths = suspect_deaths or not exists (
+               select from slots o where o.lease_token is null and o.deaths = suspect_deaths))
+         order by random()
+         limit least(p_wanted, case when exists (
+             select from slots o where o.lease_token is null and o.deaths = suspect_deaths)
+             then least(suspects_together, greatest(share - held, 1)) else 1 end)
+         for no key update skip locked),
     taken as (
         select coalesce(nullif(array(select f.slot from suspect f), '{}'),
                         array(select f.slot from free f)) as slots)

@@ -5,7 +5,9 @@ declare
     name text := 'links_' || p_hour;
 begin
     perform coordinator.lock_partitions();
-    if to_regclass('everytab.' || name) is null then
+    -- A session may remember that there was no such table, and taking this lock does not tell it.
+    if not exists (select from pg_class c
+                    where c.relnamespace = 'everytab'::regnamespace and c.relname = name) then
         execute format('create table everytab.%I (like everytab.links including all)', name);
         execute format('alter table everytab.links attach partition everytab.%I
                             for values from (%s) to (%s)', name, p_hour, p_hour + 1);

@@ -1,11 +1,13 @@
--- Pauses, resumes or cancels a crawl, by p_verb. Returns its state and what ended it; no row: there
--- is no such crawl. What has ended stays so.
+-- Pauses, resumes or cancels a crawl, by p_verb. Returns its state, what ended it and who paused
+-- it; no row: there is no such crawl. What has ended stays so. A crawl that is to be resumed while
+-- its owner may not crawl stays paused for that reason, and goes on when it passes.
 create or replace function coordinator.move_crawl(p_id uuid, p_verb text)
-returns table (state text, ended_by text)
+returns table (state text, ended_by text, paused_by text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
     crawl_row crawls;
+    hold text;
 begin
     select * into crawl_row from crawls c where c.id = p_id for no key update;
     if not found then
@@ -14,12 +16,18 @@ begin
     if crawl_row.state <> 'ended' then
         case p_verb
             when 'pause' then
-                update crawls c set state = 'paused' where c.crawl = crawl_row.crawl;
+                update crawls c set state = 'paused', paused_by = 'operator'
+                 where c.crawl = crawl_row.crawl;
             when 'resume' then
-                update crawls c set state = 'running' where c.crawl = crawl_row.crawl;
+                hold := coordinator.hold_of_owner(crawl_row.owner);
+                update crawls c
+                   set state = case when hold is null then 'running' else 'paused' end,
+                       paused_by = hold
+                 where c.crawl = crawl_row.crawl;
             when 'cancel' then
                 perform coordinator.end_crawl(crawl_row.crawl, 'cancel');
         end case;
     end if;
-    return query select c.state, c.ended_by from crawls c where c.crawl = crawl_row.crawl;
+    return query
+    select c.state, c.ended_by, c.paused_by from crawls c where c.crawl = crawl_row.crawl;
 end $$;

@@ -1,13 +1,46 @@
--- The crawls that have not ended, for the holders of slots, after one whose time is over was ended
--- and the next partition of links was made.
--- How many pages a limited crawl may still reserve is among it (null: no limit).
+-- The crawls that have not ended, for the holders of slots, after one whose time is over was ended,
+-- those of keys were paused or resumed by their quotas, the next partition of links was made, and
+-- schedules that are due were fired: every worker calls this every few seconds.
+-- How many pages a limited crawl may still reserve is among it (null: no limit), and the requests a
+-- second (null: any number) and least delays that hold for the crawl and for all of its owner's;
+-- holders says among how many workers such a rate is shared.
 create or replace function coordinator.open_crawls()
-returns table (crawl integer, id uuid, name text, state text, budget_left bigint, store text)
+returns table (crawl integer, id uuid, name text, owner text, state text, budget_left bigint,
+               store text, rate double precision, holders integer, min_delay_ms integer,
+               owner_rate double precision, owner_holders integer, owner_min_delay_ms integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    -- A crawl that is younger has not come to all the workers that it will be asked by.
+    young constant interval := '1 minute';
+    live integer := (coordinator.share_of_slots()).live_workers;
 begin
     perform coordinator.end_overdue_crawl();
     perform coordinator.make_links_partitions();
+    perform coordinator.hold_crawls();
+    perform coordinator.fire_schedules();
     return query
-    select c.crawl, c.id, c.name, c.state, c.budget_left, c.store
-      from crawls c where c.state <> 'ended' order by c.crawl;
+    with open as materialized (
+        select c.crawl, c.id, c.name, c.owner, c.state, c.budget_left, c.store, c.rate,
+               c.min_delay_ms, c.started_at > clock_timestamp() - young as is_young
+          from crawls c where c.state <> 'ended'),
+    limits as materialized (
+        select o.owner, l.rate, l.min_delay_ms
+          from (select distinct p.owner from open p) o
+          cross join lateral coordinator.limits_of_owner(o.owner) l),
+    held as materialized (
+        select distinct p.owner, p.crawl, s.holder
+          from open p
+          join limits l on l.owner = p.owner
+          join crawl_slots cs on cs.crawl = p.crawl and cs.pending > 0
+          join slots s on s.slot = cs.slot and s.holder is not null
+         where p.rate is not null or l.rate is not null)
+    select p.crawl, p.id, p.name, p.owner, p.state, p.budget_left, p.store, p.rate,
+           case when p.is_young then live else greatest(1, (
+               select count(*) from held h where h.crawl = p.crawl)::integer) end,
+           p.min_delay_ms, l.rate,
+           case when bool_or(p.is_young) over (partition by p.owner) then live else greatest(1, (
+               select count(distinct h.holder) from held h where h.owner = p.owner)::integer) end,
+           l.min_delay_ms
+      from open p join limits l on l.owner = p.owner
+     order by p.crawl;
 end $$;

@@ -1,48 +1,66 @@
--- Reads links that slots have not read yet: rows of their groups whose mask names one of them and
--- whose transaction is not visible in the slot's cursor, so that a transaction that commits late is
--- not passed over. Urgent links have a cursor of their own. Links whose cursors are null are not
--- read.
+-- Reads links that slots have not read yet, urgent ones or the others: rows of their groups whose
+-- mask names one of them and whose transaction is not visible in the slot's cursor, so that a
+-- transaction that commits late is not passed over.
 --
 -- Every row carries the ceiling: the cursor of these slots once they have merged all rows up to it.
--- At most p_limit rows come at a time, by their numbers; who gets so many asks again, with that
--- ceiling and the last number, for the next ones. The first row is only the ceiling.
+-- At most p_limit rows come at a time, in the order of the index: who gets so many asks again, with
+-- that ceiling and the position of the last row, for the next ones. A row is looked at once in all
+-- these calls, however many there are. The first row is only the ceiling.
 create or replace function coordinator.read_links(
-    p_slots smallint[], p_cursors text[], p_urgent_cursors text[], p_ceiling text,
-    p_after bigint, p_limit integer)
-returns table (ceiling text, id bigint, slots smallint[], crawl integer, is_urgent boolean,
-               amount integer, data bytea)
-language plpgsql stable security definer set search_path = everytab, pg_temp as $$
+    p_slots smallint[], p_cursors text[], p_is_urgent boolean, p_ceiling text, p_position text,
+    p_limit integer)
+returns table (ceiling text, "position" text, slots smallint[], crawl integer, amount integer,
+               data bytea)
+language plpgsql stable security definer set search_path = everytab, pg_temp
+-- Without statistics of a new partition, Postgres would rather read and sort all rows a call. A
+-- plan that must sort counts as so dear that Postgres would compile it, for 100 ms a call.
+set enable_sort = off set jit = off as $$
 #variable_conflict use_column
 declare
     -- The slots of a group, as a mask of them has bits.
     slots_per_group constant smallint := 16;
     -- The snapshot of the statement that called.
     top pg_snapshot := coalesce(p_ceiling::pg_snapshot, pg_current_snapshot());
+    -- Where to go on: the group, transaction and number of a row.
+    after_group smallint := split_part(p_position, ':', 1);
+    after_xid xid8 := split_part(p_position, ':', 2);
+    after_id bigint := split_part(p_position, ':', 3);
+    remaining integer := p_limit;
+    found integer;
+    asked record;
 begin
     ceiling := top::text;
     return next;
-    return query
-    with asked as materialized (
-        select a.slot, a.slot / slots_per_group as slot_group,
-               1 << (a.slot % slots_per_group) as bit, l.urgent,
-               l.snapshot::pg_snapshot as snapshot
-          from unnest(p_slots, p_cursors, p_urgent_cursors) a (slot, cursor, urgent_cursor)
-         cross join lateral (values (false, a.cursor), (true, a.urgent_cursor))
-                        l (urgent, snapshot)
-         where l.snapshot is not null),
-    groups as materialized (
-        select a.slot_group, a.urgent, min(pg_snapshot_xmin(a.snapshot)) as oldest
-          from asked a group by a.slot_group, a.urgent)
-    select top::text, u.id, u.slots, u.crawl, u.is_urgent, u.amount, u.data
-      from (select l.id, l.crawl, l.is_urgent, l.amount, l.data,
-                   array(select a.slot from asked a
-                          where a.slot_group = l.slot_group and a.urgent = l.is_urgent
-                            and l.slot_mask & a.bit <> 0
-                            and not pg_visible_in_snapshot(l.xid, a.snapshot)) as slots
-              from groups g
-              join links l on l.slot_group = g.slot_group and l.is_urgent = g.urgent
-                          and l.xid >= g.oldest
-             where l.id > p_after and pg_visible_in_snapshot(l.xid, top)) u
-     where cardinality(u.slots) > 0
-     order by u.id limit p_limit;
+    for asked in
+        select a.slot / slots_per_group as slot_group,
+               min(pg_snapshot_xmin(a.cursor::pg_snapshot)) as oldest,
+               array_agg(a.slot) as slots,
+               array_agg(1 << (a.slot % slots_per_group)) as bits,
+               array_agg(a.cursor::pg_snapshot) as cursors
+          from unnest(p_slots, p_cursors) a (slot, cursor)
+         group by 1 having a.slot / slots_per_group >= coalesce(after_group, 0) order by 1
+    loop
+        if asked.slot_group is distinct from after_group then
+            after_xid := asked.oldest;
+            after_id := -1;
+        end if;
+        return query
+        select top::text, format('%s:%s:%s', asked.slot_group, u.xid, u.id), u.slots, u.crawl,
+               u.amount, u.data
+          from (select l.xid, l.id, l.crawl, l.amount, l.data,
+                       array(select s.slot
+                               from unnest(asked.slots, asked.bits, asked.cursors)
+                                    s (slot, bit, cursor)
+                              where l.slot_mask & s.bit <> 0
+                                and not pg_visible_in_snapshot(l.xid, s.cursor)) as slots
+                  from links l
+                 where l.slot_group = asked.slot_group and l.is_urgent = p_is_urgent
+                   and (l.xid, l.id) > (after_xid, after_id) and l.xid < pg_snapshot_xmax(top)
+                   and pg_visible_in_snapshot(l.xid, top)) u
+         where cardinality(u.slots) > 0
+         order by u.xid, u.id limit remaining;
+        get diagnostics found = row_count;
+        remaining := remaining - found;
+        exit when remaining = 0;
+    end loop;
 end $$;

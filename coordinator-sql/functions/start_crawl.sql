@@ -5,6 +5,7 @@ create or replace function coordinator.start_crawl(
     p_ends_at timestamptz, p_max_store_bytes bigint)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
+    owner_is_key text := 'key:';
     new_crawl integer;
 begin
     insert into crawls (id, name, owner, store, settings, page_limit, budget_left, ends_at,
@@ -12,7 +13,13 @@ begin
     values (p_id, p_name, p_owner, p_store, p_settings, p_page_limit, p_page_limit, p_ends_at,
             p_max_store_bytes)
     returning crawl into new_crawl;
+    insert into api_crawls (crawl, key)
+    select new_crawl, substr(p_owner, length(owner_is_key) + 1)
+     where starts_with(p_owner, owner_is_key);
     perform coordinator.make_fetches_partition(new_crawl);
+    if p_settings ->> 'search' = 'on' then
+        perform coordinator.make_fetches_partition(new_crawl, 'fetch_texts');
+    end if;
     perform coordinator.make_links_partitions();
     return new_crawl;
 end $$;

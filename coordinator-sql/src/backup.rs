@@ -40,9 +40,9 @@ pub struct TableDigest {
 pub enum Contents {
     /// It was never migrated.
     Nothing,
-    /// It has the tables, with no scan, no live crawl and no blocklist in them.
+    /// It has the tables, with no scan, no live crawl, no key and no blocklist in them.
     EmptyTables,
-    /// It has scans, live crawls, or a blocklist.
+    /// It has scans, live crawls, keys of the HTTP service, or a blocklist.
     Scans,
 }
 
@@ -117,14 +117,21 @@ impl Coordinator {
         let has_any = "select exists (select from everytab.scans)
                            or exists (select from everytab.blocklist)";
         let has_crawl = "select exists (select from everytab.crawls)";
+        let has_key = "select exists (select from everytab.api_keys)";
         let has_any = self.value::<bool>(has_any, &[]).await?
-            || self.has_frontier().await? && self.value::<bool>(has_crawl, &[]).await?;
+            || self.has_frontier().await? && self.value::<bool>(has_crawl, &[]).await?
+            || self.has_keys().await? && self.value::<bool>(has_key, &[]).await?;
         Ok(if has_any { Contents::Scans } else { Contents::EmptyTables })
     }
 
     /// Whether the database has the tables of live crawls. Those of an older version have none.
     async fn has_frontier(&self) -> Result<bool, Error> {
         self.value("select to_regclass('everytab.links') is not null", &[]).await
+    }
+
+    /// Whether the database has the tables of the HTTP service.
+    async fn has_keys(&self) -> Result<bool, Error> {
+        self.value("select to_regclass('everytab.api_keys') is not null", &[]).await
     }
 
     /// Lets live crawls go on in a database that came back from a backup; other servers count
@@ -143,7 +150,8 @@ impl Coordinator {
     /// When Postgres refuses.
     pub async fn remove_empty_tables(&self) -> Result<(), Error> {
         let transaction = self.begin_long().await?;
-        let drop = "drop schema if exists coordinator cascade; drop schema everytab cascade";
+        let drop = "drop schema if exists api cascade; drop schema if exists coordinator cascade;
+                    drop schema everytab cascade";
         transaction.script(drop).await?;
         transaction.commit().await
     }

@@ -38,6 +38,7 @@ types! {
     i16 => INT2, INT2_ARRAY;
     i32 => INT4, INT4_ARRAY;
     i64 => INT8, INT8_ARRAY;
+    f64 => FLOAT8, FLOAT8_ARRAY;
     &str => TEXT, TEXT_ARRAY;
     String => TEXT, TEXT_ARRAY;
     &[u8] => BYTEA, BYTEA_ARRAY;

@@ -10,5 +10,7 @@ pub(crate) mod crawls;
 pub(crate) mod health;
 pub(crate) mod links;
 pub(crate) mod load;
+pub(crate) mod robots;
 pub(crate) mod rows;
+pub(crate) mod schedules;
 pub(crate) mod slots;

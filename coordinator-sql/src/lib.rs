@@ -9,6 +9,7 @@
 //! errors that pass by themselves (a restart, a broken connection) from those that do not.
 //! `examples/one_job.rs` shows a job from its lease to its completion.
 
+mod api;
 mod backup;
 mod bind;
 mod blocklist;
@@ -21,6 +22,7 @@ mod digests;
 mod error;
 mod exclusions;
 mod fences;
+mod filters;
 mod frontier;
 mod group_commit;
 mod host_requests;
@@ -41,6 +43,17 @@ mod tls;
 mod transient;
 mod verbs;
 
+pub use api::{
+    caller::{ApiCaller, ApiError, ApiRefusal},
+    crawls::{ApiCrawlState, ApiStarted, IdempotencyKey},
+    feed::{FeedPage, FeedPosition},
+    fetches::{ApiFetch, FetchId},
+    key::ApiKey,
+    operator::NewApiKey,
+    schedules::ApiScheduled,
+    search::ApiFound,
+    submit::{ApiAccepted, ApiSubmission, ApiTarget, StandingCrawl},
+};
 pub use backup::{Contents, Snapshot, TABLES_SCHEMA, TableDigest};
 pub use blocklist::{BlockedPattern, ImportedList};
 pub use completion::Completion;
@@ -50,14 +63,19 @@ pub use database_url::{Transport, transport};
 pub use digests::{Digests, WithheldRun};
 pub use error::Error;
 pub use exclusions::ExclusionRow;
+pub use filters::{NewFilterList, OPERATOR, StoredFilter, StoredFilterList};
 pub use frontier::{
-    changes::{CrawlChange, CrawlChanged, FoundCrawl},
+    changes::{CrawlChange, CrawlChanged, FoundCrawl, RateChange},
     checkpoint::{Checkpoint, CheckpointAnswer},
-    crawls::{CrawlFetch, CrawlHost, CrawlStatus, CrawlVerb, NewCrawl, OpenCrawl},
+    crawls::{
+        CrawlFetch, CrawlHost, CrawlPace, CrawlStatus, CrawlVerb, MovedCrawl, NewCrawl, OpenCrawl,
+    },
     health::FrontierHealth,
-    links::{LinkLanes, UnreadLinks, UnreadRow},
+    links::{LinkLane, UnreadLinks, UnreadRow},
     load::{DueHost, SlotSums, StoredChunk},
+    robots::RobotsOverrideRow,
     rows::{ChunkRow, CrawlCounts, FetchRow, HostManners, LinksRow},
+    schedules::{NewSchedule, ScheduleAdded, ScheduleRow, ScheduleTimes},
     slots::{LinkCursors, SlotFence, SlotLease, SlotRenewal},
 };
 pub use job::{Fence, JobKind, Lease};

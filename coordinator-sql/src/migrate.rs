@@ -22,12 +22,14 @@ const PRELUDE: &str = "
 set local check_function_bodies = off;
 create schema if not exists everytab;
 create schema if not exists coordinator;
+create schema if not exists api;
 do $$ declare
     stale regprocedure;
 begin
     -- A function whose parameters changed would stay beside the new one.
     for stale in select p.oid from pg_proc p
-                  where p.pronamespace = 'coordinator'::regnamespace and p.prokind = 'f' loop
+                  where p.pronamespace in ('coordinator'::regnamespace, 'api'::regnamespace)
+                    and p.prokind = 'f' loop
         execute format('drop function if exists %s cascade', stale);
     end loop;
 end $$;

@@ -60,7 +60,7 @@ pub(crate) async fn run() {
         bench.learn(turn).await;
     }
     let known = u64::from(turns) * u64::from(of_a_slot);
-    report("a known URL", &server, &before, begun, known, "frontier_chunks%|links%");
+    report("a known URL", &server, &before, begun, known, "frontier_chunks%|frontier_due%|links%");
     let sql = "select sum(known) from everytab.crawl_slots";
     assert_eq!(server.number("ours", sql), i64::try_from(known).unwrap());
 
@@ -157,9 +157,8 @@ impl Bench {
         let rows = (0..FETCHES).map(|n| fetch_row(self.crawl, turn, n)).collect();
         let captured = i64::from(FETCHES);
         let crawl = self.crawl;
-        let counts = CrawlCounts { crawl, pending: -captured, captured, ..CrawlCounts::default() };
-        // The first slots have pending URLs enough.
-        self.record(turn % 4, counts, Vec::new(), Vec::new(), rows).await;
+        let counts = CrawlCounts { crawl, known: captured, captured, ..CrawlCounts::default() };
+        self.record(turn, counts, Vec::new(), Vec::new(), rows).await;
     }
 
     async fn record(
@@ -274,5 +273,6 @@ fn fetch_row(crawl: i32, turn: u32, number: u32) -> FetchRow {
         body_offset: None,
         body_length: None,
         truncated: None,
+        text: None,
     }
 }

@@ -28,6 +28,25 @@ pub enum CrawlChange {
     MaxStoreBytes(Option<i64>),
 }
 
+/// Another limit of how often hosts are asked for a crawl, or for all crawls of an owner.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RateChange {
+    /// Requests a second, of all workers together; none: any number.
+    Rate(Option<f64>),
+    /// The least delay between two requests to a host, in milliseconds; none: that of the settings.
+    MinDelay(Option<i32>),
+}
+
+impl RateChange {
+    /// Its name, and its value.
+    pub(crate) fn parts(self) -> (&'static str, Option<f64>) {
+        match self {
+            Self::Rate(rate) => ("rate", rate),
+            Self::MinDelay(delay_ms) => ("min_delay_ms", delay_ms.map(f64::from)),
+        }
+    }
+}
+
 /// What became of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlChanged {
@@ -81,5 +100,22 @@ impl Coordinator {
             Some(("used", used)) => CrawlChanged::Used(used.unwrap_or_default()),
             _ => CrawlChanged::Unknown,
         })
+    }
+
+    /// Changes how often hosts are asked for a crawl of an owner, or for all of them where `id` is
+    /// none; an operator (`owner` is none) changes that of any crawl. False: there is no such
+    /// crawl, or it has ended.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or refuses a number that is out of its bounds.
+    pub async fn set_crawl_rate(
+        &self,
+        owner: Option<&str>,
+        id: Option<Uuid>,
+        change: RateChange,
+    ) -> Result<bool, Error> {
+        let (name, value) = change.parts();
+        let sql = "select coordinator.set_crawl_rate($1, $2, $3, $4)";
+        self.operator_value(sql, &[bind(&owner), bind(&id), bind(&name), bind(&value)]).await
     }
 }

@@ -35,7 +35,7 @@ pub struct NewCrawl {
 }
 
 /// A crawl that has not ended, as the holders of slots see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OpenCrawl {
     /// Its number in this database.
     pub crawl: i32,
@@ -43,12 +43,26 @@ pub struct OpenCrawl {
     pub id: Uuid,
     /// Its name.
     pub name: String,
+    /// Whose it is.
+    pub owner: String,
     /// running or paused.
     pub state: String,
     /// Pages that may still be reserved; none without a limit.
     pub budget_left: Option<i64>,
     /// Where its records go.
     pub store: String,
+    /// Requests a second for it, of all workers together; none: any number.
+    pub rate: Option<f64>,
+    /// The workers among which this rate is shared.
+    pub holders: i32,
+    /// The least delay between two requests to a host for it, in milliseconds.
+    pub min_delay_ms: Option<i32>,
+    /// Requests a second for all crawls of its owner, of all workers together; none: any number.
+    pub owner_rate: Option<f64>,
+    /// The workers among which the owner's rate is shared.
+    pub owner_holders: i32,
+    /// The least delay between two requests to a host for its owner, in milliseconds.
+    pub owner_min_delay_ms: Option<i32>,
 }
 
 /// A crawl and its sums over all slots.
@@ -67,6 +81,8 @@ pub struct CrawlStatus {
     pub state: String,
     /// What ended it: empty, limit, cancel, time or store.
     pub ended_by: Option<String>,
+    /// Who paused it, while it is paused: operator, key_revoked, quota_pages or quota_bytes.
+    pub paused_by: Option<String>,
     /// Whether more seeds are to come.
     pub seeding: bool,
     /// Where its records go.
@@ -122,7 +138,8 @@ pub struct CrawlHost {
     pub next_due: DateTime<Utc>,
     /// When the host may be asked again.
     pub free_at: DateTime<Utc>,
-    /// The delay between two requests, in milliseconds.
+    /// The delay that answers of 429 and 503 have led to, in milliseconds; 0: none but those of
+    /// the crawl's settings and of robots.txt.
     pub delay_ms: i32,
     /// Its smoothed response time, in milliseconds.
     pub response_ms: i32,
@@ -130,6 +147,21 @@ pub struct CrawlHost {
     pub crawl_delay_ms: Option<i32>,
     /// Transport failures in a row.
     pub failures: i16,
+}
+
+/// How fast politeness lets a crawl go at present, as `functions/crawl_pace.sql` counts it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CrawlPace {
+    /// Hosts that may be asked.
+    pub hosts: i32,
+    /// Hosts that have something due later, or rest.
+    pub resting_hosts: i32,
+    /// Pages a second that the hosts' delays and response times allow.
+    pub pages_per_second: f64,
+    /// Whether there are more hosts than were counted, so that more is allowed.
+    pub is_least: bool,
+    /// Requests a second that the operator or the crawl's owner allows besides.
+    pub rate: Option<f64>,
 }
 
 /// A fetch of a crawl.
@@ -167,7 +199,21 @@ pub struct CrawlFetch {
     pub truncated: Option<String>,
 }
 
-from_row!(OpenCrawl { crawl, id, name, state, budget_left, store });
+from_row!(OpenCrawl {
+    crawl,
+    id,
+    name,
+    owner,
+    state,
+    budget_left,
+    store,
+    rate,
+    holders,
+    min_delay_ms,
+    owner_rate,
+    owner_holders,
+    owner_min_delay_ms
+});
 from_row!(CrawlStatus {
     crawl,
     id,
@@ -175,6 +221,7 @@ from_row!(CrawlStatus {
     owner,
     state,
     ended_by,
+    paused_by,
     seeding,
     store,
     settings,
@@ -195,6 +242,7 @@ from_row!(CrawlStatus {
     left,
     links_refused
 });
+from_row!(CrawlPace { hosts, resting_hosts, pages_per_second, is_least, rate });
 from_row!(CrawlHost {
     hostname,
     slot,
@@ -225,6 +273,19 @@ from_row!(CrawlFetch {
     truncated
 });
 
+/// Where a crawl stands after it was to be paused, resumed or cancelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedCrawl {
+    /// running, paused or ended.
+    pub state: String,
+    /// What ended it.
+    pub ended_by: Option<String>,
+    /// Who paused it: after it was to be resumed, why it cannot go on.
+    pub paused_by: Option<String>,
+}
+
+from_row!(MovedCrawl { state, ended_by, paused_by });
+
 /// What an operator does to a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlVerb {
@@ -237,7 +298,7 @@ pub enum CrawlVerb {
 }
 
 impl CrawlVerb {
-    fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Pause => "pause",
             Self::Resume => "resume",
@@ -267,22 +328,19 @@ impl Coordinator {
         self.operator_value(sql, &parameters).await
     }
 
-    /// Pauses, resumes or cancels a crawl. Returns its state and what ended it; `None`: there is no
-    /// such crawl. What has ended stays so.
+    /// Pauses, resumes or cancels a crawl; `None`: there is no such crawl. What has ended stays so.
+    /// A crawl whose owner may not crawl stays paused, and says why.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
-    pub async fn move_crawl(
-        &self,
-        id: Uuid,
-        verb: CrawlVerb,
-    ) -> Result<Option<(String, Option<String>)>, Error> {
+    pub async fn move_crawl(&self, id: Uuid, verb: CrawlVerb) -> Result<Option<MovedCrawl>, Error> {
         let sql = "select * from coordinator.move_crawl($1, $2)";
         let rows = self.operator_rows(sql, &[bind(&id), bind(&verb.as_str())]).await?;
         Ok(rows.into_iter().next())
     }
 
-    /// The crawls that have not ended, after one whose time is over was ended.
+    /// The crawls that have not ended, after one whose time is over was ended, and schedules that
+    /// are due were fired.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
@@ -304,6 +362,15 @@ impl Coordinator {
     /// When Postgres cannot be asked.
     pub async fn crawl_status(&self, id: Option<Uuid>) -> Result<Vec<CrawlStatus>, Error> {
         self.operator_rows("select * from coordinator.crawl_status($1)", &[bind(&id)]).await
+    }
+
+    /// How fast politeness lets a crawl go at present; none of one that has ended.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn crawl_pace(&self, crawl: i32) -> Result<Option<CrawlPace>, Error> {
+        let sql = "select * from coordinator.crawl_pace($1) where hosts is not null";
+        Ok(self.operator_rows(sql, &[bind(&crawl)]).await?.into_iter().next())
     }
 
     /// At most `limit` hosts of a crawl that have something due, soonest first.

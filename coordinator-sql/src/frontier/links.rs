@@ -13,86 +13,98 @@ use crate::{
 pub struct UnreadLinks {
     /// What the cursors of the slots become once all rows up to here are merged.
     pub ceiling: String,
-    /// The rows, by their numbers.
+    /// The rows.
     pub rows: Vec<UnreadRow>,
-    /// Whether more rows may be there below the ceiling.
-    pub has_more: bool,
+    /// The position of the last row, where more rows may be there below the ceiling.
+    pub more_after: Option<String>,
 }
 
 /// A row of links, and who is to read it.
 #[derive(Debug, Clone)]
 pub struct UnreadRow {
-    /// The row's number.
-    pub id: i64,
+    /// Where the row is among all rows, as Postgres says it.
+    pub position: String,
     /// The slots of the caller that have not read it and that some of its links belong to.
     pub slots: Vec<i16>,
     /// The crawl.
     pub crawl: i32,
-    /// Whether somebody waits for these links.
-    pub is_urgent: bool,
     /// Number of links in the row, for all slots of its group.
     pub amount: i32,
     /// The links, packed.
     pub data: Vec<u8>,
 }
 
-/// Which links are read.
+/// Links that are read together. Those that somebody waits for have a lane of their own, so that
+/// they wait for no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkLanes {
-    /// All.
-    All,
-    /// Those that nobody waits for.
-    Ordinary,
-    /// Those that somebody waits for.
+pub enum LinkLane {
+    /// Links that somebody waits for.
     Urgent,
+    /// All others.
+    Ordinary,
+}
+
+impl LinkLane {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Urgent, Self::Ordinary];
+
+    /// The cursor of the lane.
+    pub const fn cursor(self, cursors: &mut LinkCursors) -> &mut String {
+        match self {
+            Self::Urgent => &mut cursors.urgent,
+            Self::Ordinary => &mut cursors.ordinary,
+        }
+    }
 }
 
 impl Coordinator {
-    /// Reads at most `limit` rows of links of some lanes that `slots` have not read yet. `from` is
-    /// the ceiling and the last number of the rows that came before, where they were as many as the
-    /// limit.
+    /// Reads at most `limit` rows of links of a lane that slots have not read yet, each slot from
+    /// its cursor. `from` is the ceiling and the position of the rows that came before, where more
+    /// may be there.
     ///
     /// # Errors
     /// When Postgres cannot be asked.
     pub async fn read_links(
         &self,
         slots: &[(i16, LinkCursors)],
-        lanes: LinkLanes,
-        from: Option<(&str, i64)>,
+        lane: LinkLane,
+        from: Option<(&str, &str)>,
         limit: u32,
     ) -> Result<UnreadLinks, Error> {
         let sql = "select * from coordinator.read_links($1, $2, $3, $4, $5, $6)";
         let numbers: Vec<i16> = slots.iter().map(|(slot, _)| *slot).collect();
-        let (has_ordinary, has_urgent) = (lanes != LinkLanes::Urgent, lanes != LinkLanes::Ordinary);
-        let ordinary = |at: &'_ LinkCursors| has_ordinary.then(|| at.ordinary.clone());
-        let urgent = |at: &'_ LinkCursors| has_urgent.then(|| at.urgent.clone());
-        let ordinary: Vec<Option<String>> = slots.iter().map(|(_, at)| ordinary(at)).collect();
-        let urgent: Vec<Option<String>> = slots.iter().map(|(_, at)| urgent(at)).collect();
-        let (ceiling, after) = from.map_or((None, 0), |(ceiling, after)| (Some(ceiling), after));
+        let cursors = slots.iter().map(|(_, cursors)| match lane {
+            LinkLane::Urgent => cursors.urgent.as_str(),
+            LinkLane::Ordinary => cursors.ordinary.as_str(),
+        });
+        let cursors: Vec<&str> = cursors.collect();
+        let is_urgent = lane == LinkLane::Urgent;
+        let (ceiling, position) = from.unzip();
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let parameters = [
             bind(&numbers),
-            bind(&ordinary),
-            bind(&urgent),
+            bind(&cursors),
+            bind(&is_urgent),
             bind(&ceiling),
-            bind(&after),
+            bind(&position),
             bind(&limit),
         ];
-        let mut read = UnreadLinks { ceiling: String::new(), rows: Vec::new(), has_more: false };
+        let mut read = UnreadLinks { ceiling: String::new(), rows: Vec::new(), more_after: None };
         for row in run(&self.work, sql, &parameters).await? {
             read.ceiling = row.try_get("ceiling")?;
-            if let Some(id) = row.try_get("id")? {
+            if let Some(position) = row.try_get("position")? {
                 read.rows.push(UnreadRow {
-                    id,
+                    position,
                     slots: row.try_get("slots")?,
                     crawl: row.try_get("crawl")?,
-                    is_urgent: row.try_get("is_urgent")?,
                     amount: row.try_get("amount")?,
                     data: row.try_get("data")?,
                 });
             }
         }
-        read.has_more = i32::try_from(read.rows.len()).is_ok_and(|rows| rows >= limit);
+        let is_full = i32::try_from(read.rows.len()).is_ok_and(|rows| rows >= limit);
+        let last = read.rows.last().filter(|_| is_full);
+        read.more_after = last.map(|row| row.position.clone());
         Ok(read)
     }
 

@@ -33,6 +33,10 @@ pub struct DueHost {
     pub host_hash: u64,
     /// When.
     pub next_due: DateTime<Utc>,
+    /// Known URLs of the host in the crawl.
+    pub known: i32,
+    /// Those that are pending.
+    pub pending: i32,
 }
 
 /// A chunk of what a crawl knows of a host.
@@ -73,6 +77,8 @@ impl FromRow for DueHost {
             site_hash: unsigned_hash(row.try_get("site_hash")?),
             host_hash: unsigned_hash(row.try_get("host_hash")?),
             next_due: row.try_get("next_due")?,
+            known: row.try_get("known")?,
+            pending: row.try_get("pending")?,
         })
     }
 }

@@ -89,6 +89,8 @@ pub struct FetchRow {
     pub body_length: Option<i32>,
     /// Why the body is not whole.
     pub truncated: Option<String>,
+    /// Its text, at most 64 KiB, where the crawl is searched.
+    pub text: Option<String>,
 }
 
 /// Links of one crawl for some of the 16 slots of a group.

@@ -3,8 +3,10 @@
 mod changes;
 mod checkpoint;
 mod ends;
-mod holder;
-mod links;
+pub(crate) mod holder;
+pub(crate) mod links;
 mod restored;
+mod schedules;
 mod slots;
+mod tenants;
 mod walk;

@@ -92,6 +92,7 @@ async fn the_worker_executes_these_functions_and_no_others() {
             "load_icon",
             "load_index",
             "load_later_blocks",
+            "load_robots_overrides",
             "load_scan",
             "load_site_hosts",
             "load_slot_sums",

@@ -4,6 +4,7 @@
 // A broken expectation ends the test that has it.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
+mod api;
 mod audit;
 mod backup;
 mod chaos;
@@ -15,6 +16,7 @@ mod discard;
 mod exclusions;
 mod fan_out;
 mod fence;
+mod filters;
 mod frontier;
 mod grants;
 mod hostile;

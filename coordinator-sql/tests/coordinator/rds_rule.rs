@@ -138,7 +138,7 @@ async fn the_owner_stays_in(bin: &Path) {
     let owner = Coordinator::connect(&owner_url, &ConnectSettings::default()).await.unwrap();
     owner.migrate().await.unwrap();
     let workers = "everytab_worker, everytab_worker_crawl, everytab_worker_icons, \
-                   everytab_worker_site";
+                   everytab_worker_site, everytab_api";
     server.run("rdsadmin", "everytab", &format!("grant rds_iam to {workers}")).await;
     assert!(server.admits("everytab_owner").await, "{}: the owner is locked out", bin.display());
     for worker in workers.split(", ") {

@@ -19,7 +19,8 @@ pub(crate) fn dump(database: &str) -> String {
     // pg_dump of the server's own installation: one that is older refuses.
     let bin = server.psql("postgres", "select setting from pg_config where name = 'BINDIR'");
     let dumped = Command::new(PathBuf::from(bin.unwrap()).join("pg_dump"))
-        .args(["--schema-only", "--no-owner", "--schema=everytab", "--schema=coordinator"])
+        .args(["--schema-only", "--no-owner"])
+        .args(["--schema=everytab", "--schema=coordinator", "--schema=api"])
         .arg(server.url(database, ADMIN_USER))
         .output()
         .unwrap();

@@ -114,6 +114,102 @@ async fn a_snapshot_replaces_the_chunks_before_it() {
     assert_eq!(database.worker.load_due_hosts(&[3], due, 10).await.unwrap(), []);
 }
 
+/// A worker looks at so many of the hosts that are due. Those of which all is answered took the
+/// places of others, since an older chunk of theirs said that something was due.
+#[tokio::test]
+async fn hosts_that_are_done_and_crawls_that_rest_hide_none_that_is_due() {
+    let database = Database::new().await;
+    let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
+    let (resting, id) = database.start_crawl(None, &[1], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let record = async |seq: i32, crawl: i32, pending: i32, hosts: std::ops::Range<u64>| {
+        let mut one = checkpoint(&leases[3], seq.into());
+        one.counts = vec![counts(crawl)];
+        for host in hosts {
+            let mut chunk = chunk(crawl, host, if pending > 0 { 1 } else { 2 }, pending, vec![0]);
+            chunk.is_snapshot = pending > 0;
+            one.chunks.push(chunk);
+            let name = format!("{host}.example");
+            one.hosts.push(HostManners { host_hash: host, ..manners(&name) });
+        }
+        database.record_checkpoint(&one).await;
+    };
+    record(1, crawl, 1, 10..20).await;
+    record(2, resting, 1, 10..20).await;
+    record(3, crawl, 0, 10..19).await;
+    record(4, crawl, 1, 30..31).await;
+    database.owner.move_crawl(id, CrawlVerb::Pause).await.unwrap();
+    let due = Utc::now() + Duration::minutes(1);
+    let hosts = database.worker.load_due_hosts(&[3, 4], due, 2).await.unwrap();
+    let hosts: Vec<_> = hosts.iter().map(|one| (one.crawl, one.host_hash, one.pending)).collect();
+    assert_eq!(hosts, [(crawl, 19, 1), (crawl, 30, 1)]);
+}
+
+/// A host that stays due is noted once, and not by each checkpoint.
+#[tokio::test]
+async fn the_time_of_a_host_is_written_when_it_changes() {
+    let database = Database::new().await;
+    let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let mut place = String::new();
+    for (seq, next_due, is_kept) in [
+        (1, Utc::now(), false),
+        (2, Utc::now() + Duration::milliseconds(5), true),
+        (3, Utc::now() + Duration::hours(1), false),
+        (4, Utc::now(), false),
+        (5, Utc::now() + Duration::milliseconds(5), true),
+    ] {
+        let mut one = checkpoint(&leases[3], seq.into());
+        one.counts = vec![counts(crawl)];
+        one.chunks = vec![chunk(crawl, HOST, seq, 1, vec![0])];
+        one.chunks[0].next_due = Some(next_due);
+        one.hosts = vec![manners("example.com")];
+        database.record_checkpoint(&one).await;
+        let now: String = database
+            .value(
+                "select ctid::text || next_due from everytab.frontier_due where crawl = $1",
+                crawl,
+            )
+            .await;
+        assert_eq!(now == place, is_kept, "{seq}: {now}");
+        place = now;
+    }
+}
+
+#[tokio::test]
+async fn hosts_that_are_done_or_of_an_ended_crawl_keep_no_others_from_being_listed_as_due() {
+    let database = Database::new().await;
+    let (ended, id) = database.start_crawl(None, &[1], |_| 3).await;
+    let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
+    let leases = database.lease_all_slots("a").await;
+    let mut number = 0;
+    // Hosts 10 and 11 have two chunks, and the second says that nothing is pending any more.
+    for (of, host, seq, pending) in [
+        (ended, 1, 1, 1),
+        (ended, 2, 1, 1),
+        (crawl, 10, 1, 1),
+        (crawl, 11, 1, 1),
+        (crawl, 10, 2, 0),
+        (crawl, 11, 2, 0),
+        (crawl, HOST, 1, 1),
+    ] {
+        number += 1;
+        let mut one = checkpoint(&leases[3], number);
+        let mut sums = counts(of);
+        (sums.known, sums.pending) = (1, 1);
+        one.counts = vec![sums];
+        one.chunks = vec![chunk(of, host, seq, pending, vec![0])];
+        one.chunks[0].is_snapshot = false;
+        let name = format!("h{host}.example.com");
+        one.hosts = vec![HostManners { host_hash: host, ..manners(&name) }];
+        database.record_checkpoint(&one).await;
+    }
+    database.owner.move_crawl(id, everytab_coordinator::CrawlVerb::Cancel).await.unwrap();
+    let due = Utc::now() + Duration::minutes(1);
+    let hosts = database.worker.load_due_hosts(&[3], due, 1).await.unwrap();
+    assert_eq!(hosts.iter().map(|one| one.host_hash).collect::<Vec<_>>(), [HOST]);
+}
+
 #[tokio::test]
 async fn numbers_that_do_not_add_up_are_refused_whole() {
     let database = Database::new().await;
@@ -158,8 +254,8 @@ async fn nothing_of_an_ended_crawl_is_recorded() {
     (sums.known, sums.pending, sums.read) = (2, 2, 2);
     first.counts = vec![sums];
     database.record_checkpoint(&first).await;
-    let moved = database.owner.move_crawl(id, CrawlVerb::Cancel).await.unwrap();
-    assert_eq!(moved, Some(("ended".into(), Some("cancel".into()))));
+    let moved = database.owner.move_crawl(id, CrawlVerb::Cancel).await.unwrap().unwrap();
+    assert_eq!((moved.state.as_str(), moved.ended_by.as_deref()), ("ended", Some("cancel")));
     // The slot's holder does not know yet; a slot without a row does not either.
     for slot in [3, 4] {
         let mut late = checkpoint(&leases[slot], if slot == 3 { 2 } else { 1 });

@@ -93,14 +93,14 @@ async fn a_cancel_waits_for_a_checkpoint_and_counts_what_is_left() {
         until_waiting(&database, 1).await;
         session.run("commit").await;
     });
-    assert_eq!(moved.unwrap().unwrap().1.as_deref(), Some("cancel"));
+    assert_eq!(moved.unwrap().unwrap().ended_by.as_deref(), Some("cancel"));
     let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();
     assert_eq!((status.known, status.captured, status.pending), (3, 1, 0));
     assert_eq!(status.left, json!({ "cancel": 2 }));
     assert_eq!(count(&session, 1, crawl, [1, 1, 0, 0, 0]).await, "closed");
     // What has ended stays so.
     let resumed = database.owner.move_crawl(id, CrawlVerb::Resume).await.unwrap().unwrap();
-    assert_eq!(resumed, ("ended".into(), Some("cancel".into())));
+    assert_eq!((resumed.state.as_str(), resumed.ended_by.as_deref()), ("ended", Some("cancel")));
     let nobody = uuid::Uuid::new_v4();
     assert_eq!(database.owner.move_crawl(nobody, CrawlVerb::Pause).await.unwrap(), None);
 }

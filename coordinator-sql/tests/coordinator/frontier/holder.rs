@@ -79,6 +79,7 @@ pub(crate) fn fetch(crawl: i32, number: i32, outcome: &str) -> FetchRow {
         body_offset: None,
         body_length: None,
         truncated: None,
+        text: None,
     }
 }
 

@@ -1,27 +1,36 @@
 //! Links on their way: each slot reads each of its links once, however late a transaction commits.
 
-use everytab_coordinator::{LinkCursors, LinkLanes, SlotLease};
+use everytab_coordinator::{LinkCursors, LinkLane, SlotLease};
 
 use super::holder::{checkpoint, new_crawl, numbers_in, rows_of_links};
 use crate::{session::query, setup::Database};
 
-pub(super) fn slot_of(number: i32) -> i16 {
+pub(crate) fn slot_of(number: i32) -> i16 {
     i16::try_from(number % 256).unwrap()
 }
 
+/// Before the first row of all.
+const START: &str = "0:0:-1";
+
+/// The numbers in both lanes that slots have not read, below one ceiling.
 pub(super) async fn read(
     database: &Database,
     cursors: &[(i16, LinkCursors)],
 ) -> (String, Vec<i32>) {
-    let unread = database.worker.read_links(cursors, LinkLanes::All, None, 1_000).await.unwrap();
-    assert!(!unread.has_more);
+    let mut ceiling: Option<String> = None;
     let mut numbers = Vec::new();
-    for row in &unread.rows {
-        let own = numbers_in(&row.data).into_iter();
-        numbers.extend(own.filter(|number| row.slots.contains(&slot_of(*number))));
+    for lane in LinkLane::ALL {
+        let from = ceiling.as_deref().map(|ceiling| (ceiling, START));
+        let unread = database.worker.read_links(cursors, lane, from, 1_000).await.unwrap();
+        assert_eq!(unread.more_after, None);
+        for row in &unread.rows {
+            let own = numbers_in(&row.data).into_iter();
+            numbers.extend(own.filter(|number| row.slots.contains(&slot_of(*number))));
+        }
+        ceiling = Some(unread.ceiling);
     }
     numbers.sort_unstable();
-    (unread.ceiling, numbers)
+    (ceiling.unwrap(), numbers)
 }
 
 fn cursors(leases: &[SlotLease]) -> Vec<(i16, LinkCursors)> {
@@ -62,28 +71,76 @@ async fn many_rows_come_in_parts_below_one_ceiling() {
     let database = Database::new().await;
     let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
     for number in 0..10 {
-        let rows = rows_of_links(crawl, &[number], slot_of, number % 3 == 0);
+        let rows = rows_of_links(crawl, &[number * 37], slot_of, false);
         database.owner.add_links(crawl, &rows, number == 9).await.unwrap();
     }
-    let slots: Vec<(i16, LinkCursors)> = (0..10).map(|slot| (slot, at("1:1:"))).collect();
+    let slots: Vec<(i16, LinkCursors)> = (0..256).map(|slot| (slot, at("1:1:"))).collect();
     let mut numbers = Vec::new();
-    let mut from: Option<(String, i64)> = None;
+    let mut from: Option<(String, String)> = None;
     loop {
-        let start = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), *after));
-        let unread = database.worker.read_links(&slots, LinkLanes::All, start, 4).await.unwrap();
+        let start = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), after.as_str()));
+        let lane = LinkLane::Ordinary;
+        let unread = database.worker.read_links(&slots, lane, start, 4).await.unwrap();
         for row in &unread.rows {
             numbers.extend(numbers_in(&row.data));
             assert_eq!(row.slots.len(), 1);
         }
-        if !unread.has_more {
-            break;
-        }
-        from = Some((unread.ceiling, unread.rows.last().unwrap().id));
+        let Some(after) = unread.more_after else { break };
+        from = Some((unread.ceiling, after));
         // What commits meanwhile is above the ceiling.
         let (_, _) = database.start_crawl(None, &[3], slot_of).await;
     }
     numbers.sort_unstable();
-    assert_eq!(numbers, (0..10).collect::<Vec<_>>());
+    assert_eq!(numbers, (0..10).map(|number| number * 37).collect::<Vec<_>>());
+}
+
+/// A pass over many rows costs what its rows do, however many calls it takes: what each call passes
+/// over, no later one looks at.
+#[tokio::test]
+async fn each_row_is_looked_at_once() {
+    let database = Database::new().await;
+    let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
+    // Half of the rows are for slots that do not ask.
+    let fill = "insert into everytab.links
+                    (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
+                select coordinator.links_hour(), $1, n % 16, 1 << (n / 16 % 2), false, 1, '[0]'
+                  from generate_series(0, 3199) n";
+    let session = database.session().await;
+    query(fill).bind(crawl).execute(&session).await;
+    session.run("begin").await;
+    let sql = "select ceiling, position from coordinator.read_links(
+                   (select array_agg(n * 16)::smallint[] from generate_series(0, 15) n),
+                   array_fill('1:1:'::text, array[16]), false, nullif($1, ''),
+                   nullif($2, ''), 50)";
+    let (mut ceiling, mut after) = (String::new(), String::new());
+    let mut rows = 0;
+    loop {
+        let part = query(sql).bind(ceiling).bind(after);
+        let mut part: Vec<(String, Option<String>)> = part.rows(&session).await;
+        rows += part.len() - 1;
+        let Some((top, Some(last))) = part.pop() else { break };
+        (ceiling, after) = (top, last);
+    }
+    assert_eq!(rows, 1_600);
+    let looked_at = "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint
+                       from pg_stat_xact_all_tables where relname like 'links%'";
+    let looked_at: i64 = query(looked_at).value(&session).await;
+    assert!((3_200..3_300).contains(&looked_at), "{looked_at}");
+}
+
+/// A plan with a step that is switched off counts as so dear that Postgres compiles it: that took a
+/// tenth of a second of every call, a third of all that a crawl took of the server.
+#[tokio::test]
+async fn a_function_that_switches_sorting_off_is_not_compiled() {
+    let database = Database::new().await;
+    let compiled = "select coalesce(string_agg(proname, ' '), '') from pg_proc
+                     where proconfig @> array['enable_sort=off']
+                       and not proconfig @> array['jit=off'] and $1 = 0";
+    assert_eq!(database.value::<String>(compiled, 0).await, "");
+    let switched = "select count(*) from pg_proc
+                     where proconfig @> array['enable_sort=off', 'jit=off'] and $1 = 0";
+    // read_links, api.feed and api.feed_tail.
+    assert_eq!(database.value::<i64>(switched, 0).await, 3);
 }
 
 #[tokio::test]
@@ -94,20 +151,20 @@ async fn a_lane_is_read_by_its_own_cursor() {
         let rows = rows_of_links(crawl, &[number], slot_of, is_urgent);
         database.owner.add_links(crawl, &rows, is_urgent).await.unwrap();
     }
-    let read = async |lanes, ordinary: &str, urgent: &str| {
+    let read = async |lane, ordinary: &str, urgent: &str| {
         let cursors = LinkCursors { ordinary: ordinary.into(), urgent: urgent.into() };
-        let unread = database.worker.read_links(&[(5, cursors)], lanes, None, 9).await.unwrap();
+        let unread = database.worker.read_links(&[(5, cursors)], lane, None, 9).await.unwrap();
         let numbers = unread.rows.iter().flat_map(|row| numbers_in(&row.data));
         (numbers.collect::<Vec<_>>(), unread.ceiling)
     };
     let none = "1:1:";
-    let (numbers, ceiling) = read(LinkLanes::Urgent, none, none).await;
+    let (numbers, ceiling) = read(LinkLane::Urgent, none, none).await;
     assert_eq!(numbers, [261]);
-    assert_eq!(read(LinkLanes::Ordinary, none, none).await.0, [5]);
+    assert_eq!(read(LinkLane::Ordinary, none, none).await.0, [5]);
     // What the urgent lane has read, the ordinary one has not.
-    assert_eq!(read(LinkLanes::All, none, &ceiling).await.0, [5]);
-    assert_eq!(read(LinkLanes::All, &ceiling, none).await.0, [261]);
-    assert_eq!(read(LinkLanes::Urgent, none, &ceiling).await.0, Vec::<i32>::new());
+    assert_eq!(read(LinkLane::Ordinary, none, &ceiling).await.0, [5]);
+    assert_eq!(read(LinkLane::Urgent, &ceiling, none).await.0, [261]);
+    assert_eq!(read(LinkLane::Urgent, none, &ceiling).await.0, Vec::<i32>::new());
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use std::{
 use chrono::Utc;
 use everytab_coordinator::{
     Checkpoint, CheckpointAnswer, ConnectSettings, Coordinator, CrawlCounts, CrawlVerb,
-    LinkCursors, LinkLanes, SlotLease,
+    LinkCursors, LinkLane, SlotLease,
 };
 use uuid::Uuid;
 
@@ -117,20 +117,20 @@ impl Worker {
         }
     }
 
-    /// Merges the links of all slots held. Returns the ceiling, if all below it were merged.
-    async fn read(&mut self) -> Option<String> {
+    /// Merges the links of a lane of all slots held. Returns the ceiling, if all below it were
+    /// merged.
+    async fn read(&mut self, lane: LinkLane) -> Option<String> {
         let cursors: Vec<(i16, LinkCursors)> = self
             .held
             .values()
             .map(|held| (held.lease.fence.slot, held.lease.cursors.clone()))
             .collect();
         let mut read: HashMap<(i16, i32), i64> = HashMap::new();
-        let mut from: Option<(String, i64)> = None;
+        let mut from: Option<(String, String)> = None;
         let ceiling = loop {
-            let start = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), *after));
+            let start = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), after.as_str()));
             let limit = 1 + u32::try_from(self.draw(40)).unwrap();
-            let unread =
-                self.client.read_links(&cursors, LinkLanes::All, start, limit).await.unwrap();
+            let unread = self.client.read_links(&cursors, lane, start, limit).await.unwrap();
             for row in &unread.rows {
                 for number in numbers_in(&row.data) {
                     let slot = slot_of(number);
@@ -148,14 +148,12 @@ impl Worker {
                     }
                 }
             }
-            if !unread.has_more {
-                break unread.ceiling;
-            }
+            let Some(after) = unread.more_after else { break unread.ceiling };
             if self.draw(8) == 0 {
                 // What was merged stays merged; the cursor stays, and it is read again.
                 return None;
             }
-            from = Some((unread.ceiling, unread.rows.last().unwrap().id));
+            from = Some((unread.ceiling, after));
         };
         for ((slot, crawl), links) in read {
             let crawls = &mut self.held.get_mut(&slot).unwrap().crawls;
@@ -209,16 +207,19 @@ impl Worker {
     fn collect(
         &mut self,
         slot: i16,
-        ceiling: Option<&str>,
+        ceilings: &[(LinkLane, Option<String>)],
         found: &[(i32, Vec<i32>)],
     ) -> Checkpoint {
         let held = self.held.get_mut(&slot).unwrap();
         held.checkpoints += 1;
         let mut all = checkpoint(&held.lease, held.checkpoints);
-        if let Some(ceiling) = ceiling {
-            held.lease.cursors = LinkCursors { ordinary: ceiling.into(), urgent: ceiling.into() };
-            all.cursor = Some(ceiling.into());
-            all.urgent_cursor = Some(ceiling.into());
+        for (lane, ceiling) in ceilings {
+            let Some(ceiling) = ceiling else { continue };
+            lane.cursor(&mut held.lease.cursors).clone_from(ceiling);
+            match lane {
+                LinkLane::Ordinary => all.cursor = Some(ceiling.clone()),
+                LinkLane::Urgent => all.urgent_cursor = Some(ceiling.clone()),
+            }
         }
         for (crawl, known) in &mut held.crawls {
             let sums = std::mem::replace(&mut known.sums, counts(*crawl));
@@ -235,7 +236,11 @@ impl Worker {
             all.chunks.push(chunk(*crawl, 7, known.seq, pending, known.pack()));
         }
         for (crawl, links) in found {
-            all.links.extend(rows_of_links(*crawl, links, slot_of, false));
+            for is_urgent in [false, true] {
+                let links = links.iter().copied().filter(|number| is_urgent == (number % 5 == 0));
+                let links: Vec<i32> = links.collect();
+                all.links.extend(rows_of_links(*crawl, &links, slot_of, is_urgent));
+            }
         }
         all
     }
@@ -268,7 +273,10 @@ impl Worker {
         self.held.retain(|slot, _| renewal.held.contains(slot));
         let open: Vec<i32> =
             self.client.open_crawls().await.unwrap().iter().map(|crawl| crawl.crawl).collect();
-        let ceiling = self.read().await;
+        let mut ceilings = Vec::new();
+        for lane in LinkLane::ALL {
+            ceilings.push((lane, self.read(lane).await));
+        }
         let slots: Vec<i16> = self.held.keys().copied().collect();
         let may_die = self.walk.deaths.load(Ordering::Relaxed) < MAX_DEATHS;
         let dies_at = (self.draw(12) == 0 && may_die).then(|| self.draw(1 + slots.len() as u64));
@@ -279,7 +287,7 @@ impl Worker {
             let held = self.held.get_mut(&slot).unwrap();
             held.crawls.retain(|crawl, _| open.contains(crawl));
             let found = self.ask(slot).await;
-            let all = self.collect(slot, ceiling.as_deref(), &found);
+            let all = self.collect(slot, &ceilings, &found);
             // A slot that killed holders proves with a checkpoint that it does so no more.
             let is_suspect = self.held.get(&slot).is_some_and(|held| held.lease.deaths > 0);
             if all.counts.is_empty() && !is_suspect && self.draw(10) > 0 {

@@ -1,0 +1,17 @@
+-- Adds what an owner's crawls obey beside the robots.txt of a site (null: of every site): further
+-- rules, the rules for another robot too, a least delay. False: the owner has as many as it may.
+create or replace function coordinator.add_robots_override(
+    p_owner text, p_id uuid, p_site text, p_user_agent text, p_rules text, p_delay_ms integer)
+returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    -- Every worker reads them all every few seconds: 64 of 4 KiB are 256 KiB.
+    max_overrides constant integer := 64;
+begin
+    perform pg_advisory_xact_lock(hashtextextended('robots_overrides:' || p_owner, 0));
+    if (select count(*) from robots_overrides o where o.owner = p_owner) >= max_overrides then
+        return false;
+    end if;
+    insert into robots_overrides (id, owner, site, user_agent, rules, delay_ms)
+    values (p_id, p_owner, lower(p_site), p_user_agent, p_rules, p_delay_ms);
+    return true;
+end $$;

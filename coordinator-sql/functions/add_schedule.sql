@@ -1,0 +1,44 @@
+-- Adds a schedule of an owner with its seeds, packed: each p_every_s seconds from p_first_at on
+-- (null: one period from now), or at p_at_s seconds of the UTC day on some weekdays (a mask whose
+-- first bit is Monday). Returns the word added; name_taken; or too_many: the owner has as many as
+-- it may.
+create or replace function coordinator.add_schedule(
+    p_owner text, p_id uuid, p_name text, p_every_s integer, p_first_at timestamptz,
+    p_at_s integer, p_weekdays smallint, p_store text, p_settings jsonb,
+    p_groups smallint[], p_masks integer[], p_amounts integer[], p_data bytea[],
+    out word text, out next_at timestamptz)
+language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    -- Each is looked at when it is due, by whoever calls next.
+    max_schedules constant integer := 100;
+    -- Seeds of a schedule, which one call brings and which are written anew each time it fires.
+    max_seeds constant integer := 20000;
+begin
+    if coalesce((select sum(amount) from unnest(p_amounts) amount), 0)
+           not between 1 and max_seeds then
+        raise exception 'a schedule has 1 to % seeds', max_seeds
+            using errcode = 'invalid_parameter_value';
+    end if;
+    perform coordinator.check_links(
+        p_groups, p_masks, array_fill(false, array[cardinality(p_groups)]), p_amounts, p_data);
+    perform pg_advisory_xact_lock(hashtextextended('schedules:' || p_owner, 0));
+    if (select count(*) from schedules s where s.owner = p_owner) >= max_schedules then
+        word := 'too_many';
+        return;
+    end if;
+    next_at := coordinator.next_time(
+        coalesce(p_first_at, clock_timestamp() + make_interval(secs => p_every_s)),
+        p_every_s, p_at_s, p_weekdays, clock_timestamp());
+    insert into schedules (id, owner, name, every_s, at_s, weekdays, store, settings, next_at)
+    values (p_id, p_owner, p_name, p_every_s, p_at_s, p_weekdays, p_store, p_settings,
+            add_schedule.next_at)
+    on conflict (owner, name) do nothing;
+    if not found then
+        word := 'name_taken';
+        next_at := null;
+        return;
+    end if;
+    insert into schedule_links (schedule, slot_group, slot_mask, amount, data)
+    select p_id, l.* from unnest(p_groups, p_masks, p_amounts, p_data) l;
+    word := 'added';
+end $$;

@@ -1,0 +1,29 @@
+-- Adds URLs to a key's crawl, or to its standing crawl where p_id is null, all or none.
+create or replace function api.add_links(
+    p_key text, p_secret bytea, p_id uuid, p_store text, p_settings jsonb, p_is_last boolean,
+    p_groups smallint[], p_masks integer[], p_urgent boolean[], p_amounts integer[],
+    p_data bytea[], out crawl integer, out crawl_id uuid, out crawl_name text)
+language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    urls bigint := (select coalesce(sum(amount), 0) from unnest(p_amounts) amount);
+    key_row api_keys := api.check_key(p_key, p_secret, api.cost_of(urls));
+    crawl_row crawls;
+begin
+    perform api.use_urls(key_row, urls);
+    if p_id is null then
+        perform from crawls c
+          where c.crawl = (select u.standing from api_usage u where u.key = p_key)
+            for no key update;
+        crawl := api.standing_crawl(p_key, p_store, p_settings, false);
+        select * into crawl_row from crawls c where c.crawl = add_links.crawl;
+    else
+        crawl_row := api.own_crawl(p_key, p_id);
+        crawl := crawl_row.crawl;
+    end if;
+    if not coordinator.add_links(crawl, p_is_last and p_id is not null, p_groups, p_masks,
+                                 api.urgent_lane(p_urgent, urls), p_amounts, p_data) then
+        perform api.refuse('crawl_ended', null);
+    end if;
+    crawl_id := crawl_row.id;
+    crawl_name := crawl_row.name;
+end $$;

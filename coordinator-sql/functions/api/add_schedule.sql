@@ -1,0 +1,35 @@
+-- Adds a schedule of a key, as coordinator.add_schedule does. A request that the client gave a name
+-- is performed once: again it gets the same answer.
+create or replace function api.add_schedule(
+    p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text,
+    p_every_s integer, p_first_at timestamptz, p_at_s integer, p_weekdays smallint, p_store text,
+    p_settings jsonb, p_groups smallint[], p_masks integer[], p_amounts integer[], p_data bytea[],
+    out id uuid, out next_at timestamptz, out is_repeated boolean)
+language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    urls bigint := (select coalesce(sum(amount), 0) from unnest(p_amounts) amount);
+    known jsonb;
+    added record;
+begin
+    perform api.check_key(p_key, p_secret, api.cost_of(urls));
+    if p_request_name is not null then
+        known := api.find_answer(p_key, p_request_name, p_request);
+    end if;
+    is_repeated := known is not null;
+    if is_repeated then
+        id := known ->> 'id';
+        next_at := known ->> 'next_at';
+        return;
+    end if;
+    select * into added from coordinator.add_schedule(
+        'key:' || p_key, p_id, p_name, p_every_s, p_first_at, p_at_s, p_weekdays, p_store,
+        p_settings, p_groups, p_masks, p_amounts, p_data);
+    if added.word <> 'added' then
+        perform api.refuse(case added.word when 'name_taken' then 'name_taken'
+                                           else 'not_allowed' end, null);
+    end if;
+    id := p_id;
+    next_at := added.next_at;
+    perform api.keep_answer(p_key, p_request_name, p_request,
+                            jsonb_build_object('id', p_id, 'next_at', added.next_at));
+end $$;

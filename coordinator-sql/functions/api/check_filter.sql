@@ -1,0 +1,8 @@
+-- Refuses a filter that names a classifier: it is a program on the workers' machines.
+create or replace function api.check_filter(p_body jsonb)
+returns void language plpgsql set search_path = everytab, pg_temp as $$
+begin
+    if jsonb_typeof(p_body) is distinct from 'object' or p_body ? 'classifier' then
+        perform api.refuse('not_allowed', jsonb_build_object('field', 'classifier'));
+    end if;
+end $$;

@@ -1,0 +1,15 @@
+-- The hosts of a key's crawl that have something due, soonest first.
+create or replace function api.crawl_hosts(
+    p_key text, p_secret bytea, p_id uuid, p_limit integer)
+returns table (hostname text, slot smallint, known integer, pending integer,
+               next_due timestamptz, free_at timestamptz, delay_ms integer, response_ms integer,
+               crawl_delay_ms integer, failures smallint)
+language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    -- As many as one answer of the service shows.
+    max_rows constant integer := 1000;
+begin
+    perform api.check_reader(p_key, p_secret, 1);
+    perform api.own_crawl(p_key, p_id);
+    return query select * from coordinator.crawl_hosts(p_id, least(p_limit, max_rows));
+end $$;

@@ -1,0 +1,20 @@
+-- A URL of a crawl, and its fetch where it was fetched. One that has none is due, or left by what
+-- ended the crawl. Its store is that of its slot, where the crawl's are divided by slots.
+create or replace function api.describe(
+    p_crawl everytab.crawls, p_fetch everytab.fetches, p_host bigint, p_url bigint)
+returns everytab.api_fetch language sql stable as $$
+    select row(
+        p_crawl.crawl, p_crawl.id, p_crawl.name, coalesce(
+            (select r ->> 'store' from jsonb_array_elements(p_crawl.settings -> 'stores') r
+              where p_fetch.slot between (r ->> 'first')::integer and (r ->> 'last')::integer),
+            p_crawl.store),
+        p_crawl.settings ->> 'media_store', p_host, p_url,
+        case when p_fetch.outcome is not null then coordinator.ending_of(p_fetch.outcome)
+             when p_crawl.state = 'ended' then 'left' else 'due' end,
+        case when p_fetch.outcome is null then p_crawl.ended_by end,
+        p_fetch.url, p_fetch.at, p_fetch.duration_ms, p_fetch.depth, p_fetch.status,
+        p_fetch.outcome, p_fetch.bytes, p_fetch.sha256, p_fetch.mime, p_fetch.charset,
+        p_fetch.language, p_fetch.title, p_fetch.redirect, p_fetch.object, p_fetch.record_offset,
+        p_fetch.record_length, p_fetch.body_object, p_fetch.body_offset, p_fetch.body_length,
+        p_fetch.truncated)::everytab.api_fetch;
+$$;

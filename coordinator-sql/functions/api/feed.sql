@@ -1,0 +1,84 @@
+-- A part of the feed of a key's crawl: its fetches in the order of epoch, transaction and number,
+-- after a position. A position says: of its epoch, rows that are visible in the snapshot were read,
+-- and all rows of earlier epochs. While a pass over more rows than a page is under way, it goes up
+-- to a ceiling, another snapshot, and the position has the last row of it. A transaction that
+-- commits late is not visible in the snapshot that was the ceiling before, so none is passed over,
+-- and what is visible there does not come again.
+--
+-- Rows of an earlier epoch came with a backup, from a server that counted transactions otherwise:
+-- all of them are there, and their ids are compared with snapshots of that epoch only.
+--
+-- The last row has no fetch but the position where to go on, whether more may be there, and the
+-- crawl's state, as it was before the rows were read.
+create or replace function api.feed(
+    p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text,
+    p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer)
+returns table (next_epoch smallint, next_snapshot text, next_ceiling text, next_xid bigint,
+               next_id bigint, has_more boolean, crawl_state text, fetched everytab.api_fetch)
+language plpgsql security definer set search_path = everytab, pg_temp
+-- Without statistics of a new partition, Postgres would rather read and sort all rows a call. A
+-- plan that must sort counts as so dear that Postgres would compile it, for 100 ms a call.
+set enable_sort = off set jit = off as $$
+declare
+    -- Some hundred KB.
+    max_rows constant integer := 1000;
+    nothing_read constant pg_snapshot := '1:1:';
+    remaining integer := greatest(1, least(p_limit, max_rows));
+    crawl_row crawls;
+    current_epoch smallint;
+    at_epoch smallint := p_epoch;
+    snapshot pg_snapshot := p_snapshot::pg_snapshot;
+    ceiling pg_snapshot := p_ceiling::pg_snapshot;
+    after_xid xid8 := p_after_xid::text::xid8;
+    after_id bigint := p_after_id;
+    one record;
+begin
+    perform api.check_reader(p_key, p_secret, p_cost);
+    crawl_row := api.own_crawl(p_key, p_id);
+    crawl_state := crawl_row.state;
+    select coalesce(max(r.epoch), 0) into current_epoch from restores r;
+    if at_epoch > current_epoch then
+        perform api.refuse('invalid_cursor', null);
+    end if;
+    loop
+        if after_xid = '0' then
+            -- All rows below are visible in the snapshot.
+            after_xid := pg_snapshot_xmin(snapshot);
+            after_id := -1;
+        end if;
+        if ceiling is null and at_epoch = current_epoch then
+            ceiling := pg_current_snapshot();
+        end if;
+        for one in
+            select f.xid, f.id, f as fetched from fetches f
+             where f.crawl = crawl_row.crawl and f.epoch = at_epoch
+               and (f.xid, f.id) > (after_xid, after_id)
+               and not pg_visible_in_snapshot(f.xid, snapshot)
+               and (ceiling is null or f.xid < pg_snapshot_xmax(ceiling)
+                                       and pg_visible_in_snapshot(f.xid, ceiling))
+             order by f.xid, f.id limit remaining
+        loop
+            after_xid := one.xid;
+            after_id := one.id;
+            fetched := api.describe(crawl_row, one.fetched, (one.fetched).host_hash,
+                                    (one.fetched).url_hash);
+            remaining := remaining - 1;
+            return next;
+        end loop;
+        exit when remaining = 0;
+        -- The pass is over; in an earlier epoch, one without a ceiling follows.
+        exit when at_epoch = current_epoch;
+        snapshot := coalesce(ceiling, nothing_read);
+        at_epoch := at_epoch + (ceiling is null)::integer;
+        ceiling := null;
+        after_xid := '0';
+    end loop;
+    has_more := remaining = 0;
+    next_epoch := at_epoch;
+    next_snapshot := case when has_more then snapshot else ceiling end;
+    next_ceiling := case when has_more then ceiling end;
+    next_xid := case when has_more then after_xid::text::bigint else 0 end;
+    next_id := case when has_more then after_id else 0 end;
+    fetched := null;
+    return next;
+end $$;

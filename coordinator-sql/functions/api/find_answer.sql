@@ -1,0 +1,17 @@
+-- What the key was answered in the last 24 hours to the request that the client gave this name;
+-- null: nothing. Refuses a request that is another one. The caller holds the row of the key's
+-- usage, so two requests with one name are answered one after the other.
+create or replace function api.find_answer(p_key text, p_name text, p_request bytea)
+returns jsonb language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    -- Clients try again within minutes.
+    kept_for constant interval := '24 hours';
+    known api_answers;
+begin
+    delete from api_answers a where a.key = p_key and a.at < clock_timestamp() - kept_for;
+    select * into known from api_answers a where a.key = p_key and a.name = p_name;
+    if known.request_sha256 <> p_request then
+        perform api.refuse('idempotency_mismatch', null);
+    end if;
+    return known.answer;
+end $$;

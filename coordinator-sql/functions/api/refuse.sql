@@ -1,0 +1,7 @@
+-- Refuses a call, with a code of the closed list; what the call has changed is undone.
+create or replace function api.refuse(p_code text, p_detail jsonb)
+returns void language plpgsql as $$
+begin
+    raise exception using errcode = 'ET010', message = p_code,
+        detail = coalesce(p_detail::text, '');
+end $$;

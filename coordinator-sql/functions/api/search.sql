@@ -1,0 +1,57 @@
+-- Pages of a key's crawls that have the words of a query, as web search engines take it (websearch_
+-- to_tsquery): the best first, after p_skip of them; of one crawl, or of the key's newest. Pages of
+-- blocked hosts are left out. A query without a word finds nothing. The snippet marks words by
+-- U+0002 and U+0003, which no text has.
+create or replace function api.search(
+    p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer, p_skip integer)
+returns table (rank real, snippet text, page everytab.api_fetch)
+language plpgsql security definer set search_path = everytab, pg_temp as $$
+declare
+    -- Pages of an answer.
+    max_rows constant integer := 100;
+    -- Crawls that are searched, the newest: as many as a capture is looked for in.
+    max_crawls constant integer := 2000;
+    -- Pages that are ranked: a word that is in more is no good query, and each costs a row's words.
+    max_ranked constant integer := 5000;
+    -- Pages that are passed over: nobody reads on so far.
+    max_skip constant integer := 1000;
+    -- Characters of a page in which a snippet is looked for.
+    snippet_characters constant integer := 16384;
+    -- Words of a part of a snippet, which is a line or two.
+    max_words constant integer := 24;
+    options constant text := format(
+        'MaxFragments=2, MaxWords=%s, MinWords=8, FragmentDelimiter=" … ", StartSel=%s, StopSel=%s',
+        max_words, chr(2), chr(3));
+    wanted tsquery := websearch_to_tsquery('pg_catalog.simple', p_query);
+    only_crawl integer;
+    own integer[];
+begin
+    perform api.check_reader(p_key, p_secret, 1);
+    if p_crawl is not null then
+        only_crawl := (api.own_crawl(p_key, p_crawl)).crawl;
+    end if;
+    own := array(select a.crawl from api_crawls a
+                  where a.key = p_key and (only_crawl is null or a.crawl = only_crawl)
+                  order by a.crawl desc limit max_crawls);
+    return query
+    with matching as materialized (
+        select t.crawl, t.host_hash, t.url_hash, ts_rank_cd(t.words, wanted, 1) as score
+          from fetch_texts t
+         where t.words @@ wanted and t.crawl = any (own) limit max_ranked),
+    best as materialized (
+        select m.score, f
+          from matching m
+          join fetches f on f.crawl = m.crawl and f.host_hash = m.host_hash
+                        and f.url_hash = m.url_hash
+         where not coordinator.is_host_blocked(coordinator.host_of_url(f.url))
+         order by m.score desc, f.crawl desc, f.host_hash, f.url_hash
+         offset greatest(0, least(p_skip, max_skip)) limit greatest(1, least(p_limit, max_rows)))
+    select b.score,
+           ts_headline('pg_catalog.simple', left(t.text, snippet_characters), wanted, options), d
+      from best b
+      join crawls c on c.crawl = (b.f).crawl
+      join fetch_texts t on t.crawl = (b.f).crawl and t.host_hash = (b.f).host_hash
+                        and t.url_hash = (b.f).url_hash
+     cross join lateral api.describe(c, b.f, (b.f).host_hash, (b.f).url_hash) d
+     order by b.score desc, (b.f).crawl desc, (b.f).host_hash, (b.f).url_hash;
+end $$;

@@ -1,0 +1,54 @@
+-- How many pages a second politeness allows a crawl at present: the sum, over the hosts that it may
+-- ask, of 1 / (delay + time the host takes to answer). A host rests that is due later, or that is
+-- left alone for longer than its delay, after a Retry-After or requests without an answer. Delays
+-- are those of the crawl's settings, its owner's and the host's; those of robots overrides are not
+-- looked at. Of a crawl with many hosts some of each slot are counted, and is_least is true: it
+-- allows more. Of a crawl that has ended all is null.
+create or replace function coordinator.crawl_pace(
+    p_crawl integer, out hosts integer, out resting_hosts integer,
+    out pages_per_second double precision, out is_least boolean, out rate double precision)
+language plpgsql stable set search_path = everytab, pg_temp as $$
+declare
+    -- Limit hosts_a_slot = 40: 10,240 hosts are read in some tens of milliseconds, and allow more
+    -- pages a second than a worker fetches.
+    hosts_a_slot constant integer := 40;
+    -- Delays are kept in milliseconds.
+    a_second constant integer := 1000;
+    crawl_row crawls;
+    limits record;
+    now_at timestamptz := clock_timestamp();
+begin
+    select * into crawl_row from crawls c where c.crawl = p_crawl and c.state <> 'ended';
+    if not found then
+        return;
+    end if;
+    limits := coordinator.limits_of_owner(crawl_row.owner);
+    rate := least(crawl_row.rate, limits.rate);
+    with due as materialized (
+        select s.slot, d.host_hash, d.next_due
+          from slots s
+         cross join lateral (
+               select f.host_hash, f.next_due from frontier_due f
+                where f.slot = s.slot and f.crawl = p_crawl
+                order by f.host_hash limit hosts_a_slot) d),
+    timed as (
+        select d.next_due, h.free_at, h.response_ms,
+               greatest(coalesce((crawl_row.settings ->> 'delay_ms')::double precision, 0),
+                        least((crawl_row.settings ->> 'max_delay_ms')::double precision,
+                              (crawl_row.settings ->> 'delay_factor')::double precision
+                              * h.response_ms),
+                        h.delay_ms, h.crawl_delay_ms, crawl_row.min_delay_ms,
+                        limits.min_delay_ms) as delay_ms
+          from due d join frontier_hosts h on h.slot = d.slot and h.host_hash = d.host_hash),
+    free as (
+        select t.*, t.next_due <= now_at and t.free_at
+                        <= now_at + make_interval(secs => t.delay_ms / a_second) as is_free
+          from timed t)
+    select count(*) filter (where f.is_free), count(*) filter (where not f.is_free),
+           -- A millisecond, where a host has no delay and was not asked yet.
+           coalesce(sum(a_second / greatest(f.delay_ms + f.response_ms, 1))
+               filter (where f.is_free), 0),
+           exists (select from due d group by d.slot having count(*) = hosts_a_slot)
+      into hosts, resting_hosts, pages_per_second, is_least
+      from free f;
+end $$;

@@ -1,0 +1,15 @@
+-- The sums of a crawl over all slots.
+create or replace function coordinator.crawl_sums(p_crawl integer)
+returns table (sent bigint, read bigint, known bigint, pending bigint, reserved bigint,
+               captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb,
+               links_refused jsonb)
+language sql stable as $$
+    select coalesce(sum(s.sent), 0)::bigint, coalesce(sum(s.read), 0)::bigint,
+           coalesce(sum(s.known), 0)::bigint, coalesce(sum(s.pending), 0)::bigint,
+           coalesce(sum(s.reserved), 0)::bigint, coalesce(sum(s.captured), 0)::bigint,
+           coalesce(sum(s.failed), 0)::bigint, coalesce(sum(s.stored_bytes), 0)::bigint,
+           coordinator.sum_objects(array_agg(s.refused)),
+           coordinator.sum_objects(array_agg(s."left")),
+           coordinator.sum_objects(array_agg(s.links_refused))
+      from everytab.crawl_slots s where s.crawl = p_crawl;
+$$;

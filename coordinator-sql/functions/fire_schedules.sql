@@ -1,0 +1,50 @@
+-- Starts the crawls of schedules that are due, a few a call, and says how many. Many workers call
+-- it: the rows that one of them works on are skipped by the others. Each missed time is not made up
+-- for: whatever has passed since, a schedule fires once and is then due at its next time from now.
+-- While its last crawl has not ended, or its owner may not crawl, its times are skipped and
+-- counted. A schedule that cannot be fired says why, and delays no other.
+create or replace function coordinator.fire_schedules()
+returns integer language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    -- A call of open_crawls, which every worker waits for, stays short.
+    max_fired constant integer := 4;
+    -- As the column has it.
+    max_characters constant integer := 200;
+    due schedules;
+    fired integer := 0;
+    handled integer := 0;
+begin
+    for due in
+        select * from schedules s where s.next_at <= clock_timestamp()
+         order by s.next_at for no key update skip locked
+    loop
+        exit when handled = max_fired;
+        -- The use of a key that another transaction changes is looked at the next time: whoever
+        -- holds it may wait for a crawl that this transaction holds.
+        if starts_with(due.owner, 'key:') then
+            perform from api_usage u where 'key:' || u.key = due.owner
+                for no key update skip locked;
+            continue when not found;
+        end if;
+        handled := handled + 1;
+        update schedules s
+           set next_at = coordinator.next_time(
+                   due.next_at, due.every_s, due.at_s, due.weekdays, clock_timestamp())
+         where s.id = due.id;
+        if coordinator.hold_of_owner(due.owner) is not null
+            or exists (select from crawls c
+                        where c.crawl = due.last_crawl and c.state <> 'ended') then
+            update schedules s set skipped = s.skipped + 1 where s.id = due.id;
+            continue;
+        end if;
+        begin
+            perform coordinator.start_scheduled(due);
+            fired := fired + 1;
+        exception when others then
+            update schedules s
+               set skipped = s.skipped + 1, last_error = left(sqlerrm, max_characters)
+             where s.id = due.id;
+        end;
+    end loop;
+    return fired;
+end $$;

@@ -1,0 +1,34 @@
+-- Starts a crawl of a schedule whose row the caller holds, with all its seeds. Its name is that of
+-- any live crawl: the time in UTC, and the first 8 digits of its id. Refuses where the owner is a
+-- key whose quotas do not allow it.
+create or replace function coordinator.start_scheduled(p_schedule everytab.schedules)
+returns void language plpgsql set search_path = everytab, pg_temp as $$
+declare
+    id uuid := gen_random_uuid();
+    began timestamptz := clock_timestamp();
+    name text := format('LIVE-%s-%s', to_char(began at time zone 'UTC', 'YYYYMMDDHH24MISS'),
+                        left(id::text, 8));
+    settings jsonb := p_schedule.settings;
+    crawl integer;
+    key_row api_keys;
+begin
+    select * into key_row from api_keys k where 'key:' || k.key = p_schedule.owner;
+    if found then
+        if (coordinator.key_use(key_row.key)).open_crawls >= key_row.max_crawls then
+            perform api.refuse('quota_crawls', null);
+        end if;
+        perform api.use_urls(key_row, (select sum(l.amount) from schedule_links l
+                                        where l.schedule = p_schedule.id));
+    end if;
+    crawl := coordinator.start_crawl(
+        id, name, p_schedule.owner, p_schedule.store, settings, (settings ->> 'limit')::bigint,
+        began + make_interval(secs => (settings ->> 'duration_s')::double precision),
+        (settings ->> 'max_store_bytes')::bigint);
+    perform coordinator.add_links(
+        crawl, true, array_agg(l.slot_group), array_agg(l.slot_mask), array_agg(false),
+        array_agg(l.amount), array_agg(l.data))
+       from schedule_links l where l.schedule = p_schedule.id;
+    update schedules s
+       set fired = s.fired + 1, last_crawl = crawl, last_error = null
+     where s.id = p_schedule.id;
+end $$;

@@ -1,0 +1,72 @@
+//! Who calls, and why Postgres refuses a call.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// The SQLSTATE of refusals: the message is the code, the detail a JSON document or empty.
+const REFUSED: &str = "ET010";
+
+/// A key and the proof that the caller has it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ApiCaller {
+    /// The key's public id, 12 characters of lower-case base32.
+    pub key: String,
+    /// SHA-256 of the secret's text.
+    pub secret_sha256: [u8; 32],
+}
+
+impl fmt::Debug for ApiCaller {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ApiCaller").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// A call that Postgres refused, with nothing changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("refused: {code}")]
+pub struct ApiRefusal {
+    /// One of: `unauthorized` (the key is unknown, its secret wrong, or it was revoked),
+    /// `not_found` (also where it belongs to another key), `throttled` (detail `retry_after_s`),
+    /// `quota_urls`, `quota_pages`, `quota_bytes`, `quota_crawls` (detail `limit` and `used`, those
+    /// of a day also `retry_after_s`), `crawl_ended`, `idempotency_mismatch`.
+    pub code: String,
+    /// A JSON object that belongs to the code; null where there is none.
+    pub detail: Value,
+}
+
+/// The reason why a call for a key gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// Postgres refused it.
+    #[error(transparent)]
+    Refused(#[from] ApiRefusal),
+    /// Postgres could not be asked.
+    #[error(transparent)]
+    Database(Error),
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        let Error::Query(query) = &error else { return Self::Database(error) };
+        match query.as_db_error().filter(|refusal| refusal.code().code() == REFUSED) {
+            Some(refusal) => Self::Refused(ApiRefusal {
+                code: refusal.message().to_owned(),
+                detail: refusal.detail().map(json_of).unwrap_or_default(),
+            }),
+            None => Self::Database(error),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for ApiError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Error::from(error).into()
+    }
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}

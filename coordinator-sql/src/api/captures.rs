@@ -1,0 +1,39 @@
+//! Finding what is kept of a URL.
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        caller::{ApiCaller, ApiError},
+        fetches::ApiFetch,
+    },
+    bind::bind,
+    call::run,
+    coordinator::Coordinator,
+    record::signed_hash,
+    row::FromRow as _,
+};
+
+impl Coordinator {
+    /// The capture of a URL whose record is kept: the one nearest to `at`, or the newest; in one
+    /// crawl, or in all crawls of the key. Takes one request.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`, `not_found` (the crawl).
+    pub async fn api_find_capture(
+        &self,
+        caller: &ApiCaller,
+        crawl: Option<Uuid>,
+        (host_hash, url_hash): (u64, u64),
+        at: Option<DateTime<Utc>>,
+    ) -> Result<Option<ApiFetch>, ApiError> {
+        let secret = caller.secret_sha256.as_slice();
+        let (host, url) = (signed_hash(host_hash), signed_hash(url_hash));
+        let sql = "select * from api.find_capture($1, $2, $3, $4, $5, $6)";
+        let parameters =
+            [bind(&caller.key), bind(&secret), bind(&crawl), bind(&host), bind(&url), bind(&at)];
+        let rows = run(&self.work, sql, &parameters).await?;
+        Ok(rows.first().map(ApiFetch::from_row).transpose()?)
+    }
+}

@@ -1,0 +1,190 @@
+//! The crawls of a key.
+
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        caller::{ApiCaller, ApiError},
+        submit::LinkColumns,
+    },
+    bind::bind,
+    call::run,
+    coordinator::Coordinator,
+    error::Error,
+    frontier::{
+        crawls::{CrawlHost, CrawlStatus, CrawlVerb, NewCrawl},
+        rows::LinksRow,
+    },
+    row::{FromRow as _, from_row, values},
+};
+
+/// What makes two requests the same, where the client named it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyKey {
+    /// The name that the client gave, 1 to 255 characters.
+    pub name: String,
+    /// SHA-256 of what the request asks: its method, path and body.
+    pub request_sha256: [u8; 32],
+}
+
+/// A crawl that was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiStarted {
+    /// The crawl's number, which is part of its URLs' ids.
+    pub crawl: i32,
+    /// The crawl's id.
+    pub crawl_id: Uuid,
+    /// The crawl's name.
+    pub crawl_name: String,
+    /// Whether an earlier request with the same idempotency key had started it; then this one
+    /// changed nothing.
+    pub is_repeated: bool,
+}
+
+/// How far a crawl has come, for requests that wait for its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiCrawlState {
+    /// running, paused or ended.
+    pub state: String,
+    /// What ended it.
+    pub ended_by: Option<String>,
+}
+
+from_row!(ApiStarted { crawl, crawl_id, crawl_name, is_repeated });
+from_row!(ApiCrawlState { state, ended_by });
+
+impl Coordinator {
+    /// Starts a crawl of a key with its seeds, for one request, and one more each hundred seeds.
+    /// The crawl's owner is the key, whatever `crawl` says. Further seeds come by
+    /// [`Coordinator::api_add_links`] unless these are the last. A request that was seen in the
+    /// last 24 hours under the same idempotency key gets the same answer.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`, `quota_urls`, `quota_pages`, `quota_bytes`,
+    /// `quota_crawls`, `idempotency_mismatch`.
+    pub async fn api_start_crawl(
+        &self,
+        caller: &ApiCaller,
+        crawl: &NewCrawl,
+        idempotency: Option<&IdempotencyKey>,
+        rows: &[LinksRow],
+        is_last: bool,
+    ) -> Result<ApiStarted, ApiError> {
+        let sql = "select * from api.start_crawl($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+                                                 $12, $13, $14, $15, $16, $17)";
+        let secret = caller.secret_sha256.as_slice();
+        let name = idempotency.map(|key| key.name.as_str());
+        let request = idempotency.map(|key| key.request_sha256.as_slice());
+        let links = LinkColumns::new(rows);
+        let parameters = [
+            bind(&caller.key),
+            bind(&secret),
+            bind(&name),
+            bind(&request),
+            bind(&crawl.id),
+            bind(&crawl.name),
+            bind(&crawl.store),
+            bind(&crawl.settings),
+            bind(&crawl.page_limit),
+            bind(&crawl.ends_at),
+            bind(&crawl.max_store_bytes),
+            bind(&is_last),
+            bind(&links.groups),
+            bind(&links.masks),
+            bind(&links.urgent),
+            bind(&links.amounts),
+            bind(&links.data),
+        ];
+        let rows = run(&self.work, sql, &parameters).await?;
+        let row = rows.first().ok_or_else(|| Error::Unexpected("no crawl".into()))?;
+        Ok(ApiStarted::from_row(row)?)
+    }
+
+    /// Crawls of a key, newest first: the one of `id`, or at most `limit` with a number below
+    /// `before`. Takes one request.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    pub async fn api_crawls(
+        &self,
+        caller: &ApiCaller,
+        id: Option<Uuid>,
+        limit: i32,
+        before: Option<i32>,
+    ) -> Result<Vec<CrawlStatus>, ApiError> {
+        let sql = "select * from api.crawls($1, $2, $3, $4, $5)";
+        let secret = caller.secret_sha256.as_slice();
+        let parameters = [bind(&caller.key), bind(&secret), bind(&id), bind(&limit), bind(&before)];
+        Ok(values(&run(&self.work, sql, &parameters).await?)?)
+    }
+
+    /// The states of many crawls, for all requests that wait: takes no request from any bucket. In
+    /// the order in which they are asked; none where the key is not valid or the crawl is not its.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn api_crawl_states(
+        &self,
+        asked: &[(&ApiCaller, Uuid)],
+    ) -> Result<Vec<Option<ApiCrawlState>>, Error> {
+        let sql = "select * from api.crawl_states($1, $2, $3)";
+        let keys: Vec<&str> = asked.iter().map(|(caller, _)| caller.key.as_str()).collect();
+        let secrets = asked.iter().map(|(caller, _)| caller.secret_sha256.as_slice());
+        let mut states = vec![None; asked.len()];
+        let rows = run(
+            &self.work,
+            sql,
+            &[
+                bind(&keys),
+                bind(&secrets.collect::<Vec<_>>()),
+                bind(&asked.iter().map(|(_, id)| *id).collect::<Vec<_>>()),
+            ],
+        )
+        .await?;
+        for row in &rows {
+            let number: i64 = row.try_get("number")?;
+            let place = usize::try_from(number - 1).ok().and_then(|place| states.get_mut(place));
+            if let Some(place) = place {
+                *place = Some(ApiCrawlState::from_row(row)?);
+            }
+        }
+        Ok(states)
+    }
+
+    /// Pauses, resumes or cancels a key's crawl. Answers its state and what ended it; what has
+    /// ended stays so. Takes one request.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    pub async fn api_move_crawl(
+        &self,
+        caller: &ApiCaller,
+        id: Uuid,
+        verb: CrawlVerb,
+    ) -> Result<ApiCrawlState, ApiError> {
+        let sql = "select * from api.move_crawl($1, $2, $3, $4)";
+        let secret = caller.secret_sha256.as_slice();
+        let verb = verb.as_str();
+        let parameters = [bind(&caller.key), bind(&secret), bind(&id), bind(&verb)];
+        let rows = run(&self.work, sql, &parameters).await?;
+        let row = rows.first().ok_or_else(|| Error::Unexpected("no state".into()))?;
+        Ok(ApiCrawlState::from_row(row)?)
+    }
+
+    /// At most `limit` hosts of a key's crawl that have something due, soonest first. Takes one
+    /// request.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`, `not_found`.
+    pub async fn api_crawl_hosts(
+        &self,
+        caller: &ApiCaller,
+        id: Uuid,
+        limit: i32,
+    ) -> Result<Vec<CrawlHost>, ApiError> {
+        let sql = "select * from api.crawl_hosts($1, $2, $3, $4)";
+        let secret = caller.secret_sha256.as_slice();
+        let parameters = [bind(&caller.key), bind(&secret), bind(&id), bind(&limit)];
+        Ok(values(&run(&self.work, sql, &parameters).await?)?)
+    }
+}

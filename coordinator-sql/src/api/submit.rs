@@ -1,0 +1,216 @@
+//! Submitting URLs: one by one, several keys' together, or as a batch of one key.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::{
+    api::{
+        caller::{ApiCaller, ApiError, ApiRefusal},
+        fetches::{ApiFetch, FetchId},
+    },
+    bind::bind,
+    call::run,
+    coordinator::Coordinator,
+    error::Error,
+    frontier::rows::LinksRow,
+    record::signed_hash,
+    row::{FromRow as _, from_row},
+};
+
+/// How a key's standing crawl is started, where a new one is needed. Postgres gives it id and name.
+#[derive(Debug, Clone)]
+pub struct StandingCrawl {
+    /// Where its records go.
+    pub store: String,
+    /// Its settings: scope page, depth 0.
+    pub settings: Value,
+}
+
+/// One URL that was submitted.
+#[derive(Debug, Clone)]
+pub struct ApiSubmission {
+    /// Who submits it.
+    pub caller: ApiCaller,
+    /// One of the key's crawls; none: its standing crawl.
+    pub crawl: Option<Uuid>,
+    /// Hash of the hostname.
+    pub host_hash: u64,
+    /// Hash of the normalized key.
+    pub url_hash: u64,
+    /// A capture that is at most so many seconds old answers; if there is none the URL is fetched,
+    /// again where need be. None: what the crawl knows of the URL answers.
+    pub max_age_s: Option<i32>,
+    /// The URL as one row of links that is not urgent.
+    pub link: LinksRow,
+    /// The same packed as an urgent link, for the urgent lane, which is taken while the key has
+    /// submitted few urgent ones; none: it is not urgent.
+    pub urgent_data: Option<Vec<u8>>,
+}
+
+/// Where a URL that was submitted is to be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiAccepted {
+    /// The crawl's number, which is part of the URL's id.
+    pub crawl: i32,
+    /// The crawl's id.
+    pub crawl_id: Uuid,
+    /// The crawl's name.
+    pub crawl_name: String,
+    /// Whether it went through the urgent lane.
+    pub is_urgent: bool,
+    /// The capture that answers it at once, where one is young enough: nothing is fetched.
+    pub capture: Option<ApiFetch>,
+}
+
+/// The crawl to which URLs were added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiTarget {
+    /// The crawl's number, which is part of its URLs' ids.
+    pub crawl: i32,
+    /// The crawl's id.
+    pub crawl_id: Uuid,
+    /// The crawl's name.
+    pub crawl_name: String,
+}
+
+from_row!(ApiTarget { crawl, crawl_id, crawl_name });
+
+/// The columns of links, as SQL takes them.
+pub(super) struct LinkColumns<'a> {
+    pub(super) groups: Vec<i16>,
+    pub(super) masks: Vec<i32>,
+    pub(super) urgent: Vec<bool>,
+    pub(super) amounts: Vec<i32>,
+    pub(super) data: Vec<&'a [u8]>,
+}
+
+impl<'a> LinkColumns<'a> {
+    pub(super) fn new(rows: &'a [LinksRow]) -> Self {
+        Self {
+            groups: rows.iter().map(|row| row.slot_group).collect(),
+            masks: rows.iter().map(|row| row.slot_mask).collect(),
+            urgent: rows.iter().map(|row| row.is_urgent).collect(),
+            amounts: rows.iter().map(|row| row.amount).collect(),
+            data: rows.iter().map(|row| row.data.as_slice()).collect(),
+        }
+    }
+}
+
+impl Coordinator {
+    /// Submits URLs of one or several keys in one transaction, each for one request. Each gets its
+    /// own answer, in order; one that is refused does not spoil the others: `unauthorized`,
+    /// `throttled`, `not_found`, `crawl_ended`, `quota_urls`, `quota_pages`, `quota_bytes`.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked: none is submitted.
+    pub async fn api_submit(
+        &self,
+        standing: &StandingCrawl,
+        submissions: &[ApiSubmission],
+    ) -> Result<Vec<Result<ApiAccepted, ApiRefusal>>, Error> {
+        let rows = self.submit_rows(standing, submissions).await?;
+        let mut answers = Vec::with_capacity(submissions.len());
+        let mut answered = Vec::new();
+        for (number, (row, submission)) in rows.iter().zip(submissions).enumerate() {
+            let refused: Option<String> = row.try_get("code")?;
+            if let Some(code) = refused {
+                let detail: Option<Value> = row.try_get("detail")?;
+                answers.push(Err(ApiRefusal { code, detail: detail.unwrap_or_default() }));
+                continue;
+            }
+            let ApiTarget { crawl, crawl_id, crawl_name } = ApiTarget::from_row(row)?;
+            if row.try_get("is_answered")? {
+                let (host_hash, url_hash) = (submission.host_hash, submission.url_hash);
+                answered.push((number, FetchId { crawl, host_hash, url_hash }));
+            }
+            let is_urgent = row.try_get("is_urgent")?;
+            let capture = None;
+            answers.push(Ok(ApiAccepted { crawl, crawl_id, crawl_name, is_urgent, capture }));
+        }
+        if answers.len() != submissions.len() {
+            let said = format!("{} rows to {}", answers.len(), submissions.len());
+            return Err(Error::Unexpected(said));
+        }
+        let asked = answered.iter().filter_map(|(number, id)| {
+            submissions.get(*number).map(|submission| (&submission.caller, *id))
+        });
+        if !answered.is_empty() {
+            let states = self.api_fetch_states(&asked.collect::<Vec<_>>()).await?;
+            for ((number, _), state) in answered.iter().zip(states) {
+                if let Some(Ok(answer)) = answers.get_mut(*number) {
+                    answer.capture = state;
+                }
+            }
+        }
+        Ok(answers)
+    }
+
+    async fn submit_rows(
+        &self,
+        standing: &StandingCrawl,
+        submissions: &[ApiSubmission],
+    ) -> Result<Vec<tokio_postgres::Row>, Error> {
+        let sql = "select * from api.submit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+                    order by number";
+        let each = || submissions.iter();
+        let keys: Vec<&str> = each().map(|one| one.caller.key.as_str()).collect();
+        let secrets: Vec<&[u8]> = each().map(|one| one.caller.secret_sha256.as_slice()).collect();
+        let hosts: Vec<i64> = each().map(|one| signed_hash(one.host_hash)).collect();
+        let urls: Vec<i64> = each().map(|one| signed_hash(one.url_hash)).collect();
+        run(
+            &self.work,
+            sql,
+            &[
+                bind(&standing.store),
+                bind(&standing.settings),
+                bind(&keys),
+                bind(&secrets),
+                bind(&each().map(|one| one.crawl).collect::<Vec<_>>()),
+                bind(&hosts),
+                bind(&urls),
+                bind(&each().map(|one| one.max_age_s).collect::<Vec<_>>()),
+                bind(&each().map(|one| one.link.slot_group).collect::<Vec<_>>()),
+                bind(&each().map(|one| one.link.slot_mask).collect::<Vec<_>>()),
+                bind(&each().map(|one| one.link.data.as_slice()).collect::<Vec<_>>()),
+                bind(&each().map(|one| one.urgent_data.as_deref()).collect::<Vec<_>>()),
+            ],
+        )
+        .await
+    }
+
+    /// Adds URLs to one of a key's crawls, or to its standing crawl, in one transaction; for one
+    /// request, and one more each hundred URLs. The last call for a crawl says so, also without
+    /// links: then it may end; a standing crawl does not.
+    ///
+    /// # Errors
+    /// Refused: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`,
+    /// `quota_pages`, `quota_bytes`.
+    pub async fn api_add_links(
+        &self,
+        caller: &ApiCaller,
+        crawl: Option<Uuid>,
+        standing: &StandingCrawl,
+        rows: &[LinksRow],
+        is_last: bool,
+    ) -> Result<ApiTarget, ApiError> {
+        let sql = "select * from api.add_links($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        let secret = caller.secret_sha256.as_slice();
+        let links = LinkColumns::new(rows);
+        let parameters = [
+            bind(&caller.key),
+            bind(&secret),
+            bind(&crawl),
+            bind(&standing.store),
+            bind(&standing.settings),
+            bind(&is_last),
+            bind(&links.groups),
+            bind(&links.masks),
+            bind(&links.urgent),
+            bind(&links.amounts),
+            bind(&links.data),
+        ];
+        let rows = run(&self.work, sql, &parameters).await?;
+        let row = rows.first().ok_or_else(|| Error::Unexpected("no crawl".into()))?;
+        Ok(ApiTarget::from_row(row)?)
+    }
+}

@@ -1,0 +1,196 @@
+//! Crawls that are started again and again, by whichever worker looks first.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{
+    bind::bind,
+    coordinator::Coordinator,
+    error::Error,
+    frontier::rows::LinksRow,
+    row::{FromRow, from_row},
+};
+
+/// When a schedule fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleTimes {
+    /// Each so many seconds, 60 to 31,536,000.
+    Every {
+        /// The period.
+        every_s: i32,
+        /// The first time; none: one period after it was added.
+        first_at: Option<DateTime<Utc>>,
+    },
+    /// At a time of day, in UTC.
+    Daily {
+        /// Seconds since midnight, 0 to 86,399.
+        at_s: i32,
+        /// The weekdays: a mask whose first bit is Monday, 1 to 127.
+        weekdays: i16,
+    },
+}
+
+/// Period, first time, time of day and weekdays, as Postgres takes them.
+type ScheduleParts = (Option<i32>, Option<DateTime<Utc>>, Option<i32>, Option<i16>);
+
+impl ScheduleTimes {
+    pub(crate) fn parts(self) -> ScheduleParts {
+        match self {
+            Self::Every { every_s, first_at } => (Some(every_s), first_at, None, None),
+            Self::Daily { at_s, weekdays } => (None, None, Some(at_s), Some(weekdays)),
+        }
+    }
+}
+
+/// A schedule to add. Its seeds are rows of links, of 20,000 links at most, none of them urgent.
+#[derive(Debug, Clone)]
+pub struct NewSchedule {
+    /// Its id, unique over all owners.
+    pub id: Uuid,
+    /// Whose its crawls are.
+    pub owner: String,
+    /// Its name, unique for its owner.
+    pub name: String,
+    /// When it fires.
+    pub times: ScheduleTimes,
+    /// Where records of its crawls go.
+    pub store: String,
+    /// Settings of its crawls; `limit`, `duration_s` and `max_store_bytes` are theirs too.
+    pub settings: Value,
+    /// Seeds of its crawls.
+    pub links: Vec<LinksRow>,
+}
+
+/// What became of a schedule that was to be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScheduleAdded {
+    /// It fires at this time first.
+    Added(DateTime<Utc>),
+    /// Its owner has another one of this name.
+    NameTaken,
+    /// Its owner has 100.
+    TooMany,
+}
+
+/// A schedule.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScheduleRow {
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// Its period in seconds, if it has one.
+    pub every_s: Option<i32>,
+    /// Its time of day in seconds since midnight UTC, if it has one.
+    pub at_s: Option<i32>,
+    /// The weekdays of that time: a mask whose first bit is Monday.
+    pub weekdays: Option<i16>,
+    /// Where records of its crawls go.
+    pub store: String,
+    /// Settings of its crawls.
+    pub settings: Value,
+    /// Number of its seeds.
+    pub seeds: i64,
+    /// When it was added.
+    pub created_at: DateTime<Utc>,
+    /// When it fires next.
+    pub next_at: DateTime<Utc>,
+    /// How many crawls it has started.
+    pub fired: i64,
+    /// How many of its times passed without one, because the last crawl had not ended, its owner
+    /// might not crawl, or it failed.
+    pub skipped: i64,
+    /// The last crawl that it started.
+    pub last_crawl: Option<Uuid>,
+    /// Why it could not be fired the last time, if that was so.
+    pub last_error: Option<String>,
+}
+
+from_row!(ScheduleRow {
+    id,
+    name,
+    every_s,
+    at_s,
+    weekdays,
+    store,
+    settings,
+    seeds,
+    created_at,
+    next_at,
+    fired,
+    skipped,
+    last_crawl,
+    last_error
+});
+
+impl FromRow for ScheduleAdded {
+    fn from_row(row: &Row) -> Result<Self, Error> {
+        let word: String = row.try_get("word")?;
+        match word.as_str() {
+            "added" => Ok(Self::Added(row.try_get("next_at")?)),
+            "name_taken" => Ok(Self::NameTaken),
+            "too_many" => Ok(Self::TooMany),
+            _ => Err(Error::Unexpected(format!("a schedule is {word}"))),
+        }
+    }
+}
+
+impl Coordinator {
+    /// Adds a schedule.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked, or refuses a value that is out of its bounds.
+    pub async fn add_schedule(&self, schedule: &NewSchedule) -> Result<ScheduleAdded, Error> {
+        let (every_s, first_at, at_s, weekdays) = schedule.times.parts();
+        let sql = "select * from coordinator.add_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+                                                          $11, $12, $13)";
+        let links = &schedule.links;
+        let added: Vec<ScheduleAdded> = self
+            .operator_rows(
+                sql,
+                &[
+                    bind(&schedule.owner),
+                    bind(&schedule.id),
+                    bind(&schedule.name),
+                    bind(&every_s),
+                    bind(&first_at),
+                    bind(&at_s),
+                    bind(&weekdays),
+                    bind(&schedule.store),
+                    bind(&schedule.settings),
+                    bind(&links.iter().map(|row| row.slot_group).collect::<Vec<_>>()),
+                    bind(&links.iter().map(|row| row.slot_mask).collect::<Vec<_>>()),
+                    bind(&links.iter().map(|row| row.amount).collect::<Vec<_>>()),
+                    bind(&links.iter().map(|row| row.data.as_slice()).collect::<Vec<_>>()),
+                ],
+            )
+            .await?;
+        added.into_iter().next().ok_or_else(|| Error::Unexpected("no schedule".into()))
+    }
+
+    /// The schedules of an owner, the next one first; the one of `id`, if it is given.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn list_schedules(
+        &self,
+        owner: &str,
+        id: Option<Uuid>,
+    ) -> Result<Vec<ScheduleRow>, Error> {
+        let sql = "select * from coordinator.list_schedules($1, $2)";
+        self.operator_rows(sql, &[bind(&owner), bind(&id)]).await
+    }
+
+    /// Drops a schedule of an owner; crawls that it started stay. False: it has none of this id.
+    ///
+    /// # Errors
+    /// When Postgres cannot be asked.
+    pub async fn drop_schedule(&self, owner: &str, id: Uuid) -> Result<bool, Error> {
+        let sql = "select coordinator.drop_schedule($1, $2)";
+        self.operator_value(sql, &[bind(&owner), bind(&id)]).await
+    }
+}

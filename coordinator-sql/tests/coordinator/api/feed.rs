@@ -1,0 +1,257 @@
+//! The feed: each fetch once, in the order of recording, however late a transaction commits.
+
+use everytab_coordinator::{ApiCaller, FeedPage, FeedPosition, SlotLease};
+use uuid::Uuid;
+
+use super::service::{Service, code};
+use crate::session::{Session, query};
+
+impl Service {
+    async fn page(
+        &self,
+        caller: &ApiCaller,
+        id: Uuid,
+        after: &FeedPosition,
+        limit: i32,
+    ) -> FeedPage {
+        self.api.api_feed(caller, id, after, limit, 1).await.unwrap()
+    }
+
+    /// Whether somebody who waits after a position is to be woken.
+    async fn has_news(&self, caller: &ApiCaller, id: Uuid, after: &FeedPosition) -> bool {
+        self.api.api_feed_news(&[(caller, id, after)]).await.unwrap()[0]
+    }
+}
+
+pub(super) fn urls(page: &FeedPage) -> Vec<i64> {
+    page.fetches.iter().map(|fetch| fetch.id().url_hash.cast_signed()).collect()
+}
+
+/// Records fetches in a transaction that somebody else ends.
+async fn record_in(session: &Session, crawl: i32, lease: &SlotLease, urls: Vec<i64>) {
+    let sql = "insert into everytab.fetches (crawl, host_hash, url_hash, url, at, depth, outcome,
+                                             slot, lease_number, epoch)
+               select $1, 7 # (1::bigint << 63), url # (1::bigint << 63),
+                      'https://example.com/' || url, now(), 0, 'ok', $2::smallint, $3,
+                      (select coalesce(max(epoch), 0) from everytab.restores)
+                 from unnest($4) url";
+    query(sql)
+        .bind(crawl)
+        .bind(i32::from(lease.fence.slot))
+        .bind(lease.fence.lease_number)
+        .bind(urls)
+        .execute(session)
+        .await;
+}
+
+#[tokio::test]
+async fn a_page_goes_on_where_the_last_one_ended() {
+    let service = Service::new().await;
+    let (caller, other) = (service.caller(0).await, service.caller(1).await);
+    let lease = service.lease("a").await;
+    let seeds: Vec<u64> = (0..10).collect();
+    let (crawl, number) = service.start(&caller, &seeds).await.unwrap();
+    let (_, foreign) = service.start(&other, &seeds).await.unwrap();
+    let empty = service.page(&caller, crawl.id, &FeedPosition::default(), 3).await;
+    assert_eq!((urls(&empty), empty.has_more), (vec![], false));
+    assert!(!service.has_news(&caller, crawl.id, &empty.next).await);
+    service.capture(&lease, number, &[4, 2, 9]).await;
+    service.capture(&lease, foreign, &[7]).await;
+    service.capture(&lease, number, &[1]).await;
+    assert!(service.has_news(&caller, crawl.id, &empty.next).await);
+    let first = service.page(&caller, crawl.id, &empty.next, 3).await;
+    assert_eq!((urls(&first), first.has_more), (vec![4, 2, 9], true));
+    assert_eq!(first.fetches[0].url.as_deref(), Some("https://example.com/4"));
+    assert_eq!(
+        (first.fetches[0].state.as_str(), first.crawl_state.as_str()),
+        ("captured", "running")
+    );
+    // What is recorded meanwhile comes after the pass.
+    service.capture(&lease, number, &[3]).await;
+    let second = service.page(&caller, crawl.id, &first.next, 3).await;
+    assert_eq!((urls(&second), second.has_more), (vec![1], false));
+    assert!(service.has_news(&caller, crawl.id, &second.next).await);
+    let third = service.page(&caller, crawl.id, &second.next, 3).await;
+    assert_eq!((urls(&third), third.has_more), (vec![3], false));
+    assert!(!service.has_news(&caller, crawl.id, &third.next).await);
+    // A page that is asked for again is the same, while no pass was begun anew.
+    assert_eq!(service.page(&caller, crawl.id, &first.next, 3).await.fetches, second.fetches);
+    // The whole feed from the beginning.
+    let all = service.page(&caller, crawl.id, &FeedPosition::default(), 1_000).await;
+    assert_eq!(urls(&all), [4, 2, 9, 1, 3]);
+    assert_eq!(service.capture(&lease, number, &[0, 5, 6, 7, 8]).await, [number]);
+    assert!(service.has_news(&caller, crawl.id, &all.next).await);
+    let last = service.page(&caller, crawl.id, &all.next, 1_000).await;
+    assert_eq!((last.fetches.len(), last.has_more, last.crawl_state.as_str()), (5, false, "ended"));
+    // Who wants the newest gets these, and goes on behind all.
+    let tail = service.api.api_feed_tail(&caller, crawl.id, 3).await.unwrap();
+    assert_eq!(urls(&tail), [6, 7, 8]);
+    assert_eq!((tail.has_more, tail.crawl_state.as_str()), (false, "ended"));
+    assert_eq!(urls(&service.page(&caller, crawl.id, &tail.next, 9).await), Vec::<i64>::new());
+    let future = FeedPosition { epoch: 1, ..FeedPosition::default() };
+    let refused = service.api.api_feed(&caller, crawl.id, &future, 1, 1).await;
+    assert_eq!(code(refused), "invalid_cursor");
+}
+
+#[tokio::test]
+async fn a_transaction_that_commits_late_is_not_passed_over_and_does_not_come_twice() {
+    let service = Service::new().await;
+    let caller = service.caller(0).await;
+    let lease = service.lease("a").await;
+    let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
+    let (late, later) = (service.database.session().await, service.database.session().await);
+    for session in [&late, &later] {
+        session.run("begin").await;
+    }
+    record_in(&late, number, &lease, vec![100, 101]).await;
+    service.capture(&lease, number, &[1, 2, 3]).await;
+    record_in(&later, number, &lease, vec![200]).await;
+    service.capture(&lease, number, &[4]).await;
+    // In the middle of a pass one of them commits: it is above the ceiling.
+    let first = service.page(&caller, crawl.id, &FeedPosition::default(), 2).await;
+    assert_eq!(urls(&first), [1, 2]);
+    late.run("commit").await;
+    let second = service.page(&caller, crawl.id, &first.next, 2).await;
+    assert_eq!((urls(&second), second.has_more), (vec![3, 4], true));
+    let third = service.page(&caller, crawl.id, &second.next, 2).await;
+    assert_eq!((urls(&third), third.has_more), (vec![], false));
+    let fourth = service.page(&caller, crawl.id, &third.next, 1).await;
+    assert_eq!((urls(&fourth), fourth.has_more), (vec![100], true));
+    let fifth = service.page(&caller, crawl.id, &fourth.next, 9).await;
+    assert_eq!((urls(&fifth), fifth.has_more), (vec![101], false));
+    assert!(!service.has_news(&caller, crawl.id, &fifth.next).await);
+    let tail = service.api.api_feed_tail(&caller, crawl.id, 3).await.unwrap();
+    assert_eq!(urls(&tail), [2, 3, 4]);
+    later.run("commit").await;
+    assert_eq!(urls(&service.page(&caller, crawl.id, &tail.next, 9).await), [200]);
+    assert!(service.has_news(&caller, crawl.id, &fifth.next).await);
+    let last = service.page(&caller, crawl.id, &fifth.next, 9).await;
+    assert_eq!(urls(&last), [200]);
+    assert_eq!(urls(&service.page(&caller, crawl.id, &last.next, 9).await), Vec::<i64>::new());
+}
+
+/// Writers whose transactions overlap in all ways, some of them undone, and readers with pages of
+/// several sizes: each reads what was committed, once.
+#[tokio::test]
+async fn readers_beside_writers_read_each_fetch_once() {
+    let service = Service::new().await;
+    let caller = service.caller(0).await;
+    let lease = service.lease("a").await;
+    let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
+    let mut writers = Vec::new();
+    for writer in 0..6_i64 {
+        let session = service.database.session().await;
+        session.run("begin").await;
+        writers.push((writer, session));
+    }
+    let mut expected = Vec::new();
+    let mut readers = [1, 3, 1_000].map(|limit| (limit, FeedPosition::default(), Vec::new()));
+    for round in 0..60_i64 {
+        let place = usize::try_from(round * 7 % 6).unwrap();
+        let (writer, session) = &writers[place];
+        let own: Vec<i64> = (0..=round % 4).map(|n| *writer * 100_000 + round * 10 + n).collect();
+        record_in(session, number, &lease, own.clone()).await;
+        // Transactions stay open over several rounds.
+        let ends = usize::try_from(round * 5 % 7).unwrap() % 6;
+        let (writer, session) = &writers[ends];
+        let pending = query(
+            "select url_hash # (1::bigint << 63) from everytab.fetches
+              where xid = pg_current_xact_id()
+                               and crawl = $1",
+        )
+        .bind(number);
+        let pending: Vec<i64> = pending.column(session).await;
+        if (round + *writer) % 4 == 3 {
+            session.run("rollback; begin").await;
+        } else {
+            expected.extend(pending);
+            session.run("commit; begin").await;
+        }
+        for (limit, after, read) in &mut readers {
+            let page = service.page(&caller, crawl.id, after, *limit).await;
+            read.extend(urls(&page));
+            *after = page.next;
+        }
+    }
+    expected.sort_unstable();
+    assert!(expected.len() > 60);
+    for (limit, after, read) in &mut readers {
+        loop {
+            let page = service.page(&caller, crawl.id, after, *limit).await;
+            read.extend(urls(&page));
+            *after = page.next;
+            if !page.has_more && !service.has_news(&caller, crawl.id, after).await {
+                break;
+            }
+        }
+        read.sort_unstable();
+        assert_eq!(read, &expected, "pages of {limit}");
+    }
+}
+
+#[tokio::test]
+async fn in_another_epoch_the_rest_of_the_old_one_comes_first_and_nothing_twice() {
+    let service = Service::new().await;
+    let caller = service.caller(0).await;
+    let lease = service.lease("a").await;
+    let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
+    service.capture(&lease, number, &[1, 2, 3]).await;
+    // Between two passes, in the middle of one with a row below that commits late, and nowhere.
+    let between = service.page(&caller, crawl.id, &FeedPosition::default(), 9).await.next;
+    let late = service.database.session().await;
+    late.run("begin").await;
+    record_in(&late, number, &lease, vec![50]).await;
+    service.capture(&lease, number, &[4, 5]).await;
+    let middle = service.page(&caller, crawl.id, &FeedPosition::default(), 4).await;
+    assert_eq!(urls(&middle), [1, 2, 3, 4]);
+    late.run("commit").await;
+    // The server that is restored into has given out fewer transaction ids.
+    let newer = "update everytab.fetches set xid = (xid::text::bigint + 1000000)::text::xid8;
+                 update everytab.links set xid = (xid::text::bigint + 1000000)::text::xid8;";
+    service.database.run(newer).await;
+    let shift = |text: &str| {
+        let add = |id: &str| (id.parse::<u64>().unwrap() + 1_000_000).to_string();
+        let parts: Vec<&str> = text.split(':').collect();
+        let active = parts[2].split(',').filter(|id| !id.is_empty()).map(add);
+        format!("{}:{}:{}", add(parts[0]), add(parts[1]), active.collect::<Vec<_>>().join(","))
+    };
+    let of_older_server = |position: &FeedPosition| FeedPosition {
+        snapshot: if position.snapshot == "1:1:" {
+            "1:1:".into()
+        } else {
+            shift(&position.snapshot)
+        },
+        ceiling: position.ceiling.as_deref().map(shift),
+        xid: if position.xid == 0 { 0 } else { position.xid + 1_000_000 },
+        ..position.clone()
+    };
+    assert_eq!(service.database.owner.begin_epoch().await.unwrap(), Some(1));
+    let lease = service.lease("b").await;
+    service.capture(&lease, number, &[6, 7]).await;
+    let cases = [
+        (of_older_server(&between), vec![50, 4, 5, 6, 7]),
+        (of_older_server(&middle.next), vec![5, 50, 6, 7]),
+        (FeedPosition::default(), vec![1, 2, 3, 50, 4, 5, 6, 7]),
+    ];
+    for (start, expected) in cases {
+        for limit in [1, 2, 3, 100] {
+            let mut after = start.clone();
+            let mut read = Vec::new();
+            loop {
+                assert!(
+                    read.len() >= expected.len()
+                        || service.has_news(&caller, crawl.id, &after).await
+                );
+                let page = service.page(&caller, crawl.id, &after, limit).await;
+                read.extend(urls(&page));
+                after = page.next;
+                if !page.has_more {
+                    break;
+                }
+            }
+            assert_eq!(read, expected, "pages of {limit} after {start:?}");
+            assert_eq!(after.epoch, 1);
+            assert!(!service.has_news(&caller, crawl.id, &after).await);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The service's role executes functions of schema `api` and nothing else.
+
+use super::service::Service;
+use crate::{
+    session::{Session, query},
+    setup::Database,
+};
+
+const DENIED: &str = "42501";
+
+async fn as_the_service(database: &Database) -> Session {
+    Session::connect(&database.worker_url.replace("everytab_worker", "everytab_api")).await
+}
+
+async fn refusal(session: &Session, sql: &str) -> Option<String> {
+    let error = session.0.batch_execute(sql).await.err()?;
+    Some(error.code().unwrap().code().to_owned())
+}
+
+/// By name, so that a function that is added is a decision.
+#[tokio::test]
+async fn the_service_executes_these_functions_and_no_others() {
+    let database = Database::new().await;
+    let sql = "select n.nspname || '.' || p.proname from pg_proc p
+                 join pg_namespace n on n.oid = p.pronamespace
+                where n.nspname not in ('pg_catalog', 'information_schema')
+                  and has_schema_privilege('everytab_api', n.oid, 'usage')
+                  and has_function_privilege('everytab_api', p.oid, 'execute') order by 1";
+    let allowed: Vec<String> = query(sql).column(&database.pool).await;
+    assert_eq!(
+        allowed,
+        [
+            "api.add_filter",
+            "api.add_links",
+            "api.add_robots",
+            "api.add_schedule",
+            "api.admit",
+            "api.change_filter",
+            "api.crawl_hosts",
+            "api.crawl_states",
+            "api.crawls",
+            "api.drop_robots",
+            "api.drop_schedule",
+            "api.feed",
+            "api.feed_news",
+            "api.feed_tail",
+            "api.fetch_state",
+            "api.fetch_states",
+            "api.filter_lists",
+            "api.filters",
+            "api.find_capture",
+            "api.list_robots",
+            "api.list_schedules",
+            "api.move_crawl",
+            "api.overview",
+            "api.own_key",
+            "api.remove_filter",
+            "api.search",
+            "api.set_rate",
+            "api.start_crawl",
+            "api.submit",
+            "coordinator.schema_digest",
+        ]
+    );
+    // No other role but the owner's executes any of schema api.
+    let sql = "select p.proname::text from pg_proc p
+                 join pg_namespace n on n.oid = p.pronamespace
+                where n.nspname = 'api'
+                  and (has_function_privilege('everytab_worker', p.oid, 'execute')
+                       or has_function_privilege('public', p.oid, 'execute'))";
+    assert_eq!(query(sql).column::<String>(&database.pool).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn each_function_of_the_service_has_its_owners_rights_and_path_and_asks_for_the_secret() {
+    let database = Database::new().await;
+    let sql = "select p.proname::text from pg_proc p
+                 join pg_namespace n on n.oid = p.pronamespace
+                where n.nspname = 'api' and has_function_privilege('everytab_api', p.oid, 'execute')
+                  and not (p.prosecdef and 'search_path=everytab, pg_temp' = any (p.proconfig)
+                           and p.proargnames && array['p_secret', 'p_secrets'])";
+    assert_eq!(query(sql).column::<String>(&database.pool).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_service_reads_and_writes_no_table_and_makes_nothing() {
+    let service = Service::new().await;
+    let database = &service.database;
+    database.start(1).await;
+    service.caller(0).await;
+    database.revoke_temporary().await;
+    let sql = "select relname::text, relkind::text from pg_class c
+                 join pg_namespace n on n.oid = relnamespace
+                where nspname = 'everytab' and relkind in ('r', 'p', 'S') order by 1";
+    let tables: Vec<(String, String)> = query(sql).rows(&database.pool).await;
+    assert!(tables.iter().any(|(table, _)| table == "api_keys"));
+    let session = as_the_service(database).await;
+    for (table, kind) in tables {
+        let mut tried = vec![format!("select * from everytab.{table}")];
+        if kind != "S" {
+            tried.push(format!("delete from everytab.{table}"));
+            tried.push(format!("insert into everytab.{table} default values"));
+            tried.push(format!("copy everytab.{table} to stdout"));
+        }
+        for sql in tried {
+            assert_eq!(refusal(&session, &sql).await.as_deref(), Some(DENIED), "{sql}");
+        }
+    }
+    for sql in [
+        "create table everytab.mine ()",
+        "create temporary table api_keys ()",
+        "create function api.mine() returns integer language sql as 'select 1'",
+        "create schema mine",
+        "set role postgres",
+        "set role everytab_worker",
+        "select coordinator.add_key('bbbbbbbbbbbb', '', 'n', 1, 1, 1, 1, 1, 1, 1, 1)",
+        "select coordinator.key_use('aaaaaaaaaaaa')",
+        "select api.own_crawl('aaaaaaaaaaaa', gen_random_uuid())",
+        "select api.standing_crawl('aaaaaaaaaaaa', '', '{}', true)",
+        "select coordinator.crawl_status(null)",
+        "select coordinator.start_crawl(null, null, null, null, null, null, null, null)",
+        "select coordinator.add_links(1, true, '{}', '{}', '{}', '{}', '{}')",
+    ] {
+        assert_eq!(refusal(&session, sql).await.as_deref(), Some(DENIED), "{sql}");
+    }
+    assert!(!service.api.may_migrate().await.unwrap());
+    service.api.check_schema().await.unwrap();
+}
+
+/// A cluster that has the workers' roles from an earlier version gets this one beside them.
+#[tokio::test]
+async fn the_role_is_limited_and_migrating_again_leaves_it() {
+    let database = Database::new().await;
+    let sql = "select rolcanlogin and not rolsuper and not rolcreaterole and not rolcreatedb
+                      and rolconnlimit = 100 from pg_roles where rolname = 'everytab_api'";
+    assert!(query(sql).value::<bool>(&database.pool).await);
+    let session = as_the_service(&database).await;
+    for (setting, expected) in
+        [("statement_timeout", "90000"), ("idle_in_transaction_session_timeout", "60000")]
+    {
+        let sql = format!("select setting from pg_settings where name = '{setting}'");
+        assert_eq!(query(sql).value::<String>(&session).await, expected, "{setting}");
+    }
+    database.run("update everytab.migrations set digest = 'another'").await;
+    database.owner.migrate().await.unwrap();
+    assert!(query(sql).value::<bool>(&database.pool).await);
+    session.run("select coordinator.schema_digest()").await;
+}
