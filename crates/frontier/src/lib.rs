@@ -42,7 +42,7 @@ pub use link::{Attributes, Link, LinkFlags, MAX_HOPS};
 pub use parameters::{ParameterError, ParameterList};
 pub use patterns::{MAX_PATTERN_BYTES, MAX_PATTERNS, PatternError, UrlPatterns};
 pub use priority::{MAX_PRIORITY, PriorityError, PriorityWords};
-pub use rules::{MAX_DEPTH, Rules, RulesError};
+pub use rules::{LinkFilter, MAX_DEPTH, Rules, RulesError};
 pub use scope::{Scope, ScopeError, SiteSet};
 pub use shape::shape_hash;
 pub use site::{SLOTS, site_hash, slot_of_site};

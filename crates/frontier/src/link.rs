@@ -25,8 +25,13 @@ impl LinkFlags {
     /// It is being asked by a holder of whom it is not sure that it survives that.
     pub const WRITTEN_DOWN: Self = Self(16);
 
-    /// All flags that there are.
-    const ALL: u8 = 31;
+    /// The place of the two bits that count the holders that died while it was written down.
+    const DEATHS_AT: u32 = 5;
+    /// The greatest number of such deaths.
+    pub const MAX_DEATHS: u8 = 3;
+
+    /// All bits that there are.
+    const ALL: u8 = 127;
 
     /// Returns both sets together.
     #[must_use]
@@ -50,6 +55,19 @@ impl LinkFlags {
     #[must_use]
     pub const fn is_no_page(self) -> bool {
         self.0 & (Self::REQUISITE.0 | Self::SITEMAP.0) != 0
+    }
+
+    /// Returns how many holders died while it was written down, up to [`Self::MAX_DEATHS`].
+    #[must_use]
+    pub const fn deaths(self) -> u8 {
+        (self.0 >> Self::DEATHS_AT) & Self::MAX_DEATHS
+    }
+
+    /// Returns the flags with another number of deaths, of up to [`Self::MAX_DEATHS`].
+    #[must_use]
+    pub(crate) const fn with_deaths(self, deaths: u8) -> Self {
+        let deaths = if deaths > Self::MAX_DEATHS { Self::MAX_DEATHS } else { deaths };
+        Self(self.0 & !(Self::MAX_DEATHS << Self::DEATHS_AT) | deaths << Self::DEATHS_AT)
     }
 
     pub(crate) const fn bits(self) -> u8 {

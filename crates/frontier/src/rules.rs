@@ -1,8 +1,11 @@
 //! What a crawl follows: its frozen settings, in compiled form.
 //!
-//! Order: scope where a link is found; exclude, include, depth and traps where it is merged, of
-//! which the first that applies is counted. UrlPatterns and words are compared with the key, so the
-//! answer is the same for all spellings of a URL. Must not know: what is known.
+//! Order: scope where a link is found; exclude, include, filters, depth and traps where it is
+//! merged, of which the first that applies is counted. UrlPatterns and words are compared with the
+//! key, so the answer is the same for all spellings of a URL. Must not know: what is known, how a
+//! filter decides.
+
+use std::{fmt, sync::Arc};
 
 use crate::{
     budget::SiteBudget,
@@ -35,6 +38,13 @@ pub enum RulesError {
     SitePages,
 }
 
+/// What turns links away beside the rules of a crawl: its filters. The same link always gets the
+/// same answer.
+pub trait LinkFilter: fmt::Debug + Send + Sync {
+    /// Returns why a link is not followed; `None` if it may be.
+    fn refusal(&self, link: &Link) -> Option<TurnedAway>;
+}
+
 /// What a crawl follows.
 #[derive(Debug, Clone)]
 pub struct Rules {
@@ -48,6 +58,8 @@ pub struct Rules {
     pub include: UrlPatterns,
     /// None may match.
     pub exclude: UrlPatterns,
+    /// What else turns links away.
+    pub filter: Option<Arc<dyn LinkFilter>>,
     /// Words that raise or lower the priority.
     pub priorities: PriorityWords,
     /// The number of pages of a site.
@@ -62,6 +74,7 @@ impl Default for Rules {
             depth: DEFAULT_DEPTH,
             include: UrlPatterns::default(),
             exclude: UrlPatterns::default(),
+            filter: None,
             priorities: PriorityWords::default(),
             site_budget: SiteBudget::default(),
         }
@@ -108,6 +121,9 @@ impl Rules {
         let is_exempt = attributes.flags.contains(LinkFlags::SEED) || attributes.flags.is_no_page();
         if !is_exempt && !self.include.is_empty() && !self.include.matches(text) {
             return Some(TurnedAway::NotIncluded);
+        }
+        if let Some(reason) = self.filter.as_ref().and_then(|filter| filter.refusal(link)) {
+            return Some(reason);
         }
         if attributes.depth > self.depth {
             return Some(TurnedAway::Depth);

@@ -43,6 +43,12 @@ reasons! {
     Excluded = "excluded",
     /// There are include patterns, and none matches.
     NotIncluded = "not_included",
+    /// A pattern of a filter drops it.
+    FilterRule = "filter_rule",
+    /// A list of a filter drops it.
+    FilterList = "filter_list",
+    /// A filter drops the country that its top-level domain stands for.
+    FilterCountry = "filter_country",
     /// The link is deeper than the crawl goes.
     Depth = "depth",
     /// More redirects in a row than [`crate::MAX_HOPS`].
@@ -132,9 +138,10 @@ mod tests {
         let names = TurnedAway::ALL.map(TurnedAway::as_str).join(" ");
         assert_eq!(
             names,
-            "unparsable scheme host scope excluded not_included depth redirects trap_length \
-             trap_segments trap_parameters trap_repeated_segment trap_host_segment \
-             trap_page_links trap_site_pages trap_site_hosts trap_shape trap_host_known"
+            "unparsable scheme host scope excluded not_included filter_rule filter_list \
+             filter_country depth redirects trap_length trap_segments trap_parameters \
+             trap_repeated_segment trap_host_segment trap_page_links trap_site_pages \
+             trap_site_hosts trap_shape trap_host_known"
         );
     }
 

@@ -187,11 +187,12 @@ fn read_attributes<'a>(
     url: &'a str,
 ) -> Result<Entry<&'a str>, ChunkError> {
     const FIELD: &str = "attributes of a URL";
-    let first: u8 = numbers.small(FIELD)?;
+    let first: u16 = numbers.small(FIELD)?;
     let second: u64 = numbers.number(FIELD)?;
     let depth = numbers.small(FIELD)?;
-    let flags = LinkFlags::of_bits(first >> 3).ok_or(ChunkError::Field(FIELD))?;
-    let priority = first & MAX_PRIORITY;
+    let bits = u8::try_from(first >> 3).map_err(|_| ChunkError::Field(FIELD))?;
+    let flags = LinkFlags::of_bits(bits).ok_or(ChunkError::Field(FIELD))?;
+    let priority = (first & u16::from(MAX_PRIORITY)) as u8;
     let hops = ((second >> 1) & 7) as u8;
     let retries = u8::try_from(second >> 4).map_err(|_| ChunkError::Field(FIELD))?;
     let not_before_s = if second & WAITS == WAITS { numbers.number(FIELD)? } else { 0 };

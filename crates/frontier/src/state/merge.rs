@@ -164,9 +164,9 @@ fn with_priority(link: &Link, rules: &Rules) -> Attributes {
 }
 
 /// Returns the flags of a URL that two links name: urgent, a seed or written down if one of them
-/// is; no page only if both are none.
+/// is, with the greater number of deaths; no page only if both are none.
 fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
-    let mut flags = LinkFlags::default();
+    let mut flags = LinkFlags::default().with_deaths(one.deaths().max(other.deaths()));
     for raising in [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::WRITTEN_DOWN] {
         if one.contains(raising) || other.contains(raising) {
             flags = flags.with(raising);

@@ -97,6 +97,15 @@ impl HostState {
         }
     }
 
+    /// Notes in the next pack that one more holder died while a URL was written down.
+    pub fn note_death(&mut self, hash: UrlHash) {
+        if let Some(pending) = self.pending.get_mut(&hash) {
+            let flags = pending.attributes.flags;
+            pending.attributes.flags = flags.with_deaths(flags.deaths() + 1);
+            self.changed.insert(hash);
+        }
+    }
+
     /// Notes in the next pack that a URL is not asked any more that was written down.
     pub fn cross_out(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash) {
@@ -112,6 +121,12 @@ impl HostState {
     #[must_use]
     pub fn is_urgent(&self) -> bool {
         self.ready.first().is_some_and(|place| place.is_urgent())
+    }
+
+    /// Returns true if a URL is asked and not answered: what is recorded has it as pending.
+    #[must_use]
+    pub fn has_asked(&self) -> bool {
+        !self.asked.is_empty()
     }
 
     /// Returns the second since 1970 from which [`Self::next`] returns a URL, 0 if it does now,
@@ -164,7 +179,8 @@ impl HostState {
         }
         pending.retries += 1;
         pending.not_before_s = not_before_s;
-        pending.attributes.flags = pending.attributes.flags.without(LinkFlags::WRITTEN_DOWN);
+        let flags = pending.attributes.flags.without(LinkFlags::WRITTEN_DOWN);
+        pending.attributes.flags = flags.with_deaths(0);
         let attributes = pending.attributes;
         self.queue(hash, not_before_s, &attributes);
         self.changed.insert(hash);
