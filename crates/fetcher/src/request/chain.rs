@@ -199,8 +199,10 @@ async fn follow_redirects(
         None => Target::first(&chain.fetched.url)?,
     };
     let mut seen = HashSet::new();
+    let mut hosts = HashSet::new();
     let mut redirects = 0;
     loop {
+        hosts.insert(target.host.clone());
         let cookie = chain.cookies.header(&target.url);
         if !seen.insert((target.url.to_string(), cookie)) {
             return Err(Outcome::RedirectLoop.into());
@@ -227,7 +229,8 @@ async fn follow_redirects(
         chain.fetched.was_downgraded |= target.is_https && !next.is_https;
         if let Some(page) = &mut chain.page {
             page.redirected();
-            if next.host == target.host {
+            // Also where another host was asked in between.
+            if hosts.contains(&next.host) {
                 chain.pause().await;
             }
         }

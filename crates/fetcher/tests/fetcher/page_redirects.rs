@@ -161,6 +161,7 @@ async fn a_redirect_that_is_followed_on_the_same_host_waits_the_delay_of_the_hos
     let net = Net::start(|asked| match asked.path.as_str() {
         "/robots.txt" => redirect("/robots"),
         "/robots" => redirect("http://b.test/rules"),
+        "/rules" => redirect("http://a.test/back"),
         _ => html(b"rules"),
     })
     .await;
@@ -173,7 +174,11 @@ async fn a_redirect_that_is_followed_on_the_same_host_waits_the_delay_of_the_hos
     let request = PageRequest::new("http://a.test/robots.txt", &purpose);
     let fetched = turns.fetch(&request, &settings).await.expect("no trouble");
     assert_eq!(fetched.outcome, Outcome::Ok);
-    let [first, second, _] = &fetched.exchanges[..] else { panic!("{:?}", fetched.exchanges) };
-    let apart = (second.asked_at - first.asked_at).to_std().expect("in order");
-    assert!(apart >= delay, "{apart:?}");
+    let [first, second, _, last] = &fetched.exchanges[..] else {
+        panic!("{:?}", fetched.exchanges)
+    };
+    for (one, next) in [(first, second), (second, last)] {
+        let apart = (next.asked_at - one.asked_at).to_std().expect("in order");
+        assert!(apart >= delay, "{apart:?} before {}", next.url);
+    }
 }
