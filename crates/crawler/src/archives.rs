@@ -28,7 +28,7 @@ use everytab_storage::PutOptions;
 use tempfile::TempPath;
 use tokio::sync::mpsc;
 
-use crate::crawl::Crawl;
+use crate::{crawl::Crawl, puts_under_way::PutsUnderWay};
 
 /// Most archives that are written at a time: a crawl has up to four, and each costs a file and a
 /// compressor.
@@ -150,15 +150,18 @@ pub(crate) struct Archives<T> {
     open: HashMap<ArchiveKey, OpenArchive<T>>,
     number: u64,
     put: mpsc::UnboundedSender<PutArchive<T>>,
+    under_way: PutsUnderWay,
 }
 
 impl<T: Send + 'static> Archives<T> {
-    /// Makes the task's state; what is put is told to `put`.
+    /// Makes the task's state; what is put is told to `put`, and what is being put is noted in
+    /// `under_way`.
     pub(crate) fn new(
         settings: ArchiveSettings,
         put: mpsc::UnboundedSender<PutArchive<T>>,
+        under_way: PutsUnderWay,
     ) -> Self {
-        Self { settings, open: HashMap::new(), number: 0, put }
+        Self { settings, open: HashMap::new(), number: 0, put, under_way }
     }
 
     /// Does what it is asked for.
@@ -203,9 +206,13 @@ impl<T: Send + 'static> Archives<T> {
             Err(error) => {
                 tracing::warn!(url = record.url, %error, "no record can be written");
                 let is_lost = matches!(error, WriteError::Output(_));
+                // An archive that ends in half a record is lost with all that it has.
+                let broken = if is_lost { self.open.remove(&key) } else { None };
                 let position = Position { offset: 0, length: 0 };
-                let records = told.map(|told| PutRecord { told, object: None, position });
-                let records = records.into_iter().collect();
+                let others = broken.into_iter().flat_map(|archive| archive.records);
+                let records = others.map(|(told, _)| told).chain(told);
+                let records = records.map(|told| PutRecord { told, object: None, position });
+                let records = records.collect();
                 self.put.send(PutArchive { crawl: key.crawl, bytes: 0, is_lost, records }).ok();
             }
         }
@@ -300,9 +307,12 @@ impl<T: Send + 'static> Archives<T> {
     }
 
     fn put(&self, archive: OpenArchive<T>) {
-        let tell = self.put.clone();
+        let (tell, under_way) = (self.put.clone(), self.under_way.clone());
+        let number = under_way.begin(archive.crawl.number, Instant::now());
         tokio::spawn(async move {
-            tell.send(put_repeatedly(archive).await).ok();
+            let put = put_repeatedly(archive).await;
+            under_way.end(number);
+            tell.send(put).ok();
         });
     }
 }

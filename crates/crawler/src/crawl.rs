@@ -7,22 +7,30 @@ use std::{collections::HashMap, sync::Arc};
 use everytab_commoncrawl::crawl_layout::LiveCrawlName;
 use everytab_coordinator::{Coordinator, OpenCrawl};
 use everytab_fetcher::{DelaySettings, Purpose};
+use everytab_filters::FilterSet;
 use everytab_frontier::Rules;
 use everytab_storage::StoreSettings;
 
 use crate::{
-    settings::{CrawlSettings, MediaOption, NofollowOption},
+    filters::load::FilterLists,
+    settings::{CrawlSettings, MediaOption, NofollowOption, SearchOption},
     stores::CrawlStores,
+    tenants::Tenants,
 };
 
 /// What a crawl asks for, read once.
 pub(crate) struct Crawl {
     /// Its number in the database.
     pub number: i32,
+    /// Whose it is.
+    pub owner: Arc<str>,
     /// Its name, which its objects begin with.
     pub name: LiveCrawlName,
     /// What it follows.
     pub rules: Rules,
+    /// Its filters. While a list of them cannot be had, links are merged without it, and nothing is
+    /// asked for: what it would have turned away is refused when its turn comes.
+    pub filters: Arc<FilterSet>,
     /// The delays that it asks for.
     delays: DelaySettings,
     /// Those for hosts that are the operator's own.
@@ -35,6 +43,8 @@ pub(crate) struct Crawl {
     pub keeps_media: bool,
     /// Whether `nofollow` is obeyed.
     pub obeys_nofollow: bool,
+    /// Whether the text of its pages is indexed.
+    pub is_searched: bool,
     /// Whether its pages are limited, so that each is reserved before it is asked for.
     pub is_limited: bool,
     /// Where its records go; none where this program cannot open that, and so asks for nothing.
@@ -42,6 +52,11 @@ pub(crate) struct Crawl {
 }
 
 impl Crawl {
+    /// Whether its URLs can be asked for: its stores are open, and the lists of its filters here.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.stores.is_some() && self.filters.is_complete()
+    }
+
     /// The delays that it asks for, of hosts that are the operator's own or not.
     pub(crate) fn delays(&self, is_own: bool) -> DelaySettings {
         if is_own { self.own_delays } else { self.delays }
@@ -55,28 +70,33 @@ pub(crate) type OpenCrawls = HashMap<i32, (Arc<Crawl>, bool)>;
 pub(crate) struct ListedCrawls {
     /// Those that this program can read.
     pub crawls: OpenCrawls,
+    /// What limits them and their owners.
+    pub tenants: Tenants,
     /// Whether there are others. Their links cannot be merged here, so slots are for programs that
     /// can.
     pub has_unreadable: bool,
 }
 
 /// Lists the open crawls. Those in `known` are not read again, unless their store could not be
-/// opened.
+/// opened or a list of their filters could not be had.
 ///
 /// # Errors
 /// When Postgres cannot be asked.
 pub(crate) async fn list_crawls(
     coordinator: &Coordinator,
     known: &OpenCrawls,
-    stores: &StoreSettings,
+    (stores, lists): (&StoreSettings, &FilterLists),
 ) -> Result<ListedCrawls, everytab_coordinator::Error> {
     let mut crawls = OpenCrawls::new();
     let mut has_unreadable = false;
-    for open in coordinator.open_crawls().await? {
+    let listed = coordinator.open_crawls().await?;
+    let overrides = coordinator.load_robots_overrides().await?;
+    let tenants = Tenants::new(&listed, &overrides);
+    for open in listed {
         let is_running = open.state == "running";
         let crawl = match known.get(&open.crawl) {
-            Some((crawl, _)) if crawl.stores.is_some() => Arc::clone(crawl),
-            _ => match read_crawl(coordinator, &open, stores).await? {
+            Some((crawl, _)) if crawl.is_ready() => Arc::clone(crawl),
+            _ => match read_crawl(coordinator, &open, (stores, lists)).await? {
                 Ok(crawl) => Arc::new(crawl),
                 Err(reason) => {
                     let crawl = open.name;
@@ -90,17 +110,17 @@ pub(crate) async fn list_crawls(
                 }
             },
         };
-        let is_asked_for = is_running && crawl.stores.is_some();
+        let is_asked_for = is_running && crawl.is_ready();
         crawls.insert(open.crawl, (crawl, is_asked_for));
     }
-    Ok(ListedCrawls { crawls, has_unreadable })
+    Ok(ListedCrawls { crawls, tenants, has_unreadable })
 }
 
 /// Reads what a crawl asks for; a text says why this program cannot do so.
 async fn read_crawl(
     coordinator: &Coordinator,
     open: &OpenCrawl,
-    stores: &StoreSettings,
+    (stores, lists): (&StoreSettings, &FilterLists),
 ) -> Result<Result<Crawl, String>, everytab_coordinator::Error> {
     let Some(settings) = coordinator.crawl_settings(open.crawl).await? else {
         return Ok(Err("it is gone".to_owned()));
@@ -109,11 +129,18 @@ async fn read_crawl(
         Ok(settings) => settings,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let (name, rules) = match (LiveCrawlName::parse(&open.name), settings.rules()) {
+    let filters = match lists.compile(&open.name, &settings.filters, stores).await {
+        Ok(filters) => Arc::new(filters),
+        Err(error) => return Ok(Err(error)),
+    };
+    let (name, mut rules) = match (LiveCrawlName::parse(&open.name), settings.rules()) {
         (Ok(name), Ok(rules)) => (name, rules),
         (Err(error), _) => return Ok(Err(error.to_string())),
         (_, Err(error)) => return Ok(Err(error.to_string())),
     };
+    if !filters.is_empty() {
+        rules.filter = Some(Arc::<FilterSet>::clone(&filters));
+    }
     let (ranges, media) = (&settings.stores, settings.media_store.as_deref());
     let stores = match CrawlStores::open(&open.store, ranges, media, stores).await {
         Ok(stores) => Some(stores),
@@ -124,14 +151,17 @@ async fn read_crawl(
     };
     Ok(Ok(Crawl {
         number: open.crawl,
+        owner: open.owner.as_str().into(),
         name,
         rules,
+        filters,
         delays: settings.delays(),
         own_delays: settings.own_delays(),
         page: settings.page_purpose(),
         media: settings.media_purpose(),
         keeps_media: settings.media != MediaOption::None,
         obeys_nofollow: settings.nofollow == NofollowOption::Obey,
+        is_searched: settings.search == SearchOption::On,
         is_limited: open.budget_left.is_some(),
         stores,
     }))

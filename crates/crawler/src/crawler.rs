@@ -15,12 +15,14 @@ use tokio::{
 use crate::{
     archives::{ArchiveSettings, Archives, MAX_WAITING},
     blocked,
+    filters::load::FilterLists,
     holder::{
         CrawlerEnd,
         state::{Holder, State},
     },
     leases::Leases,
     metrics,
+    puts_under_way::PutsUnderWay,
     visit::VisitContext,
     worker_settings::CrawlerSettings,
 };
@@ -64,7 +66,8 @@ pub async fn run(
     };
     let (tell_put, put) = mpsc::unbounded_channel();
     let (archives, commands) = mpsc::channel(MAX_WAITING);
-    beside.spawn(Archives::new(archive_settings, tell_put).run(commands));
+    let puts = PutsUnderWay::default();
+    beside.spawn(Archives::new(archive_settings, tell_put, puts.clone()).run(commands));
     let leases = Leases::default();
     let (tell_renewed, renewed) = mpsc::unbounded_channel();
     let worker = settings.worker_id.clone();
@@ -72,14 +75,17 @@ pub async fn run(
     beside.spawn(renewal);
     let (tell, events) = mpsc::unbounded_channel();
     let context = VisitContext { fetcher, parameters: ParameterList::default(), suffixes };
+    let lists = Arc::new(FilterLists::new(settings.temporary.clone()));
     let holder = Holder {
         settings,
+        lists,
         coordinator,
         context: Arc::new(context),
         options: Arc::new(options),
         leases,
         archives,
         put,
+        puts,
         renewed,
         tell,
         events,

@@ -5,16 +5,22 @@
 //! what a slot's holder knows is dropped with the lease, unrecorded. Must not know: SQL, how a
 //! request is made, how records are written.
 
+mod answers;
 mod asking;
 mod choosing;
+pub(crate) mod due;
 mod measuring;
+mod memory;
 mod merging;
+mod ready;
 mod recording;
 mod slots;
 pub(crate) mod state;
+mod tenancy;
 
 use std::{
     collections::HashSet,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -24,7 +30,7 @@ use tokio::{sync::watch, time::sleep_until};
 use crate::{
     crawl::{ListedCrawls, list_crawls},
     holder::state::{Event, Holder},
-    load::Lane,
+    load::PassKind,
     metrics,
     slot::Written,
 };
@@ -54,7 +60,7 @@ impl Holder {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
-            let next = self.state.due.next_at().filter(|_| self.may_ask());
+            let next = if self.may_ask() { self.next_look() } else { None };
             let wake = async {
                 match next {
                     Some(at) => sleep_until(at.into()).await,
@@ -92,9 +98,7 @@ impl Holder {
             if host.request.is_some() {
                 host.give_up_request(&self.context.fetcher, &self.options);
                 if let Some(slot) = self.state.slots.get_mut(&host.slot) {
-                    slot.asking = slot.asking.saturating_sub(1);
-                    slot.changed_hosts.insert(*hash);
-                    slot.touch();
+                    slot.request_ended(*hash);
                 }
             }
         }
@@ -123,6 +127,7 @@ impl Holder {
             Event::LinksRead(read) => self.links_read(read),
             Event::SitesLoaded(sites) => self.sites_loaded(sites),
             Event::Visited(visited) => self.visited(*visited),
+            Event::Panicked(fence, host_hash, number) => self.panicked(fence, host_hash, number),
             Event::Checkpointed(fence, answer) => self.checkpointed(fence, answer),
             Event::Reserved(fence, crawl, pages) => self.reserved(fence, crawl, pages),
             Event::Released => self.state.calls.is_releasing = false,
@@ -132,14 +137,15 @@ impl Holder {
     }
 
     fn tick(&mut self) {
+        self.look_for_late_puts();
         self.list_crawls();
         self.lease_slots();
-        Lane::ALL.into_iter().for_each(|lane| self.read_links(lane));
+        PassKind::ALL.into_iter().for_each(|kind| self.read_links(kind));
         self.drop_read_links();
         self.list_due();
         self.record();
         self.give_back_slots();
-        self.evict();
+        self.look_at_memory();
         self.measure();
     }
 
@@ -153,8 +159,7 @@ impl Holder {
             "due" => self.state.calls.is_listing_due = false,
             "release" => self.state.calls.is_releasing = false,
             "links" | "sites" => {
-                self.state.urgent_pass = None;
-                self.state.ordinary_pass = None;
+                self.state.end_passes();
                 self.state.loading.clear();
             }
             _ => {}
@@ -164,7 +169,7 @@ impl Holder {
     /// Whether nothing is under way that could end soon: then what is known is recorded at once.
     fn is_idle(&self) -> bool {
         let soon = Instant::now() + Duration::from_secs(1);
-        let next = self.state.due.next_at();
+        let next = self.next_look();
         self.state.requests.is_empty() && next.is_none_or(|at| at > soon || !self.may_ask())
     }
 
@@ -189,9 +194,9 @@ impl Holder {
         let asked_at = Instant::now();
         calls.listed_at = Some(asked_at);
         let (coordinator, known) = (self.coordinator.clone(), self.state.crawls.clone());
-        let stores = self.settings.stores.clone();
+        let (stores, lists) = (self.settings.stores.clone(), Arc::clone(&self.lists));
         self.start(async move {
-            match list_crawls(&coordinator, &known, &stores).await {
+            match list_crawls(&coordinator, &known, (&stores, &lists)).await {
                 Ok(crawls) => Event::Crawls(crawls, asked_at),
                 Err(error) => Event::Failed("list", error),
             }
@@ -201,7 +206,9 @@ impl Holder {
     fn crawls_listed(&mut self, listed: ListedCrawls, asked_at: Instant) {
         self.state.calls.is_listing = false;
         self.state.has_listed = true;
-        let ListedCrawls { crawls, has_unreadable } = listed;
+        let ListedCrawls { crawls, tenants, has_unreadable } = listed;
+        self.state.gates.set(&tenants, Instant::now());
+        self.state.tenants = tenants;
         self.state.has_unreadable = has_unreadable;
         self.leases.share_slots(!has_unreadable);
         if has_unreadable {
@@ -231,11 +238,12 @@ impl Holder {
     fn forget_crawl(&mut self, crawl: i32) {
         self.state.crawls.remove(&crawl);
         self.state.sites.retain(|key, _| key.crawl != crawl);
+        self.state.due.forget(crawl);
         for slot in self.state.slots.values_mut() {
             slot.forget(crawl);
         }
         for host in self.state.hosts.values_mut() {
-            host.crawls.retain(|of| *of != crawl);
+            host.remove_crawl(crawl);
         }
     }
 

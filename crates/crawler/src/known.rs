@@ -14,10 +14,10 @@ use everytab_coordinator::HostManners;
 use everytab_fetcher::{
     Cookies, DelaySettings, Fetcher, HostAnswer, HostDelay, HostTurns, PageOptions, SavedDelay,
 };
-use everytab_frontier::{HostState, SiteUse, UrlHash};
+use everytab_frontier::{HostState, SiteUse, Turn, UrlHash};
 use tokio::task::AbortHandle;
 
-use crate::robots::HostRobots;
+use crate::{crawl::Crawl, robots::HostRobots};
 
 /// A site of a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,15 +34,31 @@ pub(crate) struct Site {
     pub site_use: SiteUse,
     /// The state of each host, by the hash of its name.
     pub hosts: HashMap<u64, HostState>,
+    /// When it was loaded.
+    pub loaded_at: Instant,
     /// When it was last needed.
     pub used_at: Instant,
+    /// Whether its hosts are not asked, so that it can leave memory.
+    pub is_aside: bool,
 }
 
 impl Site {
     /// A site of which nothing is known.
     pub(crate) fn new(slot: i16) -> Self {
         let (site_use, hosts) = (SiteUse::default(), HashMap::new());
-        Self { slot, site_use, hosts, used_at: Instant::now() }
+        let now = Instant::now();
+        Self { slot, site_use, hosts, loaded_at: now, used_at: now, is_aside: false }
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.hosts.values().map(HostState::memory_bytes).sum::<usize>()
+    }
+
+    /// Has its hosts asked again, if they are not: returns those.
+    pub(crate) fn take_back(&mut self) -> Vec<u64> {
+        let was_aside = std::mem::take(&mut self.is_aside);
+        if was_aside { self.hosts.keys().copied().collect() } else { Vec::new() }
     }
 
     /// Takes up the state of a host.
@@ -81,6 +97,8 @@ pub(crate) struct Host {
     pub request: Option<Request>,
     /// The chain of redirects on this host whose next URL is to be asked.
     pub chain: Option<Chain>,
+    /// When it was last asked for each crawl: a crawl with a longer delay than others keeps it.
+    pub asked_at: HashMap<i32, Instant>,
 }
 
 /// A chain of redirects on one host.
@@ -101,6 +119,10 @@ pub(crate) struct Request {
     pub delay: HostDelay,
     /// The delays that its crawl asks for.
     pub settings: DelaySettings,
+    /// The crawl for which it is made.
+    pub crawl: Arc<Crawl>,
+    /// The URL that is asked for; none for a robots.txt.
+    pub turn: Option<Turn>,
     /// Ends its task.
     pub task: AbortHandle,
 }
@@ -112,6 +134,10 @@ const NO_DELAY: DelaySettings = DelaySettings {
     max_delay: Duration::from_secs(60),
     override_delay: Duration::ZERO,
 };
+
+/// For how long it is remembered when a host was asked for a crawl: most delays of crawls are
+/// shorter.
+const REMEMBERED_FOR: Duration = Duration::from_secs(60);
 
 /// Delays that are longer are recorded before a host is asked again: a worker that takes the slot
 /// of one that died waits as long for the lease to end (30 seconds, renewed each 5), so that it
@@ -141,6 +167,7 @@ impl Host {
             recorded_delay: None,
             request: None,
             chain: None,
+            asked_at: HashMap::new(),
         }
     }
 
@@ -167,6 +194,27 @@ impl Host {
         if !self.crawls.contains(&crawl) {
             self.crawls.push_back(crawl);
         }
+    }
+
+    /// Forgets a crawl that has ended.
+    pub(crate) fn remove_crawl(&mut self, crawl: i32) {
+        self.drop_crawl(crawl);
+        self.asked_at.remove(&crawl);
+    }
+
+    /// The state that a crawl has of it was dropped.
+    pub(crate) fn drop_crawl(&mut self, crawl: i32) {
+        self.crawls.retain(|of| *of != crawl);
+    }
+
+    /// Whether nothing but what is recorded of it is known: no crawl has URLs of it, and no request
+    /// is under way.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.crawls.is_empty()
+            && self.request.is_none()
+            && self.recorded_delay.is_some()
+            && self.robots.is_kept()
+            && self.asked_at.values().all(|at| at.elapsed() > REMEMBERED_FOR)
     }
 
     /// Whether a checkpoint is needed before it is asked again.

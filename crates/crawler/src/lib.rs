@@ -9,27 +9,32 @@ mod archives;
 mod blocked;
 mod crawl;
 mod crawler;
+mod filters;
+mod free_memory;
 mod holder;
 mod known;
 mod leases;
 mod load;
 pub mod metrics;
 mod own_hosts;
+mod puts_under_way;
 mod robots;
 mod rows;
 mod settings;
 mod slot;
 mod stores;
 mod submit;
+mod tenants;
 mod visit;
 mod worker_settings;
 
 pub use crawler::{CrawlerError, run};
+pub use filters::frozen::{FreezeError, FrozenFilter, FrozenList, MAX_FILTERS, list_names_of};
 pub use holder::CrawlerEnd;
 pub use own_hosts::OwnHosts;
 pub use settings::{
     CrawlSettings, CrawlSettingsError, MAX_DURATION_S, MAX_LIST_SITES, MIN_PUBLIC_DELAY_MS,
-    MediaOption, NofollowOption, SitemapsOption,
+    MediaOption, NofollowOption, SearchOption, SitemapsOption,
 };
 pub use stores::{StoreRange, StoreRangeError};
 pub use submit::{
@@ -37,7 +42,7 @@ pub use submit::{
     new_crawl, parse_seed,
 };
 pub use worker_settings::{
-    ARCHIVE_BYTES, CrawlerSettings, RECORD_AFTER, RETRY_PAUSE, ROBOTS_PATIENCE,
+    ARCHIVE_BYTES, CrawlerSettings, FRONTIER_BYTES, RECORD_AFTER, RETRY_PAUSE, ROBOTS_PATIENCE,
 };
 
 /// Runs the example in README.md as a test.

@@ -5,7 +5,8 @@
 use std::collections::HashMap;
 
 use everytab_coordinator::{
-    Coordinator, Error, HostManners, LinkCursors, LinkLanes, SlotFence, StoredChunk, UnreadRow,
+    Coordinator, Error, HostManners, LinkCursors, LinkLane, SlotFence, StoredChunk, UnreadLinks,
+    UnreadRow,
 };
 use everytab_frontier::{ChunkError, HostState, Link, ParameterList, Unpacked, unpack_links};
 
@@ -14,40 +15,43 @@ use crate::known::SiteKey;
 /// Rows of links that one call reads: each may hold some thousands of links.
 pub(crate) const ROWS_A_CALL: u32 = 64;
 
-/// Slots, with the cursors from which their links are read.
-pub(crate) type Readers = Vec<(SlotFence, LinkCursors)>;
-
-/// Which links are read together. Urgent links, those that somebody waits for, have a lane of their
-/// own, so that they wait for no others.
+/// A pass over links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lane {
+pub(crate) enum PassKind {
+    /// Over the urgent ones.
     Urgent,
+    /// Over the others.
     Ordinary,
+    /// Over the others that came after those of an ordinary pass that takes long.
+    Newer,
 }
 
-impl Lane {
-    /// Both.
-    pub(crate) const ALL: [Self; 2] = [Self::Urgent, Self::Ordinary];
+impl PassKind {
+    /// All.
+    pub(crate) const ALL: [Self; 3] = [Self::Urgent, Self::Ordinary, Self::Newer];
 
-    /// The cursor of the lane.
-    pub(crate) fn cursor(self, cursors: &mut LinkCursors) -> &mut String {
+    /// Whose links they are.
+    pub(crate) fn lane(self) -> LinkLane {
         match self {
-            Self::Urgent => &mut cursors.urgent,
-            Self::Ordinary => &mut cursors.ordinary,
+            Self::Urgent => LinkLane::Urgent,
+            Self::Ordinary | Self::Newer => LinkLane::Ordinary,
         }
     }
 }
 
+/// Slots, with the cursors from which their links are read.
+pub(crate) type Readers = Vec<(SlotFence, LinkCursors)>;
+
 /// Links that were read.
 pub(crate) struct LinksRead {
     /// Which links.
-    pub lane: Lane,
+    pub kind: PassKind,
     /// The pass for which they were read.
     pub pass: u64,
     /// How far is read when all are merged.
     pub ceiling: String,
-    /// The last row, where more rows are to be read.
-    pub more_after: Option<i64>,
+    /// The position of the last row, where more rows are to be read.
+    pub more_after: Option<String>,
     /// The links, each row with its crawl.
     pub links: Vec<(UnreadRow, Vec<Link>)>,
 }
@@ -56,27 +60,22 @@ pub(crate) struct LinksRead {
 pub(crate) async fn read_links(
     coordinator: &Coordinator,
     parameters: &ParameterList,
-    (lane, pass, readers): (Lane, u64, &Readers),
-    from: Option<(String, i64)>,
+    (kind, pass, readers): (PassKind, u64, &Readers),
+    from: Option<(String, String)>,
 ) -> Result<LinksRead, Error> {
     let slots: Vec<(i16, LinkCursors)> =
         readers.iter().map(|(fence, cursors)| (fence.slot, cursors.clone())).collect();
-    let after = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), *after));
-    let lanes = match lane {
-        Lane::Urgent => LinkLanes::Urgent,
-        Lane::Ordinary => LinkLanes::Ordinary,
-    };
-    let unread = coordinator.read_links(&slots, lanes, after, ROWS_A_CALL).await?;
-    let last = unread.rows.last().map(|row| row.id);
-    let more_after = last.filter(|_| unread.has_more);
+    let from = from.as_ref().map(|(ceiling, after)| (ceiling.as_str(), after.as_str()));
+    let mut unread = coordinator.read_links(&slots, kind.lane(), from, ROWS_A_CALL).await?;
     let mut links = Vec::with_capacity(unread.rows.len());
-    for mut row in unread.rows {
+    for mut row in std::mem::take(&mut unread.rows) {
         let data = std::mem::take(&mut row.data);
         let found = unpack_links(&data, parameters)
-            .map_err(|error| Error::Unexpected(format!("links in row {}: {error}", row.id)))?;
+            .map_err(|error| Error::Unexpected(format!("links at {}: {error}", row.position)))?;
         links.push((row, found.links));
     }
-    Ok(LinksRead { lane, pass, ceiling: unread.ceiling, more_after, links })
+    let UnreadLinks { ceiling, more_after, .. } = unread;
+    Ok(LinksRead { kind, pass, ceiling, more_after, links })
 }
 
 /// A site that was loaded.

@@ -25,6 +25,9 @@ instruments! { Instruments METRICS
         "From the sending of a checkpoint to its answer, all attempts included";
     errors: counter() "everytab.crawl.errors" "{error}" ["call"]
         "Calls of the crawler to Postgres that failed; each is made again";
+    classified: counter() "everytab.crawl.classified" "{page}" ["answer"]
+        "Pages of which a classifier was asked, by its answer: keep, drop, nofollow; or timeout, \
+         unreachable, invalid, and then the page is kept";
     slots: gauge() "everytab.crawl.slots" "{slot}" []
         "Slots that this worker holds";
     slots_stopped: gauge() "everytab.crawl.slots.stopped" "{slot}" []
@@ -42,6 +45,9 @@ instruments! { Instruments METRICS
 
 /// The calls to Postgres that are counted when they fail.
 const CALLS: [&str; 7] = ["list", "lease", "release", "due", "links", "sites", "drop"];
+
+/// What becomes of a question to a classifier.
+const ANSWERS: [&str; 6] = ["keep", "drop", "nofollow", "timeout", "unreachable", "invalid"];
 
 /// What a crawler asks for.
 const PURPOSES: [PurposeKind; 4] =
@@ -86,6 +92,9 @@ pub(crate) fn begin_at_zero() {
     for end in ["recorded", "lost", "failed"] {
         instruments.checkpoints.add(0, &[label("end", end)]);
     }
+    for answer in ANSWERS {
+        instruments.classified.add(0, &[label("answer", answer)]);
+    }
     for call in CALLS {
         instruments.errors.add(0, &[label("call", call)]);
     }
@@ -95,6 +104,11 @@ pub(crate) fn begin_at_zero() {
 /// Records that a call, one of [`CALLS`], failed.
 pub(crate) fn failed(call: &'static str) {
     instruments().errors.add(1, &[label("call", call)]);
+}
+
+/// Records what became of a question to a classifier: one of [`ANSWERS`].
+pub(crate) fn classified(answer: &'static str) {
+    instruments().classified.add(1, &[label("answer", answer)]);
 }
 
 /// Records how a checkpoint ended, and what it recorded.

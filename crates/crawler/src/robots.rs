@@ -90,6 +90,12 @@ impl HostRobots {
         Some((serde_json::to_vec(&kept).ok()?, until))
     }
 
+    /// Whether all that is known of it is kept, or costs a look-up of a name to know again.
+    pub(crate) fn is_kept(&self) -> bool {
+        let is_kept = |origin: &Origin| !matches!(origin.known, Known::Unreachable { .. });
+        !self.is_dirty && self.origins.values().all(is_kept)
+    }
+
     /// What may be asked of an origin now.
     pub(crate) fn permission(
         &self,
@@ -103,7 +109,9 @@ impl HostRobots {
         if let Known::Unreachable { since, .. } = known
             && (*until - *since).to_std().is_ok_and(|tried| tried > patience)
         {
-            return Permission::Left;
+            // Who comes a day later may find it answering.
+            let is_old = now >= *until + HOLDS;
+            return if is_old { Permission::AskRobots } else { Permission::Left };
         }
         match known {
             Known::Unreachable { .. } if now < *until => Permission::Wait(*until),
@@ -114,8 +122,18 @@ impl HostRobots {
         }
     }
 
+    /// The longest `Crawl-delay` that an origin's robots.txt asks of the robot `token`.
+    pub(crate) fn crawl_delay(&self, token: &str) -> Option<Duration> {
+        let rules = self.origins.values().filter_map(|origin| match &origin.known {
+            Known::Rules(rules) => rules.crawl_delay(token).map(seconds),
+            Known::Unreachable { .. } | Known::Ends(_) => None,
+        });
+        rules.max()
+    }
+
     /// robots.txt of an origin was asked for, and ended so. Returns the `Crawl-delay` that holds
-    /// for `robot` from now on.
+    /// for `robot` from now on: the longest of the host's origins, for the host is asked for all of
+    /// them in turn.
     pub(crate) fn answered(
         &mut self,
         origin: &str,
@@ -143,13 +161,9 @@ impl HostRobots {
                 (Known::Unreachable { since, pause }, holds, None)
             }
         };
-        let delay = match &known {
-            Known::Rules(rules) => rules.crawl_delay(robot).map(seconds),
-            Known::Unreachable { .. } | Known::Ends(_) => None,
-        };
         self.is_dirty |= text.is_some();
         self.origins.insert(origin.to_owned(), Origin { known, until: now + holds, text });
-        delay
+        self.crawl_delay(robot)
     }
 }
 
@@ -163,9 +177,42 @@ fn ends_its_urls(outcome: Outcome) -> bool {
 }
 
 /// A delay that is too long to be obeyed is one second longer than the longest that is.
-fn seconds(delay: CrawlDelay) -> Duration {
+pub(crate) fn seconds(delay: CrawlDelay) -> Duration {
     match delay {
         CrawlDelay::Wait(delay) => delay,
         CrawlDelay::TooLong => everytab_fetcher::CRAWL_DELAY_MAX + Duration::from_secs(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+    #[test]
+    fn the_longest_crawl_delay_of_a_hosts_origins_holds() {
+        let mut robots = HostRobots::default();
+        let now = Utc::now();
+        let mut delay = |origin, outcome, body: &str| {
+            robots.answered(origin, outcome, body.as_bytes(), "everytab", now)
+        };
+        let slow = "User-agent: *\nCrawl-delay: 20";
+        assert_eq!(delay("https://a.com", Outcome::Ok, slow), Some(Duration::from_secs(20)));
+        assert_eq!(delay("http://a.com", Outcome::Ok, ""), Some(Duration::from_secs(20)));
+        assert_eq!(delay("https://a.com", Outcome::Ok, ""), None);
+    }
+
+    #[test]
+    fn an_origin_that_was_given_up_is_asked_again_a_day_later() {
+        let mut robots = HostRobots::default();
+        let (origin, mut now) = ("http://a.com", Utc::now());
+        for _ in 0..40 {
+            robots.answered(origin, Outcome::ConnectRefused, b"", "everytab", now);
+            now += TimeDelta::hours(1);
+        }
+        let permission = |now| robots.permission(origin, DAY, now);
+        assert!(matches!(permission(now), Permission::Left));
+        assert!(matches!(permission(now + TimeDelta::hours(25)), Permission::AskRobots));
     }
 }

@@ -81,12 +81,13 @@ pub(crate) fn empty_row(crawl: i32, host_hash: u64, turn: &Turn) -> FetchRow {
         body_offset: None,
         body_length: None,
         truncated: None,
+        text: None,
     }
 }
 
 /// The row of a URL that was asked for; where its record is, is not known yet.
 pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -> FetchRow {
-    let Answer { fetched, facts, sha256 } = answer;
+    let Answer { fetched, facts, sha256, refused } = answer;
     let exchange = answer.exchange();
     let milliseconds = |time: Duration| i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
     let validators = fetched.validators();
@@ -98,16 +99,18 @@ pub(crate) fn row_of(crawl: i32, host_hash: u64, turn: &Turn, answer: &Answer) -
         at: exchange.map_or_else(Utc::now, |exchange| exchange.asked_at),
         duration_ms: exchange.map(|exchange| milliseconds(exchange.duration)),
         status: fetched.status.and_then(|status| i16::try_from(status).ok()),
-        outcome: fetched.outcome.as_str().to_owned(),
+        outcome: refused.unwrap_or(fetched.outcome.as_str()).to_owned(),
         bytes: sha256.map(|_| i32::try_from(fetched.body.len()).unwrap_or(i32::MAX)),
         sha256: *sha256,
         mime: fetched.content_type(),
         charset: facts.charset.clone(),
+        language: facts.language.map(str::to_owned),
         title,
         etag: validators.etag,
         last_modified: validators.last_modified,
         redirect: fetched.redirect.clone(),
         truncated: fetched.truncated.map(|reason| reason.as_str().to_owned()),
+        text: facts.text.clone(),
         ..empty_row(crawl, host_hash, turn)
     }
 }
@@ -139,4 +142,36 @@ pub(crate) fn record_of(
         is_urgent: found.is_some_and(|found| found.flags.contains(LinkFlags::URGENT)),
         charset: facts.charset,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use everytab_fetcher::HostLeft;
+    use everytab_postgres::shared_for_tests;
+
+    use super::{CRASHED, Ending, Outcome, ending_of};
+
+    /// What the HTTP service tells of a URL is what the crawl counted.
+    #[test]
+    fn postgres_knows_how_each_outcome_ends() {
+        let server = shared_for_tests();
+        let database = server.fresh_database(None);
+        let function = include_str!("../../../coordinator-sql/functions/ending_of.sql");
+        let make = format!("create schema coordinator; {function}");
+        server.psql(&database, &make).unwrap();
+        let word = |ending| match ending {
+            Ending::Captured => "captured",
+            Ending::Failed => "failed",
+            Ending::Refused => "refused",
+            Ending::Left => "left",
+        };
+        let all = Outcome::ALL.iter().map(|outcome| (outcome.as_str(), word(ending_of(*outcome))));
+        let left = [HostLeft::CrawlDelayTooLong.as_str(), HostLeft::HostDead.as_str()];
+        let unasked =
+            left.into_iter().chain(["robots_unreachable"]).map(|outcome| (outcome, "left"));
+        for (outcome, expected) in all.chain(unasked).chain([(CRASHED, "failed")]) {
+            let sql = format!("select coordinator.ending_of('{outcome}')");
+            assert_eq!(server.psql(&database, &sql).unwrap().trim(), expected, "{outcome}");
+        }
+    }
 }

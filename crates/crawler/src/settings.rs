@@ -15,7 +15,10 @@ use everytab_frontier::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::stores::{StoreRange, check_ranges};
+use crate::{
+    filters::frozen::{FrozenFilter, MAX_FILTERS},
+    stores::{StoreRange, check_ranges},
+};
 
 /// The shortest delay between two requests to a host that is not the operator's own.
 pub const MIN_PUBLIC_DELAY_MS: u64 = 250;
@@ -111,6 +114,17 @@ words! {
     }
 }
 
+words! {
+    /// Whether the text of pages is indexed for search.
+    SearchOption {
+        /// It is not.
+        #[default]
+        Off = "off",
+        /// It is.
+        On = "on",
+    }
+}
+
 /// What a crawl was asked for. The default is what every option has where it is not given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -148,6 +162,8 @@ pub struct CrawlSettings {
     pub sitemaps: SitemapsOption,
     /// What `nofollow` means.
     pub nofollow: NofollowOption,
+    /// Whether the text of pages is indexed.
+    pub search: SearchOption,
     /// Seconds after which the crawl ends.
     pub duration_s: Option<u64>,
     /// Bytes in the store after which the crawl ends.
@@ -158,6 +174,10 @@ pub struct CrawlSettings {
     pub stores: Vec<StoreRange>,
     /// The store of requisites, if it is another one.
     pub media_store: Option<String>,
+    /// The filters, as they were when the crawl was started. Programs that know none read settings
+    /// without them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<FrozenFilter>,
 }
 
 impl Default for CrawlSettings {
@@ -180,11 +200,13 @@ impl Default for CrawlSettings {
             max_delay_ms: millis(delays.max_delay),
             sitemaps: SitemapsOption::default(),
             nofollow: NofollowOption::default(),
+            search: SearchOption::default(),
             duration_s: None,
             max_store_bytes: None,
             list_sites: Vec::new(),
             stores: Vec::new(),
             media_store: None,
+            filters: Vec::new(),
         }
     }
 }
@@ -216,6 +238,16 @@ impl CrawlSettings {
             let reason = format!("the scope list has at most {MAX_LIST_SITES} sites; take site");
             return Err(CrawlSettingsError::new("scope", reason));
         }
+        if self.filters.len() > MAX_FILTERS {
+            let reason = format!("a crawl has at most {MAX_FILTERS} filters");
+            return Err(CrawlSettingsError::new("filter", reason));
+        }
+        for filter in &self.filters {
+            let check = filter.check();
+            check.map_err(|why| {
+                CrawlSettingsError::new("filter", format!("{}: {why}", filter.name))
+            })?;
+        }
         Ok(())
     }
 
@@ -235,6 +267,8 @@ impl CrawlSettings {
             depth: self.depth,
             include: patterns("include", &self.include)?,
             exclude: patterns("exclude", &self.exclude)?,
+            // Compiled where their lists are.
+            filter: None,
             priorities: PriorityWords::parse(&words)
                 .map_err(|error| CrawlSettingsError::new("priority", error))?,
             site_budget: SiteBudget(self.site_pages),

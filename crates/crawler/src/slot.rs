@@ -9,17 +9,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{CrawlCounts, FetchRow, LinkCursors, LinksRow, SlotLease};
+use everytab_coordinator::{CrawlCounts, FetchRow, LinkCursors, LinkLane, LinksRow, SlotLease};
 use everytab_frontier::{
     Ending, Link, MAX_LINKS_PER_CHUNK, Merged, TurnedAwayCounts, UrlHash, pack_links,
 };
 use serde_json::{Map, Value};
 
-use crate::load::Lane;
-
-/// Links that a slot remembers to have recorded, so that they are not recorded again: 16 bytes
-/// each. Of more, some are recorded again, and are known where they arrive.
-const MAX_REMEMBERED_LINKS: usize = 200_000;
+/// Links that all slots of a worker together remember to have recorded, so that they are not
+/// recorded again: up to 34 bytes each, 68 MB. Of more, some are recorded again, and are known
+/// where they arrive.
+const MAX_REMEMBERED_LINKS: usize = 2_000_000;
 /// Time after which a slot that killed holders is trusted, though URLs of it wait: those that are
 /// asked in it were asked.
 const PROBATION: Duration = Duration::from_secs(10);
@@ -190,8 +189,8 @@ impl HeldSlot {
     }
 
     /// All links of a lane up to its cursor's new place are merged: `read` of them by crawl.
-    pub(crate) fn read(&mut self, lane: Lane, cursor: &str, read: &HashMap<i32, i64>) {
-        self.has_read |= lane == Lane::Ordinary;
+    pub(crate) fn read(&mut self, lane: LinkLane, cursor: &str, read: &HashMap<i32, i64>) {
+        self.has_read |= lane == LinkLane::Ordinary;
         cursor.clone_into(lane.cursor(&mut self.lease.cursors));
         for (crawl, number) in read {
             self.sums.entry(*crawl).or_default().counts.read += number;
@@ -212,11 +211,12 @@ impl HeldSlot {
         crawl: i32,
         links: Vec<(u8, Link)>,
         turned_away: &TurnedAwayCounts,
+        held_slots: usize,
     ) {
         let sums = self.sums.entry(crawl).or_default();
         sums.links_refused.add(turned_away);
-        if self.remembered.len() > MAX_REMEMBERED_LINKS {
-            self.remembered.clear();
+        if self.remembered.len() > MAX_REMEMBERED_LINKS / held_slots.max(1) {
+            self.remembered = HashSet::new();
         }
         for (slot, link) in links {
             if self.remembered.insert((crawl, link.url.hash())) {
@@ -224,6 +224,13 @@ impl HeldSlot {
                 self.links.entry((crawl, slot / GROUP)).or_default().push((slot, link));
             }
         }
+        self.touch();
+    }
+
+    /// A request to a host is over, or was given up.
+    pub(crate) fn request_ended(&mut self, host_hash: u64) {
+        self.asking = self.asking.saturating_sub(1);
+        self.changed_hosts.insert(host_hash);
         self.touch();
     }
 
@@ -250,6 +257,7 @@ impl HeldSlot {
         self.fetches.retain(|row| row.crawl != crawl);
         self.links.retain(|(of, _), _| *of != crawl);
         self.changed.retain(|(of, _)| *of != crawl);
+        self.remembered.retain(|(of, _)| *of != crawl);
         for by_crawl in [&mut self.pending, &mut self.reserved, &mut self.in_use] {
             by_crawl.remove(&crawl);
         }

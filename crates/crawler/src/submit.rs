@@ -215,10 +215,15 @@ impl<'a> SeedBatch<'a> {
 
     /// Adds a seed.
     pub fn push(&mut self, url: CanonicalUrl) {
+        self.push_with_priority(url, 0);
+    }
+
+    /// Adds a seed that is asked before those of its host with a lower priority, which is 0 to 7.
+    pub fn push_with_priority(&mut self, url: CanonicalUrl, priority: u8) {
         let slot = usize::from(slot_of_site(self.suffixes.site_of(url.host())));
         if let Some((mask, links)) = self.groups.get_mut(slot / GROUP_SLOTS) {
             *mask |= 1 << (slot % GROUP_SLOTS);
-            links.push(Link::submitted(url, self.is_urgent, 0));
+            links.push(Link::submitted(url, self.is_urgent, priority));
             self.seeds += 1;
         }
     }

@@ -10,15 +10,20 @@ use everytab_fetcher::{
     Cookies, DelaySettings, Exchange, Fetcher, HostTurns, Outcome, PageFetched, PageRequest,
     Purpose, Trouble,
 };
+use everytab_filters::language_of;
 use everytab_frontier::{
     FoundLinks, LinkFlags, ParameterList, Referrer, SuffixList, Turn, TurnedAway,
 };
 use everytab_webpage::{
-    LinkKind, LinkRequest, PageLinks, links::LinksLeftOut, understand_with_links,
+    LinkKind, LinkRequest, PageLinks, PageText, RobotsDirectives, TextRequest, links::LinksLeftOut,
+    plain_text, understand_with_links, understand_with_links_and_text,
 };
 use sha2::{Digest, Sha256};
 
-use crate::crawl::Crawl;
+use crate::{
+    crawl::Crawl,
+    filters::judge::{Judgement, NOARCHIVE, ReadPage, judge},
+};
 
 /// What all visits need.
 pub(crate) struct VisitContext {
@@ -51,6 +56,14 @@ pub(crate) enum Asked {
 }
 
 impl Asked {
+    /// The URL that is asked for; none for a robots.txt.
+    pub(crate) fn turn(&self) -> Option<&Turn> {
+        match self {
+            Self::Robots { .. } => None,
+            Self::Page { turn, .. } => Some(turn),
+        }
+    }
+
     /// The crawl for which it is asked.
     pub(crate) fn crawl(&self) -> &Arc<Crawl> {
         match self {
@@ -66,6 +79,10 @@ pub(crate) struct PageFacts {
     pub charset: Option<String>,
     /// Its title.
     pub title: Option<String>,
+    /// The language of its text, where a filter of the crawl or the search asks for it.
+    pub language: Option<&'static str>,
+    /// Its text, where the crawl is searched.
+    pub text: Option<String>,
     /// The links that are followed, and why others are not.
     pub found: FoundLinks,
 }
@@ -94,6 +111,8 @@ pub(crate) struct Answer {
     pub facts: PageFacts,
     /// SHA-256 of the body, if an answer came.
     pub sha256: Option<[u8; 32]>,
+    /// The outcome if the body is not kept, because of a filter or of what the page asks.
+    pub refused: Option<&'static str>,
 }
 
 impl Answer {
@@ -130,7 +149,7 @@ async fn ask_robots(
     let purpose = Purpose::robots();
     let fetched = turns.fetch(&PageRequest::new(&url, &purpose), delays).await?;
     let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
-    Ok(Answer { fetched, facts: PageFacts::default(), sha256 })
+    Ok(Answer { fetched, facts: PageFacts::default(), sha256, refused: None })
 }
 
 async fn ask_page(
@@ -143,18 +162,63 @@ async fn ask_page(
     let purpose = if is_requisite { &crawl.media } else { &crawl.page };
     let request = PageRequest { cookies: cookies.clone(), ..PageRequest::new(&turn.url, purpose) };
     let fetched = turns.fetch(&request, delays).await?;
-    let facts = match fetched.outcome {
-        Outcome::Ok if !is_requisite && is_html(&fetched) => {
-            page_facts(context, crawl, (host, turn), &fetched)
+    let (mut facts, mut refused) = (PageFacts::default(), None);
+    match fetched.outcome {
+        Outcome::Ok if !is_requisite => {
+            (facts, refused) = read_and_judge(context, crawl, (host, turn), &fetched).await;
         }
-        Outcome::Redirected => {
-            let found = of_redirect(context, crawl, (host, turn), &fetched);
-            PageFacts { found, ..PageFacts::default() }
-        }
-        _ => PageFacts::default(),
-    };
+        Outcome::Ok if said_to_robots(context, &fetched).is_noarchive => refused = Some(NOARCHIVE),
+        Outcome::Redirected => facts.found = of_redirect(context, crawl, (host, turn), &fetched),
+        _ => {}
+    }
     let sha256 = fetched.status.map(|_| Sha256::digest(&fetched.body).into());
-    Ok(Answer { fetched, facts, sha256 })
+    Ok(Answer { fetched, facts, sha256, refused })
+}
+
+/// Reads a page, and says with which outcome it is refused, if it is.
+async fn read_and_judge(
+    context: &VisitContext,
+    crawl: &Crawl,
+    (host, turn): (&str, &Turn),
+    fetched: &PageFetched,
+) -> (PageFacts, Option<&'static str>) {
+    let mut facts = PageFacts::default();
+    let (mut page, mut links) = (ReadPage::default(), None);
+    if is_html(fetched) {
+        let found = read_html(context, crawl, turn, fetched, &mut facts);
+        page.text = found.1.text;
+        page.title = facts.title.clone().unwrap_or_default();
+        page.robots = found.0.robots;
+        links = Some(found.0);
+    } else {
+        page.robots = said_to_robots(context, fetched);
+        if (crawl.filters.needs_text() || crawl.is_searched) && is_text(fetched) {
+            let headers = headers_of(fetched);
+            page.text = plain_text(&headers, &fetched.body, &TextRequest::default()).text;
+        }
+    }
+    let judgement = judge(crawl, &turn.url, fetched, &page, &context.parameters).await;
+    let Judgement { refused, is_dropped, is_nofollow, language } = judgement;
+    facts.language = language;
+    if crawl.is_searched && !page.text.is_empty() {
+        facts.language = language.or_else(|| language_of(&page.text));
+        // What is not kept, or asks not to be indexed, is not found either.
+        let is_indexed = refused.is_none() && !page.robots.is_noindex;
+        facts.text = is_indexed.then_some(page.text);
+    }
+    if let Some(links) = links.filter(|_| !is_dropped) {
+        facts.found = found_links(context, crawl, (host, turn), (&links, is_nofollow));
+    }
+    (facts, refused)
+}
+
+fn said_to_robots(context: &VisitContext, fetched: &PageFetched) -> RobotsDirectives {
+    RobotsDirectives::of_headers(&headers_of(fetched), context.fetcher.robot().product())
+}
+
+/// Whether a body is text without markup.
+fn is_text(fetched: &PageFetched) -> bool {
+    fetched.content_type().is_some_and(|kind| kind.starts_with("text/"))
 }
 
 /// Whether a body is read as a page. One without a type may be.
@@ -174,40 +238,55 @@ fn of_redirect(
     FoundLinks::of_redirect(target, &referrer, &crawl.rules, &context.parameters, &context.suffixes)
 }
 
-fn page_facts(
+fn headers_of(fetched: &PageFetched) -> Vec<(String, Vec<u8>)> {
+    let headers = fetched.headers.iter();
+    headers.map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
+}
+
+/// Reads a page: its links, and its text where a filter or the search asks for it.
+fn read_html(
+    context: &VisitContext,
+    crawl: &Crawl,
+    turn: &Turn,
+    fetched: &PageFetched,
+    facts: &mut PageFacts,
+) -> (PageLinks, PageText) {
+    let headers = headers_of(fetched);
+    let robot = context.fetcher.robot().product();
+    let request = LinkRequest { robot, with_requisites: crawl.keeps_media };
+    let (page, links, text) = if crawl.filters.needs_text() || crawl.is_searched {
+        let requests = (&request, &TextRequest::default());
+        understand_with_links_and_text(&turn.url, &headers, &fetched.body, requests)
+    } else {
+        let (page, links) = understand_with_links(&turn.url, &headers, &fetched.body, &request);
+        (page, links, PageText::default())
+    };
+    facts.title = (!page.title.text.is_empty()).then_some(page.title.text);
+    facts.charset = Some(page.charset);
+    (links, text)
+}
+
+fn found_links(
     context: &VisitContext,
     crawl: &Crawl,
     (host, turn): (&str, &Turn),
-    fetched: &PageFetched,
-) -> PageFacts {
-    let headers: Vec<(String, Vec<u8>)> = fetched
-        .headers
-        .iter()
-        .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
-        .collect();
-    let robot = context.fetcher.robot().product();
-    let request = LinkRequest { robot, with_requisites: crawl.keeps_media };
-    let (page, links) = understand_with_links(&turn.url, &headers, &fetched.body, &request);
+    (links, is_nofollow): (&PageLinks, bool),
+) -> FoundLinks {
     let referrer = Referrer { host, attributes: turn.attributes };
-    let followed = followed_links(&links, crawl.obeys_nofollow);
-    let mut found = FoundLinks::of_page(
-        followed,
-        &referrer,
-        &crawl.rules,
-        &context.parameters,
-        &context.suffixes,
-    );
+    let followed = followed_links(links, crawl.obeys_nofollow, is_nofollow);
+    let VisitContext { parameters, suffixes, .. } = context;
+    let mut found = FoundLinks::of_page(followed, &referrer, &crawl.rules, parameters, suffixes);
     count_left_out(&mut found, &links.left_out);
-    let title = (!page.title.text.is_empty()).then_some(page.title.text);
-    PageFacts { charset: Some(page.charset), title, found }
+    found
 }
 
 /// The links that a crawl follows, each with its flags.
 fn followed_links(
     links: &PageLinks,
     obeys_nofollow: bool,
+    is_nofollow: bool,
 ) -> impl Iterator<Item = (&str, LinkFlags)> {
-    let is_page_nofollow = obeys_nofollow && links.robots.is_nofollow;
+    let is_page_nofollow = is_nofollow || (obeys_nofollow && links.robots.is_nofollow);
     links.links.iter().filter_map(move |link| match link.origin.kind() {
         LinkKind::Requisite => Some((link.url.as_str(), LinkFlags::REQUISITE)),
         LinkKind::Page if is_page_nofollow || (obeys_nofollow && link.is_nofollow) => None,

@@ -19,6 +19,9 @@ pub const ROBOTS_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Pause before a URL is asked again whose failure may have been passing.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(60);
 
+/// Bytes of memory for what is known of hosts, unpacked.
+pub const FRONTIER_BYTES: usize = 256 << 20;
+
 /// How a worker crawls.
 #[derive(Debug, Clone)]
 pub struct CrawlerSettings {
@@ -38,6 +41,8 @@ pub struct CrawlerSettings {
     pub record_after: Duration,
     /// See [`ARCHIVE_BYTES`].
     pub archive_bytes: u64,
+    /// See [`FRONTIER_BYTES`].
+    pub frontier_bytes: usize,
     /// See [`ROBOTS_PATIENCE`].
     pub robots_patience: Duration,
     /// See [`RETRY_PAUSE`].
@@ -56,6 +61,7 @@ impl CrawlerSettings {
             own: OwnHosts::default(),
             record_after: RECORD_AFTER,
             archive_bytes: ARCHIVE_BYTES,
+            frontier_bytes: FRONTIER_BYTES,
             robots_patience: ROBOTS_PATIENCE,
             retry_pause: RETRY_PAUSE,
         }

@@ -1,33 +1,31 @@
-//! Which host is asked next, for what, and what follows from the answer.
+//! Which host is asked next, and for what.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use chrono::{TimeDelta, Utc};
-use everytab_commoncrawl::crawl_layout::ArchiveSubset;
-use everytab_coordinator::{FetchRow, SlotFence};
+use chrono::Utc;
+use everytab_coordinator::FetchRow;
 use everytab_fetcher::{HostLeft, Outcome};
-use everytab_frontier::{Ending, LinkFlags, Turn, TurnedAwayCounts};
+use everytab_frontier::{CanonicalUrl, Ending, LinkFlags, Turn, TurnedAwayCounts};
 
 use crate::{
-    archives::ArchiveCommand,
     crawl::Crawl,
-    holder::state::{Event, Fetched, Holder},
-    known::{Chain, Request},
+    holder::{
+        ready::{HostStanding, LOOK_AGAIN},
+        state::{Event, Fetched, Holder, State},
+    },
+    known::Request,
     robots::Permission,
-    rows::{CRASHED, empty_row, ending_of, may_pass, origin_of, record_of, row_of},
-    slot::Written,
-    visit::{Answer, Asked, Visited, visit},
+    rows::{CRASHED, empty_row, ending_of, origin_of},
+    visit::{Asked, visit},
 };
 
 /// URLs of a host that are answered without a request before another host has its turn.
 const ANSWERED_AT_A_TIME: usize = 64;
 /// Pause of a host after this machine was in trouble.
-const TROUBLE_PAUSE: Duration = Duration::from_secs(15);
-/// Pause of a host that may not be asked for another reason than its delay, such as a paused crawl.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
+pub(super) const TROUBLE_PAUSE: Duration = Duration::from_secs(15);
 /// Records that may wait to be written before asking stops, each with the fetcher's permit for its
 /// body.
 const MAX_UNWRITTEN: usize = 256;
@@ -48,8 +46,10 @@ impl Holder {
     /// Whether hosts are asked now.
     pub(super) fn may_ask(&self) -> bool {
         let state = &self.state;
-        let is_full = state.requests.len() >= self.context.fetcher.in_flight().limit;
-        !is_full && !state.is_stopping && !self.has_too_many_unwritten()
+        let has_permits = state.requests.len() < self.context.fetcher.in_flight().limit;
+        let rests = state.rests_until.is_some_and(|until| Instant::now() < until);
+        let has_room = !self.is_full() && !self.has_too_many_unwritten();
+        has_permits && has_room && !rests && !state.is_stopping
     }
 
     /// Whether so many records wait to be written that asking stops.
@@ -67,6 +67,13 @@ impl Holder {
         }
     }
 
+    /// Has hosts looked at, at a time at the latest.
+    pub(super) fn queue_all(&mut self, hosts: Vec<u64>, at: Instant) {
+        for host in hosts {
+            self.queue(host, at);
+        }
+    }
+
     /// Has the hosts of some crawls looked at now.
     pub(super) fn queue_hosts_of(&mut self, is_one: impl Fn(i32) -> bool) {
         let hosts = self.state.hosts.iter();
@@ -74,22 +81,35 @@ impl Holder {
             .filter(|(_, host)| host.crawls.iter().any(|crawl| is_one(*crawl)))
             .map(|(hash, _)| *hash)
             .collect();
-        for host in hosts {
-            self.queue(host, Instant::now());
-        }
+        self.queue_all(hosts, Instant::now());
+    }
+
+    /// When there is a host to look at, as far as rates let it.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let open_at = |owner: &str, crawl| self.state.gates.open_at(owner, crawl).unwrap_or(now);
+        self.state.due.next_at(open_at)
     }
 
     /// Asks the hosts whose time has come.
     pub(super) fn ask_due_hosts(&mut self) {
+        if !self.may_ask() {
+            return;
+        }
         let now = Instant::now();
-        while self.may_ask() {
-            let Some((at, host_hash)) = self.state.due.pop(now) else { return };
+        while let Some((at, host_hash)) = self.state.due.come_due(now) {
             let Some(host) = self.state.hosts.get_mut(&host_hash) else { continue };
-            // An entry that an earlier one has overtaken.
-            if host.queued_at != Some(at) {
-                continue;
+            // Another entry is not one that an earlier one has overtaken.
+            if host.queued_at == Some(at) {
+                host.queued_at = None;
+                self.came_due(host_hash);
             }
-            host.queued_at = None;
+        }
+        while self.may_ask() {
+            let State { due, gates, .. } = &mut self.state;
+            let may_ask =
+                |owner: &str, crawl| gates.open_at(owner, crawl).is_none_or(|at| at <= now);
+            let Some(host_hash) = due.next(may_ask) else { return };
             self.look_at(host_hash);
         }
     }
@@ -112,44 +132,21 @@ impl Holder {
 
     /// Decides what is next of a host.
     fn next_of(&mut self, host_hash: u64) -> Next {
-        let Some(host) = self.state.hosts.get(&host_hash) else { return Next::Nothing };
-        let Some(turns) = &host.turns else { return Next::Nothing };
-        let (slot, left) = (host.slot, turns.delay.left());
-        let Some(held) = self.state.slots.get(&slot) else { return Next::Nothing };
-        if host.awaits_checkpoint || held.is_leaving {
-            return Next::Nothing;
-        }
-        let is_written = |of: Written| of.host_hash != host_hash || held.recorded_url() != Some(of);
-        let waits = held.is_isolated()
-            && (held.asking + held.unput > 0 || held.written.is_some_and(is_written));
-        if held.is_late() || waits || !self.leases.is_valid(held.lease.fence) {
-            return Next::At(Instant::now() + LOOK_AGAIN);
-        }
-        let is_own = host.is_own;
-        let free_at = |crawl: &Crawl| turns.delay.free_at(&crawl.delays(is_own)).map(Instant::from);
-        let mut earliest: Option<Instant> = None;
-        let mut wait = |at: Instant| earliest = Some(earliest.map_or(at, |before| before.min(at)));
-        let mut chosen = None;
-        let waited_for = host.crawls.iter().find(|crawl| self.is_urgent_in(**crawl, host_hash));
-        let others = host.crawls.iter().filter(|crawl| Some(*crawl) != waited_for);
-        for number in waited_for.into_iter().chain(others) {
-            let Some((crawl, true)) = self.state.crawls.get(number) else { continue };
-            match free_at(crawl) {
-                Some(at) if at > Instant::now() && left.is_none() => wait(at),
-                _ => match self.due_in(*number, host_hash) {
-                    Some(due) if due <= Instant::now() => {
-                        chosen = Some(Arc::clone(crawl));
-                        break;
-                    }
-                    Some(due) => wait(due),
-                    None => {}
-                },
+        let crawls = match self.standing_of(host_hash) {
+            HostStanding::Ready { crawls, .. } => crawls,
+            HostStanding::At(at) => return Next::At(at),
+            HostStanding::Nothing => return Next::Nothing,
+        };
+        match crawls.iter().find(|crawl| self.gated_until(crawl).is_none()) {
+            Some(crawl) => {
+                let turns = self.state.hosts.get(&host_hash).and_then(|host| host.turns.as_ref());
+                let left = turns.and_then(|turns| turns.delay.left());
+                self.next_of_crawl(host_hash, crawl, left)
             }
-        }
-        match (chosen, earliest) {
-            (Some(crawl), _) => self.next_of_crawl(host_hash, &crawl, left),
-            (None, Some(at)) => Next::At(at),
-            (None, None) => Next::Nothing,
+            None => {
+                let open_at = crawls.iter().filter_map(|crawl| self.gated_until(crawl)).min();
+                Next::At(open_at.unwrap_or_else(Instant::now))
+            }
         }
     }
 
@@ -165,14 +162,16 @@ impl Holder {
             let Some((turn, cookies)) = self.take_turn(host_hash, crawl.number) else {
                 return Next::Again;
             };
-            if self.killed_its_holder(host_hash, &turn) {
+            if self.killed_its_holder(host_hash, &turn)
+                && self.is_last_death(host_hash, crawl.number, &turn)
+            {
                 tracing::warn!(url = turn.url, "workers died while this was asked");
                 self.answer_unasked(host_hash, crawl, &turn, (Ending::Failed, CRASHED));
                 self.found_poison(host_hash);
                 continue;
             }
-            if let Some(left) = left {
-                self.answer_unasked(host_hash, crawl, &turn, (Ending::Left, left.as_str()));
+            if let Some(outcome) = self.filtered(crawl, &turn) {
+                self.answer_unasked(host_hash, crawl, &turn, (Ending::Refused, outcome));
                 continue;
             }
             let Some(origin) = origin_of(&turn.url) else {
@@ -182,7 +181,16 @@ impl Holder {
             };
             let now = Utc::now();
             let Some(host) = self.state.hosts.get(&host_hash) else { return Next::Nothing };
-            match host.robots.permission(origin, self.settings.robots_patience, now) {
+            let permission = host.robots.permission(origin, self.settings.robots_patience, now);
+            // A day later robots.txt may ask for a shorter delay.
+            let is_left = |left: &HostLeft| {
+                *left != HostLeft::CrawlDelayTooLong || !matches!(permission, Permission::AskRobots)
+            };
+            if let Some(left) = left.filter(is_left) {
+                self.answer_unasked(host_hash, crawl, &turn, (Ending::Left, left.as_str()));
+                continue;
+            }
+            match permission {
                 Permission::AskRobots => {
                     let origin = origin.to_owned();
                     self.postpone(host_hash, crawl.number, &turn, cookies);
@@ -201,9 +209,8 @@ impl Holder {
                     self.answer_unasked(host_hash, crawl, &turn, ended);
                 }
                 Permission::Rules(rules) => {
-                    let robot = self.context.fetcher.robot().product();
                     let path = turn.url.get(origin.len()..).unwrap_or("/");
-                    if !rules.allowed(robot, path) {
+                    if !self.robots_allow(&rules, crawl, (host_hash, path)) {
                         let refused = (Ending::Refused, Outcome::RobotsDisallowed.as_str());
                         self.answer_unasked(host_hash, crawl, &turn, refused);
                     } else if !self.reserve(host_hash, crawl, &turn) {
@@ -220,142 +227,53 @@ impl Holder {
         Next::Again
     }
 
+    /// The outcome of a URL that a filter drops which could not be asked when the URL became known.
+    fn filtered(&self, crawl: &Crawl, turn: &Turn) -> Option<&'static str> {
+        if crawl.filters.is_empty() {
+            return None;
+        }
+        let url = CanonicalUrl::parse(&turn.url, &self.context.parameters).ok()?;
+        let flags = turn.attributes.flags;
+        let is_exempt = flags.contains(LinkFlags::SEED) || flags.is_no_page();
+        let decision = crawl.filters.decide_url(&url, is_exempt)?;
+        decision.is_drop().then(|| decision.by.outcome())
+    }
+
     /// Starts a request.
     fn ask(&mut self, host_hash: u64, asked: Asked) {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return };
+        if host.turns.is_none() {
+            return;
+        }
+        let crawl = Arc::clone(asked.crawl());
+        let settings = self.delays_of(host, &crawl);
+        self.pass_turn(host_hash, &crawl);
+        self.state.gates.took(&crawl.owner, crawl.number, Instant::now());
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         let Some(turns) = host.turns.take() else { return };
-        // The next turn is another crawl's.
-        let number = asked.crawl().number;
-        if host.crawls.len() > 1 {
-            host.crawls.retain(|of| *of != number);
-            host.crawls.push_back(number);
-        }
         let Some(slot) = self.state.slots.get_mut(&host.slot) else { return };
         slot.asking += 1;
         self.state.last_request += 1;
         let number = self.state.last_request;
         self.state.requests.insert(number);
-        let (delay, settings) = (turns.delay, asked.crawl().delays(host.is_own));
+        let delay = turns.delay;
         let of = (slot.lease.fence, host_hash, number);
         let (name, context) = (Arc::clone(&host.name), Arc::clone(&self.context));
         let tell = self.tell.clone();
-        let task = tokio::spawn(async move {
-            let visited = visit(&context, turns, (asked, settings), of, &name).await;
-            tell.send(Event::Visited(Box::new(visited))).ok();
+        let turn = asked.turn().cloned();
+        let task =
+            tokio::spawn(async move { visit(&context, turns, (asked, settings), of, &name).await });
+        let abort = task.abort_handle();
+        host.request = Some(Request { number, delay, settings, crawl, turn, task: abort });
+        tokio::spawn(async move {
+            let event = match task.await {
+                Ok(visited) => Event::Visited(Box::new(visited)),
+                Err(error) if error.is_panic() => Event::Panicked(of.0, host_hash, number),
+                // It was given up.
+                Err(_) => return,
+            };
+            tell.send(event).ok();
         });
-        host.request = Some(Request { number, delay, settings, task: task.abort_handle() });
-    }
-
-    /// A request is over.
-    pub(super) fn visited(&mut self, visited: Visited) {
-        let Visited { fence, host_hash, number, mut turns, asked, result } = visited;
-        self.state.requests.remove(&number);
-        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
-        // It was given up, with its slot perhaps.
-        if host.request.take_if(|request| request.number == number).is_none() {
-            return;
-        }
-        if let (Asked::Robots { origin, .. }, Ok(answer)) = (&asked, &result) {
-            let (outcome, body) = (answer.fetched.outcome, &answer.fetched.body);
-            let robot = self.context.fetcher.robot().product();
-            let delay = host.robots.answered(origin, outcome, body, robot, Utc::now());
-            turns.delay.set_crawl_delay(delay);
-        }
-        host.turns = Some(turns);
-        host.awaits_checkpoint = host.needs_checkpoint();
-        let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
-        slot.asking -= 1;
-        slot.written = None;
-        slot.changed_hosts.insert(host_hash);
-        slot.wants_checkpoint |= host.awaits_checkpoint || host.rests();
-        slot.touch();
-        let crawl = Arc::clone(asked.crawl());
-        let mut next = Instant::now();
-        match (asked, result) {
-            (Asked::Page { turn, .. }, Ok(answer)) => {
-                self.page_answered(fence, host_hash, &crawl, &turn, answer);
-            }
-            (Asked::Robots { .. }, Ok(answer)) => {
-                let (subset, delay) = (ArchiveSubset::RobotsTxt, self.delay_of(host_hash, &crawl));
-                let record = record_of(&crawl, (subset, fence.slot), answer, None, delay);
-                let command = record.map(|record| ArchiveCommand::Write(Box::new(record), None));
-                self.state.unwritten.extend(command);
-            }
-            (asked, Err(trouble)) => {
-                tracing::warn!(%trouble, "this machine cannot ask; asking again");
-                if let Asked::Page { turn, cookies, .. } = asked {
-                    self.end_use(fence, &crawl, &turn);
-                    self.postpone(host_hash, crawl.number, &turn, cookies);
-                }
-                next += TROUBLE_PAUSE;
-            }
-        }
-        self.queue(host_hash, next);
-    }
-
-    fn page_answered(
-        &mut self,
-        fence: SlotFence,
-        host_hash: u64,
-        crawl: &Arc<Crawl>,
-        turn: &Turn,
-        mut answer: Answer,
-    ) {
-        let outcome = answer.fetched.outcome;
-        if may_pass(&answer) {
-            let pause = TimeDelta::from_std(self.settings.retry_pause).unwrap_or_default();
-            let at = (Utc::now() + pause).timestamp();
-            let at = u64::try_from(at).unwrap_or_default();
-            let retried =
-                self.state_of(crawl.number, host_hash, |state| state.retry(turn.hash, at));
-            if retried == Some(true) {
-                self.end_use(fence, crawl, turn);
-                if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
-                    slot.changed(crawl.number, host_hash);
-                }
-                return;
-            }
-        }
-        let ending = ending_of(outcome);
-        let row = row_of(crawl.number, host_hash, turn, &answer);
-        let found = std::mem::take(&mut answer.facts.found);
-        if let (Outcome::Redirected, Some(link)) = (outcome, found.own_host.first())
-            && let Some(host) = self.state.hosts.get_mut(&host_hash)
-        {
-            let (target, cookies) = (link.url.hash(), std::mem::take(&mut answer.fetched.cookies));
-            host.chain = Some(Chain { crawl: crawl.number, target, cookies });
-        }
-        if !found.own_host.is_empty() {
-            self.merge_links(crawl.number, found.own_host);
-        }
-        let is_page = !turn.attributes.flags.is_no_page();
-        let is_urgent = turn.attributes.flags.contains(LinkFlags::URGENT);
-        let fetched = Fetched {
-            fence,
-            row,
-            ending,
-            is_limited_page: crawl.is_limited && is_page,
-            is_urgent,
-            links: found.elsewhere,
-            turned_away: found.turned_away,
-        };
-        let is_media = turn.attributes.flags.contains(LinkFlags::REQUISITE);
-        let subset = match answer.fetched.status {
-            _ if is_media => ArchiveSubset::Media,
-            Some(200) => ArchiveSubset::Warc,
-            _ => ArchiveSubset::CrawlDiagnostics,
-        };
-        let delay = self.delay_of(host_hash, crawl);
-        match record_of(crawl, (subset, fence.slot), answer, Some(turn.attributes), delay) {
-            Some(record) if ending != Ending::Refused => {
-                if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
-                    slot.unput += 1;
-                }
-                let command = ArchiveCommand::Write(Box::new(record), Some(fetched));
-                self.state.unwritten.push(command);
-            }
-            _ => self.record_fetch(fetched),
-        }
     }
 
     /// Gives records to the task that writes, as many as it has room for.
@@ -371,7 +289,7 @@ impl Holder {
     }
 
     /// Answers a URL that is not asked for.
-    fn answer_unasked(
+    pub(super) fn answer_unasked(
         &mut self,
         host_hash: u64,
         crawl: &Crawl,

@@ -1,23 +1,24 @@
 //! Which URL of a host is next: in which order, of how many pages, and with what care in a slot
 //! that killed its holders.
 //!
-//! In such a slot a URL is written down by a checkpoint before it is asked. If a holder dies of it,
-//! the next one finds it so, and answers it as crashed.
+//! In such a slot a URL is written down by a checkpoint before it is asked. If a holder dies
+//! meanwhile, the next one finds it so, notes the death and asks it again; after the fourth death
+//! the URL is answered as crashed.
 
 use std::time::Instant;
 
 use chrono::{DateTime, Utc};
-use everytab_coordinator::SlotFence;
+use everytab_coordinator::{Error, SlotFence};
 use everytab_fetcher::Cookies;
 use everytab_frontier::{HostState, LinkFlags, Turn};
 
 use crate::{
     crawl::Crawl,
     holder::{
-        asking::LOOK_AGAIN,
+        ready::LOOK_AGAIN,
         state::{Event, Holder},
     },
-    known::{Chain, SiteKey},
+    known::{Chain, Site, SiteKey},
     slot::Written,
 };
 
@@ -25,10 +26,15 @@ use crate::{
 const PAGES_A_CALL: i64 = 1_000;
 
 impl Holder {
+    /// What a crawl knows of the site of a host.
+    fn site_in(&self, crawl: i32, host_hash: u64) -> Option<&Site> {
+        let site_hash = self.state.hosts.get(&host_hash)?.site_hash;
+        self.state.sites.get(&SiteKey { crawl, site_hash })
+    }
+
     /// What a crawl knows of a host.
     pub(super) fn known_in(&self, crawl: i32, host_hash: u64) -> Option<&HostState> {
-        let site_hash = self.state.hosts.get(&host_hash)?.site_hash;
-        self.state.sites.get(&SiteKey { crawl, site_hash })?.hosts.get(&host_hash)
+        self.site_in(crawl, host_hash)?.hosts.get(&host_hash)
     }
 
     /// Whether somebody waits for the URL of a host that is next in a crawl.
@@ -37,9 +43,10 @@ impl Holder {
         is_urgent && self.known_in(crawl, host_hash).is_some_and(HostState::is_urgent)
     }
 
-    /// When a URL of a host is due in a crawl.
+    /// When a URL of a host is due in a crawl; none if its site is set aside.
     pub(super) fn due_in(&self, crawl: i32, host_hash: u64) -> Option<Instant> {
-        let due_s = self.known_in(crawl, host_hash)?.next_turn_s()?;
+        let site = self.site_in(crawl, host_hash).filter(|site| !site.is_aside)?;
+        let due_s = site.hosts.get(&host_hash)?.next_turn_s()?;
         let due = DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0)?;
         let wait = (due - Utc::now()).to_std().unwrap_or_default();
         Some(Instant::now() + wait)
@@ -85,6 +92,18 @@ impl Holder {
         slot.is_isolated() && is_written_down && !is_own
     }
 
+    /// Whether so many holders died while a URL was written down that it is the cause; otherwise
+    /// one more is noted. Workers are killed for other reasons too: where one in ten is while a URL
+    /// is written down, one URL in ten thousand has four such deaths in a row.
+    pub(super) fn is_last_death(&mut self, host_hash: u64, crawl: i32, turn: &Turn) -> bool {
+        let is_last = turn.attributes.flags.deaths() == LinkFlags::MAX_DEATHS;
+        if !is_last {
+            self.state_of(crawl, host_hash, |state| state.note_death(turn.hash));
+            self.changed(crawl, host_hash);
+        }
+        is_last
+    }
+
     /// What killed the holders of a host's slot is found.
     pub(super) fn found_poison(&mut self, host_hash: u64) {
         let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
@@ -128,25 +147,30 @@ impl Holder {
             let pending = slot.pending.get(&number).copied().unwrap_or(1);
             let (coordinator, wanted) = (self.coordinator.clone(), pending.clamp(1, PAGES_A_CALL));
             self.start(async move {
-                match coordinator.reserve_pages(fence, number, wanted).await {
-                    Ok(pages) => Event::Reserved(fence, number, pages.unwrap_or_default()),
-                    Err(error) => {
-                        tracing::warn!(%error, "no pages can be reserved; asking again");
-                        Event::Reserved(fence, number, 0)
-                    }
-                }
+                let pages = coordinator.reserve_pages(fence, number, wanted).await;
+                Event::Reserved(fence, number, pages.map(Option::unwrap_or_default))
             });
         }
         false
     }
 
     /// Pages were reserved, or none is left for now.
-    pub(super) fn reserved(&mut self, fence: SlotFence, crawl: i32, pages: i64) {
+    pub(super) fn reserved(&mut self, fence: SlotFence, crawl: i32, pages: Result<i64, Error>) {
         if !self.holds(fence) {
             return;
         }
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
         slot.reserving.remove(&crawl);
+        let pages = match pages {
+            Ok(pages) => pages,
+            // Pages were perhaps reserved, and are used or given back by nobody but who knows of
+            // them: the next holder, who reads the sums.
+            Err(error) => {
+                tracing::warn!(slot = fence.slot, %error, "reserving pages failed; giving it back");
+                slot.is_leaving = true;
+                return;
+            }
+        };
         *slot.reserved.entry(crawl).or_default() += pages;
         let at = if pages > 0 { Instant::now() } else { Instant::now() + LOOK_AGAIN };
         let hosts = self.state.hosts.iter();
@@ -154,8 +178,6 @@ impl Holder {
             .filter(|(_, host)| host.slot == fence.slot && host.crawls.contains(&crawl))
             .map(|(hash, _)| *hash)
             .collect();
-        for host in hosts {
-            self.queue(host, at);
-        }
+        self.queue_all(hosts, at);
     }
 }

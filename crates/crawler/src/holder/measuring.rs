@@ -31,10 +31,11 @@ impl Holder {
             slots: state.slots.len() as u64,
             stopped: slots.clone().filter(|slot| lags || slot.is_late()).count() as u64,
             hosts: state.hosts.len() as u64,
-            due: state.hosts.values().filter(|host| is_due(host.queued_at)).count() as u64,
+            due: state.due.ready_hosts() as u64
+                + state.hosts.values().filter(|host| is_due(host.queued_at)).count() as u64,
             requests: state.requests.len() as u64,
             unput: slots.map(|slot| slot.unput as u64).sum(),
-            state_bytes: self.state_bytes() as u64,
+            state_bytes: state.memory.bytes as u64,
         }
     }
 }

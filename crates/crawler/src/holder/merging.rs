@@ -2,7 +2,7 @@
 //!
 //! A pass is over all links of a lane that some slots have not read, in parts; one of each lane is
 //! under way at a time. A slot's cursor of the lane moves at the end of the pass, with the number
-//! of links that were read.
+//! of links that were read. While an ordinary pass takes long, others read what is newer.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,70 +10,88 @@ use std::{
     time::{Duration, Instant},
 };
 
-use everytab_coordinator::{SlotFence, UnreadRow};
+use everytab_coordinator::{LinkCursors, SlotFence, UnreadRow};
 use everytab_fetcher::{HostDelay, HostTurns};
 use everytab_frontier::{HostState, Link, Merged, site_hash, slot_of_site};
 
 use crate::{
     holder::state::{Event, Holder, Pass},
     known::{Host, Site, SiteKey},
-    load::{Lane, LinksRead, LoadedSite, Readers, load_sites, read_links},
+    load::{LinksRead, LoadedSite, PassKind, Readers, load_sites, read_links},
 };
 
 /// How often links are read.
 const READ_INTERVAL: Duration = Duration::from_secs(1);
 /// Sites that one call loads.
 const SITES_A_CALL: usize = 500;
+/// Sites that one call loads where memory may become short: some are large.
+const SITES_OF_LITTLE_MEMORY: usize = 50;
 /// How often partitions of links that everybody has read are dropped.
 const DROP_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// Chunks of ended crawls that one call deletes: a transaction of some seconds.
 const CHUNKS_DROPPED: i32 = 10_000;
-/// Bytes of unpacked states that are kept: what nothing is pending of leaves first.
-const MAX_STATE_BYTES: usize = 256 << 20;
+/// Pause between two such calls, which leaves Postgres to others for most of the time.
+const DROP_PAUSE: Duration = Duration::from_secs(5);
 
 impl Holder {
-    /// Begins a pass over a lane where none is under way.
-    pub(super) fn read_links(&mut self, lane: Lane) {
-        let calls = &self.state.calls;
-        let read_at = if lane == Lane::Urgent { calls.urgent_read_at } else { calls.read_at };
+    /// Begins a pass where none of its kind is under way.
+    pub(super) fn read_links(&mut self, kind: PassKind) {
+        let read_at = *self.state.calls.read_at(kind);
         let is_early = read_at.is_some_and(|at| at.elapsed() < READ_INTERVAL);
         let may_read = !is_early && !self.state.is_stopping && !self.state.has_unreadable;
-        if self.state.pass(lane).is_some() || !may_read {
+        if self.state.pass(kind).is_some() || !may_read {
             return;
         }
-        let slots = self.state.slots.values().filter(|slot| !slot.is_leaving);
-        let readers: Readers =
-            slots.map(|slot| (slot.lease.fence, slot.lease.cursors.clone())).collect();
+        let readers = self.readers(kind);
         if readers.is_empty() {
             return;
         }
-        let calls = &mut self.state.calls;
-        let read_at =
-            if lane == Lane::Urgent { &mut calls.urgent_read_at } else { &mut calls.read_at };
-        *read_at = Some(Instant::now());
+        *self.state.calls.read_at(kind) = Some(Instant::now());
         self.state.last_pass += 1;
         let number = self.state.last_pass;
-        *self.state.pass(lane) = Some(Pass {
+        *self.state.pass(kind) = Some(Pass {
             number,
             readers: readers.clone(),
+            began_at: Instant::now(),
             ceiling: String::new(),
+            newer_ceiling: None,
             more_after: None,
             waiting: VecDeque::new(),
             unlisted_at: None,
+            is_stalled: false,
             read: HashMap::new(),
         });
-        self.read_part((lane, number), readers, None);
+        self.read_part((kind, number), readers, None);
+    }
+
+    /// The slots for which a pass reads, and from where on: one over newer links has those of an
+    /// ordinary pass that takes long, from its ceiling on, so that they wait for no million others.
+    fn readers(&self, kind: PassKind) -> Readers {
+        if kind != PassKind::Newer {
+            let slots = self.state.slots.values().filter(|slot| !slot.is_leaving);
+            return slots.map(|slot| (slot.lease.fence, slot.lease.cursors.clone())).collect();
+        }
+        let takes_long =
+            |pass: &&Pass| !pass.ceiling.is_empty() && pass.began_at.elapsed() >= READ_INTERVAL;
+        let Some(pass) = self.state.ordinary_pass.as_ref().filter(takes_long) else {
+            return Readers::new();
+        };
+        let ordinary = pass.newer_ceiling.as_ref().unwrap_or(&pass.ceiling);
+        let readers = pass.readers.iter().map(|(fence, cursors)| {
+            (*fence, LinkCursors { ordinary: ordinary.clone(), ..cursors.clone() })
+        });
+        readers.collect()
     }
 
     fn read_part(
         &self,
-        (lane, number): (Lane, u64),
+        (kind, number): (PassKind, u64),
         readers: Readers,
-        from: Option<(String, i64)>,
+        from: Option<(String, String)>,
     ) {
         let (coordinator, context) = (self.coordinator.clone(), Arc::clone(&self.context));
         self.start(async move {
-            match read_links(&coordinator, &context.parameters, (lane, number, &readers), from)
+            match read_links(&coordinator, &context.parameters, (kind, number, &readers), from)
                 .await
             {
                 Ok(read) => Event::LinksRead(read),
@@ -93,10 +111,13 @@ impl Holder {
         self.start(async move {
             let dropped = async {
                 coordinator.drop_read_links().await?;
-                coordinator.drop_ended_frontier(CHUNKS_DROPPED).await
+                while coordinator.drop_ended_frontier(CHUNKS_DROPPED).await? >= CHUNKS_DROPPED {
+                    tokio::time::sleep(DROP_PAUSE).await;
+                }
+                Ok(())
             };
             match dropped.await {
-                Ok(_) => Event::Dropped,
+                Ok(()) => Event::Dropped,
                 Err(error) => Event::Failed("drop", error),
             }
         });
@@ -104,9 +125,9 @@ impl Holder {
 
     /// A part of the links is read: those whose sites are loaded are merged, the others wait.
     pub(super) fn links_read(&mut self, read: LinksRead) {
-        let lane = read.lane;
+        let kind = read.kind;
         // A part of a pass that was given up is read again by the next one.
-        let mut taken = self.state.pass(lane).take_if(|pass| pass.number == read.pass);
+        let mut taken = self.state.pass(kind).take_if(|pass| pass.number == read.pass);
         let Some(pass) = &mut taken else { return };
         pass.ceiling = read.ceiling;
         pass.more_after = read.more_after;
@@ -125,9 +146,9 @@ impl Holder {
             }
         }
         let is_listed = pass.unlisted_at.is_none();
-        *self.state.pass(lane) = taken;
+        *self.state.pass(kind) = taken;
         if is_listed {
-            self.merge_or_load(lane);
+            self.merge_or_load(kind);
         } else {
             self.state.calls.listed_at = None;
         }
@@ -135,57 +156,94 @@ impl Holder {
 
     /// The crawls were listed by a call of this time.
     pub(super) fn listed_for_pass(&mut self, asked_at: Instant) {
-        for lane in Lane::ALL {
-            let Some(pass) = self.state.pass(lane) else { continue };
+        for kind in PassKind::ALL {
+            let Some(pass) = self.state.pass(kind) else { continue };
             if pass.unlisted_at.is_some_and(|read_at| read_at < asked_at) {
                 pass.unlisted_at = None;
-                self.merge_or_load(lane);
+                self.merge_or_load(kind);
             }
         }
     }
 
-    /// Merges what waits, or loads the sites that it needs.
-    fn merge_or_load(&mut self, lane: Lane) {
-        let Some(mut pass) = self.state.pass(lane).take() else { return };
+    /// Merges what waits for sites that are loaded, loads the sites of the rest, and reads on where
+    /// nothing waits.
+    fn merge_or_load(&mut self, kind: PassKind) {
+        let Some(mut pass) = self.state.pass(kind).take() else { return };
         let mut missing = HashMap::new();
-        for (fence, crawl, link) in &pass.waiting {
-            let key = self.site_of(*crawl, link.url.host());
-            let is_open = self.state.crawls.contains_key(crawl) && self.holds(*fence);
-            if is_open && !self.state.sites.contains_key(&key) {
-                missing.insert(key, *fence);
+        let (mut waiting, mut has_merged) = (VecDeque::new(), false);
+        let most = if self.has_much_memory() { SITES_A_CALL } else { SITES_OF_LITTLE_MEMORY };
+        while let Some((fence, crawl, link)) = pass.waiting.pop_front() {
+            if !self.holds(fence) {
+                continue;
             }
-            if missing.len() >= SITES_A_CALL {
-                break;
+            let key = self.site_of(crawl, link.url.host());
+            if self.state.crawls.contains_key(&crawl) && !self.state.sites.contains_key(&key) {
+                missing.insert(key, fence);
+                waiting.push_back((fence, crawl, link));
+                if missing.len() >= most {
+                    break;
+                }
+                continue;
             }
+            *pass.read.entry(fence.slot).or_default().entry(crawl).or_default() += 1;
+            self.merge_links(crawl, vec![link]);
+            has_merged = true;
         }
-        if !missing.is_empty() {
-            self.load_sites(missing.into_iter().map(|(key, fence)| (fence, key)).collect());
-            *self.state.pass(lane) = Some(pass);
+        waiting.append(&mut pass.waiting);
+        pass.waiting = waiting;
+        if has_merged {
+            self.state.memory.bytes = self.state_bytes();
+        }
+        let is_done = pass.waiting.is_empty() && pass.more_after.is_none();
+        pass.is_stalled = !is_done && kind != PassKind::Urgent && !self.has_memory();
+        if is_done {
+            self.end_pass(kind, pass);
             return;
         }
-        for (fence, crawl, link) in pass.waiting.drain(..) {
-            if self.holds(fence) {
-                *pass.read.entry(fence.slot).or_default().entry(crawl).or_default() += 1;
-                self.merge_links(crawl, vec![link]);
-            }
-        }
-        if let Some(after) = pass.more_after {
+        if !pass.is_stalled && !missing.is_empty() {
+            self.load_sites(missing.into_iter().map(|(key, fence)| (fence, key)).collect());
+        } else if !pass.is_stalled
+            && let Some(after) = pass.more_after.take()
+        {
             let from = Some((pass.ceiling.clone(), after));
-            self.read_part((lane, pass.number), pass.readers.clone(), from);
-            *self.state.pass(lane) = Some(pass);
-        } else {
-            self.end_pass(lane, pass);
+            self.read_part((kind, pass.number), pass.readers.clone(), from);
+        }
+        *self.state.pass(kind) = Some(pass);
+    }
+
+    /// Goes on with a pass that waited for memory.
+    pub(super) fn continue_pass(&mut self, kind: PassKind) {
+        if self.state.pass(kind).as_ref().is_some_and(|pass| pass.is_stalled) {
+            self.merge_or_load(kind);
         }
     }
 
-    fn end_pass(&mut self, lane: Lane, pass: Pass) {
+    /// All of a pass is merged. The cursors stay where they are until an ordinary pass ends; then
+    /// they move to where the newer passes have come that ended meanwhile.
+    fn end_pass(&mut self, kind: PassKind, pass: Pass) {
+        if kind == PassKind::Newer {
+            let Some(ordinary) = &mut self.state.ordinary_pass else { return };
+            ordinary.newer_ceiling = Some(pass.ceiling);
+            for (slot, crawls) in pass.read {
+                let read = ordinary.read.entry(slot).or_default();
+                for (crawl, number) in crawls {
+                    *read.entry(crawl).or_default() += number;
+                }
+            }
+            return;
+        }
+        let lane = kind.lane();
+        if kind == PassKind::Ordinary {
+            self.state.newer_pass = None;
+        }
+        let ceiling = pass.newer_ceiling.as_ref().unwrap_or(&pass.ceiling);
         for (fence, mut before) in pass.readers {
             let Some(slot) = self.state.slots.get_mut(&fence.slot) else { continue };
             if slot.lease.fence == fence
                 && lane.cursor(&mut slot.lease.cursors) == lane.cursor(&mut before)
             {
                 let read = pass.read.get(&fence.slot).cloned().unwrap_or_default();
-                slot.read(lane, &pass.ceiling, &read);
+                slot.read(lane, ceiling, &read);
             }
         }
     }
@@ -253,12 +311,12 @@ impl Holder {
                 self.install(fence.slot, site);
             }
         }
-        for lane in Lane::ALL {
-            let pass = self.state.pass(lane).as_ref();
+        for kind in PassKind::ALL {
+            let pass = self.state.pass(kind).as_ref();
             let is_waiting =
                 pass.is_some_and(|pass| !pass.waiting.is_empty() && pass.unlisted_at.is_none());
             if is_waiting {
-                self.merge_or_load(lane);
+                self.merge_or_load(kind);
             }
         }
     }
@@ -274,7 +332,9 @@ impl Holder {
         }
         self.state.sites.insert(key, site);
         let died = self.state.slots.get(&slot).is_some_and(|slot| slot.lease.deaths > 0);
-        for manners in hosts.iter().filter(|host| to_queue.contains(&host.host_hash)) {
+        // Also those of which this crawl knows nothing yet: it may come to, and other crawls have
+        // asked them.
+        for manners in &hosts {
             self.state.hosts.entry(manners.host_hash).or_insert_with(|| {
                 let is_own = self.settings.own.contain(&manners.hostname);
                 let (fetcher, options) = (&self.context.fetcher, &self.options);
@@ -293,6 +353,9 @@ impl Holder {
     /// A crawl knows URLs of a host, which is to be looked at now.
     fn add_crawl(&mut self, host_hash: u64, crawl: i32) {
         let is_urgent = self.state_of(crawl, host_hash, |state| state.is_urgent());
+        if is_urgent == Some(true) {
+            self.take_site_back(crawl, host_hash);
+        }
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         host.add_crawl(crawl);
         if is_urgent == Some(true) && !host.is_urgent {
@@ -301,53 +364,5 @@ impl Holder {
             host.queued_at = None;
         }
         self.queue(host_hash, Instant::now());
-    }
-
-    /// Whether more sites may be loaded.
-    pub(super) fn has_memory(&self) -> bool {
-        self.state_bytes() < MAX_STATE_BYTES / 10 * 9
-    }
-
-    /// Memory of what is known of the hosts that are loaded, in bytes.
-    pub(super) fn state_bytes(&self) -> usize {
-        let sites = self.state.sites.values();
-        sites.flat_map(|site| site.hosts.values()).map(HostState::memory_bytes).sum()
-    }
-
-    /// Drops sites of which all is recorded and nothing pending, least recently needed first,
-    /// where memory is short.
-    pub(super) fn evict(&mut self) {
-        let is_early =
-            self.state.calls.evicted_at.is_some_and(|at| at.elapsed() < Duration::from_secs(5));
-        if is_early {
-            return;
-        }
-        self.state.calls.evicted_at = Some(Instant::now());
-        let mut excess = self.state_bytes().saturating_sub(MAX_STATE_BYTES);
-        let is_reading = self.state.urgent_pass.is_some() || self.state.ordinary_pass.is_some();
-        if excess == 0 || is_reading {
-            return;
-        }
-        let quiet = |site: &Site| {
-            let is_clean = |state: &HostState| !state.is_dirty() && state.sums().pending == 0;
-            let slot = self.state.slots.get(&site.slot);
-            site.hosts.values().all(is_clean) && slot.is_none_or(|slot| !slot.is_recording)
-        };
-        let mut sites: Vec<(Instant, SiteKey)> = self
-            .state
-            .sites
-            .iter()
-            .filter(|(_, site)| quiet(site))
-            .map(|(key, site)| (site.used_at, *key))
-            .collect();
-        sites.sort_by_key(|(used_at, _)| *used_at);
-        for (_, key) in sites {
-            let Some(site) = self.state.sites.remove(&key) else { continue };
-            let bytes: usize = site.hosts.values().map(HostState::memory_bytes).sum();
-            excess = excess.saturating_sub(bytes);
-            if excess == 0 {
-                return;
-            }
-        }
     }
 }

@@ -12,7 +12,10 @@ use everytab_frontier::{Answered, ChunkKind, Ending, HostState, Turn, UrlHash};
 use crate::{
     archives::{ArchiveCommand, PutArchive, PutRecord},
     crawl::Crawl,
-    holder::state::{Event, Fetched, Holder},
+    holder::{
+        asking::TROUBLE_PAUSE,
+        state::{Event, Fetched, Holder},
+    },
     known::SiteKey,
     metrics,
     slot::Taken,
@@ -21,6 +24,9 @@ use crate::{
 /// How often a slot's fetches are recorded at most in the time in which an archive is put: each ten
 /// seconds.
 const CHECKPOINTS_AN_ARCHIVE: u32 = 3;
+/// How many times as long as an archive may be written, it may be put before nothing more is asked
+/// for its crawl: a minute.
+const LATE_PUT: u32 = 2;
 /// Pause before a checkpoint is sent again whose answer did not come.
 const SEND_AGAIN: Duration = Duration::from_secs(1);
 
@@ -63,7 +69,7 @@ impl Holder {
     pub(super) fn delay_of(&self, host_hash: u64, crawl: &Crawl) -> Duration {
         let delay = self.state.hosts.get(&host_hash).and_then(|host| {
             let turns = host.turns.as_ref()?;
-            Some(turns.delay.delay(&crawl.delays(host.is_own)))
+            Some(turns.delay.delay(&self.delays_of(host, crawl)))
         });
         delay.unwrap_or_default()
     }
@@ -77,13 +83,14 @@ impl Holder {
         }
         let (crawl, hash) = (row.crawl, UrlHash(row.url_hash));
         let answered = self.state_of(crawl, row.host_hash, |state| state.answer(hash, ending));
+        let held_slots = self.state.slots.len();
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
         if is_limited_page {
             slot.end_use(crawl);
         }
         if answered == Some(Answered::Recorded) {
             slot.answered(row, ending, is_limited_page && ending == Ending::Captured);
-            slot.found(crawl, links, &turned_away);
+            slot.found(crawl, links, &turned_away, held_slots);
             slot.wants_checkpoint |= is_urgent;
         }
     }
@@ -102,6 +109,7 @@ impl Holder {
                 slot.unput -= 1;
             }
             if is_lost {
+                self.state.rests_until = Some(Instant::now() + TROUBLE_PAUSE);
                 self.ask_again(&fetched);
                 continue;
             }
@@ -121,6 +129,16 @@ impl Holder {
         if let Some(slot) = first.and_then(|fence| self.state.slots.get_mut(&fence.slot)) {
             slot.stored(crawl, bytes);
         }
+    }
+
+    /// Notes which crawls are not asked for, because their store is late.
+    pub(super) fn look_for_late_puts(&mut self) {
+        let patience = self.settings.record_after * LATE_PUT;
+        let late = self.puts.late_crawls(patience, Instant::now());
+        for crawl in late.difference(&self.state.late_crawls) {
+            tracing::warn!(crawl, "its store takes no archive; asking for nothing of it meanwhile");
+        }
+        self.state.late_crawls = late;
     }
 
     fn ask_again(&mut self, fetched: &Fetched) {
@@ -277,8 +295,10 @@ async fn send(
 fn chunk_of(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRow> {
     let packed = state.pack()?;
     let number = |value: u64| i32::try_from(value).unwrap_or(i32::MAX);
+    // Of hosts that are due, those that were not looked at for longer come first.
     let at = |due_s: u64| DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0);
-    let next_due = packed.next_due_s.map(|due_s| at(due_s).unwrap_or_else(Utc::now));
+    let at = |due_s: u64| at(due_s).filter(|_| due_s > 0).unwrap_or_else(Utc::now);
+    let next_due = packed.next_due_s.map(at);
     Some(ChunkRow {
         crawl,
         host_hash,

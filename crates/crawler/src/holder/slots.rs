@@ -1,16 +1,12 @@
 //! Leasing slots, losing them, giving them back.
 
-use std::{
-    collections::HashSet,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
 use everytab_coordinator::{Coordinator, DueHost, Error, SlotFence, SlotLease, SlotSums};
 
 use crate::{
     holder::state::{Event, Holder, State},
-    known::SiteKey,
     leases::Renewed,
     slot::HeldSlot,
 };
@@ -135,8 +131,7 @@ impl Holder {
     /// Gives all slots back, and reads no more links: those of a crawl that this program cannot
     /// read would be lost.
     pub(super) fn leave_all(&mut self) {
-        self.state.urgent_pass = None;
-        self.state.ordinary_pass = None;
+        self.state.end_passes();
         self.state.slots.values_mut().for_each(|slot| slot.is_leaving = true);
     }
 
@@ -154,8 +149,11 @@ impl Holder {
             return;
         }
         let is_stopping = self.state.is_stopping || self.is_out_of_work();
+        // Records that the store does not take, or of a crawl that has ended, are waited for no
+        // more: their URLs are pending still, or of no interest.
+        let gives_up = self.is_out_of_work() || !self.state.late_crawls.is_empty();
         let ready = |slot: &HeldSlot| {
-            let is_quiet = slot.asking == 0 && slot.unput == 0;
+            let is_quiet = slot.asking == 0 && (slot.unput == 0 || gives_up);
             (slot.is_leaving || is_stopping) && is_quiet && !slot.is_dirty() && !slot.is_recording
         };
         let fences: Vec<SlotFence> = self
@@ -210,19 +208,7 @@ impl Holder {
 
     pub(super) fn due_listed(&mut self, due: Vec<DueHost>) {
         self.state.calls.is_listing_due = false;
-        let missing: HashSet<(SlotFence, SiteKey)> = due
-            .into_iter()
-            .filter_map(|DueHost { slot, crawl, site_hash, .. }| {
-                let slot = self.state.slots.get(&slot)?;
-                let key = SiteKey { crawl, site_hash };
-                let is_needed = !self.state.sites.contains_key(&key)
-                    && !self.state.loading.contains(&key)
-                    && self.state.crawls.contains_key(&crawl);
-                is_needed.then_some((slot.lease.fence, key))
-            })
-            .collect();
-        if self.has_memory() {
-            self.load_sites(missing.into_iter().collect());
-        }
+        let sites = self.sites_to_load(due);
+        self.load_sites(sites);
     }
 }

@@ -3,8 +3,7 @@
 //! Must not know: what follows from it.
 
 use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, HashMap, HashSet, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
     time::Instant,
 };
@@ -19,10 +18,14 @@ use tokio::sync::mpsc;
 use crate::{
     archives::{ArchiveCommand, PutArchive},
     crawl::{ListedCrawls, OpenCrawls},
+    filters::load::FilterLists,
+    holder::due::DueHosts,
     known::{Host, Site, SiteKey},
     leases::{Leases, Renewed},
-    load::{Lane, LinksRead, LoadedSite, Readers},
+    load::{LinksRead, LoadedSite, PassKind, Readers},
+    puts_under_way::PutsUnderWay,
     slot::HeldSlot,
+    tenants::{Gates, Tenants},
     visit::{VisitContext, Visited},
     worker_settings::CrawlerSettings,
 };
@@ -53,8 +56,10 @@ pub(crate) enum Event {
     LinksRead(LinksRead),
     SitesLoaded(Vec<(SlotFence, LoadedSite)>),
     Visited(Box<Visited>),
+    /// The request with this number to a host of a slot ended its task by a panic.
+    Panicked(SlotFence, u64, u64),
     Checkpointed(SlotFence, Result<CheckpointAnswer, Error>),
-    Reserved(SlotFence, i32, i64),
+    Reserved(SlotFence, i32, Result<i64, Error>),
     Released,
     Dropped,
     /// A call did not succeed; it is made again in its time.
@@ -64,12 +69,14 @@ pub(crate) enum Event {
 /// The holder.
 pub(crate) struct Holder {
     pub settings: CrawlerSettings,
+    pub lists: Arc<FilterLists>,
     pub coordinator: Coordinator,
     pub context: Arc<VisitContext>,
     pub options: Arc<PageOptions>,
     pub leases: Leases,
     pub archives: mpsc::Sender<ArchiveCommand<Fetched>>,
     pub put: mpsc::UnboundedReceiver<PutArchive<Fetched>>,
+    pub puts: PutsUnderWay,
     pub renewed: mpsc::UnboundedReceiver<Renewed>,
     pub tell: mpsc::UnboundedSender<Event>,
     pub events: mpsc::UnboundedReceiver<Event>,
@@ -80,6 +87,10 @@ pub(crate) struct Holder {
 #[derive(Default)]
 pub(crate) struct State {
     pub crawls: OpenCrawls,
+    /// What limits the crawls and their owners.
+    pub tenants: Tenants,
+    /// When each of them may ask again.
+    pub gates: Gates,
     /// Whether the crawls were listed.
     pub has_listed: bool,
     /// Whether a crawl is open that this program cannot read.
@@ -88,13 +99,15 @@ pub(crate) struct State {
     pub sites: HashMap<SiteKey, Site>,
     pub hosts: HashMap<u64, Host>,
     pub due: DueHosts,
+    pub memory: Memory,
     /// Requests under way, by their numbers.
     pub requests: HashSet<u64>,
     pub last_request: u64,
     pub loading: HashSet<SiteKey>,
-    /// Passes over links: of the urgent ones, and of the others.
+    /// Passes over links.
     pub urgent_pass: Option<Pass>,
     pub ordinary_pass: Option<Pass>,
+    pub newer_pass: Option<Pass>,
     pub last_pass: u64,
     pub calls: Calls,
     /// How many slots this worker may hold, if it was told.
@@ -102,49 +115,36 @@ pub(crate) struct State {
     pub is_stopping: bool,
     /// Records that the task that writes has no room for yet.
     pub unwritten: Vec<ArchiveCommand<Fetched>>,
+    /// Crawls whose store has not taken an archive for too long.
+    pub late_crawls: HashSet<i32>,
+    /// Nothing is asked before this time: the disk of this machine failed.
+    pub rests_until: Option<Instant>,
+}
+
+impl Calls {
+    /// When the last pass of a kind began.
+    pub(crate) fn read_at(&mut self, kind: PassKind) -> &mut Option<Instant> {
+        match kind {
+            PassKind::Urgent => &mut self.urgent_read_at,
+            PassKind::Ordinary => &mut self.read_at,
+            PassKind::Newer => &mut self.newer_read_at,
+        }
+    }
 }
 
 impl State {
-    /// The pass over the links of a lane.
-    pub(crate) fn pass(&mut self, lane: Lane) -> &mut Option<Pass> {
-        match lane {
-            Lane::Urgent => &mut self.urgent_pass,
-            Lane::Ordinary => &mut self.ordinary_pass,
-        }
-    }
-}
-
-/// Hosts by the time at which they are to be looked at. Where more are due than can be asked, those
-/// of which somebody waits for a URL come first.
-#[derive(Default)]
-pub(crate) struct DueHosts {
-    urgent: BinaryHeap<Reverse<(Instant, u64)>>,
-    ordinary: BinaryHeap<Reverse<(Instant, u64)>>,
-}
-
-impl DueHosts {
-    pub(crate) fn push(&mut self, is_urgent: bool, at: Instant, host_hash: u64) {
-        let heap = if is_urgent { &mut self.urgent } else { &mut self.ordinary };
-        heap.push(Reverse((at, host_hash)));
-    }
-
-    /// When the first host is to be looked at.
-    pub(crate) fn next_at(&self) -> Option<Instant> {
-        let first = |heap: &BinaryHeap<Reverse<(Instant, u64)>>| Some(heap.peek()?.0.0);
-        match (first(&self.urgent), first(&self.ordinary)) {
-            (Some(urgent), Some(ordinary)) => Some(urgent.min(ordinary)),
-            (one, other) => one.or(other),
+    /// The pass of a kind.
+    pub(crate) fn pass(&mut self, kind: PassKind) -> &mut Option<Pass> {
+        match kind {
+            PassKind::Urgent => &mut self.urgent_pass,
+            PassKind::Ordinary => &mut self.ordinary_pass,
+            PassKind::Newer => &mut self.newer_pass,
         }
     }
 
-    /// Takes a host whose time has come, with that time.
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, u64)> {
-        for heap in [&mut self.urgent, &mut self.ordinary] {
-            if heap.peek().is_some_and(|Reverse((at, _))| *at <= now) {
-                return heap.pop().map(|Reverse(due)| due);
-            }
-        }
-        None
+    /// Gives all passes up: what they have read is read again.
+    pub(crate) fn end_passes(&mut self) {
+        PassKind::ALL.into_iter().for_each(|kind| *self.pass(kind) = None);
     }
 }
 
@@ -160,9 +160,24 @@ pub(crate) struct Calls {
     pub is_releasing: bool,
     pub read_at: Option<Instant>,
     pub urgent_read_at: Option<Instant>,
+    pub newer_read_at: Option<Instant>,
     pub dropped_at: Option<Instant>,
-    pub evicted_at: Option<Instant>,
     pub measured_at: Option<Instant>,
+}
+
+/// How much memory is used by what is known of hosts.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// Bytes of the sites that are loaded.
+    pub bytes: usize,
+    /// When it was last looked at.
+    pub looked_at: Option<Instant>,
+    /// When what was freed was last given back to the system.
+    pub given_back_at: Option<Instant>,
+    /// Whether hosts that are due wait for room.
+    pub is_awaited: bool,
+    /// Hosts below which it is not looked for those that may leave.
+    pub hosts_kept: usize,
 }
 
 /// A pass over the links that some slots have not read.
@@ -170,15 +185,21 @@ pub(crate) struct Pass {
     /// Its number in this process.
     pub number: u64,
     pub readers: Readers,
+    /// When it began.
+    pub began_at: Instant,
     /// How far it goes.
     pub ceiling: String,
-    /// The last row of the parts so far, where more are to be read.
-    pub more_after: Option<i64>,
+    /// How far newer passes have read after it.
+    pub newer_ceiling: Option<String>,
+    /// The position of the last row of the parts so far, where more are to be read.
+    pub more_after: Option<String>,
     /// Links of the part under way: their slot, crawl and site wait to be loaded.
     pub waiting: VecDeque<(SlotFence, i32, Link)>,
     /// When the part under way was read, if it has links of crawls that are not listed: they are
     /// new, or have ended, which a later list tells.
     pub unlisted_at: Option<Instant>,
-    /// Links that were merged, by slot and crawl.
+    /// Whether it waits for memory.
+    pub is_stalled: bool,
+    /// Links that were merged, by slot and crawl, those of newer passes that have ended too.
     pub read: HashMap<i16, HashMap<i32, i64>>,
 }

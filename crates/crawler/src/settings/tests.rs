@@ -19,7 +19,7 @@ fn without_options_the_settings_are_those_of_the_table() {
         "media": "none", "media_bytes": 4 << 20,
         "types": ["html", "xhtml", "text", "pdf"], "max_bytes": 2 << 20,
         "delay_ms": 1_000, "delay_factor": 2.0, "max_delay_ms": 60_000,
-        "sitemaps": "robots", "nofollow": "obey",
+        "sitemaps": "robots", "nofollow": "obey", "search": "off",
         "duration_s": null, "max_store_bytes": null, "list_sites": [],
         "stores": [], "media_store": null,
     });
@@ -181,7 +181,7 @@ prop_compose! {
         numbers in any::<(u16, Option<u64>, u64, usize, usize, u64, u64)>(),
         factor in -1e6..1e6_f64,
         texts in prop::array::uniform4(prop::collection::vec("\\PC{0,12}", 0..3)),
-        words in (0..5_usize, 0..3_usize, 0..3_usize, 0..2_usize),
+        words in (0..5_usize, 0..3_usize, 0..3_usize, 0..2_usize, 0..2_usize),
         ends in any::<(Option<u64>, Option<u64>)>(),
         list_sites: Vec<u64>,
     ) -> CrawlSettings {
@@ -194,8 +194,9 @@ prop_compose! {
             media_bytes, types, max_bytes, delay_ms, delay_factor: factor, max_delay_ms,
             sitemaps: SitemapsOption::parse(SitemapsOption::ALL[words.2]).expect("a word"),
             nofollow: NofollowOption::parse(NofollowOption::ALL[words.3]).expect("a word"),
+            search: SearchOption::parse(SearchOption::ALL[words.4]).expect("a word"),
             duration_s: ends.0, max_store_bytes: ends.1, list_sites,
-            stores: Vec::new(), media_store: None,
+            stores: Vec::new(), media_store: None, filters: Vec::new(),
         }
     }
 }

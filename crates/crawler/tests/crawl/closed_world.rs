@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use everytab_crawler::CrawlerEnd;
+use everytab_crawler::{CrawlSettings, CrawlerEnd, SearchOption};
 use everytab_testbed::{
     Behaviour, ClosedCrawl, ExpectedEnding, GraphSettings, OracleScope, check_politeness,
 };
@@ -115,4 +115,50 @@ async fn a_limit_of_pages_is_reached_and_never_exceeded() {
     for (url, outcome) in world.recorded(id).await {
         assert_eq!(expected.get(&url), Some(&outcome), "{url}");
     }
+}
+
+/// What is known of all hosts takes some times the memory, so sites take turns in it. A worker that
+/// dropped none would ask nothing more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_of_little_memory_records_what_the_oracle_says() {
+    let graph = GraphSettings { hosts: 40, sites: 20, pages: 800, ..GraphSettings::default() };
+    let world = World::new(6, graph).await;
+    let home = world.graph().home(0);
+    let mut asked = settings("any");
+    asked.delay_ms = 20;
+    let id = world.start(&asked, None, &[home]).await;
+    let worker = world.worker("worker-1", |settings| settings.frontier_bytes = 60_000);
+    let status = world.ended(id).await;
+    assert_eq!(worker.finish().await, CrawlerEnd::Finished);
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
+    assert_same(&world.recorded(id).await, &world.expected(crawl));
+    assert_eq!(status.seeds + status.sent, status.read);
+    let delay = |_: &str| Duration::from_millis(20);
+    assert_eq!(check_politeness(&world.requests(), delay), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_that_is_searched_records_the_text_of_each_page_once() {
+    let graph = GraphSettings { hosts: 4, sites: 2, pages: 60, ..GraphSettings::default() };
+    let world = World::new(11, graph).await;
+    let home = world.graph().home(0);
+    let searched = CrawlSettings { search: SearchOption::On, ..settings("site") };
+    let id = world.start(&searched, None, &[home]).await;
+    let other = world.start(&settings("site"), None, &[world.graph().home(0)]).await;
+    let worker = world.worker("worker-1", |_| {});
+    world.ended(id).await;
+    world.ended(other).await;
+    assert_eq!(worker.finish().await, CrawlerEnd::Finished);
+    // Exactly the pages in HTML that were captured have a text, and the words are those of it.
+    let wrong = world.sql(&format!(
+        "select count(*) from everytab.crawls c
+           join everytab.fetches f using (crawl)
+           left join everytab.fetch_texts t using (crawl, host_hash, url_hash)
+          where (t.text is not null) <> (c.id = '{id}' and f.outcome = 'ok'
+                                         and f.mime = 'text/html' and f.bytes > 0)
+             or t.words <> coordinator.words_of_page(f.title, t.text) or t.text like '%<%'"
+    ));
+    assert_eq!(wrong, "0");
+    let texts = world.sql("select count(*) > 5 from everytab.fetch_texts where text <> ''");
+    assert_eq!(texts, "t");
 }

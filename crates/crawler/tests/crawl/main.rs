@@ -5,4 +5,7 @@
 
 mod care;
 mod closed_world;
+mod filtered;
+mod tenants;
+mod trouble;
 mod world;

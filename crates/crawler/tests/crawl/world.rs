@@ -126,7 +126,7 @@ impl World {
         self.running.graph().unwrap()
     }
 
-    fn fetcher(&self) -> FetchSettings {
+    pub(crate) fn fetcher(&self) -> FetchSettings {
         let client = &self.running.client;
         FetchSettings {
             dns: Some(client.dns),
@@ -158,13 +158,24 @@ impl World {
         page_limit: Option<i64>,
         seeds: &[GraphPage],
     ) -> (i32, Uuid) {
+        self.start_as("test", settings, page_limit, seeds).await
+    }
+
+    /// Starts a crawl of an owner; returns its number and id.
+    pub(crate) async fn start_as(
+        &self,
+        owner: &str,
+        settings: serde_json::Value,
+        page_limit: Option<i64>,
+        seeds: &[GraphPage],
+    ) -> (i32, Uuid) {
         let id = Uuid::new_v4();
         let micros = chrono::Utc::now().timestamp_micros();
         let name = LiveCrawlName::new(micros, id.as_fields().0).unwrap();
         let crawl = NewCrawl {
             id,
             name: name.as_str().to_owned(),
-            owner: "test".to_owned(),
+            owner: owner.to_owned(),
             store: format!("file://{}", self.folder.path().join("store").display()),
             settings,
             page_limit,
@@ -207,6 +218,16 @@ impl World {
         name: &str,
         change: impl FnOnce(&mut CrawlerSettings),
     ) -> TestWorker {
+        self.worker_with(name, self.fetcher(), change)
+    }
+
+    /// Starts a worker that fetches with these settings.
+    pub(crate) fn worker_with(
+        &self,
+        name: &str,
+        fetcher_settings: FetchSettings,
+        change: impl FnOnce(&mut CrawlerSettings),
+    ) -> TestWorker {
         let temporary = self.folder.path().to_path_buf();
         let mut settings =
             CrawlerSettings::new(name.to_owned(), temporary, StoreSettings::default());
@@ -218,7 +239,7 @@ impl World {
         settings.retry_pause = Duration::ZERO;
         change(&mut settings);
         let (stop, stopped) = watch::channel(false);
-        let (fetcher_settings, worker_url) = (self.fetcher(), self.worker_url.clone());
+        let worker_url = self.worker_url.clone();
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let task = runtime.spawn(async move {
             let fetcher = Fetcher::new(fetcher_settings).unwrap();

@@ -1,0 +1,9 @@
+//! The filters of a crawl: frozen with it, their lists loaded, pages judged by them.
+//!
+//! Must not know: slots, what is known of hosts.
+
+pub(crate) mod ask;
+pub(crate) mod frozen;
+pub(crate) mod judge;
+pub(crate) mod load;
+mod mapped;

@@ -1,0 +1,98 @@
+//! Says whether a page that was fetched is kept: by the filters of its crawl, and by what it says
+//! itself to robots.
+//!
+//! Must not know: how a page is recorded.
+
+use everytab_fetcher::PageFetched;
+use everytab_filters::{ClassifierQuestion, Decision, FilterVerdict, PageContent, language_of};
+use everytab_frontier::{CanonicalUrl, ParameterList};
+use everytab_webpage::RobotsDirectives;
+
+use super::ask::ask;
+use crate::{crawl::Crawl, metrics};
+
+/// The outcome of a page that asks not to be kept.
+pub(crate) const NOARCHIVE: &str = "noarchive";
+
+/// What a page says that was read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReadPage {
+    /// Its title.
+    pub title: String,
+    /// Its visible text; empty where no filter asks for it.
+    pub text: String,
+    /// What it says to robots.
+    pub robots: RobotsDirectives,
+}
+
+/// What becomes of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Judgement {
+    /// The outcome if its body is not kept.
+    pub refused: Option<&'static str>,
+    /// Whether none of its links is followed, and none is counted.
+    pub is_dropped: bool,
+    /// Whether its links to pages are not followed.
+    pub is_nofollow: bool,
+    /// The language of its text, where a filter asks for it.
+    pub language: Option<&'static str>,
+}
+
+/// Judges a page.
+pub(crate) async fn judge(
+    crawl: &Crawl,
+    url: &str,
+    fetched: &PageFetched,
+    page: &ReadPage,
+    parameters: &ParameterList,
+) -> Judgement {
+    let mut judgement = Judgement {
+        refused: page.robots.is_noarchive.then_some(NOARCHIVE),
+        ..Judgement::default()
+    };
+    let filters = &crawl.filters;
+    let Some(url) = CanonicalUrl::parse(url, parameters).ok().filter(|_| !filters.is_empty())
+    else {
+        return judgement;
+    };
+    if filters.needs_language() {
+        judgement.language = language_of(&page.text);
+    }
+    let content_type = fetched.content_type();
+    let content = PageContent {
+        content_type: content_type.as_deref(),
+        address: fetched.exchanges.last().map(|exchange| exchange.address.ip()),
+        title: &page.title,
+        text: &page.text,
+        language: judgement.language,
+    };
+    judgement.obey(filters.decide_content(&url, &content));
+    for classifier in filters.classifiers(&url) {
+        if judgement.is_dropped {
+            break;
+        }
+        let language = judgement.language;
+        let question = ClassifierQuestion::new(url.fetched(), &page.title, &page.text, language);
+        match ask(&classifier.socket, &question).await {
+            Ok(answer) => {
+                metrics::classified(answer.verdict.as_str());
+                judgement.obey(answer.decision(classifier));
+            }
+            Err(silence) => metrics::classified(silence.as_str()),
+        }
+    }
+    judgement
+}
+
+impl Judgement {
+    fn obey(&mut self, decision: Option<Decision>) {
+        match decision.map(|decision| (decision.verdict, decision.by)) {
+            Some((FilterVerdict::Drop, by)) => {
+                self.is_dropped = true;
+                self.refused = Some(by.outcome());
+            }
+            Some((FilterVerdict::Nofollow, _)) => self.is_nofollow = true,
+            Some((FilterVerdict::Keep, _)) | None => {}
+        }
+    }
+}

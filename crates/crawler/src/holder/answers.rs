@@ -1,0 +1,160 @@
+//! What follows from the answer to a request, or from none.
+
+use std::{sync::Arc, time::Instant};
+
+use chrono::{TimeDelta, Utc};
+use everytab_commoncrawl::crawl_layout::ArchiveSubset;
+use everytab_coordinator::SlotFence;
+use everytab_fetcher::Outcome;
+use everytab_frontier::{Ending, LinkFlags, Turn};
+
+use crate::{
+    archives::ArchiveCommand,
+    crawl::Crawl,
+    holder::{
+        asking::TROUBLE_PAUSE,
+        state::{Fetched, Holder},
+    },
+    known::Chain,
+    rows::{CRASHED, ending_of, may_pass, record_of, row_of},
+    visit::{Answer, Asked, Visited},
+};
+
+impl Holder {
+    /// A request ended its task by a panic, a mistake of this program: it costs that URL alone.
+    pub(super) fn panicked(&mut self, fence: SlotFence, host_hash: u64, number: u64) {
+        self.state.requests.remove(&number);
+        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
+        let Some(request) = host.request.as_ref().filter(|one| one.number == number) else {
+            return;
+        };
+        let (crawl, turn) = (Arc::clone(&request.crawl), request.turn.clone());
+        host.give_up_request(&self.context.fetcher, &self.options);
+        host.asked_at.insert(crawl.number, Instant::now());
+        if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+            slot.written = None;
+            slot.request_ended(host_hash);
+        }
+        let mut next = Instant::now();
+        if let Some(turn) = turn {
+            tracing::error!(url = turn.url, "this program panicked at a URL, which has failed");
+            self.end_use(fence, &crawl, &turn);
+            self.answer_unasked(host_hash, &crawl, &turn, (Ending::Failed, CRASHED));
+        } else {
+            tracing::error!("this program panicked at a robots.txt; asking again");
+            next += TROUBLE_PAUSE;
+        }
+        self.queue(host_hash, next);
+    }
+
+    /// A request is over.
+    pub(super) fn visited(&mut self, visited: Visited) {
+        let Visited { fence, host_hash, number, mut turns, asked, result } = visited;
+        self.state.requests.remove(&number);
+        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
+        // It was given up, with its slot perhaps.
+        if host.request.take_if(|request| request.number == number).is_none() {
+            return;
+        }
+        if let (Asked::Robots { origin, .. }, Ok(answer)) = (&asked, &result) {
+            let (outcome, body) = (answer.fetched.outcome, &answer.fetched.body);
+            let robot = self.context.fetcher.robot().product();
+            let delay = host.robots.answered(origin, outcome, body, robot, Utc::now());
+            turns.delay.set_crawl_delay(delay);
+        }
+        host.turns = Some(turns);
+        host.asked_at.insert(asked.crawl().number, Instant::now());
+        host.awaits_checkpoint = host.needs_checkpoint();
+        let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
+        slot.written = None;
+        slot.wants_checkpoint |= host.awaits_checkpoint || host.rests();
+        slot.request_ended(host_hash);
+        let crawl = Arc::clone(asked.crawl());
+        let mut next = Instant::now();
+        match (asked, result) {
+            (Asked::Page { turn, .. }, Ok(answer)) => {
+                self.page_answered(fence, host_hash, &crawl, &turn, answer);
+            }
+            (Asked::Robots { .. }, Ok(answer)) => {
+                let (subset, delay) = (ArchiveSubset::RobotsTxt, self.delay_of(host_hash, &crawl));
+                let record = record_of(&crawl, (subset, fence.slot), answer, None, delay);
+                let command = record.map(|record| ArchiveCommand::Write(Box::new(record), None));
+                self.state.unwritten.extend(command);
+            }
+            (asked, Err(trouble)) => {
+                tracing::warn!(%trouble, "this machine cannot ask; asking again");
+                if let Asked::Page { turn, cookies, .. } = asked {
+                    self.end_use(fence, &crawl, &turn);
+                    self.postpone(host_hash, crawl.number, &turn, cookies);
+                }
+                next += TROUBLE_PAUSE;
+            }
+        }
+        self.queue(host_hash, next);
+    }
+
+    fn page_answered(
+        &mut self,
+        fence: SlotFence,
+        host_hash: u64,
+        crawl: &Arc<Crawl>,
+        turn: &Turn,
+        mut answer: Answer,
+    ) {
+        let outcome = answer.fetched.outcome;
+        if may_pass(&answer) {
+            let pause = TimeDelta::from_std(self.settings.retry_pause).unwrap_or_default();
+            let at = (Utc::now() + pause).timestamp();
+            let at = u64::try_from(at).unwrap_or_default();
+            let retried =
+                self.state_of(crawl.number, host_hash, |state| state.retry(turn.hash, at));
+            if retried == Some(true) {
+                self.end_use(fence, crawl, turn);
+                if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+                    slot.changed(crawl.number, host_hash);
+                }
+                return;
+            }
+        }
+        let ending = if answer.refused.is_some() { Ending::Refused } else { ending_of(outcome) };
+        let row = row_of(crawl.number, host_hash, turn, &answer);
+        let found = std::mem::take(&mut answer.facts.found);
+        if let (Outcome::Redirected, Some(link)) = (outcome, found.own_host.first())
+            && let Some(host) = self.state.hosts.get_mut(&host_hash)
+        {
+            let (target, cookies) = (link.url.hash(), std::mem::take(&mut answer.fetched.cookies));
+            host.chain = Some(Chain { crawl: crawl.number, target, cookies });
+        }
+        if !found.own_host.is_empty() {
+            self.merge_links(crawl.number, found.own_host);
+        }
+        let is_page = !turn.attributes.flags.is_no_page();
+        let is_urgent = turn.attributes.flags.contains(LinkFlags::URGENT);
+        let fetched = Fetched {
+            fence,
+            row,
+            ending,
+            is_limited_page: crawl.is_limited && is_page,
+            is_urgent,
+            links: found.elsewhere,
+            turned_away: found.turned_away,
+        };
+        let is_media = turn.attributes.flags.contains(LinkFlags::REQUISITE);
+        let subset = match answer.fetched.status {
+            _ if is_media => ArchiveSubset::Media,
+            Some(200) => ArchiveSubset::Warc,
+            _ => ArchiveSubset::CrawlDiagnostics,
+        };
+        let delay = self.delay_of(host_hash, crawl);
+        match record_of(crawl, (subset, fence.slot), answer, Some(turn.attributes), delay) {
+            Some(record) if ending != Ending::Refused => {
+                if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
+                    slot.unput += 1;
+                }
+                let command = ArchiveCommand::Write(Box::new(record), Some(fetched));
+                self.state.unwritten.push(command);
+            }
+            _ => self.record_fetch(fetched),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Whether a host may be asked now, and for which crawls.
+//!
+//! Invariant: to find out asks nothing, so a host is asked in its turn alone. Must not know: which
+//! URL is next, whose turn it is.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    crawl::Crawl,
+    holder::{due::OwnedCrawl, state::Holder},
+    slot::Written,
+};
+
+/// Pause of a host that may not be asked for another reason than its delay, such as a paused crawl.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How a host stands.
+pub(super) enum HostStanding {
+    /// It may be asked, as far as rates let it.
+    Ready {
+        /// The crawls that have something due of it: those in which somebody waits for it first,
+        /// and then the one whose turn it is.
+        crawls: Vec<Arc<Crawl>>,
+        /// In how many of them somebody waits for it.
+        urgent: usize,
+    },
+    /// Not before this time.
+    At(Instant),
+    /// Nothing is due, or something else has it looked at again.
+    Nothing,
+}
+
+impl Holder {
+    /// The time of a host has come: it is ready for each crawl that has something due of it, or,
+    /// where somebody waits for it in some of them, for these.
+    pub(super) fn came_due(&mut self, host_hash: u64) {
+        match self.standing_of(host_hash) {
+            HostStanding::Ready { crawls, urgent } => {
+                let is_urgent = urgent > 0;
+                let number = if is_urgent { urgent } else { crawls.len() };
+                for crawl in crawls.iter().take(number) {
+                    let owner = Arc::clone(&crawl.owner);
+                    let of = OwnedCrawl { owner, crawl: crawl.number };
+                    self.state.due.ready(is_urgent, of, host_hash);
+                }
+            }
+            HostStanding::At(at) => self.queue(host_hash, at),
+            HostStanding::Nothing => {}
+        }
+    }
+
+    /// How a host stands.
+    pub(super) fn standing_of(&self, host_hash: u64) -> HostStanding {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return HostStanding::Nothing };
+        let Some(turns) = &host.turns else { return HostStanding::Nothing };
+        let Some(held) = self.state.slots.get(&host.slot) else { return HostStanding::Nothing };
+        if host.awaits_checkpoint || held.is_leaving {
+            return HostStanding::Nothing;
+        }
+        let is_written = |of: Written| of.host_hash != host_hash || held.recorded_url() != Some(of);
+        let waits = held.is_isolated()
+            && (held.asking + held.unput > 0 || held.written.is_some_and(is_written));
+        if held.is_late() || waits || !self.leases.is_valid(held.lease.fence) {
+            return HostStanding::At(Instant::now() + LOOK_AGAIN);
+        }
+        let is_left = turns.delay.left().is_some();
+        let mut earliest: Option<Instant> = None;
+        let mut wait = |at: Instant| earliest = Some(earliest.map_or(at, |before| before.min(at)));
+        let (mut urgent, mut others) = (Vec::new(), Vec::new());
+        for number in &host.crawls {
+            let Some((crawl, true)) = self.state.crawls.get(number) else { continue };
+            if self.state.late_crawls.contains(number) {
+                wait(Instant::now() + LOOK_AGAIN);
+                continue;
+            }
+            let settings = self.delays_of(host, crawl);
+            let free_at = turns.delay.free_at(&settings).map(Instant::from);
+            let free_at = free_at.max(self.spaced_until(host, crawl, settings.delay));
+            match (free_at, self.due_in(*number, host_hash)) {
+                (Some(at), _) if at > Instant::now() && !is_left => wait(at),
+                (_, Some(due)) if due > Instant::now() => wait(due),
+                (_, Some(_)) if self.is_urgent_in(*number, host_hash) => {
+                    urgent.push(Arc::clone(crawl));
+                }
+                (_, Some(_)) => others.push(Arc::clone(crawl)),
+                (_, None) => {}
+            }
+        }
+        let number = urgent.len();
+        urgent.append(&mut others);
+        match earliest {
+            _ if !urgent.is_empty() => HostStanding::Ready { crawls: urgent, urgent: number },
+            Some(at) => HostStanding::At(at),
+            None => HostStanding::Nothing,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What owners of crawls limit: how often hosts are asked for them, and whose turn a host has.
+//!
+//! Invariant: what an owner asks for spaces that owner's requests alone. Must not know: SQL, which
+//! URL is next.
+
+use std::time::{Duration, Instant};
+
+use everytab_fetcher::DelaySettings;
+use everytab_webpage::RobotsTxt;
+
+use crate::{crawl::Crawl, holder::state::Holder, known::Host};
+
+impl Holder {
+    /// The delays that requests to a host for a crawl are made with: those of the crawl, or longer
+    /// ones that the crawl's owner asks for.
+    pub(super) fn delays_of(&self, host: &Host, crawl: &Crawl) -> DelaySettings {
+        let mut settings = crawl.delays(host.is_own);
+        let tenants = &self.state.tenants;
+        settings.delay = settings.delay.max(tenants.least_delay(&crawl.owner, crawl.number));
+        for one in tenants.overrides(&crawl.owner, &host.name) {
+            settings.delay = settings.delay.max(one.delay(&host.robots));
+        }
+        settings
+    }
+
+    /// When a host may be asked again for a crawl, as far as the crawl and its owner ask for it:
+    /// the fetcher's delay of the host counts requests for all crawls, and takes the shorter delay
+    /// of two crawls between them.
+    pub(super) fn spaced_until(
+        &self,
+        host: &Host,
+        crawl: &Crawl,
+        delay: Duration,
+    ) -> Option<Instant> {
+        let tenants = &self.state.tenants;
+        let owners_delay = tenants.owners_delay(&crawl.owner);
+        let ended = host.asked_at.iter().filter_map(|(number, ended_at)| {
+            if *number == crawl.number {
+                return Some(*ended_at + delay);
+            }
+            let (other, _) = self.state.crawls.get(number)?;
+            (other.owner == crawl.owner).then_some(*ended_at + owners_delay)
+        });
+        ended.max()
+    }
+
+    /// When a crawl may ask again, if its rate or its owner's does not let it now.
+    pub(super) fn gated_until(&self, crawl: &Crawl) -> Option<Instant> {
+        let open_at = self.state.gates.open_at(&crawl.owner, crawl.number);
+        open_at.filter(|at| *at > Instant::now())
+    }
+
+    /// The next turn of a host is another owner's, and of its owner's crawls another one's.
+    pub(super) fn pass_turn(&mut self, host_hash: u64, crawl: &Crawl) {
+        let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
+        if host.crawls.len() < 2 {
+            return;
+        }
+        let crawls = &self.state.crawls;
+        let is_owners =
+            |number: &i32| crawls.get(number).is_some_and(|(other, _)| other.owner == crawl.owner);
+        let (own, others): (Vec<i32>, Vec<i32>) =
+            host.crawls.iter().copied().filter(|of| *of != crawl.number).partition(is_owners);
+        host.crawls = others.into_iter().chain(own).chain([crawl.number]).collect();
+    }
+
+    /// Whether robots.txt of an origin, and what the crawl's owner obeys beside it, allow a path of
+    /// a host.
+    pub(super) fn robots_allow(
+        &self,
+        rules: &RobotsTxt,
+        crawl: &Crawl,
+        (host_hash, path): (u64, &str),
+    ) -> bool {
+        let Some(host) = self.state.hosts.get(&host_hash) else { return false };
+        let mut overrides = self.state.tenants.overrides(&crawl.owner, &host.name);
+        rules.allowed(self.context.fetcher.robot().product(), path)
+            && overrides.all(|one| one.allows(rules, path))
+    }
+}

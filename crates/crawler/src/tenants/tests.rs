@@ -1,0 +1,166 @@
+//! Turns of owners, their rates and their rules for robots, as a holder applies them.
+
+use chrono::Utc;
+use everytab_fetcher::Outcome;
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+
+const ROBOT: &str = "everytabbot";
+
+fn open(crawl: i32, owner: &str) -> OpenCrawl {
+    OpenCrawl {
+        crawl,
+        id: Uuid::nil(),
+        name: "LIVE".to_owned(),
+        owner: owner.to_owned(),
+        state: "running".to_owned(),
+        budget_left: None,
+        store: "file:///nowhere".to_owned(),
+        rate: None,
+        holders: 1,
+        min_delay_ms: None,
+        owner_rate: None,
+        owner_holders: 1,
+        owner_min_delay_ms: None,
+    }
+}
+
+fn row(owner: &str) -> RobotsOverrideRow {
+    RobotsOverrideRow {
+        id: Uuid::nil(),
+        owner: owner.to_owned(),
+        site: None,
+        user_agent: None,
+        rules: None,
+        delay_ms: None,
+    }
+}
+
+/// How many requests gates let through in so many seconds, if one is wanted every millisecond.
+fn let_through(gates: &mut Gates, owner: &str, crawl: i32, from: Instant, seconds: u64) -> u64 {
+    let mut number = 0;
+    for ms in 0..seconds * 1_000 {
+        let now = from + Duration::from_millis(ms);
+        if gates.open_at(owner, crawl).is_none_or(|at| at <= now) {
+            gates.took(owner, crawl, now);
+            number += 1;
+        }
+    }
+    number
+}
+
+#[test]
+fn a_rate_is_shared_by_holders_and_kept_by_owner_and_crawl() {
+    let now = Instant::now();
+    let crawls = [
+        OpenCrawl { owner_rate: Some(20.0), owner_holders: 4, ..open(1, "a") },
+        OpenCrawl { owner_rate: Some(20.0), owner_holders: 4, rate: Some(2.0), ..open(2, "a") },
+        open(3, "b"),
+    ];
+    let mut gates = Gates::default();
+    gates.set(&Tenants::new(&crawls, &[]), now);
+    assert!((49..=51).contains(&let_through(&mut gates, "a", 1, now, 10)));
+    let later = now + Duration::from_secs(20);
+    assert!((19..=21).contains(&let_through(&mut gates, "a", 2, later, 10)));
+    assert_eq!(gates.open_at("b", 3), None);
+    // A rate that is lifted, or raised, holds no longer.
+    let slow = [OpenCrawl { rate: Some(0.001), ..open(1, "a") }];
+    gates.set(&Tenants::new(&slow, &[]), now);
+    gates.took("a", 1, now);
+    let quick = [OpenCrawl { rate: Some(10.0), ..open(1, "a") }];
+    gates.set(&Tenants::new(&quick, &[]), now);
+    assert!(gates.open_at("a", 1).unwrap() <= now + Duration::from_millis(100));
+    gates.set(&Tenants::new(&[open(1, "a")], &[]), now);
+    assert_eq!(gates.open_at("a", 1), None);
+}
+
+#[test]
+fn what_was_not_asked_in_its_time_is_not_asked_at_once_later() {
+    let now = Instant::now();
+    let mut gates = Gates::default();
+    let crawls = [OpenCrawl { rate: Some(5.0), ..open(1, "a") }];
+    gates.set(&Tenants::new(&crawls, &[]), now);
+    let later = now + Duration::from_secs(3_600);
+    assert!(let_through(&mut gates, "a", 1, later, 1) <= 6);
+}
+
+#[test]
+fn the_longest_of_the_least_delays_holds() {
+    let crawls = [
+        OpenCrawl { min_delay_ms: Some(700), owner_min_delay_ms: Some(300), ..open(1, "a") },
+        OpenCrawl { owner_min_delay_ms: Some(300), ..open(2, "a") },
+        open(3, "b"),
+    ];
+    let tenants = Tenants::new(&crawls, &[]);
+    let delays = [1, 2].map(|crawl| tenants.least_delay("a", crawl).as_millis());
+    assert_eq!((delays, tenants.least_delay("b", 3).as_millis()), ([700, 300], 0));
+}
+
+#[test]
+fn an_override_is_for_a_domain_and_the_hosts_below_it() {
+    let one = RobotsOverride::new(&RobotsOverrideRow {
+        site: Some("example.com".to_owned()),
+        ..row("a")
+    });
+    for (host, is_for) in [
+        ("example.com", true),
+        ("www.example.com", true),
+        ("notexample.com", false),
+        ("example.com.evil", false),
+        ("com", false),
+    ] {
+        assert_eq!(one.is_for(host), is_for, "{host}");
+    }
+    let tenants = Tenants::new(&[open(1, "a"), open(2, "b")], &[row("a"), row("gone")]);
+    assert_eq!(tenants.overrides("a", "x.com").count(), 1);
+    assert_eq!(tenants.overrides("b", "x.com").count(), 0);
+}
+
+/// Lines of robots.txt, sensible and not.
+fn lines() -> impl Strategy<Value = String> {
+    let path = prop_oneof!["/[ab/*$]{0,6}", "[ -~]{0,12}"];
+    let line = prop_oneof![
+        path.clone().prop_map(|path| format!("Disallow: {path}")),
+        path.prop_map(|path| format!("Allow: {path}")),
+        prop_oneof![Just("*"), Just(ROBOT), Just("other")]
+            .prop_map(|robot| format!("User-agent: {robot}")),
+        (0..400_u32).prop_map(|s| format!("Crawl-delay: {s}")),
+    ];
+    proptest::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    /// With any override, what is allowed is a part of what is allowed without, and no delay is
+    /// shorter than it was.
+    #[test]
+    fn an_override_only_tightens(
+        robots in lines(),
+        rules in proptest::option::of(lines()),
+        token in proptest::option::of(prop_oneof![Just("other"), Just(ROBOT), Just("third")]),
+        delay_ms in proptest::option::of(0..1_000_000_i32),
+        paths in proptest::collection::vec("/[ab/]{0,6}", 1..16),
+    ) {
+        let found = RobotsTxt::parse(robots.as_bytes());
+        let changed = RobotsOverrideRow {
+            user_agent: token.map(str::to_owned),
+            rules,
+            delay_ms,
+            ..row("a")
+        };
+        let tenants = Tenants::new(&[open(1, "a")], &[changed]);
+        let one = tenants.overrides("a", "example.com").next().unwrap();
+        for path in &paths {
+            let with = found.allowed(ROBOT, path) && one.allows(&found, path);
+            prop_assert!(!with || found.allowed(ROBOT, path));
+            if let Some(token) = token {
+                prop_assert!(!with || found.allowed(token, path));
+            }
+        }
+        let mut known = HostRobots::default();
+        known.answered("https://example.com", Outcome::Ok, robots.as_bytes(), ROBOT, Utc::now());
+        let least = Duration::from_millis(delay_ms.unwrap_or_default().unsigned_abs().into());
+        prop_assert!(one.delay(&known) >= least.min(everytab_fetcher::CRAWL_DELAY_MAX));
+    }
+}

@@ -1,0 +1,201 @@
+//! Owners of crawls beside each other: turns, rates, delays and stricter rules of each.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use everytab_coordinator::{RateChange, RobotsOverrideRow};
+use everytab_crawler::CrawlSettings;
+use everytab_fetcher::FetchSettings;
+use everytab_testbed::{AccessLine, ClosedCrawl, GraphPage, GraphSettings, OracleScope};
+use uuid::Uuid;
+
+use crate::world::{World, assert_same, settings};
+
+/// Requests that a saturated worker has under way: one, so that the servers' log has them in the
+/// order in which hosts had their turns, whatever the machine's pace.
+const IN_FLIGHT: usize = 1;
+/// Requests after which all hosts of the large crawl are known and due.
+const SATURATED: usize = 700;
+
+/// The numbers of the requests to some hosts, in the order of all requests.
+fn asked(lines: &[AccessLine], hosts: &BTreeSet<String>) -> Vec<usize> {
+    let own = lines.iter().enumerate().filter(|(_, line)| hosts.contains(&line.host));
+    own.map(|(number, _)| number).collect()
+}
+
+/// Hosts were asked in the order of their times: the second owner's ten hosts came after all hosts
+/// that were due before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_owner_with_ten_urls_is_asked_beside_one_that_saturates_the_worker() {
+    let graph = GraphSettings { hosts: 500, sites: 500, pages: 60_000, ..GraphSettings::default() };
+    let world = World::new(21, graph).await;
+    let big: Vec<GraphPage> = (0..490).map(|host| world.graph().home(host)).collect();
+    // The delay does not follow the time of answers, which is long where a worker is saturated.
+    let quick = |scope| CrawlSettings { delay_factor: 0.0, ..settings(scope) };
+    let (_, big_id) =
+        world.start_as("big", serde_json::to_value(quick("site")).unwrap(), None, &big).await;
+    let fetcher = FetchSettings { in_flight: IN_FLIGHT, ..world.fetcher() };
+    let worker = world.worker_with("worker-1", fetcher, |_| {});
+    while world.running.access_lines().len() < SATURATED {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let small: Vec<GraphPage> = (490..500).map(|host| world.graph().home(host)).collect();
+    let hosts: BTreeSet<String> = (490..500).map(|host| world.graph().host_name(host)).collect();
+    let asked_for = serde_json::to_value(quick("page")).unwrap();
+    let (_, small_id) = world.start_as("small", asked_for, None, &small).await;
+    world.ended(small_id).await;
+    assert_eq!(world.status(big_id).await.state, "running", "the big crawl still saturates it");
+    let lines = world.requests();
+    let own = asked(&lines, &hosts);
+    assert_eq!(own.len(), 20, "robots.txt and one page of each");
+    // Every second turn is the small one's while a host of it is ready: before, each of its
+    // requests came after one to each of the 490 hosts that are due all the time.
+    let span = own[19] - own[0];
+    assert!(span <= 2 * 20, "{span} requests: {own:?}");
+    worker.kill();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_holds_one_owner_back_and_no_other() {
+    let graph = GraphSettings { hosts: 40, sites: 40, pages: 1_200, ..GraphSettings::default() };
+    let world = World::new(22, graph).await;
+    let home = |hosts: std::ops::Range<u64>| -> Vec<GraphPage> {
+        hosts.map(|host| world.graph().home(host)).collect()
+    };
+    let asked_for = serde_json::to_value(settings("site")).unwrap();
+    let rate = RateChange::Rate(Some(5.0));
+    assert!(world.owner.set_crawl_rate(Some("slow"), None, rate).await.unwrap());
+    let (_, slow) = world.start_as("slow", asked_for.clone(), None, &home(0..20)).await;
+    let (_, quick) = world.start_as("quick", asked_for, None, &home(20..40)).await;
+    let worker = world.worker("worker-1", |_| {});
+    world.ended(quick).await;
+    assert_eq!(world.status(slow).await.state, "running");
+    let hosts: BTreeSet<String> = (0..20).map(|host| world.graph().host_name(host)).collect();
+    while asked(&world.requests(), &hosts).len() < 30 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let lines = world.requests();
+    let own = asked(&lines, &hosts);
+    // In no second more than the rate, but for what a timer is late.
+    for window in own.windows(8) {
+        let [first, .., last] = window else { unreachable!() };
+        let apart = Duration::from_micros(lines[*last].start_us - lines[*first].start_us);
+        assert!(apart >= Duration::from_millis(1_000), "8 requests in {apart:?}");
+    }
+    // Without the rate it ends.
+    let lifted = RateChange::Rate(None);
+    assert!(world.owner.set_crawl_rate(Some("slow"), None, lifted).await.unwrap());
+    world.ended(slow).await;
+    worker.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_longer_delay_of_one_owner_spaces_its_requests_alone() {
+    let graph = GraphSettings { hosts: 1, sites: 1, pages: 40, ..GraphSettings::default() };
+    let world = World::new(23, graph).await;
+    let home = world.graph().home(0);
+    let asked_for = serde_json::to_value(settings("any")).unwrap();
+    let delay = RateChange::MinDelay(Some(700));
+    assert!(world.owner.set_crawl_rate(Some("slow"), None, delay).await.unwrap());
+    let pages: Vec<GraphPage> = (0..4).map(|page| GraphPage { host: 0, page }).collect();
+    let only = serde_json::to_value(settings("page")).unwrap();
+    let (_, slow) = world.start_as("slow", only, None, &pages).await;
+    let (_, quick) = world.start_as("quick", asked_for, None, &[home]).await;
+    let worker = world.worker("worker-1", |_| {});
+    world.ended(quick).await;
+    world.ended(slow).await;
+    worker.finish().await;
+    assert_same(
+        &world.recorded(quick).await,
+        &world.expected(ClosedCrawl::new(vec![home], OracleScope::Any)),
+    );
+    let at = world.sql(&format!(
+        "select round(extract(epoch from at - lag(at) over (order by at)) * 1000)::bigint
+           from everytab.fetches f join everytab.crawls c using (crawl) where c.id = '{slow}'
+          order by at offset 1"
+    ));
+    let apart: Vec<i64> = at.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(apart.len(), 3, "{at}");
+    assert!(apart.iter().all(|ms| *ms >= 700), "{apart:?}");
+    // The other crawl was not held back meanwhile: with the same delay it would have had its turn
+    // once between two of these.
+    let between = world.sql(&format!(
+        "select count(*) from everytab.fetches f join everytab.crawls c using (crawl)
+          where c.id = '{quick}'
+            and f.at between (select min(s.at) from everytab.fetches s where s.crawl <> f.crawl)
+                         and (select max(s.at) from everytab.fetches s where s.crawl <> f.crawl)"
+    ));
+    assert!(between.parse::<usize>().unwrap() > 4, "{between}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_owner_obeys_its_own_rules_too_and_another_owner_does_not() {
+    let graph = GraphSettings { hosts: 3, sites: 3, pages: 60, ..GraphSettings::default() };
+    let world = World::new(24, graph).await;
+    let home = world.graph().home(0);
+    let path_of = |page: u64| {
+        let url = world.graph().url(GraphPage { host: 0, page });
+        let host = world.graph().host_name(0);
+        url.split_once(&*host).unwrap().1.trim_start_matches(|c| c != '/').to_owned()
+    };
+    let seeds: Vec<GraphPage> = (0..6).map(|page| GraphPage { host: 0, page }).collect();
+    let forbidden: Vec<String> = (2..6).map(path_of).collect();
+    let rules = forbidden.iter().map(|path| format!("Disallow: {path}$\n")).collect();
+    let row = RobotsOverrideRow {
+        id: Uuid::new_v4(),
+        owner: "strict".to_owned(),
+        site: Some(world.graph().site_name(0)),
+        user_agent: None,
+        rules: Some(rules),
+        delay_ms: None,
+    };
+    assert!(world.owner.add_robots_override(&row).await.unwrap());
+    let only = serde_json::to_value(settings("page")).unwrap();
+    let (_, strict) = world.start_as("strict", only.clone(), None, &seeds).await;
+    let (_, other) = world.start_as("other", only, None, &seeds).await;
+    let worker = world.worker("worker-1", |_| {});
+    world.ended(strict).await;
+    world.ended(other).await;
+    worker.finish().await;
+    let refused = |recorded: &std::collections::BTreeMap<String, String>| {
+        recorded.values().filter(|outcome| *outcome == "robots_disallowed").count()
+    };
+    let (by_strict, by_other) = (world.recorded(strict).await, world.recorded(other).await);
+    assert_eq!((by_strict.len(), by_other.len()), (6, 6));
+    assert_eq!(refused(&by_strict), refused(&by_other) + 4, "{by_strict:#?}");
+    assert_eq!(world.expected(ClosedCrawl::new(vec![home], OracleScope::Page)).len(), 1);
+}
+
+/// How many questions go to the name server, by how many workers have the names: with two workers,
+/// and with a third that takes over. docs/decisions/0071-names.md has the numbers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures, and asserts nothing"]
+async fn names_that_are_asked_for_again() {
+    for (seed, workers) in [(31, 1), (32, 2), (33, 3)] {
+        let graph = GraphSettings { hosts: 300, sites: 300, pages: 6_000, ..Default::default() };
+        let world = World::new(seed, graph).await;
+        let homes: Vec<GraphPage> = (0..300).map(|host| world.graph().home(host)).collect();
+        let mut asked_for = settings("any");
+        asked_for.delay_ms = 300;
+        let id = world.start(&asked_for, None, &homes).await;
+        let first = world.worker("worker-1", |_| {});
+        let mut others = Vec::new();
+        if workers > 1 {
+            others.push(world.worker("worker-2", |_| {}));
+        }
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        if workers > 2 {
+            first.stop().await;
+            others.push(world.worker("worker-3", |_| {}));
+            world.ended(id).await;
+        } else {
+            world.ended(id).await;
+            first.finish().await;
+        }
+        for worker in others {
+            worker.finish().await;
+        }
+        let (questions, requests) =
+            (world.running.counts().dns_questions, world.running.access_lines().len());
+        println!("{workers} workers: {questions} questions, 300 hosts, {requests} requests");
+    }
+}

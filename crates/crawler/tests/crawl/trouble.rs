@@ -1,0 +1,145 @@
+//! What stays true where stores, replies and robots.txt fail, and from one crawl to the next.
+
+use std::{fs, time::Duration};
+
+use everytab_crawler::CrawlSettings;
+use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
+
+use crate::world::{World, assert_same, settings};
+
+/// A world of one host.
+async fn one_host(seed: u64, pages: u64) -> World {
+    World::new(seed, GraphSettings { hosts: 1, sites: 1, pages, ..GraphSettings::default() }).await
+}
+
+fn robots_asked(world: &World) -> usize {
+    world.requests().iter().filter(|line| line.path == "/robots.txt").count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_known_of_a_host_holds_for_the_next_crawl_of_another_worker() {
+    let world = one_host(20, 10).await;
+    let home = world.graph().home(0);
+    for number in 1..=2 {
+        let id = world.start(&settings("any"), None, &[home]).await;
+        let worker = world.worker(&format!("worker-{number}"), |_| {});
+        world.ended(id).await;
+        worker.finish().await;
+        assert_eq!(robots_asked(&world), 1, "in crawl {number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_is_forgotten_after_its_last_crawl_and_loaded_again_for_the_next() {
+    let world = one_host(21, 10).await;
+    let home = world.graph().home(0);
+    let first = world.start(&settings("any"), None, &[home]).await;
+    let worker = world.worker("worker-1", |settings| settings.exit_when_done = false);
+    world.ended(first).await;
+    // The worker looks every five seconds.
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    world.sql(
+        r#"update everytab.frontier_hosts
+              set robots = convert_to(regexp_replace(convert_from(robots, 'UTF8'),
+                  '"text":"[^"]*"', '"text":"User-agent: *\\nDisallow: /"'), 'UTF8')"#,
+    );
+    let second = world.start(&settings("any"), None, &[home]).await;
+    world.ended(second).await;
+    worker.stop().await;
+    let outcomes: Vec<String> = world.recorded(second).await.into_values().collect();
+    assert_eq!(outcomes, ["robots_disallowed"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_delay_that_was_too_long_is_looked_up_again_with_robots_txt() {
+    let world = one_host(22, 10).await;
+    let home = world.graph().home(0);
+    let first = world.start(&settings("any"), None, &[home]).await;
+    let worker = world.worker("worker-1", |_| {});
+    world.ended(first).await;
+    worker.finish().await;
+    world.sql(
+        "update everytab.frontier_hosts
+            set crawl_delay_ms = 400000, robots = null, robots_until = null",
+    );
+    let second = world.start(&settings("any"), None, &[home]).await;
+    let worker = world.worker("worker-2", |_| {});
+    world.ended(second).await;
+    worker.finish().await;
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
+    assert_same(&world.recorded(second).await, &world.expected(crawl));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_more_is_asked_while_a_store_takes_no_archive() {
+    let world = one_host(23, 200).await;
+    let home = world.graph().home(0);
+    // A file where the store wants a folder.
+    fs::create_dir_all(world.folder("store")).unwrap();
+    fs::write(world.folder("store").join("crawl-data"), "").unwrap();
+    let asked = CrawlSettings { delay_ms: 100, ..settings("any") };
+    let id = world.start(&asked, None, &[home]).await;
+    let short = Duration::from_millis(300);
+    let worker = world.worker("worker-1", |settings| settings.record_after = short);
+    let mut before = 0;
+    let asked = loop {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let asked = world.running.access_lines().len();
+        if asked == before && asked > 0 {
+            break asked;
+        }
+        before = asked;
+    };
+    assert!(asked < 150, "{asked} requests");
+    assert_eq!(world.status(id).await.captured, 0);
+    fs::remove_file(world.folder("store").join("crawl-data")).unwrap();
+    world.ended(id).await;
+    worker.finish().await;
+    let crawl = ClosedCrawl::new(vec![home], OracleScope::Any);
+    assert_same(&world.recorded(id).await, &world.expected(crawl));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_that_were_reserved_by_a_call_without_a_reply_are_used() {
+    let world = one_host(24, 40).await;
+    let home = world.graph().home(0);
+    let reserve = "coordinator.reserve_pages(smallint, integer, uuid, integer, bigint)";
+    let function = world.sql(&format!("select pg_get_functiondef('{reserve}'::regprocedure)"));
+    let broken = function.replacen("begin", "begin raise exception 'no reply';", 1);
+    world.sql(&broken);
+    let id = world.start(&settings("any"), Some(5), &[home]).await;
+    let worker = world.worker("worker-1", |_| {});
+    while world.sql("select count(*) from everytab.crawl_slots where pending > 0") == "0" {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // What such a call has done.
+    world.sql(
+        "update everytab.crawls set budget_left = budget_left - 3;
+         update everytab.crawl_slots set reserved = reserved + 3 where pending > 0",
+    );
+    world.sql(&function);
+    let status = world.ended(id).await;
+    worker.finish().await;
+    assert_eq!((status.ended_by.as_deref(), status.captured), (Some("limit"), 5));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_with_a_longer_delay_keeps_it_beside_one_with_a_shorter() {
+    let world = one_host(25, 60).await;
+    let home = world.graph().home(0);
+    let slow = CrawlSettings { delay_ms: 700, depth: 1, ..settings("any") };
+    let fast = CrawlSettings { delay_ms: 20, ..settings("any") };
+    let (number, slow) =
+        world.start_with(serde_json::to_value(slow).unwrap(), Some(5), &[home]).await;
+    let fast = world.start(&fast, None, &[home]).await;
+    let worker = world.worker("worker-1", |_| {});
+    world.ended(slow).await;
+    world.ended(fast).await;
+    worker.finish().await;
+    let early = world.sql(&format!(
+        "select count(*) from (select at - lag(at) over (order by at) as pause
+           from everytab.fetches where crawl = {number} and status is not null) p
+          where pause < interval '700 ms'"
+    ));
+    assert_eq!(early, "0");
+}
