@@ -1,0 +1,53 @@
+//! Answers in JSON.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+use serde::Serialize;
+
+use crate::problem::{Problem, ProblemCode};
+
+/// The content type of answers.
+const JSON_TYPE: &str = "application/json";
+
+/// An answer with a value as its body.
+pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(body) => {
+            let mut response = Response::new(Body::from(body));
+            *response.status_mut() = status;
+            let value = HeaderValue::from_static(JSON_TYPE);
+            response.headers_mut().insert(header::CONTENT_TYPE, value);
+            response
+        }
+        Err(error) => {
+            tracing::error!(%error, "an answer is no JSON");
+            Problem::new(ProblemCode::Internal).into_response()
+        }
+    }
+}
+
+/// The answer 201, with the path of what was made.
+pub(crate) fn created<T: Serialize>(place: &str, value: &T) -> Response {
+    at(place, json(StatusCode::CREATED, value))
+}
+
+/// An answer with the path of what it shows.
+pub(crate) fn at(place: &str, mut response: Response) -> Response {
+    if let Ok(place) = HeaderValue::try_from(place) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    response
+}
+
+/// The answer 204, which has no body.
+pub(crate) fn nothing() -> Response {
+    StatusCode::NO_CONTENT.into_response()
+}
+
+/// The answer 200.
+pub(crate) fn ok<T: Serialize>(value: &T) -> Response {
+    json(StatusCode::OK, value)
+}

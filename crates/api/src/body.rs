@@ -1,0 +1,269 @@
+//! Bodies of requests: bytes, lines or JSON, within their bounds.
+//!
+//! Invariants: a body has at most [`MAX_BODY_BYTES`] and takes at most [`BODY_TIME`]; few large
+//! ones are in memory together; JSON nests no deeper than [`MAX_JSON_DEPTH`], has no field that is
+//! not known, no field twice, no array where an object is meant and no number that is none. Must
+//! not know: what a body means.
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderMap, header, request::Parts},
+};
+use bytes::{Bytes, BytesMut};
+use everytab_coordinator::ApiCaller;
+use http_body_util::BodyExt as _;
+use serde::de::DeserializeOwned;
+use tokio::{sync::Semaphore, time::timeout};
+
+use crate::{
+    objects_only::ObjectsOnly,
+    parameters::Parameters,
+    problem::{Problem, ProblemCode},
+    service::Service,
+};
+
+/// Bytes of a body: 10,000 URLs of 800 bytes.
+pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
+/// Bytes of a body that waits for no permit.
+const SMALL_BODY_BYTES: usize = 64 << 10;
+/// Larger bodies in memory together: 64 MiB.
+const LARGE_BODIES: usize = 8;
+/// The time for a body: 8 MiB at 2 Mbit/s.
+const BODY_TIME: Duration = Duration::from_secs(35);
+/// The time that a large body waits for its permit.
+const PERMIT_TIME: Duration = Duration::from_secs(10);
+/// Lists and objects in one another: no request needs more than four.
+const MAX_JSON_DEPTH: usize = 16;
+/// Seconds after which a client may send a large body again.
+const RETRY_S: u64 = 5;
+
+/// The permits of large bodies.
+static LARGE: Semaphore = Semaphore::const_new(LARGE_BODIES);
+
+/// What a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyKind {
+    /// `application/json`.
+    Json,
+    /// `text/plain`: one URL a line.
+    Lines,
+}
+
+/// What the headers say of the body; a body without a type is JSON.
+///
+/// # Errors
+/// For any other type, and for a body that is compressed.
+pub(crate) fn kind_of(headers: &HeaderMap) -> Result<BodyKind, Problem> {
+    let refused = |what: &str| {
+        let detail = format!("{what}: send application/json, or text/plain with one URL a line");
+        Err(Problem::with(ProblemCode::UnsupportedMediaType, detail))
+    };
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|value| value != "identity") {
+        return refused("the body is compressed");
+    }
+    let Some(value) = headers.get(header::CONTENT_TYPE) else { return Ok(BodyKind::Json) };
+    let text = value.to_str().unwrap_or_default();
+    let mut parts = text.split(';').map(str::trim);
+    let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let is_utf8 = parts.all(|part| {
+        let value = part.to_ascii_lowercase();
+        let value = value.strip_prefix("charset=").map(|value| value.trim_matches('"').to_owned());
+        value.is_none_or(|charset| charset == "utf-8" || charset == "us-ascii")
+    });
+    match kind.as_str() {
+        _ if !is_utf8 => refused("the charset is not UTF-8"),
+        "application/json" => Ok(BodyKind::Json),
+        "text/plain" => Ok(BodyKind::Lines),
+        _ => refused("the content type is neither"),
+    }
+}
+
+/// The head and the body of a request that has JSON and no parameters.
+///
+/// # Errors
+/// When it has a parameter or a body of another type, and as [`read`].
+pub(crate) async fn json_request(
+    service: &Service,
+    caller: &ApiCaller,
+    request: Request,
+) -> Result<(Parts, Bytes), Problem> {
+    let (parts, body) = request.into_parts();
+    Parameters::parse(&parts.uri, &[])?;
+    if kind_of(&parts.headers)? != BodyKind::Json {
+        let detail = "this path takes application/json";
+        return Err(Problem::with(ProblemCode::UnsupportedMediaType, detail));
+    }
+    let bytes = read(service, caller, body).await?;
+    Ok((parts, bytes))
+}
+
+/// Reads a whole body. A large one is read for a valid key alone, and costs it a request more.
+///
+/// # Errors
+/// When it is too large or too slow, its key is not valid, or the client went away.
+pub(crate) async fn read(
+    service: &Service,
+    caller: &ApiCaller,
+    body: Body,
+) -> Result<Bytes, Problem> {
+    let read = timeout(BODY_TIME, read_within(service, caller, body)).await;
+    read.unwrap_or_else(|_| {
+        Err(Problem::with(ProblemCode::BodyTooLarge, "the body takes too long to arrive"))
+    })
+}
+
+async fn read_within(
+    service: &Service,
+    caller: &ApiCaller,
+    mut body: Body,
+) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let detail = format!("a body has at most {MAX_BODY_BYTES} bytes; send several requests");
+        Problem::with(ProblemCode::BodyTooLarge, detail)
+    };
+    let mut bytes = BytesMut::new();
+    let mut permit = None;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            Problem::with(ProblemCode::InvalidJson, format!("the body ends early: {error}"))
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > MAX_BODY_BYTES {
+            return Err(too_large());
+        }
+        if permit.is_none() && bytes.len() + data.len() > SMALL_BODY_BYTES {
+            let Ok(Ok(taken)) = timeout(PERMIT_TIME, LARGE.acquire()).await else {
+                let detail = "too many large bodies arrive at the same time";
+                return Err(Problem::unavailable(detail, RETRY_S));
+            };
+            permit = Some(taken);
+            service.coordinator.api_admit(caller).await?;
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes.freeze())
+}
+
+/// Reads JSON.
+///
+/// # Errors
+/// With the line and column, or the field, of what is wrong.
+pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    if is_deeper_than(bytes, MAX_JSON_DEPTH) {
+        let detail = format!("the body nests deeper than {MAX_JSON_DEPTH} lists and objects");
+        return Err(Problem::with(ProblemCode::InvalidJson, detail));
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let read = T::deserialize(ObjectsOnly(&mut json)).and_then(|value| json.end().map(|()| value));
+    read.map_err(|error| json_problem(&error))
+}
+
+/// What a client is told of JSON that does not fit.
+fn json_problem(error: &serde_json::Error) -> Problem {
+    let text = error.to_string();
+    let code = match error.classify() {
+        _ if text.starts_with("unknown field") => ProblemCode::UnknownField,
+        serde_json::error::Category::Data => ProblemCode::InvalidParameter,
+        _ => ProblemCode::InvalidJson,
+    };
+    match field_of(&text) {
+        Some(field) => Problem::of_field(code, field, &text),
+        None => Problem::with(code, text),
+    }
+}
+
+/// The field that an error of serde names.
+fn field_of(text: &str) -> Option<&str> {
+    let names = ["unknown field `", "missing field `", "duplicate field `"];
+    let rest = names.iter().find_map(|name| text.strip_prefix(name))?;
+    rest.split('`').next()
+}
+
+/// Whether brackets nest deeper than `most`, before anything is parsed.
+fn is_deeper_than(bytes: &[u8], most: usize) -> bool {
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for byte in bytes {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => {
+                depth += 1;
+                if depth > most {
+                    return true;
+                }
+            }
+            b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Small {
+        number: f64,
+    }
+
+    fn code_of(text: &str) -> Option<ProblemCode> {
+        from_json::<Small>(text.as_bytes()).err().map(|problem| problem.code)
+    }
+
+    #[test]
+    fn json_that_does_not_fit_says_why() {
+        assert_eq!(code_of(r#"{"number": 1}"#), None);
+        for (text, code) in [
+            ("", ProblemCode::InvalidJson),
+            ("{", ProblemCode::InvalidJson),
+            (r#"{"number": NaN}"#, ProblemCode::InvalidJson),
+            (r#"{"number": 1e999}"#, ProblemCode::InvalidJson),
+            (r#"{"number": 1} x"#, ProblemCode::InvalidJson),
+            (r#"{"number": "1"}"#, ProblemCode::InvalidParameter),
+            (r#"{"number": 1, "number": 2}"#, ProblemCode::InvalidParameter),
+            ("{}", ProblemCode::InvalidParameter),
+            ("[1]", ProblemCode::InvalidParameter),
+            ("[[[[[[[[[[[[[[[[[[[[", ProblemCode::InvalidJson),
+            (r#"{"number": 1, "name": 2}"#, ProblemCode::UnknownField),
+            ("{\"number\u{0}\": 1}", ProblemCode::InvalidJson),
+        ] {
+            assert_eq!(code_of(text), Some(code), "{text}");
+        }
+        let named = from_json::<Small>(br#"{"nmber": 1}"#).unwrap_err();
+        assert_eq!(named.errors[0].field.as_deref(), Some("nmber"));
+    }
+
+    #[test]
+    fn depth_is_counted_outside_of_texts() {
+        let deep = |depth: usize| "[".repeat(depth);
+        assert!(!is_deeper_than(deep(16).as_bytes(), 16));
+        assert!(is_deeper_than(deep(17).as_bytes(), 16));
+        let in_text = format!(r#"["\"{}"]"#, deep(100));
+        assert!(!is_deeper_than(in_text.as_bytes(), 16));
+        assert!(!is_deeper_than("[]".repeat(100).as_bytes(), 16));
+    }
+
+    #[test]
+    fn the_type_of_a_body_is_one_of_two() {
+        let kind = |name: &'static str, value: &'static str| {
+            let name: header::HeaderName = name.parse().unwrap();
+            kind_of(&[(name, value.parse().unwrap())].into_iter().collect()).ok()
+        };
+        assert_eq!(kind_of(&HeaderMap::new()).ok(), Some(BodyKind::Json));
+        assert_eq!(kind("content-type", "Application/JSON; charset=UTF-8"), Some(BodyKind::Json));
+        assert_eq!(kind("content-type", "text/plain;charset=\"utf-8\""), Some(BodyKind::Lines));
+        for wrong in ["text/html", "", "text/plain; charset=utf-16", "application/x-ndjson"] {
+            assert_eq!(kind("content-type", wrong), None, "{wrong}");
+        }
+        assert_eq!(kind("content-encoding", "gzip"), None);
+    }
+}

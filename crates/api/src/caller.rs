@@ -1,0 +1,110 @@
+//! Who calls: the key of the header `Authorization`.
+//!
+//! Invariant: the secret of a key is hashed where the header is read, and never kept, logged or
+//! sent on. Postgres compares the hashes. Must not know: what a key may do.
+
+use axum::{
+    extract::FromRequestParts,
+    http::{header, request::Parts},
+};
+use everytab_coordinator::ApiCaller;
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    base32::{base32, is_digit},
+    problem::{Problem, ProblemCode},
+};
+
+/// What every key begins with.
+pub const KEY_PREFIX: &str = "et_";
+/// Characters of a key's public id: 60 bits, which nobody needs to guess.
+pub const KEY_ID_LENGTH: usize = 12;
+/// Characters of a key's secret: 256 bits and 4 that are zero.
+pub const KEY_SECRET_LENGTH: usize = 52;
+/// Random bytes of an id, of which the last four bits are not used.
+const KEY_ID_BYTES: usize = 8;
+/// Random bytes of a key: of its id and of its secret.
+pub const KEY_RANDOM_BYTES: usize = KEY_ID_BYTES + 32;
+
+/// Splits a key into its public id and its secret; none if it is no key.
+#[must_use]
+pub fn split_key(key: &str) -> Option<(&str, &str)> {
+    let (id, secret) = key.strip_prefix(KEY_PREFIX)?.split_once('_')?;
+    let is_right = |text: &str, length| text.len() == length && text.bytes().all(is_digit);
+    (is_right(id, KEY_ID_LENGTH) && is_right(secret, KEY_SECRET_LENGTH)).then_some((id, secret))
+}
+
+/// Makes a key of random bytes: its id and its secret.
+#[must_use]
+pub fn key_of_random(random: &[u8; KEY_RANDOM_BYTES]) -> (String, String) {
+    let (of_id, of_secret) = random.split_at(KEY_ID_BYTES);
+    let mut id = base32(of_id);
+    id.truncate(KEY_ID_LENGTH);
+    (id, base32(of_secret))
+}
+
+/// The hash by which Postgres knows a secret.
+#[must_use]
+pub fn secret_sha256(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+/// The caller of a request that needs a key.
+pub(crate) struct Caller(pub(crate) ApiCaller);
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let refused = |detail| Problem::with(ProblemCode::Unauthorized, detail);
+        let mut values = parts.headers.get_all(header::AUTHORIZATION).iter();
+        let Some(value) = values.next() else {
+            return Err(refused("send the header Authorization: Bearer et_..."));
+        };
+        if values.next().is_some() {
+            return Err(refused("there are several headers Authorization"));
+        }
+        let key = value.to_str().ok().and_then(bearer).and_then(split_key);
+        let Some((id, secret)) = key else {
+            return Err(refused("the header Authorization is not: Bearer et_<id>_<secret>"));
+        };
+        Ok(Self(ApiCaller { key: id.to_owned(), secret_sha256: secret_sha256(secret) }))
+    }
+}
+
+/// What follows the scheme `Bearer`, which is not case-sensitive (RFC 7235).
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, rest) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_an_id_and_a_secret_of_fixed_lengths() {
+        let (id, secret) = ("abcdefghij27", "a".repeat(KEY_SECRET_LENGTH));
+        let key = format!("et_{id}_{secret}");
+        assert_eq!(split_key(&key), Some((id, secret.as_str())));
+        let (new_id, new_secret) = key_of_random(&[0xa5; KEY_RANDOM_BYTES]);
+        assert!(split_key(&format!("et_{new_id}_{new_secret}")).is_some());
+        for wrong in [
+            "",
+            "et_",
+            "et__",
+            &key[1..],
+            &key[..key.len() - 1],
+            &format!("{key}a"),
+            &key.to_uppercase(),
+            &key.replace("27", "01"),
+            &key.replacen('_', "-", 2),
+            &format!("et_{id}_{}é", &secret[2..]),
+        ] {
+            assert_eq!(split_key(wrong), None, "{wrong}");
+        }
+        assert_eq!(bearer("bearer  x "), Some("x"));
+        assert_eq!(bearer("Basic x"), None);
+        assert_eq!(bearer("Bearer"), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! What is served of a record: as it is, as bytes, as text, as the record itself.
+//!
+//! Invariant: the type of an answer is of a closed list; what an archived server said of itself is
+//! never a header of ours. Must not know: stores, requests.
+
+use bytes::Bytes;
+use everytab_commoncrawl::crawl_layout::{ArchiveName, ArchiveSubset};
+use everytab_coordinator::ApiFetch;
+use everytab_webpage::{PageText, TextRequest, plain_text, understand_with_text};
+
+use super::record::ArchivedRecord;
+
+/// Greatest length in bytes of the text of a capture. Longer ones are books.
+const MAX_TEXT_BYTES: usize = 4 << 20;
+
+/// Types that are served under their own name where a capture is served as it is. Others are bytes.
+/// What browsers run in a page (scripts) is not among them.
+const SERVED_TYPES: [&str; 31] = [
+    "application/pdf",
+    "application/xhtml+xml",
+    "audio/aac",
+    "audio/mp4",
+    "audio/mpeg",
+    "audio/ogg",
+    "audio/wav",
+    "audio/webm",
+    "font/otf",
+    "font/ttf",
+    "font/woff",
+    "font/woff2",
+    "image/apng",
+    "image/avif",
+    "image/bmp",
+    "image/gif",
+    "image/jpeg",
+    "image/jxl",
+    "image/png",
+    "image/svg+xml",
+    "image/tiff",
+    "image/vnd.microsoft.icon",
+    "image/webp",
+    "image/x-icon",
+    "text/css",
+    "text/html",
+    "text/plain",
+    "text/vtt",
+    "video/mp4",
+    "video/ogg",
+    "video/webm",
+];
+
+/// The type of bytes of which nothing is said.
+const BYTES_TYPE: &str = "application/octet-stream";
+
+/// As what a capture is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum CaptureForm {
+    /// As it is, with its type.
+    #[default]
+    Html,
+    /// As bytes.
+    Raw,
+    /// Its text.
+    Text,
+    /// The record as it is stored.
+    Warc,
+}
+
+impl CaptureForm {
+    /// The words of the parameter, in the order of the list.
+    pub(crate) const WORDS: [&str; 4] = ["html", "raw", "text", "warc"];
+
+    /// The form of a word.
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        match word {
+            "html" => Some(Self::Html),
+            "raw" => Some(Self::Raw),
+            "text" => Some(Self::Text),
+            "warc" => Some(Self::Warc),
+            _ => None,
+        }
+    }
+}
+
+/// An answer of a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CaptureParts {
+    /// The value of `Content-Type`.
+    pub(crate) content_type: String,
+    /// The name under which a browser saves it.
+    pub(crate) file_name: &'static str,
+    /// The body.
+    pub(crate) body: Bytes,
+    /// Why it is not whole, if it is not.
+    pub(crate) truncated: Option<String>,
+}
+
+/// Returns true if a capture is a requisite of pages.
+pub(super) fn is_media(fetch: &ApiFetch) -> bool {
+    subset(fetch) == Some(ArchiveSubset::Media)
+}
+
+/// The kind of the archive that has the record.
+fn subset(fetch: &ApiFetch) -> Option<ArchiveSubset> {
+    Some(ArchiveName::parse(fetch.object.as_deref()?).ok()?.subset())
+}
+
+/// Which of the paths serves a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CaptureKind {
+    /// A page, whatever its status.
+    Page,
+    /// A requisite of a page.
+    Media,
+}
+
+impl CaptureKind {
+    /// The kind of a capture; none for a robots.txt.
+    pub(crate) fn of(fetch: &ApiFetch) -> Option<Self> {
+        match subset(fetch)? {
+            ArchiveSubset::Warc | ArchiveSubset::CrawlDiagnostics => Some(Self::Page),
+            ArchiveSubset::Media => Some(Self::Media),
+            ArchiveSubset::RobotsTxt => None,
+        }
+    }
+}
+
+/// Returns true if a type has a text that can be read.
+pub(crate) fn has_text(mime: Option<&str>) -> bool {
+    mime.is_none_or(|mime| is_html(mime) || mime.starts_with("text/"))
+}
+
+fn is_html(mime: &str) -> bool {
+    matches!(mime, "text/html" | "application/xhtml+xml")
+}
+
+impl ArchivedRecord {
+    /// Makes the answer.
+    pub(crate) fn into_parts(self, fetch: &ApiFetch, form: CaptureForm) -> CaptureParts {
+        let truncated = fetch.truncated.clone();
+        let Self { member, response } = self;
+        match form {
+            CaptureForm::Warc => CaptureParts {
+                content_type: "application/gzip".to_owned(),
+                file_name: "capture.warc.gz",
+                body: member,
+                truncated,
+            },
+            CaptureForm::Raw => CaptureParts {
+                content_type: BYTES_TYPE.to_owned(),
+                file_name: "capture.bin",
+                body: response.body.into(),
+                truncated,
+            },
+            CaptureForm::Html => CaptureParts {
+                content_type: content_type(fetch),
+                file_name: if is_served_html(fetch) { "capture.html" } else { "capture" },
+                body: response.body.into(),
+                truncated,
+            },
+            CaptureForm::Text => {
+                let text = text(fetch, response.headers.fields(), &response.body);
+                let cut = || text.is_truncated.then(|| "length".to_owned());
+                CaptureParts {
+                    content_type: "text/plain; charset=utf-8".to_owned(),
+                    file_name: "capture.txt",
+                    truncated: truncated.or_else(cut),
+                    body: text.text.into(),
+                }
+            }
+        }
+    }
+}
+
+fn is_served_html(fetch: &ApiFetch) -> bool {
+    fetch.mime.as_deref().is_none_or(is_html)
+}
+
+/// The type of a capture as it is. One without a type was read as a page.
+fn content_type(fetch: &ApiFetch) -> String {
+    let mime = fetch.mime.as_deref().unwrap_or("text/html");
+    let Some(mime) = SERVED_TYPES.iter().find(|served| **served == mime) else {
+        return BYTES_TYPE.to_owned();
+    };
+    // The name of an encoding by the Encoding Standard has no character of header syntax.
+    let is_name =
+        |name: &&str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+    match fetch.charset.as_deref().filter(is_name) {
+        Some(charset) => format!("{mime}; charset={charset}"),
+        None => (*mime).to_owned(),
+    }
+}
+
+fn text(fetch: &ApiFetch, headers: &[(String, Vec<u8>)], body: &[u8]) -> PageText {
+    let request = TextRequest { max_bytes: MAX_TEXT_BYTES };
+    if is_served_html(fetch) {
+        let url = fetch.url.as_deref().unwrap_or_default();
+        return understand_with_text(url, headers, body, &request).1;
+    }
+    plain_text(headers, body, &request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_of_a_closed_list_in_order() {
+        assert!(SERVED_TYPES.is_sorted());
+        for (index, word) in CaptureForm::WORDS.iter().enumerate() {
+            assert_eq!(CaptureForm::parse(word).map(|form| form as usize), Some(index));
+        }
+        assert_eq!(CaptureForm::parse("HTML"), None);
+        assert!(has_text(None) && has_text(Some("text/csv")) && !has_text(Some("image/png")));
+    }
+}

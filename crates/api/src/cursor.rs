@@ -1,0 +1,151 @@
+//! Cursors: where a reader of a list goes on.
+//!
+//! A cursor is base64url of a payload and a code over it, its list and the key's secret. Invariant:
+//! one that was forged, or made for another key or another list, is refused by one word. Must not
+//! know: what a payload says.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use everytab_coordinator::FeedPosition;
+use uuid::Uuid;
+
+use crate::{
+    authentication::{code_of, is_same},
+    problem::{Problem, ProblemCode},
+};
+
+/// Bytes of the code.
+const CODE_BYTES: usize = 16;
+/// Characters of a cursor: a snapshot has up to some hundred transactions that are under way.
+const MAX_CURSOR_CHARACTERS: usize = 8_192;
+
+/// The list of a cursor: 16 bytes, so that no list's name continues in the payload.
+type ListName = [u8; 16];
+
+/// The list of all crawls of a key.
+const CRAWLS: &ListName = b"crawls..........";
+
+fn seal(secret_sha256: &[u8; 32], list: &ListName, payload: &str) -> String {
+    let code = code_of(secret_sha256, &[b"cursor", list, payload.as_bytes()]);
+    let mut bytes = code[..CODE_BYTES].to_vec();
+    bytes.extend(payload.as_bytes());
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn unseal(secret_sha256: &[u8; 32], list: &ListName, cursor: &str) -> Option<String> {
+    if cursor.len() > MAX_CURSOR_CHARACTERS {
+        return None;
+    }
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+    let (code, payload) = bytes.split_at_checked(CODE_BYTES)?;
+    let expected = code_of(secret_sha256, &[b"cursor", list, payload]);
+    if !is_same(code, &expected[..CODE_BYTES]) {
+        return None;
+    }
+    String::from_utf8(payload.to_vec()).ok()
+}
+
+fn refused(field: &str) -> Problem {
+    let detail = "give the cursor of an answer, as it was, with the key that got it";
+    Problem::of_field(ProblemCode::InvalidCursor, field, detail)
+}
+
+/// The cursor behind a crawl in the list of a key's crawls.
+pub(crate) fn crawls_cursor(secret_sha256: &[u8; 32], number: i32) -> String {
+    seal(secret_sha256, CRAWLS, &number.to_string())
+}
+
+/// Reads what [`crawls_cursor`] wrote.
+///
+/// # Errors
+/// When it did not write this.
+pub(crate) fn crawls_before(secret_sha256: &[u8; 32], cursor: &str) -> Result<i32, Problem> {
+    let payload = unseal(secret_sha256, CRAWLS, cursor);
+    payload.and_then(|text| text.parse().ok()).ok_or_else(|| refused("before"))
+}
+
+/// The cursor of a position in the feed of a crawl.
+pub(crate) fn feed_cursor(
+    secret_sha256: &[u8; 32],
+    crawl: Uuid,
+    position: &FeedPosition,
+) -> String {
+    let FeedPosition { epoch, snapshot, ceiling, xid, id } = position;
+    let ceiling = ceiling.as_deref().unwrap_or("-");
+    let payload = format!("{epoch} {xid} {id} {snapshot} {ceiling}");
+    seal(secret_sha256, crawl.as_bytes(), &payload)
+}
+
+/// Reads what [`feed_cursor`] wrote.
+///
+/// # Errors
+/// When it did not write this.
+pub(crate) fn feed_position(
+    secret_sha256: &[u8; 32],
+    crawl: Uuid,
+    cursor: &str,
+) -> Result<FeedPosition, Problem> {
+    let payload = unseal(secret_sha256, crawl.as_bytes(), cursor);
+    payload.as_deref().and_then(position_of).ok_or_else(|| refused("after"))
+}
+
+fn position_of(payload: &str) -> Option<FeedPosition> {
+    let mut parts = payload.split(' ');
+    let mut next = || parts.next();
+    let (epoch, xid, id) = (next()?.parse().ok()?, next()?.parse().ok()?, next()?.parse().ok()?);
+    let (snapshot, ceiling) = (next()?.to_owned(), next()?);
+    let ceiling = (ceiling != "-").then(|| ceiling.to_owned());
+    Some(FeedPosition { epoch, snapshot, ceiling, xid, id })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn position() -> impl Strategy<Value = FeedPosition> {
+        let snapshot = || "[0-9]{1,9}:[0-9]{1,9}:([0-9]{1,9}(,[0-9]{1,9}){0,5})?";
+        (any::<i16>(), snapshot(), prop::option::of(snapshot()), any::<i64>(), any::<i64>())
+            .prop_map(|(epoch, snapshot, ceiling, xid, id)| FeedPosition {
+                epoch,
+                snapshot,
+                ceiling,
+                xid,
+                id,
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn a_cursor_is_read_by_its_key_for_its_crawl_alone(
+            position in position(), key in any::<[u8; 32]>(), other in any::<[u8; 32]>(),
+            crawl in any::<u128>(), another in any::<u128>(), at in any::<prop::sample::Index>(),
+        ) {
+            prop_assume!(key != other && crawl != another);
+            let (crawl, another) = (Uuid::from_u128(crawl), Uuid::from_u128(another));
+            let cursor = feed_cursor(&key, crawl, &position);
+            prop_assert_eq!(feed_position(&key, crawl, &cursor).unwrap(), position);
+            prop_assert!(feed_position(&other, crawl, &cursor).is_err());
+            prop_assert!(feed_position(&key, another, &cursor).is_err());
+            prop_assert!(crawls_before(&key, &cursor).is_err());
+            let mut forged = cursor.clone().into_bytes();
+            let at = at.index(forged.len());
+            forged[at] = if forged[at] == b'A' { b'B' } else { b'A' };
+            let forged = String::from_utf8(forged).unwrap();
+            prop_assert!(feed_position(&key, crawl, &forged).is_err());
+        }
+
+        #[test]
+        fn any_text_is_refused(text in ".{0,80}") {
+            prop_assert!(feed_position(&[7; 32], Uuid::nil(), &text).is_err());
+            prop_assert!(crawls_before(&[7; 32], &text).is_err());
+        }
+    }
+
+    #[test]
+    fn a_crawl_is_the_end_of_a_page() {
+        assert_eq!(crawls_before(&[7; 32], &crawls_cursor(&[7; 32], 41)).unwrap(), 41);
+        let long = "A".repeat(MAX_CURSOR_CHARACTERS + 4);
+        assert_eq!(crawls_before(&[7; 32], &long).unwrap_err().code, ProblemCode::InvalidCursor);
+    }
+}

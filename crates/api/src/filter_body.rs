@@ -1,0 +1,257 @@
+//! A filter as a client gives and sees it.
+//!
+//! Invariants: every field of [`FilterSettings`] that a key may set is here under its own name, and
+//! no other: a classifier is a program on the workers' machines. Must not know: what a filter
+//! decides, where it is kept.
+
+use std::collections::BTreeMap;
+
+use everytab_filters::{FilterError, FilterSettings, FilterVerdict};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::{
+    problem::{Problem, ProblemCode},
+    short_text::check_no_nul,
+};
+
+/// What becomes of a URL or a page.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum VerdictWord {
+    /// It is kept.
+    Keep,
+    /// It is not asked for, or not kept.
+    Drop,
+    /// It is kept, and its links to other pages are not followed.
+    Nofollow,
+}
+
+impl From<FilterVerdict> for VerdictWord {
+    fn from(verdict: FilterVerdict) -> Self {
+        match verdict {
+            FilterVerdict::Keep => Self::Keep,
+            FilterVerdict::Drop => Self::Drop,
+            FilterVerdict::Nofollow => Self::Nofollow,
+        }
+    }
+}
+
+/// What being on a list means.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ListModeWord {
+    /// What is on it is dropped.
+    Drop,
+    /// What is on none of the lists with this mode is dropped.
+    Keep,
+}
+
+/// Where words are looked for.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum PlaceWord {
+    /// The title.
+    Title,
+    /// The visible text.
+    Text,
+}
+
+/// A pattern and what it means; the first one that matches decides.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilterRule {
+    /// A glob over host and path such as `example.com/shop/*`, or `re:` and a regular expression.
+    pub(crate) pattern: String,
+    /// What becomes of a URL that matches. One that is kept is kept whatever else the filter says.
+    pub(crate) verdict: VerdictWord,
+}
+
+/// A list that the operator imported (`GET /v1/settings` has the names).
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilterList {
+    /// Its name.
+    pub(crate) name: String,
+    /// What being on it means.
+    pub(crate) mode: ListModeWord,
+    /// The categories that count; else all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) categories: Option<Vec<String>>,
+}
+
+/// Words with weights. A page is dropped where their sum reaches the threshold.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilterWords {
+    /// The words, of any case, each with what it adds.
+    pub(crate) weights: BTreeMap<String, i64>,
+    /// The sum from which on a page is dropped.
+    #[schema(minimum = 1)]
+    pub(crate) threshold: i64,
+    /// Where they are looked for; else in both.
+    #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
+    pub(crate) places: Option<Vec<PlaceWord>>,
+}
+
+/// A choice; what is not known is kept.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum FilterChoice {
+    /// Only these are kept.
+    Keep(Vec<String>),
+    /// All but these are kept.
+    Drop(Vec<String>),
+}
+
+/// Countries of hosts, by two letters each. One of `keep` and `drop` is given.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilterCountries {
+    /// Only these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) keep: Option<Vec<String>>,
+    /// All but these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) drop: Option<Vec<String>>,
+    /// The imported list that has the countries of addresses; else top-level domains alone count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) addresses: Option<String>,
+}
+
+/// A filter. What is not given filters nothing.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct FilterBody {
+    /// Patterns, of which the first that matches decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rules: Option<Vec<FilterRule>>,
+    /// Imported lists of names. A list that drops wins over one that keeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lists: Option<Vec<FilterList>>,
+    /// Words of pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) words: Option<FilterWords>,
+    /// Languages of pages, by codes of ISO 639-1 or 639-3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) languages: Option<FilterChoice>,
+    /// Countries of hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) countries: Option<FilterCountries>,
+    /// Content types, such as `text/html` or `image/*`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) types: Option<FilterChoice>,
+}
+
+impl FilterBody {
+    /// The filter, checked.
+    ///
+    /// # Errors
+    /// The first field that is out of its bounds.
+    pub(crate) fn settings(&self) -> Result<FilterSettings, Problem> {
+        let json = serde_json::to_vec(self)
+            .map_err(|error| Problem::of_field(ProblemCode::InvalidParameter, "filter", error))?;
+        let settings = FilterSettings::parse(&json).map_err(|error| filter_problem(&error))?;
+        check_no_nul(self, "filter", ProblemCode::InvalidParameter)?;
+        Ok(settings)
+    }
+
+    /// A filter that is kept, if this program knows all of it.
+    pub(crate) fn of(kept: Value) -> Option<Self> {
+        serde_json::from_value(kept).ok()
+    }
+}
+
+/// What is wrong with a filter, by its field.
+fn filter_problem(error: &FilterError) -> Problem {
+    let (code, field) = match error.field.as_str() {
+        "filter" => (ProblemCode::InvalidParameter, "filter".to_owned()),
+        "rules" => (ProblemCode::InvalidPattern, "filter.rules".to_owned()),
+        other => (ProblemCode::InvalidParameter, format!("filter.{other}")),
+    };
+    Problem::of_field(code, &field, &error.reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_field_but_the_classifier_has_its_own_name_and_comes_back_as_it_was_given() {
+        let given = json!({
+            "rules": [{ "pattern": "shop.example/*", "verdict": "drop" },
+                      { "pattern": "re:x", "verdict": "keep" },
+                      { "pattern": "a.example/*", "verdict": "nofollow" }],
+            "lists": [{ "name": "ut1", "mode": "drop", "categories": ["adult"] },
+                      { "name": "own", "mode": "keep" }],
+            "words": { "weights": { "a": 1, "b": -2 }, "threshold": 3, "in": ["title", "text"] },
+            "languages": { "keep": ["de"] },
+            "countries": { "drop": ["FR"], "addresses": "rir" },
+            "types": { "drop": ["image/*"] },
+        });
+        let body: FilterBody = serde_json::from_value(given.clone()).unwrap();
+        let settings = body.settings().unwrap();
+        assert_eq!(serde_json::to_value(&settings).unwrap(), given);
+        let Value::Object(mut all) = serde_json::to_value(&FilterSettings {
+            classifier: serde_json::from_value(json!({ "socket": "/x" })).unwrap(),
+            ..settings
+        })
+        .unwrap() else {
+            panic!()
+        };
+        assert!(all.remove("classifier").is_some());
+        assert_eq!(serde_json::to_value(FilterBody::of(Value::Object(all))).unwrap(), given);
+        let nothing: FilterBody = serde_json::from_value(json!({})).unwrap();
+        assert_eq!(nothing.settings().unwrap(), FilterSettings::default());
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_is_refused_by_its_field() {
+        for (given, field, code) in [
+            (
+                json!({ "rules": [{ "pattern": "re:(", "verdict": "drop" }] }),
+                "filter.rules",
+                ProblemCode::InvalidPattern,
+            ),
+            (
+                json!({ "lists": [{ "name": "", "mode": "drop" }] }),
+                "filter.lists[0].name",
+                ProblemCode::InvalidParameter,
+            ),
+            (
+                json!({ "words": { "weights": { "a": 1 }, "threshold": 0 } }),
+                "filter.words.threshold",
+                ProblemCode::InvalidParameter,
+            ),
+            (
+                json!({ "languages": { "keep": ["xx"] } }),
+                "filter.languages",
+                ProblemCode::InvalidParameter,
+            ),
+            (
+                json!({ "countries": { "keep": ["DEU"] } }),
+                "filter.countries",
+                ProblemCode::InvalidParameter,
+            ),
+            (
+                json!({ "types": { "keep": ["html"] } }),
+                "filter.types",
+                ProblemCode::InvalidParameter,
+            ),
+            (
+                json!({ "types": { "keep": ["x".repeat(600_000)] } }),
+                "filter",
+                ProblemCode::InvalidParameter,
+            ),
+        ] {
+            let body: FilterBody = serde_json::from_value(given).unwrap();
+            let problem = body.settings().unwrap_err();
+            assert_eq!((problem.errors[0].field.as_deref(), problem.code), (Some(field), code));
+        }
+        let classifier = json!({ "classifier": { "socket": "/x" } });
+        assert!(serde_json::from_value::<FilterBody>(classifier).is_err());
+    }
+}

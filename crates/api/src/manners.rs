@@ -1,0 +1,85 @@
+//! What holds for every answer, whatever the path: headers, the id of the request, problems where
+//! there is no route, and metrics.
+//!
+//! Invariants: no answer is kept by a cache or shown in a frame, none sets a cookie, none lets
+//! pages of other origins read it; an answer to HEAD is that to GET without its body; OPTIONS names
+//! the methods of a path; a panic is an answer. Must not know: what paths do.
+
+use std::{panic::AssertUnwindSafe, time::Instant};
+
+use axum::{
+    extract::{MatchedPath, Request},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use futures_util::FutureExt as _;
+use uuid::Uuid;
+
+use crate::{
+    metrics,
+    problem::{Problem, ProblemCode},
+};
+
+/// The header with the id of a request, which lines of the log name too.
+pub const REQUEST_ID: &str = "x-request-id";
+/// Headers of answers that have none of their own.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (header::CACHE_CONTROL, "private, no-store"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// Answers a request by its route.
+pub(crate) async fn with_manners(request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let id = Uuid::now_v7().to_string();
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or(metrics::NO_ROUTE, MatchedPath::as_str);
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|_| {
+        tracing::error!(%id, %method, route, "a request ended in a panic");
+        Problem::new(ProblemCode::Internal).into_response()
+    });
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        response = without_method(&method, response.headers());
+    }
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    let (status, took) = (response.status(), began.elapsed());
+    metrics::answered(route, status, took);
+    if status.is_server_error() {
+        tracing::warn!(%id, %method, route, %status, ?took, "answered");
+    } else {
+        tracing::debug!(%id, %method, route, %status, ?took, "answered");
+    }
+    response
+}
+
+/// The answer to a method that the path does not have: its methods, for OPTIONS without a problem.
+fn without_method(method: &Method, found: &HeaderMap) -> Response {
+    let mut response = if method == Method::OPTIONS {
+        StatusCode::NO_CONTENT.into_response()
+    } else {
+        let detail = "the header Allow names the methods of this path";
+        Problem::with(ProblemCode::MethodNotAllowed, detail).into_response()
+    };
+    if let Some(allow) = found.get(header::ALLOW) {
+        response.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    response
+}
+
+/// The answer where there is no route.
+pub(crate) async fn no_route() -> Problem {
+    Problem::with(ProblemCode::NotFound, "GET /openapi.json names all paths")
+}

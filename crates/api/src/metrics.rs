@@ -1,0 +1,78 @@
+//! The instruments of the HTTP service.
+//!
+//! Invariant: labels take their values from closed lists (the routes as they are declared, classes
+//! of statuses), never from what a client sends. Must not know: which exporter reads them.
+
+use std::{sync::OnceLock, time::Duration};
+
+use axum::http::StatusCode;
+use everytab_fetcher::{
+    instruments,
+    metrics::{LATENCY_SECONDS, label},
+};
+use opentelemetry::{KeyValue, global};
+
+instruments! { Instruments METRICS
+    requests: counter() "everytab.api.requests" "{request}" ["route" "status"]
+        "Requests of the HTTP service by route and class of status (2xx, 4xx, 5xx)";
+    request_duration: histogram(LATENCY_SECONDS) "everytab.api.request.duration" "s" ["route"]
+        "From the head of a request to the head of its answer, waits for news included";
+    waiters: gauge() "everytab.api.waiters" "{request}" []
+        "Requests that wait for news";
+    submissions: counter() "everytab.api.submissions" "{url}" []
+        "URLs that were submitted one by one";
+    commits: counter() "everytab.api.submission.commits" "{commit}" ["end"]
+        "Calls to Postgres that submitted such URLs, many in one: done, failed";
+}
+
+/// The route of what no route has.
+pub(crate) const NO_ROUTE: &str = "none";
+
+static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
+
+/// The service's instruments. The first call takes the global meter provider that is set by then.
+fn instruments() -> &'static Instruments {
+    INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
+}
+
+/// Adds 0 to the series that queries for rates need.
+pub(crate) fn begin_at_zero() {
+    let instruments = instruments();
+    instruments.submissions.add(0, &[]);
+    for end in ["done", "failed"] {
+        instruments.commits.add(0, &[label("end", end)]);
+    }
+    instruments.waiters.record(0, &[]);
+    for status in ["2xx", "4xx", "5xx"] {
+        instruments.requests.add(0, &[label("route", NO_ROUTE), label("status", status)]);
+    }
+}
+
+/// Records an answer. `route` is a path as it is declared.
+pub(crate) fn answered(route: &str, status: StatusCode, took: Duration) {
+    let instruments = instruments();
+    let class = match status.as_u16() {
+        ..=299 => "2xx",
+        300..=399 => "3xx",
+        400..=499 => "4xx",
+        _ => "5xx",
+    };
+    let route = KeyValue::new("route", route.to_owned());
+    instruments.request_duration.record(took.as_secs_f64(), std::slice::from_ref(&route));
+    instruments.requests.add(1, &[route, label("status", class)]);
+}
+
+/// Records how many requests wait.
+pub(crate) fn waiting(requests: usize) {
+    instruments().waiters.record(requests as u64, &[]);
+}
+
+/// Records a call that submitted URLs.
+pub(crate) fn submitted(urls: usize, is_done: bool) {
+    let instruments = instruments();
+    if is_done {
+        instruments.submissions.add(urls as u64, &[]);
+    }
+    let end = if is_done { "done" } else { "failed" };
+    instruments.commits.add(1, &[label("end", end)]);
+}

@@ -1,0 +1,304 @@
+//! Refusals as HTTP says them: RFC 9457, with a closed list of codes.
+//!
+//! Invariants: every answer that is no success is a [`Problem`], and its `code` is one of
+//! [`ProblemCode::ALL`], which a test pins; no text of Postgres reaches a client. Must not know:
+//! what was asked for.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use everytab_coordinator::{ApiError, Error};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// Seconds after which a client may try again where Postgres is away: a restart takes some.
+const AWAY_RETRY_S: u64 = 5;
+/// Errors that a problem lists: all of a batch.
+const MAX_ERRORS: usize = 10_000;
+/// The content type of a problem.
+pub(crate) const PROBLEM_TYPE: &str = "application/problem+json";
+/// What the `type` of a problem begins with; the code follows.
+const PROBLEM_URN: &str = "urn:everytab:problem:";
+
+/// Declares the codes with status and title.
+macro_rules! codes {
+    ($($code:ident = $text:literal $status:ident $title:literal,)+) => {
+        /// Why a request was refused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum ProblemCode {
+            $(#[doc = $title] $code,)+
+        }
+
+        impl ProblemCode {
+            /// Every code.
+            pub const ALL: &[Self] = &[$(Self::$code),+];
+
+            /// The stable name.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$code => $text,)+ }
+            }
+
+            /// The HTTP status of an answer with this code.
+            #[must_use]
+            pub const fn status(self) -> StatusCode {
+                match self { $(Self::$code => StatusCode::$status,)+ }
+            }
+
+            const fn title(self) -> &'static str {
+                match self { $(Self::$code => $title,)+ }
+            }
+
+            /// The code of this name, if there is one.
+            #[must_use]
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|code| code.as_str() == name)
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidJson = "invalid_json" BAD_REQUEST "The body is no JSON that is understood",
+    UnknownField = "unknown_field" BAD_REQUEST "There is no such field or parameter",
+    InvalidUrl = "invalid_url" BAD_REQUEST "The URL is no URL of a crawl",
+    InvalidSetting = "invalid_setting" BAD_REQUEST "A setting is out of its bounds",
+    InvalidCursor = "invalid_cursor" BAD_REQUEST "The cursor is not one of this feed",
+    InvalidParameter = "invalid_parameter" BAD_REQUEST "A field or parameter has a wrong value",
+    InvalidPattern = "invalid_pattern" BAD_REQUEST "A pattern cannot be used",
+    TooManyUrls = "too_many_urls" BAD_REQUEST "The request has too many URLs",
+    Unauthorized = "unauthorized" UNAUTHORIZED "The request has no valid key",
+    NotAllowed = "not_allowed" FORBIDDEN "The operator does not allow this key so much",
+    NotFound = "not_found" NOT_FOUND "There is no such thing",
+    MethodNotAllowed = "method_not_allowed" METHOD_NOT_ALLOWED "The path has no such method",
+    IdempotencyMismatch = "idempotency_mismatch" CONFLICT
+        "The Idempotency-Key belongs to another request",
+    CrawlEnded = "crawl_ended" CONFLICT "The crawl has ended",
+    NameTaken = "name_taken" CONFLICT "The name is in use",
+    BodyTooLarge = "body_too_large" PAYLOAD_TOO_LARGE "The body is too large",
+    UnsupportedMediaType = "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE
+        "The content type of the body is not understood",
+    NothingToCrawl = "nothing_to_crawl" UNPROCESSABLE_ENTITY "No URL of the request is usable",
+    Throttled = "throttled" TOO_MANY_REQUESTS "The key makes requests too fast",
+    QuotaUrls = "quota_urls" TOO_MANY_REQUESTS "The key has submitted its URLs of the day",
+    QuotaPages = "quota_pages" TOO_MANY_REQUESTS "The key has had its pages of the day",
+    QuotaBytes = "quota_bytes" TOO_MANY_REQUESTS "The key has stored all that it may",
+    QuotaCrawls = "quota_crawls" TOO_MANY_REQUESTS "The key has as many open crawls as it may",
+    TooManyWaiters = "too_many_waiters" TOO_MANY_REQUESTS "The key has too many requests that wait",
+    Internal = "internal" INTERNAL_SERVER_ERROR "The service has failed",
+    Unavailable = "unavailable" SERVICE_UNAVAILABLE "The service cannot answer at present",
+}
+
+/// One of several reasons: of a line or a field.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ProblemItem {
+    /// The line or the place in a list, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The reason as a code.
+    pub code: ProblemCode,
+    /// The reason in words.
+    pub detail: String,
+}
+
+/// A problem as clients read it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemDocument {
+    /// `urn:everytab:problem:` and the code.
+    #[serde(rename = "type")]
+    pub(crate) urn: String,
+    /// The code in words.
+    pub(crate) title: String,
+    /// The HTTP status.
+    pub(crate) status: u16,
+    /// The code, from a closed list.
+    pub(crate) code: ProblemCode,
+    /// What is wrong with this request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) detail: Option<String>,
+    /// What is wrong with its parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) errors: Vec<ProblemItem>,
+}
+
+/// A refusal.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// The reason.
+    pub code: ProblemCode,
+    /// The reason in words, for a person.
+    pub detail: Option<String>,
+    /// Reasons of parts.
+    pub errors: Vec<ProblemItem>,
+    /// Seconds after which the client may try again.
+    pub retry_after_s: Option<u64>,
+}
+
+impl Problem {
+    /// A problem without details.
+    #[must_use]
+    pub const fn new(code: ProblemCode) -> Self {
+        Self { code, detail: None, errors: Vec::new(), retry_after_s: None }
+    }
+
+    /// A problem and what is wrong.
+    #[must_use]
+    pub fn with(code: ProblemCode, detail: impl ToString) -> Self {
+        Self { detail: Some(detail.to_string()), ..Self::new(code) }
+    }
+
+    /// A problem that passes: the client may try again after so many seconds.
+    #[must_use]
+    pub fn unavailable(detail: impl ToString, seconds: u64) -> Self {
+        Self { retry_after_s: Some(seconds), ..Self::with(ProblemCode::Unavailable, detail) }
+    }
+
+    /// A problem of one field.
+    #[must_use]
+    pub fn of_field(code: ProblemCode, field: &str, detail: impl ToString) -> Self {
+        let (detail, field) = (detail.to_string(), Some(field.to_owned()));
+        let item = ProblemItem { line: None, field, code, detail: detail.clone() };
+        Self { errors: vec![item], ..Self::with(code, detail) }
+    }
+
+    /// The same problem, with the reasons of parts.
+    #[must_use]
+    pub fn listing(mut self, errors: Vec<ProblemItem>) -> Self {
+        self.errors = errors;
+        self.errors.truncate(MAX_ERRORS);
+        self
+    }
+
+    /// A refusal that names a code and what goes with it, as Postgres says it.
+    #[must_use]
+    pub fn of_refusal(code: &str, detail: &Value) -> Self {
+        let Some(code) = ProblemCode::parse(code) else {
+            tracing::error!(code, "Postgres refused with a code that is not in the list");
+            return Self::new(ProblemCode::Internal);
+        };
+        let seconds = detail.get("retry_after_s").and_then(Value::as_f64).map(whole_seconds);
+        let retry_after_s = match code {
+            ProblemCode::Throttled => Some(seconds.unwrap_or(1)),
+            _ => seconds,
+        };
+        let number = |name: &str| detail.get(name).and_then(Value::as_i64);
+        let detail = match (number("used"), number("limit")) {
+            (Some(used), Some(limit)) => Some(format!("{used} of {limit} are used")),
+            (None, Some(limit)) => Some(format!("the limit is {limit}")),
+            _ => None,
+        };
+        Self { detail, retry_after_s, ..Self::new(code) }
+    }
+
+    /// What a client reads.
+    fn document(self) -> ProblemDocument {
+        let Self { code, detail, errors, .. } = self;
+        let (urn, title) = (format!("{PROBLEM_URN}{}", code.as_str()), code.title().to_owned());
+        ProblemDocument { urn, title, status: code.status().as_u16(), code, detail, errors }
+    }
+}
+
+/// Seconds, rounded up, at least one.
+fn whole_seconds(seconds: f64) -> u64 {
+    // Casts saturate, and NaN is 0.
+    (seconds.ceil() as u64).max(1)
+}
+
+impl From<Error> for Problem {
+    /// What Postgres says is for the log: it may name tables, values and hosts.
+    fn from(error: Error) -> Self {
+        if error.is_transient() {
+            tracing::warn!(%error, "Postgres did not answer");
+            let retry_after_s = Some(AWAY_RETRY_S);
+            return Self { retry_after_s, ..Self::new(ProblemCode::Unavailable) };
+        }
+        tracing::error!(%error, "Postgres refused");
+        Self::new(ProblemCode::Internal)
+    }
+}
+
+impl From<ApiError> for Problem {
+    fn from(error: ApiError) -> Self {
+        match error {
+            ApiError::Refused(refusal) => Self::of_refusal(&refusal.code, &refusal.detail),
+            ApiError::Database(error) => error.into(),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let (status, retry_after_s, code) = (self.code.status(), self.retry_after_s, self.code);
+        let body = serde_json::to_vec(&self.document()).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_TYPE));
+        if code == ProblemCode::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = retry_after_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_codes_are_a_closed_list_that_never_changes() {
+        let list = ProblemCode::ALL.iter();
+        let list: Vec<String> =
+            list.map(|code| format!("{} {}", code.status().as_u16(), code.as_str())).collect();
+        let expected = "400 invalid_json, 400 unknown_field, 400 invalid_url, \
+            400 invalid_setting, 400 invalid_cursor, 400 invalid_parameter, 400 invalid_pattern, \
+            400 too_many_urls, 401 unauthorized, 403 not_allowed, 404 not_found, \
+            405 method_not_allowed, 409 idempotency_mismatch, 409 crawl_ended, 409 name_taken, \
+            413 body_too_large, 415 unsupported_media_type, 422 nothing_to_crawl, 429 throttled, \
+            429 quota_urls, 429 quota_pages, 429 quota_bytes, 429 quota_crawls, \
+            429 too_many_waiters, 500 internal, 503 unavailable";
+        assert_eq!(list.join(", "), expected);
+        for code in ProblemCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), json!(code.as_str()));
+            assert_eq!(ProblemCode::parse(code.as_str()), Some(*code));
+        }
+    }
+
+    #[test]
+    fn what_postgres_refuses_names_a_code_and_says_when_to_come_again() {
+        let throttled = Problem::of_refusal("throttled", &json!({"retry_after_s": 0.2}));
+        assert_eq!(throttled.retry_after_s, Some(1));
+        assert_eq!(Problem::of_refusal("throttled", &Value::Null).retry_after_s, Some(1));
+        assert_eq!(Problem::of_refusal("not_found", &Value::Null).retry_after_s, None);
+        assert_eq!(Problem::of_refusal("what?", &Value::Null).code, ProblemCode::Internal);
+        let huge = Problem::of_refusal("quota_urls", &json!({"retry_after_s": 1e300}));
+        assert_eq!(huge.retry_after_s, Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_problem_is_what_rfc_9457_says() {
+        let problem = Problem::of_field(ProblemCode::InvalidUrl, "url", "no host");
+        let document = serde_json::to_value(problem.clone().document()).unwrap();
+        let expected = json!({
+            "type": "urn:everytab:problem:invalid_url", "title": "The URL is no URL of a crawl",
+            "status": 400, "code": "invalid_url", "detail": "no host",
+            "errors": [{"field": "url", "code": "invalid_url", "detail": "no host"}],
+        });
+        assert_eq!(document, expected);
+        let response = problem.into_response();
+        assert_eq!(response.headers()["content-type"], PROBLEM_TYPE);
+    }
+}

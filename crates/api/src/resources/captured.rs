@@ -1,0 +1,235 @@
+//! Captures out of the archive: pages and their requisites. Nothing is fetched.
+//!
+//! Invariant: every answer has the headers of [`HEADERS`], so that no browser runs what was
+//! archived, shows it as a page of ours, or asks any host because of it.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, Uri, header},
+    response::Response,
+    routing::get,
+};
+use chrono::{DateTime, NaiveDateTime, Utc};
+use everytab_coordinator::ApiFetch;
+use everytab_crawler::parse_seed;
+use everytab_frontier::site_hash;
+use utoipa::{IntoParams, OpenApi};
+use uuid::Uuid;
+
+use crate::{
+    caller::Caller,
+    captures::{CaptureError, CaptureForm, CaptureKind, CaptureParts, has_text},
+    parameters::Parameters,
+    problem::{Problem, ProblemCode, ProblemDocument},
+    service::Service,
+};
+
+/// Headers of every capture. The sandbox has no scripts, no forms and an origin of its own; of
+/// pictures and style sheets only those within the document are shown.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::CACHE_CONTROL, "private"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// Says why a capture is not whole, as `WARC-Truncated` does.
+const TRUNCATED: HeaderName = HeaderName::from_static("x-archived-truncated");
+/// The URL of a capture.
+const ARCHIVED_URL: HeaderName = HeaderName::from_static("x-archived-url");
+/// The status that its host answered.
+const ARCHIVED_STATUS: HeaderName = HeaderName::from_static("x-archived-status");
+/// The crawl's id.
+const ARCHIVED_CRAWL: HeaderName = HeaderName::from_static("x-archived-crawl");
+/// When it was asked for (RFC 7089).
+const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
+
+/// Seconds after which a client may try again where a store did not answer.
+const STORE_RETRY_S: u64 = 5;
+
+/// What a capture is asked for by.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it describes the parameters, which `Parameters` reads")]
+struct CaptureQuery {
+    /// The URL
+    url: String,
+    /// One of the key's crawls; else all of them
+    crawl: Option<Uuid>,
+    /// The capture nearest to this time (RFC 3339 or 14 digits); else the newest
+    at: Option<String>,
+    /// html: as it is; raw: as bytes; text: what people read; warc: the record
+    r#as: Option<String>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(html, media))]
+pub(crate) struct CapturedDescription;
+
+/// The routes of captures.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new().route("/v1/crawled/html", get(html)).route("/v1/crawled/media", get(media))
+}
+
+/// A captured page
+#[utoipa::path(
+    get, path = "/v1/crawled/html", tag = "captures",
+    params(CaptureQuery),
+    responses(
+        (status = 200, description = "The capture, to be saved and not shown",
+         content_type = "application/octet-stream"),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn html(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    serve(&service, caller, &uri, CaptureKind::Page).await
+}
+
+/// A captured requisite of pages
+#[utoipa::path(
+    get, path = "/v1/crawled/media", tag = "captures",
+    params(CaptureQuery),
+    responses(
+        (status = 200, description = "The capture, to be saved and not shown",
+         content_type = "application/octet-stream"),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn media(
+    State(service): State<Arc<Service>>,
+    caller: Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    serve(&service, caller, &uri, CaptureKind::Media).await
+}
+
+async fn serve(
+    service: &Service,
+    Caller(caller): Caller,
+    uri: &Uri,
+    kind: CaptureKind,
+) -> Result<Response, Problem> {
+    let parameters = Parameters::parse(uri, &["url", "crawl", "at", "as"])?;
+    let wrong =
+        |field, detail: String| Problem::of_field(ProblemCode::InvalidParameter, field, detail);
+    let url = parameters.text("url").ok_or_else(|| wrong("url", "it is missing".to_owned()))?;
+    let url = parse_seed(url, &service.parameters)
+        .map_err(|reason| Problem::of_field(ProblemCode::InvalidUrl, "url", reason))?;
+    let crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
+    let at = parameters.text("at").map(|text| {
+        let detail = || format!("{text:?} is no time like 2026-01-31T12:00:00Z or 20260131120000");
+        time(text).ok_or_else(|| wrong("at", detail()))
+    });
+    let at = at.transpose()?;
+    let form = parameters.text("as").map(|word| {
+        let detail = || format!("{word:?} is none of {}", CaptureForm::WORDS.join(", "));
+        CaptureForm::parse(word).ok_or_else(|| wrong("as", detail()))
+    });
+    let form = form.transpose()?.unwrap_or_default();
+    let hashes = (site_hash(url.host()), url.hash().0);
+    let found = service.coordinator.api_find_capture(&caller, crawl, hashes, at).await?;
+    let fetch = found.ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
+    if CaptureKind::of(&fetch) != Some(kind) {
+        let detail = match CaptureKind::of(&fetch) {
+            Some(CaptureKind::Media) => "it is a requisite: /v1/crawled/media has it",
+            Some(CaptureKind::Page) => "it is a page: /v1/crawled/html has it",
+            None => "it is neither a page nor a requisite",
+        };
+        return Err(Problem::with(ProblemCode::NotFound, detail));
+    }
+    if form == CaptureForm::Text && !has_text(fetch.mime.as_deref()) {
+        let mime = fetch.mime.unwrap_or_default();
+        return Err(wrong("as", format!("a capture of type {mime} has no text; take raw")));
+    }
+    let facts = facts(&fetch);
+    let place = format!("{:?} of {:?}", fetch.record_offset, fetch.object);
+    let parts = service.captures.read(fetch, form).await;
+    let parts = parts.map_err(|error| unreadable(&place, &error))?;
+    Ok(response(facts, parts))
+}
+
+/// A time as RFC 3339 has it, or as archives do.
+fn time(text: &str) -> Option<DateTime<Utc>> {
+    if text.len() == 14 && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(NaiveDateTime::parse_from_str(text, "%Y%m%d%H%M%S").ok()?.and_utc());
+    }
+    Some(DateTime::parse_from_rfc3339(text).ok()?.to_utc())
+}
+
+/// The problem of a record that cannot be served. Where it is, is for the log alone.
+fn unreadable(place: &str, error: &CaptureError) -> Problem {
+    if error.is_passing() {
+        tracing::warn!(place, %error, "a store did not give a record");
+        let retry_after_s = Some(STORE_RETRY_S);
+        return Problem { retry_after_s, ..Problem::new(ProblemCode::Unavailable) };
+    }
+    tracing::error!(place, %error, "the archive has not the record that the database names");
+    Problem::new(ProblemCode::Internal)
+}
+
+/// Headers that say what was captured.
+fn facts(fetch: &ApiFetch) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let mut add = |name: HeaderName, value: Option<String>| {
+        // URLs are ASCII; what is not is left out.
+        if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
+            headers.insert(name, value);
+        }
+    };
+    let http_date = |at: DateTime<Utc>| at.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    add(ARCHIVED_URL, fetch.url.clone());
+    add(ARCHIVED_STATUS, fetch.status.map(|status| status.to_string()));
+    add(ARCHIVED_CRAWL, Some(fetch.crawl_id.to_string()));
+    add(MEMENTO_DATETIME, fetch.at.map(http_date));
+    headers
+}
+
+fn response(facts: HeaderMap, parts: CaptureParts) -> Response {
+    let CaptureParts { content_type, file_name, body, truncated } = parts;
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    headers.extend(facts);
+    for (name, value) in &HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let disposition = format!("attachment; filename=\"{file_name}\"");
+    for (name, value) in [
+        (header::CONTENT_TYPE, Some(content_type)),
+        (header::CONTENT_DISPOSITION, Some(disposition)),
+        (TRUNCATED, truncated),
+    ] {
+        if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
+            headers.insert(name, value);
+        }
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_as_rfc_3339_or_as_archives_have_it() {
+        let expected = "2026-01-31T12:00:00Z".parse().ok();
+        assert_eq!(time("20260131120000"), expected);
+        assert_eq!(time("2026-01-31T13:00:00+01:00"), expected);
+        for wrong in ["", "2026", "20261331120000", "2026-01-31", "now", "2026013112000x"] {
+            assert_eq!(time(wrong), None, "{wrong}");
+        }
+    }
+}

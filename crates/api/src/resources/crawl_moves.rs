@@ -1,0 +1,295 @@
+//! What is done to a crawl that runs: paused, resumed, cancelled, given more URLs; and its hosts.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, Uri},
+    response::Response,
+    routing::{get, post},
+};
+use chrono::{DateTime, Utc};
+use everytab_coordinator::{ApiCaller, ApiCrawlState, CrawlHost, CrawlVerb};
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+use uuid::Uuid;
+
+use super::batches::{BatchDocument, PRIORITY, accepted, check_priority, in_background, packed};
+use crate::{
+    answer,
+    body::{self, BodyKind},
+    caller::Caller,
+    parameters::Parameters,
+    path_text::{PathId, known},
+    problem::{Problem, ProblemCode, ProblemDocument},
+    service::Service,
+    submitted_urls::SubmittedUrls,
+};
+
+/// Hosts of an answer where the client does not say how many.
+const DEFAULT_HOSTS: i32 = 100;
+/// Hosts of an answer: they are sorted in Postgres.
+const MAX_HOSTS: i32 = 1_000;
+
+/// How a crawl stands after it was paused, resumed or cancelled.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct MovedCrawl {
+    /// Its id.
+    pub(crate) id: Uuid,
+    /// running, paused or ended.
+    pub(crate) state: String,
+    /// What ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ended_by: Option<String>,
+}
+
+/// No fields at all.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// URLs for a crawl that has not ended.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MoreUrls {
+    /// URLs, or hostnames, which get `https://`; at most 10,000.
+    #[schema(max_items = 10000)]
+    #[serde(default)]
+    pub(crate) urls: Vec<String>,
+    /// 0 to 7: what is greater is asked first among the URLs of a host.
+    #[schema(maximum = 7)]
+    pub(crate) priority: Option<u8>,
+    /// Whether no more URLs come, so that the crawl may end when it has nothing to do.
+    #[serde(default)]
+    pub(crate) last: bool,
+}
+
+/// A host of which something is due.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct HostDocument {
+    /// The hostname.
+    pub(crate) hostname: String,
+    /// Its URLs that the crawl knows.
+    pub(crate) known: i32,
+    /// Those that are not answered.
+    pub(crate) pending: i32,
+    /// When the next one is due.
+    pub(crate) next_due: DateTime<Utc>,
+    /// When the host may be asked again.
+    pub(crate) free_at: DateTime<Utc>,
+    /// The pause between two requests that its answers of 429 and 503 have led to, in milliseconds;
+    /// 0: none but those of the crawl's settings and of robots.txt.
+    pub(crate) delay_ms: i32,
+    /// How long it takes to answer, in milliseconds, smoothed.
+    pub(crate) response_ms: i32,
+    /// Crawl-delay of its robots.txt, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) crawl_delay_ms: Option<i32>,
+    /// Failures of its transport in a row.
+    pub(crate) failures: i16,
+}
+
+/// Hosts of a crawl of which something is due, soonest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct HostList {
+    /// The hosts.
+    pub(crate) hosts: Vec<HostDocument>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(pause, resume, cancel, add_urls, hosts))]
+pub(crate) struct CrawlMovesDescription;
+
+/// The routes of one crawl.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/v1/crawls/{id}/pause", post(pause))
+        .route("/v1/crawls/{id}/resume", post(resume))
+        .route("/v1/crawls/{id}/cancel", post(cancel))
+        .route("/v1/crawls/{id}/urls", post(add_urls))
+        .route("/v1/crawls/{id}/hosts", get(hosts))
+}
+
+/// Ask nothing more for a crawl; everything is kept
+#[utoipa::path(
+    post, path = "/v1/crawls/{id}/pause", tag = "crawls",
+    params(("id" = Uuid, Path, description = "The crawl's id")),
+    responses(
+        (status = 200, description = "How it stands", body = MovedCrawl),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn pause(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    request: Request,
+) -> Result<Response, Problem> {
+    moved(&service, &caller, id, CrawlVerb::Pause, request).await
+}
+
+/// Go on with a paused crawl
+#[utoipa::path(
+    post, path = "/v1/crawls/{id}/resume", tag = "crawls",
+    params(("id" = Uuid, Path, description = "The crawl's id")),
+    responses(
+        (status = 200, description = "How it stands", body = MovedCrawl),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn resume(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    request: Request,
+) -> Result<Response, Problem> {
+    moved(&service, &caller, id, CrawlVerb::Resume, request).await
+}
+
+/// End a crawl; what is captured stays
+#[utoipa::path(
+    post, path = "/v1/crawls/{id}/cancel", tag = "crawls",
+    params(("id" = Uuid, Path, description = "The crawl's id")),
+    responses(
+        (status = 200, description = "How it stands", body = MovedCrawl),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn cancel(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    request: Request,
+) -> Result<Response, Problem> {
+    moved(&service, &caller, id, CrawlVerb::Cancel, request).await
+}
+
+async fn moved(
+    service: &Service,
+    caller: &ApiCaller,
+    id: Option<Uuid>,
+    verb: CrawlVerb,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    Parameters::parse(&parts.uri, &[])?;
+    let bytes = body::read(service, caller, body).await?;
+    if !bytes.is_empty() {
+        let Nothing {} = body::from_json(&bytes)?;
+    }
+    let id = known(service, caller, id).await?;
+    let ApiCrawlState { state, ended_by } =
+        service.coordinator.api_move_crawl(caller, id, verb).await?;
+    // To cancel what was cancelled changes nothing, and is no error.
+    let is_cancelled = verb == CrawlVerb::Cancel && ended_by.as_deref() == Some("cancel");
+    if state == "ended" && !is_cancelled {
+        let why = ended_by.unwrap_or_default();
+        return Err(Problem::with(ProblemCode::CrawlEnded, format!("it was ended by: {why}")));
+    }
+    Ok(answer::ok(&MovedCrawl { id, state, ended_by }))
+}
+
+/// Add URLs to a crawl that has not ended
+#[utoipa::path(
+    post, path = "/v1/crawls/{id}/urls", tag = "crawls",
+    params(
+        ("id" = Uuid, Path, description = "The crawl's id"),
+        ("priority" = Option<u8>, Query, maximum = 7, description = "With lines: 0 to 7"),
+        ("last" = Option<bool>, Query, description = "With lines: whether no more URLs come"),
+    ),
+    request_body(
+        description = "JSON, or one URL a line; lines that are empty or begin with # are skipped",
+        content(
+            (MoreUrls = "application/json", example = json!({ "urls": ["https://example.com/a"] })),
+            (String = "text/plain", example = "https://example.com/b\n"),
+        )
+    ),
+    responses(
+        (status = 202, description = "Those that are accepted will be fetched",
+         body = BatchDocument),
+        (status = "default", description = "A problem; none was added", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn add_urls(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let kind = body::kind_of(&parts.headers)?;
+    let of_lines: &[&str] = &["priority", "last"];
+    let known_parameters = if kind == BodyKind::Lines { of_lines } else { &[] };
+    let parameters = Parameters::parse(&parts.uri, known_parameters)?;
+    let priority: Option<u8> = parameters.value("priority", PRIORITY)?;
+    let last: Option<bool> = parameters.value("last", "true or false")?;
+    let bytes = body::read(&service, &caller, body).await?;
+    let (urls, priority, last) = in_background(&service, move |service| match kind {
+        BodyKind::Lines => Ok((SubmittedUrls::of_lines(service, &bytes)?, priority, last)),
+        BodyKind::Json => {
+            let asked: MoreUrls = body::from_json(&bytes)?;
+            let urls = SubmittedUrls::of_list(service, &asked.urls)?;
+            Ok((urls, asked.priority, Some(asked.last)))
+        }
+    })
+    .await?;
+    let (priority, last) = (priority.unwrap_or_default(), last.unwrap_or_default());
+    check_priority(priority)?;
+    // The last request may have none.
+    let urls = if last && urls.refused.is_empty() { urls } else { urls.some()? };
+    let id = known(&service, &caller, id).await?;
+    let (urls, rows) = packed(&service, urls, priority).await?;
+    let standing = &service.standing;
+    let target =
+        service.coordinator.api_add_links(&caller, Some(id), standing, &rows, last).await?;
+    let accepted = accepted(target.crawl, &urls.accepted, &caller.secret_sha256);
+    let document = BatchDocument { crawl: target.crawl_id, accepted, refused: urls.refused };
+    Ok(answer::json(StatusCode::ACCEPTED, &document))
+}
+
+/// Hosts of which something is due, soonest first
+#[utoipa::path(
+    get, path = "/v1/crawls/{id}/hosts", tag = "crawls",
+    params(
+        ("id" = Uuid, Path, description = "The crawl's id"),
+        ("limit" = Option<i32>, Query, minimum = 1, maximum = 1000,
+         description = "Hosts at most; 100"),
+    ),
+    responses(
+        (status = 200, description = "Hosts", body = HostList),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn hosts(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let parameters = Parameters::parse(&uri, &["limit"])?;
+    let limit = parameters.limit("limit", DEFAULT_HOSTS, MAX_HOSTS)?;
+    let id = known(&service, &caller, id).await?;
+    let hosts = service.coordinator.api_crawl_hosts(&caller, id, limit).await?;
+    Ok(answer::ok(&HostList { hosts: hosts.into_iter().map(host_document).collect() }))
+}
+
+/// A host without what is the operator's.
+fn host_document(host: CrawlHost) -> HostDocument {
+    HostDocument {
+        hostname: host.hostname,
+        known: host.known,
+        pending: host.pending,
+        next_due: host.next_due,
+        free_at: host.free_at,
+        delay_ms: host.delay_ms,
+        response_ms: host.response_ms,
+        crawl_delay_ms: host.crawl_delay_ms,
+        failures: host.failures,
+    }
+}

@@ -1,0 +1,288 @@
+//! Crawls as wholes: started, listed, looked at.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, Uri},
+    response::Response,
+    routing::get,
+};
+use chrono::{DateTime, Utc};
+use everytab_coordinator::{ApiError, CrawlStatus};
+use everytab_crawler::{CrawlSettings, new_crawl};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{OpenApi, ToSchema};
+use uuid::Uuid;
+
+use super::batches::{AcceptedUrl, accepted, in_background, packed};
+use crate::{
+    answer,
+    asked_crawl::AskedCrawl,
+    body,
+    caller::Caller,
+    crawl_settings::SettingsOfCrawl,
+    cursor::{crawls_before, crawls_cursor},
+    idempotency,
+    parameters::Parameters,
+    path_text::{PathId, known},
+    problem::{Problem, ProblemCode, ProblemDocument, ProblemItem},
+    service::Service,
+    waiters::Question,
+};
+
+/// Crawls of an answer where the client does not say how many.
+const DEFAULT_CRAWLS: i32 = 20;
+/// Crawls of an answer: the sums of each are 256 rows.
+const MAX_CRAWLS: i32 = 100;
+
+/// A crawl to start.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CrawlSubmission {
+    /// URLs, or hostnames, which get `https://`; at most 10,000.
+    #[schema(max_items = 10000)]
+    pub(crate) urls: Vec<String>,
+    /// What is asked of the crawl.
+    #[serde(default)]
+    pub(crate) settings: SettingsOfCrawl,
+    /// Whether more URLs come by POST `/v1/crawls/{id}/urls`; the crawl does not end before one of
+    /// those requests says that it is the last.
+    #[serde(default)]
+    pub(crate) more: bool,
+}
+
+/// A crawl that was started.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StartedCrawl {
+    /// Its id.
+    pub(crate) id: Uuid,
+    /// Its name, which is in the names of its archives.
+    pub(crate) name: String,
+    /// Those of its URLs that will be fetched.
+    pub(crate) accepted: Vec<AcceptedUrl>,
+    /// Why the others will not.
+    pub(crate) refused: Vec<ProblemItem>,
+}
+
+/// A crawl and its sums: known = pending + captured + failed + refused + left.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CrawlDocument {
+    /// Its id.
+    pub(crate) id: Uuid,
+    /// Its name.
+    pub(crate) name: String,
+    /// running, paused or ended.
+    pub(crate) state: String,
+    /// What ended it: empty, limit, cancel, time or store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ended_by: Option<String>,
+    /// Whether more URLs may come.
+    pub(crate) seeding: bool,
+    /// Its settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) settings: Option<SettingsOfCrawl>,
+    /// When it was started.
+    pub(crate) started_at: DateTime<Utc>,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) finished_at: Option<DateTime<Utc>>,
+    /// Pages that are neither captured nor about to be asked for, where it has a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) budget_left: Option<i64>,
+    /// URLs submitted.
+    pub(crate) seeds: i64,
+    /// Links that were not looked at yet.
+    pub(crate) unread: i64,
+    /// Known URLs.
+    pub(crate) known: i64,
+    /// Those that are not answered.
+    pub(crate) pending: i64,
+    /// Those whose record is kept.
+    pub(crate) captured: i64,
+    /// Those that failed.
+    pub(crate) failed: i64,
+    /// Those that were refused, by reason.
+    #[schema(value_type = std::collections::BTreeMap<String, i64>)]
+    pub(crate) refused: Value,
+    /// Those that were given up, by reason.
+    #[schema(value_type = std::collections::BTreeMap<String, i64>)]
+    pub(crate) left: Value,
+    /// Links that never became known, by reason.
+    #[schema(value_type = std::collections::BTreeMap<String, i64>)]
+    pub(crate) links_refused: Value,
+    /// Bytes kept.
+    pub(crate) stored_bytes: i64,
+}
+
+impl CrawlDocument {
+    fn new(crawl: CrawlStatus) -> Self {
+        let settings = serde_json::from_value::<CrawlSettings>(crawl.settings);
+        Self {
+            id: crawl.id,
+            name: crawl.name,
+            state: crawl.state,
+            ended_by: crawl.ended_by,
+            seeding: crawl.seeding,
+            settings: settings.ok().map(SettingsOfCrawl::of),
+            started_at: crawl.started_at,
+            finished_at: crawl.finished_at,
+            budget_left: crawl.budget_left,
+            seeds: crawl.seeds,
+            unread: (crawl.seeds + crawl.sent - crawl.read).max(0),
+            known: crawl.known,
+            pending: crawl.pending,
+            captured: crawl.captured,
+            failed: crawl.failed,
+            refused: crawl.refused,
+            left: crawl.left,
+            links_refused: crawl.links_refused,
+            stored_bytes: crawl.stored_bytes,
+        }
+    }
+}
+
+/// Some crawls of a key, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CrawlList {
+    /// The crawls.
+    pub(crate) crawls: Vec<CrawlDocument>,
+    /// The cursor for `before`, where there may be older ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(start, list, look))]
+pub(crate) struct CrawlsDescription;
+
+/// The routes of crawls.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new().route("/v1/crawls", get(list).post(start)).route("/v1/crawls/{id}", get(look))
+}
+
+/// Start a crawl
+#[utoipa::path(
+    post, path = "/v1/crawls", tag = "crawls",
+    params(("Idempotency-Key" = Option<String>, Header,
+        description = "The same request within 24 hours starts no other crawl")),
+    request_body(content = CrawlSubmission, example = json!({
+        "urls": ["https://example.com/"],
+        "settings": { "scope": "host", "depth": 2, "limit": 100 },
+    })),
+    responses(
+        (status = 201, description = "It was started", body = StartedCrawl),
+        (status = 200, description = "The same request started it before", body = StartedCrawl),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn start(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, bytes) = body::json_request(&service, &caller, request).await?;
+    let idempotency = idempotency::of(&parts, &bytes)?;
+    let (asked, more) = in_background(&service, move |service| {
+        let CrawlSubmission { urls, settings, more } = body::from_json(&bytes)?;
+        Ok((AskedCrawl::read(service, settings, &urls)?, more))
+    })
+    .await?;
+    let AskedCrawl { settings, urls, .. } = asked.with_filter(&service, &caller).await?;
+    // A crawl may be empty while more is to come.
+    let urls = if more && urls.refused.is_empty() { urls } else { urls.some()? };
+    let (urls, rows) = packed(&service, urls, 0).await?;
+    let owner = format!("key:{}", caller.key);
+    let crawl = new_crawl(&settings, &owner, &service.settings.store, Utc::now())
+        .map_err(|error| Problem::with(ProblemCode::InvalidSetting, error))?;
+    let started = service
+        .coordinator
+        .api_start_crawl(&caller, &crawl, idempotency.as_ref(), &rows, !more)
+        .await?;
+    let document = StartedCrawl {
+        id: started.crawl_id,
+        name: started.crawl_name,
+        accepted: accepted(started.crawl, &urls.accepted, &caller.secret_sha256),
+        refused: urls.refused,
+    };
+    let is_new = !started.is_repeated;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    let place = format!("/v1/crawls/{}", document.id);
+    Ok(answer::at(&place, answer::json(status, &document)))
+}
+
+/// List the key's crawls, newest first
+#[utoipa::path(
+    get, path = "/v1/crawls", tag = "crawls",
+    params(
+        ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
+         description = "Crawls at most; 20"),
+        ("before" = Option<String>, Query, description = "Where the page before ended"),
+    ),
+    responses(
+        (status = 200, description = "Crawls", body = CrawlList),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn list(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let parameters = Parameters::parse(&uri, &["limit", "before"])?;
+    let limit = parameters.limit("limit", DEFAULT_CRAWLS, MAX_CRAWLS)?;
+    let before = parameters.text("before");
+    let before = before.map(|cursor| crawls_before(&caller.secret_sha256, cursor)).transpose()?;
+    let found = service.coordinator.api_crawls(&caller, None, limit, before).await?;
+    let is_full = i32::try_from(found.len()).is_ok_and(|count| count >= limit);
+    let last = found.last().filter(|_| is_full);
+    let next = last.map(|crawl| crawls_cursor(&caller.secret_sha256, crawl.crawl));
+    let crawls = found.into_iter().map(CrawlDocument::new).collect();
+    Ok(answer::ok(&CrawlList { crawls, next }))
+}
+
+/// Where a crawl stands
+#[utoipa::path(
+    get, path = "/v1/crawls/{id}", tag = "crawls",
+    params(
+        ("id" = Uuid, Path, description = "The crawl's id"),
+        ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
+         description = "Seconds to wait for another state"),
+    ),
+    responses(
+        (status = 200, description = "The crawl", body = CrawlDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn look(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let wait = Parameters::parse(&uri, &["wait"])?.wait()?;
+    let id = known(&service, &caller, id).await?;
+    let found = || async {
+        let crawl = service.coordinator.api_crawls(&caller, Some(id), 1, None).await?;
+        Ok::<_, ApiError>(crawl.into_iter().next())
+    };
+    let mut crawl = found().await?.ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
+    if crawl.state != "ended" && wait > Duration::ZERO {
+        let question = Question::Crawl(id, crawl.state.clone());
+        let news = service.waiters.wait(&caller, question, wait, &service.stop).await?;
+        if news.is_some() {
+            match found().await {
+                Ok(now) => crawl = now.unwrap_or(crawl),
+                // The wait was paid for; the client asks again when it may.
+                Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(answer::ok(&CrawlDocument::new(crawl)))
+}

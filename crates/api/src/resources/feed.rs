@@ -1,0 +1,127 @@
+//! The feed of a crawl: each fetch once, in the order of recording.
+//!
+//! A reader keeps the cursor of the last page that it has worked through, and goes on there after
+//! any interruption: it gets what was recorded since, and nothing twice.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{Router, extract::State, http::Uri, response::Response, routing::get};
+use everytab_coordinator::{ApiCaller, ApiError, FeedPage, FeedPosition};
+use serde::Serialize;
+use utoipa::{OpenApi, ToSchema};
+use uuid::Uuid;
+
+use crate::{
+    answer,
+    caller::Caller,
+    cursor::{feed_cursor, feed_position},
+    fetch_document::UrlDocument,
+    parameters::Parameters,
+    path_text::{PathId, known},
+    problem::{Problem, ProblemCode, ProblemDocument},
+    service::Service,
+    waiters::Question,
+};
+
+/// Fetches of a page where the client does not say how many.
+const DEFAULT_FETCHES: i32 = 100;
+/// Fetches of a page: about a megabyte.
+const MAX_FETCHES: i32 = 1_000;
+
+/// A page of a feed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FeedDocument {
+    /// URLs that were recorded, in this order.
+    pub(crate) fetches: Vec<UrlDocument>,
+    /// The cursor for `after`, to go on behind this page.
+    pub(crate) next: String,
+    /// Whether more may be there already.
+    pub(crate) has_more: bool,
+    /// running, paused or ended. Nothing comes after a page of an ended crawl without more.
+    pub(crate) crawl_state: String,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(feed))]
+pub(crate) struct FeedDescription;
+
+/// The route of feeds.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new().route("/v1/crawls/{id}/feed", get(feed))
+}
+
+/// What was recorded, each URL once
+#[utoipa::path(
+    get, path = "/v1/crawls/{id}/feed", tag = "crawls",
+    params(
+        ("id" = Uuid, Path, description = "The crawl's id"),
+        ("after" = Option<String>, Query,
+         description = "The cursor of the page before; without it, from the beginning"),
+        ("newest" = Option<i32>, Query, minimum = 1, maximum = 1000,
+         description = "Without after: begin with so many of the newest, not at the beginning"),
+        ("limit" = Option<i32>, Query, minimum = 1, maximum = 1000,
+         description = "URLs at most; 100"),
+        ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
+         description = "Seconds to wait while there is nothing"),
+    ),
+    responses(
+        (status = 200, description = "A page", body = FeedDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn feed(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let parameters = Parameters::parse(&uri, &["after", "newest", "limit", "wait"])?;
+    let limit = parameters.limit("limit", DEFAULT_FETCHES, MAX_FETCHES)?;
+    let wait = parameters.wait()?;
+    if parameters.text("newest").is_some() {
+        if let Some(other) =
+            ["after", "limit", "wait"].into_iter().find(|name| parameters.text(name).is_some())
+        {
+            let detail = "newest goes alone";
+            return Err(Problem::of_field(ProblemCode::InvalidParameter, other, detail));
+        }
+        let newest = parameters.limit("newest", DEFAULT_FETCHES, MAX_FETCHES)?;
+        let id = known(&service, &caller, id).await?;
+        let page = service.coordinator.api_feed_tail(&caller, id, newest).await?;
+        return Ok(document(&caller, id, page));
+    }
+    let id = known(&service, &caller, id).await?;
+    let after = match parameters.text("after") {
+        Some(cursor) => feed_position(&caller.secret_sha256, id, cursor)?,
+        None => FeedPosition::default(),
+    };
+    let mut page = service.coordinator.api_feed(&caller, id, &after, limit, 1).await?;
+    let is_over = page.crawl_state == "ended";
+    if page.fetches.is_empty() && !page.has_more && !is_over && wait > Duration::ZERO {
+        let question = Question::Feed(id, page.next.clone());
+        let news = service.waiters.wait(&caller, question, wait, &service.stop).await?;
+        if news.is_some() {
+            let now = service.coordinator.api_feed(&caller, id, &page.next, limit, 0).await;
+            page = now_or_before(now, page)?;
+        }
+    }
+    Ok(document(&caller, id, page))
+}
+
+/// The answer with a page.
+fn document(caller: &ApiCaller, id: Uuid, page: FeedPage) -> Response {
+    let fetches = page.fetches.into_iter();
+    let fetches = fetches.map(|fetch| UrlDocument::new(fetch, &caller.secret_sha256)).collect();
+    let next = feed_cursor(&caller.secret_sha256, id, &page.next);
+    let (has_more, crawl_state) = (page.has_more, page.crawl_state);
+    answer::ok(&FeedDocument { fetches, next, has_more, crawl_state })
+}
+
+/// The page after a wait; the one before it where the key may not ask now.
+fn now_or_before(now: Result<FeedPage, ApiError>, before: FeedPage) -> Result<FeedPage, Problem> {
+    match now {
+        Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => Ok(before),
+        now => Ok(now?),
+    }
+}

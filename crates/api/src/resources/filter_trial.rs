@@ -1,0 +1,188 @@
+//! What a filter decides of URLs, before any crawl uses it. Nothing is fetched.
+//!
+//! Invariant: URLs are decided as links or seeds of a crawl would be, but for imported lists, which
+//! only workers have; an answer names those that were not asked.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    response::Response,
+    routing::post,
+};
+use everytab_filters::{Filter, FilterSet, FilterSettings, TestedUrl, check_filter_name};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{OpenApi, ToSchema};
+
+use super::batches::in_background;
+use crate::{
+    answer, body,
+    caller::Caller,
+    filter_body::{FilterBody, VerdictWord},
+    problem::{Problem, ProblemCode, ProblemDocument},
+    service::Service,
+    submitted_urls::MAX_URLS,
+};
+
+/// Time for which one request tests URLs.
+const MAX_TRIAL: Duration = Duration::from_secs(2);
+/// Requests that test URLs at a time, each with a core: others have something to do as well.
+pub(crate) const TRIALS_AT_A_TIME: usize = 2;
+
+/// URLs, and the filter that decides them: `filter` or `name`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilterTrial {
+    /// A filter that need not be kept.
+    pub(crate) filter: Option<FilterBody>,
+    /// The name of one of the key's filters.
+    pub(crate) name: Option<String>,
+    /// Absolute URLs; at most 10,000.
+    #[schema(max_items = 10000)]
+    pub(crate) urls: Vec<String>,
+    /// Whether the URLs are submitted ones: lists and countries with the mode keep do not concern
+    /// these. Else they are links.
+    #[serde(default)]
+    pub(crate) seeds: bool,
+}
+
+/// What becomes of a URL.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TriedUrl {
+    /// The URL as it was given.
+    pub(crate) url: String,
+    /// The URL, normalized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
+    /// What becomes of it; absent where it is no URL of a crawl.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) verdict: Option<VerdictWord>,
+    /// The part of the filter that decided, such as `rules[0]`; absent where none did, so that the
+    /// URL is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) by: Option<String>,
+    /// Why it is no URL of a crawl.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+/// What a filter decides.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FilterTrialDocument {
+    /// The URLs, in their order.
+    pub(crate) urls: Vec<TriedUrl>,
+    /// The imported lists that the filter names, which were not asked: a crawl may drop more.
+    pub(crate) lists_not_asked: Vec<String>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(test))]
+pub(crate) struct FilterTrialDescription;
+
+/// The route of tests.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new().route("/v1/url/filter/test", post(test))
+}
+
+/// Which part of a filter decides each URL
+#[utoipa::path(
+    post, path = "/v1/url/filter/test", tag = "filters",
+    request_body(content = FilterTrial, example = json!({
+        "filter": { "rules": [{ "pattern": "*/shop/*", "verdict": "drop" }] },
+        "urls": ["https://example.com/shop/1", "https://example.com/news/1"],
+    })),
+    responses(
+        (status = 200, description = "What becomes of each URL", body = FilterTrialDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn test(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (_, bytes) = body::json_request(&service, &caller, request).await?;
+    let FilterTrial { filter, name, urls, seeds } = body::from_json(&bytes)?;
+    if urls.len() > MAX_URLS {
+        let detail = format!("a request has at most {MAX_URLS} URLs; send several");
+        return Err(Problem::with(ProblemCode::TooManyUrls, detail));
+    }
+    let wrong = |field: &str, detail: String| {
+        Problem::of_field(ProblemCode::InvalidParameter, field, detail)
+    };
+    service.coordinator.api_admit_urls(&caller, urls.len()).await?;
+    let filter = match (filter, name) {
+        (Some(filter), None) => TriedFilter::Given(Box::new(filter)),
+        (None, Some(name)) => {
+            check_filter_name(&name).map_err(|detail| wrong("name", detail))?;
+            let found = service.coordinator.api_filters(&caller, None, Some(&[&name])).await?;
+            let stored = found.into_iter().next();
+            let stored = stored.ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
+            TriedFilter::Kept(stored.body)
+        }
+        _ => return Err(wrong("filter", "give one of filter and name".to_owned())),
+    };
+    let Ok(permit) = Arc::clone(&service.trials).try_acquire_owned() else {
+        return Err(Problem::unavailable("other filters are being tested", 1));
+    };
+    let document = in_background(&service, move |service| {
+        let settings = filter.settings();
+        let document = settings.and_then(|settings| tried(service, &settings, urls, seeds));
+        drop(permit);
+        document
+    });
+    Ok(answer::ok(&document.await?))
+}
+
+/// The filter of a test, not compiled yet.
+enum TriedFilter {
+    Given(Box<FilterBody>),
+    Kept(Value),
+}
+
+impl TriedFilter {
+    fn settings(self) -> Result<FilterSettings, Problem> {
+        match self {
+            Self::Given(body) => body.settings(),
+            Self::Kept(value) => FilterSettings::of_value(value)
+                .map_err(|error| Problem::of_field(ProblemCode::InvalidParameter, "name", error)),
+        }
+    }
+}
+
+/// Decides the URLs.
+fn tried(
+    service: &Service,
+    settings: &FilterSettings,
+    urls: Vec<String>,
+    is_exempt: bool,
+) -> Result<FilterTrialDocument, Problem> {
+    let filter = Filter::compile(settings, |_| None)
+        .map_err(|error| Problem::of_field(ProblemCode::InvalidParameter, "filter", error))?;
+    let (set, began) = (FilterSet::new(vec![filter]), Instant::now());
+    let one = |url: String| {
+        // Whoever sent it may be gone, and patterns may cost a second a URL.
+        if began.elapsed() > MAX_TRIAL {
+            let detail = format!("testing takes over {} s; send fewer URLs", MAX_TRIAL.as_secs());
+            return Err(Problem::with(ProblemCode::TooManyUrls, detail));
+        }
+        let mut tested = set.test(&[&url], is_exempt, &service.parameters);
+        let Some(TestedUrl { key, decision, error }) = tested.pop() else {
+            return Err(Problem::new(ProblemCode::Internal));
+        };
+        let verdict = decision.map_or(VerdictWord::Keep, |found| found.verdict.into());
+        let by = decision.map(|found| found.by.to_string());
+        Ok(TriedUrl { url, verdict: key.is_some().then_some(verdict), key, by, error })
+    };
+    let lists_not_asked = settings.list_names().into_iter().map(str::to_owned).collect();
+    Ok(FilterTrialDocument {
+        urls: urls.into_iter().map(one).collect::<Result<_, _>>()?,
+        lists_not_asked,
+    })
+}

@@ -1,0 +1,230 @@
+//! Filters of a key: which URLs its crawls ask for, and which pages they keep.
+//!
+//! Invariant: a filter that is kept can be used; a crawl that named it keeps it as it was.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, Uri},
+    response::Response,
+    routing::get,
+};
+use chrono::{DateTime, Utc};
+use everytab_coordinator::StoredFilter;
+use everytab_filters::check_filter_name;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{OpenApi, ToSchema};
+use uuid::Uuid;
+
+use super::batches::in_background;
+use crate::{
+    answer, body,
+    caller::Caller,
+    filter_body::FilterBody,
+    idempotency,
+    parameters::Parameters,
+    path_text::{PathId, known},
+    problem::{Problem, ProblemCode, ProblemDocument},
+    service::Service,
+};
+
+/// A filter to keep.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilterSubmission {
+    /// Its name, which no other filter of the key has: 1 to 100 of a-z, A-Z, 0-9, `-`, `_` and `.`.
+    pub(crate) name: String,
+    /// The filter.
+    pub(crate) filter: FilterBody,
+}
+
+/// What a filter is to be from now on.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilterChange {
+    /// The filter.
+    pub(crate) filter: FilterBody,
+}
+
+/// A filter that is kept.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FilterDocument {
+    /// Its id.
+    pub(crate) id: Uuid,
+    /// Its name, for `settings.filter` of a crawl.
+    pub(crate) name: String,
+    /// How often it was written.
+    pub(crate) version: i32,
+    /// The filter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) filter: Option<FilterBody>,
+    /// When it was written last.
+    pub(crate) changed_at: DateTime<Utc>,
+}
+
+impl FilterDocument {
+    fn new(stored: StoredFilter) -> Self {
+        let StoredFilter { id, owner: _, name, version, body, changed_at } = stored;
+        Self { id, name, version, filter: FilterBody::of(body), changed_at }
+    }
+}
+
+/// The filters of a key.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FilterDocuments {
+    /// The filters, by name.
+    pub(crate) filters: Vec<FilterDocument>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(add, list, look, change, remove))]
+pub(crate) struct FiltersDescription;
+
+/// The routes of filters.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/v1/url/filter", get(list).post(add))
+        .route("/v1/url/filter/{id}", get(look).put(change).delete(remove))
+}
+
+/// Keep a filter
+#[utoipa::path(
+    post, path = "/v1/url/filter", tag = "filters",
+    params(("Idempotency-Key" = Option<String>, Header,
+        description = "The same request within 24 hours keeps no other filter")),
+    request_body(content = FilterSubmission, example = json!({
+        "name": "no-shops",
+        "filter": { "rules": [{ "pattern": "*/shop/*", "verdict": "drop" }],
+                    "languages": { "keep": ["de", "en"] } },
+    })),
+    responses(
+        (status = 201, description = "It is kept", body = FilterDocument),
+        (status = 200, description = "The same request kept it before", body = FilterDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn add(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, bytes) = body::json_request(&service, &caller, request).await?;
+    let idempotency = idempotency::of(&parts, &bytes)?;
+    let FilterSubmission { name, filter } = body::from_json(&bytes)?;
+    check_filter_name(&name)
+        .map_err(|detail| Problem::of_field(ProblemCode::InvalidParameter, "name", detail))?;
+    service.coordinator.api_admit(&caller).await?;
+    let filter = checked(&service, filter).await?;
+    let (stored, is_repeated) =
+        service.coordinator.api_add_filter(&caller, &name, &filter, idempotency.as_ref()).await?;
+    let place = format!("/v1/url/filter/{}", stored.id);
+    let status = if is_repeated { StatusCode::OK } else { StatusCode::CREATED };
+    Ok(answer::at(&place, answer::json(status, &FilterDocument::new(stored))))
+}
+
+/// List the key's filters by name
+#[utoipa::path(
+    get, path = "/v1/url/filter", tag = "filters",
+    responses(
+        (status = 200, description = "Filters", body = FilterDocuments),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn list(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let stored = service.coordinator.api_filters(&caller, None, None).await?;
+    let filters = stored.into_iter().map(FilterDocument::new).collect();
+    Ok(answer::ok(&FilterDocuments { filters }))
+}
+
+/// A filter as it is now
+#[utoipa::path(
+    get, path = "/v1/url/filter/{id}", tag = "filters",
+    params(("id" = Uuid, Path, description = "The filter's id")),
+    responses(
+        (status = 200, description = "The filter", body = FilterDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn look(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let id = known(&service, &caller, id).await?;
+    let found = service.coordinator.api_filters(&caller, Some(id), None).await?;
+    let stored = found.into_iter().next().ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
+    Ok(answer::ok(&FilterDocument::new(stored)))
+}
+
+/// Write a filter anew; crawls that were started keep what it was
+#[utoipa::path(
+    put, path = "/v1/url/filter/{id}", tag = "filters",
+    params(("id" = Uuid, Path, description = "The filter's id")),
+    request_body(content = FilterChange, example = json!({
+        "filter": { "rules": [{ "pattern": "*/basket/*", "verdict": "drop" }] },
+    })),
+    responses(
+        (status = 200, description = "The filter as it is from now on", body = FilterDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn change(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (_, bytes) = body::json_request(&service, &caller, request).await?;
+    let FilterChange { filter } = body::from_json(&bytes)?;
+    let id = known(&service, &caller, id).await?;
+    service.coordinator.api_admit(&caller).await?;
+    let filter = checked(&service, filter).await?;
+    let stored = service.coordinator.api_change_filter(&caller, id, &filter).await?;
+    Ok(answer::ok(&FilterDocument::new(stored)))
+}
+
+/// Remove a filter; crawls that were started keep it
+#[utoipa::path(
+    delete, path = "/v1/url/filter/{id}", tag = "filters",
+    params(("id" = Uuid, Path, description = "The filter's id")),
+    responses(
+        (status = 204, description = "It was removed"),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn remove(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let id = known(&service, &caller, id).await?;
+    service.coordinator.api_remove_filter(&caller, id).await?;
+    Ok(answer::nothing())
+}
+
+/// A filter that can be used, as it is kept. To compile it takes a while.
+async fn checked(service: &Arc<Service>, filter: FilterBody) -> Result<Value, Problem> {
+    in_background(service, move |_| {
+        let settings = filter.settings()?;
+        serde_json::to_value(settings)
+            .map_err(|error| Problem::of_field(ProblemCode::InvalidParameter, "filter", error))
+    })
+    .await
+}

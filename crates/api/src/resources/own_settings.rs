@@ -1,0 +1,173 @@
+//! What a key may do and has done, and what the service does where it is not told.
+
+use std::sync::Arc;
+
+use axum::{Router, extract::State, http::Uri, response::Response, routing::get};
+use everytab_coordinator::ApiKey;
+use everytab_crawler::CrawlSettings;
+use serde::Serialize;
+use utoipa::{OpenApi, ToSchema};
+
+use crate::{
+    answer,
+    body::MAX_BODY_BYTES,
+    caller::Caller,
+    crawl_settings::SettingsOfCrawl,
+    parameters::{MAX_WAIT_S, Parameters},
+    problem::{Problem, ProblemDocument},
+    service::Service,
+    submitted_urls::MAX_URLS,
+    waiters::MAX_WAITERS_PER_KEY,
+};
+
+/// What the operator allows a key, and what it has used. What is absent is not limited.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct KeyDocument {
+    /// The public part of the key.
+    pub(crate) id: String,
+    /// The name that the operator gave it.
+    pub(crate) name: String,
+    /// Requests a second, over a longer time.
+    pub(crate) requests_per_second: f64,
+    /// Requests in one moment.
+    pub(crate) burst: i32,
+    /// URLs that may be submitted a day (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) urls_a_day: Option<i64>,
+    /// Those of today.
+    pub(crate) urls_today: i64,
+    /// Pages that may be captured a day (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pages_a_day: Option<i64>,
+    /// Those of today, as counted some seconds ago.
+    pub(crate) pages_today: i64,
+    /// Bytes that its crawls may keep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_bytes: Option<i64>,
+    /// Those kept, as counted some seconds ago.
+    pub(crate) bytes_kept: i64,
+    /// Crawls that may be open, besides those of single URLs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_crawls: Option<i32>,
+    /// Those that are, as counted some seconds ago.
+    pub(crate) open_crawls: i32,
+    /// Requests a second that all its crawls together make to the web.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rate: Option<i32>,
+    /// The least pause between two requests to a host, in milliseconds.
+    pub(crate) min_delay_ms: i32,
+}
+
+/// The bounds of every request.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RequestLimits {
+    /// Bytes of a body.
+    pub(crate) body_bytes: usize,
+    /// URLs of a request.
+    pub(crate) urls: usize,
+    /// Seconds that a request may wait.
+    pub(crate) wait_s: u64,
+    /// Requests of a key that may wait together.
+    pub(crate) waiters: usize,
+}
+
+/// The service as a key sees it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SettingsDocument {
+    /// The program's version.
+    pub(crate) version: String,
+    /// The User-Agent with which sites are asked.
+    pub(crate) user_agent: String,
+    /// Where sites find who asks them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) contact: Option<String>,
+    /// The key.
+    pub(crate) key: KeyDocument,
+    /// The settings of a crawl that gives none.
+    pub(crate) defaults: SettingsOfCrawl,
+    /// The bounds of every request.
+    pub(crate) limits: RequestLimits,
+    /// The names of the lists that filters may use.
+    pub(crate) lists: Vec<String>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(settings))]
+pub(crate) struct OwnSettingsDescription;
+
+/// The route of settings.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new().route("/v1/settings", get(settings))
+}
+
+/// Defaults, limits, and what the key has used of them
+#[utoipa::path(
+    get, path = "/v1/settings", tag = "service",
+    responses(
+        (status = 200, description = "The service as the key sees it", body = SettingsDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn settings(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let key = service.coordinator.api_key(&caller).await?;
+    let lists = service.coordinator.api_filter_lists(&caller, None).await?;
+    let lists = lists.into_iter().map(|list| list.name).collect();
+    let user_agent = service.settings.user_agent.clone();
+    Ok(answer::ok(&SettingsDocument {
+        version: service.settings.version.clone(),
+        contact: contact_of(&user_agent).map(str::to_owned),
+        user_agent,
+        key: key_document(key),
+        defaults: SettingsOfCrawl::of(CrawlSettings::default()),
+        limits: RequestLimits {
+            body_bytes: MAX_BODY_BYTES,
+            urls: MAX_URLS,
+            wait_s: MAX_WAIT_S,
+            waiters: MAX_WAITERS_PER_KEY,
+        },
+        lists,
+    }))
+}
+
+fn key_document(key: ApiKey) -> KeyDocument {
+    KeyDocument {
+        id: key.key,
+        name: key.name,
+        requests_per_second: key.requests_per_second,
+        burst: key.burst,
+        urls_a_day: key.urls_a_day,
+        urls_today: key.urls_today,
+        pages_a_day: key.pages_a_day,
+        pages_today: key.pages_today,
+        max_bytes: key.max_bytes,
+        bytes_kept: key.bytes_kept,
+        max_crawls: key.max_crawls,
+        open_crawls: key.open_crawls,
+        rate: key.rate,
+        min_delay_ms: key.min_delay_ms,
+    }
+}
+
+/// The address in a User-Agent such as `Bot/1.0 (+https://bot.example/)`.
+fn contact_of(user_agent: &str) -> Option<&str> {
+    let (_, rest) = user_agent.split_once("(+")?;
+    rest.split_once(')').map(|(contact, _)| contact)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contact_is_the_address_in_the_user_agent() {
+        assert_eq!(contact_of("Bot/1.0 (+https://bot.example/)"), Some("https://bot.example/"));
+        assert_eq!(contact_of("Bot/1.0"), None);
+        assert_eq!(contact_of("Bot (+x"), None);
+    }
+}

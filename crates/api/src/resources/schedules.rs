@@ -1,0 +1,276 @@
+//! Crawls that start again and again.
+//!
+//! Invariant: the crawls of a schedule are its key's, with the settings and seeds that it was
+//! added with.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, Uri},
+    response::Response,
+    routing::get,
+};
+use chrono::{DateTime, Utc};
+use everytab_coordinator::{NewSchedule, ScheduleRow};
+use everytab_crawler::CrawlSettings;
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+use uuid::Uuid;
+
+use super::batches::{in_background, packed};
+use crate::{
+    answer,
+    asked_crawl::AskedCrawl,
+    body,
+    caller::Caller,
+    crawl_settings::SettingsOfCrawl,
+    idempotency,
+    parameters::Parameters,
+    path_text::{PathId, known},
+    problem::{Problem, ProblemCode, ProblemDocument, ProblemItem},
+    schedule_times::{DayWord, TimesInWords},
+    service::Service,
+    short_text::check_name,
+};
+
+/// A schedule to add: `every`, or `at` and perhaps `days`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScheduleSubmission {
+    /// Its name, which no other schedule of the key has: 1 to 100 characters; else its id.
+    pub(crate) name: Option<String>,
+    /// The time between two crawls, 60s to 365d: `90m`, `24h` or `7d`. The first one starts after
+    /// that time.
+    pub(crate) every: Option<String>,
+    /// The time of day in UTC, such as `03:00`.
+    pub(crate) at: Option<String>,
+    /// The weekdays of that time in UTC; else every day.
+    pub(crate) days: Option<Vec<DayWord>>,
+    /// URLs, or hostnames, which get `https://`; at most 10,000.
+    #[schema(max_items = 10000)]
+    pub(crate) urls: Vec<String>,
+    /// What is asked of each crawl.
+    #[serde(default)]
+    pub(crate) settings: SettingsOfCrawl,
+}
+
+/// A schedule that was added.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AddedSchedule {
+    /// Its id.
+    pub(crate) id: Uuid,
+    /// Its name.
+    pub(crate) name: String,
+    /// When it starts its first crawl.
+    pub(crate) next_at: DateTime<Utc>,
+    /// Number of the URLs with which its crawls start.
+    pub(crate) seeds: usize,
+    /// Why the others are none.
+    pub(crate) refused: Vec<ProblemItem>,
+}
+
+/// A schedule.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ScheduleDocument {
+    /// Its id.
+    pub(crate) id: Uuid,
+    /// Its name.
+    pub(crate) name: String,
+    /// The time between two crawls, in the largest unit that leaves no rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) every: Option<String>,
+    /// The time of day in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<String>,
+    /// The weekdays of that time; absent where it is every day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) days: Option<Vec<DayWord>>,
+    /// The settings of its crawls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) settings: Option<SettingsOfCrawl>,
+    /// Number of the URLs with which its crawls start.
+    pub(crate) seeds: i64,
+    /// When it was added.
+    pub(crate) created_at: DateTime<Utc>,
+    /// When it starts its next crawl.
+    pub(crate) next_at: DateTime<Utc>,
+    /// Crawls that it has started.
+    pub(crate) fired: i64,
+    /// Times that passed without one: the crawl before had not ended, or the key might not crawl.
+    pub(crate) skipped: i64,
+    /// The id of the last crawl that it started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_crawl: Option<Uuid>,
+    /// Why it could not start the last one, where that was so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_error: Option<ProblemCode>,
+}
+
+impl ScheduleDocument {
+    /// A schedule without what is the operator's.
+    fn new(row: ScheduleRow) -> Self {
+        let TimesInWords { every, at, days } =
+            TimesInWords::show(row.every_s, row.at_s, row.weekdays);
+        let settings = serde_json::from_value::<CrawlSettings>(row.settings);
+        // What is no code is the database's own words, which are for the operator.
+        let code = |text: String| ProblemCode::parse(&text).unwrap_or(ProblemCode::Internal);
+        Self {
+            id: row.id,
+            name: row.name,
+            every,
+            at,
+            days,
+            settings: settings.ok().map(SettingsOfCrawl::of),
+            seeds: row.seeds,
+            created_at: row.created_at,
+            next_at: row.next_at,
+            fired: row.fired,
+            skipped: row.skipped,
+            last_crawl: row.last_crawl,
+            last_error: row.last_error.map(code),
+        }
+    }
+}
+
+/// The schedules of a key.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ScheduleList {
+    /// The schedules, the one that is due next first.
+    pub(crate) schedules: Vec<ScheduleDocument>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(add, list, look, remove))]
+pub(crate) struct SchedulesDescription;
+
+/// The routes of schedules.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new()
+        .route("/v1/url/schedule", get(list).post(add))
+        .route("/v1/url/schedule/{id}", get(look).delete(remove))
+}
+
+/// Start crawls on a schedule
+#[utoipa::path(
+    post, path = "/v1/url/schedule", tag = "schedules",
+    params(("Idempotency-Key" = Option<String>, Header,
+        description = "The same request within 24 hours adds no other schedule")),
+    request_body(content = ScheduleSubmission, example = json!({
+        "name": "news of the night", "at": "03:00", "days": ["mon", "thu"],
+        "urls": ["https://example.com/news/"], "settings": { "scope": "host", "depth": 1 },
+    })),
+    responses(
+        (status = 201, description = "It was added", body = AddedSchedule),
+        (status = 200, description = "The same request added it before", body = AddedSchedule),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn add(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, bytes) = body::json_request(&service, &caller, request).await?;
+    let idempotency = idempotency::of(&parts, &bytes)?;
+    let (name, times, asked) = in_background(&service, move |service| {
+        let ScheduleSubmission { name, every, at, days, urls, settings } = body::from_json(&bytes)?;
+        name.as_deref().map(check_name).transpose()?;
+        let times = TimesInWords { every, at, days }.read()?;
+        Ok((name, times, AskedCrawl::read(service, settings, &urls)?))
+    })
+    .await?;
+    let AskedCrawl { settings, urls, .. } = asked.with_filter(&service, &caller).await?;
+    let (urls, links) = packed(&service, urls.some()?, 0).await?;
+    let id = Uuid::now_v7();
+    let schedule = NewSchedule {
+        id,
+        owner: format!("key:{}", caller.key),
+        name: name.clone().unwrap_or_else(|| id.to_string()),
+        times,
+        store: service.settings.store.clone(),
+        settings: serde_json::to_value(&settings)
+            .map_err(|error| Problem::with(ProblemCode::InvalidSetting, error))?,
+        links,
+    };
+    let added =
+        service.coordinator.api_add_schedule(&caller, &schedule, idempotency.as_ref()).await?;
+    let document = AddedSchedule {
+        id: added.id,
+        name: name.unwrap_or_else(|| added.id.to_string()),
+        next_at: added.next_at,
+        seeds: urls.accepted.len(),
+        refused: urls.refused,
+    };
+    let is_new = !added.is_repeated;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    let place = format!("/v1/url/schedule/{}", added.id);
+    Ok(answer::at(&place, answer::json(status, &document)))
+}
+
+/// List the key's schedules, the next one first
+#[utoipa::path(
+    get, path = "/v1/url/schedule", tag = "schedules",
+    responses(
+        (status = 200, description = "Schedules", body = ScheduleList),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn list(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let rows = service.coordinator.api_list_schedules(&caller, None).await?;
+    let schedules = rows.into_iter().map(ScheduleDocument::new).collect();
+    Ok(answer::ok(&ScheduleList { schedules }))
+}
+
+/// When a schedule is due, and what it has done
+#[utoipa::path(
+    get, path = "/v1/url/schedule/{id}", tag = "schedules",
+    params(("id" = Uuid, Path, description = "The schedule's id")),
+    responses(
+        (status = 200, description = "The schedule", body = ScheduleDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn look(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let id = known(&service, &caller, id).await?;
+    let found = service.coordinator.api_list_schedules(&caller, Some(id)).await?;
+    let row = found.into_iter().next().ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
+    Ok(answer::ok(&ScheduleDocument::new(row)))
+}
+
+/// Remove a schedule; the crawls that it started stay
+#[utoipa::path(
+    delete, path = "/v1/url/schedule/{id}", tag = "schedules",
+    params(("id" = Uuid, Path, description = "The schedule's id")),
+    responses(
+        (status = 204, description = "It was removed"),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn remove(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathId(id): PathId,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    Parameters::parse(&uri, &[])?;
+    let id = known(&service, &caller, id).await?;
+    service.coordinator.api_drop_schedule(&caller, id).await?;
+    Ok(answer::nothing())
+}

@@ -1,0 +1,147 @@
+//! Full-text search over the pages of a key's crawls that are searched.
+
+use std::sync::Arc;
+
+use axum::{Router, extract::State, http::Uri, response::Response, routing::get};
+use everytab_coordinator::ApiFound;
+use serde::Serialize;
+use utoipa::{OpenApi, ToSchema};
+use uuid::Uuid;
+
+use crate::{
+    answer,
+    caller::Caller,
+    fetch_document::UrlDocument,
+    parameters::Parameters,
+    problem::{Problem, ProblemCode, ProblemDocument},
+    service::Service,
+};
+
+/// Pages of an answer where the client does not say how many.
+const DEFAULT_FOUND: i32 = 10;
+/// Pages of an answer: a snippet of each is cut from up to 16 KiB of text.
+const MAX_FOUND: i32 = 100;
+/// Pages that may be passed over: nobody reads on so far.
+const MAX_SKIPPED: i32 = 1_000;
+/// Greatest length of a query in bytes.
+const MAX_QUERY_BYTES: usize = 1_000;
+/// Begins a word of the query in a snippet, as Postgres marks it.
+const WORD_START: char = '\u{2}';
+/// Ends it.
+const WORD_END: char = '\u{3}';
+
+/// A part of a snippet.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct SnippetPart {
+    /// The text.
+    pub(crate) text: String,
+    /// Whether it is a word of the query.
+    pub(crate) found: bool,
+}
+
+/// A page that has the words of the query.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FoundDocument {
+    /// How well it answers; only to be compared with others of the same query.
+    pub(crate) rank: f32,
+    /// The parts of its text with the words, one after the other.
+    pub(crate) snippet: Vec<SnippetPart>,
+    /// The page.
+    pub(crate) page: UrlDocument,
+}
+
+/// The pages that answer a query.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SearchDocument {
+    /// The best first.
+    pub(crate) found: Vec<FoundDocument>,
+    /// What `after` is for those that follow; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<i32>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(search))]
+pub(crate) struct SearchDescription;
+
+/// The route of search.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new().route("/v1/crawled/search", get(search))
+}
+
+/// Pages with words
+#[utoipa::path(
+    get, path = "/v1/crawled/search", tag = "captures",
+    params(
+        ("q" = String, Query, max_length = 1000,
+         description = "Words; \"some words\" together, or, -without"),
+        ("crawl" = Option<Uuid>, Query, description = "One of the key's crawls; else all of them"),
+        ("limit" = Option<i32>, Query, minimum = 1, maximum = 100, description = "Pages at most"),
+        ("after" = Option<i32>, Query, minimum = 0, maximum = 1000,
+         description = "Pages to pass over: `next` of the answer before"),
+    ),
+    responses(
+        (status = 200, description = "The pages", body = SearchDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn search(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let parameters = Parameters::parse(&uri, &["q", "crawl", "limit", "after"])?;
+    let wrong =
+        |field, detail: String| Problem::of_field(ProblemCode::InvalidParameter, field, detail);
+    let query = parameters.text("q").unwrap_or_default();
+    if query.trim().is_empty() || query.len() > MAX_QUERY_BYTES {
+        return Err(wrong("q", format!("give words, at most {MAX_QUERY_BYTES} bytes")));
+    }
+    let crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
+    let limit = parameters.limit("limit", DEFAULT_FOUND, MAX_FOUND)?;
+    let what = format!("a number from 0 to {MAX_SKIPPED}");
+    let skip: i32 = parameters.value("after", &what)?.unwrap_or_default();
+    if !(0..=MAX_SKIPPED).contains(&skip) {
+        return Err(wrong("after", format!("{skip} is not {what}")));
+    }
+    let found = service.coordinator.api_search(&caller, crawl, query, (limit, skip)).await?;
+    let is_full = found.len() >= usize::try_from(limit).unwrap_or_default();
+    let next = Some(skip + limit).filter(|next| is_full && *next <= MAX_SKIPPED);
+    let found = found.into_iter().map(|found| {
+        let ApiFound { rank, snippet, fetch } = found;
+        let page = UrlDocument::new(fetch, &caller.secret_sha256);
+        FoundDocument { rank, snippet: parts(&snippet), page }
+    });
+    Ok(answer::ok(&SearchDocument { found: found.collect(), next }))
+}
+
+/// Splits a snippet at the marks of Postgres, so that no client has to trust text of the web.
+fn parts(snippet: &str) -> Vec<SnippetPart> {
+    let mut parts = Vec::new();
+    let mut push = |text: &str, found| {
+        if !text.is_empty() {
+            parts.push(SnippetPart { text: text.to_owned(), found });
+        }
+    };
+    for piece in snippet.split_inclusive(WORD_END) {
+        let (before, word) = piece.split_once(WORD_START).unwrap_or((piece, ""));
+        push(before, false);
+        push(word.trim_end_matches(WORD_END), true);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snippet_is_split_at_its_marks() {
+        let part = |text: &str, found| SnippetPart { text: text.to_owned(), found };
+        let expected = [part("a ", false), part("b", true), part(" <c> ", false), part("d", true)];
+        assert_eq!(parts("a \u{2}b\u{3} <c> \u{2}d\u{3}"), expected);
+        assert_eq!(parts(""), []);
+        assert_eq!(parts("a"), [part("a", false)]);
+    }
+}

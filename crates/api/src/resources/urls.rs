@@ -1,0 +1,210 @@
+//! Single URLs: submitted one by one, and what became of each.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, Uri},
+    response::Response,
+    routing::{get, post},
+};
+use everytab_coordinator::{ApiFetch, ApiSubmission, FetchId, LinksRow};
+use everytab_crawler::{CrawlSettings, SeedBatch, new_crawl, parse_seed};
+use everytab_frontier::{CanonicalUrl, MAX_PRIORITY, site_hash};
+use serde::Deserialize;
+use utoipa::{OpenApi, ToSchema};
+use uuid::Uuid;
+
+use crate::{
+    answer, body,
+    caller::Caller,
+    crawl_settings::{MediaWord, SettingsOfCrawl},
+    fetch_document::{UrlDocument, is_settled},
+    idempotency,
+    parameters::Parameters,
+    path_text::{PathText, known},
+    problem::{Problem, ProblemCode, ProblemDocument},
+    service::Service,
+    url_id::{parse_url_id, url_id},
+    waiters::{News, Question},
+};
+
+/// The greatest age that may be asked for, in seconds: ten years.
+const MAX_AGE_S: u32 = 10 * 365 * 86_400;
+
+/// A URL to fetch.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({ "url": "https://example.com/" }))]
+pub(crate) struct UrlSubmission {
+    /// The URL, or a hostname, which gets `https://`.
+    pub(crate) url: String,
+    /// One of the key's crawls; without it, the crawl that all single URLs of a day go to.
+    pub(crate) crawl: Option<Uuid>,
+    /// 0 to 7: what is greater is asked first among the URLs of a host.
+    #[schema(maximum = 7)]
+    pub(crate) priority: Option<u8>,
+    /// Which requisites of the page are kept; opens a crawl of its own.
+    pub(crate) media: Option<MediaWord>,
+    /// Links from the URL that are followed, within its site; opens a crawl of its own.
+    #[schema(maximum = 1000)]
+    pub(crate) depth: Option<u16>,
+    /// A capture of this key that is at most so many seconds old answers; else the URL is fetched,
+    /// again where need be.
+    #[schema(maximum = 315_360_000)]
+    pub(crate) max_age_s: Option<u32>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(submit, find))]
+pub(crate) struct UrlsDescription;
+
+/// The routes of single URLs.
+pub(crate) fn routes() -> Router<Arc<Service>> {
+    Router::new().route("/v1/url", post(submit)).route("/v1/url/{id}", get(find))
+}
+
+/// Submit a URL
+#[utoipa::path(
+    post, path = "/v1/url", tag = "urls",
+    params(("Idempotency-Key" = Option<String>, Header,
+        description = "Where the URL opens a crawl: the same request opens no other for a day")),
+    request_body(content = UrlSubmission, example = json!({ "url": "https://example.com/" })),
+    responses(
+        (status = 202, description = "It will be fetched", body = UrlDocument),
+        (status = 200, description = "A capture is young enough", body = UrlDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn submit(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, bytes) = body::json_request(&service, &caller, request).await?;
+    let asked: UrlSubmission = body::from_json(&bytes)?;
+    asked.check()?;
+    let url = parse_seed(&asked.url, &service.parameters)
+        .map_err(|reason| Problem::of_field(ProblemCode::InvalidUrl, "url", reason))?;
+    let (host_hash, url_hash) = (site_hash(url.host()), url.hash().0);
+    let key = url.key().to_owned();
+    let due = |crawl, crawl_id| {
+        let id = url_id(FetchId { crawl, host_hash, url_hash }, &caller.secret_sha256);
+        answer::json(StatusCode::ACCEPTED, &UrlDocument::due(id, Some(key), crawl_id))
+    };
+    if asked.opens_crawl() {
+        let idempotency = idempotency::of(&parts, &bytes)?;
+        let settings = asked.settings()?;
+        let links = packed(&service, url, false, 0)?;
+        let owner = format!("key:{}", caller.key);
+        let crawl = new_crawl(&settings, &owner, &service.settings.store, chrono::Utc::now())
+            .map_err(|error| Problem::with(ProblemCode::InvalidSetting, error))?;
+        let started = service
+            .coordinator
+            .api_start_crawl(&caller, &crawl, idempotency.as_ref(), &[links], true)
+            .await?;
+        return Ok(due(started.crawl, started.crawl_id));
+    }
+    let priority = asked.priority.unwrap_or_default();
+    let submission = ApiSubmission {
+        caller: caller.clone(),
+        crawl: asked.crawl,
+        host_hash,
+        url_hash,
+        max_age_s: asked.max_age_s.map(|age| i32::try_from(age).unwrap_or(i32::MAX)),
+        urgent_data: Some(packed(&service, url.clone(), true, priority)?.data),
+        link: packed(&service, url, false, priority)?,
+    };
+    let accepted = service.submissions.submit(submission).await?;
+    match accepted.capture {
+        Some(capture) => Ok(answer::ok(&UrlDocument::new(capture, &caller.secret_sha256))),
+        None => Ok(due(accepted.crawl, accepted.crawl_id)),
+    }
+}
+
+impl UrlSubmission {
+    fn opens_crawl(&self) -> bool {
+        self.depth.is_some_and(|depth| depth > 0)
+            || self.media.is_some_and(|media| media != MediaWord::None)
+    }
+
+    /// Whether the fields go with each other and are in their bounds.
+    fn check(&self) -> Result<(), Problem> {
+        let wrong = |field, detail: String| {
+            Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
+        };
+        if let Some(priority) = self.priority.filter(|priority| *priority > MAX_PRIORITY) {
+            return wrong("priority", format!("{priority} is not from 0 to {MAX_PRIORITY}"));
+        }
+        if let Some(age) = self.max_age_s.filter(|age| *age > MAX_AGE_S) {
+            return wrong("max_age_s", format!("{age} is not from 0 to {MAX_AGE_S}"));
+        }
+        let own = ["depth", "media"];
+        let own = if self.depth.is_some_and(|depth| depth > 0) { own[0] } else { own[1] };
+        if self.opens_crawl() && self.crawl.is_some() {
+            return wrong(own, format!("{own} opens a crawl: it does not go with crawl"));
+        }
+        if self.opens_crawl() && (self.max_age_s.is_some() || self.priority.is_some()) {
+            let detail = "does not go with max_age_s or priority: it opens a crawl";
+            return wrong(own, format!("{own} {detail}"));
+        }
+        Ok(())
+    }
+
+    /// The settings of the crawl that it opens.
+    fn settings(&self) -> Result<CrawlSettings, Problem> {
+        let settings = SettingsOfCrawl {
+            depth: Some(self.depth.unwrap_or_default()),
+            media: self.media,
+            ..SettingsOfCrawl::default()
+        };
+        settings.settings()
+    }
+}
+
+/// One link as a row.
+fn packed(
+    service: &Service,
+    url: CanonicalUrl,
+    is_urgent: bool,
+    priority: u8,
+) -> Result<LinksRow, Problem> {
+    let mut batch = SeedBatch::new(&service.suffixes, is_urgent);
+    batch.push_with_priority(url, priority);
+    batch.take().pop().ok_or_else(|| Problem::new(ProblemCode::Internal))
+}
+
+/// What became of a URL
+#[utoipa::path(
+    get, path = "/v1/url/{id}", tag = "urls",
+    params(
+        ("id" = String, Path, description = "The URL's id"),
+        ("wait" = Option<f64>, Query, minimum = 0, maximum = 60,
+         description = "Seconds to wait while the URL is due"),
+    ),
+    responses(
+        (status = 200, description = "How it stands", body = UrlDocument),
+        (status = "default", description = "A problem", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn find(
+    State(service): State<Arc<Service>>,
+    Caller(caller): Caller,
+    PathText(id): PathText,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let wait = Parameters::parse(&uri, &["wait"])?.wait()?;
+    let id = known(&service, &caller, parse_url_id(&id, &caller.secret_sha256)).await?;
+    let mut found: ApiFetch = service.coordinator.api_fetch(&caller, id).await?;
+    if !is_settled(&found) && wait > Duration::ZERO {
+        let question = Question::Url(id);
+        let news = service.waiters.wait(&caller, question, wait, &service.stop).await?;
+        if let Some(News::Url(settled)) = news {
+            found = *settled;
+        }
+    }
+    Ok(answer::ok(&UrlDocument::new(found, &caller.secret_sha256)))
+}

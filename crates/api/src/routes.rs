@@ -1,0 +1,76 @@
+//! The table of routes. A resource is one file of `resources/` and one line here: its routes, and
+//! its part of the description.
+//!
+//! Invariant: a test compares the description with what is served, path by path.
+
+use std::sync::Arc;
+
+use axum::{Router, middleware};
+use utoipa::{OpenApi, openapi};
+
+use crate::{
+    description, manners,
+    resources::{
+        batches, captured, crawl_moves, crawls, feed, filter_trial, filters, health, overview,
+        own_settings, page, rates, robots, schedules, search, urls,
+    },
+    service::Service,
+};
+
+/// Every route.
+pub(crate) fn router(service: Arc<Service>) -> Router {
+    Router::new()
+        .merge(urls::routes())
+        .merge(batches::routes())
+        .merge(schedules::routes())
+        .merge(filters::routes())
+        .merge(filter_trial::routes())
+        .merge(robots::routes())
+        .merge(rates::routes())
+        .merge(captured::routes())
+        .merge(search::routes())
+        .merge(crawls::routes())
+        .merge(crawl_moves::routes())
+        .merge(feed::routes())
+        .merge(own_settings::routes())
+        .merge(overview::routes())
+        .merge(health::routes())
+        .merge(description::routes())
+        .merge(page::routes())
+        .fallback(manners::no_route)
+        .with_state(service)
+        .layer(middleware::from_fn(manners::with_manners))
+}
+
+/// The description as JSON, as docs/openapi.json has it.
+///
+/// # Errors
+/// When it is no JSON.
+pub fn description_json() -> Result<String, serde_json::Error> {
+    Ok(serde_json::to_string_pretty(&described())? + "\n")
+}
+
+/// The description of every route.
+fn described() -> openapi::OpenApi {
+    let parts = [
+        urls::UrlsDescription::openapi(),
+        batches::BatchesDescription::openapi(),
+        schedules::SchedulesDescription::openapi(),
+        filters::FiltersDescription::openapi(),
+        filter_trial::FilterTrialDescription::openapi(),
+        robots::RobotsDescription::openapi(),
+        rates::RatesDescription::openapi(),
+        captured::CapturedDescription::openapi(),
+        search::SearchDescription::openapi(),
+        crawls::CrawlsDescription::openapi(),
+        crawl_moves::CrawlMovesDescription::openapi(),
+        feed::FeedDescription::openapi(),
+        own_settings::OwnSettingsDescription::openapi(),
+        overview::OverviewDescription::openapi(),
+        health::HealthDescription::openapi(),
+    ];
+    parts.into_iter().fold(description::head(), |mut whole, part| {
+        whole.merge(part);
+        whole
+    })
+}

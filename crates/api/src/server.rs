@@ -1,0 +1,54 @@
+//! The service as a whole: what runs beside the requests, and the router that answers them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use everytab_coordinator::Coordinator;
+use everytab_frontier::{ParameterList, SuffixList};
+use tokio::sync::{Semaphore, watch};
+
+use crate::{
+    captures::Captures,
+    metrics,
+    resources::filter_trial::TRIALS_AT_A_TIME,
+    routes,
+    service::{ApiSettings, Service},
+    submissions::{Submissions, standing_crawl},
+    waiters::Waiters,
+};
+
+/// The service.
+#[derive(Debug)]
+pub struct ApiService;
+
+impl ApiService {
+    /// Starts the tasks that poll and gather, and makes the router. When `stop` turns true,
+    /// requests that wait are answered; the others end by themselves.
+    ///
+    /// # Errors
+    /// When the description or the settings are no JSON, which is a fault of the program.
+    pub fn start(
+        coordinator: Coordinator,
+        settings: ApiSettings,
+        stop: watch::Receiver<bool>,
+    ) -> Result<Router, serde_json::Error> {
+        metrics::begin_at_zero();
+        let standing = standing_crawl(&settings.store)?;
+        let waiters = Arc::<Waiters>::default();
+        tokio::spawn(Arc::clone(&waiters).poll(coordinator.clone(), stop.clone()));
+        let service = Service {
+            trials: Arc::new(Semaphore::new(TRIALS_AT_A_TIME)),
+            submissions: Submissions::start(coordinator.clone(), standing.clone()),
+            captures: Captures::new(&settings.store, &settings.from, settings.stores.clone()),
+            description: routes::description_json()?.into(),
+            coordinator,
+            settings,
+            standing,
+            parameters: ParameterList::default(),
+            suffixes: SuffixList::default(),
+            waiters,
+            stop,
+        };
+        Ok(routes::router(Arc::new(service)))
+    }
+}

@@ -1,0 +1,47 @@
+//! What all requests share: the database, what waits, and what the operator has set.
+//!
+//! Must not know: which paths there are.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use everytab_coordinator::{Coordinator, StandingCrawl};
+use everytab_frontier::{ParameterList, SuffixList};
+use everytab_storage::StoreSettings;
+use tokio::sync::{Semaphore, watch};
+
+use crate::{captures::Captures, submissions::Submissions, waiters::Waiters};
+
+/// What the operator has set.
+#[derive(Debug, Clone)]
+pub struct ApiSettings {
+    /// The URL of the store of the keys' crawls.
+    pub store: String,
+    /// The URL of the same store where this process reads it.
+    pub from: String,
+    /// How stores are asked.
+    pub stores: StoreSettings,
+    /// The program's version.
+    pub version: String,
+    /// The User-Agent with which workers ask, as far as this process knows.
+    pub user_agent: String,
+}
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) coordinator: Coordinator,
+    pub(crate) settings: ApiSettings,
+    pub(crate) standing: StandingCrawl,
+    pub(crate) parameters: ParameterList,
+    pub(crate) suffixes: SuffixList,
+    pub(crate) waiters: Arc<Waiters>,
+    pub(crate) submissions: Submissions,
+    pub(crate) captures: Captures,
+    /// Permits to test URLs against a filter.
+    pub(crate) trials: Arc<Semaphore>,
+    /// The description, as it is served.
+    pub(crate) description: Bytes,
+    /// Turns true when the process stops.
+    pub(crate) stop: watch::Receiver<bool>,
+}

@@ -1,0 +1,195 @@
+//! Crawls as wholes.
+
+use everytab_coordinator::NewApiKey;
+use serde_json::{Value, json};
+
+use crate::world::{World, generous};
+
+#[tokio::test]
+async fn a_crawl_is_started_with_its_settings_and_stands_where_it_says() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let body = json!({
+        "urls": ["https://a.test/", "word", "b.test"],
+        "settings": { "scope": "list", "depth": 3, "limit": 50, "delay_ms": 500 },
+    });
+    let answer = world.post(&key, "/v1/crawls", &body).await;
+    let place = answer.headers["location"].to_str().unwrap().to_owned();
+    let started = answer.expect(201);
+    assert_eq!(place, format!("/v1/crawls/{}", started["id"].as_str().unwrap()));
+    assert_eq!(started["accepted"].as_array().unwrap().len(), 2);
+    assert_eq!(started["refused"][0]["line"], 2);
+    let crawl = world.get(&key, &place).await.expect(200);
+    assert_eq!((&crawl["state"], &crawl["seeds"]), (&json!("running"), &json!(2)));
+    assert_eq!((&crawl["seeding"], &crawl["budget_left"]), (&json!(false), &json!(50)));
+    for (name, value) in body["settings"].as_object().unwrap() {
+        assert_eq!(&crawl["settings"][name], value, "{name}");
+    }
+    for operators in ["store", "owner", "crawl", "list_sites", "stores"] {
+        assert!(crawl.get(operators).is_none() && crawl["settings"].get(operators).is_none());
+    }
+    let id = started["accepted"][1]["id"].as_str().unwrap();
+    assert_eq!(world.get(&key, &format!("/v1/url/{id}")).await.expect(200)["state"], "due");
+    // The sites of the list are those of the seeds.
+    let sites = "select jsonb_array_length(settings->'list_sites') from everytab.crawls";
+    assert_eq!(world.sql(sites), "2");
+}
+
+#[tokio::test]
+async fn a_crawl_to_which_more_comes_stays_open_until_the_last_request() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let empty = json!({ "urls": [], "more": true });
+    let started = world.post(&key, "/v1/crawls", &empty).await.expect(201);
+    let path = format!("/v1/crawls/{}", started["id"].as_str().unwrap());
+    let more = format!("{path}/urls");
+    world.post(&key, &more, &json!({ "urls": ["a.test"] })).await.expect(202);
+    world.post_lines(&key, &format!("{more}?priority=1"), "b.test\n").await.expect(202);
+    assert_eq!(world.get(&key, &path).await.expect(200)["seeding"], true);
+    let last = world.post(&key, &more, &json!({ "last": true })).await.expect(202);
+    assert_eq!(last["accepted"], json!([]));
+    let crawl = world.get(&key, &path).await.expect(200);
+    assert_eq!((&crawl["seeding"], &crawl["seeds"]), (&json!(false), &json!(2)));
+    world.post(&key, &more, &json!({ "urls": [] })).await.expect_problem(422, "nothing_to_crawl");
+}
+
+#[tokio::test]
+async fn a_crawl_is_paused_resumed_and_cancelled_and_says_when_that_is_too_late() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let id = world.crawl(&key).await;
+    let to = |verb: &str| format!("/v1/crawls/{id}/{verb}");
+    let state =
+        async |verb| world.post(&key, &to(verb), &json!({})).await.expect(200)["state"].clone();
+    assert_eq!(state("pause").await, "paused");
+    assert_eq!(state("pause").await, "paused");
+    assert_eq!(state("resume").await, "running");
+    let cancelled = world.post(&key, &to("cancel"), &json!({})).await.expect(200);
+    assert_eq!((&cancelled["state"], &cancelled["ended_by"]), (&json!("ended"), &json!("cancel")));
+    assert_eq!(state("cancel").await, "ended");
+    for verb in ["pause", "resume"] {
+        world.post(&key, &to(verb), &json!({})).await.expect_problem(409, "crawl_ended");
+    }
+    let more = json!({ "urls": ["a.test"] });
+    world.post(&key, &to("urls"), &more).await.expect_problem(409, "crawl_ended");
+    let surprise = json!({ "now": true });
+    world.post(&key, &to("pause"), &surprise).await.expect_problem(400, "unknown_field");
+}
+
+#[tokio::test]
+async fn a_key_sees_its_own_crawls_page_by_page_and_no_others() {
+    let world = World::new().await;
+    let (key, other) = (world.key().await, world.key().await);
+    let mut expected = Vec::new();
+    for _ in 0..5 {
+        expected.insert(0, world.crawl(&key).await);
+        world.crawl(&other).await;
+    }
+    let (mut found, mut path) = (Vec::new(), "/v1/crawls?limit=2".to_owned());
+    loop {
+        let page = world.get(&key, &path).await.expect(200);
+        let ids = page["crawls"].as_array().unwrap().iter();
+        found.extend(ids.map(|crawl| crawl["id"].as_str().unwrap().to_owned()));
+        let Some(next) = page.get("next").and_then(Value::as_str) else { break };
+        path = format!("/v1/crawls?limit=2&before={next}");
+    }
+    assert_eq!(found, expected);
+    // A cursor of another key is none.
+    let page = world.get(&other, "/v1/crawls?limit=2").await.expect(200);
+    let foreign = format!("/v1/crawls?before={}", page["next"].as_str().unwrap());
+    world.get(&key, &foreign).await.expect_problem(400, "invalid_cursor");
+    assert_eq!(
+        world.get(&other, &foreign).await.expect(200)["crawls"].as_array().unwrap().len(),
+        3
+    );
+}
+
+#[tokio::test]
+async fn what_belongs_to_another_key_does_not_exist() {
+    let world = World::new().await;
+    let (key, other) = (world.key().await, world.key().await);
+    let id = world.crawl(&key).await;
+    let url = world.post(&key, "/v1/url", &json!({ "url": "a.test" })).await.expect(202);
+    let url = url["id"].as_str().unwrap();
+    let paths = [
+        format!("/v1/crawls/{id}"),
+        format!("/v1/crawls/{id}/hosts"),
+        format!("/v1/crawls/{id}/feed"),
+        format!("/v1/url/{url}"),
+        "/v1/crawls/00000000-0000-0000-0000-000000000000".to_owned(),
+        "/v1/crawls/not-an-id".to_owned(),
+        "/v1/url/not-an-id".to_owned(),
+        "/v1/url/%FF".to_owned(),
+    ];
+    for path in paths {
+        let problem = world.get(&other, &path).await.expect_problem(404, "not_found");
+        assert_eq!(problem.get("errors"), None, "{path}");
+    }
+    for verb in ["pause", "resume", "cancel", "urls"] {
+        let (path, body) = (
+            format!("/v1/crawls/{id}/{verb}"),
+            match verb {
+                "urls" => json!({ "urls": ["a.test"] }),
+                _ => json!({}),
+            },
+        );
+        world.post(&other, &path, &body).await.expect_problem(404, "not_found");
+    }
+    let crawl = world.get(&key, &format!("/v1/crawls/{id}")).await.expect(200);
+    assert_eq!((&crawl["state"], &crawl["seeds"]), (&json!("running"), &json!(1)));
+}
+
+#[tokio::test]
+async fn the_same_request_starts_one_crawl_however_often_it_is_sent() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let bearer = format!("Bearer {key}");
+    let send = async |name: &str, body: Value| {
+        let headers = [("authorization", bearer.as_str()), ("idempotency-key", name)];
+        world.send("POST", "/v1/crawls", &headers, body.to_string()).await
+    };
+    let body = json!({ "urls": ["a.test"] });
+    let first = send("one", body.clone()).await.expect(201);
+    let again = send("one", body.clone()).await.expect(200);
+    assert_eq!(first, again);
+    let other = json!({ "urls": ["b.test"] });
+    send("one", other.clone()).await.expect_problem(409, "idempotency_mismatch");
+    assert_ne!(send("two", body.clone()).await.expect(201)["id"], first["id"]);
+    send(&"x".repeat(256), body).await.expect_problem(400, "invalid_parameter");
+    assert_eq!(world.sql("select count(*) from everytab.crawls"), "2");
+    let deep = json!({ "url": "a.test", "depth": 1 }).to_string();
+    let headers = [("authorization", bearer.as_str()), ("idempotency-key", "three")];
+    let one = world.send("POST", "/v1/url", &headers, deep.clone()).await.expect(202);
+    assert_eq!(world.send("POST", "/v1/url", &headers, deep).await.expect(202), one);
+}
+
+#[tokio::test]
+async fn a_crawl_beyond_what_the_key_may_is_refused_and_nothing_is_left_of_it() {
+    let world = World::new().await;
+    let key = world.key_with(NewApiKey { max_crawls: Some(1), ..generous() }).await;
+    let id = world.crawl(&key).await;
+    let body = json!({ "urls": ["a.test"] });
+    let problem = world.post(&key, "/v1/crawls", &body).await.expect_problem(429, "quota_crawls");
+    assert_eq!(problem["detail"], "1 of 1 are used");
+    assert_eq!(world.sql("select count(*) from everytab.crawls"), "1");
+    world.post(&key, &format!("/v1/crawls/{id}/cancel"), &json!({})).await.expect(200);
+    world.post(&key, "/v1/crawls", &body).await.expect(201);
+    for (body, code) in [
+        (json!({ "urls": ["a.test"], "settings": { "depth": 2000 } }), "invalid_setting"),
+        (json!({ "urls": ["a.test"], "settings": { "include": ["re:("] } }), "invalid_pattern"),
+        // Postgres keeps this character in no text.
+        (
+            json!({ "urls": ["a.test"], "settings": { "exclude": ["re:a\u{0}"] } }),
+            "invalid_setting",
+        ),
+        (json!({ "urls": ["a.test"], "settings": { "store": "x" } }), "unknown_field"),
+        (json!({ "urls": "a.test" }), "invalid_parameter"),
+        (json!({}), "invalid_parameter"),
+    ] {
+        world.post(&key, "/v1/crawls", &body).await.expect_problem(400, code);
+    }
+    world
+        .post_lines(&key, "/v1/crawls", "a.test")
+        .await
+        .expect_problem(415, "unsupported_media_type");
+}

@@ -1,0 +1,108 @@
+//! Who may ask, and how much.
+
+use everytab_coordinator::NewApiKey;
+use serde_json::json;
+
+use crate::world::{World, generous};
+
+#[tokio::test]
+async fn without_a_valid_key_there_is_nothing_and_every_wrong_key_is_as_wrong() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let swapped = |from: usize| {
+        let mut bytes = key.clone().into_bytes();
+        bytes[from] = if bytes[from] == b'a' { b'b' } else { b'a' };
+        format!("Bearer {}", String::from_utf8(bytes).unwrap())
+    };
+    let mut problems = Vec::new();
+    for value in [swapped(4), swapped(20), swapped(key.len() - 2)] {
+        let headers = [("authorization", value.as_str())];
+        let answer = world.send("GET", "/v1/settings", &headers, "").await;
+        assert_eq!(answer.headers["www-authenticate"], "Bearer");
+        problems.push(answer.expect_problem(401, "unauthorized"));
+    }
+    assert!(problems.windows(2).all(|pair| pair[0] == pair[1]), "{problems:?}");
+    for value in ["", "Bearer", "Basic eDp5", "Bearer et_x_y", &format!("Bearer {key}{key}")] {
+        let headers = [("authorization", value)];
+        let answer = world.send("GET", "/v1/settings", &headers, "").await;
+        answer.expect_problem(401, "unauthorized");
+    }
+    world.send("GET", "/v1/settings", &[], "").await.expect_problem(401, "unauthorized");
+    // A forged id without a valid key tells nothing of ids.
+    let headers = [("authorization", &*swapped(20))];
+    world.send("GET", "/v1/url/x", &headers, "").await.expect_problem(401, "unauthorized");
+    world.send("GET", "/v1/crawls/x", &headers, "").await.expect_problem(401, "unauthorized");
+    let good = format!("bearer {key}");
+    world.send("GET", "/v1/settings", &[("authorization", &good)], "").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_key_that_was_revoked_is_refused_everywhere() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let id = world.crawl(&key).await;
+    assert!(world.owner.revoke_key(&key[3..15]).await.unwrap());
+    world.get(&key, &format!("/v1/crawls/{id}")).await.expect_problem(401, "unauthorized");
+    let body = json!({ "url": "a.test" });
+    world.post(&key, "/v1/url", &body).await.expect_problem(401, "unauthorized");
+}
+
+#[tokio::test]
+async fn a_key_that_asks_too_fast_is_told_when_to_come_again() {
+    let world = World::new().await;
+    let limits = NewApiKey { requests_per_second: 0.1, burst: 3, ..generous() };
+    let key = world.key_with(limits).await;
+    let mut answers = Vec::new();
+    for _ in 0..5 {
+        answers.push(world.get(&key, "/v1/settings").await);
+    }
+    let late = answers.pop().unwrap();
+    let seconds: u64 = late.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=30).contains(&seconds), "{seconds}");
+    late.expect_problem(429, "throttled");
+    answers.remove(0).expect(200);
+    // What is refused for another reason is throttled too: guesses are not free.
+    world.get(&key, "/v1/url/x").await.expect_problem(429, "throttled");
+    world.get(&key, "/v1/crawls/x").await.expect_problem(429, "throttled");
+}
+
+#[tokio::test]
+async fn settings_show_the_limits_of_the_key_and_what_it_has_used() {
+    let world = World::new().await;
+    let limits = NewApiKey { urls_a_day: Some(10), max_crawls: Some(2), ..generous() };
+    let key = world.key_with(limits).await;
+    world.crawl(&key).await;
+    world.post(&key, "/v1/url", &json!({ "url": "a.test" })).await.expect(202);
+    let mut settings = world.get(&key, "/v1/settings").await.expect(200);
+    // Open crawls are counted every few seconds.
+    for _ in 0..600 {
+        if settings["key"]["open_crawls"] == 1 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        settings = world.get(&key, "/v1/settings").await.expect(200);
+    }
+    let of_key = &settings["key"];
+    assert_eq!((&of_key["urls_a_day"], &of_key["urls_today"]), (&json!(10), &json!(2)));
+    assert_eq!((&of_key["max_crawls"], &of_key["open_crawls"]), (&json!(2), &json!(1)));
+    assert_eq!(of_key["id"], key[3..15]);
+    assert_eq!(settings["user_agent"], "TestBot/1.0 (+https://bot.test/)");
+    assert_eq!(settings["contact"], "https://bot.test/");
+    assert_eq!(settings["version"], "0.0.0-test");
+    assert_eq!(settings["defaults"]["depth"], 16);
+    assert_eq!(settings["limits"]["body_bytes"], 8 << 20);
+    assert!(!settings.to_string().contains(&key[16..]), "the secret is shown");
+}
+
+#[tokio::test]
+async fn the_quota_of_urls_counts_lists_and_single_ones() {
+    let world = World::new().await;
+    let key = world.key_with(NewApiKey { urls_a_day: Some(3), ..generous() }).await;
+    world.post_lines(&key, "/v1/url/batch", "a.test\nb.test\n").await.expect(202);
+    let body = json!({ "urls": ["c.test", "d.test"] });
+    world.post(&key, "/v1/crawls", &body).await.expect_problem(429, "quota_urls");
+    world.post(&key, "/v1/url", &json!({ "url": "c.test" })).await.expect(202);
+    let refused = world.post(&key, "/v1/url", &json!({ "url": "d.test" })).await;
+    assert!(refused.headers.contains_key("retry-after"), "{refused:?}");
+    refused.expect_problem(429, "quota_urls");
+}

@@ -1,0 +1,20 @@
+//! The HTTP service on a real Postgres, asked over HTTP.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod bad_input;
+mod captures;
+mod crawls;
+mod description;
+mod filters;
+mod keys;
+mod manners;
+mod page;
+mod rates;
+mod robots;
+mod schedules;
+mod schema;
+mod search;
+mod urls;
+mod waits;
+mod world;
