@@ -1,0 +1,44 @@
+// Owns the feed of a crawl: its newest rows, and what comes by long polling.
+// Invariant: the document holds at most MAX_ROWS rows, however many come.
+
+import { byId, make, makeRow, setText, show } from "./document.js";
+import { bytes, clock, count, spoken } from "./words.js";
+
+const MAX_ROWS = 200;
+const FIRST_ROWS = 100;
+const PAGE_ROWS = 1_000;
+const WAIT_S = 30;
+const PAUSE_MS = 1_000;
+
+const rowOf = ({ at, state, outcome, url, title, redirect, bytes: size, duration_ms: took }) =>
+  makeRow([
+    at ? clock(at) : "", make("span", `state ${state}`, spoken(outcome ?? state)),
+    make("div", "", make("span", "text", url ?? ""),
+      make("span", "text soft", title ?? (redirect ? `leads to ${redirect}` : ""))),
+    size > 0 ? bytes(size) : "", took === undefined ? "" : `${count(took)} ms`,
+  ]);
+
+/** Puts fetches, the newest last, above the rows that are there. */
+function addRows(fetches) {
+  const body = byId("feed");
+  body.prepend(...fetches.slice(-MAX_ROWS).reverse().map(rowOf));
+  while (body.rows.length > MAX_ROWS) body.lastChild.remove();
+}
+
+/** Shows the feed of a crawl until the signal; `tell` gets the fetches as they come. */
+export function showFeed(service, id, signal, tell) {
+  let query = `newest=${FIRST_ROWS}`;
+  byId("feed").replaceChildren();
+  setText("feed-note", "Asking…");
+  return service.repeat(PAUSE_MS, signal, async () => {
+    const page = await service.ask(`/v1/crawls/${id}/feed?${query}`, { signal });
+    query = `limit=${PAGE_ROWS}&wait=${WAIT_S}&after=${page.next}`;
+    addRows(page.fetches);
+    tell(page.fetches);
+    const { length } = byId("feed").rows;
+    show("feed-table", length > 0);
+    setText("feed-note", length > 0 ? `The newest ${count(length)}, the newest first.`
+      : page.crawl_state === "ended" ? "Nothing was fetched." : "Nothing was fetched yet.");
+    return page.has_more || page.crawl_state !== "ended";
+  });
+}

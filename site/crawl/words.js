@@ -1,0 +1,75 @@
+// Owns how numbers, times, outcomes and problems are said, and what is computed from one answer.
+// Must not know: the document, the network.
+
+/** A pause that is no reason to speak of. */
+const SHORT_S = 1.5;
+/** Failures in a row after which workers let a host rest. */
+const REST_AFTER = 5;
+
+export const count = (number) => Math.round(number).toLocaleString("en");
+
+/** Pages a second: "0.03", "2.4", "1,234". */
+export const rate = (number) => number >= 100 ? count(number)
+  : number.toLocaleString("en", { maximumSignificantDigits: 2 });
+
+/** "3.4 MB" */
+export function bytes(number) {
+  const power = Math.min(Math.floor(Math.log10(Math.max(number, 1)) / 3), 4);
+  const amount = (number / 1_000 ** power).toLocaleString("en", { maximumSignificantDigits: 3 });
+  return `${amount} ${["bytes", "KB", "MB", "GB", "TB"][power]}`;
+}
+
+/** "12 s", "4 min", "3 h 20 min", "3 days" */
+export function duration(seconds) {
+  if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  return minutes < 2_880 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+    : `${Math.round(minutes / 1_440)} days`;
+}
+
+/** The time by the visitor's clock. */
+export const clock = (at) => new Date(at).toLocaleTimeString("en-GB");
+export const day = (at) => new Date(at).toLocaleString("en-GB",
+  { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+/** A stable name as words: "robots_disallowed" is "robots disallowed". */
+export const spoken = (name = "") => name.replace("http_", "HTTP ").replaceAll("_", " ");
+
+/** The sum of counts by name. */
+export const sumOf = (counts) => Object.values(counts).reduce((sum, number) => sum + number, 0);
+
+/** Why a host waits, at a time in milliseconds. */
+export function whyItWaits(host, now) {
+  const waits = (Math.max(Date.parse(host.free_at), Date.parse(host.next_due)) - now) / 1_000;
+  const again = waits > SHORT_S ? `; asked again in ${duration(waits)}` : "";
+  const asked = host.crawl_delay_ms / 1_000;
+  if (host.failures >= REST_AFTER) return `it did not answer ${host.failures} times${again}`;
+  if (host.delay_ms > 0) return `it asked for fewer requests (429 or 503)${again}`;
+  if (asked > 0) return `its robots.txt asks for ${duration(asked)} between requests${again}`;
+  if (again) return `nothing is due yet${again}`;
+  const took = host.response_ms / 1_000;
+  return took > SHORT_S ? `it takes ${duration(took)} to answer` : "its delay, page after page";
+}
+
+/**
+ * Seconds until what is pending is fetched, or null where it cannot be told. The slowest of the
+ * hosts that wait may take longer than all others.
+ */
+export function secondsLeft(crawl, pages, hosts) {
+  if (crawl.state !== "running" || !(pages > 0) || crawl.pending === 0) return null;
+  if (crawl.budget_left < crawl.pending) return crawl.budget_left / pages;
+  const own = crawl.settings?.delay_ms ?? 0;
+  const bySlowest = hosts.map((host) => host.pending *
+    (Math.max(own, host.delay_ms, host.crawl_delay_ms ?? 0) + host.response_ms) / 1_000);
+  return Math.max(crawl.pending / pages, ...bySlowest);
+}
+
+/** What a problem says to a person. `again` begins what is said of the time. */
+export function problemWords({ status, title, detail, errors, retryAfterS }, again) {
+  if (status === 401) return "The service does not know this key. It may be mistyped, or revoked.";
+  const said = title ?? (status ? `The service failed (${status})` : "The service is away");
+  const why = detail ?? errors?.[0]?.detail;
+  return `${said}${why ? `: ${why}` : ""}.` +
+    (retryAfterS ? ` ${again} ${duration(retryAfterS)}.` : "");
+}
