@@ -26,6 +26,7 @@ pub mod crawl;
 pub mod database;
 pub mod doctor;
 pub mod exclude;
+pub mod filter_list;
 pub mod gc;
 pub mod host_ranks;
 pub mod plan;

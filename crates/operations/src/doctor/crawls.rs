@@ -83,8 +83,8 @@ fn slots(health: &FrontierHealth) -> Check {
     );
     if !suspect_slots.is_empty() {
         let remedy = "a site of theirs may kill its worker: see the workers' logs of memory and \
-                      crashes; each of these slots waits for a worker that holds no other, so \
-                      start one more";
+                      crashes; a worker tries a few of these slots at a time, so give it some \
+                      minutes, or start more workers";
         return Check::fail("slots", found, remedy);
     }
     let is_short = health.running_crawls > 0 && health.live_workers > 0 && held_slots < slots;
