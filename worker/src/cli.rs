@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        backup, blocklist, crawl, doctor, inspect, local, plan, publish, restore, run, scan, serve,
-        signing_key, takedown,
+        backup, blocklist, crawl, doctor, filter, inspect, keys, list, local, plan, publish,
+        restore, run, scan, serve, signing_key, takedown,
     },
     options::DatabaseArgs,
 };
@@ -33,6 +33,12 @@ pub enum Command {
     Scan(scan::ScanArgs),
     /// Start, watch and change live crawls, which fetch the web itself
     Crawl(crawl::CrawlArgs),
+    /// Import lists of names or countries for filters of live crawls, and show them
+    List(list::ListArgs),
+    /// Keep filters of live crawls: patterns, lists, words, languages and more
+    Filter(filter::FilterCommandArgs),
+    /// Make, list and revoke keys of the HTTP service
+    Keys(keys::KeysArgs),
     /// Bring the database to this program's schema
     Migrate(DatabaseArgs),
     /// Serve a published site from a directory

@@ -1,13 +1,17 @@
 //! One file a command: what a person types and sees.
 
+pub mod api;
 pub mod backup;
 pub mod blocklist;
 pub mod crawl;
 pub mod database;
 pub mod doctor;
 pub mod exclude;
+pub mod filter;
 pub mod gc;
 pub mod inspect;
+pub mod keys;
+pub mod list;
 #[cfg(feature = "local")]
 pub mod local;
 #[cfg(not(feature = "local"))]

@@ -4,8 +4,8 @@ use crate::{
     cli::{Cli, Command},
     cli_error::CliResult,
     commands::{
-        backup, blocklist, crawl, doctor, inspect, local, migrate, plan, publish, restore, run,
-        scan, serve, signing_key, takedown,
+        backup, blocklist, crawl, doctor, filter, inspect, keys, list, local, migrate, plan,
+        publish, restore, run, scan, serve, signing_key, takedown,
     },
 };
 
@@ -18,6 +18,7 @@ pub fn log_filter(cli: &Cli) -> &'static str {
                 | Command::Plan(_)
                 | Command::Scan(_)
                 | Command::Crawl(_)
+                | Command::Keys(_)
                 | Command::Doctor(_)
         )
     );
@@ -46,6 +47,9 @@ pub async fn dispatch(cli: Cli) -> CliResult {
         Some(Command::Local(args)) => local::run(*args).await,
         Some(Command::Scan(args)) => scan::run(args).await,
         Some(Command::Crawl(args)) => crawl::run(args).await,
+        Some(Command::List(args)) => list::run(args).await,
+        Some(Command::Filter(args)) => filter::run(args).await,
+        Some(Command::Keys(args)) => keys::run(args).await,
         Some(Command::Migrate(args)) => migrate::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
         Some(Command::Publish(args)) => publish::run(args).await,

@@ -1,5 +1,5 @@
 //! Serves HTTP/1.1 to whoever connects, without letting them take all connections, descriptors or
-//! memory: for `serve` and `--metrics`.
+//! memory: for `serve`, `--role api` and `--metrics`.
 //!
 //! Invariant: every connection ends by itself, whatever its client does, so a client that waits in
 //! the system's queue gets its answer.
@@ -19,10 +19,20 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Connections together, where the system allows as many files; browsers open six to a host.
-const MAX_CONNECTIONS: usize = 512;
-/// Files that a connection may take: itself, the file it sends, and room for the rest.
-const FILES_PER_CONNECTION: usize = 4;
+/// How many connections there are together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionLimits {
+    /// Connections, where the system allows as many files.
+    most: usize,
+    /// Files that a connection may take, and room for the rest of the process.
+    files_each: usize,
+}
+
+/// For files of a folder: browsers open six connections to a host, and each sends a file.
+pub(crate) const FILE_CONNECTIONS: ConnectionLimits = ConnectionLimits { most: 512, files_each: 4 };
+/// For requests that wait for news: each takes some ten kilobytes.
+pub(crate) const API_CONNECTIONS: ConnectionLimits =
+    ConnectionLimits { most: 8_192, files_each: 2 };
 /// Connections together where the system says nothing of files.
 const MIN_CONNECTIONS: usize = 16;
 /// The time for the head of a request, and for an open connection to wait for one. Browsers connect
@@ -30,8 +40,9 @@ const MIN_CONNECTIONS: usize = 16;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time after which a connection takes no further request.
 const CONNECTION_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// The time for a last answer on a connection that takes no further request: 3 MB on a slow line.
-const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time for a last answer on a connection that takes no further request: a request that waits
+/// for news for a minute, or 3 MB on a slow line.
+const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(75);
 /// The pause after a connection could not be accepted, as when this process has no descriptor left.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
@@ -49,9 +60,10 @@ pub(crate) fn warn_if_public(option: &str, address: SocketAddr) {
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
+    limits: ConnectionLimits,
     shutdown: impl Future<Output = ()> + Send,
 ) {
-    let permits = Arc::new(Semaphore::new(max_connections()));
+    let permits = Arc::new(Semaphore::new(max_connections(limits)));
     let (stop, stopped) = watch::channel(());
     let mut connections = JoinSet::new();
     tokio::pin!(shutdown);
@@ -111,11 +123,10 @@ async fn serve_one(
 }
 
 /// How many connections the open files of this process allow.
-fn max_connections() -> usize {
+fn max_connections(ConnectionLimits { most, files_each }: ConnectionLimits) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    open_files(&limits).map_or(MIN_CONNECTIONS, |files| {
-        (files / FILES_PER_CONNECTION).clamp(MIN_CONNECTIONS, MAX_CONNECTIONS)
-    })
+    open_files(&limits)
+        .map_or(MIN_CONNECTIONS, |files| (files / files_each).clamp(MIN_CONNECTIONS, most))
 }
 
 /// The soft limit of open files in the text of `/proc/self/limits`.
@@ -138,6 +149,8 @@ mod tests {
         assert_eq!(open_files(table), Some(256));
         assert_eq!(open_files(&table.replace("256 ", "unlimited ")), Some(usize::MAX));
         assert_eq!(open_files(""), None);
-        assert!((MIN_CONNECTIONS..=MAX_CONNECTIONS).contains(&max_connections()));
+        for limits in [FILE_CONNECTIONS, API_CONNECTIONS] {
+            assert!((MIN_CONNECTIONS..=limits.most).contains(&max_connections(limits)));
+        }
     }
 }

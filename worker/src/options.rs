@@ -3,6 +3,7 @@
 //!
 //! Must not know: which commands there are.
 
+mod quantities;
 mod scan_options;
 
 use std::{
@@ -20,6 +21,7 @@ use everytab_fetcher::{FetchSettings, Fetcher, SettingsError, SigningKey};
 use everytab_local::SampleNetwork;
 use ipnet::IpNet;
 
+pub(crate) use self::quantities::{Bytes, parse_bytes, parse_time, whole_seconds};
 pub use self::scan_options::{
     RobotsOption, ScanOptionArgs, parse_distribution, parse_duration, parse_site_url,
 };
@@ -50,6 +52,8 @@ pub enum Role {
     Publish,
     /// Live crawls (takes no job; not part of all)
     Crawl,
+    /// The HTTP service (takes no job; not part of all)
+    Api,
 }
 
 impl Role {

@@ -102,7 +102,12 @@ impl ReservedAddress {
         reserved().map_err(|source| ServeError::Listen { address, source })
     }
 
-    fn listen(self) -> Result<TcpListener, ServeError> {
+    /// The address; the port is the real one if 0 was asked for.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn listen(self) -> Result<TcpListener, ServeError> {
         let address = self.address;
         self.socket.listen(BACKLOG).map_err(|source| ServeError::Listen { address, source })
     }
@@ -149,7 +154,8 @@ fn serve_root(
     let listener = reserved.listen()?;
     let site = Site { root, headers: headers() };
     let router = Router::new().fallback(answer).with_state(Arc::new(site));
-    let finished = tokio::spawn(http_server::serve(listener, router, shutdown));
+    let limits = http_server::FILE_CONNECTIONS;
+    let finished = tokio::spawn(http_server::serve(listener, router, limits, shutdown));
     Ok(Serving { address, finished })
 }
 

@@ -404,9 +404,11 @@ fn progress_hosts_and_fetches_are_shown() {
         "insert into everytab.frontier_hosts (slot, host_hash, site_hash, free_at, delay_ms,
                                               response_ms, failures, hostname)
          select 7, n, n, '2026-01-02', 1000, 30, 2, n || '.example' from generate_series(1, 3) n;
-         insert into everytab.frontier_chunks (crawl, slot, is_snapshot, host_hash, next_due, seq,
-                                               known, pending, data)
-         select 1, 7, true, n, '2026-01-03', 1, 5, 4, '' from generate_series(1, 3) n;
+         insert into everytab.frontier_chunks (crawl, slot, is_snapshot, host_hash, seq, known,
+                                               pending, data)
+         select 1, 7, true, n, 1, 5, 4, '' from generate_series(1, 3) n;
+         insert into everytab.frontier_due (crawl, slot, host_hash, next_due)
+         select 1, 7, n, '2026-01-03' from generate_series(1, 3) n;
          insert into everytab.fetches (crawl, slot, lease_number, host_hash, url_hash, url, at,
                                        depth, outcome, status, bytes, duration_ms)
          select 1, 7, 1, 1, n, 'https://1.example/' || n, '2026-01-02', 1, 'captured', 200, 50, 9
@@ -442,6 +444,42 @@ fn progress_hosts_and_fetches_are_shown() {
     for (verb, limit) in [("hosts", "0"), ("hosts", "10001"), ("fetches", "1001")] {
         crawls.run(&[verb, &id, "--limit", limit]).expect(2);
     }
+}
+
+#[test]
+fn a_schedule_is_added_shown_and_removed() {
+    let crawls = Crawls::new();
+    let add = ["schedule", "add", "--to", "store", "--depth", "1", "a.example", "b.example"];
+    let nightly = [&add[..], &["--name", "nightly", "--at", "03:00", "--days", "mon,thu"]].concat();
+    let (id, next_at) = crawls.run(&nightly).expect(0).started();
+    assert!(next_at.ends_with("T03:00:00Z"), "{next_at}");
+    crawls.run(&nightly).refused(1, &["nightly", "crawl schedule remove"]);
+    crawls.run(&[&add[..], &["--name", "hourly", "--every", "1h"]].concat()).expect(0);
+    crawls.run(&[&add[..], &["--name", "x", "--every", "59s"]].concat()).refused(2, &["60s"]);
+    for wrong in [&["--at", "24:00"][..], &["--every", "1h", "--at", "03:00"], &[]] {
+        crawls.run(&[&add[..], &["--name", "x"], wrong].concat()).expect(2);
+    }
+    let shown = crawls.run(&["schedule", "list", "--json"]).expect(0).json();
+    let shown = shown.iter().find(|one| one["id"] == id.as_str()).unwrap();
+    assert_eq!((&shown["weekdays"], &shown["at_s"]), (&json!(9), &json!(3 * 3_600)));
+    assert_eq!((&shown["seeds"], &shown["settings"]["depth"]), (&json!(2), &json!(1)));
+    crawls.run(&["schedule", "remove", &id]).expect(0);
+    crawls.run(&["schedule", "remove", &id]).refused(1, &[&id]);
+    assert!(crawls.run(&["schedule", "list"]).expect(0).stdout.contains("\thourly\t"));
+}
+
+#[test]
+fn what_is_obeyed_beside_robots_txt_is_added_shown_and_removed() {
+    let crawls = Crawls::new();
+    let add = ["robots", "add", "--site", "A.example", "--rules", "Disallow: /x", "--delay", "5s"];
+    let id = crawls.run(&add).expect(0).stdout.trim().to_owned();
+    let shown = crawls.run(&["robots", "list"]).expect(0).stdout;
+    assert_eq!(shown, format!("{id}\ta.example\t-\t5000ms\t\"Disallow: /x\"\n"));
+    crawls.run(&["robots", "add"]).refused(2, &["--rules", "--obey", "--delay"]);
+    crawls.run(&["robots", "add", "--rules", "Disalow: /"]).refused(2, &["line 1"]);
+    crawls.run(&["robots", "add", "--delay", "6m"]).refused(2, &["300000"]);
+    crawls.run(&["robots", "remove", &id]).expect(0);
+    crawls.run(&["robots", "remove", &id]).refused(1, &[&id, "crawl robots list"]);
 }
 
 #[test]

@@ -3,13 +3,15 @@
 mod listings;
 mod one_crawl;
 mod option_args;
+mod robots;
+mod schedule;
 mod seeds;
 mod set;
 mod start;
 mod status;
 
 use clap::{Args, Subcommand};
-use everytab_coordinator::CrawlVerb;
+use everytab_coordinator::{CrawlVerb, MovedCrawl};
 
 use self::one_crawl::OneCrawl;
 use crate::{
@@ -54,12 +56,16 @@ enum CrawlCommand {
     Cancel(OneCrawl),
     /// Add URLs to a crawl that has not ended
     Add(start::AddArgs),
-    /// Change when a crawl ends, such as limit=5000, for=2h or max-store=off
+    /// Change when a crawl ends or how often it asks, such as limit=5000, for=2h or rate=0.5
     Set(set::SetArgs),
     /// Show the hosts of which something is due, soonest first
     Hosts(listings::HostsArgs),
     /// Show what was fetched, in the order of recording
     Fetches(listings::FetchesArgs),
+    /// Start crawls again and again
+    Schedule(schedule::ScheduleArgs),
+    /// Obey more than the robots.txt of sites asks for, in the operator's crawls
+    Robots(robots::RobotsOverrideArgs),
 }
 
 /// Does what was asked of crawls.
@@ -78,6 +84,8 @@ pub async fn run(args: CrawlArgs) -> CliResult {
         CrawlCommand::Set(args) => set::set(args).await,
         CrawlCommand::Hosts(args) => listings::hosts(args).await,
         CrawlCommand::Fetches(args) => listings::fetches(args).await,
+        CrawlCommand::Schedule(args) => schedule::run(args).await,
+        CrawlCommand::Robots(args) => robots::run(args).await,
     }
 }
 
@@ -85,7 +93,7 @@ async fn apply(crawl: &OneCrawl, verb: CrawlVerb) -> CliResult {
     let (coordinator, found) = crawl.find().await?;
     let before = one_crawl::status_of(&coordinator, &found).await?;
     let (done, is_so) = match verb {
-        CrawlVerb::Pause => ("paused", before.state == "paused"),
+        CrawlVerb::Pause => ("paused", before.paused_by.as_deref() == Some("operator")),
         CrawlVerb::Resume => ("running", before.state == "running"),
         CrawlVerb::Cancel => ("cancelled", false),
     };
@@ -97,8 +105,16 @@ async fn apply(crawl: &OneCrawl, verb: CrawlVerb) -> CliResult {
     }
     match coordinator.move_crawl(found.id, verb).await? {
         // It may have ended in between.
-        Some((state, ended_by)) if state == "ended" && ended_by.as_deref() != Some("cancel") => {
+        Some(moved) if moved.state == "ended" && moved.ended_by.as_deref() != Some("cancel") => {
             Err(one_crawl::has_ended(&found))
+        }
+        Some(MovedCrawl { paused_by: Some(why), .. }) if verb == CrawlVerb::Resume => {
+            let name = found.name;
+            Err(CliError::new(format!(
+                "crawl {name} stays paused ({why}): {} does not allow it more; `keys list` shows \
+                 what is allowed and used",
+                before.owner
+            )))
         }
         Some(_) => {
             stdout::line(done)?;

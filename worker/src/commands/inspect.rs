@@ -7,6 +7,7 @@
 //! [`files::MAX_FILE_BYTES`].
 
 mod files;
+mod filter;
 mod icons;
 mod index;
 mod input;
@@ -15,6 +16,7 @@ mod links;
 mod normalize;
 mod pages;
 mod robots;
+mod text;
 
 use std::{
     io::{self, Write as _},
@@ -67,8 +69,12 @@ enum InspectCommand {
     Url(icons::UrlArgs),
     /// What pages link to: kind, markup, follow or nofollow, normalized key
     Links(Box<links::LinksArgs>),
+    /// The text of pages that people see, one JSON object a page
+    Text(Box<text::TextArgs>),
     /// What a robots.txt says to the robot: group, delay, sitemaps, and whether it may ask for URLs
     Robots(Box<robots::RobotsArgs>),
+    /// Which part of a filter decides URLs: verdict, part, URL
+    Filter(filter::FilterArgs),
     /// How a crawl files URLs: normalized key, host, site, hash, slot
     Normalize(normalize::NormalizeArgs),
 }
@@ -81,7 +87,9 @@ pub async fn run(args: InspectArgs) -> CliResult {
     let printed = match args.command {
         InspectCommand::Url(args) => return icons::urls(args).await,
         InspectCommand::Links(args) => return links::run(*args).await,
+        InspectCommand::Text(args) => return text::run(*args).await,
         InspectCommand::Robots(args) => return robots::run(*args).await,
+        InspectCommand::Filter(args) => blocking(move |lines| filter::print(&args, lines)).await?,
         InspectCommand::Normalize(args) => {
             blocking(move |lines| normalize::print(&args, lines)).await?
         }

@@ -12,10 +12,14 @@ use everytab_operations::database::connect_patiently;
 use everytab_runner::{DRAIN, STALL_LIMIT, WorkerEnd, WorkerSettings, worker_id};
 use everytab_storage::StoreSettings;
 use ipnet::IpNet;
+use tokio::sync::watch;
 
 use crate::{
     cli_error::{CliError, CliResult, Exit},
-    commands::{database, stop},
+    commands::{
+        api::{self, ApiArgs},
+        database, stop,
+    },
     options::{DatabaseArgs, FetchArgs, Role, parse_duration},
     spot_notice::InstanceMetadata,
     telemetry,
@@ -67,6 +71,8 @@ pub struct RunArgs {
     #[arg(long, env = "EVERYTAB_METRICS", value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
     #[command(flatten)]
+    api: ApiArgs,
+    #[command(flatten)]
     fetch: FetchArgs,
 }
 
@@ -75,28 +81,26 @@ pub struct RunArgs {
 /// # Errors
 /// When the database cannot be reached for good, or a setting makes no sense.
 pub async fn run(args: RunArgs) -> CliResult {
+    check_roles(&args)?;
     let metadata = args.instance_metadata.endpoint().map_err(CliError::usage)?;
     let mut stop = stop::on_signal_or_notice(metadata)?;
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
     }
     let url = database::url(&args.database)?;
+    if args.roles.contains(&Role::Api) {
+        let Some(coordinator) = connected(url, &mut stop).await? else { return Ok(Exit::Drained) };
+        telemetry::begin_at_zero();
+        return api::serve(&args.api, coordinator, args.fetch.settings()?.user_agent, stop).await;
+    }
     let own = database::own_ranges(url).await;
     let context = context(&args.fetch, own, args.temporary.clone())?;
-    let coordinator = tokio::select! {
-        connected = connect_patiently(url, DATABASE_PATIENCE) => connected?,
-        _ = stop.wait_for(|stop| *stop) => return Ok(Exit::Drained),
-    };
+    let Some(coordinator) = connected(url, &mut stop).await? else { return Ok(Exit::Drained) };
     telemetry::begin_at_zero();
     let fetcher = context.fetcher.clone();
     everytab_fetcher::metrics::observe_in_flight(move || fetcher.in_flight());
     let kinds = Role::kinds(&args.roles);
     if args.roles.contains(&Role::Crawl) {
-        if !kinds.is_empty() {
-            return Err(CliError::usage(
-                "--role crawl goes with no other role: start a process for each",
-            ));
-        }
         let settings = CrawlerSettings {
             exit_when_done: args.exit_when_done,
             own: OwnHosts::new(&args.own),
@@ -116,12 +120,38 @@ pub async fn run(args: RunArgs) -> CliResult {
     work(coordinator, context, settings, stop).await
 }
 
+/// Finds roles that go with no other, and options that one lacks.
+fn check_roles(args: &RunArgs) -> Result<(), CliError> {
+    for (role, name) in [(Role::Crawl, "crawl"), (Role::Api, "api")] {
+        if args.roles.contains(&role) && args.roles.iter().any(|other| *other != role) {
+            return Err(CliError::usage(format!(
+                "--role {name} goes with no other role: start a process for each"
+            )));
+        }
+    }
+    if args.roles.contains(&Role::Api) {
+        api::store(&args.api)?;
+    }
+    Ok(())
+}
+
+/// The database, once it is up; none where a signal says stop before.
+async fn connected(
+    url: &str,
+    stop: &mut watch::Receiver<bool>,
+) -> Result<Option<Coordinator>, CliError> {
+    tokio::select! {
+        connected = connect_patiently(url, DATABASE_PATIENCE) => Ok(Some(connected?)),
+        _ = stop.wait_for(|stop| *stop) => Ok(None),
+    }
+}
+
 /// Crawls until a signal says stop, or no crawl is open where the process is to end then.
 async fn crawl(
     coordinator: Coordinator,
     context: Context,
     settings: CrawlerSettings,
-    stop: tokio::sync::watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) -> CliResult {
     tracing::info!(worker_id = settings.worker_id, "crawling");
     let crawled = everytab_crawler::run(coordinator, context.fetcher, settings, stop).await;
@@ -137,7 +167,7 @@ async fn work(
     coordinator: Coordinator,
     context: Context,
     settings: WorkerSettings,
-    stop: tokio::sync::watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) -> CliResult {
     tracing::info!(worker_id = settings.worker_id, "worker started");
     let end = everytab_runner::run(coordinator, context, settings, stop).await?;

@@ -182,7 +182,8 @@ pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, Cli
         .route("/metrics", get(async || ([("content-type", CONTENT_TYPE)], text())))
         .route("/healthz", get(async || (StatusCode::OK, "ok\n")));
     http_server::warn_if_public("--metrics", address);
-    tokio::spawn(http_server::serve(listener, router, std::future::pending()));
+    let limits = http_server::FILE_CONNECTIONS;
+    tokio::spawn(http_server::serve(listener, router, limits, std::future::pending()));
     tracing::info!("metrics on http://{address}/metrics");
     Ok(address)
 }

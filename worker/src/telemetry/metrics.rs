@@ -69,8 +69,9 @@ const OBSERVED: [Metric; 4] = [SLOTS, CPU, MEMORY, FILES];
 pub fn table() -> impl Iterator<Item = &'static Metric> {
     let runner = everytab_runner::metrics::METRICS.iter();
     let crawler = everytab_crawler::metrics::METRICS;
+    let api = everytab_api::metrics::METRICS;
     let fetcher = everytab_fetcher::metrics::METRICS;
-    runner.chain(crawler).chain(fetcher).chain(RECORDED).chain(&OBSERVED)
+    runner.chain(crawler).chain(api).chain(fetcher).chain(RECORDED).chain(&OBSERVED)
 }
 
 static METRICS: OnceLock<Metrics> = OnceLock::new();

@@ -79,17 +79,18 @@ const SPECIAL: [&str; 47] = [
     "ff00::/8",
 ];
 
-const PUBLIC: [&str; 4] = ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "2a00:1450::8"];
+pub(crate) const PUBLIC: [&str; 4] =
+    ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "2a00:1450::8"];
 
 /// The first and the last address of each row.
-fn special_addresses() -> BTreeSet<IpAddr> {
+pub(crate) fn special_addresses() -> BTreeSet<IpAddr> {
     let rows = SPECIAL.iter().map(|row| row.parse::<IpNet>().unwrap());
     rows.flat_map(|row| [row.network(), row.broadcast()]).collect()
 }
 
 /// The spellings of an IPv4 address in URLs: dotted, as one number, in octal and hexadecimal, in
 /// fewer parts.
-fn spellings(address: IpAddr) -> Vec<String> {
+pub(crate) fn spellings(address: IpAddr) -> Vec<String> {
     let IpAddr::V4(address) = address else { return vec![format!("[{address}]")] };
     let [a, b, c, d] = address.octets();
     let number = u32::from(address);

@@ -27,7 +27,7 @@ use chaos_environment::{ChaosEnvironment, ChaosSettings};
 use chaos_workers::ChaosWorker;
 
 /// The number in an environment variable, or `otherwise` if the variable is not set.
-fn number(variable: &str, otherwise: u64) -> u64 {
+pub(crate) fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }
 

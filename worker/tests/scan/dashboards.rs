@@ -14,6 +14,7 @@ use everytab_testbed::{Behaviour, Mix};
 use serde_json::Value;
 
 use crate::{
+    api_walkthrough::service,
     dashboard_svg,
     environment::{Database, Internet, Stores, internet},
     live_crawls::{crawler, graph_of_sites, start_crawl},
@@ -180,10 +181,11 @@ fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
 }
 
-/// A live crawl in a world of its own, with a worker and a process that watches it. The delay makes
-/// it last for many scrapes.
+/// A live crawl in a world of its own, with a worker, a process that watches it, and the HTTP
+/// service. The delay makes it last for many scrapes.
 struct LiveCrawl {
-    running: [Running; 2],
+    running: [Running; 3],
+    service: String,
     _internet: Internet,
 }
 
@@ -196,7 +198,9 @@ impl LiveCrawl {
         let mut watching = database.owner(&["crawl", "status", &id, "--watch", "--json"]);
         watching.args(["--metrics", "127.0.0.1:0"]).env("EVERYTAB_LOG", "info");
         let worker = crawler(&internet, &database, &["--metrics", "127.0.0.1:0"]);
-        Self { running: [worker, Running::start(watching)], _internet: internet }
+        let store = internet.folder.path().join("crawls");
+        let (api, service) = service(&database, &store, &["--metrics", "127.0.0.1:0"]);
+        Self { running: [worker, Running::start(watching), api], service, _internet: internet }
     }
 }
 
@@ -238,9 +242,9 @@ fn every_expression_of_the_dashboard_has_data_of_a_real_scan_and_a_real_crawl() 
         series.iter().filter(|one| number(one)).count()
     };
     let began = now();
-    let mut left = expressions();
-    let all = left.len();
+    let (mut left, all) = (expressions(), expressions().len());
     wait_for("data for every expression", || {
+        get(&internet, &format!("http://{}/healthz", crawling.service));
         left.retain(|(title, expression)| match has_data(expression) {
             0 => true,
             series => {

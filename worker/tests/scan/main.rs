@@ -12,6 +12,8 @@
 )]
 
 mod address_guard;
+mod api_client;
+mod api_walkthrough;
 mod archive;
 mod backup;
 mod bad_input;
@@ -19,6 +21,10 @@ mod chaos;
 mod cloudfront;
 mod concurrent_migrations;
 mod consistency;
+mod crawl_doors;
+mod crawl_feeds;
+mod crawl_page;
+mod crawl_tenants;
 mod dashboard_svg;
 mod dashboards;
 mod drain;

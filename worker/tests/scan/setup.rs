@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File, Permissions},
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _},
     net::TcpListener,
     os::unix::fs::{FileExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
@@ -184,7 +184,8 @@ pub(crate) fn scan_locally(dir: &Path, workers: u16, sample: &[&str]) -> Ended {
     run(worker(arguments)).expect_code(0)
 }
 
-/// All files below a folder, by their path in it.
+/// All files below a folder, by their path in it. A file that a running program moves or removes
+/// between the listing and the reading is left out.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -195,7 +196,11 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
                 folders.push(path);
             } else {
                 let name = path.strip_prefix(folder).unwrap().display().to_string();
-                found.insert(name, fs::read(&path).unwrap());
+                match fs::read(&path) {
+                    Ok(bytes) => found.insert(name, bytes),
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    Err(error) => panic!("{}: {error}", path.display()),
+                };
             }
         }
     }

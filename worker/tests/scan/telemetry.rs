@@ -28,9 +28,9 @@ fn is_of_a_scan(name: &str) -> bool {
     name.starts_with("everytab_scan_")
 }
 
-/// Whether only a live crawl has this metric.
+/// Whether only a live crawl or the HTTP service has this metric.
 fn is_of_a_crawl(name: &str) -> bool {
-    name.starts_with("everytab_crawl_")
+    name.starts_with("everytab_crawl_") || name.starts_with("everytab_api_")
 }
 
 #[test]

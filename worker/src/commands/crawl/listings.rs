@@ -3,6 +3,9 @@
 use std::fmt::Display;
 
 use clap::{Args, value_parser};
+use everytab_coordinator::CrawlHost;
+use everytab_crawler::CrawlSettings;
+use everytab_fetcher::{DelaySettings, HostDelay, SavedDelay};
 use everytab_operations::progress::layout::printable;
 use serde_json::json;
 
@@ -59,7 +62,8 @@ pub(super) async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
         if as_json {
             stdout::line(json!({
                 "id": crawl.id, "name": crawl.name, "state": crawl.state,
-                "ended_by": crawl.ended_by, "known": crawl.known, "pending": crawl.pending,
+                "ended_by": crawl.ended_by, "paused_by": crawl.paused_by, "known": crawl.known,
+                "pending": crawl.pending,
                 "captured": crawl.captured, "store": crawl.store,
                 "started_at": crawl.started_at, "finished_at": crawl.finished_at,
             }))?;
@@ -86,10 +90,14 @@ pub(super) async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
 pub(super) async fn hosts(args: HostsArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     let found = coordinator.crawl_hosts(crawl.id, args.limit).await?;
+    // Settings of a newer program are perhaps none of this one's.
+    let settings = coordinator.crawl_settings(crawl.crawl).await?.unwrap_or_default();
+    let settings: CrawlSettings = serde_json::from_value(settings).unwrap_or_default();
+    let delays = settings.delays();
     if !args.json && !found.is_empty() {
         stdout::line(format_args!(
             "{:<19}  {:>7} {:>7}  {:>7} {:>8} {:>8}  host",
-            "due", "pending", "known", "delay", "answers", "failures"
+            "due", "pending", "known", "delay", "answer", "failures"
         ))?;
     }
     for host in &found {
@@ -101,7 +109,7 @@ pub(super) async fn hosts(args: HostsArgs) -> CliResult {
                 host.next_due.max(host.free_at).format("%Y-%m-%d %H:%M:%S"),
                 host.pending,
                 host.known,
-                host.delay_ms.max(host.crawl_delay_ms.unwrap_or_default()),
+                delay_of(host, &delays),
                 host.response_ms,
                 host.failures,
                 host.hostname
@@ -112,6 +120,17 @@ pub(super) async fn hosts(args: HostsArgs) -> CliResult {
         eprintln!("there may be more hosts: --limit shows more");
     }
     Ok(Exit::Done)
+}
+
+/// The delay of a host in milliseconds, if it is none of the operator's own.
+fn delay_of(host: &CrawlHost, delays: &DelaySettings) -> u128 {
+    let saved = SavedDelay {
+        delay_ms: host.delay_ms.unsigned_abs(),
+        response_ms: host.response_ms.unsigned_abs(),
+        crawl_delay_ms: host.crawl_delay_ms.unwrap_or_default().unsigned_abs(),
+        ..SavedDelay::default()
+    };
+    HostDelay::restore(saved, tokio::time::Instant::now()).delay(delays).as_millis()
 }
 
 /// Shows fetches.
@@ -147,4 +166,33 @@ pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
 
 fn or_dash(value: Option<impl Display>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    #[test]
+    fn the_delay_of_a_host_is_the_longest_of_all_that_ask_for_one() {
+        let host = CrawlHost {
+            hostname: "a.com".into(),
+            slot: 1,
+            known: 1,
+            pending: 1,
+            next_due: DateTime::UNIX_EPOCH,
+            free_at: DateTime::UNIX_EPOCH,
+            delay_ms: 0,
+            response_ms: 100,
+            crawl_delay_ms: None,
+            failures: 0,
+        };
+        let delays = CrawlSettings::default().delays();
+        assert_eq!(delay_of(&host, &delays), 1_000);
+        assert_eq!(delay_of(&CrawlHost { response_ms: 900, ..host.clone() }, &delays), 1_800);
+        let slow = CrawlHost { crawl_delay_ms: Some(5_000), ..host.clone() };
+        assert_eq!(delay_of(&slow, &delays), 5_000);
+        assert_eq!(delay_of(&CrawlHost { delay_ms: 9_000, ..host }, &delays), 9_000);
+    }
 }

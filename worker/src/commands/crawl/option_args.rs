@@ -6,9 +6,11 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use everytab_crawler::{CrawlSettings, MediaOption, NofollowOption, SitemapsOption};
+use everytab_crawler::{CrawlSettings, MediaOption, NofollowOption, SearchOption, SitemapsOption};
 use everytab_fetcher::{DEFAULT_MEDIA_BYTES, DEFAULT_PAGE_BYTES};
 use everytab_frontier::Scope;
+
+use crate::options::{Bytes, parse_bytes, parse_time, whole_seconds};
 
 /// What makes one crawl different from another.
 #[derive(Debug, Clone, Args)]
@@ -83,6 +85,14 @@ pub(super) struct CrawlOptionArgs {
           value_parser = PossibleValuesParser::new(NofollowOption::ALL)
               .try_map(|word| NofollowOption::parse(&word).ok_or("unknown")))]
     nofollow: NofollowOption,
+    /// Obey this filter too, as it is now; `filter list` shows them
+    #[arg(long = "filter", env = "EVERYTAB_CRAWL_FILTER", value_name = "NAME")]
+    pub(super) filters: Vec<String>,
+    /// Whether the text of pages is indexed, for GET /v1/crawled/search
+    #[arg(long, env = "EVERYTAB_CRAWL_SEARCH", default_value = "off",
+          value_parser = PossibleValuesParser::new(SearchOption::ALL)
+              .try_map(|word| SearchOption::parse(&word).ok_or("unknown")))]
+    search: SearchOption,
     /// End the crawl after this time, up to 365d
     #[arg(long = "for", env = "EVERYTAB_CRAWL_FOR", value_name = "DURATION",
           value_parser = parse_time)]
@@ -114,6 +124,9 @@ impl CrawlOptionArgs {
             max_delay,
             sitemaps,
             nofollow,
+            // Frozen where the database is.
+            filters: _,
+            search,
             duration,
             max_store,
         } = self.clone();
@@ -134,6 +147,7 @@ impl CrawlOptionArgs {
             max_delay_ms: millis(max_delay),
             sitemaps,
             nofollow,
+            search,
             duration_s: duration.map(whole_seconds),
             max_store_bytes: max_store.map(|bytes| bytes.0),
             ..CrawlSettings::default()
@@ -143,61 +157,6 @@ impl CrawlOptionArgs {
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Seconds, rounded up: the half of one is no time without an end.
-pub(super) fn whole_seconds(time: Duration) -> u64 {
-    time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0))
-}
-
-/// A number of bytes, shown in the largest unit that leaves no rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bytes(pub(super) u64);
-
-/// The units of bytes, the largest first.
-const UNITS: [(&str, u32); 5] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("", 0)];
-
-impl std::fmt::Display for Bytes {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let fits = |(_, bits): &&(&str, u32)| self.0 > 0 && self.0.trailing_zeros() >= *bits;
-        let (unit, bits) = UNITS.iter().find(fits).unwrap_or(&("", 0));
-        write!(formatter, "{}{unit}", self.0 >> bits)
-    }
-}
-
-/// `2MiB`, `500GiB`, or a number of bytes.
-pub(super) fn parse_bytes(text: &str) -> Result<Bytes, String> {
-    let (number, unit) = split(text);
-    let bits = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, bits)| *bits);
-    let bytes = bits.zip(number).and_then(|(bits, number)| number.checked_mul(1_u64 << bits));
-    bytes.map(Bytes).ok_or_else(|| {
-        format!("{text:?} is no number of bytes such as 2000000, 500KiB, 2MiB, 1GiB or 1TiB")
-    })
-}
-
-/// `250ms`, `90s`, `5m`, `2h`, `7d`, or a number of seconds. The settings have the bounds.
-pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
-    let (number, unit) = split(text);
-    let unit_ms = match unit {
-        "ms" => Some(1),
-        "" | "s" => Some(1_000),
-        "m" => Some(60_000),
-        "h" => Some(3_600_000),
-        "d" => Some(86_400_000),
-        _ => None,
-    };
-    let total = unit_ms.zip(number).and_then(|(unit, number)| number.checked_mul(unit));
-    total
-        .map(Duration::from_millis)
-        .ok_or_else(|| format!("{text:?} is no duration such as 250ms, 90s, 5m, 2h or 7d"))
-}
-
-/// A number, and the unit that follows it.
-fn split(text: &str) -> (Option<u64>, &str) {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    (number.parse().ok(), unit)
 }
 
 #[cfg(test)]
@@ -237,6 +196,7 @@ mod tests {
             "--max-delay=5m",
             "--sitemaps=also",
             "--nofollow=ignore",
+            "--search=on",
             "--for=7d",
             "--max-store=2TiB",
         ]);
@@ -258,28 +218,12 @@ mod tests {
             max_delay_ms: 300_000,
             sitemaps: SitemapsOption::Also,
             nofollow: NofollowOption::Ignore,
+            search: SearchOption::On,
             duration_s: Some(7 * 86_400),
             max_store_bytes: Some(2 << 40),
             ..CrawlSettings::default()
         };
         assert_eq!(found, expected);
         assert_eq!(expected.check(), Ok(()));
-    }
-
-    #[test]
-    fn bytes_and_times_have_units() {
-        for text in ["0", "7", "1KiB", "3MiB", "5GiB", "2TiB", "1025"] {
-            assert_eq!(parse_bytes(text).map(|bytes| bytes.to_string()).as_deref(), Ok(text));
-        }
-        for bad in ["", "MiB", "1MB", "-1", "1.5MiB", "99999999999999999999", "16777216TiB"] {
-            assert!(parse_bytes(bad).is_err(), "{bad}");
-        }
-        for (text, seconds) in [("250ms", 1), ("0", 0), ("5m", 300), ("2h", 7_200), ("1d", 86_400)]
-        {
-            assert_eq!(parse_time(text).map(whole_seconds), Ok(seconds), "{text}");
-        }
-        for bad in ["", "s", "5x", "-1s", "99999999999999999999", "9999999999999999999d"] {
-            assert!(parse_time(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -1,19 +1,16 @@
-//! `crawl set`: changes when a crawl ends.
+//! `crawl set`: changes when a crawl ends, and how often it asks.
 
 use std::str::FromStr;
 
 use clap::Args;
-use everytab_coordinator::{CrawlChange, CrawlChanged};
+use everytab_coordinator::{CrawlChange, CrawlChanged, RateChange};
 use everytab_crawler::MAX_DURATION_S;
 
-use super::{
-    one_crawl,
-    option_args::{parse_bytes, parse_time, whole_seconds},
-};
+use super::one_crawl;
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::stdout,
-    options::DatabaseArgs,
+    options::{DatabaseArgs, parse_bytes, parse_time, whole_seconds},
 };
 
 /// Options of `crawl set`.
@@ -25,16 +22,32 @@ pub(super) struct SetArgs {
     #[arg(value_name = "ID")]
     crawl: String,
     /// NAME=VALUE; limit is the pages in all, of a crawl that was started with a limit; for is the
-    /// time from its start, and max-store the bytes that it stores (off: neither ends it)
+    /// time from its start, and max-store the bytes that it stores (off: neither ends it); rate is
+    /// the requests a second of the whole fleet, and min-delay the least pause between two requests
+    /// to a host (off: that of the other settings)
     #[arg(required = true)]
     settings: Vec<Setting>,
 }
 
+/// The highest rate: as Postgres has it.
+const MAX_RATE: f64 = 100_000.0;
+/// The longest least pause in milliseconds: as Postgres has it.
+const MAX_MIN_DELAY_MS: u128 = 3_600_000;
+
 /// A change of a running crawl, and the text that asked for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Setting {
-    change: CrawlChange,
+    change: Change,
     text: String,
+}
+
+/// What is changed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Change {
+    /// When it ends.
+    End(CrawlChange),
+    /// How often it asks.
+    Rate(RateChange),
 }
 
 impl FromStr for Setting {
@@ -45,26 +58,44 @@ impl FromStr for Setting {
         let change = match text.split_once('=') {
             Some(("limit", pages)) => {
                 let pages = pages.parse().ok().and_then(signed);
-                CrawlChange::Limit(pages.ok_or_else(|| format!("{text}: give a number of pages"))?)
+                let pages = pages.ok_or_else(|| format!("{text}: give a number of pages"))?;
+                Change::End(CrawlChange::Limit(pages))
             }
-            Some(("for", "off")) => CrawlChange::Duration(None),
+            Some(("for", "off")) => Change::End(CrawlChange::Duration(None)),
             Some(("for", time)) => {
                 let seconds = whole_seconds(parse_time(time)?);
                 let seconds = signed(seconds).filter(|_| seconds <= MAX_DURATION_S);
-                CrawlChange::Duration(Some(seconds.ok_or_else(|| {
+                let seconds = seconds.ok_or_else(|| {
                     format!("{text}: give a time from 1s to {}d, or off", MAX_DURATION_S / 86_400)
-                })?))
+                })?;
+                Change::End(CrawlChange::Duration(Some(seconds)))
             }
-            Some(("max-store", "off")) => CrawlChange::MaxStoreBytes(None),
+            Some(("max-store", "off")) => Change::End(CrawlChange::MaxStoreBytes(None)),
             Some(("max-store", bytes)) => {
                 let bytes = signed(parse_bytes(bytes)?.0);
                 let bytes = bytes.ok_or_else(|| format!("{text}: give at least a byte, or off"))?;
-                CrawlChange::MaxStoreBytes(Some(bytes))
+                Change::End(CrawlChange::MaxStoreBytes(Some(bytes)))
+            }
+            Some(("rate", "off")) => Change::Rate(RateChange::Rate(None)),
+            Some(("rate", rate)) => {
+                let rate = rate.parse().ok().filter(|rate| *rate > 0.0 && *rate <= MAX_RATE);
+                Change::Rate(RateChange::Rate(Some(rate.ok_or_else(|| {
+                    format!("{text}: give requests a second up to {MAX_RATE}, such as 0.5, or off")
+                })?)))
+            }
+            Some(("min-delay", "off")) => Change::Rate(RateChange::MinDelay(None)),
+            Some(("min-delay", time)) => {
+                let delay_ms = parse_time(time)?.as_millis();
+                let delay_ms =
+                    i32::try_from(delay_ms).ok().filter(|_| delay_ms <= MAX_MIN_DELAY_MS);
+                Change::Rate(RateChange::MinDelay(Some(
+                    delay_ms.ok_or_else(|| format!("{text}: give a time up to 1h, or off"))?,
+                )))
             }
             _ => {
-                return Err(
-                    "it is none of limit=NUMBER, for=DURATION|off, max-store=BYTES|off".to_owned()
-                );
+                return Err("it is none of limit=NUMBER, for=DURATION|off, max-store=BYTES|off, \
+                            rate=NUMBER|off, min-delay=DURATION|off"
+                    .to_owned());
             }
         };
         Ok(Self { change, text: text.to_owned() })
@@ -78,6 +109,16 @@ impl FromStr for Setting {
 pub(super) async fn set(args: SetArgs) -> CliResult {
     let (coordinator, crawl) = one_crawl::find(&args.database, Some(&args.crawl)).await?;
     for Setting { change, text } in args.settings {
+        let change = match change {
+            Change::End(change) => change,
+            Change::Rate(change) => {
+                if !coordinator.set_crawl_rate(None, Some(crawl.id), change).await? {
+                    return Err(one_crawl::has_ended(&crawl));
+                }
+                stdout::line(text)?;
+                continue;
+            }
+        };
         match coordinator.set_crawl(crawl.id, change).await? {
             CrawlChanged::Changed => stdout::line(text)?,
             CrawlChanged::Unknown => return Err(one_crawl::unknown(&args.crawl)),
@@ -104,11 +145,15 @@ mod tests {
     #[test]
     fn changes_are_read_or_refused() {
         for (text, change) in [
-            ("limit=5", CrawlChange::Limit(5)),
-            ("for=2h", CrawlChange::Duration(Some(7_200))),
-            ("for=off", CrawlChange::Duration(None)),
-            ("max-store=1KiB", CrawlChange::MaxStoreBytes(Some(1_024))),
-            ("max-store=off", CrawlChange::MaxStoreBytes(None)),
+            ("limit=5", Change::End(CrawlChange::Limit(5))),
+            ("for=2h", Change::End(CrawlChange::Duration(Some(7_200)))),
+            ("for=off", Change::End(CrawlChange::Duration(None))),
+            ("max-store=1KiB", Change::End(CrawlChange::MaxStoreBytes(Some(1_024)))),
+            ("max-store=off", Change::End(CrawlChange::MaxStoreBytes(None))),
+            ("rate=0.5", Change::Rate(RateChange::Rate(Some(0.5)))),
+            ("rate=off", Change::Rate(RateChange::Rate(None))),
+            ("min-delay=2s", Change::Rate(RateChange::MinDelay(Some(2_000)))),
+            ("min-delay=off", Change::Rate(RateChange::MinDelay(None))),
         ] {
             assert_eq!(text.parse::<Setting>().map(|setting| setting.change), Ok(change), "{text}");
         }
@@ -124,6 +169,13 @@ mod tests {
             "max-store=0",
             "max-store=1MB",
             "delay=1s",
+            "rate=0",
+            "rate=NaN",
+            "rate=inf",
+            "rate=-1",
+            "rate=100001",
+            "min-delay=61m",
+            "min-delay=x",
             "",
             "=",
         ] {

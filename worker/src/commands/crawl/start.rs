@@ -2,8 +2,11 @@
 
 use chrono::Utc;
 use clap::Args;
-use everytab_coordinator::{Coordinator, CrawlVerb, FoundCrawl, NewCrawl};
-use everytab_crawler::{CrawlSettings, SeedBatch, StoreRange, StoreRangeError, new_crawl};
+use everytab_coordinator::{Coordinator, CrawlVerb, FoundCrawl, NewCrawl, OPERATOR};
+use everytab_crawler::{
+    CrawlSettings, FrozenFilter, MIN_PUBLIC_DELAY_MS, SeedBatch, StoreRange, StoreRangeError,
+    list_names_of, new_crawl,
+};
 use everytab_frontier::{ParameterList, Scope, SuffixList};
 use everytab_operations::scan_start;
 use everytab_storage::StoreSettings;
@@ -20,9 +23,6 @@ use crate::{
     commands::{database, stdout},
     options::DatabaseArgs,
 };
-
-/// Whose the crawls are that are started here.
-const OWNER: &str = "operator";
 
 /// Options of `crawl start`.
 #[derive(Debug, Args)]
@@ -79,7 +79,15 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     for store in ranges.chain(&settings.media_store).chain([&store]) {
         check_store(store).await?;
     }
+    if settings.delay_ms < MIN_PUBLIC_DELAY_MS {
+        eprintln!(
+            "--delay: hosts that are none of the workers' --own are asked with a pause of \
+             {MIN_PUBLIC_DELAY_MS}ms at least"
+        );
+    }
     let coordinator = database::connect(&args.database).await?;
+    settings.filters = frozen_filters(&coordinator, &args.options.filters).await?;
+    settings.check().map_err(|error| CliError::usage(error.to_string()))?;
     if settings.scope == Scope::List {
         settings.list_sites = seeds.sites(&suffixes)?;
     }
@@ -102,6 +110,25 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
         stdout::line(format_args!("{id} {name}"))?;
     }
     Ok(Exit::Done)
+}
+
+/// The filters of these names as they are now, with the newest versions of their lists.
+pub(super) async fn frozen_filters(
+    coordinator: &Coordinator,
+    names: &[String],
+) -> Result<Vec<FrozenFilter>, CliError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted: Vec<&str> = names.iter().map(String::as_str).collect();
+    let filters = coordinator.list_filters(OPERATOR, Some(&wanted)).await?;
+    let lists = list_names_of(&filters);
+    let lists: Vec<&str> = lists.iter().map(String::as_str).collect();
+    let lists = coordinator.filter_lists(Some(&lists)).await?;
+    FrozenFilter::freeze(names, &filters, &lists).map_err(|error| {
+        let hint = "`filter list` shows filters, `list import` imports lists";
+        CliError::usage(format!("--filter: {error}; {hint}"))
+    })
 }
 
 /// Adds the seeds of a batch and all that follow, and returns how many.
@@ -132,7 +159,7 @@ async fn create(
     settings: &CrawlSettings,
     store: &str,
 ) -> Result<(i32, NewCrawl), CliError> {
-    let crawl = new_crawl(settings, OWNER, store, Utc::now())?;
+    let crawl = new_crawl(settings, OPERATOR, store, Utc::now())?;
     let number = coordinator.start_crawl(&crawl).await?;
     Ok((number, crawl))
 }
@@ -150,7 +177,7 @@ async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -
 
 /// The store of a crawl. Several, and that of requisites, become settings, and the first one is the
 /// crawl's.
-fn stores(
+pub(super) fn stores(
     to: Vec<String>,
     media_to: Option<String>,
     settings: &mut CrawlSettings,
@@ -172,7 +199,7 @@ fn stores(
 }
 
 /// Finds a missing bucket or a wrong secret before the first page needs the store.
-async fn check_store(url: &str) -> Result<(), CliError> {
+pub(super) async fn check_store(url: &str) -> Result<(), CliError> {
     let store = everytab_storage::open(url, &StoreSettings::default()).await?;
     if let Some(found) = store.list("collinfo.json").next().await {
         found?;

@@ -1,25 +1,31 @@
 //! `crawl status`: where a crawl stands, once or until it ends.
 
-use std::{net::SocketAddr, time::Instant};
+use std::{
+    collections::VecDeque,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
-use everytab_coordinator::CrawlStatus;
+use everytab_coordinator::{CrawlPace, CrawlStatus};
 use everytab_operations::progress::{STATUS_INTERVAL, STATUS_SHARE, layout::wrapped};
 use serde_json::{Value, json};
 
-use super::{
-    one_crawl::{self, OneCrawl},
-    option_args::Bytes,
-};
+use super::one_crawl::{self, OneCrawl};
 use crate::{
     cli_error::{CliError, CliResult, Exit},
     commands::stdout,
     display::frame::{self, Stream},
+    options::Bytes,
     telemetry,
 };
 
 /// The column at which the text of a line begins: the longest label, `links refused`, and a space.
 const TEXT_COLUMN: usize = 14;
+
+/// The time over which pages are counted for the rate: workers record what they captured every ten
+/// to thirty seconds, so that a shorter time has none of them, or all of half a minute.
+const RATE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Options of `crawl status`.
 #[derive(Debug, Args)]
@@ -46,26 +52,45 @@ pub(super) async fn status(args: StatusArgs) -> CliResult {
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
     }
-    let mut before: Option<(Instant, i64)> = None;
+    let mut looks = VecDeque::new();
     loop {
         let asked_at = Instant::now();
         let status = one_crawl::status_of(&coordinator, &crawl).await?;
+        let allowed = coordinator.crawl_pace(status.crawl).await?;
         let took = asked_at.elapsed();
         telemetry::crawl_status(&status);
-        let rate = before.map(|(at, captured)| {
-            let seconds = asked_at.duration_since(at).as_secs_f64().max(0.001);
-            (status.captured - captured) as f64 / seconds
-        });
-        before = Some((asked_at, status.captured));
-        if !show(&status, rate, &args)? || !args.watch || status.state == "ended" {
+        let rate = rate_of(&mut looks, (asked_at, status.captured));
+        if !show(&status, &Pace { rate, allowed }, &args)? || !args.watch || status.state == "ended"
+        {
             return Ok(Exit::Done);
         }
         tokio::time::sleep(STATUS_INTERVAL.max(took * STATUS_SHARE)).await;
     }
 }
 
+/// How fast a crawl is, and how fast politeness lets it be.
+struct Pace {
+    /// Pages a second, as [`rate_of`] counts them.
+    rate: Option<f64>,
+    /// None of a crawl that has ended.
+    allowed: Option<CrawlPace>,
+}
+
+/// Pages a second since the first look of the last [`RATE_WINDOW`]; none at the first one.
+fn rate_of(looks: &mut VecDeque<(Instant, i64)>, now: (Instant, i64)) -> Option<f64> {
+    while looks.len() > 1 && looks.get(1).is_some_and(|(at, _)| now.0 - *at >= RATE_WINDOW) {
+        looks.pop_front();
+    }
+    let rate = looks.front().map(|(at, captured)| {
+        let seconds = now.0.duration_since(*at).as_secs_f64().max(0.001);
+        (now.1 - captured) as f64 / seconds
+    });
+    looks.push_back(now);
+    rate
+}
+
 /// Prints a status. False: the reader has closed the pipe.
-fn show(status: &CrawlStatus, rate: Option<f64>, args: &StatusArgs) -> Result<bool, CliError> {
+fn show(status: &CrawlStatus, pace: &Pace, args: &StatusArgs) -> Result<bool, CliError> {
     if args.json {
         let mut document = serde_json::to_value(status)?;
         if let Value::Object(fields) = &mut document {
@@ -73,24 +98,25 @@ fn show(status: &CrawlStatus, rate: Option<f64>, args: &StatusArgs) -> Result<bo
             if let Some(Value::Object(settings)) = fields.get_mut("settings") {
                 settings.remove("list_sites");
             }
-            fields.insert("pages_per_second".to_owned(), json!(rate));
+            fields.insert("pages_per_second".to_owned(), json!(pace.rate));
+            fields.insert("politeness".to_owned(), serde_json::to_value(&pace.allowed)?);
         }
         stdout::print(format_args!("{document}\n"))
     } else if args.watch && Stream::Stdout.is_terminal() {
-        frame::paint(Stream::Stdout, |size| picture(status, rate, size.columns))
+        frame::paint(Stream::Stdout, |size| picture(status, pace, size.columns))
             .map(|()| true)
             .map_err(|error| CliError::new(format!("cannot write to the terminal: {error}")))
     } else if args.watch {
-        stdout::print(line(status, rate) + "\n")
+        stdout::print(line(status, pace) + "\n")
     } else {
-        stdout::print(picture(status, rate, Stream::Stdout.columns()).join("\n") + "\n")
+        stdout::print(picture(status, pace, Stream::Stdout.columns()).join("\n") + "\n")
     }
 }
 
-/// The state in words: `running, takes seeds` or `ended (limit)`.
+/// The state in words: `running, takes seeds`, `ended (limit)` or `paused (quota_pages)`.
 fn state(status: &CrawlStatus) -> String {
-    let CrawlStatus { state, ended_by, seeding, .. } = status;
-    match ended_by {
+    let CrawlStatus { state, ended_by, paused_by, seeding, .. } = status;
+    match ended_by.as_ref().or(paused_by.as_ref().filter(|why| *why != "operator")) {
         Some(why) => format!("{state} ({why})"),
         None if *seeding => format!("{state}, takes seeds"),
         None => state.clone(),
@@ -98,19 +124,21 @@ fn state(status: &CrawlStatus) -> String {
 }
 
 /// One line for a log.
-fn line(status: &CrawlStatus, rate: Option<f64>) -> String {
+fn line(status: &CrawlStatus, pace: &Pace) -> String {
     let CrawlStatus { known, pending, captured, failed, .. } = status;
     let (refused, left) = (sum(&status.refused), sum(&status.left));
-    let rate = rate.map(|rate| format!(", {rate:.1} pages/s")).unwrap_or_default();
+    let rate = pace.rate.map(|rate| format!(", {rate:.1} pages/s")).unwrap_or_default();
+    let allowed = pace.allowed.as_ref().map(|pace| format!(" of {} allowed", allowed(pace)));
+    let allowed = allowed.filter(|_| !rate.is_empty()).unwrap_or_default();
     format!(
         "{}: {known} known, {pending} pending, {captured} captured, {failed} failed, {refused} \
-         refused, {left} left{rate}",
+         refused, {left} left{rate}{allowed}",
         state(status)
     )
 }
 
 /// The whole picture, as lines for a terminal of `columns`.
-fn picture(status: &CrawlStatus, rate: Option<f64>, columns: usize) -> Vec<String> {
+fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     let CrawlStatus { known, pending, captured, failed, .. } = status;
     let time = |at: chrono::DateTime<chrono::Utc>| at.format("%Y-%m-%d %H:%M:%S").to_string();
     let mut rows = vec![
@@ -128,8 +156,12 @@ fn picture(status: &CrawlStatus, rate: Option<f64>, columns: usize) -> Vec<Strin
             sum(&status.left)
         ),
     ));
-    let unread = (status.seeds + status.sent - status.read).max(0);
-    rows.push(("links", format!("{} seeds, {unread} links not read yet", status.seeds)));
+    // What a crawl that has ended did not read is not read any more.
+    let unread = match status.state.as_str() {
+        "ended" => String::new(),
+        _ => format!(", {} links not read yet", (status.seeds + status.sent - status.read).max(0)),
+    };
+    rows.push(("links", format!("{} seeds{unread}", status.seeds)));
     if let Some((limit, left)) = status.page_limit.zip(status.budget_left) {
         let reserved = status.reserved;
         rows.push(("limit", format!("{limit} pages: {left} left, {reserved} reserved")));
@@ -143,10 +175,25 @@ fn picture(status: &CrawlStatus, rate: Option<f64>, columns: usize) -> Vec<Strin
             rows.push((label, text));
         }
     }
-    if let Some(rate) = rate {
+    if let Some(rate) = pace.rate {
         rows.push(("rate", format!("{rate:.1} pages/s")));
     }
+    if let Some(pace) = &pace.allowed {
+        let rate = pace.rate.map(|rate| format!(", by rate {rate:.1}")).unwrap_or_default();
+        let (hosts, resting) = (pace.hosts, pace.resting_hosts);
+        let text = format!(
+            "{} pages/s by the delays of {hosts} hosts{rate}; {resting} hosts rest",
+            allowed(pace)
+        );
+        rows.push(("allowed", text));
+    }
     rows.into_iter().flat_map(|(label, text)| wrapped(label, TEXT_COLUMN, &text, columns)).collect()
+}
+
+/// `7.5`, or `at least 7.5` where not all hosts were counted.
+fn allowed(pace: &CrawlPace) -> String {
+    let least = if pace.is_least { "at least " } else { "" };
+    format!("{least}{:.1}", pace.pages_per_second)
 }
 
 /// Bytes in the largest unit of which there is one, with a digit after the point.
@@ -187,6 +234,8 @@ mod tests {
 
     use super::*;
 
+    const NONE: Pace = Pace { rate: None, allowed: None };
+
     fn crawl() -> CrawlStatus {
         CrawlStatus {
             crawl: 1,
@@ -195,6 +244,7 @@ mod tests {
             owner: "operator".into(),
             state: "running".into(),
             ended_by: None,
+            paused_by: None,
             seeding: false,
             store: "file:///store".into(),
             settings: json!({}),
@@ -218,6 +268,21 @@ mod tests {
     }
 
     #[test]
+    fn the_rate_is_that_of_the_last_minute() {
+        let (mut looks, begun) = (VecDeque::new(), Instant::now());
+        let mut rate = |seconds, captured| {
+            rate_of(&mut looks, (begun + Duration::from_secs(seconds), captured))
+        };
+        assert_eq!(rate(0, 100), None);
+        assert_eq!(rate(10, 100), Some(0.0));
+        // What was captured in half a minute is recorded.
+        assert_eq!(rate(30, 400), Some(10.0));
+        assert_eq!(rate(32, 400), Some(9.375));
+        assert_eq!(rate(90, 1_000), Some(10.0));
+        assert_eq!(rate(200, 1_000), Some(0.0));
+    }
+
+    #[test]
     fn the_picture_shows_what_is_known_and_what_became_of_it() {
         let expected = "\
 crawl         00000000-0000-0000-0000-000000000000  LIVE-20251231235959-00000000  running
@@ -229,19 +294,38 @@ limit         100 pages: 80 left, 4 reserved
 refused       robots 2
 left          host_dead 2
 links refused scope 40 + depth 3 + excluded 3
-rate          2.5 pages/s";
-        assert_eq!(picture(&crawl(), Some(2.5), 100).join("\n"), expected);
+rate          2.5 pages/s
+allowed       at least 7.5 pages/s by the delays of 8 hosts, by rate 5.0; 2 hosts rest";
+        let allowed = CrawlPace {
+            hosts: 8,
+            resting_hosts: 2,
+            pages_per_second: 7.5,
+            is_least: true,
+            rate: Some(5.0),
+        };
+        let pace = Pace { rate: Some(2.5), allowed: Some(allowed) };
+        assert_eq!(picture(&crawl(), &pace, 100).join("\n"), expected);
+        assert!(line(&crawl(), &pace).ends_with(", 2.5 pages/s of at least 7.5 allowed"));
         let ended = CrawlStatus {
             state: "ended".into(),
             ended_by: Some("limit".into()),
             page_limit: None,
             ..crawl()
         };
+        assert!(picture(&ended, &NONE, 100).contains(&"links         5 seeds".to_owned()));
         assert_eq!(
-            line(&ended, None),
+            line(&ended, &NONE),
             "ended (limit): 30 known, 10 pending, 15 captured, 1 failed, 2 refused, 2 left"
         );
+        let paused = |by: &str| CrawlStatus {
+            state: "paused".into(),
+            paused_by: Some(by.into()),
+            ..crawl()
+        };
+        assert!(line(&paused("quota_pages"), &NONE).starts_with("paused (quota_pages): 30 known"));
+        assert!(line(&paused("operator"), &NONE).starts_with("paused: 30 known"));
         let seeding = CrawlStatus { seeding: true, ..crawl() };
-        assert!(line(&seeding, Some(0.0)).starts_with("running, takes seeds: 30 known"));
+        let pace = Pace { rate: Some(0.0), allowed: None };
+        assert!(line(&seeding, &pace).starts_with("running, takes seeds: 30 known"));
     }
 }

@@ -1,5 +1,5 @@
-//! What `inspect links` and `inspect robots` read: a saved file, standard input, or an address that
-//! is fetched politely.
+//! What `inspect links`, `inspect text` and `inspect robots` read: a saved file, standard input, or
+//! an address that is fetched politely.
 
 use std::{io, path::PathBuf, sync::Arc};
 

@@ -76,7 +76,7 @@ pub(super) async fn run(args: LinksArgs) -> CliResult {
 }
 
 /// Checks the option `--url`.
-fn page_url(url: &str) -> Result<Url, CliError> {
+pub(super) fn page_url(url: &str) -> Result<Url, CliError> {
     let parsed = Url::parse(url).map_err(|error| error.to_string());
     let parsed = parsed.and_then(|url| match url.scheme() {
         "http" | "https" => Ok(url),
@@ -89,7 +89,7 @@ fn page_url(url: &str) -> Result<Url, CliError> {
 
 impl Input {
     /// Refuses what cannot be a page.
-    fn into_page(self) -> Result<Self, Unread> {
+    pub(super) fn into_page(self) -> Result<Self, Unread> {
         let error = match self.status {
             Some(status) if status >= 400 => format!("it was answered with status {status}"),
             _ if self.body.is_empty() => "it is empty; give a page in HTML".to_owned(),

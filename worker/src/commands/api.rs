@@ -1,0 +1,85 @@
+//! `run --role api`: the HTTP service until a signal says stop.
+
+use std::net::SocketAddr;
+
+use clap::Args;
+use everytab_api::{ApiService, ApiSettings};
+use everytab_coordinator::Coordinator;
+use everytab_operations::scan_start;
+use everytab_storage::StoreSettings;
+use tokio::sync::watch;
+
+use crate::{
+    cli_error::{CliError, CliResult, Exit},
+    http_server::{self, API_CONNECTIONS},
+    serve::ReservedAddress,
+};
+
+/// Times that a store is asked while a client waits.
+const STORE_ATTEMPTS: u32 = 2;
+
+/// Options of the HTTP service.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "The HTTP service (--role api)")]
+pub struct ApiArgs {
+    /// Where to listen; port 0 takes any free port. TLS is for a proxy before it
+    #[arg(
+        long,
+        env = "EVERYTAB_LISTEN",
+        value_name = "ADDR:PORT",
+        default_value = "127.0.0.1:8088"
+    )]
+    pub listen: SocketAddr,
+    /// Where the pages of its keys' crawls are kept (file:// or s3://)
+    #[arg(long, env = "EVERYTAB_API_TO", value_name = "STORE")]
+    pub to: Option<String>,
+    /// Where it reads them [default: as --to]
+    #[arg(long, env = "EVERYTAB_API_FROM", value_name = "STORE")]
+    pub from: Option<String>,
+}
+
+/// Serves until `stop` turns true, then answers what is under way.
+///
+/// # Errors
+/// When there is no store, or the address is taken.
+pub(crate) async fn serve(
+    args: &ApiArgs,
+    coordinator: Coordinator,
+    user_agent: String,
+    mut stop: watch::Receiver<bool>,
+) -> CliResult {
+    let store = scan_start::absolute(store(args)?.to_owned())?;
+    let from = match &args.from {
+        Some(from) => scan_start::absolute(from.clone())?,
+        None => store.clone(),
+    };
+    let reserved = ReservedAddress::new(args.listen)
+        .map_err(|error| CliError::new(format!("--listen: {error}")))?;
+    let address = reserved.address();
+    http_server::warn_if_public("--listen", address);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let stores = StoreSettings { max_attempts: STORE_ATTEMPTS, ..StoreSettings::default() };
+    let settings = ApiSettings { store, from, stores, version, user_agent };
+    let router = ApiService::start(coordinator.clone(), settings, stop.clone())?;
+    let listener = reserved.listen()?;
+    tracing::info!(%address, "serving the HTTP service");
+    let stopped = async move {
+        // The sender lives as long as the program.
+        let _ = stop.wait_for(|stop| *stop).await;
+    };
+    http_server::serve(listener, router, API_CONNECTIONS, stopped).await;
+    coordinator.close().await;
+    tracing::info!("the HTTP service has ended");
+    Ok(Exit::Drained)
+}
+
+/// The store of the keys' crawls.
+///
+/// # Errors
+/// When none is given.
+pub(crate) fn store(args: &ApiArgs) -> Result<&str, CliError> {
+    let store = args.to.as_deref().filter(|store| !store.is_empty());
+    store.ok_or_else(|| {
+        CliError::usage("--role api: --to says where the pages of its keys' crawls are kept")
+    })
+}

@@ -1,0 +1,117 @@
+//! `crawl robots`: what the operator's crawls obey beside the robots.txt of sites.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use everytab_api::{
+    Problem,
+    robots_rules::{check_delay, check_rules, check_user_agent, site_of},
+};
+use everytab_coordinator::{OPERATOR, RobotsOverrideRow};
+use everytab_frontier::ParameterList;
+use uuid::Uuid;
+
+use crate::{
+    cli_error::{CliError, CliResult, Exit},
+    commands::{database, stdout},
+    options::{DatabaseArgs, parse_time},
+};
+
+/// Options of `crawl robots`.
+#[derive(Debug, Args)]
+pub(super) struct RobotsOverrideArgs {
+    #[command(subcommand)]
+    command: RobotsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum RobotsCommand {
+    /// Obey further rules, those for another robot, or a longer delay; prints the id
+    Add(AddArgs),
+    /// Show what is obeyed: id, site, robot, delay and rules, by tabs
+    List {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// One JSON object a line
+        #[arg(long, env = "EVERYTAB_JSON")]
+        json: bool,
+    },
+    /// Obey one of them no more
+    Remove {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// The id
+        id: Uuid,
+    },
+}
+
+#[derive(Debug, Args)]
+struct AddArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The domain that it is for, with all hosts below it [default: every host]
+    #[arg(long, env = "EVERYTAB_ROBOTS_SITE", value_name = "DOMAIN")]
+    site: Option<String>,
+    /// The token of another robot whose rules are obeyed too, such as `GPTBot`
+    #[arg(long, env = "EVERYTAB_ROBOTS_OBEY", value_name = "TOKEN")]
+    obey: Option<String>,
+    /// Lines of robots.txt: Disallow, Allow and Crawl-delay
+    #[arg(long, env = "EVERYTAB_ROBOTS_RULES", value_name = "LINES")]
+    rules: Option<String>,
+    /// The least pause between two requests to a host, up to 5m
+    #[arg(long, env = "EVERYTAB_ROBOTS_DELAY", value_name = "DURATION", value_parser = parse_time)]
+    delay: Option<Duration>,
+}
+
+/// Adds, shows or removes what is obeyed.
+///
+/// # Errors
+/// When a value is wrong, the database refuses, or there is no such id.
+pub(super) async fn run(args: RobotsOverrideArgs) -> CliResult {
+    match args.command {
+        RobotsCommand::Add(args) => add(args).await?,
+        RobotsCommand::List { database, json } => {
+            for row in database::connect(&database).await?.list_robots_overrides(OPERATOR).await? {
+                if json {
+                    stdout::line(serde_json::to_string(&row)?)?;
+                    continue;
+                }
+                let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+                let (site, token) = (or_none(row.site), or_none(row.user_agent));
+                let delay = or_none(row.delay_ms.map(|delay_ms| format!("{delay_ms}ms")));
+                let rules = or_none(row.rules.map(|rules| format!("{rules:?}")));
+                stdout::line(format_args!("{}\t{site}\t{token}\t{delay}\t{rules}", row.id))?;
+            }
+        }
+        RobotsCommand::Remove { database, id } => {
+            let coordinator = database::connect(&database).await?;
+            if !coordinator.drop_robots_override(OPERATOR, id).await? {
+                let error =
+                    format!("there is none with the id {id}; `crawl robots list` shows them");
+                return Err(CliError::new(error));
+            }
+            stdout::line(id)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+async fn add(args: AddArgs) -> Result<(), CliError> {
+    let wrong = |problem: Problem| CliError::usage(problem.detail.unwrap_or_default());
+    let AddArgs { database, site, obey, rules, delay } = args;
+    if obey.is_none() && rules.is_none() && delay.is_none() {
+        return Err(CliError::usage("give --rules, --obey or --delay"));
+    }
+    obey.as_deref().map(check_user_agent).transpose().map_err(wrong)?;
+    rules.as_deref().map(check_rules).transpose().map_err(wrong)?;
+    let delay_ms = delay.map(|delay| i32::try_from(delay.as_millis()).unwrap_or(i32::MAX));
+    delay_ms.map(check_delay).transpose().map_err(wrong)?;
+    let parameters = ParameterList::default();
+    let site = site.map(|site| site_of(&site, &parameters)).transpose().map_err(wrong)?;
+    let (id, owner) = (Uuid::now_v7(), OPERATOR.to_owned());
+    let row = RobotsOverrideRow { id, owner, site, user_agent: obey, rules, delay_ms };
+    if !database::connect(&database).await?.add_robots_override(&row).await? {
+        return Err(CliError::new("there are 64 already; `crawl robots remove` makes room"));
+    }
+    stdout::line(id)
+}

@@ -1,0 +1,204 @@
+//! `crawl schedule`: crawls of the operator's that start again and again.
+
+use std::time::Duration;
+
+use chrono::{NaiveTime, Timelike as _};
+use clap::{Args, Subcommand, ValueEnum};
+use everytab_coordinator::{NewSchedule, OPERATOR, ScheduleAdded, ScheduleRow, ScheduleTimes};
+use everytab_crawler::SeedBatch;
+use everytab_frontier::{ParameterList, Scope, SuffixList};
+use uuid::Uuid;
+
+use super::{
+    option_args::CrawlOptionArgs,
+    seeds::{SeedArgs, Seeds},
+    start::{check_store, frozen_filters, stores},
+};
+use crate::{
+    cli_error::{CliError, CliResult, Exit},
+    commands::{database, stdout},
+    options::{DatabaseArgs, parse_time, whole_seconds},
+};
+
+/// The shortest period in seconds: as Postgres has it.
+const MIN_PERIOD_SECONDS: i32 = 60;
+/// The longest period in seconds: as Postgres has it.
+const MAX_PERIOD_SECONDS: i32 = 31_536_000;
+/// Characters of a name, as its column has it.
+const MAX_NAME_CHARACTERS: usize = 100;
+
+/// Options of `crawl schedule`.
+#[derive(Debug, Args)]
+pub(super) struct ScheduleArgs {
+    #[command(subcommand)]
+    command: ScheduleCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ScheduleCommand {
+    /// Start a crawl each so often, or at a time of day; prints id, and when it is due first
+    Add(Box<AddArgs>),
+    /// Show the schedules: id, name, when the next crawl is due, crawls started and skipped
+    List {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// One JSON object a line
+        #[arg(long, env = "EVERYTAB_JSON")]
+        json: bool,
+    },
+    /// Remove a schedule; the crawls that it started stay
+    Remove {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// The schedule's id
+        id: Uuid,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Weekday {
+    Mon,
+    Tue,
+    Wed,
+    Thu,
+    Fri,
+    Sat,
+    Sun,
+}
+
+#[derive(Debug, Args)]
+struct AddArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// The schedule's name, 1 to 100 characters
+    #[arg(long, env = "EVERYTAB_SCHEDULE_NAME", value_parser = parse_name)]
+    name: String,
+    /// The time between two crawls, 60s to 365d
+    #[arg(long, env = "EVERYTAB_SCHEDULE_EVERY", value_name = "DURATION", value_parser = parse_time,
+          required_unless_present = "at", conflicts_with = "at")]
+    every: Option<Duration>,
+    /// The time of day in UTC, such as 03:00
+    #[arg(long, env = "EVERYTAB_SCHEDULE_AT", value_name = "HH:MM", value_parser = parse_at)]
+    at: Option<NaiveTime>,
+    /// The weekdays of that time [default: every day]
+    #[arg(long, env = "EVERYTAB_SCHEDULE_DAYS", value_delimiter = ',', requires = "at")]
+    days: Vec<Weekday>,
+    #[command(flatten)]
+    seeds: SeedArgs,
+    /// Where the pages are kept, as `crawl start --to` has it
+    #[arg(long, env = "EVERYTAB_CRAWL_TO", value_name = "STORE", required = true)]
+    to: Vec<String>,
+    /// Where requisites of pages are kept, if it is another store
+    #[arg(long, env = "EVERYTAB_CRAWL_MEDIA_TO", value_name = "STORE")]
+    media_to: Option<String>,
+    #[command(flatten)]
+    options: CrawlOptionArgs,
+}
+
+/// A name as its column takes it.
+fn parse_name(text: &str) -> Result<String, String> {
+    match text.chars().count() {
+        1..=MAX_NAME_CHARACTERS => Ok(text.to_owned()),
+        count => Err(format!("it has {count} characters; give 1 to {MAX_NAME_CHARACTERS}")),
+    }
+}
+
+fn parse_at(text: &str) -> Result<NaiveTime, String> {
+    NaiveTime::parse_from_str(text, "%H:%M")
+        .map_err(|_| format!("{text:?} is no time of day such as 03:00"))
+}
+
+impl AddArgs {
+    fn times(&self) -> Result<ScheduleTimes, CliError> {
+        if let Some(at) = self.at {
+            let mask = self.days.iter().fold(0, |mask, day| mask | 1 << (*day as u8));
+            let at_s = i32::try_from(at.num_seconds_from_midnight()).unwrap_or_default();
+            let weekdays = if mask == 0 { 0b111_1111 } else { mask };
+            return Ok(ScheduleTimes::Daily { at_s, weekdays });
+        }
+        let every_s = whole_seconds(self.every.unwrap_or_default());
+        let bounds = MIN_PERIOD_SECONDS..=MAX_PERIOD_SECONDS;
+        let every_s = i32::try_from(every_s).ok().filter(|every_s| bounds.contains(every_s));
+        let every_s = every_s.ok_or_else(|| CliError::usage("--every is not from 60s to 365d"))?;
+        Ok(ScheduleTimes::Every { every_s, first_at: None })
+    }
+}
+
+/// Adds, shows or removes schedules.
+///
+/// # Errors
+/// When an option is wrong, the database or a store refuses, or there is no such schedule.
+pub(super) async fn run(args: ScheduleArgs) -> CliResult {
+    match args.command {
+        ScheduleCommand::Add(args) => add(*args).await?,
+        ScheduleCommand::List { database, json } => {
+            let coordinator = database::connect(&database).await?;
+            for row in coordinator.list_schedules(OPERATOR, None).await? {
+                if json {
+                    stdout::line(serde_json::to_string(&row)?)?;
+                    continue;
+                }
+                let ScheduleRow { id, name, next_at, fired, skipped, .. } = row;
+                let next_at = next_at.format("%Y-%m-%dT%H:%M:%SZ");
+                stdout::line(format_args!("{id}\t{name}\t{next_at}\t{fired}\t{skipped}"))?;
+            }
+        }
+        ScheduleCommand::Remove { database, id } => {
+            let coordinator = database::connect(&database).await?;
+            if !coordinator.drop_schedule(OPERATOR, id).await? {
+                return Err(CliError::new(format!(
+                    "there is no schedule {id}; `crawl schedule list` shows them"
+                )));
+            }
+            stdout::line(id)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+async fn add(args: AddArgs) -> Result<(), CliError> {
+    let times = args.times()?;
+    let mut settings = args.options.settings();
+    let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+    let mut seeds = Seeds::open(args.seeds, &parameters)?;
+    let store = stores(args.to, args.media_to, &mut settings)?;
+    let ranges = settings.stores.iter().map(|range| &range.store);
+    for store in ranges.chain(&settings.media_store).chain([&store]) {
+        check_store(store).await?;
+    }
+    let coordinator = database::connect(&args.database).await?;
+    settings.filters = frozen_filters(&coordinator, &args.options.filters).await?;
+    settings.check().map_err(|error| CliError::usage(error.to_string()))?;
+    if settings.scope == Scope::List {
+        settings.list_sites = seeds.sites(&suffixes)?;
+    }
+    let mut batch = SeedBatch::new(&suffixes, false);
+    if seeds.fill(&mut batch)? && seeds.next()?.is_some() {
+        return Err(CliError::new("a schedule has at most 20000 seeds; add several"));
+    }
+    if batch.is_empty() {
+        return Err(CliError::new("no seed is usable; no schedule was added"));
+    }
+    let schedule = NewSchedule {
+        id: Uuid::now_v7(),
+        owner: OPERATOR.to_owned(),
+        name: args.name,
+        times,
+        store,
+        settings: serde_json::to_value(&settings)?,
+        links: batch.take(),
+    };
+    match coordinator.add_schedule(&schedule).await? {
+        ScheduleAdded::Added(next_at) => {
+            let next_at = next_at.format("%Y-%m-%dT%H:%M:%SZ");
+            stdout::line(format_args!("{} {next_at}", schedule.id))
+        }
+        ScheduleAdded::NameTaken => {
+            let name = schedule.name;
+            Err(CliError::new(format!("there is a schedule {name:?}; `crawl schedule remove` it")))
+        }
+        ScheduleAdded::TooMany => {
+            Err(CliError::new("there are 100 schedules; `crawl schedule remove` makes room"))
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! `keys`: who may use the HTTP service, and how much of it.
+
+use std::{fs::File, io::Read as _};
+
+use clap::{Args, Subcommand};
+use everytab_api::{KEY_PREFIX, KEY_RANDOM_BYTES, key_of_random, secret_sha256, split_key};
+use everytab_coordinator::{ApiKey, NewApiKey};
+use serde_json::json;
+
+use crate::{
+    cli_error::{CliError, CliResult, Exit},
+    commands::{database, stdout},
+    options::{Bytes, DatabaseArgs, parse_bytes, parse_time},
+};
+
+/// Options of `keys`.
+#[derive(Debug, Args)]
+pub struct KeysArgs {
+    #[command(subcommand)]
+    command: KeysCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum KeysCommand {
+    /// Make a key and print it, once: only its digest is kept
+    Add(AddArgs),
+    /// List all keys with their limits and use, oldest first
+    List {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// One JSON object a line
+        #[arg(long, env = "EVERYTAB_JSON")]
+        json: bool,
+    },
+    /// Refuse a key from now on; its crawls are paused
+    Revoke {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        /// The key's id, as `keys list` shows it
+        #[arg(value_name = "ID")]
+        key: String,
+    },
+}
+
+#[derive(Debug, Args)]
+struct AddArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    /// Whose key it is, for people
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Requests a second, over a longer time
+    #[arg(
+        long,
+        env = "EVERYTAB_KEY_REQUESTS_PER_SECOND",
+        value_name = "N",
+        default_value_t = 10.0
+    )]
+    requests_per_second: f64,
+    /// Requests in one moment
+    #[arg(long, env = "EVERYTAB_KEY_BURST", value_name = "N", default_value_t = 200)]
+    burst: i32,
+    /// URLs that it may submit a day (UTC) [default: any number]
+    #[arg(long, env = "EVERYTAB_KEY_URLS_A_DAY", value_name = "N")]
+    urls_a_day: Option<i64>,
+    /// Pages that its crawls may capture a day (UTC) [default: any number]
+    #[arg(long, env = "EVERYTAB_KEY_PAGES_A_DAY", value_name = "N")]
+    pages_a_day: Option<i64>,
+    /// Bytes that its crawls may keep [default: any number]
+    #[arg(long, env = "EVERYTAB_KEY_MAX_BYTES", value_name = "BYTES", value_parser = parse_bytes)]
+    max_bytes: Option<Bytes>,
+    /// Crawls that may be open, besides those of single URLs [default: any number]
+    #[arg(long, env = "EVERYTAB_KEY_CRAWLS", value_name = "N")]
+    crawls: Option<i32>,
+    /// Requests a second that all its crawls together make to the web [default: any number]
+    #[arg(long, env = "EVERYTAB_KEY_RATE", value_name = "N")]
+    rate: Option<i32>,
+    /// The least pause between two requests to a host
+    #[arg(long, env = "EVERYTAB_KEY_MIN_DELAY", value_name = "DURATION", default_value = "250ms",
+          value_parser = parse_time)]
+    min_delay: std::time::Duration,
+    /// One JSON document
+    #[arg(long, env = "EVERYTAB_JSON")]
+    json: bool,
+}
+
+/// Makes, lists or revokes keys.
+///
+/// # Errors
+/// When the database refuses, or there is no such key.
+pub async fn run(args: KeysArgs) -> CliResult {
+    match args.command {
+        KeysCommand::Add(args) => add(args).await,
+        KeysCommand::List { database, json } => list(&database, json).await,
+        KeysCommand::Revoke { database, key } => revoke(&database, &key).await,
+    }
+}
+
+async fn add(args: AddArgs) -> CliResult {
+    if args.name.trim().is_empty() {
+        return Err(CliError::usage("the name is empty; it says whose key it is"));
+    }
+    let (id, secret) = key_of_random(&random()?);
+    let key = NewApiKey {
+        key: id.clone(),
+        secret_sha256: secret_sha256(&secret),
+        name: args.name,
+        requests_per_second: args.requests_per_second,
+        burst: args.burst,
+        urls_a_day: args.urls_a_day,
+        pages_a_day: args.pages_a_day,
+        max_bytes: args.max_bytes.map(|bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX)),
+        max_crawls: args.crawls,
+        rate: args.rate,
+        min_delay_ms: i32::try_from(args.min_delay.as_millis()).unwrap_or(i32::MAX),
+    };
+    database::connect(&args.database).await?.add_key(&key).await?;
+    let text = format!("{KEY_PREFIX}{id}_{secret}");
+    if args.json {
+        stdout::line(json!({ "id": id, "name": key.name, "key": text }))?;
+    } else {
+        stdout::line(text)?;
+    }
+    eprintln!("key {id}: it is shown this once");
+    Ok(Exit::Done)
+}
+
+/// Bytes of the kernel's generator.
+fn random() -> Result<[u8; KEY_RANDOM_BYTES], CliError> {
+    let mut bytes = [0; KEY_RANDOM_BYTES];
+    File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .map_err(|error| CliError::new(format!("/dev/urandom: {error}")))?;
+    Ok(bytes)
+}
+
+async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
+    for key in database::connect(args).await?.list_keys().await? {
+        if as_json {
+            stdout::line(serde_json::to_string(&key)?)?;
+        } else {
+            stdout::line(shown(&key))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A line for a person.
+fn shown(key: &ApiKey) -> String {
+    let state = if key.revoked_at.is_some() { "revoked" } else { "valid" };
+    let of = |used: i64, limit: Option<i64>| match limit {
+        Some(limit) => format!("{used} of {limit}"),
+        None => used.to_string(),
+    };
+    format!(
+        "{}  {state:<7}  {}  {} requests/s, {} URLs and {} pages today, {} bytes, {} crawls open",
+        key.key,
+        key.name,
+        key.requests_per_second,
+        of(key.urls_today, key.urls_a_day),
+        of(key.pages_today, key.pages_a_day),
+        of(key.bytes_kept, key.max_bytes),
+        of(key.open_crawls.into(), key.max_crawls.map(i64::from)),
+    )
+}
+
+async fn revoke(args: &DatabaseArgs, key: &str) -> CliResult {
+    // Who pastes a whole key means its id.
+    let id = split_key(key).map_or(key, |(id, _)| id);
+    if !database::connect(args).await?.revoke_key(id).await? {
+        return Err(CliError::new(format!(
+            "there is no valid key {id:?}; `everytab-worker keys list` shows all"
+        )));
+    }
+    stdout::line("revoked")?;
+    Ok(Exit::Done)
+}

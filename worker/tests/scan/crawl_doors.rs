@@ -1,0 +1,123 @@
+//! The doors by which URLs come into a live crawl, and the address guard behind each: a URL by
+//! itself, a list, the seeds of a crawl, more seeds, a schedule. In a network where every address
+//! answers, the real service and worker connect to none that is not public.
+//!
+//! What links, redirects, robots.txt and sitemaps lead to is in `page_safety` of the fetcher.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    address_guard::{PUBLIC, resolve, serve_all_addresses, special_addresses, spellings},
+    api_client::Client,
+    api_walkthrough::{key, service},
+    environment::{Database, Stores},
+    live_crawls::graph_of_sites,
+    netns::in_own_namespaces,
+    setup::{Running, wait_for, worker},
+};
+
+/// What becomes of a URL whose host must not be asked.
+const REFUSED: &str = "ip_blocked";
+
+/// The hosts of URLs that lead to special addresses: each spelling of each, and names.
+fn hosts(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
+    let [public, _, public6, _] = PUBLIC.map(|text| text.parse::<IpAddr>().unwrap());
+    let mut hosts = vec!["localhost".to_owned(), "x.localhost".to_owned()];
+    for (number, address) in special_addresses().into_iter().enumerate() {
+        hosts.extend(spellings(address));
+        let beside = if address.is_ipv4() { public } else { public6 };
+        for (label, addresses) in [("alone", vec![address]), ("beside", vec![beside, address])] {
+            let name = format!("{label}-{number}.test");
+            hosts.push(name.clone());
+            names.insert(name, addresses);
+        }
+    }
+    names.insert("metadata.google.internal".to_owned(), vec!["169.254.169.254".parse().unwrap()]);
+    hosts.push("metadata.google.internal".to_owned());
+    hosts
+}
+
+/// Sends URLs through each door. The path of a URL names its door.
+fn submit(client: &Client, hosts: &[String]) {
+    let urls = |door: &str| -> Vec<String> {
+        hosts.iter().map(|host| format!("http://{host}/{door}")).collect()
+    };
+    for url in urls("submit") {
+        // Some spellings are no URLs of a crawl.
+        let (status, answer) = client.send("POST", "/v1/url", &json!({ "url": url }));
+        assert!([202, 400].contains(&status), "{url}: {answer}");
+    }
+    client.post("/v1/url/batch", &json!({ "urls": urls("batch") }));
+    let settings = json!({ "scope": "page", "depth": 0 });
+    let seeds = json!({ "urls": urls("seeds"), "settings": settings, "more": true });
+    let crawl = client.post("/v1/crawls", &seeds);
+    let more = format!("/v1/crawls/{}/urls", crawl["id"].as_str().unwrap());
+    client.post(&more, &json!({ "urls": urls("more"), "last": true }));
+    let schedule = json!({ "every": "1h", "urls": urls("schedule"), "settings": settings });
+    client.post("/v1/url/schedule", &schedule);
+}
+
+/// Whether these many crawls have answered all that they know.
+fn have_answered(client: &Client, crawls: usize) -> bool {
+    let (_, list) = client.send("GET", "/v1/crawls", &Value::Null);
+    let list = list["crawls"].as_array().cloned().unwrap_or_default();
+    list.len() == crawls
+        && list
+            .iter()
+            .all(|crawl| crawl["known"] != 0 && crawl["pending"] == 0 && crawl["unread"] == 0)
+}
+
+#[test]
+fn no_door_of_a_crawl_leads_to_an_address_that_is_not_public() {
+    in_own_namespaces(|has_network| {
+        if !has_network {
+            return;
+        }
+        let internet = graph_of_sites(24, 2, 4);
+        let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
+        let store = internet.folder.path().join("crawls");
+        let dialled = serve_all_addresses();
+        let mut names = BTreeMap::new();
+        let mut hosts = hosts(&mut names);
+        let resolver = resolve(names).to_string();
+        let (service, address) = service(&database, &store, &[]);
+        let generous = ["--requests-per-second", "1000", "--burst", "100000"];
+        let client = Client { address, key: key(&database, "a person", &generous) };
+        // One that is public shows that the network answers.
+        hosts.push(PUBLIC[0].to_owned());
+        submit(&client, &hosts);
+        database.psql("update everytab.schedules set next_at = now()");
+        // It has no range of the small internet, which is loopback.
+        let mut crawler = worker(["run", "--role", "crawl", "--dns", &resolver]);
+        crawler.env("DATABASE_URL", &database.worker_url);
+        let crawler = Running::start(crawler);
+        wait_for("three crawls", || have_answered(&client, 3).then_some(()));
+
+        let asked = "select split_part(url, '/', 4), outcome, count(*) from everytab.fetches \
+                     where url not like '%//93.184.216.34/%' group by 1, 2 order by 1, 2";
+        let found = database.psql(asked);
+        let mut doors = BTreeSet::new();
+        for line in found.lines().filter(|line| !line.is_empty()) {
+            let mut parts = line.split('|');
+            let (door, outcome) = (parts.next().unwrap(), parts.next().unwrap());
+            let count: u32 = parts.next().unwrap().parse().unwrap();
+            assert_eq!(outcome, REFUSED, "{found}");
+            assert!(count > 200, "{found}");
+            doors.insert(door.to_owned());
+        }
+        let all = ["batch", "more", "schedule", "seeds", "submit"].map(str::to_owned);
+        assert_eq!(doors, BTreeSet::from(all), "{found}");
+        let public: BTreeSet<IpAddr> = [PUBLIC[0].parse().unwrap()].into();
+        assert_eq!(*dialled.lock().unwrap(), public, "dialled");
+
+        crawler.terminate();
+        crawler.finish().expect_code(4);
+        service.terminate();
+        service.finish().expect_code(4);
+    });
+}
