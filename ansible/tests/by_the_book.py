@@ -19,7 +19,14 @@ NOT_HERE = {
     'eval "$(terraform -chdir=terraform output -raw console)"': "a shell by Systems Manager",
     'eval "$(terraform -chdir=terraform output -raw find_a_worker)"': "the same",
     "aws ssm start-session": "the same",
-}
+    'eval "$(terraform -chdir=terraform output -raw crawl_console)"': "the same",
+} | dict.fromkeys((
+    "terraform -chdir=terraform apply -var crawling", "terraform -chdir=terraform output crawl_",
+    "terraform -chdir=terraform output api_", 'eval "$(terraform -chdir=terraform output -raw api_tunnel)"',
+    "aws autoscaling start-instance-refresh", "systemctl status everytab-prepare",
+    "journalctl --no-pager -u everytab-crawl-counts", "sudo everytab-owner crawl ",
+    "sudo everytab-owner blocklist ",
+), "no machine of a crawl service is booted here; terraform/offline/phases.py applies and removes one")
 # A backup that is interrupted goes on where it was, says the runbook. moto takes few connections at
 # once, and a busy machine makes it take fewer.
 GOES = 6

@@ -89,7 +89,7 @@ class Database:
     def let_sign_in(self, role, key):
         """A session of a role may make tokens for the users of Postgres that the role may be."""
         with open(os.path.join(self.folder, "principals"), "a", encoding="ascii") as file:
-            for user in ("everytab_worker", "everytab_owner"):
+            for user in ("everytab_worker", "everytab_api", "everytab_owner"):
                 allowed, by = policies.decide(role.statements, "rds-db:connect", place(user), {})
                 if allowed:
                     file.write(f"{key} {user} {role.name} {by[0]['Sid']}\n")
