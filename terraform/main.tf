@@ -1,5 +1,6 @@
-# Two phases in one state. `hosting` always exists and costs a few dollars a month; `scanning` exists
-# while a scan runs. Nothing in hosting refers to scanning, so a change of phase never changes the site.
+# Two phases in one state, and a service beside them. `hosting` always exists and costs a few dollars a month;
+# `scanning` exists while a scan runs, `crawling` as long as a crawl service is wanted. Nothing in hosting refers to
+# the others, nor they to each other, so none of them is changed when another comes or goes.
 #
 # Leaving `scanning` out would be enough to destroy a running scan. So Postgres itself is asked for, by
 # its name in the account and not in the state: while it exists, its removal needs `teardown` with the
@@ -25,6 +26,32 @@ data "aws_db_instance" "scan" {
     postcondition {
       condition     = !var.scanning || var.crawl == lookup(self.tags, "Scan", "unknown")
       error_message = "The scan of ${lookup(self.tags, "Scan", "unknown")} exists: give -var crawl=${lookup(self.tags, "Scan", "unknown")} as at its start. For a scan of another crawl, tear this one down first."
+    }
+  }
+}
+
+# The same for a crawl service: its Postgres, by its name, and teardown_crawls. One that is protected is not
+# destroyed by any name.
+data "aws_db_instances" "crawls" {
+  filter {
+    name   = "db-instance-id"
+    values = ["${var.name}-crawls"]
+  }
+}
+
+data "aws_db_instance" "crawls" {
+  for_each = toset(data.aws_db_instances.crawls.instance_identifiers)
+
+  db_instance_identifier = each.value
+
+  lifecycle {
+    postcondition {
+      condition     = var.crawling || var.teardown_crawls == each.value
+      error_message = "The crawl service ${each.value} exists, and this would destroy its machines, database and bucket with all that was captured. To go on with it, give -var crawling=true and the variables that it was started with. To destroy it, apply with -var crawls_protected=false first, then give -var crawling=false -var teardown_crawls=${each.value}."
+    }
+    postcondition {
+      condition     = var.crawling || lookup(self.tags, "Protected", "true") == "false"
+      error_message = "The crawl service ${each.value} is protected: apply with crawling=true and -var crawls_protected=false first."
     }
   }
 }
@@ -79,6 +106,41 @@ module "scanning" {
   kept_bucket               = module.hosting.kept_bucket
   site_address              = module.hosting.site_address
   distribution_id           = module.hosting.distribution_id
+  alerts_topic_arn          = module.hosting.alerts_topic_arn
+  machine_logs              = module.hosting.machine_logs
+  signing_secret_arn        = module.hosting.signing_secret_arn
+}
+
+module "crawling" {
+  source = "./modules/crawling"
+  count  = var.crawling ? 1 : 0
+
+  name                      = var.name
+  region                    = var.region
+  protected                 = var.crawls_protected
+  retention_days            = var.crawl_retention_days
+  workers_min               = var.crawl_workers_min
+  workers_max               = var.crawl_workers_max
+  hosts_per_worker          = var.crawl_hosts_per_worker
+  on_demand_base            = var.crawl_on_demand_base
+  ami_id                    = var.crawl_ami_id
+  architecture              = var.architecture
+  instance_types            = var.instance_types
+  requests_in_flight        = var.requests_in_flight
+  root_volume_gb            = var.root_volume_gb
+  network_cidr              = var.crawl_network_cidr
+  api_machines              = var.api_machines
+  api_instance_type         = var.api_instance_type
+  api_domain                = var.api_domain
+  api_open_to               = var.api_open_to
+  site_url                  = var.site_url
+  site_address              = module.hosting.site_address
+  contact                   = var.contact
+  database_instance_class   = var.crawl_database_instance_class
+  database_version          = var.database_version
+  database_multi_az         = var.crawl_database_multi_az
+  database_storage_gb       = var.crawl_database_storage_gb
+  database_storage_limit_gb = var.crawl_database_storage_limit_gb
   alerts_topic_arn          = module.hosting.alerts_topic_arn
   machine_logs              = module.hosting.machine_logs
   signing_secret_arn        = module.hosting.signing_secret_arn

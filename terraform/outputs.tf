@@ -57,3 +57,33 @@ output "dashboard" {
   description = "Address of the scan's dashboard."
   value       = one(module.scanning[*].dashboard)
 }
+
+output "crawl_store" {
+  description = "Bucket of what the crawl service captured, as --to of `crawl start` wants it."
+  value       = one(module.crawling[*].store)
+}
+
+output "crawl_database_address" {
+  description = "Postgres of the crawl service, as host:port."
+  value       = one(module.crawling[*].database_address)
+}
+
+output "api_addresses" {
+  description = "Addresses of the HTTP service, for the zone of api_domain."
+  value       = one(module.crawling[*].api_addresses)
+}
+
+output "api_tunnel" {
+  description = "Command that brings the HTTP service to port 8088 of this machine."
+  value       = one(module.crawling[*].api_tunnel)
+}
+
+output "crawl_console" {
+  description = "Command that opens a shell on the crawl service's console."
+  value       = one(module.crawling[*].console)
+}
+
+output "crawl_dashboard" {
+  description = "Address of the crawl service's dashboard."
+  value       = one(module.crawling[*].dashboard)
+}

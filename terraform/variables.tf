@@ -85,7 +85,7 @@ variable "site_url" {
 }
 
 variable "contact" {
-  description = "Mail address of somebody who answers webmasters; bot.html shows it and every request names it. Needed while scanning."
+  description = "Mail address of somebody who answers webmasters; bot.html shows it and every request names it. Needed while scanning or crawling."
   type        = string
   default     = null
 
@@ -97,6 +97,11 @@ variable "contact" {
   validation {
     condition     = !var.scanning || var.contact != null
     error_message = "Scanning needs contact: whose sites are asked must be able to reach you."
+  }
+
+  validation {
+    condition     = !var.crawling || var.contact != null
+    error_message = "Crawling needs contact: whose sites are asked must be able to reach you."
   }
 }
 
@@ -326,6 +331,220 @@ variable "database_storage_limit_gb" {
   validation {
     condition     = var.database_storage_limit_gb >= 1.1 * var.database_storage_gb && var.database_storage_limit_gb <= 4000
     error_message = "Give at least a tenth more than database_storage_gb, and at most 4000 GB."
+  }
+}
+
+# A crawl service.
+
+variable "crawling" {
+  description = "True makes a crawl service: crawlers, an HTTP service, their Postgres and bucket. It is independent of scanning."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
+variable "crawls_protected" {
+  description = "True: neither Postgres nor the bucket of the crawl service can be destroyed. Apply with false before the service is torn down."
+  type        = bool
+  default     = true
+  nullable    = false
+}
+
+variable "teardown_crawls" {
+  description = "Name of the crawl service that may be destroyed, with crawling = false: that of its database, such as everytab-crawls."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = !(var.crawling && var.teardown_crawls != null)
+    error_message = "teardown_crawls goes with crawling = false."
+  }
+}
+
+variable "crawl_ami_id" {
+  description = "Image of the crawl service's machines, as packer printed it. Needed while crawling."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.crawl_ami_id == null ? true : can(regex("^ami-([0-9a-f]{8}|[0-9a-f]{17})$", var.crawl_ami_id))
+    error_message = "Give an id such as ami-0123456789abcdef0."
+  }
+
+  validation {
+    condition     = !var.crawling || var.crawl_ami_id != null
+    error_message = "Crawling needs crawl_ami_id: build an image with packer first."
+  }
+}
+
+variable "crawl_workers_min" {
+  description = "Crawlers at least; 0 with crawl_workers_max = 0 while the database is migrated."
+  type        = number
+  default     = 1
+  nullable    = false
+
+  validation {
+    condition     = var.crawl_workers_min >= 0 && var.crawl_workers_min <= var.crawl_workers_max && floor(var.crawl_workers_min) == var.crawl_workers_min
+    error_message = "Give a whole number from 0 to crawl_workers_max."
+  }
+
+  validation {
+    condition     = var.crawl_workers_min >= 1 || var.crawl_workers_max == 0
+    error_message = "A group of none does not grow before it has thousands of due hosts: give 1, or stop it by crawl_workers_max = 0."
+  }
+}
+
+variable "crawl_workers_max" {
+  description = "Crawlers at most: what the service may cost."
+  type        = number
+  default     = 4
+  nullable    = false
+
+  validation {
+    condition     = var.crawl_workers_max >= 0 && var.crawl_workers_max <= 100 && floor(var.crawl_workers_max) == var.crawl_workers_max
+    error_message = "Give a whole number from 0 to 100."
+  }
+}
+
+variable "crawl_hosts_per_worker" {
+  description = "Due hosts a crawler, which the group's size keeps to (docs/cost.md)."
+  type        = number
+  default     = 2000
+  nullable    = false
+
+  validation {
+    condition     = var.crawl_hosts_per_worker >= 100 && var.crawl_hosts_per_worker <= 50000
+    error_message = "Give 100 to 50000."
+  }
+}
+
+variable "crawl_on_demand_base" {
+  description = "Number of crawlers that are always on demand; the others are spot instances."
+  type        = number
+  default     = 0
+  nullable    = false
+
+  validation {
+    condition     = var.crawl_on_demand_base >= 0 && floor(var.crawl_on_demand_base) == var.crawl_on_demand_base
+    error_message = "Give a whole number from 0."
+  }
+}
+
+variable "crawl_retention_days" {
+  description = "Days for which captured pages are kept; null for ever."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.crawl_retention_days == null ? true : var.crawl_retention_days >= 1 && floor(var.crawl_retention_days) == var.crawl_retention_days
+    error_message = "Give a whole number of days from 1, or null."
+  }
+}
+
+variable "crawl_network_cidr" {
+  description = "Address range of the crawl service's network."
+  type        = string
+  default     = "10.84.0.0/16"
+
+  validation {
+    condition     = can(cidrsubnet(var.crawl_network_cidr, 8, 2)) && can(regex("^(10\\.|192\\.168\\.|172\\.(1[6-9]|2[0-9]|3[01])\\.)", var.crawl_network_cidr)) && try(tonumber(split("/", var.crawl_network_cidr)[1]) <= 20, false)
+    error_message = "Give a private IPv4 range of /16 to /20, such as 10.84.0.0/16."
+  }
+}
+
+variable "api_machines" {
+  description = "Machines of the HTTP service; 0 for crawls by the command line alone."
+  type        = number
+  default     = 1
+  nullable    = false
+
+  validation {
+    condition     = var.api_machines >= 0 && var.api_machines <= 4 && floor(var.api_machines) == var.api_machines
+    error_message = "Give a whole number from 0 to 4."
+  }
+}
+
+variable "api_instance_type" {
+  description = "Instance type of the HTTP service; null for the smallest of the architecture."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.api_instance_type == null ? true : can(regex("^[a-z][a-z0-9-]*\\.(small|medium|large|xlarge)$", var.api_instance_type)) && can(regex("^[a-z]+[0-9]+g[a-z]*\\.", var.api_instance_type)) == (var.architecture == "arm64")
+    error_message = "Give a type of the image's architecture, from small to xlarge, such as t4g.small."
+  }
+}
+
+variable "api_domain" {
+  description = "Name under which Caddy serves the HTTP service by TLS; null: the service listens on loopback alone."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.api_domain == null ? true : can(regex("^([a-z0-9]([a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}$", var.api_domain))
+    error_message = "Give a hostname in lower case, such as crawls.example.com."
+  }
+
+  validation {
+    condition     = var.api_domain == null || var.api_machines == 1
+    error_message = "One machine can prove that it has the name: with api_domain give api_machines = 1, or a load balancer of your own and no domain."
+  }
+}
+
+variable "api_open_to" {
+  description = "Networks from which HTTPS may come to the proxy; [\"0.0.0.0/0\"] for a certificate by Let's Encrypt. None by default."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for network in var.api_open_to : can(cidrhost(network, 0))])
+    error_message = "Give networks such as 203.0.113.0/24."
+  }
+
+  validation {
+    condition     = length(var.api_open_to) == 0 || var.api_domain != null
+    error_message = "Without api_domain nothing listens there."
+  }
+}
+
+variable "crawl_database_instance_class" {
+  description = "Instance class of the crawl service's Postgres; docs/cost.md says which for how many pages a day."
+  type        = string
+  default     = "db.t4g.medium"
+
+  validation {
+    condition     = can(regex("^db\\.(t4g|m[678]gd?|m[67]i|r[678]gd?|r[67]i)\\.(medium|large|xlarge|2xlarge|4xlarge)$", var.crawl_database_instance_class))
+    error_message = "Give a class of the t4g, m6 to m8 or r6 to r8 families, from medium to 4xlarge, such as db.m7g.large."
+  }
+}
+
+variable "crawl_database_multi_az" {
+  description = "True: a second machine of the crawl service's Postgres takes over within minutes, for twice the price."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
+variable "crawl_database_storage_gb" {
+  description = "Initial storage of the crawl service's Postgres in GB; it grows automatically."
+  type        = number
+  default     = 100
+
+  validation {
+    condition     = var.crawl_database_storage_gb >= 20 && var.crawl_database_storage_gb <= 1000
+    error_message = "Give 20 to 1000 GB."
+  }
+}
+
+variable "crawl_database_storage_limit_gb" {
+  description = "Maximum storage of the crawl service's Postgres in GB."
+  type        = number
+  default     = 1000
+
+  validation {
+    condition     = var.crawl_database_storage_limit_gb >= 1.1 * var.crawl_database_storage_gb && var.crawl_database_storage_limit_gb <= 8000
+    error_message = "Give at least a tenth more than crawl_database_storage_gb, and at most 8000 GB."
   }
 }
 

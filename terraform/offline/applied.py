@@ -214,19 +214,22 @@ def user_data(of):
 def written_metrics(folder):
     """The names of the metrics that our programs write."""
     found = set()
-    for program, pattern in (("publish-counts", r"\b([A-Z][A-Za-z]+): \$[a-z]+"),
+    counts = r"\b([A-Z][A-Za-z]+): \$[a-z]+"
+    for program, pattern in (("publish-counts", counts), ("publish-crawl-counts", counts),
+                             ("publish-ready", counts),
                              ("send-journal", r'"\w+": "([A-Z][A-Za-z]+)"')):
         with open(os.path.join(folder, "lib", program), encoding="utf-8") as file:
             found |= set(re.findall(pattern, file.read()))
     return found
 
 
-def metrics(of, folder):
-    """A metric that no program writes never raises an alarm, and its chart is empty."""
+def metrics(of, folder, told=None):
+    """A metric that no program writes never raises an alarm, and its chart is empty. `told` is what the machines
+    are told."""
     groups = {value["name"]: set(value["enabled_metrics"])
               for _, value in of("aws_autoscaling_group")}
     databases = {value["identifier"] for _, value in of("aws_db_instance")}
-    environment = "".join(text for _, text in machines(of))
+    environment = told if told is not None else "".join(text for _, text in machines(of))
 
     def is_written(namespace, name, dimensions):
         match namespace:

@@ -167,13 +167,14 @@ CALLED = {
     "aws_autoscaling_policy": {
         "arn": "arn:aws:autoscaling:us-east-1:123456789012:scalingPolicy:1:policyName/{name}"},
     "aws_instance": {"id": "i-0123456789abcdef0"},
+    "aws_vpc_endpoint": {"cidr_blocks": ["52.216.0.0/15", "3.5.0.0/19"]},
 }
 
 
 def call(kind, value, prior):
     """Sets the computed names of a resource that is new."""
     for name, form in CALLED.get(kind, {}).items() if prior is None else ():
-        value[name] = form.format(**value)
+        value[name] = form.format(**value) if isinstance(form, str) else form
     return value
 
 
@@ -245,6 +246,8 @@ class Cloud:
                 if not before["name"].startswith("/aws/rds/"):
                     self.log_groups.discard(before["name"])
             case "aws_db_instance" if after is None:
+                if before.get("deletion_protection"):
+                    return f"InvalidParameterCombination: cannot delete protected {before['identifier']}"
                 self.databases.pop(before["identifier"], None)
             case "aws_db_instance":
                 self.databases[after["identifier"]] = after.get("tags") or {}

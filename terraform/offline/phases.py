@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Checks the two phases: phases.py TERRAFORM PACKAGING, run in a copy of terraform/ under
+"""Checks the two phases: phases.py TERRAFORM PACKAGING months|service, run in a copy of terraform/ under
 mock_provider.py.
 
 Hosting is applied; scanning with 4 workers only adds; a plan of the same is empty; a plan that would
 destroy the scan without its name, or change its crawl, is refused; scanning off removes only scanning,
 and neither changes anything of hosting. Then a second month does the same once more, in an account
-that remembers the first. While everything is applied, applied.py checks it; PACKAGING is the folder of
-the programs that the machines run."""
+that remembers the first. With `service` instead of `months` a crawl service comes, lives beside a planned
+scan and goes, and changes nothing of hosting; it is not destroyed by accident. While everything is applied, applied.py and crawling.py check
+it; PACKAGING is the folder of the programs that the machines run."""
 import json
 import subprocess
 import sys
 
 import applied
+import crawling
 
 HOSTING = ["-var", 'alert_emails=["me@everytab.org"]']
 
@@ -63,14 +65,17 @@ NEEDED = {"aws_route.internet", "aws_route_table_association.public", "aws_vpc_e
           "aws_vpc_security_group_egress_rule.worker",
           "aws_vpc_security_group_egress_rule.database",
           "aws_vpc_security_group_ingress_rule.database"}
+NEEDED_TO_CRAWL = {"aws_route.crawls", "aws_route_table_association.crawls",
+                   "aws_vpc_endpoint.crawls", "aws_vpc_security_group_egress_rule.database",
+                   "aws_vpc_security_group_ingress_rule.database"}
 
 
-def order():
+def order(name, needed):
     shown = terraform("show", "-json", "plan.bin", reads=True)
-    module = shown["configuration"]["root_module"]["module_calls"]["scanning"]["module"]
+    module = shown["configuration"]["root_module"]["module_calls"][name]["module"]
     for one in module["resources"]:
         if one["type"] in ("aws_autoscaling_group", "aws_instance"):
-            missing = NEEDED - set(one.get("depends_on", []))
+            missing = needed - set(one.get("depends_on", []))
             expect(not missing, f"{one['address']} comes after what it needs", sorted(missing))
 
 
@@ -84,16 +89,62 @@ def main():
     expect(only(hosting, "create", "module.hosting."), "hosting alone is made first", hosting)
     terraform("apply", "-input=false", "plan.bin")
 
+    if sys.argv[3] == "service":
+        started = crawl_service()
+        print(f"service: hosting {len(hosting)} resources, a crawl service {len(started)} added and "
+              "removed, hosting untouched")
+        return
     for crawl in ("CC-MAIN-2026-05", "CC-MAIN-2026-09"):
         started = month(crawl)
     print(f"phases: hosting {len(hosting)} resources, scanning {len(started)} added and removed in "
           "each of two months, hosting untouched")
 
 
+def service(*more, most=4):
+    return ["-var", "crawling=true", "-var", f"crawl_workers_max={most}", "-var",
+            "crawl_ami_id=ami-0123456789abcdef0", "-var", "contact=bot@everytab.org", *more]
+
+
+def crawl_service():
+    """The life of a crawl service."""
+    _, started = plan(*service())
+    expect(only(started, "create", "module.crawling[0]."), "crawling only adds", started)
+    order("crawling", NEEDED_TO_CRAWL)
+    terraform("apply", "-input=false", "plan.bin")
+    faults = list(crawling.faults(terraform("show", "-json", reads=True), sys.argv[2]))
+    if faults:
+        sys.exit("crawling: " + "\ncrawling: ".join(faults))
+
+    code, again = plan(*service())
+    expect(code == 0 and not again, "the same again changes nothing", again)
+    _, more = plan(*service(most=9))
+    expect(list(more) == ["module.crawling[0].aws_autoscaling_group.crawlers"],
+           "more crawlers change the group alone", more)
+    _, scan = plan(*service(), *scanning("CC-MAIN-2026-05"))
+    expect(only(scan, "create", "module.scanning[0]."), "a scan beside it only adds", scan)
+
+    exists = "The crawl service everytab-crawls exists"
+    refused("an apply that forgets the crawl service", exists)
+    refused("the end of another crawl service", exists, "-var", "teardown_crawls=other-crawls")
+
+    ends = ["-var", "teardown_crawls=everytab-crawls"]
+    refused("the end of a protected crawl service", "everytab-crawls is protected", *ends)
+    _, free = plan(*service("-var", "crawls_protected=false"))
+    expect(len(free) == 2, "taking the protection off changes Postgres and the bucket alone", free)
+    terraform("apply", "-input=false", "plan.bin")
+    _, gone = plan(*ends)
+    expect(only(gone, "delete", "module.crawling[0]."), "crawling off removes it alone", gone)
+    expect(len(gone) == len(started), "all that was added is removed", gone)
+    terraform("apply", "-input=false", "plan.bin")
+    code, rest = plan()
+    expect(code == 0, "hosting is as it was", rest)
+    return started
+
+
 def month(crawl):
     _, started = plan(*scanning(crawl))
     expect(only(started, "create", "module.scanning[0]."), "scanning only adds", started)
-    order()
+    order("scanning", NEEDED)
     terraform("apply", "-input=false", "plan.bin")
 
     faults = list(applied.faults(terraform("show", "-json", reads=True), sys.argv[2]))

@@ -306,3 +306,188 @@ run "image_of_another_architecture" {
   }
   expect_failures = [aws_autoscaling_group.workers]
 }
+
+run "crawling" {
+  command = apply
+  module {
+    source = "./modules/crawling"
+  }
+  variables {
+    name                      = "everytab"
+    region                    = "us-east-1"
+    protected                 = false
+    retention_days            = 90
+    workers_min               = 1
+    workers_max               = 7
+    hosts_per_worker          = 2000
+    on_demand_base            = 1
+    ami_id                    = "ami-0123456789abcdef0"
+    architecture              = "arm64"
+    instance_types            = null
+    requests_in_flight        = 2048
+    root_volume_gb            = 16
+    network_cidr              = "10.84.0.0/16"
+    api_machines              = 1
+    api_instance_type         = null
+    api_domain                = null
+    api_open_to               = []
+    site_url                  = null
+    site_address              = "https://everytab.org/"
+    contact                   = "bot@everytab.org"
+    database_instance_class   = "db.t4g.medium"
+    database_version          = "15"
+    database_multi_az         = false
+    database_storage_gb       = 100
+    database_storage_limit_gb = 1000
+    alerts_topic_arn          = "arn:aws:sns:us-east-1:123456789012:everytab-alerts"
+    machine_logs              = "/everytab/machines"
+    signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
+  }
+
+  assert {
+    condition     = alltrue([for m in concat([aws_instance.console], aws_instance.api) : one(m.metadata_options[*].http_tokens) == "required" && one(m.metadata_options[*].http_put_response_hop_limit) == 1 && one(m.root_block_device[*].encrypted)])
+    error_message = "metadata by version 2 alone, and encrypted disks"
+  }
+
+  assert {
+    condition     = aws_launch_template.crawler.metadata_options[0].http_tokens == "required" && aws_launch_template.crawler.metadata_options[0].http_put_response_hop_limit == 1 && aws_launch_template.crawler.block_device_mappings[0].ebs[0].encrypted == "true"
+    error_message = "the same of a crawler"
+  }
+
+  assert {
+    condition     = aws_launch_template.crawler.instance_initiated_shutdown_behavior == "terminate" && aws_launch_template.crawler.block_device_mappings[0].ebs[0].delete_on_termination == "true"
+    error_message = "a machine that is off costs nothing, nor does its disk"
+  }
+
+  assert {
+    condition     = contains([for p in aws_db_parameter_group.crawls.parameter : "${p.name}=${p.value}"], "rds.force_ssl=1")
+    error_message = "Postgres speaks TLS alone"
+  }
+
+  assert {
+    condition     = startswith(nonsensitive(coalesce(aws_db_instance.crawls.password, "made-up")), "made-up") && aws_db_instance.crawls.max_allocated_storage > aws_db_instance.crawls.allocated_storage
+    error_message = "no password of Postgres is ours, and its storage grows"
+  }
+
+  assert {
+    condition     = aws_autoscaling_group.crawlers.min_size == 1 && aws_autoscaling_group.crawlers.max_size == 7 && aws_autoscaling_group.crawlers.capacity_rebalance && aws_autoscaling_group.crawlers.default_instance_warmup == 300
+    error_message = "the group keeps its bounds"
+  }
+
+  assert {
+    condition     = length(aws_autoscaling_group.crawlers.mixed_instances_policy[0].launch_template[0].override) >= 4 && aws_autoscaling_group.crawlers.mixed_instances_policy[0].instances_distribution[0].spot_allocation_strategy == "price-capacity-optimized"
+    error_message = "spot capacity is sought among four types at least, by price and capacity"
+  }
+
+  assert {
+    condition     = aws_autoscaling_policy.follow.target_tracking_configuration[0].target_value == 2000 && aws_cloudwatch_metric_alarm.crawls["due-hosts-high"].threshold == 6000
+    error_message = "the group follows what the operator said, and the alarm is far above it"
+  }
+
+  assert {
+    condition     = alltrue([for machine in local.machines : alltrue([for file in machine.files : startswith(file.owner, "root:")])]) && !strcontains(lower(join("", [for text in local.user_data : base64decode(text)])), "password")
+    error_message = "user data is for its programs alone, and holds no password"
+  }
+
+  assert {
+    condition     = !strcontains(base64decode(local.user_data.crawl), "everytab_owner") && !strcontains(base64decode(local.user_data.api), "everytab_owner") && !strcontains(base64decode(local.user_data.api), "everytab_worker")
+    error_message = "what the owner needs is the console's alone, and the HTTP service is no worker"
+  }
+
+  assert {
+    condition     = length(aws_vpc_security_group_ingress_rule.api) == 0 && !contains(yamldecode(base64decode(local.user_data.api)).runcmd[*][4], "caddy.service")
+    error_message = "nothing is open by default, and no proxy runs"
+  }
+}
+
+run "crawling_behind_a_name" {
+  command = apply
+  module {
+    source = "./modules/crawling"
+  }
+  variables {
+    name                      = "everytab"
+    region                    = "us-east-1"
+    protected                 = false
+    retention_days            = 90
+    workers_min               = 1
+    workers_max               = 7
+    hosts_per_worker          = 2000
+    on_demand_base            = 1
+    ami_id                    = "ami-0123456789abcdef0"
+    architecture              = "arm64"
+    instance_types            = null
+    requests_in_flight        = 2048
+    root_volume_gb            = 16
+    network_cidr              = "10.84.0.0/16"
+    api_machines              = 1
+    api_instance_type         = null
+    api_domain                = "crawls.everytab.org"
+    api_open_to               = ["203.0.113.0/24"]
+    site_url                  = null
+    site_address              = "https://everytab.org/"
+    contact                   = "bot@everytab.org"
+    database_instance_class   = "db.t4g.medium"
+    database_version          = "15"
+    database_multi_az         = false
+    database_storage_gb       = 100
+    database_storage_limit_gb = 1000
+    alerts_topic_arn          = "arn:aws:sns:us-east-1:123456789012:everytab-alerts"
+    machine_logs              = "/everytab/machines"
+    signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
+  }
+
+  assert {
+    condition     = one(values(aws_vpc_security_group_ingress_rule.api)[*].from_port) == 443 && one(values(aws_vpc_security_group_ingress_rule.api)[*].to_port) == 443 && one(values(aws_vpc_security_group_ingress_rule.api)[*].cidr_ipv4) == "203.0.113.0/24"
+    error_message = "the TLS port alone, from where the operator said"
+  }
+
+  assert {
+    condition     = contains(yamldecode(base64decode(local.user_data.api)).runcmd[*][4], "caddy.service") && length([for f in yamldecode(base64decode(local.user_data.api)).write_files : f if f.path == "/etc/everytab/proxy.env" && strcontains(f.content, "crawls.everytab.org")]) == 1
+    error_message = "the proxy starts with its name"
+  }
+}
+
+run "quotas_of_a_crawl_service" {
+  command = plan
+  module {
+    source = "./modules/crawling"
+  }
+  variables {
+    name                      = "everytab"
+    region                    = "us-east-1"
+    protected                 = false
+    retention_days            = 90
+    workers_min               = 1
+    workers_max               = 7
+    hosts_per_worker          = 2000
+    on_demand_base            = 1
+    ami_id                    = "ami-0123456789abcdef0"
+    architecture              = "arm64"
+    instance_types            = null
+    requests_in_flight        = 2048
+    root_volume_gb            = 16
+    network_cidr              = "10.84.0.0/16"
+    api_machines              = 1
+    api_instance_type         = null
+    api_domain                = null
+    api_open_to               = []
+    site_url                  = null
+    site_address              = "https://everytab.org/"
+    contact                   = "bot@everytab.org"
+    database_instance_class   = "db.t4g.medium"
+    database_version          = "15"
+    database_multi_az         = false
+    database_storage_gb       = 100
+    database_storage_limit_gb = 1000
+    alerts_topic_arn          = "arn:aws:sns:us-east-1:123456789012:everytab-alerts"
+    machine_logs              = "/everytab/machines"
+    signing_secret_arn        = "arn:aws:secretsmanager:us-east-1:123456789012:secret:everytab-signing-key-AbCdEf"
+  }
+  # What a new account has.
+  override_data {
+    target = data.aws_servicequotas_service_quota.cores
+    values = { value = 5 }
+  }
+  expect_failures = [aws_autoscaling_group.crawlers]
+}

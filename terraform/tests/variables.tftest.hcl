@@ -205,3 +205,132 @@ run "everything_at_once_is_fine" {
     on_demand_percentage = 100
   }
 }
+
+run "a_crawl_service_needs_an_image" {
+  command = plan
+  variables {
+    crawling = true
+  }
+  expect_failures = [var.crawl_ami_id]
+}
+
+run "a_crawl_service_needs_a_contact" {
+  command = plan
+  variables {
+    crawling     = true
+    crawl_ami_id = "ami-0123456789abcdef0"
+    contact      = null
+  }
+  expect_failures = [var.contact]
+}
+
+run "more_crawlers_at_least_than_at_most_are_refused" {
+  command = plan
+  variables {
+    crawl_workers_min = 5
+  }
+  expect_failures = [var.crawl_workers_min]
+}
+
+run "a_group_of_crawlers_does_not_grow_from_nothing" {
+  command = plan
+  variables {
+    crawl_workers_min = 0
+  }
+  expect_failures = [var.crawl_workers_min]
+}
+
+run "a_thousand_crawlers_are_refused" {
+  command = plan
+  variables {
+    crawl_workers_max = 1000
+  }
+  expect_failures = [var.crawl_workers_max]
+}
+
+run "ten_hosts_a_crawler_are_refused" {
+  command = plan
+  variables {
+    crawl_hosts_per_worker = 10
+  }
+  expect_failures = [var.crawl_hosts_per_worker]
+}
+
+run "a_teardown_is_of_a_crawl_service_that_is_off" {
+  command = plan
+  variables {
+    crawling        = true
+    crawl_ami_id    = "ami-0123456789abcdef0"
+    teardown_crawls = "everytab-crawls"
+  }
+  expect_failures = [var.teardown_crawls]
+}
+
+run "two_machines_do_not_prove_one_name" {
+  command = plan
+  variables {
+    api_machines = 2
+    api_domain   = "crawls.example.com"
+  }
+  expect_failures = [var.api_domain]
+}
+
+run "nothing_is_open_without_a_proxy" {
+  command = plan
+  variables {
+    api_open_to = ["0.0.0.0/0"]
+  }
+  expect_failures = [var.api_open_to]
+}
+
+run "a_door_is_a_network" {
+  command = plan
+  variables {
+    api_domain  = "crawls.example.com"
+    api_open_to = ["everybody"]
+  }
+  expect_failures = [var.api_open_to]
+}
+
+run "a_service_of_another_architecture_is_refused" {
+  command = plan
+  variables {
+    api_instance_type = "t3.small"
+  }
+  expect_failures = [var.api_instance_type]
+}
+
+run "a_public_network_of_crawlers_is_refused" {
+  command = plan
+  variables {
+    crawl_network_cidr = "52.0.0.0/16"
+  }
+  expect_failures = [var.crawl_network_cidr]
+}
+
+run "a_crawl_database_class_that_is_none_is_refused" {
+  command = plan
+  variables {
+    crawl_database_instance_class = "db.t4g.larg"
+  }
+  expect_failures = [var.crawl_database_instance_class]
+}
+
+run "pages_are_kept_for_a_day_at_least" {
+  command = plan
+  variables {
+    crawl_retention_days = 0
+  }
+  expect_failures = [var.crawl_retention_days]
+}
+
+run "a_crawl_service_that_does_not_crawl_is_fine" {
+  command = plan
+  variables {
+    crawling          = true
+    crawl_ami_id      = "ami-0123456789abcdef0"
+    crawl_workers_min = 0
+    crawl_workers_max = 0
+    api_machines      = 0
+  }
+}

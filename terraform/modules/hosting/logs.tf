@@ -45,12 +45,14 @@ resource "aws_cloudwatch_log_delivery" "site" {
   }
 }
 
-# The log of Postgres. RDS makes this group again with its last lines after it was deleted, so a group
-# that went with the scan would be in the way of the next one.
+# The logs of Postgres, a scan's and a crawl service's. RDS makes this group again with its last lines after it was deleted, so a group
+# that went with them would be in the way of the next one.
 resource "aws_cloudwatch_log_group" "database" {
   #checkov:skip=CKV_AWS_158:the log holds slow statements, no secret
   #checkov:skip=CKV_AWS_338:it is read while the scan runs
-  name              = "/aws/rds/instance/${var.name}/postgresql"
+  for_each = toset([var.name, "${var.name}-crawls"])
+
+  name              = "/aws/rds/instance/${each.value}/postgresql"
   retention_in_days = 14
 }
 

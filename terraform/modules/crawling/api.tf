@@ -1,0 +1,59 @@
+# The HTTP service: machines of their own, on demand. Each listens on loopback; where the operator names a domain,
+# Caddy before it has that name's certificate.
+
+locals {
+  small = { arm64 = "t4g.small", x86_64 = "t3.small" }
+}
+
+resource "aws_instance" "api" {
+  #checkov:skip=CKV_AWS_88:it reaches AWS by an address of its own, and only what api_open_to says comes in
+  #checkov:skip=CKV_AWS_126:its own metrics tell more
+  count = var.api_machines
+
+  ami                                  = var.ami_id
+  instance_type                        = coalesce(var.api_instance_type, local.small[var.architecture])
+  ebs_optimized                        = true
+  iam_instance_profile                 = aws_iam_instance_profile.api_machine.name
+  subnet_id                            = aws_subnet.crawls[count.index % length(local.zones)].id
+  vpc_security_group_ids               = [aws_security_group.api.id]
+  associate_public_ip_address          = true
+  instance_initiated_shutdown_behavior = "terminate"
+  user_data_base64                     = local.user_data.api
+  user_data_replace_on_change          = true
+
+  metadata_options {
+    http_endpoint               = "enabled"
+    http_tokens                 = "required"
+    http_put_response_hop_limit = 1
+    instance_metadata_tags      = "disabled"
+  }
+
+  root_block_device {
+    volume_type           = "gp3"
+    volume_size           = var.root_volume_gb
+    encrypted             = true
+    delete_on_termination = true
+    tags                  = { Name = "${var.name}-api", Project = var.name }
+  }
+
+  tags = { Name = "${var.name}-api" }
+
+  depends_on = [
+    aws_iam_role_policy.api_machine, aws_iam_role_policy.api, aws_route.crawls,
+    aws_route_table_association.crawls, aws_vpc_endpoint.crawls,
+    aws_vpc_security_group_egress_rule.aws, aws_vpc_security_group_egress_rule.database,
+    aws_vpc_security_group_ingress_rule.database,
+  ]
+}
+
+# An address that stays when the machine is made anew, for the operator's zone.
+resource "aws_eip" "api" {
+  count = var.api_machines
+
+  domain   = "vpc"
+  instance = aws_instance.api[count.index].id
+
+  tags = { Name = "${var.name}-api" }
+
+  depends_on = [aws_route.crawls]
+}

@@ -1,0 +1,96 @@
+# What cloud-init writes on each machine: the settings of its units, and the target that it starts. All have one image;
+# the role of a machine is which of these it gets.
+
+locals {
+  database   = "${aws_db_instance.crawls.address}:${aws_db_instance.crawls.port}/everytab"
+  proves_who = "sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"
+  store      = "s3://${module.pages.name}"
+
+  crawl_environment = {
+    DATABASE_URL         = "postgres://everytab_worker@${local.database}?${local.proves_who}"
+    PGPASSFILE           = "/run/everytab-crawl/pgpass"
+    AWS_REGION           = var.region
+    EVERYTAB_IN_FLIGHT   = tostring(var.requests_in_flight)
+    EVERYTAB_USER_AGENT  = "EveryTabBot/1.0 (+${trimsuffix(coalesce(var.site_url, var.site_address), "/")}/bot.html; ${var.contact})"
+    EVERYTAB_SIGNING_KEY = "/run/credentials/everytab-crawl.service/signing-key"
+  }
+  api_environment = {
+    DATABASE_URL      = "postgres://everytab_api@${local.database}?${local.proves_who}"
+    PGPASSFILE        = "/run/everytab-api/pgpass"
+    AWS_REGION        = var.region
+    EVERYTAB_API_TO   = local.store
+    EVERYTAB_API_FROM = local.store
+  }
+  owner_environment = {
+    DATABASE_URL          = "postgres://everytab_owner@${local.database}?${local.proves_who}"
+    AWS_REGION            = var.region
+    EVERYTAB_OWNER_SECRET = aws_db_instance.crawls.master_user_secret[0].secret_arn
+    EVERYTAB_CRAWL_TO     = local.store
+    EVERYTAB_TEMPORARY    = "/var/lib/everytab-console"
+  }
+  group_environment = {
+    AWS_REGION         = var.region
+    EVERYTAB_FLEET     = local.fleet_name
+    EVERYTAB_NAMESPACE = local.namespace
+    EVERYTAB_LOGS      = var.machine_logs
+    EVERYTAB_METRICS   = "127.0.0.1:9464"
+  }
+  # On a machine whose process signs in by token.
+  token_environment = {
+    for user in ["everytab_worker", "everytab_api"] : user => {
+      AWS_REGION = var.region
+      PGHOST     = aws_db_instance.crawls.address
+      PGPORT     = tostring(aws_db_instance.crawls.port)
+      PGUSER     = user
+    }
+  }
+
+  machines = {
+    crawl = {
+      start = ["everytab-crawl.target"]
+      files = {
+        "crawl.env"       = { values = local.crawl_environment, owner = "root:everytab-crawl" }
+        "broker.env"      = { values = { AWS_REGION = var.region, EVERYTAB_PROCESS_ROLE = aws_iam_role.crawler.arn, EVERYTAB_SIGNING_SECRET = var.signing_secret_arn }, owner = "root:everytab-broker" }
+        "crawl-token.env" = { values = local.token_environment["everytab_worker"], owner = "root:everytab-crawl" }
+        "group.env"       = { values = local.group_environment, owner = "root:everytab-broker" }
+      }
+    }
+    api = {
+      start = concat(["everytab-api.target"], var.api_domain == null ? [] : ["caddy.service"])
+      files = merge(
+        {
+          "api.env"       = { values = local.api_environment, owner = "root:everytab-api" }
+          "broker.env"    = { values = { AWS_REGION = var.region, EVERYTAB_PROCESS_ROLE = aws_iam_role.api.arn }, owner = "root:everytab-broker" }
+          "api-token.env" = { values = local.token_environment["everytab_api"], owner = "root:everytab-api" }
+          "group.env"     = { values = merge(local.group_environment, { EVERYTAB_API_LISTEN = "127.0.0.1:8088" }), owner = "root:everytab-broker" }
+          # The addresses that go through the gateway to S3; those of the network are Postgres's.
+          "api-fence.env" = { values = { EVERYTAB_POSTGRES_RANGES = var.network_cidr, EVERYTAB_STORE_RANGES = join(" ", aws_vpc_endpoint.crawls.cidr_blocks) }, owner = "root:root" }
+        },
+        var.api_domain == null ? {} : {
+          "proxy.env" = { values = { EVERYTAB_API_DOMAIN = var.api_domain, EVERYTAB_CONTACT = var.contact }, owner = "root:root" }
+        },
+      )
+    }
+    console = {
+      start = ["everytab-crawl-console.target"]
+      files = {
+        "crawls.env" = { values = local.owner_environment, owner = "root:everytab-owner" }
+        "group.env"  = { values = local.group_environment, owner = "root:everytab-broker" }
+      }
+    }
+  }
+  cloud_config = {
+    for name, machine in local.machines : name => {
+      write_files = [for file, settings in machine.files : {
+        path        = "/etc/everytab/${file}"
+        owner       = settings.owner
+        permissions = "0640"
+        content     = join("", [for key, value in settings.values : "${key}=\"${value}\"\n"])
+      }]
+      runcmd = [for unit in machine.start : ["systemctl", "enable", "--now", "--no-block", unit]]
+    }
+  }
+  user_data = {
+    for name, config in local.cloud_config : name => base64encode("#cloud-config\n${yamlencode(config)}")
+  }
+}
