@@ -16,6 +16,8 @@ TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 # dependencies, and compile those once more.
 BUILD_TESTS := $(CARGO) build --quiet --locked --workspace --all-targets
 WITH_POSTGRES := $(TARGET)/debug/with-postgres
+# Two for each core: many tests wait most of their time, for leases that run out and delays of hosts.
+TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
 PYTHON_PROGRAMS := $(TARGET)/python
 ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
 export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
@@ -59,7 +61,7 @@ test-rust: ## Run the Rust tests against a private Postgres
 	$(BUILD_TESTS)
 	$(CARGO) test --quiet --locked --workspace --doc
 ifeq ($(NEXTEST),yes)
-	$(WITH_POSTGRES) $(CARGO) nextest run --locked --workspace $(ARGS)
+	$(WITH_POSTGRES) $(CARGO) nextest run --locked --workspace --test-threads $(TEST_THREADS) $(ARGS)
 else
 	$(WITH_POSTGRES) $(CARGO) test --locked --workspace --lib --bins --tests $(ARGS)
 endif
@@ -146,6 +148,11 @@ dashboards-check: ## Scrape a real scan with Debian's Prometheus: every expressi
 metrics: ## Write the table of docs/metrics.md from the code
 	EVERYTAB_WRITE_DOCS=1 $(CARGO) test --quiet --locked --package everytab-worker --lib \
 		docs_list_every_metric
+
+.PHONY: openapi
+openapi: ## Write docs/openapi.json, the description of the HTTP service, from its types
+	EVERYTAB_WRITE_DOCS=1 $(CARGO) test --quiet --locked --package everytab-api --test api \
+		docs_have_the_description
 
 .PHONY: limits
 limits: ## Write docs/limits.md from the constants of the code and their comments
@@ -247,6 +254,15 @@ bench-crawl: ## Live crawls beside three others, polite ones, by 1, 2 and 4 work
 	@scripts/bench/crawl.sh polite
 	@scripts/bench/crawl.sh fleet
 	@scripts/bench/crawl.sh urgent
+
+.PHONY: bench-api
+bench-api: ## The HTTP service: submissions (SECONDS_A_RATE=300), waiters, single URLs, two keys
+	@scripts/install/bench.sh
+	@scripts/bench/api.sh submit
+	@scripts/bench/api.sh waiters
+	@scripts/bench/api.sh urgent
+	@scripts/bench/api.sh fair
+	@scripts/bench/api.sh load
 
 .PHONY: bench-transactions
 bench-transactions: ## The longest transactions of a scan (HOSTS=20000 WORKERS=2 MIX=issue)

@@ -1,4 +1,4 @@
-"""Measures live crawls of a graph of sites, beside Scrapy and GNU wget.
+"""Measures live crawls of a graph of sites, beside Scrapy, GNU wget, Crawlee and spider.
 
 scripts/bench/crawl.sh calls it with a private Postgres, in a network namespace of its own. Prints
 one line of JSON a measurement. Pages are counted in the servers' access log.
@@ -287,6 +287,8 @@ def throughput():
         if os.environ.get("BENCH_CRAWLEE"):
             script = pathlib.Path(os.environ["BENCH_CRAWLEE"], "crawl_crawlee.mjs")
             commands["crawlee"] = ["node", script, seeds, seconds, str(len(hosts))]
+        if os.environ.get("BENCH_SPIDER"):
+            commands["spider"] = [os.environ["BENCH_SPIDER"], seeds, seconds, str(len(hosts))]
         for name, command in commands.items():
             shutil.rmtree(FOLDER / "peer", ignore_errors=True)
             (FOLDER / "peer").mkdir()
@@ -306,6 +308,38 @@ def fleet():
         for workers in map(int, os.environ.get("WORKERS", "1 2 4").split()):
             name = f"fleet_{scope}_{workers}"
             say(what="fleet", scope=scope, **whole_crawl(internet, expected, name, workers, scope))
+
+
+def known():
+    """The memory of a worker while a limited crawl learns of millions of URLs."""
+    internet = Internet(
+        "--plain", "--http-only", "--links", "400", "--page-bytes", "60000",
+        hosts=setting("HOSTS", 1_000), pages=setting("PAGES", 10_000_000),
+    )
+    pages = setting("LIMIT", 40_000)
+    # The names of hosts are the same whatever the number of pages.
+    few = Internet(*internet.options[5:], hosts=internet.hosts, pages=4 * internet.hosts)
+    seeds, names = seeds_of(few.expected())
+    with internet:
+        database = Database("known")
+        crawl = database.start(seeds, "--scope", "any", "--depth", 1000, "--delay", "0s",
+                               "--site-pages", 1_000_000, "--limit", pages)
+        with Workers(internet, database, names, setting("WORKERS", 1)) as fleet:
+            begun, seen = time.monotonic(), 0
+            while (state := database.state(crawl))["state"] != "ended":
+                if state["known"] >= seen + 500_000:
+                    seen = state["known"]
+                    say(what="known", known=seen, pages=state["captured"],
+                        worker_mib=fleet.memory())
+                if time.monotonic() - begun > setting("LIMIT_SECONDS", 3600):
+                    sys.exit(f"not ended: {state}")
+                time.sleep(2)
+            memory, used = fleet.memory(), fleet.processor()
+    rows = database.number("select count(*) from everytab.fetches where status = 200")
+    size = database.number("select sum(length(data)) from everytab.frontier_chunks")
+    say(what="known", ended_by=state["ended_by"], limit=pages, pages=round(rows),
+        known=state["known"], worker_mib=memory, worker_cpu_s=round(used, 1),
+        chunk_bytes_a_known_url=round(size / state["known"], 1))
 
 
 def urgent():
@@ -405,5 +439,6 @@ def polite():
 
 
 if __name__ == "__main__":
-    MODES = {"throughput": throughput, "polite": polite, "fleet": fleet, "urgent": urgent}
+    MODES = {"throughput": throughput, "polite": polite, "fleet": fleet, "known": known,
+             "urgent": urgent}
     MODES[sys.argv[1]]()

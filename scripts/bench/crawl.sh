@@ -7,8 +7,8 @@
 #   HOSTS=2000 PAGES=200000 WORKERS="1 2 4" SCOPES="any site" scripts/bench/crawl.sh fleet
 #   HOSTS=400 PAGES=100000 SINGLES=60 scripts/bench/crawl.sh urgent
 #
-# throughput runs beside GNU wget, Scrapy and Crawlee; pip and npm install the latter two. Needs the
-# right to make namespaces; touches no other network.
+# throughput runs beside GNU wget, Scrapy, Crawlee and spider; pip, npm and cargo install the latter
+# three. Needs the right to make namespaces; touches no other network.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -25,9 +25,15 @@ if [ -z "${BENCH_PROGRAMS:-}" ]; then
         python_with Scrapy==2.19.0
         node_with crawlee@3.18.1
         [ -z "$node" ] || cp scripts/bench/crawl_crawlee.mjs "$node"
+        # Its default features but the queue on disk, which needs OpenSSL.
+        crate_with scripts/bench/crawl_spider.rs spider 2.53.9 \
+            '"sync", "cookies", "encoding", "string_interner_buffer_backend", "balance", "time",
+             "adaptive_concurrency", "priority_frontier", "dns_cache", "rate_limit", "ua_generator",
+             "request_coalesce", "auto_throttle", "etag_cache", "reqwest_native_tls_native_roots",
+             "tcp_fastopen", "zero_copy"'
     fi
     export BENCH_PROGRAMS="$target/release" BENCH_FOLDER="$folder" BENCH_SCRAPY="${python:-}"
-    export BENCH_CRAWLEE="${node:-}"
+    export BENCH_CRAWLEE="${node:-}" BENCH_SPIDER="${crate:-}"
     [ "$(id -u)" = 0 ] || root=(--map-root-user)
     exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc \
         "$self" "$mode"

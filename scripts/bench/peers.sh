@@ -45,4 +45,27 @@ node_with() {
     fi
 }
 
+# Sets `crate` to a program of this source file, built with one package (name, version and features)
+# of crates.io.
+crate_with() {
+    local source="$1" name="$2" version="$3" features="$4"
+    crate="$folder/$name/target/release/peer"
+    if [ -x "$crate" ] && [ ! "$source" -nt "$crate" ]; then return; fi
+    mkdir -p "$folder/$name/src"
+    cp "$source" "$folder/$name/src/main.rs"
+    cat >"$folder/$name/Cargo.toml" <<END
+[package]
+name = "peer"
+edition = "2024"
+[dependencies]
+$name = { version = "=$version", default-features = false, features = [$features] }
+[workspace]
+END
+    if ! env -u CARGO_TARGET_DIR cargo build --quiet --release \
+        --manifest-path "$folder/$name/Cargo.toml" >"$folder/$name.log" 2>&1; then
+        say "no $name ($folder/$name.log)"
+        crate=
+    fi
+}
+
 median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }

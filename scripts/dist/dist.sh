@@ -70,7 +70,9 @@ place_units() {
     ln -s ../lib/everytab/everytab-owner "$root/usr/sbin/everytab-owner"
     place 644 packaging/sysusers.conf usr/lib/sysusers.d/everytab.conf
     place 644 packaging/tmpfiles.conf usr/lib/tmpfiles.d/everytab.conf
-    place 640 packaging/worker.env etc/everytab/worker.env
+    for file in worker crawl api; do
+        place 640 "packaging/$file.env" "etc/everytab/$file.env"
+    done
 }
 
 # The package's control files.
@@ -79,8 +81,8 @@ place_control() {
     install -d "$root/DEBIAN"
     sed -e "s/@VERSION@/$version/" -e "s/@ARCH@/$arch/" "packaging/everytab-$kind/control" \
         >"$root/DEBIAN/control"
-    [ ! -e "$root/etc/everytab/worker.env" ] ||
-        echo /etc/everytab/worker.env >"$root/DEBIAN/conffiles"
+    [ ! -e "$root/etc/everytab" ] ||
+        (cd "$root" && printf '/%s\n' etc/everytab/*.env >DEBIAN/conffiles)
     for file in postinst prerm postrm; do
         [ ! -e "packaging/everytab-$kind/$file" ] ||
             install -m 755 "packaging/everytab-$kind/$file" "$root/DEBIAN"

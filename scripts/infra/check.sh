@@ -3,19 +3,21 @@
 #
 #   scripts/infra/check.sh [--only STEP]... [--folder DIR]      (make infra-check)
 #
-# Steps: format, validate, test, phases, lint, policy (checkov), page (CloudFront sends the policy
-# that the page has), packer, ansible, units (systemd's own verification, and a sandbox for each),
-# starting (when the console migrates), leaving (by which exit codes a machine leaves its group, and
-# what it asks of AWS), lockout (on Postgres 16 and 17 the owner can still sign in when the workers
-# use tokens), runbook (each command of docs/operations.md is one that exists). --folder
-# looks at another copy of what is checked, which is how scripts/infra/mutants.sh shows that
-# mistakes are found. terraform is the program on the path if there is one, else PyPI's; its
-# provider is terraform/offline/mock_provider.py.
+# Steps: format, validate, test, phases, service (a crawl service comes and goes), lint, policy
+# (checkov), page (CloudFront sends the policy that the page has), packer, ansible, units (systemd's
+# own verification, and a sandbox for each), starting (when the console migrates), leaving (by which
+# exit codes a machine leaves its group, and what it asks of AWS), counting (what a crawl service's
+# console counts in a real Postgres, and when it migrates), fence (whom the HTTP service's user can
+# reach; root), proxy (Caddy before the HTTP service), lockout (on Postgres 16 and 17 the owner can
+# still sign in when the workers use tokens), runbook (each command of docs/operations.md is one
+# that exists). --folder looks at another copy of what is checked, which is how
+# scripts/infra/mutants.sh shows that mistakes are found. terraform is the program on the path if
+# there is one, else PyPI's; its provider is terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-STEPS=(format validate test phases lint policy page packer ansible units starting leaving lockout
-    runbook)
+STEPS=(format validate test phases service lint policy page packer ansible units starting leaving
+    counting fence proxy lockout runbook)
 # What each service of ours has, whatever else it may do.
 SANDBOX=(CapabilityBoundingSet= LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes
     PrivateDevices=yes PrivateTmp=yes ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes
@@ -58,7 +60,12 @@ check_format() { "$terraform" fmt -check -recursive -diff "$folder/terraform"; }
 check_validate() { in_copy "$terraform" validate -no-color; }
 check_test() { in_copy "$terraform" test -no-color; }
 check_phases() {
-    in_copy "$TOOLS/bin/python" offline/phases.py "$terraform" "$folder/packaging"
+    in_copy "$TOOLS/bin/python" offline/phases.py "$terraform" "$folder/packaging" months
+}
+check_service() {
+    # Nothing is made yet: the step before has left what it made.
+    rm -f "$work"/terraform/terraform.tfstate*
+    in_copy "$TOOLS/bin/python" offline/phases.py "$terraform" "$folder/packaging" service
 }
 check_lint() { (cd "$folder" && python terraform/offline/lint.py terraform); }
 check_policy() {
@@ -103,9 +110,28 @@ check_units() {
             *) echo "$script: neither sh, python3 nor nft"; return 1 ;;
         esac
     done
-    grep -qxF ExecStartPre=+/usr/lib/everytab/fence \
-        "$folder/packaging/systemd/everytab-worker.service" ||
-        { echo "the worker starts without its fence"; return 1; }
+    for line in worker:fence crawl:fence api:fence api:fence-api; do
+        grep -qxF "ExecStartPre=+/usr/lib/everytab/${line#*:}" \
+            "$folder/packaging/systemd/everytab-${line%:*}.service" ||
+            { echo "everytab-${line%:*} starts without ${line#*:}"; return 1; }
+    done
+    # Each process has a user of its own, and none of them is let through to the metadata service.
+    for line in worker:everytab crawl:everytab-crawl api:everytab-api; do
+        grep -qxF "User=${line#*:}" "$folder/packaging/systemd/everytab-${line%:*}.service" ||
+            { echo "everytab-${line%:*} is not user ${line#*:}"; return 1; }
+        ! grep -E "skuid.*[ {,]${line#*:}[ },]" "$folder/packaging/lib/fence.nft" ||
+            { echo "${line#*:} may ask the metadata service"; return 1; }
+    done
+    # What is stopped ends well, and what cannot work is not tried again.
+    for line in SuccessExitStatus=4 RestartPreventExitStatus=2 Restart=on-failure \
+        KillSignal=SIGTERM; do
+        for unit in crawl api; do
+            grep -qxF "$line" "$folder/packaging/systemd/everytab-$unit.service" ||
+                { echo "everytab-$unit: no $line"; return 1; }
+        done
+    done
+    ! grep -q leave-group "$folder/packaging/systemd/everytab-crawl.service" ||
+        { echo "a crawler takes its machine out of the group"; return 1; }
 }
 
 # The real script, with programs beside it that say what they were asked: a database with a schema
@@ -181,6 +207,9 @@ check_leaving() {
     rm "$work/settings/scan.env"
 }
 
+check_counting() { python scripts/infra/counting "$folder"; }
+check_fence() { scripts/infra/fence.sh "$folder"; }
+check_proxy() { scripts/infra/proxy.sh "$folder"; }
 check_lockout() { python scripts/infra/lockout "$folder" "$target/node"; }
 check_runbook() { python scripts/infra/runbook "$folder"; }
 
@@ -194,7 +223,11 @@ for step in "${only[@]}"; do
         failures=$((failures + 1))
     fi
     printf '%-9s %-6s %5d ms\n' "$step" "$word" $((($(date +%s%N) - began) / 1000000))
-    [ "$word" = ok ] || sed 's/^/    /' <<<"$said"
+    if [ "$word" = ok ]; then
+        grep '^skipped:' <<<"$said" || true
+    else
+        sed 's/^/    /' <<<"$said"
+    fi
 done
 echo "$((${#only[@]} - failures)) passed, $failures failed"
 [ "$failures" = 0 ]

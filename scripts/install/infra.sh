@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to check terraform/, packer/, ansible/ and the units: packer, Python,
-# systemd and Postgres, in target/infra what terraform/offline/requirements.txt names, and in
-# target/node Postgres 16 and 17.
+# systemd, nftables and Postgres, in target/infra what terraform/offline/requirements.txt names, in
+# target/caddy Caddy, and in target/node Postgres 16 and 17.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh
@@ -14,7 +14,9 @@ need_program packer
 need_python
 need_program systemd-analyze systemd
 need_program npm
+need_program nft nftables
 need_postgres_server
 install_missing
 install_infra_programs
+install_caddy
 install_node_packages

@@ -37,6 +37,18 @@ install_prometheus() {
         say "no prometheus ($folder/log): checks of the dashboards that want it are skipped"
 }
 
+# Caddy, into target/caddy, in the same way and for the same reason.
+have_caddy() { have caddy || [ -x "$target/caddy/usr/bin/caddy" ]; }
+install_caddy() {
+    local folder="$target/caddy"
+    ! have_caddy || return 0
+    say "unpacking caddy into $folder"
+    mkdir -p "$folder"
+    (cd "$folder" && apt-get download caddy && dpkg-deb -x caddy_*.deb . && rm caddy_*.deb) \
+        >"$folder/log" 2>&1 ||
+        say "no caddy ($folder/log): the check of the proxy is skipped"
+}
+
 # What checks the page: axe and an HTML validator, into target/node. No script of a package runs.
 install_node_packages() {
     local folder="$target/node" wanted=scripts/install/node

@@ -19,6 +19,8 @@ need_browser
 need_firefox
 need_pgbouncer
 need_python
+need_program curl
+need_program jq
 need_program ip iproute2
 need_program packer
 need_program systemd-analyze systemd

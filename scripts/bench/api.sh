@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The HTTP service under load, with a durable Postgres, in a network namespace of their own.
+# docs/benchmarks.md says what the modes measure and which variables they read.
+#
+#   RATES="1157 2300" SECONDS_A_RATE=300 scripts/bench/api.sh submit
+#   WAITERS=1000 scripts/bench/api.sh waiters
+#   HOSTS=400 PAGES=1000000 SINGLES=60 scripts/bench/api.sh urgent
+#   HOSTS=400 PAGES=200000 scripts/bench/api.sh fair
+#   SECONDS_A_LOAD=20 scripts/bench/api.sh load
+#
+# submit and load run wrk. Needs the right to make namespaces; touches no other network.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+mode="${1:-submit}"
+if [ -z "${BENCH_FOLDER:-}" ]; then
+    case "$mode" in submit | load) have wrk || die "no wrk (scripts/install/bench.sh)" ;; esac
+    export BENCH_FOLDER="$target/$me"
+    mkdir -p "$BENCH_FOLDER"
+    if [ -z "${BENCH_PROGRAMS:-}" ]; then
+        cargo build --release --quiet --locked --package everytab-worker --bin everytab-worker \
+            --package everytab-testbed --bin everytab-testbed \
+            --package everytab-postgres --bin with-postgres
+        export BENCH_PROGRAMS="$target/release"
+    fi
+    [ "$(id -u)" = 0 ] || root=(--map-root-user)
+    exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc \
+        "$self" "$mode"
+fi
+
+ip link set lo up
+echo 'nameserver 127.0.0.1' >"$BENCH_FOLDER/resolv.conf"
+mount --bind "$BENCH_FOLDER/resolv.conf" /etc/resolv.conf
+echo '10000 60999' >/proc/sys/net/ipv4/ip_local_port_range
+ulimit -n "$(ulimit -Hn)"
+say "$mode: $(circumstances)"
+rm -rf "$BENCH_FOLDER/store" "$BENCH_FOLDER/postgres"
+exec "$BENCH_PROGRAMS/with-postgres" --dir "$BENCH_FOLDER/postgres" -- \
+    python3 scripts/bench/api.py "$mode"
